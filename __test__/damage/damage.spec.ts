@@ -19,7 +19,14 @@ for (const engine of ['fallback', 'native']) {
     const directory = await mkdtemp(join(tmpdir(), 'siftd-damage-'))
     t.teardown(() => rm(directory, { recursive: true, force: true }))
     const numbers = Array.from({ length: FAULTS }, (_, at) => at * STRIDE)
-    const verdicts = await damageTrial({ engine, seed: 1, numbers, jobs: 2, directory })
+    const verdicts = await damageTrial({
+      engine,
+      seed: 1,
+      numbers,
+      jobs: 2,
+      repairs: engine === 'fallback',
+      directory,
+    })
     t.log(outcomeTable(verdicts))
     t.is(verdicts.length, FAULTS)
     t.deepEqual(

@@ -16,6 +16,8 @@ export interface DamageTrial {
   readonly below?: string
   /** Faults to try at most. */
   readonly faultsMax?: number
+  /** Whether each damage is repaired too, in a copy of its own. */
+  readonly repairs?: boolean
   /** Servers at the same time. */
   readonly jobs: number
   /** Directory of the world and its copies. A world that was built there before is used again. */
@@ -36,7 +38,11 @@ export async function damageTrial(setup: DamageTrial): Promise<readonly Verdict[
   const verdicts: Verdict[] = []
   const job = async () => {
     for (const fault of waiting) {
-      const verdict = await trial(world, expected[fault.ending], fault, { seed, scratch })
+      const verdict = await trial(world, expected[fault.ending], fault, {
+        seed,
+        scratch,
+        repairs: setup.repairs ?? false,
+      })
       verdicts.push(verdict)
       setup.told?.(verdict)
     }

@@ -26,7 +26,19 @@ export function outcomeTable(verdicts: readonly Verdict[]): string {
     const count = verdicts.filter((verdict) => verdict.class === one).length
     return `${letters[one]} ${one}: ${count}`
   })
-  return `${lines.join('\n')}\n${totals.join(', ')}`
+  return [...lines, totals.join(', '), commandTotals(verdicts)].join('\n')
+}
+
+/** What the commands made of the damages. */
+function commandTotals(verdicts: readonly Verdict[]): string {
+  const count = (test: (verdict: Verdict) => boolean) => verdicts.filter(test).length
+  const changes = verdicts.filter((verdict) => verdict.class === 'told' || verdict.class === 'refused')
+  const named = changes.filter(({ isNamed }) => isNamed).length
+  return [
+    `verify named ${named} of ${changes.length} damages that change an answer`,
+    `and ${count(({ class: found, isNamed }) => isNamed === true && (found === 'harmless' || found === 'made anew'))} others`,
+    `repair restored everything after ${count(({ repair }) => repair === 'restored')}, lost something after ${count(({ repair }) => repair === 'set aside')}`,
+  ].join('; ')
 }
 
 const letters: Readonly<Record<Class, string>> = {
@@ -37,5 +49,8 @@ const letters: Readonly<Record<Class, string>> = {
   'without effect': '-',
   'stack trace': 'S',
   hang: 'H',
+  'not named': 'N',
+  spread: 'P',
+  'not repaired': 'R',
   'wrong in silence': 'W',
 }

@@ -1,7 +1,9 @@
 /** What does a server do with a damaged data directory? */
 import { cp, readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
+import type { Repair } from '../../ts/repair/index.js'
 import { type LogLine, logLines, ServerProcess } from '../support/server-process.js'
+import { changedContent, indexOf, repaired, verified } from './commands.js'
 import { type Fact, type Facts, factsOf, type Questions } from './facts.js'
 import { type Fault, inflict } from './faults.js'
 import { START_MS_MAX, STOP_MS_MAX, type World } from './world.js'
@@ -15,13 +17,26 @@ export const classes = [
   'without effect',
   'stack trace',
   'hang',
+  'not named',
+  'spread',
+  'not repaired',
   'wrong in silence',
 ] as const
 
 export type Class = (typeof classes)[number]
 
-/** Classes that fail a trial. */
-export const failing: ReadonlySet<Class> = new Set<Class>(['stack trace', 'hang', 'wrong in silence'])
+/**
+ * Classes that fail a trial. `not named`: answers change, and `siftd verify` finds nothing. `spread`: the damage of one
+ * index costs another one. `not repaired`: `siftd repair` fails, or leaves what it should have kept otherwise.
+ */
+export const failing: ReadonlySet<Class> = new Set<Class>([
+  'stack trace',
+  'hang',
+  'not named',
+  'spread',
+  'not repaired',
+  'wrong in silence',
+])
 
 export interface Verdict {
   readonly fault: Fault
@@ -30,6 +45,10 @@ export interface Verdict {
   readonly class: Class
   /** Reasons for the class, one line each. */
   readonly reasons: readonly string[]
+  /** Whether `siftd verify` found the damage; null: it was not asked. */
+  readonly isNamed: boolean | null
+  /** What `siftd repair` made of it; null: it was not asked. */
+  readonly repair: 'restored' | 'set aside' | null
 }
 
 /** The answers of undamaged copies of a world. */
@@ -48,26 +67,94 @@ export async function trial(
   world: World,
   expected: Expectations,
   fault: Fault,
-  { seed, scratch }: { readonly seed: number; readonly scratch: string },
+  given: { readonly seed: number; readonly scratch: string; readonly repairs: boolean },
 ): Promise<Verdict> {
+  const { seed, scratch } = given
   const copy = join(scratch, `fault-${fault.number}`)
   await rm(copy, { recursive: true, force: true })
   await cp(world.directories[fault.ending], copy, { recursive: true })
   const done = await inflict(fault, copy, world, seed)
+  const unasked = { isNamed: null, repair: null }
   try {
     if (done === null) {
-      return { fault, done: 'nothing', class: 'without effect', reasons: ['no such damage to this file'] }
+      const reasons = ['no such damage to this file']
+      return { fault, done: 'nothing', class: 'without effect', reasons, ...unasked }
     }
     const damaged = await namesBelow(copy)
     const damagedBytes = await bytesOf(join(copy, fault.path))
+    const named = await verified(copy)
+    if (fault.path !== 'tasks/lock' && (await bytesOf(join(copy, fault.path))) !== damagedBytes)
+      return { fault, done, class: 'not named', reasons: ['verify changed the file'], ...unasked }
     const outcome = await run(copy, expected)
     const judged = judge(outcome, expected, fault)
-    const lost = await lostData(copy, damaged, fault, judged.class)
-    if (lost.length > 0) {
-      return { fault, done, class: 'wrong in silence', reasons: [...lost, ...judged.reasons] }
+    const verdict = (found: Class, ...reasons: readonly string[]): Verdict => {
+      const isNamed = named.isSound === null ? null : !named.isSound
+      return { fault, done, class: found, reasons: [...reasons, ...judged.reasons], isNamed, repair: null }
     }
+    const lost = await lostData(copy, damaged, fault, judged.class)
+    if (lost.length > 0) return verdict('wrong in silence', ...lost)
+    if (named.isSound === null) return verdict('stack trace', ...named.lines)
+    if (failing.has(judged.class)) return verdict(judged.class)
+    if (judged.class === 'told' || judged.class === 'refused') {
+      if (named.isSound) return verdict('not named')
+      const spread = await spreadOf(judged, fault, world)
+      if (spread.length > 0) return verdict('spread', ...spread)
+    }
+    const repair = given.repairs ? await repairTrial(world, expected, fault, given) : null
+    if (repair !== null && typeof repair === 'object') return verdict('not repaired', ...repair)
     const isAnew = judged.class === 'harmless' && (await bytesOf(join(copy, fault.path))) !== damagedBytes
-    return { fault, done, class: isAnew ? 'made anew' : judged.class, reasons: judged.reasons }
+    return { ...verdict(isAnew ? 'made anew' : judged.class), repair }
+  } finally {
+    await rm(copy, { recursive: true, force: true })
+    await rm(`${copy}.config`, { recursive: true, force: true })
+  }
+}
+
+/** Indexes that answer otherwise although the damaged file is of another index, a line each. */
+async function spreadOf(
+  { told }: Judgement,
+  fault: Fault,
+  { directories }: World,
+): Promise<readonly string[]> {
+  const own = await indexOf(fault, directories[fault.ending])
+  // A file of no index may cost all of them, such as the task store. Directories may have been exchanged.
+  if (own === null || fault.kind.endsWith('/')) return []
+  const others = new Set(told.filter((index) => index !== null && index !== own))
+  return [...others].map((index) => `SPREAD to ${index}, though the file is of ${own}`)
+}
+
+/**
+ * Repairs another copy with the same damage, and asks a server over it.
+ * @returns what became of it, or why that is wrong, a line each
+ */
+async function repairTrial(
+  world: World,
+  { questions, before, after }: Expectations,
+  fault: Fault,
+  { seed, scratch }: { readonly seed: number; readonly scratch: string },
+): Promise<Verdict['repair'] | readonly string[]> {
+  const copy = join(scratch, `repair-${fault.number}`)
+  await rm(copy, { recursive: true, force: true })
+  try {
+    await cp(world.directories[fault.ending], copy, { recursive: true })
+    const own = await indexOf(fault, copy)
+    await inflict(fault, copy, world, seed)
+    const { code, lines } = await repaired(copy)
+    if (code === null) return lines
+    const outcome = await run(copy, { questions })
+    if (outcome.kind !== 'answered')
+      return [`the server did not answer after the repair`, outcome.errors, ...lines]
+    const losing = lines.flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Repair] : []))
+    const lost = losing.filter(({ losses }) => losses.length > 0)
+    const isStoreLost = lines.some((line) => line.includes('made a new task store'))
+    // A directory may have been exchanged with that of another index.
+    const spared = new Set(lost.flatMap(({ indexUid }) => (indexUid === null ? [] : [indexUid])))
+    const isOwn = (index: string): boolean => index === own || fault.kind.endsWith('/')
+    const foreign = own === null ? [] : [...spared].filter((index) => !isOwn(index))
+    if (foreign.length > 0) return [`indexes lost something that are sound: ${foreign.join()}`, ...lines]
+    const changed = changedContent(outcome.facts, [after, before], spared, isStoreLost)
+    if (changed.length > 0) return [...changed, ...lines]
+    return spared.size > 0 ? 'set aside' : 'restored'
   } finally {
     await rm(copy, { recursive: true, force: true })
     await rm(`${copy}.config`, { recursive: true, force: true })
@@ -101,34 +188,36 @@ export async function run(data: string, { questions }: Pick<Expectations, 'quest
 interface Judgement {
   readonly class: Class
   readonly reasons: readonly string[]
+  /** Uids of the indexes with answers that tell of a damage; null for other answers. */
+  readonly told: readonly (string | null)[]
 }
 
 function judge(outcome: Outcome, expected: Expectations, fault: Fault): Judgement {
   if (outcome.kind === 'hung') {
-    return { class: 'hang', reasons: [outcome.when, ...lastLines(outcome.errors)] }
+    return { class: 'hang', reasons: [outcome.when, ...lastLines(outcome.errors)], told: [] }
   }
   if (outcome.kind === 'ended') {
     const lines = outcome.errors.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
     const isOneLine = lines.length === 1 && lines[0]!.startsWith('siftd: ') && outcome.code === 1
-    return { class: isOneLine ? 'refused' : 'stack trace', reasons: lines }
+    return { class: isOneLine ? 'refused' : 'stack trace', reasons: lines, told: [] }
   }
   if (outcome.exit !== 0) {
     const reason = `the stop ended with ${outcome.exit}`
-    return { class: outcome.exit === 'hung' ? 'hang' : 'wrong in silence', reasons: [reason] }
+    return { class: outcome.exit === 'hung' ? 'hang' : 'wrong in silence', reasons: [reason], told: [] }
   }
   const warnings = logLines(outcome.errors).filter(
     ({ level, msg }) => (level === 'WARN' || level === 'ERROR') && !expected.usualMessages.has(msg),
   )
   const reasons: string[] = []
   let isWrong = false
-  let isTold = false
+  const toldOf: (string | null)[] = []
   for (const difference of differences(expected, outcome.facts)) {
     const { name, index, told } = difference
     if (told !== null) {
-      isTold = true
+      toldOf.push(index)
       reasons.push(`${name}: ${told}`)
     } else if (warnings.some((line) => names(line, fault, index))) {
-      isTold = true
+      toldOf.push(index)
       reasons.push(`${name}: differs, and the log says why`)
     } else {
       isWrong = true
@@ -136,7 +225,8 @@ function judge(outcome: Outcome, expected: Expectations, fault: Fault): Judgemen
     }
   }
   reasons.push(...warnings.map(({ text }) => text.slice(0, 400)))
-  return { class: isWrong ? 'wrong in silence' : isTold ? 'told' : 'harmless', reasons }
+  const found = isWrong ? 'wrong in silence' : toldOf.length > 0 ? 'told' : 'harmless'
+  return { class: found, reasons, told: toldOf }
 }
 
 /** Whether a log line tells of the damage: by the file, its index, or the task store as a whole. */

@@ -110,6 +110,15 @@ test(`${testEngine}: a sound directory is found sound and stays as it was, byte 
   }
 })
 
+test(`${testEngine}: a file that names no engine is told, and stays`, async (t) => {
+  const { directory } = await made(t)
+  await writeFile(join(directory, 'engine'), 'naive')
+  const { code, lines } = await runCommand(['verify', '--db-path', directory])
+  t.deepEqual([code, lines.length], [0, 2])
+  t.regex(lines[0] ?? '', /^harmless: .*engine: it names no engine/)
+  t.is(await readFile(join(directory, 'engine'), 'utf8'), 'naive')
+})
+
 test('wrong usage and a directory without data end with one line', async (t) => {
   const nowhere = await runCommand(['verify', '--db-path', join(await tempDir(t), 'none')])
   t.deepEqual([nowhere.code, nowhere.errors.length], [1, 1])

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { entriesOf, markDataDirectory, openEngineIn, requireVersion } from '../instance/index.js'
+import { entriesOf, markDataDirectory, notedEngine, openEngineIn, requireVersion } from '../instance/index.js'
 import { LaunchError, machine, optionOf, packageVersion } from '../launch/index.js'
 import { type Command, type CommandOutput, readFlags } from '../peer/index.js'
 import { type Repair, repairDirectory } from '../repair/index.js'
@@ -70,13 +70,15 @@ async function repaired(directory: string, wishes: Wishes, { progress }: Command
   const isVersionLost = !(await hasVersion(directory))
   await requireUnused(directory)
   const log = openLog({ level: 'WARN', mode: 'HUMAN' })
-  const { engine } = await openEngineIn(directory, {
+  const noted = await notedEngine(directory)
+  const { engine, kind } = await openEngineIn(directory, {
     engine: 'auto',
     indexingMemoryBytes: 256 * 2 ** 20,
     indexingThreads: machine().cores,
     // What the engine finds is told by the repair itself.
     log: openLog({ level: 'OFF', mode: 'HUMAN' }),
   })
+  if (noted === null) wishes.told(written(join(directory, 'engine'), 'engine', kind))
   try {
     await repairDirectory({ ...wishes, directory, engine, log, progress })
   } catch (error) {
@@ -89,14 +91,15 @@ async function repaired(directory: string, wishes: Wishes, { progress }: Command
   if (!isVersionLost) return
   // Only now it is known that this version reads the task store.
   await markDataDirectory(directory, packageVersion(), null)
-  const file = join(directory, 'VERSION')
-  wishes.told({
-    indexUid: null,
-    damages: [`${file} names no version`],
-    done: [`wrote ${packageVersion()} to it`],
-    losses: [],
-  })
+  wishes.told(written(join(directory, 'VERSION'), 'version', packageVersion()))
 }
+
+const written = (file: string, what: string, text: string): Repair => ({
+  indexUid: null,
+  damages: [`${file}: it names no ${what}`],
+  done: [`wrote \`${text}\` to it`],
+  losses: [],
+})
 
 /**
  * Whether the directory names its version.

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { entriesOf, openEngineIn, requireVersion } from '../instance/index.js'
+import { entriesOf, notedEngine, openEngineIn, requireVersion } from '../instance/index.js'
 import { LaunchError, machine, optionOf, packageVersion } from '../launch/index.js'
 import { type Command, readFlags } from '../peer/index.js'
 import { claimDirectory, DirectoryInUseError, type Finding, verifyDirectory } from '../tasks/index.js'
@@ -70,10 +70,15 @@ async function openedAndVerified(
     indexingMemoryBytes: 64 * 2 ** 20,
     indexingThreads: cores,
     log: openLog({ level: 'OFF', mode: 'HUMAN' }),
+    isReadOnly: true,
   })
   try {
     const checked = (finished: number, total: number): void => progress('verifying indexes', finished, total)
-    return [...(await wrongVersion(directory)), ...(await verifyDirectory(directory, engine, checked))]
+    return [
+      ...(await wrongVersion(directory)),
+      ...(await unnamedEngine(directory)),
+      ...(await verifyDirectory(directory, engine, checked)),
+    ]
   } finally {
     await engine.close()
   }
@@ -93,6 +98,13 @@ async function wrongVersion(directory: string): Promise<readonly Finding[]> {
     const cost = 'the server does not start; no index is touched by it'
     return [{ indexUid: null, file, problem: error.message, cost, isHarmful: true }]
   }
+}
+
+async function unnamedEngine(directory: string): Promise<readonly Finding[]> {
+  if ((await notedEngine(directory)) !== null) return []
+  const cost = 'nothing: the indexes tell who wrote them, and the next start writes the file'
+  const problem = 'it names no engine'
+  return [{ indexUid: null, file: join(directory, 'engine'), problem, cost, isHarmful: false }]
 }
 
 const lineOf = ({ indexUid, file, problem, cost, isHarmful }: Finding): string =>

@@ -35,6 +35,8 @@ export interface EngineRequest {
   readonly log: Logger
   /** Counts faults in the background. Absent: they are only logged. */
   readonly faults?: BackgroundFaults
+  /** Whether the directory stays as it is, even if the file that names its engine is missing or damaged. */
+  readonly isReadOnly?: boolean
 }
 
 export interface InstanceRequest extends EngineRequest {
@@ -207,7 +209,7 @@ function asLaunchError(error: unknown): never {
  * @throws LaunchError if the requested engine is not the one that wrote it
  */
 export async function openEngineIn(path: string, request: EngineRequest): Promise<OpenedEngine> {
-  const noted = await engineOf(path)
+  const noted = await notedEngine(path)
   const written = noted ?? (await engineInFiles(path, request.engine))
   if (noted === null && written !== null)
     moduleLog(request.log, 'instance').warn(
@@ -224,7 +226,8 @@ export async function openEngineIn(path: string, request: EngineRequest): Promis
   }
   const opened = await openEngine(chosen(request.engine, written, path), setup, request.answerCacheBytes)
   try {
-    if (noted === null) await writeFile(join(path, ENGINE_FILE), opened.kind, { flush: true })
+    if (noted === null && request.isReadOnly !== true)
+      await writeFile(join(path, ENGINE_FILE), opened.kind, { flush: true })
   } catch (error) {
     await opened.engine.close()
     throw error
@@ -238,7 +241,8 @@ const INDEXES_DIRECTORY = 'indexes'
 /** The file that names the engine that wrote the data directory. An engine cannot read files of the other one. */
 const ENGINE_FILE = 'engine'
 
-async function engineOf(directory: string): Promise<OpenedEngine['kind'] | null> {
+/** The engine that the file `engine` of a data directory names; null if it is missing or damaged. */
+export async function notedEngine(directory: string): Promise<OpenedEngine['kind'] | null> {
   const text = await readFile(join(directory, ENGINE_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw error
