@@ -289,4 +289,10 @@ const embedderOptions = (options: LaunchOptions): Omit<EmbeddersSetup, 'outbound
   timeoutMs: options.experimentalRestEmbedderTimeoutSeconds * 1000,
   pauseMsMax: options.experimentalRestEmbedderMaxRetryDurationSeconds * 1000,
   cachedQueries: options.experimentalEmbeddingCacheEntries,
+  failureModes: {
+    ignoreTemplates: options.experimentalConfigEmbedderFailureModes.includes(
+      'ignore_document_template_failures',
+    ),
+    ignoreProviders: options.experimentalConfigEmbedderFailureModes.includes('ignore_embedder_failures'),
+  },
 })

@@ -33,6 +33,12 @@ export interface EmbedOptions {
   readonly counts?: CallCounts
 }
 
+/** Failures that leave a document without vectors, instead of failing its batch. */
+export interface FailureModes {
+  readonly ignoreTemplates: boolean
+  readonly ignoreProviders: boolean
+}
+
 /** Settings of calls to all providers. */
 export interface CallSetup {
   readonly outbound: Outbound
@@ -49,6 +55,8 @@ export interface CallOptions {
   /** When the vector is no longer needed, by `performance.now()`; absent: no deadline. */
   readonly deadline?: number
   readonly counts?: CallCounts
+  /** Takes note of each answer, of any status. */
+  readonly note?: (answer: OutboundAnswer) => void
   /** The number of components of each vector; null: any number, the same for all vectors of a request. */
   readonly dimensions: number | null
 }
@@ -136,7 +144,7 @@ async function answerOf(
   { outbound, timeoutMs }: CallSetup,
   provider: Provider,
   inputs: readonly unknown[],
-  { deadline, signal }: CallOptions,
+  { deadline, note, signal }: CallOptions,
 ): Promise<unknown> {
   const left = deadline === undefined ? timeoutMs : Math.min(timeoutMs, deadline - performance.now())
   if (left <= 0) throw new FailedRequest('there was no time left to ask for a vector', false)
@@ -159,6 +167,7 @@ async function answerOf(
       error.fault === 'unreachable' || error.fault === 'timeout',
     )
   }
+  note?.(answer)
   const { status, body } = answer
   if (status < 200 || status > 299) {
     const mayPass = isTransientStatus(status) || status < 400

@@ -1,12 +1,18 @@
 /** Here is a document or a search: which text is embedded for it, and which vector does its provider return? */
-export type { CallCounts } from './calls.js'
+export type { CallCounts, FailureModes } from './calls.js'
 export {
-  type EmbeddedDocument,
   type EmbeddedSearch,
   type Embedders,
   type EmbeddersSetup,
   openEmbedders,
 } from './embedders.js'
+export type { DocumentsPage, EmbeddedPage } from './pages.js'
+export {
+  noPaidVectors,
+  openPaidVectors,
+  type PaidVectorStore,
+  type PaidVectors,
+} from './paid-vectors.js'
 export { embeddingError } from './providers.js'
 export {
   checkFragment,

@@ -10,7 +10,6 @@ import {
 } from '../settings/index.js'
 import { type CallSetup, callProvider, type EmbedOptions } from './calls.js'
 import { embeddingError, type ProviderDefaults, providerOf } from './providers.js'
-import { embedded } from './requests.js'
 
 export interface LearningSetup extends CallSetup {
   readonly defaults: ProviderDefaults
@@ -96,8 +95,14 @@ async function inferred(
   return made
 }
 
+/** The number of components of an embedder's vectors; null: not known. */
+export function dimensionsOf(fields: EmbedderFields): number | null {
+  const known = (fields.known ?? {}) as Known
+  return dimensionsSet(indexingFields(fields)) ?? known.dimensions ?? null
+}
+
 /** The number of components by the settings; null if they do not say it. */
-export const dimensionsSet = (fields: EmbedderFields): number | null =>
+const dimensionsSet = (fields: EmbedderFields): number | null =>
   (fields.dimensions as number | undefined) ?? openAiDimensions(fields)
 
 /** The number of components of OpenAI's models; null for other sources. Source: vectors §2.3. */
@@ -141,10 +146,7 @@ async function compare(
   options: EmbedOptions,
 ): Promise<void> {
   const [made, asked] = await Promise.all(
-    [indexing, searching].map((fields) => {
-      const dimensions = dimensionsSet(fields)
-      return embedded(setup, providerOf(fields, setup.defaults), COMPARED, { ...options, dimensions })
-    }),
+    [indexing, searching].map((fields) => comparedVectors(setup, fields, options)),
   )
   for (const [at, vector] of (made ?? []).entries()) {
     const other = asked?.[at]
@@ -153,6 +155,21 @@ async function compare(
       `the halves of the embedder \`${name}\` do not make the same vectors, so they are different models`,
     )
   }
+}
+
+async function comparedVectors(
+  setup: LearningSetup,
+  fields: EmbedderFields,
+  options: EmbedOptions,
+): Promise<readonly Float32Array[]> {
+  const provider = providerOf(fields, setup.defaults)
+  const vectors: Float32Array[] = []
+  for (let from = 0; from < COMPARED.length; from += provider.inputsPerRequest) {
+    const texts = COMPARED.slice(from, from + provider.inputsPerRequest)
+    const dimensions = dimensionsSet(fields)
+    vectors.push(...(await callProvider(setup, provider, texts, { ...options, dimensions })))
+  }
+  return vectors
 }
 
 function distance(a: Float32Array, b: Float32Array): number {

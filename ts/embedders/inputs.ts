@@ -31,6 +31,8 @@ export interface Subject {
 
 /** A vector that a document is to have. */
 export interface Slot {
+  /** The document id, for messages. */
+  readonly id: string
   /** The number of the fragment; null for a vector of the whole document. */
   readonly fragment: number | null
   /** The input to embed; undefined: the document's present vector of that fragment stays. */
@@ -63,7 +65,7 @@ async function textSlots(
     throw new ApiError('invalid_document_fields', `document \`${id}\`: its template fails: ${error.message}`)
   }
   if (before !== null && (await attempted(textOf(before, shownBefore))) === input) return null
-  return [{ fragment: null, input }]
+  return [{ id, fragment: null, input }]
 }
 
 function textOf(document: Document, { fields, searchableAttributes }: EmbedderView): Promise<string> {
@@ -74,7 +76,7 @@ function textOf(document: Document, { fields, searchableAttributes }: EmbedderVi
 }
 
 async function fragmentSlots(
-  { document, before, keeps }: Subject,
+  { id, document, before, keeps }: Subject,
   after: EmbedderView,
   shownBefore: EmbedderView,
 ): Promise<readonly Slot[] | null> {
@@ -87,6 +89,7 @@ async function fragmentSlots(
   const numbers = ((after.fields.known ?? {}) as Known).fragments ?? {}
   return names
     .map((name) => ({
+      id,
       fragment: ownValue(numbers, name) ?? 0,
       input: keeps && same(name) ? undefined : now.get(name),
     }))

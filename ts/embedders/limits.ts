@@ -28,3 +28,12 @@ export const PROVIDER_TEXT_MAX = 500
 export const CACHED_QUERY_BYTES_MAX = 2000
 /** Milliseconds of rendering between two turns of the event loop. */
 export const RENDERING_TURN_MS = 10
+
+/** Bytes of all vectors on disk that wait for their commits. A million vectors of 256 components fit. */
+export const PAID_BYTES_MAX = 1024 ** 3
+/** Milliseconds after which vectors that no batch has come back for are removed: a week. */
+export const PAID_AGE_MS_MAX = 7 * 24 * 3600 * 1000
+/** Bytes that are read at a time from a file of such vectors. */
+export const PAID_READ_BYTES = 1024 * 1024
+/** Documents that the message of a failed request names; further ones are counted. */
+export const NAMED_DOCUMENTS_MAX = 10

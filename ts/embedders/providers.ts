@@ -3,6 +3,7 @@ import { ApiError } from '../errors/index.js'
 import {
   type EmbedderFields,
   filledRequest,
+  isSecretHeader,
   parseRequestTemplate,
   RequestTemplateError,
   sourceOf,
@@ -15,6 +16,8 @@ export interface Provider {
   /** An absolute URL, http or https. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
+  /** Equal for embedders that make the same vectors of the same input; holds no secret. */
+  readonly identity: string
   /** Texts or fragments in one request. */
   readonly inputsPerRequest: number
   /** Texts that error messages must not contain. */
@@ -38,6 +41,21 @@ export const embeddingError = (message: string): ApiError => new ApiError('vecto
 
 /** The provider of an embedder. @throws ApiError `vector_embedding_error` if its settings name none */
 export function providerOf(fields: EmbedderFields, defaults: ProviderDefaults): Provider {
+  const found = findProvider(fields, defaults)
+  return { ...found, identity: identityOf(fields, found.url) }
+}
+
+const identifying = ['source', 'model', 'revision', 'pooling', 'dimensions', 'request', 'response']
+
+function identityOf(fields: EmbedderFields, url: string): string {
+  const headers = Object.entries((fields.headers ?? {}) as Readonly<Record<string, string>>)
+  const shown = headers.filter(([name]) => !isSecretHeader(name))
+  return JSON.stringify([url, shown, ...identifying.map((name) => fields[name] ?? null)])
+}
+
+type FoundProvider = Omit<Provider, 'identity'>
+
+function findProvider(fields: EmbedderFields, defaults: ProviderDefaults): FoundProvider {
   const source = sourceOf(fields)
   switch (source) {
     case 'openAi':
@@ -67,7 +85,7 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' ? v
 /** A model that accepts no `dimensions` in its requests. */
 const fixedModel = 'text-embedding-ada-002'
 
-function openAi(fields: EmbedderFields, defaults: ProviderDefaults): Provider {
+function openAi(fields: EmbedderFields, defaults: ProviderDefaults): FoundProvider {
   const apiKey = textOf(fields.apiKey) ?? defaults.openAiKey
   const model = textOf(fields.model) ?? 'text-embedding-3-small'
   const { dimensions } = fields
@@ -87,7 +105,7 @@ const openAiAnswer = parseRequestTemplate(
   '{{embedding}}',
 )
 
-function ollama(fields: EmbedderFields, defaults: ProviderDefaults): Provider {
+function ollama(fields: EmbedderFields, defaults: ProviderDefaults): FoundProvider {
   const url = textOf(fields.url) ?? defaults.ollamaUrl
   const { apiKey, model } = fields
   const isBatched = pathOf(url).endsWith('/api/embed')
@@ -115,7 +133,7 @@ function pathOf(url: string): string {
   }
 }
 
-function rest(fields: EmbedderFields): Provider {
+function rest(fields: EmbedderFields): FoundProvider {
   const { apiKey } = fields
   const usesFragments = fields.indexingFragments !== undefined || fields.searchFragments !== undefined
   const templateOf = (name: string, placeholder: string) => {

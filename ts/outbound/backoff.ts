@@ -37,7 +37,7 @@ export interface RetryPolicy extends Backoff {
 /** Resolves after `ms` milliseconds. Rejects as soon as the signal aborts. */
 export type Wait = (ms: number, signal?: AbortSignal) => Promise<void>
 
-const waitOnTimer: Wait = (ms, signal) => sleep(ms, undefined, signal === undefined ? {} : { signal })
+export const waitOnTimer: Wait = (ms, signal) => sleep(ms, undefined, signal === undefined ? {} : { signal })
 
 /**
  * Repeats `call` until it succeeds or the policy ends the attempts; then it throws the last error. @param call gets the

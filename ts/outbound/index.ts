@@ -8,6 +8,7 @@ export {
   retryAfterMs,
   retrying,
   type Wait,
+  waitOnTimer,
 } from './backoff.js'
 export * from './client.js'
 export { readAnswer } from './json.js'

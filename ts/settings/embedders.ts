@@ -211,12 +211,12 @@ function head(text: string, bytes: number): string {
 
 const secretHeader = /^(authorization|cookie)$|key|token|secret/i
 
+/** Whether the value of a header is a secret, by its name. */
+export const isSecretHeader = (name: string): boolean => secretHeader.test(name)
+
 const maskHeaders = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [
-      name,
-      secretHeader.test(name) ? maskSecret(value) : value,
-    ]),
+    Object.entries(headers).map(([name, value]) => [name, isSecretHeader(name) ? maskSecret(value) : value]),
   )
 
 const rendered = [

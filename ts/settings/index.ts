@@ -9,6 +9,7 @@ export {
   defaultDocumentTemplate,
   embedderAsSet,
   HIDDEN_SECRET,
+  isSecretHeader,
   type Known,
   maskSecret,
   type SettingsFeatures,

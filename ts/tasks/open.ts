@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Embedders, embeddingError } from '../embedders/index.js'
+import { type Embedders, embeddingError, openPaidVectors, type PaidVectorStore } from '../embedders/index.js'
 import { BackgroundFaults, type Engine, loadScripts, type RunScript } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import { optionOf } from '../launch/index.js'
@@ -32,7 +32,7 @@ import { openStoreClient, type StoreClient } from './store/store-client.js'
 import type { InstanceStore, Tasks, WebhookStore } from './tasks.js'
 
 export interface TasksSetup {
-  /** The data directory; the queue uses `tasks/` and `update_files/` in it. */
+  /** The data directory; the queue uses `tasks/`, `update_files/` and `paid_vectors/` in it. */
   readonly directory: string
   readonly engine: Engine
   readonly log: TaskLog
@@ -101,7 +101,20 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
     const path = storePath(directory)
     const quarantine = quarantineIn(directory)
     const names = catalogueFile(directory)
-    return await assemble(setup, { store, spool, path, clock: systemClock, runScript, quarantine, names })
+    const paidVectors = openPaidVectors(join(directory, 'paid_vectors'), (facts, message) =>
+      log.warn(facts, message),
+    )
+    const clock = systemClock
+    return await assemble(setup, {
+      store,
+      spool,
+      paidVectors,
+      path,
+      clock,
+      runScript,
+      quarantine,
+      names,
+    })
   } catch (error) {
     await store.close()
     throw error
@@ -112,6 +125,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
 export interface QueueResources {
   readonly store: StoreClient
   readonly spool: Spool
+  readonly paidVectors: PaidVectorStore
   /** The store's file. */
   readonly path: string
   readonly clock: Clock
@@ -123,7 +137,7 @@ export interface QueueResources {
 /** Builds the queue over an open store, and brings it in step with the engine. */
 export async function assemble(
   setup: Omit<TasksSetup, 'directory' | 'driver'>,
-  { store, spool, path, clock, runScript, quarantine, names }: QueueResources,
+  { store, spool, paidVectors, path, clock, runScript, quarantine, names }: QueueResources,
 ): Promise<OpenedTasks> {
   const { engine, log } = setup
   const start = await store.call('start', [])
@@ -143,6 +157,7 @@ export async function assemble(
     log,
     clock,
     embedders,
+    paidVectors,
     settingsThread,
     runScript,
     exportIndex,
@@ -196,14 +211,15 @@ const noSnapshot: WriteSnapshot = () =>
     new ApiError('feature_not_enabled', 'snapshots are written by a server, not from inside a process'),
   )
 
-const refuseEmbedding = () =>
-  Promise.reject(embeddingError('vectors are made by a server, not from inside a process'))
+const refuseEmbedding = (): never => {
+  throw embeddingError('vectors are made by a server, not from inside a process')
+}
 
 /** Embedders of a process that makes no vectors. */
 const noEmbedders: Embedders = {
   settled: (_before, after) => Promise.resolve(after),
   documents: refuseEmbedding,
-  search: refuseEmbedding,
+  search: async () => refuseEmbedding(),
 }
 
 /** The interpreter of scripts where its binary does not load. */

@@ -1,3 +1,4 @@
+import { noPaidVectors } from '../../../ts/embedders/index.js'
 import type { OpenedTasks, TaskContent } from '../../../ts/tasks/index.js'
 import { assemble } from '../../../ts/tasks/open.js'
 import { quiet } from '../test-queue.js'
@@ -189,6 +190,7 @@ class Simulation {
       {
         store,
         spool: spool(world, life, this.#files),
+        paidVectors: noPaidVectors,
         path: 'memory',
         clock: world.clock(life),
         runScript: noScript,

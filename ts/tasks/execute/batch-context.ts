@@ -1,5 +1,5 @@
 /** What does carrying out a batch get, and what does it return? */
-import type { Embedders } from '../../embedders/index.js'
+import type { Embedders, PaidVectorStore } from '../../embedders/index.js'
 import type { Engine, RunScript, Step } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
 import type { SettingsThread } from '../../settings/index.js'
@@ -39,6 +39,8 @@ export interface BatchContext {
   readonly log: TaskLog
   readonly clock: Clock
   readonly embedders: Embedders
+  /** Vectors that no commit holds yet. */
+  readonly paidVectors: PaidVectorStore
   readonly settingsThread: SettingsThread
   readonly runScript: RunScript
   /** The list of indexes outside the store, from which a lost store is rebuilt. */

@@ -1,4 +1,5 @@
 /** Prepares, embeds and commits one batch of an index; an interruption ends each of these. */
+import type { PaidVectors } from '../../embedders/index.js'
 import type { BatchReport, Operation, Prepared, VectorPage } from '../../engine/index.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { vectorsFor } from './embedding.js'
@@ -21,36 +22,47 @@ export async function commitOf(
   indexUid: string,
   operations: readonly Operation[],
   run: Run,
-  { engine, embedders, catalogue }: BatchContext,
+  { engine, embedders, paidVectors, catalogue }: BatchContext,
 ): Promise<BatchReport> {
   await run.released(id)
   run.step('preparing')
   run.follow(() => engine.progress(id))
   const preparing = engine.prepare(id, { uid: run.batchUid, indexUid, operations }, run.signal)
   const prepared = await interruptible(preparing)
-  const vectors = prepared.work > 0 ? await embedded() : []
-  await run.begun
-  if (!(await run.mayCommit()) || run.signal.aborted) return giveUp()
-  run.step('committing')
-  run.follow(() => engine.progress(id))
-  // The engine gives up a commit that is not yet durable, which then rejects. One that is durable resolves as usual.
-  const stop = () => void engine.abandon(prepared).catch(() => undefined)
-  run.signal.addEventListener('abort', stop, { once: true })
+  const paid = prepared.work > 0 ? await paidVectors.open(indexUid) : null
   try {
-    return await engine.commit(prepared, vectors)
-  } catch (error) {
-    // If the index is not in the catalogue yet, its whole directory is removed, and no commit has to be taken back.
-    if (catalogue.row(indexUid)?.id === id) run.commitFailed(id)
-    throw run.signal.aborted ? new Interrupted() : error
+    const vectors = paid === null ? [] : await embedded(paid)
+    await run.begun
+    if (!(await run.mayCommit()) || run.signal.aborted) return giveUp()
+    const report = await committed(vectors)
+    await paid?.committed()
+    return report
   } finally {
-    run.signal.removeEventListener('abort', stop)
+    await paid?.close()
   }
 
-  async function embedded(): Promise<readonly VectorPage[]> {
+  async function committed(vectors: readonly VectorPage[]): Promise<BatchReport> {
+    run.step('committing')
+    run.follow(() => engine.progress(id))
+    // The engine gives up a commit that is not yet durable, which then rejects. One that is durable resolves as usual.
+    const stop = () => void engine.abandon(prepared).catch(() => undefined)
+    run.signal.addEventListener('abort', stop, { once: true })
+    try {
+      return await engine.commit(prepared, vectors)
+    } catch (error) {
+      // If the index is not in the catalogue yet, its whole directory is removed, and no commit has to be taken back.
+      if (catalogue.row(indexUid)?.id === id) run.commitFailed(id)
+      throw run.signal.aborted ? new Interrupted() : error
+    } finally {
+      run.signal.removeEventListener('abort', stop)
+    }
+  }
+
+  async function embedded(paid: PaidVectors): Promise<readonly VectorPage[]> {
     run.step('embedding')
     const { signal, requests: counts } = run
     try {
-      return await vectorsFor(prepared, { engine, embedders, signal, counts, count: run.count })
+      return await vectorsFor(prepared, { engine, embedders, paid, signal, counts, count: run.count })
     } catch (error) {
       if (signal.aborted) giveUp()
       await engine.abandon(prepared)

@@ -1,5 +1,11 @@
 /** Which vectors does a prepared batch lack? Asks the embedders for them. */
-import { type Embedders, embeddingError } from '../../embedders/index.js'
+import {
+  type DocumentsPage,
+  type EmbeddedPage,
+  type Embedders,
+  embeddingError,
+  type PaidVectors,
+} from '../../embedders/index.js'
 import {
   type Engine,
   NO_FRAGMENT,
@@ -12,6 +18,8 @@ import type { EmbedderCounts } from '../listing/view.js'
 export interface EmbeddingRun {
   readonly engine: Engine
   readonly embedders: Embedders
+  /** Vectors of this index that earlier batches paid for. */
+  readonly paid: PaidVectors
   readonly signal: AbortSignal
   readonly counts: EmbedderCounts
   /** Sets the progress within the step. */
@@ -23,25 +31,33 @@ export interface EmbeddingRun {
  * @throws ApiError of an embedder; rejects too when the signal is aborted
  */
 export async function vectorsFor(prepared: Prepared, run: EmbeddingRun): Promise<readonly VectorPage[]> {
-  const { engine, embedders, signal, counts, count } = run
+  const { engine, embedders, paid, signal, counts, count } = run
   const made: VectorPage[] = []
+  const embedding: WorkPage[] = []
   let finished = 0
-  for (let from: string | null = null; ; ) {
-    count('document', finished, prepared.work)
-    const page: WorkPage | null = await engine.work(prepared, from)
-    if (page === null) return made
-    const { items, after, before } = page
-    const documents = await embedders.documents(items, after, before, { signal, counts })
+  count('document', finished, prepared.work)
+  for await (const documents of embedders.documents(pages(), { paid, signal, counts })) {
+    const page = embedding.shift()!
     const vectors = vectorPage(page, documents)
     if (vectors.docids.length > 0) made.push(vectors)
-    finished += items.length
-    from = page.next
+    finished += page.items.length
+    count('document', finished, prepared.work)
+  }
+  return made
+
+  async function* pages(): AsyncGenerator<DocumentsPage> {
+    for (let from: string | null = null; ; ) {
+      const page: WorkPage | null = await engine.work(prepared, from)
+      if (page === null) return
+      embedding.push(page)
+      const { items: subjects, after, before } = page
+      yield { subjects, after, before }
+      from = page.next
+    }
   }
 }
 
-type Documents = Awaited<ReturnType<Embedders['documents']>>
-
-function vectorPage({ embedder, items }: WorkPage, documents: Documents): VectorPage {
+function vectorPage({ embedder, items }: WorkPage, documents: EmbeddedPage): VectorPage {
   const changed = documents.flatMap((document, at) => {
     const item = items[at]
     return document === null || item === undefined ? [] : [{ docid: item.docid, ...document }]

@@ -1,0 +1,129 @@
+/** Here are the documents of a batch, page by page: which vectors do they get? */
+import { setImmediate as turn } from 'node:timers/promises'
+import { ApiError } from '../errors/index.js'
+import { waitOnTimer } from '../outbound/index.js'
+import { indexingFields } from '../settings/index.js'
+import type { EmbedOptions, FailureModes } from './calls.js'
+import { dimensionsOf, type LearningSetup } from './inferred-dimensions.js'
+import { type EmbedderView, type Slot, type Subject, slotsOf } from './inputs.js'
+import { RENDERING_TURN_MS } from './limits.js'
+import type { PaidVectors } from './paid-vectors.js'
+import { providerOf } from './providers.js'
+import { RequestWindow } from './request-window.js'
+import { BatchRequests } from './requests.js'
+
+/** Documents of one embedder. */
+export interface DocumentsPage {
+  readonly subjects: readonly Subject[]
+  readonly after: EmbedderView
+  readonly before: EmbedderView
+}
+
+/** The vectors of a document. */
+export interface EmbeddedDocument {
+  readonly slots: readonly Slot[]
+  /** One per slot with an `input`, in their order. */
+  readonly vectors: readonly Float32Array[]
+}
+
+/** One result per subject; null for a document whose vectors do not change. */
+export type EmbeddedPage = readonly (EmbeddedDocument | null)[]
+
+export interface DocumentsOptions extends EmbedOptions {
+  readonly paid: PaidVectors
+}
+
+export interface DocumentsSetup extends LearningSetup {
+  readonly failureModes: FailureModes
+}
+
+/**
+ * Implements `Embedders.documents`. While requests of one page are under way, the next ones are fetched and rendered,
+ * as many as keep the window of requests full.
+ */
+export async function* embeddedPages(
+  setup: DocumentsSetup,
+  pages: AsyncIterable<DocumentsPage>,
+  { paid, signal, counts }: DocumentsOptions,
+): AsyncGenerator<EmbeddedPage> {
+  const window = new RequestWindow(setup.wait ?? waitOnTimer, setup.pauseMsMax, signal)
+  const { failureModes } = setup
+  const requests = new BatchRequests({
+    calls: setup,
+    window,
+    paid,
+    failureModes,
+    ...(counts !== undefined && { counts }),
+  })
+  const source = pages[Symbol.asyncIterator]()
+  const made: Promise<EmbeddedPage>[] = []
+  let isLast = false
+  try {
+    for (;;) {
+      while (!isLast && !window.isFull) {
+        const next = await source.next()
+        isLast = next.done === true
+        if (next.done === true) break
+        const slots = await rendered(next.value, failureModes)
+        const page = embedded(next.value, slots)
+        // The loop below meets the failure when it is the turn of this page.
+        page.catch(() => undefined)
+        made.push(page)
+      }
+      const [first] = made
+      if (first === undefined) return
+      const isMade = first.then(() => true)
+      if (!(isLast ? await isMade : await Promise.race([isMade, window.vacancy().then(() => false)])))
+        continue
+      yield await first
+      made.shift()
+    }
+  } catch (error) {
+    throw window.failure(error)
+  } finally {
+    window.stop()
+  }
+
+  async function embedded(
+    { after }: DocumentsPage,
+    slots: readonly (readonly Slot[] | null)[],
+  ): Promise<EmbeddedPage> {
+    const inputs = slots.map((some) => (some ?? []).filter(({ input }) => input !== undefined))
+    const provider = providerOf(indexingFields(after.fields), setup.defaults)
+    const vectors = await requests.vectors(provider, inputs.flat(), dimensionsOf(after.fields))
+    let next = 0
+    return slots.map((some) => {
+      if (some === null) return null
+      // A slot whose failure is ignored is left out.
+      const filled = some.flatMap((slot) => {
+        const vector = slot.input === undefined ? undefined : vectors[next++]
+        return vector === null ? [] : [{ slot, vector }]
+      })
+      return {
+        slots: filled.map(({ slot }) => slot),
+        vectors: filled.flatMap(({ vector }) => (vector === undefined ? [] : [vector])),
+      }
+    })
+  }
+}
+
+/** Renders the templates of documents, with pauses in which the event loop serves requests. */
+async function rendered(
+  { subjects, after, before }: DocumentsPage,
+  { ignoreTemplates }: FailureModes,
+): Promise<readonly (readonly Slot[] | null)[]> {
+  const slots: (readonly Slot[] | null)[] = []
+  let since = performance.now()
+  for (const subject of subjects) {
+    try {
+      slots.push(await slotsOf(subject, after, before))
+    } catch (error) {
+      if (!ignoreTemplates || !(error instanceof ApiError)) throw error
+      slots.push([])
+    }
+    if (performance.now() - since < RENDERING_TURN_MS) continue
+    await turn()
+    since = performance.now()
+  }
+  return slots
+}

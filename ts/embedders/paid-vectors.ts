@@ -1,0 +1,337 @@
+/**
+ * Which vectors has a provider made that no commit holds yet?
+ *
+ * A batch notes its vectors here as they arrive. One that fails, is canceled or dies finds them again when its texts
+ * are embedded anew. They are not synced: after a power cut the last of them may be paid for twice.
+ *
+ *     file   = "siftdpv1", record*
+ *     record = crc32 of the rest u32 LE, components u32 LE, key 16 bytes, components f32 LE
+ */
+import { createHash } from 'node:crypto'
+import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { DIMENSIONS_MAX, PAID_AGE_MS_MAX, PAID_BYTES_MAX, PAID_READ_BYTES } from './limits.js'
+
+/** The vectors of one index. A failure of the disk loses vectors, never a batch. */
+export interface PaidVectors {
+  /** The vector of a key; null if it is not there. */
+  get(key: string): Promise<Float32Array | null>
+  put(entries: readonly PaidVector[]): Promise<void>
+  /** Drops the vectors that this batch has put or found, since a commit holds them now. */
+  committed(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface PaidVector {
+  /** Of `paidKey`. */
+  readonly key: string
+  readonly vector: Float32Array
+}
+
+/** The vectors of all indexes. */
+export interface PaidVectorStore {
+  /** Opens those of an index. One batch of an index runs at a time. */
+  open(indexUid: string): Promise<PaidVectors>
+  /** Forgets those of an index that is deleted. */
+  forget(indexUid: string): Promise<void>
+}
+
+/** Reports why vectors are not noted or were dropped. */
+export type PaidVectorLog = (facts: object, message: string) => void
+
+const MAGIC = Buffer.from('siftdpv1')
+const KEY_BYTES = 16
+const HEAD_BYTES = 8 + KEY_BYTES
+
+/** The key of what an embedder is sent. @param identity of the provider, see `Provider` */
+export const paidKey = (identity: string, input: string): string =>
+  createHash('sha256').update(identity).update('\0').update(input).digest('binary').slice(0, KEY_BYTES)
+
+/** A store that keeps nothing. */
+export const noPaidVectors: PaidVectorStore = {
+  open: () =>
+    Promise.resolve({
+      get: () => Promise.resolve(null),
+      put: () => Promise.resolve(),
+      committed: () => Promise.resolve(),
+      close: () => Promise.resolve(),
+    }),
+  forget: () => Promise.resolve(),
+}
+
+/**
+ * Opens the store in a directory of its own, creating it when the first vector comes. All files together have at most
+ * `bytesMax` bytes, and files that no batch has used for a week are removed.
+ */
+export function openPaidVectors(
+  directory: string,
+  log: PaidVectorLog,
+  bytesMax: number = PAID_BYTES_MAX,
+): PaidVectorStore {
+  const pathOf = (indexUid: string): string =>
+    join(directory, `${createHash('sha256').update(indexUid).digest('hex').slice(0, 32)}.vectors`)
+  return {
+    async open(indexUid) {
+      const path = pathOf(indexUid)
+      try {
+        await removeOld(directory, path)
+      } catch (error) {
+        log({ err: error, directory }, 'vectors of earlier batches could not be cleared away')
+      }
+      return VectorFile.read(path, log, bytesMax, () => bytesIn(directory))
+    },
+    async forget(indexUid) {
+      const path = pathOf(indexUid)
+      await rm(path, { force: true }).catch((error: unknown) =>
+        log({ err: error, path }, 'vectors of a deleted index could not be removed'),
+      )
+    },
+  }
+}
+
+/** Where a record begins, by its key. */
+type Offsets = Map<string, number>
+
+interface FileContent {
+  readonly file: FileHandle | null
+  readonly offsets: Offsets
+  readonly end: number
+}
+
+class VectorFile implements PaidVectors {
+  readonly #path: string
+  readonly #log: PaidVectorLog
+  readonly #bytesMax: number
+  readonly #bytesOfAll: () => Promise<number>
+  readonly #offsets: Offsets
+  readonly #used = new Set<string>()
+  #file: FileHandle | null
+  #end: number
+  /** Bytes that this file may grow to; null: not asked yet. */
+  #room: number | null = null
+  #isFailed = false
+  #writing: Promise<void> = Promise.resolve()
+
+  private constructor(
+    path: string,
+    log: PaidVectorLog,
+    bytesMax: number,
+    bytesOfAll: () => Promise<number>,
+    content: FileContent,
+  ) {
+    this.#path = path
+    this.#log = log
+    this.#bytesMax = bytesMax
+    this.#bytesOfAll = bytesOfAll
+    this.#file = content.file
+    this.#offsets = content.offsets
+    this.#end = content.end
+  }
+
+  /** Reads the file up to its first damaged record; what follows is dropped. */
+  static async read(
+    path: string,
+    log: PaidVectorLog,
+    bytesMax: number,
+    bytesOfAll: () => Promise<number>,
+  ): Promise<VectorFile> {
+    const none: FileContent = { file: null, offsets: new Map(), end: 0 }
+    const made = (content: FileContent) => new VectorFile(path, log, bytesMax, bytesOfAll, content)
+    const file = await open(path, 'r+').catch(() => null)
+    if (file === null) return made(none)
+    try {
+      const { offsets, end } = await recordsIn(file)
+      if (end < (await file.stat()).size) {
+        log({ path, from: end }, 'vectors that a batch left are damaged; they will be made again')
+        await file.truncate(end)
+      }
+      return made({ file, offsets, end })
+    } catch (error) {
+      log({ err: error, path }, 'vectors that a batch left cannot be read; they will be made again')
+      await file.close().catch(() => undefined)
+      await rm(path, { force: true }).catch(() => undefined)
+      return made(none)
+    }
+  }
+
+  async get(key: string): Promise<Float32Array | null> {
+    const offset = this.#offsets.get(key)
+    if (offset === undefined || this.#file === null) return null
+    try {
+      const head = await exactly(this.#file, offset, HEAD_BYTES)
+      const record = head === null ? null : await exactly(this.#file, offset, lengthOf(head))
+      const vector = record === null ? null : vectorIn(record, key)
+      if (vector !== null) {
+        this.#used.add(key)
+        return vector
+      }
+    } catch (error) {
+      this.#log({ err: error, path: this.#path }, 'a vector that was noted cannot be read')
+    }
+    this.#offsets.delete(key)
+    return null
+  }
+
+  put(entries: readonly PaidVector[]): Promise<void> {
+    // Writes follow each other, so that each knows where it begins.
+    this.#writing = this.#writing.then(() => this.#append(entries))
+    return this.#writing
+  }
+
+  async #append(entries: readonly PaidVector[]): Promise<void> {
+    if (this.#isFailed || entries.length === 0) return
+    try {
+      const records = entries.map(({ key, vector }) => recordOf(key, vector))
+      const bytes = Buffer.concat(this.#end === 0 ? [MAGIC, ...records] : records)
+      this.#room ??= this.#bytesMax - (await this.#bytesOfAll()) + this.#end
+      if (this.#end + bytes.length > this.#room) return
+      this.#file ??= await created(this.#path)
+      const { bytesWritten } = await this.#file.write(bytes, 0, bytes.length, this.#end)
+      if (bytesWritten !== bytes.length) throw new Error(`only ${bytesWritten} bytes were written`)
+      let offset = this.#end === 0 ? MAGIC.length : this.#end
+      for (const [at, { key }] of entries.entries()) {
+        this.#offsets.set(key, offset)
+        this.#used.add(key)
+        offset += records[at]!.length
+      }
+      this.#end = offset
+    } catch (error) {
+      this.#isFailed = true
+      this.#log({ err: error, path: this.#path }, 'vectors cannot be noted until they are committed')
+      // What was written in part is cut off, and a full disk gets its space back.
+      await this.#file?.truncate(this.#end).catch(() => undefined)
+    }
+  }
+
+  async committed(): Promise<void> {
+    await this.#writing
+    try {
+      const unused = [...this.#offsets].filter(([key]) => !this.#used.has(key))
+      if (this.#file === null || this.#used.size === 0) return
+      const partial = `${this.#path}.partial`
+      if (unused.length > 0) {
+        await this.#copyTo(
+          partial,
+          unused.map(([, offset]) => offset),
+        )
+      }
+      // Windows replaces and removes no file that is open.
+      await this.close()
+      if (unused.length > 0) await rename(partial, this.#path)
+      else await rm(this.#path, { force: true })
+    } catch (error) {
+      this.#log({ err: error, path: this.#path }, 'vectors that are committed could not be dropped')
+    }
+  }
+
+  /** Writes a file with the records at `offsets` alone. */
+  async #copyTo(path: string, offsets: readonly number[]): Promise<void> {
+    const copy = await open(path, 'w')
+    try {
+      await copy.appendFile(MAGIC)
+      for (const offset of offsets) {
+        const head = await exactly(this.#file!, offset, HEAD_BYTES)
+        const record = head === null ? null : await exactly(this.#file!, offset, lengthOf(head))
+        if (record !== null) await copy.appendFile(record)
+      }
+    } finally {
+      await copy.close()
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#writing
+    await this.#file?.close().catch(() => undefined)
+    this.#file = null
+  }
+}
+
+async function created(path: string): Promise<FileHandle> {
+  await mkdir(join(path, '..'), { recursive: true })
+  return open(path, 'w+')
+}
+
+/** The records of a file up to the first that is damaged or cut off, and where they end. */
+async function recordsIn(file: FileHandle): Promise<{ readonly offsets: Offsets; readonly end: number }> {
+  const offsets: Offsets = new Map()
+  const magic = await exactly(file, 0, MAGIC.length)
+  if (magic === null || !magic.equals(MAGIC)) return { offsets, end: 0 }
+  let end = MAGIC.length
+  let chunk = Buffer.alloc(0)
+  let taken = 0
+  for (;;) {
+    const rest = chunk.subarray(taken)
+    const wanted = rest.length < HEAD_BYTES ? HEAD_BYTES : lengthOf(rest)
+    if (wanted > HEAD_BYTES + 4 * DIMENSIONS_MAX) return { offsets, end }
+    if (rest.length < wanted) {
+      const more = await chunkAt(file, end + rest.length, Math.max(PAID_READ_BYTES, wanted))
+      if (more.length === 0) return { offsets, end }
+      chunk = Buffer.concat([rest, more])
+      taken = 0
+      continue
+    }
+    const record = rest.subarray(0, wanted)
+    if (record.length === HEAD_BYTES || record.readUInt32LE(0) !== crc32(record.subarray(4)))
+      return { offsets, end }
+    offsets.set(keyIn(record), end)
+    taken += wanted
+    end += wanted
+  }
+}
+
+const lengthOf = (head: Buffer): number => HEAD_BYTES + 4 * head.readUInt32LE(4)
+
+const keyIn = (record: Buffer): string => record.toString('latin1', 8, HEAD_BYTES)
+
+function recordOf(key: string, vector: Float32Array): Buffer {
+  const record = Buffer.alloc(HEAD_BYTES + 4 * vector.length)
+  record.writeUInt32LE(vector.length, 4)
+  record.write(key, 8, 'latin1')
+  for (const [at, component] of vector.entries()) record.writeFloatLE(component, HEAD_BYTES + 4 * at)
+  record.writeUInt32LE(crc32(record.subarray(4)), 0)
+  return record
+}
+
+function vectorIn(record: Buffer, key: string): Float32Array | null {
+  if (record.readUInt32LE(0) !== crc32(record.subarray(4)) || keyIn(record) !== key) return null
+  const vector = new Float32Array((record.length - HEAD_BYTES) / 4)
+  for (let at = 0; at < vector.length; at++) vector[at] = record.readFloatLE(HEAD_BYTES + 4 * at)
+  return vector
+}
+
+async function chunkAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.alloc(length)
+  const { bytesRead } = await file.read(buffer, 0, length, position)
+  return buffer.subarray(0, bytesRead)
+}
+
+/** `length` bytes from `position`; null if the file ends before. */
+async function exactly(file: FileHandle, position: number, length: number): Promise<Buffer | null> {
+  if (length > HEAD_BYTES + 4 * DIMENSIONS_MAX) return null
+  const bytes = await chunkAt(file, position, length)
+  return bytes.length === length ? bytes : null
+}
+
+async function bytesIn(directory: string): Promise<number> {
+  const sizes = await filesIn(directory)
+  return sizes.reduce((sum, { size }) => sum + size, 0)
+}
+
+/** Removes files that have not been written for a week, except that of the index to be embedded. */
+async function removeOld(directory: string, except: string): Promise<void> {
+  const now = Date.now()
+  for (const { path, mtimeMs } of await filesIn(directory)) {
+    if (path !== except && now - mtimeMs > PAID_AGE_MS_MAX) await rm(path, { force: true })
+  }
+}
+
+async function filesIn(directory: string) {
+  const names = await readdir(directory).catch(() => [])
+  const found = names.map(async (name) => {
+    const path = join(directory, name)
+    const facts = await stat(path).catch(() => null)
+    return facts === null ? [] : [{ path, size: facts.size, mtimeMs: facts.mtimeMs }]
+  })
+  return (await Promise.all(found)).flat()
+}
