@@ -163,3 +163,36 @@ test.serial('a batch that waits for vectors tells how many documents are left', 
   t.is((await server.settle(t, sent)).status, 'succeeded')
   t.is((await server.get(`/batches/${batchUid}`)).body.progress, null)
 })
+
+test.serial('failures that are ignored leave their documents without a vector', async (t) => {
+  const choosy: Answer = (call, number) =>
+    String(call.body).startsWith('bad') ? { status: 400, text: 'not this' } : bare(call, number)
+  const documents = [{ id: 1, t: 'red' }, { id: 2 }, { id: 3, t: 'bad' }]
+  const none = { g: { embeddings: [], regenerate: true } }
+  for (const [ignoreTemplates, ignoreProviders, failure] of [
+    [true, true, null],
+    [true, false, 'vector_embedding_error'],
+    [false, true, 'invalid_document_fields'],
+  ] as const) {
+    const embedder = { ...single, ...template }
+    const failureModes = { ignoreTemplates, ignoreProviders }
+    const { add, update, vectors, search } = await world(t, choosy, embedder, { failureModes })
+    const task = await add(...documents)
+    if (failure !== null) {
+      t.is(task.error.code, failure)
+      continue
+    }
+    t.is(task.status, 'succeeded')
+    t.deepEqual(await vectors('1'), { g: { embeddings: [[3, 18]], regenerate: true } })
+    t.deepEqual(await vectors('2'), none)
+    t.deepEqual(await vectors('3'), none)
+    // A document whose new text fails loses the vector of its old one.
+    await update({ id: 1, t: 'bad now' }, { id: 3, t: 'blue' })
+    t.deepEqual(await vectors('1'), none)
+    t.deepEqual(await vectors('3'), { g: { embeddings: [[4, 2]], regenerate: true } })
+    t.deepEqual(
+      (await search({ filter: '_vectors.g EXISTS' })).body.hits.map(({ id }) => id),
+      [3],
+    )
+  }
+})

@@ -15,6 +15,50 @@ test.serial('an openAi embedder sends the requests that OpenAI documents', async
   t.is(provider.calls[0]?.headers.authorization, 'Bearer sk-1234')
 })
 
+const openAiAnswer = (input: readonly unknown[]) => {
+  const embedding = Array.from({ length: 1536 }, (_, at) => at + input.length)
+  return { data: (typeof input[0] === 'number' ? [input] : input).map(() => ({ embedding })) }
+}
+
+test.serial(
+  'texts that an openAi model refuses go alone, cut to its tokens if they are too long',
+  async (t) => {
+    const inputs: (readonly unknown[])[] = []
+    const answer: Answer = ({ body }) => {
+      const { input } = body as { input: unknown[] }
+      inputs.push(input)
+      const isLong = input.some((text) => typeof text === 'string' && text.length > 20_000)
+      return isLong ? { status: 400, text: '{"error":"too long"}' } : openAiAnswer(input)
+    }
+    const { add, provider, settings, server } = await world(t, answer)
+    const g = { source: 'openAi', url: provider.url, ...template, documentTemplateMaxBytes: 10_000_000 }
+    t.is((await settings({ g })).status, 'succeeded')
+    const long = `<|endoftext|> ${'hello world '.repeat(20_000)}`
+    const unbroken = 'ab'.repeat(30_000)
+    t.is((await add({ id: 1, t: 'short' }, { id: 2, t: long }, { id: 3, t: unbroken })).status, 'succeeded')
+    t.deepEqual(inputs[0], ['short', long, unbroken])
+    t.deepEqual(inputs[1], ['short'])
+    const [, , cut, other] = inputs as [unknown, unknown, number[], number[]]
+    t.is(cut.length, 8191)
+    // Source: the published vocabulary cl100k_base.
+    t.deepEqual(new Set(cut.slice(-1000)), new Set([24748, 1917]), '` hello` and ` world` in turn')
+    t.is(other.length, 8191)
+    t.true(other.every((token) => Number.isInteger(token) && token >= 0 && token < 100_256))
+    t.is((await server.get('/indexes/i/stats')).body.numberOfEmbeddings, 3)
+  },
+)
+
+test.serial('a text that an openAi model refuses for another reason fails its batch by name', async (t) => {
+  const answer: Answer = ({ body }) => {
+    const { input } = body as { input: unknown[] }
+    return input.includes('bad') ? { status: 400, text: 'moderated' } : openAiAnswer(input)
+  }
+  const { add, provider, settings } = await world(t, answer)
+  await settings({ g: { source: 'openAi', url: provider.url, ...template } })
+  const task = await add({ id: 1, t: 'fine' }, { id: 2, t: 'bad' }, { id: 3, t: 'fine too' })
+  t.regex(task.error.message, /^document `2` cannot be embedded: .*moderated/)
+})
+
 for (const [path, shape] of [
   ['/api/embed', { model: 'm', input: ['red'] }],
   ['/api/embeddings', { model: 'm', prompt: 'red' }],

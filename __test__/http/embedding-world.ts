@@ -37,13 +37,19 @@ export interface World {
   search(body: object): ReturnType<TestServer['post']>
 }
 
-export async function world(t: ExecutionContext, answer: Answer, embedder?: object): Promise<World> {
+export async function world(
+  t: ExecutionContext,
+  answer: Answer,
+  embedder?: object,
+  embedding: NonNullable<Parameters<typeof startServer>[1]>['embedding'] = {},
+): Promise<World> {
   const provider = await startProvider(t, answer)
   const waits: number[] = []
   const server = await startServer(t, {
     allowedNetworks: ['127.0.0.0/8'],
     features: ['multimodal', 'compositeEmbedders'],
     embedding: {
+      ...embedding,
       wait: async (ms) => {
         waits.push(ms)
       },

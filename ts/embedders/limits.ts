@@ -37,3 +37,10 @@ export const PAID_AGE_MS_MAX = 7 * 24 * 3600 * 1000
 export const PAID_READ_BYTES = 1024 * 1024
 /** Documents that the message of a failed request names; further ones are counted. */
 export const NAMED_DOCUMENTS_MAX = 10
+/** Tokens of one text for the models of OpenAI. Source: vectors §5.4. */
+export const OPENAI_TOKENS_MAX = 8191
+/**
+ * Characters without a space, or spaces without another character, that are turned into tokens together. 200 take
+ * less than a millisecond; a thousand took 26.
+ */
+export const TOKENIZED_RUN_MAX = 200

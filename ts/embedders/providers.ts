@@ -10,6 +10,7 @@ import {
   takenFromAnswer,
 } from '../settings/index.js'
 import { TEXTS_PER_REQUEST } from './limits.js'
+import { fittingTokens } from './tokens.js'
 
 /** How to call the service that makes an embedder's vectors. */
 export interface Provider {
@@ -95,8 +96,10 @@ function openAi(fields: EmbedderFields, defaults: ProviderDefaults): FoundProvid
     headers: { ...bearer(apiKey), ...json },
     inputsPerRequest: TEXTS_PER_REQUEST,
     secrets: secretsOf(apiKey, {}),
-    request: (input) => ({ model, input, ...shrunk }),
+    // Tokens are sent as one flat array, so a text that was cut goes alone.
+    request: (inputs) => ({ model, input: Array.isArray(inputs[0]) ? inputs[0] : inputs, ...shrunk }),
     vectors: (answer) => takenFromAnswer(openAiAnswer, answer),
+    shortened: fittingTokens,
   }
 }
 
