@@ -31,14 +31,14 @@ const vectors = Array.from({ length: 64 }, (_, seed) =>
 
 let texts: string[] = []
 /** Runs once so many texts have come. */
-let reached: { readonly texts: number; readonly then: () => void } | null = null
+let reached: { readonly texts: number; readonly tell: () => void } | null = null
 const provider = createServer((request, response) => {
   const chunks: Buffer[] = []
   request.on('data', (chunk: Buffer) => chunks.push(chunk))
   request.on('end', () => {
     const { input } = JSON.parse(Buffer.concat(chunks).toString()) as { input: string[] }
     texts.push(...input)
-    if (reached !== null && texts.length >= reached.texts) reached.then()
+    if (reached !== null && texts.length >= reached.texts) reached.tell()
     const data = input.map((text) => `{"embedding":${vectors[text.length % vectors.length]}}`)
     setTimeout(() => response.end(`{"data":[${data.join(',')}]}`), LATENCY_MS)
   })
@@ -122,7 +122,7 @@ async function killed(data: string): Promise<number> {
   const { call } = first
   await untilFinished(call, await call('PATCH', '/indexes/films/settings/embedders', JSON.stringify({ g })))
   const halfWay = new Promise<void>((resolve) => {
-    reached = { texts: DOCUMENTS / 2, then: resolve }
+    reached = { texts: DOCUMENTS / 2, tell: resolve }
   })
   await call('POST', '/indexes/films/documents', documents, 'application/x-ndjson')
   await halfWay

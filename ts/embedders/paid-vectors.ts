@@ -112,6 +112,7 @@ class VectorFile implements PaidVectors {
   #room: number | null = null
   #isFailed = false
   #writing: Promise<void> = Promise.resolve()
+  readonly #pending: PaidVector[] = []
 
   private constructor(
     path: string,
@@ -174,8 +175,9 @@ class VectorFile implements PaidVectors {
   }
 
   put(entries: readonly PaidVector[]): Promise<void> {
-    // Writes follow each other, so that each knows where it begins.
-    this.#writing = this.#writing.then(() => this.#append(entries))
+    this.#pending.push(...entries)
+    // Writes follow each other, so that each knows where it begins; one takes all that came during the one before.
+    this.#writing = this.#writing.then(() => this.#append(this.#pending.splice(0)))
     return this.#writing
   }
 

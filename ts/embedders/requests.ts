@@ -82,12 +82,12 @@ export class BatchRequests {
   async #send(provider: Provider, wanted: readonly Wanted[], dimensions: number | null): Promise<void> {
     const { window, paid } = this.#setup
     try {
-      const vectors = await window.run((note) => this.#made(provider, wanted, dimensions, note))
-      const made = wanted.flatMap(({ key }, at): PaidVector[] => {
-        const vector = vectors[at] ?? null
-        return vector === null ? [] : [{ key, vector }]
+      const vectors = await window.run(async (note) => {
+        const made = await this.#made(provider, wanted, dimensions, note)
+        // The next request waits until these vectors are noted, so that no more are lost than are under way.
+        await paid.put(wanted.flatMap(({ key }, at) => paidVector(key, made[at] ?? null)))
+        return made
       })
-      await paid.put(made)
       for (const [at, { settle }] of wanted.entries()) settle(vectors[at] ?? null)
     } catch (error) {
       for (const { fail } of wanted) fail(error)
@@ -136,6 +136,9 @@ export class BatchRequests {
     throw new ApiError(error.code, `${namedOf(wanted)}: ${error.message}`)
   }
 }
+
+const paidVector = (key: string, vector: Float32Array | null): readonly PaidVector[] =>
+  vector === null ? [] : [{ key, vector }]
 
 function wantedInput(input: unknown, key: string, id: string): Wanted {
   let settle: Wanted['settle'] = () => undefined
