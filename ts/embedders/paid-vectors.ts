@@ -5,7 +5,7 @@
  * are embedded anew. They are not synced: after a power cut the last of them may be paid for twice.
  *
  *     file   = "siftdpv1", record*
- *     record = crc32 of the rest u32 LE, components u32 LE, key 16 bytes, components f32 LE
+ *     record = crc32 of the rest u32 LE, components u32 LE, key 16 bytes, components f32 in the machine's byte order
  */
 import { createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
@@ -290,16 +290,16 @@ function recordOf(key: string, vector: Float32Array): Buffer {
   const record = Buffer.alloc(HEAD_BYTES + 4 * vector.length)
   record.writeUInt32LE(vector.length, 4)
   record.write(key, 8, 'latin1')
-  for (const [at, component] of vector.entries()) record.writeFloatLE(component, HEAD_BYTES + 4 * at)
+  record.set(new Uint8Array(vector.buffer, vector.byteOffset, vector.byteLength), HEAD_BYTES)
   record.writeUInt32LE(crc32(record.subarray(4)), 0)
   return record
 }
 
 function vectorIn(record: Buffer, key: string): Float32Array | null {
   if (record.readUInt32LE(0) !== crc32(record.subarray(4)) || keyIn(record) !== key) return null
-  const vector = new Float32Array((record.length - HEAD_BYTES) / 4)
-  for (let at = 0; at < vector.length; at++) vector[at] = record.readFloatLE(HEAD_BYTES + 4 * at)
-  return vector
+  // A copy, since the components of a record may begin anywhere in memory.
+  const bytes = Uint8Array.from(record.subarray(HEAD_BYTES))
+  return new Float32Array(bytes.buffer)
 }
 
 async function chunkAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
