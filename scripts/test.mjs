@@ -108,9 +108,8 @@ if (compiled) {
   // Tests of the native engine skip themselves where there is none, but not where there should be one.
   await ava('ava', [], { SIFTD_NATIVE_TESTS: addon === 'no-rust' ? 'optional' : 'required' })
   if (addon === 'ready' || addon === 'prebuilt') {
-    await ava('ava, HTTP over the native engine', ['dist/__test__/http/*.spec.js'], {
-      SIFTD_TEST_ENGINE: 'native',
-    })
+    const specs = ['http', 'backup'].map((folder) => `dist/__test__/${folder}/*.spec.js`)
+    await ava('ava, HTTP and backups over the native engine', specs, { SIFTD_TEST_ENGINE: 'native' })
   }
 }
 finish()

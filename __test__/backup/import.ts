@@ -32,11 +32,17 @@ export async function place(t: ExecutionContext) {
 
 export async function sourceOf(t: ExecutionContext, options: TestServerOptions = {}) {
   const dumpDirectory = join(await tempDir(t), 'dumps')
-  const server = await startServer(t, { dumpDirectory, ...options })
+  const snapshots = { directory: join(await tempDir(t), 'snapshots'), keptMax: 1 }
+  const server = await startServer(t, { dumpDirectory, snapshots, ...options })
   const dump = async (): Promise<string> => {
     const task = await server.settle(t, server.post('/dumps'))
     t.is(task.status, 'succeeded', JSON.stringify(task))
     return join(dumpDirectory, `${task.details.dumpUid}.dump`)
   }
-  return { server, dump }
+  const snapshot = async (): Promise<string> => {
+    const task = await server.settle(t, server.post('/snapshots'))
+    t.is(task.status, 'succeeded', JSON.stringify(task))
+    return join(snapshots.directory, 'data.ms.snapshot')
+  }
+  return { server, dump, snapshot }
 }

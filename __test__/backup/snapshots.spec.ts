@@ -4,6 +4,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
+import type { Engine } from '../../ts/engine/index.js'
 import { startServer, type TestServer, type TestServerOptions, testEngine } from '../support/server.js'
 import { archiveOf, tempDir } from './archives.js'
 import { place } from './import.js'
@@ -120,30 +121,6 @@ test('tasks that wait when a snapshot is taken run after its restore, with their
   t.is(stats.numberOfDocuments, 3003)
 })
 
-test('a snapshot is one point while documents are written: no index is ahead of its tasks', async (t) => {
-  const { server, snapshot } = await sourceOf(t)
-  let writing = true
-  const writes = (async () => {
-    for (let id = 0; writing; id++)
-      await server.post(`/indexes/${id % 2 === 0 ? 'even' : 'odd'}/documents`, [{ id }])
-  })()
-  for (let round = 0; round < 3; round++) {
-    const { directory, restore } = await target(t)
-    await restore(await snapshot())
-    const restored = await startServer(t, { directory, limits: { tasksMax: 0 } })
-    const { body: done } = await restored.get('/tasks?statuses=succeeded&limit=10000')
-    for (const uid of ['even', 'odd']) {
-      const tasks = (done.results as readonly { indexUid?: unknown }[]).filter(
-        ({ indexUid }) => indexUid === uid,
-      ).length
-      const { body } = await restored.get(`/indexes/${uid}/stats`)
-      t.is(body.numberOfDocuments ?? 0, tasks)
-    }
-  }
-  writing = false
-  await writes
-})
-
 test('a snapshot replaces the one before, cannot be written to, and leaves no other file', async (t) => {
   const { server, directory, snapshot } = await sourceOf(t)
   await server.settle(t, server.post('/indexes/plants/documents', plants))
@@ -166,14 +143,50 @@ test('as many snapshots are kept as asked for, older ones under their dates', as
   t.is(names.filter((name) => /^data\.ms-\d{8}-\d{9}\.snapshot$/.test(name)).length, 2)
 })
 
-test('snapshots that wait together share one batch and one file', async (t) => {
-  const { server } = await sourceOf(t)
-  const answers = await Promise.all([1, 2, 3].map(() => server.post('/snapshots')))
-  for (const answer of answers) {
-    const task = await server.settle(t, Promise.resolve(answer))
-    t.is(task.status, 'succeeded')
-    t.false('details' in task && task.details !== null)
-  }
+test('snapshots that wait together share one batch and one file, which lists none of them', async (t) => {
+  let goOn: () => void = () => undefined
+  const asked = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  const queueEngine = (engine: Engine): Engine =>
+    new Proxy(engine, {
+      get(target, name) {
+        const found: unknown = Reflect.get(target, name)
+        if (typeof found !== 'function') return found
+        if (name !== 'prepare') return found.bind(target)
+        return async (...given: unknown[]) => {
+          await asked
+          return found.apply(target, given)
+        }
+      },
+    })
+  const { server, directory } = await sourceOf(t, 1, { queueEngine })
+  const written = await server.post('/indexes/plants/documents', plants)
+  const answers = await Promise.all([1, 2].map(() => server.post('/snapshots')))
+  goOn()
+  await server.settle(t, Promise.resolve(written))
+  const tasks = await Promise.all(answers.map((answer) => server.settle(t, Promise.resolve(answer))))
+  for (const task of tasks) t.like(task, { status: 'succeeded', batchUid: tasks[0]?.batchUid })
+  t.false(tasks.some(({ details }) => details !== undefined && details !== null))
+  t.deepEqual(await readdir(directory), ['data.ms.snapshot'])
+  const { directory: data, restore } = await target(t)
+  await restore(join(directory, 'data.ms.snapshot'))
+  const restored = await startServer(t, { directory: data })
+  t.is((await restored.get('/tasks?types=snapshotCreation')).body.total, 0)
+  t.is((await restored.get('/tasks')).body.total, 1)
+})
+
+test('a snapshot lists those of earlier batches as succeeded', async (t) => {
+  const { snapshot } = await sourceOf(t)
+  await snapshot()
+  const { directory, restore } = await target(t)
+  await restore(await snapshot())
+  const restored = await startServer(t, { directory })
+  const { results } = (await restored.get('/tasks')).body
+  t.deepEqual(
+    results.map(({ uid, type, status }) => [uid, type, status]),
+    [[0, 'snapshotCreation', 'succeeded']] as never,
+  )
 })
 
 test('a directory that cannot be written to fails the task with io_error, and its leftovers go', async (t) => {

@@ -69,6 +69,25 @@ test('an export overwrites the settings of an existing index only if asked to', 
   t.is(await run({ indexes: { films: { overrideSettings: true } } }), '["a"]')
 })
 
+test('an export lists the indexes that its patterns name, and brings no other', async (t) => {
+  const [from, to] = await Promise.all([startServer(t, local), startServer(t)])
+  await from.settle(t, from.patch('/indexes/plants/settings', { filterableAttributes: ['colour'] }))
+  const plants = ['red', 'green', 'red'].map((colour, id) => ({ id, colour }))
+  await from.settle(t, from.post('/indexes/plants/documents', plants))
+  await from.settle(t, from.post('/indexes/birds/documents', [{ id: 1 }]))
+  const body = { url: to.url, indexes: { 'pl*': { filter: 'colour = red' } } }
+  const accepted = await from.post('/export', body)
+  const { details } = await from.settle(t, Promise.resolve({ ...accepted, status: 202 }))
+  t.deepEqual(details.indexes as object, {
+    plants: { filter: 'colour = red', overrideSettings: false, matched_documents: 2 },
+  })
+  const { results } = (await to.get('/tasks?types=documentAdditionOrUpdate')).body
+  const taskUid = Number(results[0]?.uid)
+  await to.settle(t, Promise.resolve({ ...accepted, status: 202, body: { ...accepted.body, taskUid } }))
+  t.is((await to.get('/indexes/plants/stats')).body.numberOfDocuments, 2)
+  t.is((await to.get('/indexes/birds')).status, 404)
+})
+
 test('the key of an export is not shown, though its target repeats it in a refusal', async (t) => {
   const apiKey = 'a-key-of-thirty-characters-or-so'
   const echo = createServer(({ headers }, answer) => {
@@ -89,7 +108,11 @@ test('the key of an export is not shown, though its target repeats it in a refus
 })
 
 test('an export that its target refuses, or to an address that is not allowed, fails by its code', async (t) => {
-  const strict = createServer((_, answer) => void answer.writeHead(403).end('{}'))
+  let calls = 0
+  const strict = createServer((_, answer) => {
+    calls++
+    answer.writeHead(403).end('{}')
+  })
   await new Promise<void>((resolve) => strict.listen(0, '127.0.0.1', resolve))
   t.teardown(() => void strict.close())
   const url = `http://127.0.0.1:${(strict.address() as AddressInfo).port}`
@@ -104,7 +127,9 @@ test('an export that its target refuses, or to an address that is not allowed, f
     }
   }
   t.is(await codeOf(server, { url }), 'remote_invalid_api_key')
+  t.is(calls, 1)
   t.is(await codeOf(guarded, { url }), 'remote_could_not_send_request')
+  t.is(calls, 1, 'an address that is not allowed is not called')
   t.is(await codeOf(server, {}), 'remote_could_not_send_request')
   t.is(await codeOf(server, { url, indexes: { 'none*': {} } }), 'succeeded')
   for (const [body, code] of [
