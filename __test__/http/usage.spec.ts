@@ -1,5 +1,5 @@
 import test from 'ava'
-import { type Figure, openUsage, type UsageEvent } from '../../ts/telemetry/index.js'
+import { type Figure, openUsage } from '../../ts/telemetry/index.js'
 import { startServer } from '../support/server.js'
 
 type Figures = Readonly<Record<string, Figure>>
@@ -58,22 +58,22 @@ test('requests of every kind are counted under their event, and tell nothing abo
   })
 
   const reports = usage.report()
-  const figures = (event: UsageEvent): Figures => {
-    const report = reports.find((one) => one.event === event)
+  const figures = (event: string): Figures => {
+    const report = reports.find((one) => one.name === event)
     t.truthy(report, event)
     return { count: report?.count ?? 0, ...report?.figures } as Figures
   }
-  const has = (event: UsageEvent, expected: Figures): void => void t.like(figures(event), expected, event)
+  const has = (event: string, expected: Figures): void => void t.like(figures(event), expected, event)
 
-  has('indexCreated', { count: 1, primary_key: 'sku', user_agent: ['Tests (v1)'] })
-  has('documentsAdded', {
+  has('Index Created', { count: 1, primary_key: 'sku', user_agent: ['Tests (v1)'] })
+  has('Documents Added', {
     count: 2,
     payload_type: ['application/json', 'text/odd'],
     primary_key: 'sku',
     index_creation: false,
   })
-  has('documentsUpdated', { count: 1, payload_type: ['text/csv'] })
-  has('settingsUpdated', {
+  has('Documents Updated', { count: 1, payload_type: ['text/csv'] })
+  has('Settings Updated', {
     'ranking_rules.typo_position': 0,
     'ranking_rules.words_position': 1,
     'ranking_rules.exactness_position': null,
@@ -88,30 +88,37 @@ test('requests of every kind are counted under their event, and tell nothing abo
     'embedders.sources': ['userProvided'],
     'embedders.binary_quantization_used': true,
   })
-  has('search', {
+  has('Documents Searched POST', {
     count: 2,
     'requests.total_received': 2,
     'requests.total_succeeded': 1,
     'requests.total_failed': 1,
     'requests.total_used_negative_operator': 1,
     'filter.most_used_syntax': 'mixed',
-    'sort.avg_criteria_number': 1,
+    'sort.avg_criteria_number': '1.00',
     'pagination.max_limit': 35,
     'formatting.max_attributes_to_highlight': 1,
     'formatting.crop_length': true,
     'formatting.crop_marker': false,
     'scoring.show_ranking_score': true,
   })
-  has('searchByGet', { count: 1, 'pagination.most_used_navigation': 'exhaustive', 'pagination.max_limit': 4 })
-  has('multiSearch', { 'searches.total_search_count': 2, 'indexes.total_single_index': 1 })
-  has('facetSearch', { 'facets.additional_search_parameters_provided': true })
-  has('documentsFetchedByGet', { per_document_id: true })
-  has('documentsFetched', { per_filter: true, 'pagination.max_limit': 3 })
-  has('documentsDeleted', { count: 2, per_document_id: true, per_filter: true })
-  has('statsSeen', { per_index_uid: true })
-  has('tasksSeen', { per_task_uid: true, filtered_by_status: true, filtered_by_type: false })
-  has('indexesSwapped', { swap_operation_number: 0 })
-  has('featuresUpdated', { network: true })
-  has('networkUpdated', { network_has_self: true, network_size: 1 })
+  has('Documents Searched GET', {
+    count: 1,
+    'pagination.most_used_navigation': 'exhaustive',
+    'pagination.max_limit': 4,
+  })
+  has('Documents Searched by Multi-Search POST', {
+    'searches.total_search_count': 2,
+    'indexes.total_single_index': 1,
+  })
+  has('Facet Searched POST', { 'facets.additional_search_parameters_provided': true })
+  has('Documents Fetched GET', { per_document_id: true })
+  has('Documents Fetched POST', { per_filter: true, 'pagination.max_limit': 3 })
+  has('Documents Deleted', { count: 2, per_document_id: true, per_filter: true })
+  has('Stats Seen', { per_index_uid: true })
+  has('Tasks Seen', { per_task_uid: true, filtered_by_status: true, filtered_by_type: false })
+  has('Indexes Swapped', { swap_operation_number: 0 })
+  has('Experimental features Updated', { network: true })
+  has('Network Updated', { network_has_self: true, network_size: 1 })
   t.notRegex(JSON.stringify(reports), /secret|127\.0\.0\.1/)
 })

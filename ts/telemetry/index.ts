@@ -3,8 +3,16 @@
  * log.
  */
 
+export { type Facts, type SearchEvent, searchEvents, type UsageEvent, usageEvents } from './events.js'
 export { humanLine } from './human-line.js'
 export { type Logger, type LogOptions, type OpenedLog, openLog, openLogWithOutlets } from './log.js'
-export { type Facts, type MetricName, type UsageEvent, usageMetrics } from './metrics.js'
 export { LogOutlets, moduleLog, type Outlet } from './outlets.js'
-export { closedUsage, type Figure, openUsage, type Usage, type UsageReport } from './usage.js'
+export {
+  type CountedAnswer,
+  type CountedFilter,
+  type CountedSearch,
+  mentions,
+  type SearchCounters,
+} from './search-counters.js'
+export type { Figure } from './tallies.js'
+export { closedUsage, openUsage, type Usage, type UsageReport } from './usage.js'

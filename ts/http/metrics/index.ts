@@ -1,11 +1,4 @@
 /** Here is an answered request: which figures, counts and lines of the log does it leave? */
 export { type Metrics, openMetrics } from './metrics.js'
 export { logRequests } from './request-log.js'
-export {
-  askedFacts,
-  filterFacts,
-  observed,
-  onVectors,
-  recordUse,
-  taskFacts,
-} from './usage.js'
+export { observed, observedSearch, onVectors, recordUse, taskFacts } from './usage.js'

@@ -73,7 +73,8 @@ export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       actions: ['dumps.create'],
       answers: { 202: taskSummary },
     },
-    async ({ reply }) => {
+    async ({ request, reply }) => {
+      recordUse(services, request, 'dumpCreated', {})
       const content = { kind: 'dumpCreation' } as const
       return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'dumpCreation', content }))
     },
@@ -89,7 +90,8 @@ export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       actions: ['snapshots.create'],
       answers: { 202: taskSummary },
     },
-    async ({ reply }) => {
+    async ({ request, reply }) => {
+      recordUse(services, request, 'snapshotCreated', {})
       const content = { kind: 'snapshotCreation' } as const
       return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'snapshotCreation', content }))
     },
@@ -128,13 +130,14 @@ export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
 
 const everything = { filter: null, overrideSettings: false }
 
-function exportFacts({ apiKey, indexes, payloadSize: size }: ExportRequest): Facts {
+function exportFacts({ apiKey, indexes, payloadSize: size }: ExportRequest): Facts<'exported'> {
   const patterns = [...(indexes?.values() ?? [])]
   return {
     'export.total_received': 1,
     'export.has_api_key': apiKey !== null,
     'export.avg_index_patterns': patterns.length,
     'export.avg_patterns_with_filter': patterns.filter(({ filter }) => filter !== null).length,
+    'export.avg_patterns_with_override_settings': patterns.filter((one) => one.overrideSettings).length,
     ...(size !== null && { 'export.avg_payload_size': size }),
   }
 }

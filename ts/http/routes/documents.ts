@@ -14,7 +14,7 @@ import type { Facts } from '../../telemetry/index.js'
 import { sendJsonBytes, sendSummary } from '../answers/index.js'
 import { mimeType, receiveUpload } from '../body/index.js'
 import { type AlsoRead, readIndex, requireIndexUid } from '../index-lookup.js'
-import { filterFacts, onVectors, recordUse } from '../metrics/index.js'
+import { onVectors, recordUse } from '../metrics/index.js'
 import { type Call, param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { type DisconnectSignal, disconnectOf, untilDisconnected } from '../searches/index.js'
@@ -93,7 +93,11 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   })
 
   serve(app, services, editing, async ({ request, reply, indexUid, query, body }) => {
-    recordUse(services, request, 'documentsEdited', filterFacts(body.filter))
+    recordUse(services, request, 'documentsEdited', {
+      filtered: body.filter !== null,
+      with_context: body.context !== null,
+      index_creation: tasks.index(indexUid) === null,
+    })
     requireIndexUid(indexUid)
     features.require('editDocumentsByFunction', 'editing documents by function')
     if (body.filter !== null) await checkFilter(body.filter)
@@ -217,15 +221,14 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   }
 }
 
-function browsedFacts(wanted: Browsed): Facts {
+function browsedFacts(wanted: Browsed): Facts<'documentsFetched'> {
   return {
     per_filter: wanted.filter !== null,
     with_vector_filter: onVectors(wanted.filter),
-    ...filterFacts(wanted.filter),
     'vector.retrieve_vectors': wanted.retrieveVectors,
     'pagination.max_limit': wanted.limit,
     'pagination.max_offset': wanted.offset,
-    ...(wanted.sort && { 'sort.avg_criteria_number': wanted.sort.length }),
+    sort: wanted.sort !== null,
   }
 }
 

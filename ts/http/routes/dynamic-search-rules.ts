@@ -24,6 +24,7 @@ import {
 import { type Action, type Conditions, foldedWords, type Rule, type RulePatch } from '../../rules/index.js'
 import type { NewTask } from '../../tasks/index.js'
 import { pageOf, searchRule, sendJson, sendSummary, taskSummary } from '../answers/index.js'
+import { recordUse } from '../metrics/index.js'
 import { param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
@@ -142,8 +143,9 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
       query: writeParameters,
       answers: { 202: taskSummary },
     },
-    ({ reply, query }) => {
+    ({ request, reply, query }) => {
       requireFeature()
+      recordUse(services, request, 'searchRulesDeleted', {})
       return enqueue(reply, { type: 'dsrClear', content: { kind: 'dsrClear' } }, query.customMetadata)
     },
   )
@@ -186,6 +188,7 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
       const uid = param(request, 'uid')
       if (!isIndexUid(uid)) return reply.code(404).send()
       requireFeature()
+      recordUse(services, request, 'searchRulesChanged', {})
       return enqueue(reply, updateOf(uid, changeOf(body)), query.customMetadata)
     },
   )
@@ -205,6 +208,7 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
       const uid = param(request, 'uid')
       if (!isIndexUid(uid)) return reply.code(404).send()
       requireFeature()
+      recordUse(services, request, 'searchRulesDeleted', {})
       return enqueue(reply, updateOf(uid, null), query.customMetadata)
     },
   )

@@ -36,11 +36,15 @@ export const featureRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
   serve(app, services, get, ({ reply }) => sendJson(reply, features.flags))
 
   serve(app, services, update, async ({ request, reply, body }) => {
-    recordUse(services, request, 'featuresUpdated', {
-      network: body.network ?? undefined,
-      multimodal: body.multimodal ?? undefined,
-    })
     const given = Object.entries(body).filter((entry): entry is [string, boolean] => entry[1] !== null)
+    recordUse(
+      services,
+      request,
+      'featuresUpdated',
+      Object.fromEntries(given.map(([name, isOn]) => [snakeCase(name), isOn])),
+    )
     return sendJson(reply, await features.patch(Object.fromEntries(given)))
   })
 }
+
+const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

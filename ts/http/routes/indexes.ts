@@ -147,7 +147,8 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
     return sendSummary(reply, await tasks.enqueue({ indexUid, type: 'indexDeletion', content }))
   })
 
-  serve(app, services, compact, async ({ reply, indexUid }) => {
+  serve(app, services, compact, async ({ request, reply, indexUid }) => {
+    recordUse(services, request, 'indexCompacted', {})
     requireIndexUid(indexUid)
     const content = { kind: 'indexCompaction' } as const
     return sendSummary(reply, await tasks.enqueue({ indexUid, type: 'indexCompaction', content }))

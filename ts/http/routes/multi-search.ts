@@ -3,7 +3,7 @@ import type { Access } from '../../auth/index.js'
 import { includesMetadata, paging, uuidV7 } from '../../requests/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { multiSearchAnswer, sendJsonBytes } from '../answers/index.js'
-import { observed } from '../metrics/index.js'
+import { observed, recordUse } from '../metrics/index.js'
 import {
   type Federation,
   localSearches,
@@ -55,15 +55,21 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
         onDisconnect: disconnectOf(reply),
       }
       const positioned = queries.map((query, position) => ({ query, position }))
-      const asked = () => askedOfAll(positioned, federation)
+      const count = (answer: object | null): void => {
+        const outcome = answer === null ? 'requests.total_failed' : 'requests.total_succeeded'
+        recordUse(services, request, 'multiSearch', { ...askedOfAll(positioned, federation), [outcome]: 1 })
+      }
       const answer = await services.queries.run(
         'multi-search',
         () => positioned.map((one) => askedQuery(one, federation)),
         (progress) =>
-          observed(services, request, 'multiSearch', asked, () =>
-            federation === null
-              ? apart(positioned, { ...context, progress })
-              : merged(positioned, federation, { ...context, progress }),
+          observed(
+            services,
+            () =>
+              federation === null
+                ? apart(positioned, { ...context, progress })
+                : merged(positioned, federation, { ...context, progress }),
+            count,
           ),
       )
       return sendJsonBytes(reply, answer)
@@ -145,7 +151,10 @@ function askedQuery({ query }: PositionedQuery, federation: Federation | null): 
   return { indexUid, q, filter, showsFirst: showsFirst(federation ?? query) }
 }
 
-function askedOfAll(positioned: readonly PositionedQuery[], federation: Federation | null): Facts {
+function askedOfAll(
+  positioned: readonly PositionedQuery[],
+  federation: Federation | null,
+): Facts<'multiSearch'> {
   const queries = positioned.map(({ query }) => query)
   const indexes = new Set(queries.map(({ indexUid }) => indexUid))
   const remotes = new Set(queries.flatMap(({ federationOptions }) => federationOptions?.remote ?? []))

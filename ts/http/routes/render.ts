@@ -24,6 +24,7 @@ import {
 import { type IndexSettings, parsedSettings, renderSetting } from '../../settings/index.js'
 import { anyJson, record, sendJson } from '../answers/index.js'
 import { readIndex } from '../index-lookup.js'
+import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
@@ -94,8 +95,9 @@ export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       body,
       answers: { 200: record({ template: anyJson, rendered: anyJson }) },
     },
-    async ({ reply, access, body: { template, input } }) => {
+    async ({ request, reply, access, body: { template, input } }) => {
       features.require('renderRoute', 'rendering a template')
+      recordUse(services, request, 'documentsRendered', {})
       requireParts('template', template, templateParts[template.kind], badTemplate)
       if (input !== null) requireParts('input', input, inputParts[input.kind], badInput)
       requireFeatures(template.kind, input?.kind ?? null)

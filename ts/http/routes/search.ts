@@ -38,10 +38,9 @@ import {
   type Values,
 } from '../../requests/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
-import type { Facts } from '../../telemetry/index.js'
 import { facetSearchAnswer, searchAnswer, sendJsonBytes, similarAnswer } from '../answers/index.js'
 import { type AlsoRead, readIndex, requireIndexUid } from '../index-lookup.js'
-import { askedFacts, observed } from '../metrics/index.js'
+import { observedSearch } from '../metrics/index.js'
 import { type Authorized, serve } from '../operations/index.js'
 import { type Progress, showsFirst } from '../queries/index.js'
 import type { RouteServices } from '../route-services.js'
@@ -116,12 +115,6 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     },
     async (call) => {
       const { request, reply, access, body: wanted } = call
-      const asked = (): Facts => ({
-        ...askedFacts(wanted),
-        'facets.additional_search_parameters_provided': [wanted.q, wanted.filter, wanted.vector].some(
-          (one) => one !== null,
-        ),
-      })
       const find: Read = async (entry, stop, alsoRead) => {
         requireSensible(wanted, features)
         const { entries, ...followed } = await followedKeys(services, entry, access)
@@ -149,9 +142,17 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
         const foreign = foreignIndexes(facetSearch)
         return (await engine.facetSearch(entry.id, encodeRequest(facetSearch), stop, foreign)).body
       }
+      const isNarrowed = wanted.q !== null || wanted.filter !== null || wanted.vector !== null
       const query = () => [{ indexUid: call.indexUid, q: wanted.q, filter: wanted.filter, showsFirst: false }]
       const body = await queries.run('facet-search', query, (progress) =>
-        observed(services, request, 'facetSearch', asked, () => readInTurn(call, find, progress)),
+        observedSearch(
+          services,
+          request,
+          'facetSearch',
+          wanted,
+          () => readInTurn(call, find, progress),
+          (counters) => counters.addFacetSearch(wanted.facetName, isNarrowed),
+        ),
       )
       return sendJsonBytes(reply, body)
     },
@@ -202,9 +203,8 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     const query = () => [
       { indexUid: call.indexUid, q: wanted.q, filter: wanted.filter, showsFirst: showsFirst(wanted) },
     ]
-    const asked = () => askedFacts(wanted)
     const body = await queries.run('search', query, (progress) =>
-      observed(services, request, event, asked, (answered) => {
+      observedSearch(services, request, event, wanted, (answered) => {
         const read: Read = async (entry, stop, alsoRead) => {
           const { entries, ...followed } = await followedKeys(services, entry, access)
           alsoRead(entries)
@@ -271,9 +271,8 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       return body
     }
     const query = () => [{ indexUid, q: null, filter: wanted.filter, showsFirst: false }]
-    const asked = () => askedFacts(wanted)
     const body = await queries.run('similar', query, (progress) =>
-      observed(services, request, event, asked, () =>
+      observedSearch(services, request, event, wanted, () =>
         untilDisconnected(disconnectOf(reply), async (stop) => {
           progress.began()
           return readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) =>

@@ -31,7 +31,10 @@ export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       answers: { 202: taskSummary },
     },
     async ({ request, reply, access, body }) => {
-      recordUse(services, request, 'indexesSwapped', { swap_operation_number: body.length })
+      recordUse(services, request, 'indexesSwapped', {
+        swap_operation_number: body.length,
+        rename_used: body.some(({ rename }) => rename),
+      })
       const swaps = body.map(({ indexes, rename }, i) => {
         const [first, second] = indexes
         if (indexes.length !== 2 || first === undefined || second === undefined) {

@@ -131,6 +131,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       answers: { 200: taskSummary },
     },
     async (call) => {
+      recordUse(services, call.request, 'tasksCanceled', taskFacts(call.query))
       const content = { kind: 'taskCancelation', ...(await matched(call)) } as const
       const summary = await tasks.enqueue({ indexUid: null, type: 'taskCancelation', content })
       return sendSummary(call.reply, summary, 200)
@@ -149,6 +150,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       answers: { 200: taskSummary },
     },
     async (call) => {
+      recordUse(services, call.request, 'tasksDeleted', taskFacts(call.query))
       const content = { kind: 'taskDeletion', ...(await matched(call)) } as const
       const summary = await tasks.enqueue({ indexUid: null, type: 'taskDeletion', content })
       return sendSummary(call.reply, summary, 200)

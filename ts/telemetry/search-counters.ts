@@ -1,0 +1,264 @@
+import { Durations } from './durations.js'
+import { Agents, MostUsed, Words } from './words.js'
+
+/** Distinct names of facets that are told apart. */
+const FACET_NAMES_MAX = 1_000
+
+/** A filter as requests give it: an expression, or lists of them. */
+export type CountedFilter = string | readonly CountedFilter[]
+
+/** The parameters of a search that are counted; each kind of search has some of them. */
+export interface CountedSearch {
+  readonly filter?: CountedFilter | null
+  readonly sort?: readonly string[] | null
+  readonly distinct?: string | null
+  readonly facets?: readonly string[] | null
+  readonly offset?: number | null
+  readonly limit?: number | null
+  readonly page?: number | null
+  readonly hitsPerPage?: number | null
+  readonly attributesToRetrieve?: readonly string[] | null
+  readonly attributesToHighlight?: readonly string[] | null
+  readonly attributesToCrop?: readonly string[] | null
+  readonly highlightPreTag?: string
+  readonly highlightPostTag?: string
+  readonly cropLength?: number
+  readonly cropMarker?: string
+  readonly showMatchesPosition?: boolean
+  readonly showRankingScore?: boolean
+  readonly showRankingScoreDetails?: boolean
+  readonly rankingScoreThreshold?: number | null
+  readonly attributesToSearchOn?: readonly string[] | null
+  readonly matchingStrategy?: string
+  readonly locales?: readonly string[] | null
+  readonly vector?: readonly number[] | null
+  readonly retrieveVectors?: boolean
+  readonly hybrid?: { readonly semanticRatio: number } | null
+  readonly media?: unknown
+}
+
+/** What an engine says about its answer. */
+export interface CountedAnswer {
+  readonly degraded: boolean
+  readonly usedNegativeOperator: boolean
+  /** Terms of the query. */
+  readonly terms: number
+}
+
+/**
+ * Counts the searches of one kind: numbers and switches, never words, names or values of a search. Counting allocates
+ * nothing, since it is part of every search.
+ */
+export class SearchCounters {
+  received = 0
+  /** When they were begun, in milliseconds since 1970. */
+  readonly firstAt = Date.now()
+  #succeeded = 0
+  #failed = 0
+  #degraded = 0
+  #negated = 0
+  readonly #durations = new Durations()
+  readonly #agents = new Agents()
+  #sorted = 0
+  #sortCriteria = 0
+  #sortGeo = false
+  #distinct = false
+  #filtered = 0
+  #filterCriteria = 0
+  readonly #filterSyntax = new MostUsed()
+  #filterGeoRadius = false
+  #filterGeoBox = false
+  #filterVectors = false
+  #termsMax = 0
+  #limitMax = 0
+  #offsetMax = 0
+  #exhaustive = 0
+  #retrieveMax = 0
+  #highlightMax = 0
+  #cropMax = 0
+  #preTag = false
+  #postTag = false
+  #cropLength = false
+  #cropMarker = false
+  #matchesPosition = false
+  #faceted = 0
+  #facets = 0
+  #searchOn = 0
+  readonly #strategies = new MostUsed()
+  readonly #locales = new Words()
+  #score = false
+  #scoreDetails = false
+  #threshold = false
+  #vectorMax = 0
+  #retrieveVectors = false
+  #hybrid = false
+  #semanticRatio = false
+  #media = 0
+  readonly #facetNames = new Words(FACET_NAMES_MAX)
+  #moreFacetParameters = false
+
+  /** @param agent the header in which the client names itself */
+  add(asked: CountedSearch, agent: string | undefined): void {
+    this.received += 1
+    this.#agents.add(agent)
+    this.#addSelection(asked)
+    this.#addFormatting(asked)
+    if (asked.matchingStrategy !== undefined) this.#strategies.add(asked.matchingStrategy)
+    if (asked.locales) for (const locale of asked.locales) this.#locales.add(locale)
+    if (asked.attributesToSearchOn) this.#searchOn += 1
+    if (asked.showRankingScore) this.#score = true
+    if (asked.showRankingScoreDetails) this.#scoreDetails = true
+    if (typeof asked.rankingScoreThreshold === 'number') this.#threshold = true
+    if (asked.vector && asked.vector.length > this.#vectorMax) this.#vectorMax = asked.vector.length
+    if (asked.retrieveVectors) this.#retrieveVectors = true
+    if (asked.hybrid) {
+      this.#hybrid = true
+      if (asked.hybrid.semanticRatio !== 0.5) this.#semanticRatio = true
+    }
+    if (asked.media !== null && asked.media !== undefined) this.#media += 1
+  }
+
+  /**
+   * Counts a search for facet values, in addition to `add`.
+   * @param facet its name, of which only a count is published
+   * @param isNarrowed whether it searches some of the documents only
+   */
+  addFacetSearch(facet: string, isNarrowed: boolean): void {
+    this.#facetNames.add(facet)
+    if (isNarrowed) this.#moreFacetParameters = true
+  }
+
+  succeeded(answer: CountedAnswer | null, ms: number): void {
+    this.#succeeded += 1
+    this.#durations.add(ms)
+    if (answer === null) return
+    if (answer.degraded) this.#degraded += 1
+    if (answer.usedNegativeOperator) this.#negated += 1
+    if (answer.terms > this.#termsMax) this.#termsMax = answer.terms
+  }
+
+  failed(): void {
+    this.#failed += 1
+  }
+
+  #addSelection(asked: CountedSearch): void {
+    const { sort, facets } = asked
+    if (sort) {
+      this.#sorted += 1
+      this.#sortCriteria += sort.length
+      for (const one of sort) if (one.startsWith('_geoPoint(')) this.#sortGeo = true
+    }
+    if (asked.filter !== null && asked.filter !== undefined) this.#addFilter(asked.filter)
+    if (asked.distinct !== null && asked.distinct !== undefined) this.#distinct = true
+    if (facets) {
+      this.#faceted += 1
+      this.#facets += facets.length
+    }
+    const limit = asked.hitsPerPage ?? asked.limit ?? 20
+    if (limit > this.#limitMax) this.#limitMax = limit
+    if ((asked.offset ?? 0) > this.#offsetMax) this.#offsetMax = asked.offset ?? 0
+    if ((asked.page ?? asked.hitsPerPage ?? null) !== null) this.#exhaustive += 1
+  }
+
+  #addFilter(filter: CountedFilter): void {
+    this.#filtered += 1
+    this.#filterCriteria += typeof filter === 'string' ? clausesIn(filter) : filter.length
+    this.#filterSyntax.add(filterSyntax(filter))
+    if (mentions(filter, '_geoRadius(')) this.#filterGeoRadius = true
+    if (mentions(filter, '_geoBoundingBox(')) this.#filterGeoBox = true
+    if (mentions(filter, '_vectors')) this.#filterVectors = true
+  }
+
+  #addFormatting(asked: CountedSearch): void {
+    const { attributesToRetrieve: retrieved, attributesToHighlight: highlighted } = asked
+    if (retrieved && retrieved.length > this.#retrieveMax) this.#retrieveMax = retrieved.length
+    if (highlighted && highlighted.length > this.#highlightMax) this.#highlightMax = highlighted.length
+    const cropped = asked.attributesToCrop
+    if (cropped && cropped.length > this.#cropMax) this.#cropMax = cropped.length
+    if (asked.highlightPreTag !== undefined && asked.highlightPreTag !== '<em>') this.#preTag = true
+    if (asked.highlightPostTag !== undefined && asked.highlightPostTag !== '</em>') this.#postTag = true
+    if (asked.cropLength !== undefined && asked.cropLength !== 10) this.#cropLength = true
+    if (asked.cropMarker !== undefined && asked.cropMarker !== '…') this.#cropMarker = true
+    if (asked.showMatchesPosition) this.#matchesPosition = true
+  }
+
+  /** Every figure under its published name. */
+  figures() {
+    const p99 = this.#durations.p99()
+    return {
+      user_agent: this.#agents.sorted(),
+      'requests.99th_response_time': p99 === null ? null : String(p99),
+      'requests.total_succeeded': this.#succeeded,
+      'requests.total_failed': this.#failed,
+      'requests.total_received': this.received,
+      'requests.total_degraded': this.#degraded,
+      'requests.total_used_negative_operator': this.#negated,
+      'sort.with_geoPoint': this.#sortGeo,
+      'sort.avg_criteria_number': average(this.#sortCriteria, this.#sorted),
+      distinct: this.#distinct,
+      'filter.with_geoRadius': this.#filterGeoRadius,
+      'filter.with_geoBoundingBox': this.#filterGeoBox,
+      'filter.on_vectors': this.#filterVectors,
+      'filter.avg_criteria_number': average(this.#filterCriteria, this.#filtered),
+      'filter.most_used_syntax': this.#filterSyntax.word(),
+      'attributes_to_search_on.total_number_of_uses': this.#searchOn,
+      'q.max_terms_number': this.#termsMax,
+      'vector.max_vector_size': this.#vectorMax,
+      'vector.retrieve_vectors': this.#retrieveVectors,
+      'hybrid.enabled': this.#hybrid,
+      'hybrid.semantic_ratio': this.#semanticRatio,
+      'hybrid.total_media': this.#media,
+      'pagination.max_limit': this.#limitMax,
+      'pagination.max_offset': this.#offsetMax,
+      'pagination.most_used_navigation': this.#exhaustive * 2 > this.received ? 'exhaustive' : 'estimated',
+      'formatting.max_attributes_to_retrieve': this.#retrieveMax,
+      'formatting.max_attributes_to_highlight': this.#highlightMax,
+      'formatting.max_attributes_to_crop': this.#cropMax,
+      'formatting.highlight_pre_tag': this.#preTag,
+      'formatting.highlight_post_tag': this.#postTag,
+      'formatting.crop_marker': this.#cropMarker,
+      'formatting.crop_length': this.#cropLength,
+      'formatting.show_matches_position': this.#matchesPosition,
+      'facets.avg_facets_number': average(this.#facets, this.#faceted),
+      'facets.total_distinct_facet_count': this.#facetNames.size,
+      'facets.additional_search_parameters_provided': this.#moreFacetParameters,
+      'matching_strategy.most_used_strategy': this.#strategies.word(),
+      locales: this.#locales.sorted(),
+      'scoring.show_ranking_score': this.#score,
+      'scoring.show_ranking_score_details': this.#scoreDetails,
+      'scoring.ranking_score_threshold': this.#threshold,
+    } as const
+  }
+}
+
+/** An average as the service publishes those of searches. */
+const average = (sum: number, count: number): string => (sum / count).toFixed(2)
+
+/** How the filter is written. */
+export const filterSyntax = (filter: CountedFilter): 'string' | 'mixed' | 'array' =>
+  typeof filter === 'string' ? 'string' : isMixed(filter) ? 'mixed' : 'array'
+
+function isMixed(filter: readonly CountedFilter[]): boolean {
+  let [hasText, hasList] = [false, false]
+  for (const part of filter) {
+    if (typeof part === 'string') hasText = true
+    else hasList = true
+  }
+  return hasText && hasList
+}
+
+/** Whether an expression of the filter holds `word`. */
+export function mentions(filter: CountedFilter, word: string): boolean {
+  if (typeof filter === 'string') return filter.includes(word)
+  for (const part of filter) if (mentions(part, word)) return true
+  return false
+}
+
+/** Conditions that `AND` and `OR` join, at any depth. */
+function clausesIn(filter: string): number {
+  let clauses = 1
+  for (const operator of [' AND ', ' OR ']) {
+    for (let at = filter.indexOf(operator); at !== -1; at = filter.indexOf(operator, at + 1)) clauses += 1
+  }
+  return clauses
+}
