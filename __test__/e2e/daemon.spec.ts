@@ -147,7 +147,7 @@ test('the daemon says who it is, serves, and stops with exit code 0 when asked',
     pkgVersion: version,
   })
   t.regex(fact(screen, 'Engine'), /^fallback \(asked for\)$/)
-  t.is(fact(screen, 'Telemetry'), 'Disabled')
+  t.is(fact(screen, 'Telemetry'), 'Disabled (no --telemetry-url)')
   t.regex(screen, /WARNING: No master key is set/)
   const health = await fetch(`${fact(screen, 'Server listening on')}/health`)
   t.deepEqual(await health.json(), { status: 'available' })

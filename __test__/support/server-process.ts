@@ -23,6 +23,8 @@ export interface ServerProcessSetup {
   readonly args?: readonly string[]
   /** In addition to that of this process. */
   readonly env?: NodeJS.ProcessEnv
+  /** Whether telemetry may be sent; default: no. */
+  readonly analytics?: boolean
   /** How long it may take until it listens or ends. */
   readonly startMsMax: number
 }
@@ -45,6 +47,7 @@ export class ServerProcess {
   readonly #child: ChildProcess
   readonly #url: string
   readonly #errors: () => string
+  readonly #output: () => string
   readonly exited: Promise<number | null>
   #code: number | null | undefined
 
@@ -52,11 +55,13 @@ export class ServerProcess {
     child: ChildProcess,
     url: string,
     errors: () => string,
+    output: () => string,
     exited: Promise<number | null>,
   ) {
     this.#child = child
     this.#url = url
     this.#errors = errors
+    this.#output = output
     this.exited = exited
     exited.then((code) => {
       this.#code = code
@@ -64,18 +69,22 @@ export class ServerProcess {
   }
 
   static async start(setup: ServerProcessSetup): Promise<Started> {
-    const { data, engine, args = [], env, startMsMax } = setup
-    const options = ['--db-path', data, '--http-addr', '127.0.0.1:0', '--engine', engine, '--no-analytics']
+    const { data, engine, args = [], env, analytics = false, startMsMax } = setup
+    const options = ['--db-path', data, '--http-addr', '127.0.0.1:0', '--engine', engine]
+    if (!analytics) options.push('--no-analytics')
     const child = spawn(
       process.execPath,
       [main, ...options, '--master-key', MASTER_KEY, '--experimental-logs-mode', 'JSON', ...args],
       // The copy of the instance's uid outside the data directory would repair what a trial damages.
       {
         env: { ...process.env, ...env, XDG_CONFIG_HOME: `${data}.config` },
-        stdio: ['ignore', 'ignore', 'pipe'],
+        stdio: ['ignore', 'pipe', 'pipe'],
       },
     )
-    let errors = ''
+    let [errors, output] = ['', '']
+    child.stdout?.on('data', (chunk: Buffer) => {
+      output += chunk.toString()
+    })
     const exited = new Promise<number | null>((resolve) => {
       child.once('close', (code) => resolve(code))
     })
@@ -94,7 +103,16 @@ export class ServerProcess {
     ])
     wait.abort()
     if (typeof outcome === 'string') {
-      return { kind: 'listening', server: new ServerProcess(child, outcome, () => errors, exited) }
+      return {
+        kind: 'listening',
+        server: new ServerProcess(
+          child,
+          outcome,
+          () => errors,
+          () => output,
+          exited,
+        ),
+      }
     }
     if (outcome !== null) return { kind: 'ended', code: outcome.code, errors }
     child.kill('SIGKILL')
@@ -127,6 +145,11 @@ export class ServerProcess {
   /** Everything written to stderr so far. */
   get errors(): string {
     return this.#errors()
+  }
+
+  /** Everything written to stdout so far. */
+  get output(): string {
+    return this.#output()
   }
 
   get log(): readonly LogLine[] {

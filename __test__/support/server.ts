@@ -12,9 +12,9 @@ import { answersOf } from '../../ts/engine/answer-cache.js'
 import { BackgroundFaults, type Engine, type EngineChoice, openEngine } from '../../ts/engine/index.js'
 import { exporterOver } from '../../ts/export/index.js'
 import { buildServer, defaultHttpOptions, type HttpOptions } from '../../ts/http/index.js'
-import { type Feature, openFeatures } from '../../ts/instance/index.js'
+import { type Feature, type Features, openFeatures } from '../../ts/instance/index.js'
 import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
-import { openTasks, type TasksSetup } from '../../ts/tasks/index.js'
+import { openTasks, type Tasks, type TasksSetup } from '../../ts/tasks/index.js'
 import { moduleLog, openLogWithOutlets, openUsage, type Usage } from '../../ts/telemetry/index.js'
 import { type LaunchWebhook, openWebhooks } from '../../ts/webhooks/index.js'
 
@@ -90,6 +90,13 @@ export interface TestServer {
   delete(path: string, request?: TestRequest): Promise<TestAnswer>
   /** Sends a write, expects it to be accepted and waits for its task; answers with the finished task. */
   settle(t: ExecutionContext, accepted: Promise<TestAnswer>): Promise<TestBody>
+  /** What runs behind its routes. */
+  readonly parts: {
+    readonly engine: Engine
+    readonly tasks: Tasks
+    readonly features: Features
+    readonly directory: string
+  }
   /** Cuts every connection and takes no new one. */
   vanish(): Promise<void>
   /** Closes everything, so that the data directory can be opened again; done anyway when the test ends. */
@@ -167,6 +174,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
   })
   const webhooks = await openWebhooks({ store: queue.webhooks, outbound, launch: taskWebhook, log })
   const wrapped = wrapEngine(engine)
+  const opened = await openFeatures(queue.instance, features)
   const app = buildServer({
     engine: wrapped,
     // Answers that are cached would not reach an engine that a test stands in front of.
@@ -178,7 +186,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     outbound,
     embedders,
     auth: await openAuth({ masterKey: masterKey ?? null, store: queue.instance, now }),
-    features: await openFeatures(queue.instance, features),
+    features: opened,
     options: { ...defaultHttpOptions, ...httpOptions },
     log: moduleLog(log, 'http'),
     faults,
@@ -208,10 +216,14 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     await stop()
     if (given === undefined) await rm(directory, { recursive: true, force: true })
   })
-  return { ...clientOf(port, masterKey), vanish, stop }
+  const parts = { engine: wrapped, tasks: queue.tasks, features: opened, directory }
+  return { ...clientOf(port, masterKey), parts, vanish, stop }
 }
 
-function clientOf(port: number, masterKey: string | undefined): Omit<TestServer, 'vanish' | 'stop'> {
+function clientOf(
+  port: number,
+  masterKey: string | undefined,
+): Omit<TestServer, 'parts' | 'vanish' | 'stop'> {
   const request = (
     method: string,
     path: string,

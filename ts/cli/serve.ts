@@ -13,7 +13,7 @@ import {
   withoutEffect,
 } from '../launch/index.js'
 import { openOutbound } from '../outbound/index.js'
-import { closedUsage, type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
+import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { openTls, type Tls } from '../tls/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
 import { cannotListen, requireFreeAddress } from './free-address.js'
@@ -23,6 +23,7 @@ import { ruleBudgets } from './rule-budgets.js'
 import { scheduleSnapshots } from './snapshot-schedule.js'
 import { type ArchiveStart, startFromArchive } from './start-from-archive.js'
 import { startScreen } from './start-screen.js'
+import { telemetryOf } from './telemetry.js'
 
 /** Milliseconds for running requests to finish after a request to stop. Docker kills a container after ten seconds. */
 const DRAIN_MS = 3_000
@@ -37,7 +38,7 @@ const UNACCEPTED_MAX = 65_535
 export interface ServeRequest {
   readonly options: LaunchOptions
   /** Which options are given, and what is odd about them. */
-  readonly launch: Pick<Run, 'given' | 'remarks'>
+  readonly launch: Run
   readonly configFile: string | null
   readonly machine: Machine
   readonly version: string
@@ -118,6 +119,14 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       log: moduleLog(log, 'webhooks'),
     })
     closers.push(() => webhooks.close())
+    const features = await openFeatures(queue.instance, forcedFeatures(options), ruleBudgets(options))
+    const telemetry = telemetryOf(options)
+    const instance = {
+      ...{ engine: opened.engine, tasks: queue.tasks, features },
+      ...{ run: request.launch, directory: data.path },
+    }
+    const { instanceUid, isFirstStart } = data
+    closers.push(await telemetry.start({ instance, instanceUid, isFirstStart, version, log }))
     const app = buildServer({
       engine: opened.engine,
       answers: opened.answers,
@@ -128,12 +137,11 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       outbound,
       embedders,
       auth: await openAuth({ masterKey: options.masterKey, store: queue.instance }),
-      features: await openFeatures(queue.instance, forcedFeatures(options), ruleBudgets(options)),
+      features,
       options: httpOptions(options, request.machine),
       log: moduleLog(log, 'http'),
       faults,
-      // Usage is not reported to anyone yet, so it is not counted.
-      usage: closedUsage,
+      usage: telemetry.usage,
       outlets: request.outlets,
       version: { ...request.build, pkgVersion: version },
       createServer: tls && ((handler) => tls.createServer(handler)),
@@ -173,7 +181,8 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       engine: opened,
       cacheBytes: options.cacheSize,
       taskStore: queue.driver,
-      instanceUid: data.instanceUid,
+      telemetry: telemetry.shown,
+      instanceUid,
       key,
       rebuilt,
     })

@@ -13,6 +13,8 @@ export interface StartFacts {
   /** What the engine may cache for all indexes together. */
   readonly cacheBytes: number
   readonly taskStore: string
+  /** Whether telemetry is sent, and where to. */
+  readonly telemetry: string
   readonly instanceUid: string
   readonly key: KeyState
   /** null: the task store was not rebuilt. */
@@ -32,7 +34,7 @@ export function startScreen(facts: StartFacts): string {
     ['Engine', `${facts.engine.kind} (${facts.engine.why})`],
     ['Cache size', `${Math.floor(facts.cacheBytes / 2 ** 20)} MiB`],
     ['Task store', facts.taskStore],
-    ['Telemetry', 'Disabled'],
+    ['Telemetry', facts.telemetry],
     ['Instance UID', facts.instanceUid],
     ['Master key', facts.key.kind === 'open' ? 'none' : facts.key.kind === 'short' ? 'too short' : 'set'],
   ]

@@ -9,6 +9,8 @@ export interface DataDirectory {
   readonly path: string
   /** UUIDv4 of the instance, the same across restarts. */
   readonly instanceUid: string
+  /** Whether the instance got its uid just now. */
+  readonly isFirstStart: boolean
 }
 
 export interface DataDirectoryRequest {
@@ -29,7 +31,7 @@ export async function openDataDirectory(request: DataDirectoryRequest): Promise<
   const path = resolve(request.path)
   if ((await entriesOf(path)).length > 0) await checkVersion(path, request)
   await replaceFile(join(path, 'VERSION'), `${request.version}\n`)
-  return { path, instanceUid: await instanceUid(path, request.userDirectory) }
+  return { path, ...(await instanceUid(path, request.userDirectory)) }
 }
 
 /**
@@ -87,7 +89,10 @@ function compareVersions(left: string, right: string): number | null {
   return at === -1 ? 0 : older![at]! - newer![at]!
 }
 
-async function instanceUid(path: string, users: string): Promise<string> {
+async function instanceUid(
+  path: string,
+  users: string,
+): Promise<Pick<DataDirectory, 'instanceUid' | 'isFirstStart'>> {
   const file = join(path, 'instance-uid')
   const copy = join(users, `${path.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-/, '')}-instance-uid`)
   const known = uidIn(await textOf(file)) ?? uidIn(await copiedUid())
@@ -99,7 +104,7 @@ async function instanceUid(path: string, users: string): Promise<string> {
   } catch {
     // The copy is not needed to run, so a home directory that cannot be written to is no reason not to start.
   }
-  return uid
+  return { instanceUid: uid, isFirstStart: known === null }
 
   /** The copy of the uid; null if none can be read, which is no reason not to start. */
   async function copiedUid(): Promise<string | null> {

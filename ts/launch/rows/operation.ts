@@ -89,7 +89,12 @@ export const observation = {
 } as const
 
 export const telemetry = {
-  noAnalytics: toggle({ help: 'Never sends telemetry (nothing is sent by this version anyway)' }),
+  telemetryUrl: url(null, {
+    help: 'Collector to which figures about use are sent every hour; without one nothing is sent',
+    example: 'https://collector.example/v1/batch',
+  }),
+  telemetryPreview: toggle({ help: 'Prints what would be sent to a collector in place of sending it' }),
+  noAnalytics: toggle({ help: 'Never sends telemetry, whatever the other options say' }),
   serverProvider: text('name', null, {
     help: 'Name of the hosting provider, for telemetry',
     example: 'our-cloud',

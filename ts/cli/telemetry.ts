@@ -1,0 +1,91 @@
+import type { LaunchOptions } from '../launch/index.js'
+import { type Deliver, deliverTo, type Instance, openReporter, traitsOf } from '../reports/index.js'
+import { closedUsage, type Logger, openUsage, type Usage } from '../telemetry/index.js'
+
+/** The options about telemetry. */
+type TelemetryOptions = Pick<LaunchOptions, 'noAnalytics' | 'telemetryPreview' | 'telemetryUrl'>
+
+/** What of a started instance telemetry needs. */
+export interface Reported {
+  readonly instance: Instance
+  readonly instanceUid: string
+  readonly isFirstStart: boolean
+  readonly version: string
+  readonly log: Logger
+}
+
+/** Telemetry as the options ask for it. */
+export interface Telemetry {
+  /** The words of the start screen: whether figures are sent, and where to. */
+  readonly shown: string
+  /** Counts nothing unless the figures go somewhere. */
+  readonly usage: Usage
+  /** Begins to report. @returns ends it */
+  start(reported: Reported): Promise<() => Promise<void>>
+}
+
+/** Figures are sent to a configured collector only, printed in place of that for a preview, and else not counted. */
+export function telemetryOf(options: TelemetryOptions): Telemetry {
+  const { noAnalytics, telemetryPreview, telemetryUrl } = options
+  if (noAnalytics) return disabled('--no-analytics')
+  if (telemetryPreview) {
+    const usage = openUsage()
+    return {
+      shown: 'Disabled (--telemetry-preview: batches are printed, not sent)',
+      usage,
+      async start(reported) {
+        const reporter = reporterOf(reported, usage, print)
+        await reporter.report()
+        return async () => {
+          reporter.close()
+          await reporter.report()
+        }
+      },
+    }
+  }
+  if (telemetryUrl === null) return disabled('no --telemetry-url')
+  const usage = openUsage()
+  return {
+    // A URL may hold a key.
+    shown: `Enabled (every hour to ${new URL(telemetryUrl).origin})`,
+    usage,
+    async start(reported) {
+      const collector = deliverTo(telemetryUrl)
+      const reporter = reporterOf(reported, usage, collector.deliver)
+      // The start itself waits for no collector.
+      if (reported.isFirstStart) void reporter.report()
+      return async () => {
+        reporter.close()
+        await collector.close()
+      }
+    },
+  }
+}
+
+const disabled = (why: string): Telemetry => ({
+  shown: `Disabled (${why})`,
+  usage: closedUsage,
+  start: async () => async () => undefined,
+})
+
+function reporterOf(
+  { instance, instanceUid, isFirstStart, version, log }: Reported,
+  usage: Usage,
+  deliver: Deliver,
+) {
+  const startedAt = Date.now()
+  return openReporter({
+    sender: { instanceUid, version },
+    usage,
+    traits: () => traitsOf(instance, startedAt),
+    isFirstStart,
+    deliver,
+    log,
+  })
+}
+
+/** Writes a batch to standard output. */
+const print: Deliver = (batch) =>
+  new Promise((resolve) => {
+    process.stdout.write(`${batch}\n`, () => resolve())
+  })
