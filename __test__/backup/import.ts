@@ -10,8 +10,8 @@ import { tempDir } from './archives.js'
 export async function place(t: ExecutionContext) {
   const parent = await tempDir(t)
   const directory = join(parent, 'data.ms')
-  const start = (archive: string, some: Partial<ArchiveStart> = {}): Promise<void> =>
-    startFromArchive({
+  const start = async (archive: string, some: Partial<ArchiveStart> = {}): Promise<void> => {
+    await startFromArchive({
       kind: 'dump',
       archive,
       ignoreMissing: false,
@@ -27,6 +27,7 @@ export async function place(t: ExecutionContext) {
       progress: () => undefined,
       ...some,
     })
+  }
   return { parent, directory, start }
 }
 

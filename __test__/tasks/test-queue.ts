@@ -85,6 +85,7 @@ const types: Readonly<Record<TaskContent['kind'], TaskType>> = {
   indexCompaction: 'indexCompaction',
   taskCancelation: 'taskCancelation',
   taskDeletion: 'taskDeletion',
+  upgradeDatabase: 'upgradeDatabase',
   dumpCreation: 'dumpCreation',
   snapshotCreation: 'snapshotCreation',
   dsrUpdate: 'dsrUpdate',

@@ -31,7 +31,8 @@ import { rulePatchForm } from './rules.js'
 import { version } from './task-forms.js'
 
 type Details = Readonly<Record<string, unknown>>
-type Kind = TaskContent['kind']
+/** Kinds of tasks that may wait in an archive. While an upgrade waits, none is written. */
+type Kind = Exclude<TaskContent['kind'], 'upgradeDatabase'>
 type Content<K extends Kind> = Extract<TaskContent, { readonly kind: K }>
 
 /** The part of a task's content that its line holds. An upload is an entry of its own. */
@@ -223,7 +224,7 @@ export function kindLine({ task, content, foreign }: DumpedTask): unknown {
   const { type, details = {} } = task
   if (foreign !== null) return { [type]: foreign }
   if (isPastOnly(type)) return { [type]: pastOnly[type](details) }
-  const known = content ?? pastContent(type, details)
+  const known = (content ?? pastContent(type, details)) as Content<Kind>
   const { name, fields } = variants[known.kind] as Variant<Kind>
   if (fields === null) return name
   const written = fields.write(known) as Fields

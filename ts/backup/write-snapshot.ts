@@ -2,13 +2,7 @@
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { ApiError } from '../errors/index.js'
-import {
-  type IndexEntry,
-  isDiskFull,
-  noSpace,
-  type SnapshotSource,
-  type WriteSnapshot,
-} from '../tasks/index.js'
+import { isDiskFull, noSpace, type SnapshotSource, type WriteSnapshot } from '../tasks/index.js'
 import { type ArchivedFile, ArchiveWriter } from './archive-writer.js'
 import { CONTENTS_FILE, contentsText, ENGINE_FILE, INDEXES, STORE_FILE, UPLOADS } from './snapshot-files.js'
 import { syncNames } from './sync-names.js'
@@ -123,7 +117,7 @@ async function fill(
 /** Copies the newest commit of an index; false if it is damaged, so that the snapshot omits it. */
 async function copied(
   { engine, leaveOut }: SnapshotSource,
-  index: IndexEntry,
+  index: SnapshotSource['indexes'][number],
   copy: string,
 ): Promise<boolean> {
   try {

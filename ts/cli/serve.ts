@@ -90,13 +90,16 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       log,
     }
     const imported = importOf(options)
-    if (imported !== null) await importArchive(imported, engine, request)
+    const isImported = imported !== null && (await importArchive(imported, engine, request))
     const { data, opened, queue, faults, rebuilt, close } = await openInstance({
       ...engine,
       directory: options.dbPath,
       version,
       upgrade: options.upgradeDb,
       ...(options.experimentalReplicationParameters && { storedTasksMax: Number.POSITIVE_INFINITY }),
+      // An archive that was just imported is itself the copy to go back to.
+      upgradeSnapshot: !options.upgradeWithoutSnapshot && !isImported,
+      signal,
       rebuildTaskStore: options.rebuildTaskStore,
       userDirectory: request.userDirectory,
       batch: {
@@ -230,14 +233,15 @@ function importOf(options: LaunchOptions): Import | null {
   }
 }
 
+/** @returns whether the archive was imported, and not left out for the data that exists */
 async function importArchive(
   imported: Import,
   engine: EngineRequest,
   { options, version, log, signal }: ServeRequest,
-): Promise<void> {
+): Promise<boolean> {
   const line = progressLine(process.stderr, log)
   try {
-    await startFromArchive({
+    return await startFromArchive({
       ...engine,
       ...imported,
       directory: options.dbPath,

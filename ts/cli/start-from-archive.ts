@@ -38,10 +38,11 @@ export interface ArchiveStart extends EngineRequest {
 /**
  * Creates a data directory from a dump or a snapshot, unless the options say to start with the data that exists. The
  * directory is filled under a temporary name beside it and renamed at the end.
+ * @returns whether the archive was imported
  * @throws LaunchError, or the reason of the signal; then the new directory has been removed, and existing data is
  * untouched
  */
-export async function startFromArchive(request: ArchiveStart): Promise<void> {
+export async function startFromArchive(request: ArchiveStart): Promise<boolean> {
   const { kind, archive, ignoreMissing, ignoreIfDbExists, log } = request
   const target = resolve(request.directory)
   const isMissing = !(await isFile(archive, kind))
@@ -51,12 +52,17 @@ export async function startFromArchive(request: ArchiveStart): Promise<void> {
       1,
     )
   if ((await entriesOf(target)).length > 0) {
-    if (ignoreIfDbExists)
-      return log.info({ archive, directory: target }, `there is data already: no ${kind} is imported`)
+    if (ignoreIfDbExists) {
+      log.info({ archive, directory: target }, `there is data already: no ${kind} is imported`)
+      return false
+    }
     const wayOut = `choose another --db-path, or --ignore-${kind}-if-db-exists to start with the data there is`
     throw new LaunchError(`--import-${kind}: ${target} holds data already; ${wayOut}`, 1)
   }
-  if (isMissing) return log.info({ archive }, `there is no ${kind} to import`)
+  if (isMissing) {
+    log.info({ archive }, `there is no ${kind} to import`)
+    return false
+  }
   const temporary = `${target}.importing-${process.pid}`
   try {
     await removeLeftovers(target)
@@ -64,6 +70,7 @@ export async function startFromArchive(request: ArchiveStart): Promise<void> {
     await fill[kind](temporary, request)
     await moveTo(temporary, target)
     log.info({ archive, directory: target }, `imported the ${kind}`)
+    return true
   } catch (error) {
     await rm(temporary, { recursive: true, force: true })
     if (error instanceof ArchiveError || error instanceof ApiError || isSystemError(error))

@@ -17,8 +17,6 @@ export interface DataDirectoryRequest {
   readonly path: string
   /** `major.minor.patch` of this build. */
   readonly version: string
-  /** Whether data that an older version wrote may be opened, and belongs to this version from then on. */
-  readonly upgrade: boolean
   /** Directory of per-user configuration, where a copy of the instance's uid is written. */
   readonly userDirectory: string
 }
@@ -29,7 +27,8 @@ export interface DataDirectoryRequest {
  */
 export async function openDataDirectory(request: DataDirectoryRequest): Promise<DataDirectory> {
   const path = resolve(request.path)
-  if ((await entriesOf(path)).length > 0) await checkVersion(path, request)
+  if ((await entriesOf(path)).length > 0)
+    requireVersion(await writtenVersion(path), { ...request, upgrade: false }, path)
   await replaceFile(join(path, 'VERSION'), `${request.version}\n`)
   return { path, ...(await instanceUid(path, request.userDirectory)) }
 }
@@ -53,31 +52,36 @@ export async function entriesOf(path: string): Promise<readonly string[]> {
   }
 }
 
-async function checkVersion(path: string, request: DataDirectoryRequest): Promise<void> {
-  requireVersion((await textOf(join(path, 'VERSION')))?.trim() ?? '', request, path)
+/** The version that wrote the data; empty if nothing tells it. */
+export const writtenVersion = async (path: string): Promise<string> =>
+  (await textOf(join(path, 'VERSION')))?.trim() ?? ''
+
+/** What opening data depends on, beside who wrote it. */
+export interface VersionRequest {
+  /** `major.minor.patch` of this build. */
+  readonly version: string
+  /** Whether data that an older version wrote may be opened, and belongs to this version from then on. */
+  readonly upgrade: boolean
 }
 
 /**
  * @param found the version that wrote the data; empty if nothing tells it
  * @param what the data, for the message
+ * @returns whether it is an older version
  * @throws LaunchError if this version must not open data of that one
  */
-export function requireVersion(
-  found: string,
-  { version, upgrade }: Pick<DataDirectoryRequest, 'version' | 'upgrade'>,
-  what: string,
-): void {
+export function requireVersion(found: string, { version, upgrade }: VersionRequest, what: string): boolean {
   const order = compareVersions(found, version)
   if (order === null) {
     const why =
       found === '' ? 'has no VERSION file, or an empty one' : `has the unreadable version \`${found}\``
     throw new LaunchError(`${what} ${why}; it is not a data directory of siftd, choose another --db-path`, 1)
   }
-  if (order === 0 || (order < 0 && upgrade)) return
+  if (order === 0 || (order < 0 && upgrade)) return order < 0
   const wayOut =
     order > 0
       ? `start siftd ${found}, or start from a dump taken with it`
-      : 'start with --upgrade-db after taking a snapshot, or start from a dump'
+      : 'start with --upgrade-db, which takes a snapshot first, or start from a dump'
   throw new LaunchError(`${what} was written by version ${found} and this is ${version}; ${wayOut}`, 1)
 }
 
@@ -118,7 +122,7 @@ const uidIn = (text: string | null): string | null =>
 /**
  * The text of a file; null if it does not exist. @throws LaunchError if it cannot be read, so that it is not replaced
  */
-async function textOf(path: string): Promise<string | null> {
+export async function textOf(path: string): Promise<string | null> {
   try {
     return await readFile(path, 'utf8')
   } catch (error) {
@@ -129,7 +133,7 @@ async function textOf(path: string): Promise<string | null> {
 }
 
 /** Writes a file by renaming, so that it is never empty: with an empty VERSION the data could not be opened. */
-async function replaceFile(path: string, content: string): Promise<void> {
+export async function replaceFile(path: string, content: string): Promise<void> {
   if ((await textOf(path)) === content) return
   try {
     await writeFile(`${path}.new`, content, { flush: true })

@@ -22,6 +22,7 @@ import {
 import { type Logger, moduleLog } from '../telemetry/index.js'
 import { type DataDirectory, entriesOf, openDataDirectory } from './data-directory.js'
 import { prepareDirectory } from './new-directory.js'
+import { beginUpgrade, forgetVersionBefore, versionBefore } from './upgrade.js'
 
 /** The engine to open a data directory with, and its resources. */
 export interface EngineRequest {
@@ -42,7 +43,12 @@ export interface EngineRequest {
 export interface InstanceRequest extends EngineRequest {
   readonly directory: string
   readonly version: string
+  /** Whether data of an older version is upgraded; see `UpgradeRequest`. */
   readonly upgrade: boolean
+  /** Whether `snapshots` get one before an upgrade writes anything. Absent: yes. */
+  readonly upgradeSnapshot?: boolean
+  /** Aborting it makes a snapshot before an upgrade reject soon. */
+  readonly signal?: AbortSignal
   /** Whether a damaged or incomplete task store is replaced by a new one. */
   readonly rebuildTaskStore: boolean
   /** Directory of per-user configuration. */
@@ -130,18 +136,30 @@ const adviceByCode: Readonly<Record<string, string>> = {
 }
 
 async function openOnce(request: InstanceRequest): Promise<Instance> {
-  const { log, version, upgrade, userDirectory } = request
-  const isCompared = await requireCompleteStore(resolve(request.directory)).then(
+  const { log, version, userDirectory } = request
+  const path = resolve(request.directory)
+  const isCompared = await requireCompleteStore(path).then(
     () => true,
     (error: unknown) => (request.rebuildTaskStore && isUnusable(error) ? false : asLaunchError(error)),
   )
-  const data = await openDataDirectory({ path: request.directory, version, upgrade, userDirectory })
+  const { snapshots, upgradeSnapshot = true, signal = new AbortController().signal } = request
+  await beginUpgrade({
+    path,
+    version,
+    upgrade: request.upgrade,
+    log,
+    signal,
+    snapshotDirectory: upgradeSnapshot && snapshots !== undefined ? snapshots.directory : null,
+    engine: () => requiredEngine(path, request.engine),
+  }).catch(asLaunchError)
+  const data = await openDataDirectory({ path, version, userDirectory })
   const { faults = new BackgroundFaults(moduleLog(log, 'instance')) } = request
   const opened = await openEngineIn(data.path, { ...request, faults })
   try {
     const { engine } = opened
     const { instanceUid } = data
-    const { dumpDirectory, snapshots } = request
+    const { dumpDirectory } = request
+    const from = await versionBefore(data.path)
     const setup: TasksSetup = {
       directory: data.path,
       isCompared,
@@ -164,6 +182,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
         }),
       }),
       ...(request.embedders !== undefined && { embedders: request.embedders }),
+      ...(from !== null && { upgrade: { from, to: version } }),
     }
     let rebuilt: Rebuilt | null = null
     const queue = await openTasks(setup)
@@ -173,6 +192,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
         return openTasks({ ...setup, isCompared: false })
       })
       .catch(asLaunchError)
+    if (from !== null) await forgetVersionBefore(data.path)
     return {
       data,
       opened,
@@ -240,6 +260,16 @@ const INDEXES_DIRECTORY = 'indexes'
 
 /** The file that names the engine that wrote the data directory. An engine cannot read files of the other one. */
 const ENGINE_FILE = 'engine'
+
+/**
+ * The engine that wrote a data directory; null if it is new.
+ * @throws LaunchError if another one is asked for
+ */
+async function requiredEngine(path: string, choice: EngineChoice): Promise<OpenedEngine['kind'] | null> {
+  const written = (await notedEngine(path)) ?? (await engineInFiles(path, choice))
+  chosen(choice, written, path)
+  return written
+}
 
 /** The engine that the file `engine` of a data directory names; null if it is missing or damaged. */
 export async function notedEngine(directory: string): Promise<OpenedEngine['kind'] | null> {

@@ -32,6 +32,7 @@ export type IndexFacts = ReadonlyMap<string, { readonly primaryKey: string | nul
  */
 export type BatchKind =
   | 'taskCancelation'
+  | 'upgradeDatabase'
   | 'taskDeletion'
   | 'indexCompaction'
   | 'snapshotCreation'
@@ -87,6 +88,7 @@ export function namesOf({ indexUid, touches }: Pick<QueuedTask, 'indexUid' | 'to
 /** Kinds that go first, whatever is older. */
 const housekeepingKinds: ReadonlySet<TaskContent['kind']> = new Set([
   'taskCancelation',
+  'upgradeDatabase',
   'taskDeletion',
   'indexCompaction',
   'export',
@@ -97,7 +99,7 @@ const housekeepingKinds: ReadonlySet<TaskContent['kind']> = new Set([
 /**
  * The tasks that share the next commit, or null if none can begin.
  *
- * Housekeeping goes first: the newest cancelation alone, all task deletions together, the oldest
+ * Housekeeping goes first: the newest cancelation alone, the oldest upgrade, all task deletions together, the oldest
  * compaction of an index that is free, the oldest export, all snapshots together, the oldest dump. Then the oldest task
  * is taken whose names are free and not wanted by an older task (`firstFree`), and with it the tasks of the same index
  * that can share its commit. So tasks of one index take effect in the order of their uids.
@@ -141,6 +143,8 @@ export function firstFree(queue: readonly QueuedTask[], busy: readonly string[])
 function housekeeping(queue: readonly QueuedTask[], busy: Busy): PickedBatch | null {
   const cancelation = queue.findLast(({ kind }) => kind === 'taskCancelation')
   if (cancelation !== undefined) return alone('taskCancelation', cancelation)
+  const upgrade = queue.find(({ kind }) => kind === 'upgradeDatabase')
+  if (upgrade !== undefined) return alone('upgradeDatabase', upgrade)
   const deletions = queue.filter(({ kind }) => kind === 'taskDeletion')
   if (deletions.length > 0) return together('taskDeletion', deletions)
   if (busy.isFull) return null

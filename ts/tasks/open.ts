@@ -22,6 +22,7 @@ import {
   WORKING_BATCHES_MAX,
 } from './limits.js'
 import { instanceStore, queue, webhookStore } from './queue.js'
+import { enqueueUpgrade, type Upgrade } from './recovery/enqueue-upgrade.js'
 import { type Quarantine, quarantineIn } from './recovery/orphans.js'
 import { recover } from './recovery/recovery.js'
 import { Scheduler, type SchedulerLimits } from './scheduler.js'
@@ -48,6 +49,8 @@ export interface TasksSetup {
   readonly driver?: DriverName
   /** Whether `requireCompleteStore` has just compared the pages of the store with their checksums. */
   readonly isCompared?: boolean
+  /** The data is of an older version: a task that upgrades it is enqueued, which runs before all others. */
+  readonly upgrade?: Upgrade
   /** Makes vectors. Absent: documents that need vectors fail with a code. */
   readonly embedders?: Embedders
   /** Copies an index to another instance. Absent: exports fail with a code. */
@@ -167,6 +170,7 @@ export async function assemble(
   }
   const nextBatchUid = await recover(start, context, quarantine)
   await noteNames(catalogue, context)
+  if (setup.upgrade !== undefined) await enqueueUpgrade(setup.upgrade, store)
   const limits: SchedulerLimits = {
     storedTasksMax: setup.storedTasksMax ?? STORED_TASKS_MAX,
     batchesMax: setup.limits?.batchesMax ?? WORKING_BATCHES_MAX,

@@ -29,8 +29,8 @@ export interface SchedulerLimits extends BatchLimits {
 /** Kinds of batches that read the whole instance, so that no other commits beside them. */
 const readsAll: ReadonlySet<BatchKind> = new Set(['export', 'snapshotCreation', 'dumpCreation'])
 
-/** Kinds of batches beside which no other begins: they change other tasks. */
-const runsAlone: ReadonlySet<BatchKind> = new Set(['taskCancelation', 'taskDeletion'])
+/** Kinds of batches beside which no other begins: they change other tasks, or all depend on them. */
+const runsAlone: ReadonlySet<BatchKind> = new Set(['taskCancelation', 'taskDeletion', 'upgradeDatabase'])
 
 /** Carries out batches for as long as the process runs; those that work on different indexes run side by side. */
 export class Scheduler {
@@ -51,6 +51,8 @@ export class Scheduler {
   readonly #close = new AbortController()
   #woken: () => void = () => undefined
   #isWoken = false
+  /** Whether an upgrade has failed. Then nothing is carried out before the next start, which tries it again. */
+  #isHalted = false
 
   /** @param concluded runs after the outcome of a batch has been recorded */
   constructor(context: BatchContext, limits: SchedulerLimits, nextBatchUid: number, concluded: () => void) {
@@ -154,7 +156,7 @@ export class Scheduler {
 
   /** Begins the next batch. @returns false if none can begin */
   async #step(): Promise<boolean> {
-    if (this.#limits.tasksMax === 0) return false
+    if (this.#limits.tasksMax === 0 || this.#isHalted) return false
     const { store } = this.#context
     // Both calls are sent at once: each answer of the store's thread takes a turn of the event loop.
     const [surplus, first] = await Promise.all([
@@ -262,6 +264,8 @@ export class Scheduler {
     if (index !== null && done.removed.length === 0) await this.#removeCommitted(done.outcomes)
     const id = picked.indexUid === null ? undefined : done.written[0]?.id
     const isRenaming = this.#isRenaming(done)
+    if (picked.kind === 'upgradeDatabase' && done.outcomes.some(({ status }) => status === 'failed'))
+      this.#isHalted = true
     await this.#record(running, picked, done, id === undefined ? {} : await this.#sizes.changes(id, sizes))
     if (isRenaming) await noteNames(catalogue, this.#context)
     await this.#tidy(done)

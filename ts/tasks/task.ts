@@ -71,6 +71,8 @@ export type TaskContent =
   /** `tasks`: the matched uids, frozen when the request came. `query`: `?` + the raw query string. */
   | { readonly kind: 'taskCancelation'; readonly query: string; readonly tasks: readonly number[] }
   | { readonly kind: 'taskDeletion'; readonly query: string; readonly tasks: readonly number[] }
+  /** Versions of this service, `major.minor.patch`. */
+  | { readonly kind: 'upgradeDatabase'; readonly from: string; readonly to: string }
   | { readonly kind: 'dumpCreation' }
   | { readonly kind: 'snapshotCreation' }
   /** `patch` null: the rule is removed. */

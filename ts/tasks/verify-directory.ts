@@ -1,6 +1,6 @@
 /** Here is a data directory that no server has open: which of its files are damaged? */
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Engine } from '../engine/index.js'
@@ -8,6 +8,7 @@ import { STORE_BYTES_MAX } from './limits.js'
 import { expectCommits, unrecordedIn } from './recovery/expected-commits.js'
 import { openSpool } from './spool.js'
 import { inspectStore, objection, refusal } from './store/completeness.js'
+import { copyStoreAtRest } from './store/copy-at-rest.js'
 import { claim } from './store/lock.js'
 import { storePath } from './store/paths.js'
 import { openStoreClient } from './store/store-client.js'
@@ -40,7 +41,8 @@ export async function verifyDirectory(
     return [unusable(directory, refusal(directory, reason)), ...(await withoutStore(engine, checked))]
   const copy = await mkdtemp(join(tmpdir(), 'siftd-verify-'))
   try {
-    await copyStore(directory, copy)
+    await mkdir(dirname(storePath(copy)), { recursive: true })
+    await copyStoreAtRest(storePath(directory), storePath(copy))
     const store = await openStoreClient(
       {
         directory: copy,
@@ -84,14 +86,4 @@ async function withoutStore(
 ): Promise<readonly Finding[]> {
   const indexes = (await engine.list()).map((id) => ({ uid: id, id }))
   return verifyIndexes(engine, indexes, checked)
-}
-
-/** Copies the file of the store and its log. */
-async function copyStore(from: string, to: string): Promise<void> {
-  const [source, target] = [storePath(from), storePath(to)]
-  await mkdir(dirname(target), { recursive: true })
-  for (const suffix of ['', '-wal'])
-    await copyFile(`${source}${suffix}`, `${target}${suffix}`).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== 'ENOENT') throw error
-    })
 }

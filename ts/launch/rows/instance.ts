@@ -11,9 +11,10 @@ export const data = {
     example: 'fallback',
   }),
   upgradeDb: toggle({
-    help: 'Upgrades the data directory of an older version',
+    help: 'Upgrades the data directory of an older version, after a snapshot of it into --snapshot-dir',
     aliases: ['experimental-dumpless-upgrade'],
   }),
+  upgradeWithoutSnapshot: toggle({ help: 'Takes no snapshot before an upgrade', requires: 'upgradeDb' }),
   rebuildTaskStore: toggle({
     help: 'Makes a new task store from the indexes if the old one is damaged or incomplete',
   }),

@@ -6,7 +6,9 @@ import { contentOf, effects, succeeded, type Unfinished } from './outcomes.js'
 export async function cancelTasks(task: PendingTask, { store }: BatchContext): Promise<Unfinished> {
   const { tasks } = contentOf(task, 'taskCancelation')
   const own = task.row.uid
-  const canceled = await store.call('pending', [tasks.filter((uid) => uid < own)])
+  const pending = await store.call('pending', [tasks.filter((uid) => uid < own)])
+  // The files are of the new version already, and the previous one could not read them.
+  const canceled = pending.filter(({ content }) => content.kind !== 'upgradeDatabase')
   return effects({
     outcomes: [
       ...canceled.map(

@@ -15,6 +15,7 @@ import { exportIndexes } from './export-indexes.js'
 import { effects, failed, failureBody, type Unfinished } from './outcomes.js'
 import { swapIndexes } from './swap-indexes.js'
 import { updateIndex } from './update-index.js'
+import { upgradeDatabase } from './upgrade-database.js'
 
 /**
  * Carries out a batch up to and including its engine commit. A failure is the outcome of its tasks.
@@ -62,6 +63,8 @@ function effectsOf(
       return compactIndex(first, run, context)
     case 'taskCancelation':
       return cancelTasks(first, context)
+    case 'upgradeDatabase':
+      return upgradeDatabase(first, run, context)
     case 'taskDeletion':
       return deleteTasks(tasks, context)
     case 'export':

@@ -8,10 +8,10 @@ import type { StepProgress } from './step-progress.js'
  * tasks that arrive after the task store has been copied are not in the snapshot.
  */
 export interface SnapshotSource {
-  readonly engine: Engine
+  readonly engine: Pick<Engine, 'snapshot' | 'damage'>
   readonly startedAt: Date
   /** Ascending by uid. */
-  readonly indexes: readonly IndexEntry[]
+  readonly indexes: readonly Pick<IndexEntry, 'uid' | 'id'>[]
   /** Copies the task store to `path`, without the tasks of this snapshot. Called first. */
   copyStore(path: string): Promise<void>
   /** Paths of the uploads that wait. Called after `copyStore`, whose copy may need fewer of them. */
@@ -23,7 +23,7 @@ export interface SnapshotSource {
   /** Sets the progress within the step. @param unit such as `index` */
   count(unit: string, finished: number, total: number): void
   /** Reports an index that is not in the snapshot. @param damage why */
-  leaveOut(index: IndexEntry, damage: string): void
+  leaveOut(index: Pick<IndexEntry, 'uid' | 'id'>, damage: string): void
 }
 
 /**

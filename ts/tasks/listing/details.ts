@@ -59,6 +59,8 @@ export function detailsBefore(
       return { matchedTasks: content.tasks.length, canceledTasks: null, originalFilter: content.query }
     case 'taskDeletion':
       return { matchedTasks: content.tasks.length, deletedTasks: null, originalFilter: content.query }
+    case 'upgradeDatabase':
+      return { upgradeFrom: `v${content.from}`, upgradeTo: `v${content.to}` }
     case 'dumpCreation':
       return { dumpUid: null }
     case 'snapshotCreation':

@@ -84,6 +84,27 @@ export class BatchTable {
     })
   }
 
+  /** Makes a failed upgrade wait again. Its batch was the last one, so the next batch gets the same uid. */
+  retryUpgrade(): void {
+    const failed = this.#sql.all(
+      `SELECT t.uid FROM contents c JOIN tasks t ON t.uid = c.uid
+       WHERE c.kind = 'upgradeDatabase' AND t.status = 'failed'`,
+      [],
+    )
+    for (const row of failed) {
+      const uid = number(row.uid)
+      this.#members.removing(JSON.stringify([uid]), (batchUids) => {
+        this.#sql.run(
+          `UPDATE tasks SET status = 'enqueued', batch_uid = NULL, started_at = NULL, finished_at = NULL, error = NULL
+           WHERE uid = ?`,
+          [uid],
+        )
+        this.#sql.run('DELETE FROM batches WHERE uid IN (SELECT value FROM json_each(?))', [batchUids])
+      })
+      this.#members.arrived(uid, 'upgradeDatabase', null)
+    }
+  }
+
   conclude(conclusion: Conclusion): number {
     const { uid } = conclusion.batch
     const uids = conclusion.endings.map((ending) => ending.uid)
@@ -126,7 +147,11 @@ export class BatchTable {
        started_at = ?, finished_at = ?, new_index_uid = ? WHERE uid = ?`,
       [status, details, error, canceledBy, batch.uid, batch.startedAt, batch.finishedAt, newIndexUid, uid],
     )
-    this.#sql.run('DELETE FROM contents WHERE uid = ?', [uid])
+    // A failed upgrade is tried again by the next start.
+    this.#sql.run("DELETE FROM contents WHERE uid = ? AND NOT (kind = 'upgradeDatabase' AND ? = 'failed')", [
+      uid,
+      status,
+    ])
     if (newIndexUid !== null) this.#members.renamed(uid, newIndexUid)
   }
 

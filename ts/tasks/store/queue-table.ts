@@ -181,7 +181,8 @@ export class QueueTable {
     return this.#sql
       .all(
         `SELECT uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?))
-       AND +status IN ('succeeded', 'failed', 'canceled') ORDER BY uid`,
+       AND +status IN ('succeeded', 'failed', 'canceled')
+       AND NOT EXISTS (SELECT 1 FROM contents WHERE contents.uid = tasks.uid AND kind = 'upgradeDatabase') ORDER BY uid`,
         [JSON.stringify(uids)],
       )
       .map((row) => number(row.uid))

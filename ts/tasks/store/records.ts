@@ -199,7 +199,7 @@ export interface StoreCalls {
   undone(index: string): void
   /** Tasks among `uids` that have not ended, with their content. */
   pending(uids: readonly number[]): readonly PendingTask[]
-  /** Uids among `uids` whose tasks have ended. */
+  /** Uids among `uids` whose tasks have ended. A failed upgrade has not: the next start tries it again. */
   ended(uids: readonly number[]): readonly number[]
   /** @returns number of deleted tasks that a webhook will never be told of */
   conclude(conclusion: Conclusion): number

@@ -118,6 +118,7 @@ export class Store implements StoreCalls {
   start(): ReturnType<StoreCalls['start']> {
     const interrupted = this.#batches.running()
     this.#batches.release()
+    this.#batches.retryUpgrade()
     return {
       interrupted,
       failedCommits: this.#catalogue.failedCommits(),

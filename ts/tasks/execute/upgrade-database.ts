@@ -1,0 +1,32 @@
+/** A data directory of an older version is upgraded. */
+import { EngineError } from '../../engine/index.js'
+import type { PendingTask } from '../store/records.js'
+import { type BatchContext, Interrupted, type Run } from './batch-context.js'
+import { damagedOnes, effects, succeeded, type Unfinished } from './outcomes.js'
+
+/**
+ * Opens every index. The task store has been upgraded by the start, and engines read files of older formats as they
+ * are: an index gets the newest format by what is written to it. A damaged index is named in the details.
+ */
+export async function upgradeDatabase(
+  task: PendingTask,
+  run: Run,
+  { engine, catalogue, log }: BatchContext,
+): Promise<Unfinished> {
+  const rows = catalogue.rows()
+  const damaged = new Map<string, string>()
+  run.step('upgrading indexes')
+  for (const [position, { uid, id }] of rows.entries()) {
+    if (run.signal.aborted) throw new Interrupted()
+    run.count('index', position, rows.length)
+    try {
+      await engine.lastCommit(id)
+    } catch (error) {
+      if (!(error instanceof EngineError) || error.code !== 'index_damaged') throw error
+      const damage = engine.damage(id) ?? error.message
+      log.warn({ indexUid: uid, damage, batchUid: run.batchUid }, 'a damaged index could not be upgraded')
+      damaged.set(uid, damage)
+    }
+  }
+  return effects({ outcomes: [succeeded(task, damagedOnes(damaged))] })
+}

@@ -1,0 +1,46 @@
+/** Here is a data directory that no process has open: what of it goes into a snapshot? */
+import { constants, existsSync } from 'node:fs'
+import { cp, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SnapshotSource } from './execute/snapshot-source.js'
+import { copyStoreIntoOneFile } from './store/copy-at-rest.js'
+import { indexesPath, storePath } from './store/paths.js'
+
+/**
+ * All of the directory, byte for byte, in the formats of the version that wrote it. Nothing in it is changed.
+ * @param directory claimed by the caller
+ * @param signal aborting it makes the snapshot reject
+ * @returns null if there is no task store and hence no data
+ */
+export async function sourceAtRest(directory: string, signal: AbortSignal): Promise<SnapshotSource | null> {
+  if (!existsSync(storePath(directory))) return null
+  const uploads = join(directory, 'update_files')
+  return {
+    engine: {
+      snapshot: (id, target) =>
+        cp(join(indexesPath(directory), id), target, { recursive: true, mode: constants.COPYFILE_FICLONE }),
+      damage: () => null,
+    },
+    startedAt: new Date(),
+    indexes: (await directoriesIn(indexesPath(directory))).map((id) => ({ uid: id, id })),
+    copyStore: (path) => copyStoreIntoOneFile(storePath(directory), path),
+    uploads: async () => (await entriesIn(uploads)).map(({ name }) => join(uploads, name)),
+    signal,
+    step: () => undefined,
+    count: () => undefined,
+    leaveOut: () => undefined,
+  }
+}
+
+const directoriesIn = async (path: string): Promise<readonly string[]> =>
+  (await entriesIn(path))
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort()
+
+/** None if the directory does not exist. */
+const entriesIn = (path: string) =>
+  readdir(path, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
