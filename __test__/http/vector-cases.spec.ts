@@ -112,6 +112,21 @@ test('a document without vectors fails its task with all that came along', async
   t.is((await server.get(`${path}/stats`)).body.numberOfDocuments, 5)
 })
 
+test('a document without vectors is told of a key that may be misspelt', async (t) => {
+  const server = await plane(t)
+  const messageOf = async (document: object) => (await post(t, server, document)).error?.message ?? ''
+  t.regex(
+    await messageOf({ id: 'e', _vector: { v: [1, 1] } }),
+    /did you mean `_vectors` by the `_vector` of document `e`/,
+  )
+  t.regex(await messageOf({ id: 'e', _vectros: { v: [1, 1] } }), /did you mean `_vectors` by the `_vectros`/)
+  t.notRegex(await messageOf({ id: 'e', vect: 1, _vectors: { w: [1, 1] } }), /did you mean/)
+  await server.settle(t, server.delete(`${path}/documents`))
+  await embed(t, server, { v: null, words: userProvided })
+  t.regex(await messageOf({ id: 'e', _vectors: { wrods: [1, 1] } }), /did you mean `words` by the `wrods` of/)
+  t.notRegex(await messageOf({ id: 'e', _vectors: { others: [1, 1] } }), /did you mean/)
+})
+
 test('vectors of an unknown embedder are stored as sent, if their form is valid', async (t) => {
   const server = await plane(t)
   await put(t, server, { id: 'c', _vectors: { w: [1, [2]] } })

@@ -1,5 +1,7 @@
 //! Which documents lack vectors that only the user can provide?
 
+use serde_json::{Map, Value};
+
 use super::embedder::Embedder;
 use crate::error::{Error, Result};
 
@@ -12,11 +14,16 @@ pub struct MissingVectors {
     embedder: Option<Embedder>,
     named: Vec<String>,
     count: usize,
+    /// The document and the key that may be misspelt, and what it may stand for.
+    hint: Option<String>,
 }
+
+/// Edits between a key and a name that it may stand for. Source: vectors §4.
+const EDITS_MAX: usize = 2;
 
 impl MissingVectors {
     /// Notes a document; of several embedders only the first one is reported.
-    pub fn note(&mut self, id: &str, embedder: &Embedder) {
+    pub fn note(&mut self, id: &str, embedder: &Embedder, document: &Map<String, Value>) {
         let first = self.embedder.get_or_insert_with(|| embedder.clone());
         if first.name != embedder.name {
             return;
@@ -24,6 +31,11 @@ impl MissingVectors {
         self.count += 1;
         if self.named.len() < NAMED_MAX {
             self.named.push(format!("`{id}`"));
+            if self.hint.is_none() {
+                self.hint = misspelt(document, &embedder.name).map(|(found, meant)| {
+                    format!("; did you mean `{meant}` by the `{found}` of document `{id}`?")
+                });
+            }
         }
     }
 
@@ -43,9 +55,42 @@ impl MissingVectors {
             more => format!(" and {more} more"),
         };
         let message = format!(
-            "the embedder `{name}` has no vectors for document(s) {}{more}: {reason}",
-            self.named.join(", ")
+            "the embedder `{name}` has no vectors for document(s) {}{more}: {reason}{}",
+            self.named.join(", "),
+            self.hint.as_deref().unwrap_or_default()
         );
         Err(Error::user("vector_embedding_error", message))
     }
+}
+
+/// The first key of a document that may stand for `_vectors`, or of its `_vectors` that may stand for the embedder, and
+/// what it may stand for.
+fn misspelt<'d>(document: &'d Map<String, Value>, embedder: &'d str) -> Option<(&'d str, &'d str)> {
+    let near = |keys: &'d Map<String, Value>, name: &'d str| {
+        keys.keys().find(|key| *key != name && is_near(key, name)).map(|key| (key.as_str(), name))
+    };
+    let inner = document.get("_vectors").and_then(Value::as_object);
+    near(document, "_vectors").or_else(|| near(inner?, embedder))
+}
+
+/// Whether a few edits turn `key` into `name`, fewer than `name` has characters.
+fn is_near(key: &str, name: &str) -> bool {
+    let (key, name): (Vec<char>, Vec<char>) = (key.chars().collect(), name.chars().collect());
+    let most = EDITS_MAX.min(name.len().saturating_sub(1));
+    key.len().abs_diff(name.len()) <= most && edits(&key, &name) <= most
+}
+
+/// The Levenshtein distance: insertions, deletions and replacements.
+fn edits(a: &[char], b: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, right) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(left != right);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
 }

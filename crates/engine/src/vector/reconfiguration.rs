@@ -66,7 +66,7 @@ impl Reconfiguration {
             taken |= sent.is_some();
             let sent = sent.map(|value| read_sent(id, &staged.embedder, value)).transpose()?;
             match state_after(None, sent, &staged.embedder) {
-                After::MissingVectors => self.missing.note(id, &staged.embedder),
+                After::MissingVectors => self.missing.note(id, &staged.embedder, document),
                 After::Same => {}
                 After::Anew | After::Compared => staged.want(docid, Want::Anew),
                 After::Changed(state) => {
@@ -76,7 +76,7 @@ impl Reconfiguration {
         }
         for staged in self.abandoned.iter().filter_map(|name| self.after.get(name)) {
             if !staged.skips(docid) {
-                self.missing.note(id, &staged.embedder);
+                self.missing.note(id, &staged.embedder, document);
             }
         }
         Ok(taken)

@@ -209,7 +209,7 @@ impl StagedVectors {
             let sent = vectors.and_then(|vectors| vectors.get(name));
             let sent = sent.map(|value| read_sent(id, &staged.embedder, value)).transpose()?;
             match state_after(before.map(|before| before(name)), sent, &staged.embedder) {
-                After::MissingVectors => missing.note(id, &staged.embedder),
+                After::MissingVectors => missing.note(id, &staged.embedder, document),
                 After::Same => {}
                 After::Anew => reading.asked.push((index, Asked::Anew)),
                 After::Compared => reading.asked.push((index, Asked::Compared)),

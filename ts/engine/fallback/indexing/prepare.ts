@@ -314,7 +314,7 @@ async function addDocuments(
     const known = (name: string) =>
       earlier?.get(name) ?? (docid === undefined ? undefined : staged.vectors.state(name, docid))
     const sent = staged.vectors.take(merged, id, isNew ? undefined : known)
-    for (const embedder of sent.lacking) lacking.note(id, embedder)
+    for (const embedder of sent.lacking) lacking.note(id, embedder, merged)
     if (sent.staged.size > 0) vectors.set(id, new Map([...(earlier ?? []), ...sent.staged]))
     if (sent.staged.size + sent.made.size > 0) {
       // Where nothing was known before, there is nothing to compare with either.

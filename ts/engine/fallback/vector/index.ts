@@ -3,13 +3,13 @@
 export { similarity } from './distance.js'
 export { type Embedder, embeddersOf } from './embedder.js'
 export { allVectorPayloads, VectorReplay, vectorPayloads } from './log.js'
+export { MissingVectors } from './missing-vectors.js'
 export { bothWants, PendingEmbeddings, type Want } from './pending-embeddings.js'
 export { shownVectors } from './readback.js'
 export { type DocumentVectors, VectorSet, type VectorState } from './set.js'
 export {
   applyVectors,
   type EmbedderChange,
-  MissingVectors,
   type StagedDocument,
   type StagedDocumentVectors,
   StagedVectors,

@@ -14,6 +14,7 @@ import { OperationError } from '../indexing/primary-key.js'
 import type { Json, JsonObject } from '../store/json.js'
 import { quantized } from './distance.js'
 import { type Embedder, embeddersOf } from './embedder.js'
+import { MissingVectors } from './missing-vectors.js'
 import { bothWants, type EmbedderPending, type Want } from './pending-embeddings.js'
 import { vectorEntry } from './readback.js'
 import { readSent, type Sent, unclaimedEntry, vectorsIn } from './sent.js'
@@ -228,7 +229,7 @@ export class StagedVectors {
         for (const staged of remade) {
           if (stateOf(staged, one.docid)?.skipRegenerate === true) continue
           const { embedder, wants } = staged
-          if (embedder.source === 'userProvided') lacking.note(one.id, embedder)
+          if (embedder.source === 'userProvided') lacking.note(one.id, embedder, one.document)
           const anew = ownValue(remakes, embedder.name) === 'all'
           const want = { before: anew ? null : { source: one.source, settings: settingsBefore } }
           wants.set(one.docid, bothWants(wants.get(one.docid), want))
@@ -354,7 +355,7 @@ function takeFresh(
     const value = vectors?.get(embedder.name)
     const sent = value === undefined ? null : readSent(id, embedder, value)
     const state = stateAfter(undefined, sent, true, embedder)
-    if (state === 'lacking') lacking.note(id, embedder)
+    if (state === 'lacking') lacking.note(id, embedder, document)
     else if (state === 'anew' || state === 'changed') wants.set(docid, { before: null })
     else if (state !== 'same') changes.set(docid, state)
     found = vectors?.delete(embedder.name) === true || found
@@ -378,32 +379,4 @@ function giveBack(
     written = true
   }
   return written
-}
-
-const NAMED_MAX = 10
-
-/** Documents without vectors whose embedder makes none. */
-export class MissingVectors {
-  private readonly ids: string[] = []
-  private embedder: Embedder | null = null
-
-  note(id: string, embedder: Embedder): void {
-    this.embedder ??= embedder
-    if (this.embedder === embedder) this.ids.push(id)
-  }
-
-  /** @throws OperationError `vector_embedding_error` naming the documents */
-  throwIfAny(): void {
-    const { ids, embedder } = this
-    if (embedder === null) return
-    const named = ids.slice(0, NAMED_MAX).map((id) => `\`${id}\``)
-    const more = ids.length > NAMED_MAX ? ` and ${ids.length - NAMED_MAX} more` : ''
-    const reason =
-      'its source is `userProvided`, so each document brings them under ' +
-      `\`_vectors.${embedder.name}\`, or \`null\` to have none`
-    throw new OperationError(
-      'vector_embedding_error',
-      `the embedder \`${embedder.name}\` has no vectors for document(s) ${named.join(', ')}${more}: ${reason}`,
-    )
-  }
 }
