@@ -32,6 +32,7 @@ async function made(t: ExecutionContext): Promise<string> {
   await waiting.post('/indexes/films/documents', [film(300)])
   await waiting.stop()
   await markDataDirectory(directory, packageVersion(), null)
+  await writeFile(join(directory, 'engine'), testEngine)
   return directory
 }
 

@@ -14,7 +14,7 @@ use crate::background_fault::{BackgroundFaultKind, FaultReporter};
 use crate::cache::{Cache, CacheFigures};
 use crate::error::{Context, Error, Result};
 use crate::filter::{self, Indexes};
-use crate::index::{Damage, Index, IndexServices, Limits};
+use crate::index::{self, Damage, Index, IndexServices, Limits, Rescued};
 use crate::indexing::{self, Payload, PayloadReport};
 use crate::search::{self, Answer, IndexedSearch, SearchDeadline};
 use crate::store::{IndexDirectory, Snapshot};
@@ -237,6 +237,14 @@ impl Engine {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Writes the documents of an index that can be read to `target`, a new file; the index may be damaged.
+    ///
+    /// # Errors
+    /// Those of [`index::rescue`].
+    pub fn rescue(&self, id: &str, target: &Path) -> Result<Rescued> {
+        index::rescue(&self.path_of(id)?, target)
     }
 
     /// Closes an index and removes its directory; does nothing if there is none.

@@ -393,6 +393,12 @@ impl EngineHandle {
         self.background(env, move |engine| json(&engine.verify(&index)?))
     }
 
+    /// Writes the documents of an index that can be read to a new file. Resolves to `Rescued`.
+    #[napi]
+    pub fn rescue<'e>(&self, env: &'e Env, index: String, path: String) -> napi::Result<Object<'e>> {
+        self.background(env, move |engine| json(&engine.rescue(&index, &PathBuf::from(path))?))
+    }
+
     /// Removes an index. Resolves to nothing.
     #[napi]
     pub fn drop<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {

@@ -197,7 +197,10 @@ class NativeEngine implements BareEngine {
   }
 
   async rescue(index: IndexId, path: string): Promise<Rescued> {
-    return decoded(this.handle.rescue(index, path))
+    const rescued = await decoded<Omit<Rescued, 'settings'> & { readonly settings: string | null }>(
+      this.handle.rescue(index, path),
+    )
+    return { ...rescued, settings: rescued.settings ?? JSON.stringify(defaultIndexSettings) }
   }
 
   async drop(index: IndexId): Promise<void> {

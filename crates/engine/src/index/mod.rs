@@ -5,12 +5,14 @@ mod merge;
 mod open_index;
 mod prepared;
 mod read;
+mod rescue;
 mod stats;
 mod verify;
 mod write;
 
 pub use limits::Limits;
 pub use open_index::{Index, IndexServices};
+pub use rescue::{Rescued, rescue};
 pub use stats::{IndexSizes, IndexStats};
 pub use verify::Damage;
 

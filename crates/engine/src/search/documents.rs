@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use roaring::RoaringBitmap;
+use serde_json::{Map, Value};
 
 use super::bounds::Bounds;
 use super::json_writer::{Members, write_display, write_json};
@@ -100,10 +101,32 @@ fn write_document(
     let source = text_of(snapshot, docid)?;
     project_plain(&source, selection, &HIDDEN, out);
     if with_vectors {
-        out.pop();
-        Members { first: out.last() == Some(&b'{') }.begin("_vectors", out);
-        write_json(&shown(snapshot, docid, top_level(&source, "_vectors"))?, out);
-        out.push(b'}');
+        add_vectors(&shown(snapshot, docid, top_level(&source, "_vectors"))?, out);
+    }
+    Ok(())
+}
+
+/// Adds `_vectors` to the object that `out` ends with.
+fn add_vectors(vectors: &Map<String, Value>, out: &mut Vec<u8>) {
+    out.pop();
+    Members { first: out.last() == Some(&b'{') }.begin("_vectors", out);
+    write_json(vectors, out);
+    out.push(b'}');
+}
+
+/// Writes a stored document with all of its vectors.
+///
+/// # Errors
+/// Those of `vectors`, which is given the JSON text of the stored `_vectors`.
+pub fn write_whole(
+    source: &str,
+    vectors: impl FnOnce(Option<&str>) -> Result<Map<String, Value>>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    project_plain(source, &Selection::All, &HIDDEN, out);
+    let vectors = vectors(top_level(source, "_vectors"))?;
+    if !vectors.is_empty() {
+        add_vectors(&vectors, out);
     }
     Ok(())
 }

@@ -34,7 +34,7 @@ mod sort_request;
 mod stages;
 
 pub use answer::{Answer, Facts};
-pub use documents::{document, documents};
+pub use documents::{document, documents, write_whole};
 pub use facet_search::facet_search;
 pub use federation::federated_search;
 pub use multi::{IndexedSearch, multi_search};

@@ -152,6 +152,23 @@ pub fn read_manifest(path: &str, file: &FileSlice) -> Result<Manifest> {
     serde_json::from_slice(json).context(format!("{path} is damaged"))
 }
 
+/// A manifest that parses in a damaged commit file, wherever it lies. Its blobs have checksums of their own.
+///
+/// # Errors
+/// Internal, if there is none.
+pub fn find_manifest(file: &FileSlice) -> Result<Manifest> {
+    let bytes = file.read_bytes().context("a commit file could not be read")?;
+    let mut starts = bytes.windows(MANIFEST_START.len()).enumerate().rev();
+    let parse = |(at, window): (usize, &[u8])| {
+        let json = (window == MANIFEST_START).then(|| &bytes[at..])?;
+        serde_json::Deserializer::from_slice(json).into_iter::<Manifest>().next()?.ok()
+    };
+    starts.find_map(parse).ok_or_else(|| Error::internal("a commit file is damaged", "no manifest parses"))
+}
+
+/// The first bytes of every manifest.
+const MANIFEST_START: &[u8] = br#"{"report":"#;
+
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }

@@ -166,38 +166,79 @@ impl Log {
     pub fn each(&self, from: u64, mut take: impl FnMut(Record)) -> Result<()> {
         let mut at = from.max(HEADER_BYTES) as usize;
         while at < self.end as usize {
-            let damaged = |reason: &str| {
+            let record = self.record_at(at).map_err(|reason| {
                 let context = format!("{} is damaged", self.path.display());
                 Error::internal(context, format!("the record at byte {at} {reason}"))
-            };
-            let rest = &self.map[at..];
-            if rest.len() < HEAD_BYTES + CRC_BYTES {
-                return Err(damaged("is cut short"));
-            }
-            let bytes = u32_at(rest, 0) as usize;
-            let (flags, count) = (rest[16], rest[17]);
-            let expected = HEAD_BYTES + stored_bytes(self.shape, flags, count) + CRC_BYTES;
-            if bytes != expected || bytes > rest.len() {
-                return Err(damaged("has an impossible length"));
-            }
-            let (content, crc) = rest[..bytes].split_at(bytes - CRC_BYTES);
-            if crc32fast::hash(content) != u32_at(crc, 0) {
-                return Err(damaged("does not match its checksum"));
-            }
-            take(Record {
-                docid: u32_at(rest, 4),
-                sequence: u64::from(u32_at(rest, 8)) | u64::from(u32_at(rest, 12)) << 32,
-                user_provided: flags & USER_PROVIDED != 0,
-                skip_regenerate: flags & SKIP_REGENERATE != 0,
-                gone: flags & GONE != 0,
-                fragmented: flags & FRAGMENTS != 0,
-                count,
-                offset: (at + HEAD_BYTES) as u64,
-                bytes: bytes as u64,
-            });
-            at += bytes;
+            })?;
+            take(record);
+            at += record.bytes as usize;
         }
         Ok(())
+    }
+
+    /// The record that begins at byte `at`, or why there is none.
+    fn record_at(&self, at: usize) -> std::result::Result<Record, &'static str> {
+        let rest = &self.map[at..];
+        if rest.len() < HEAD_BYTES + CRC_BYTES {
+            return Err("is cut short");
+        }
+        let bytes = u32_at(rest, 0) as usize;
+        let (flags, count) = (rest[16], rest[17]);
+        let expected = HEAD_BYTES + stored_bytes(self.shape, flags, count) + CRC_BYTES;
+        if bytes != expected || bytes > rest.len() {
+            return Err("has an impossible length");
+        }
+        let (content, crc) = rest[..bytes].split_at(bytes - CRC_BYTES);
+        if crc32fast::hash(content) != u32_at(crc, 0) {
+            return Err("does not match its checksum");
+        }
+        Ok(Record {
+            docid: u32_at(rest, 4),
+            sequence: u64::from(u32_at(rest, 8)) | u64::from(u32_at(rest, 12)) << 32,
+            user_provided: flags & USER_PROVIDED != 0,
+            skip_regenerate: flags & SKIP_REGENERATE != 0,
+            gone: flags & GONE != 0,
+            fragmented: flags & FRAGMENTS != 0,
+            count,
+            offset: (at + HEAD_BYTES) as u64,
+            bytes: bytes as u64,
+        })
+    }
+
+    /// Opens as much of a damaged log as there is, up to `end`, whatever its first bytes are.
+    ///
+    /// # Errors
+    /// Internal, naming the file, if it has no header.
+    pub fn open_damaged(path: &Path, end: u64) -> Result<Self> {
+        let context = || format!("{} could not be read", path.display());
+        let file = File::open(path).context(context())?;
+        let end = end.min(file.metadata().context(context())?.len());
+        if end < HEADER_BYTES {
+            return Err(Error::internal(context(), format!("it has {end} bytes")));
+        }
+        // SAFETY: bytes before the end of a commit never change; the file is only appended to.
+        let map = unsafe { memmap2::MmapOptions::new().len(end as usize).map(&file) }.context(context())?;
+        let shape = Shape { dimensions: u32_at(&map, 8) as usize, binary: u32_at(&map, 12) == 1 };
+        Ok(Self { path: path.to_owned(), shape, end, map: Arc::new(map) })
+    }
+
+    /// The records that match their checksums, and the number of bytes that are in none.
+    pub fn readable(&self) -> (Vec<Record>, usize) {
+        let (mut records, mut skipped) = (Vec::new(), 0);
+        let mut at = HEADER_BYTES as usize;
+        while at < self.end as usize {
+            match self.record_at(at) {
+                Ok(record) => {
+                    records.push(record);
+                    at += record.bytes as usize;
+                }
+                Err(_) => {
+                    skipped += 1;
+                    at += 1;
+                }
+            }
+        }
+        (records, skipped)
     }
 }
 

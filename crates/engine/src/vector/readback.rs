@@ -1,17 +1,28 @@
 //! The field `_vectors` of documents that are shown. Source: vectors §4, readback.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value, json};
 
 use super::embedder::embedders_of;
 use super::sent::DocumentVectors;
+use super::vector_set::VectorSet;
 use super::vectors::Vectors;
 use crate::error::{Context, Result};
+use crate::settings::Settings;
 use crate::store::Snapshot;
 
 /// The vectors of a document under one embedder, always an array of arrays.
 pub fn entry(vectors: &DocumentVectors, dimensions: usize) -> Value {
     let embeddings: Vec<&[f32]> = vectors.rows.chunks_exact(dimensions.max(1)).collect();
     json!({"embeddings": embeddings, "regenerate": !vectors.skip_regenerate})
+}
+
+/// The vectors of a document in a set; none without a set.
+fn entry_in(set: Option<&VectorSet>, docid: Option<u32>) -> Value {
+    let dimensions = set.map_or(0, |set| set.shape().dimensions);
+    let known = set.zip(docid).and_then(|(set, docid)| set.get(docid)).unwrap_or_default();
+    entry(&known, dimensions)
 }
 
 /// All vectors of a document: an entry per embedder, then the entries of `raw`, the JSON text of the stored
@@ -21,11 +32,27 @@ pub fn shown(snapshot: &Snapshot, docid: u32, raw: Option<&str>) -> Result<Map<S
     let mut shown = Map::new();
     for name in embedders_of(snapshot.settings()).into_keys() {
         let index = vectors.index(&name)?;
-        let set = index.as_ref().map(|index| index.set());
-        let dimensions = set.map_or(0, |set| set.shape().dimensions);
-        let known = set.and_then(|set| set.get(docid)).unwrap_or_default();
-        shown.insert(name, entry(&known, dimensions));
+        shown.insert(name, entry_in(index.as_ref().map(|index| index.set()), Some(docid)));
     }
+    with_raw(shown, raw)
+}
+
+/// As [`shown`], of sets that belong to no snapshot. A document without a known docid has no vectors.
+pub fn shown_in(
+    sets: &BTreeMap<String, VectorSet>,
+    settings: &Settings,
+    docid: Option<u32>,
+    raw: Option<&str>,
+) -> Result<Map<String, Value>> {
+    let names = embedders_of(settings).into_keys();
+    let shown = names.map(|name| {
+        let entry = entry_in(sets.get(&name), docid);
+        (name, entry)
+    });
+    with_raw(shown.collect(), raw)
+}
+
+fn with_raw(mut shown: Map<String, Value>, raw: Option<&str>) -> Result<Map<String, Value>> {
     if let Some(raw) = raw {
         let raw: Map<String, Value> =
             serde_json::from_str(raw).context("the stored `_vectors` of a document do not parse")?;
