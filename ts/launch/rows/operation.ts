@@ -99,7 +99,6 @@ export const telemetry = {
     help: 'Name of the hosting provider, for telemetry',
     example: 'our-cloud',
     isVariable: true,
-    noEffect: { why: 'this version sends no telemetry' },
   }),
 } as const
 
