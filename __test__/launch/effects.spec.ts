@@ -44,6 +44,7 @@ const effects: Readonly<Record<OptionName, Effect>> = {
     t.true((await readdir(join(directory, 'store.ms'))).includes('VERSION')),
   engine: (t, { log, engine }) => t.regex(log(), new RegExp(`Engine: +"${engine} \\(`)),
   upgradeDb: { seenIn: 'backup/snapshots.spec.ts' },
+  upgradeWithoutSnapshot: { seenIn: 'e2e/upgrade.spec.ts' },
   rebuildTaskStore: { seenIn: 'tasks/rebuild.spec.ts' },
   taskStoreDriver: has(/Task store: +"node-sqlite3-wasm"/),
   masterKey: async (t, { url }) => t.is((await fetch(`${url}/indexes`)).status, 401),
