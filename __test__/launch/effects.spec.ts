@@ -155,7 +155,7 @@ const effects: Readonly<Record<OptionName, Effect>> = {
   },
   experimentalEnableLogsRoute: succeeds('POST', '/logs/stderr', { target: 'warn' }),
   experimentalEnableMetrics: feature('metrics'),
-  noAnalytics: has(/Telemetry: +"Disabled"/),
+  noAnalytics: has(/Telemetry: +"Disabled/),
   telemetryUrl: { seenIn: 'e2e/telemetry.spec.ts' },
   telemetryPreview: { seenIn: 'e2e/telemetry.spec.ts' },
   serverProvider: { seenIn: 'reports/world.ts' },
