@@ -1,9 +1,13 @@
-/** Writes the index of this version into `__test__/compat/`. Run it once per format, and commit what it wrote. */
+/**
+ * Writes the index and the instances of this version into `__test__/compat/`. Run it once per format and once per
+ * version, and commit what it wrote.
+ */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { openEngine } from '../../ts/engine/select.js'
 import { TestEngine } from '../support/engine.js'
 import { formatIn, INDEX, writeCorpus } from './corpus.js'
+import { writeInstance } from './instance.js'
 
 const silent = (): void => undefined
 const log = { debug: silent, info: silent, warn: silent, error: silent }
@@ -21,3 +25,5 @@ rmSync(target, { recursive: true, force: true })
 await engine.engine.snapshot(INDEX, target)
 await engine.stop()
 console.log(`wrote ${target}: ${readdirSync(target).join(', ')}`)
+for (const kind of ['native', 'fallback'] as const)
+  console.log(`wrote ${await writeInstance(join(target, '..'), kind)}`)
