@@ -1,5 +1,8 @@
-import { mkdir, readdir, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Rescued } from '../engine/index.js'
+import { defaultIndexSettings } from '../settings/index.js'
 import {
   type Finding,
   openRepair,
@@ -88,7 +91,8 @@ async function rescueIndex(
   progress(`rescuing the documents of ${uid}`, 0, 0)
   await mkdir(join(directory, RESCUED_DIRECTORY), { recursive: true, mode: 0o700 })
   const documents = join(directory, RESCUED_DIRECTORY, `${REMAINDER}${id}.ndjson`)
-  const rescued = await engine.rescue(id, documents)
+  const path = queue.directoryOf(index)
+  const rescued = existsSync(path) ? await engine.rescue(id, documents) : await nothingOf(path, documents)
   const lack = queue.lacks(uid, rescued.report)
   const losses = [...rescued.losses, ...(lack === null ? [] : [lack])]
   try {
@@ -120,6 +124,19 @@ async function rescueIndex(
       ],
       losses,
     }
+  }
+}
+
+/** What is rescued of an index without a directory. */
+async function nothingOf(path: string, documents: string): Promise<Rescued> {
+  await writeFile(documents, '', { mode: 0o600 })
+  const losses = [`${path}: there is no such directory, and all documents in it are lost`]
+  return {
+    documents: 0,
+    losses,
+    settings: JSON.stringify(defaultIndexSettings),
+    primaryKey: null,
+    report: null,
   }
 }
 

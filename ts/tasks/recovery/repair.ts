@@ -9,6 +9,7 @@ import { RESERVE_BYTES, STORE_BYTES_MAX } from '../limits.js'
 import { openSpool } from '../spool.js'
 import { inspectStore, objection } from '../store/completeness.js'
 import { driverNames } from '../store/driver.js'
+import { indexesPath } from '../store/paths.js'
 import type { CatalogueRow } from '../store/records.js'
 import { openStoreClient } from '../store/store-client.js'
 import type { Finding } from '../tasks.js'
@@ -26,6 +27,8 @@ export interface RepairQueue {
   indexes(): readonly RepairedIndex[]
   /** Reads every file of an index. */
   findings(index: RepairedIndex): Promise<readonly Finding[]>
+  /** The path of the directory of an index, which may be missing. */
+  directoryOf(index: RepairedIndex): string
   /** Uploads of waiting tasks that are not what was received. */
   uploads(): Promise<readonly Finding[]>
   /** Number of tasks that wait for an index. */
@@ -84,6 +87,7 @@ export async function openRepair(directory: string, engine: Engine, log: TaskLog
     return {
       indexes: () => catalogue.entries(),
       findings: ({ uid, id }) => findingsOf(engine, uid, id),
+      directoryOf: ({ id }) => join(indexesPath(directory), id),
       uploads: () => damagedUploads(store, spool),
       waiting: async (uid) => (await store.call('waitingOf', [uid])).length,
       lacks: (uid, report) => missing(report, rowOf(uid).lastBatch, isUnrecorded),
