@@ -160,7 +160,7 @@ test('snapshots that wait together share one batch and one file, which lists non
         }
       },
     })
-  const { server, directory } = await sourceOf(t, 1, { queueEngine })
+  const { server, directory } = await sourceOf(t, 1, { queueEngine, limits: { batchesMax: 1 } })
   const written = await server.post('/indexes/plants/documents', plants)
   const answers = await Promise.all([1, 2].map(() => server.post('/snapshots')))
   goOn()
