@@ -81,7 +81,8 @@ for (const engine of ['fallback', 'native']) {
         const data = join(await tempDir(t), 'data')
         const first = await startDaemon(t, data, args)
         const taskUid = await post(first, '/indexes/large/documents', body)
-        const behind = (await first.call('POST', '/indexes/other/documents', [{ id: 1 }])).body.taskUid
+        const settings = { displayedAttributes: ['id'] }
+        const behind = (await first.call('PATCH', '/indexes/large/settings', settings)).body.taskUid
         await until(first, step)
         t.log(`stopped within ${Math.round(await stopped(t, first))} ms`)
         t.regex(first.log(), /a batch was interrupted/)
