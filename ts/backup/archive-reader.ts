@@ -10,7 +10,7 @@ import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { Parser, type ReadEntry } from 'tar'
 import { ArchiveError } from './archive-error.js'
-import { DISK_BYTES_LEFT, ENTRIES_MAX, PATH_BYTES_MAX } from './limits.js'
+import { BYTES_BEHIND_END_MAX, DISK_BYTES_LEFT, ENTRIES_MAX, PATH_BYTES_MAX } from './limits.js'
 
 /** Path inside the archive → path of the file it was unpacked to. */
 export type Unpacked = ReadonlyMap<string, string>
@@ -34,9 +34,14 @@ export async function unpack(
   const taking: Promise<void>[] = []
   const ended = new AbortController()
   let entries = 0
+  let hasEndMark = false
+  let refuse: (error: unknown) => void = () => undefined
   const failed = new Promise<never>((_, reject) => {
-    const refuse = (error: unknown): void => reject(asArchiveError(error))
+    refuse = (error) => reject(asArchiveError(error))
     parser.on('error', refuse)
+    parser.on('eof', () => {
+      hasEndMark = true
+    })
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     parser.on('ignoredEntry', (entry: ReadEntry) => refuse(new ArchiveError(`it holds ${what(entry)}`)))
     parser.on('entry', (entry: ReadEntry) => {
@@ -48,8 +53,16 @@ export async function unpack(
   const source = createReadStream(file)
   const plain = createGunzip()
   const flowing = pipeline(source, plain, async (chunks: AsyncIterable<Buffer>) => {
-    for await (const chunk of chunks)
-      if (!parser.write(chunk)) await Promise.race([once(parser, 'drain'), failed])
+    let behind = 0
+    for await (const chunk of chunks) {
+      if (hasEndMark) behind += chunk.length
+      // The parser would collect what follows the end mark, in time that is quadratic in its length.
+      else if (!parser.write(chunk)) await Promise.race([once(parser, 'drain'), failed])
+      if (behind <= BYTES_BEHIND_END_MAX) continue
+      // A pipeline would report that it was aborted, and not the error that its last function throws.
+      refuse(new ArchiveError(`it goes on for more than ${BYTES_BEHIND_END_MAX} bytes behind its end mark`))
+      await failed
+    }
     const whole = once(parser, 'end')
     parser.end()
     await Promise.race([whole, failed])
@@ -57,6 +70,7 @@ export async function unpack(
   try {
     await Promise.race([flowing, failed])
     await Promise.race([Promise.all(taking), failed])
+    if (!hasEndMark) throw new ArchiveError('it ends early: the mark at the end of a tar is missing')
   } catch (error) {
     // All writing ends before the promise rejects, so that the caller can remove the directory.
     ended.abort()

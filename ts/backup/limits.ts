@@ -24,3 +24,6 @@ export const TRANSACTION_ROWS = 500
 
 /** Documents that are searched for a vector, to learn the number of its components. */
 export const VECTORLESS_LINES_MAX = 10_000
+
+/** Bytes behind the end mark of a tar. Programs fill up their last record, of 10 KiB or some more. */
+export const BYTES_BEHIND_END_MAX = 1024 * 1024

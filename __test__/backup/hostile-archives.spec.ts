@@ -1,0 +1,207 @@
+/**
+ * Archives that were damaged or made by an enemy: each is refused in one line, and nothing is touched. What is imported
+ * all the same shows everything that the whole archive shows, so its damage lies where nothing is read.
+ *
+ * `ARCHIVE_DAMAGES=400 npx ava dist/__test__/backup/hostile-archives.spec.js` tries more places.
+ */
+import { copyFile, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import test, { type ExecutionContext } from 'ava'
+import { LaunchError } from '../../ts/launch/index.js'
+import { startServer, type TestServer, testEngine } from '../support/server.js'
+import { archiveOf, type MadeEntry, metadata, tempDir } from './archives.js'
+import { place } from './import.js'
+
+const PLACES = Number(process.env.ARCHIVE_DAMAGES ?? 12)
+
+const kinds = ['dump', 'snapshot'] as const
+type Kind = (typeof kinds)[number]
+
+const plants = Array.from({ length: 60 }, (_, id) => ({
+  id,
+  name: `plant ${id % 7} of ${id}`,
+  _vectors: { own: [id, 1] },
+}))
+
+/** An archive of each kind. */
+async function archives(t: ExecutionContext): Promise<Readonly<Record<Kind, Buffer>>> {
+  const directory = await tempDir(t)
+  const options = { dumpDirectory: directory, snapshots: { directory, keptMax: 1 } }
+  const server = await startServer(t, options)
+  const embedders = { own: { source: 'userProvided', dimensions: 2 } }
+  await server.settle(t, server.patch('/indexes/plants/settings', { sortableAttributes: ['id'], embedders }))
+  await server.settle(t, server.post('/indexes/plants/documents', plants))
+  await server.settle(t, server.post('/snapshots'))
+  const { details } = await server.settle(t, server.post('/dumps'))
+  await server.stop()
+  return {
+    dump: await readFile(join(directory, `${details.dumpUid}.dump`)),
+    snapshot: await readFile(join(directory, 'data.ms.snapshot')),
+  }
+}
+
+async function shown(server: TestServer): Promise<unknown> {
+  const paths = [
+    '/indexes/plants/documents?retrieveVectors=true&limit=100',
+    '/indexes/plants/settings',
+    '/tasks',
+  ]
+  const answers = paths.map(async (path) => (await server.get(path)).body)
+  const searched = server.post('/indexes/plants/search', { q: 'plant 3', sort: ['id:desc'], limit: 100 })
+  return [...(await Promise.all(answers)), (await searched).body.hits]
+}
+
+/** Starts from these bytes. @returns null if they are imported */
+async function refusal(t: ExecutionContext, kind: Kind, bytes: Buffer) {
+  const { parent, directory, start } = await place(t)
+  const archive = join(parent, `given.${kind}`)
+  await writeFile(archive, bytes)
+  await writeFile(join(parent, 'bystander'), 'as it was')
+  const error = await start(archive, { kind }).then(
+    () => null,
+    (reason: unknown) => reason,
+  )
+  t.deepEqual(await readFile(archive), bytes)
+  t.is(await readFile(join(parent, 'bystander'), 'utf8'), 'as it was')
+  if (error === null) return { directory, error }
+  t.true(error instanceof LaunchError, String(error))
+  t.false((error as Error).message.includes('\n'), (error as Error).message)
+  t.true((error as Error).message.includes(archive), (error as Error).message)
+  t.deepEqual((await readdir(parent)).sort(), ['bystander', `given.${kind}`])
+  return { directory, error: error as LaunchError }
+}
+
+type Damages = Readonly<Record<string, (bytes: Buffer, share: number) => Buffer>>
+
+const at = (bytes: Buffer, share: number): number => Math.floor(share * (bytes.length - 1))
+
+/** Damages at a share of the length. */
+const ofArchives: Damages = {
+  'cut short': (bytes, share) => bytes.subarray(0, at(bytes, share)),
+  'a flipped bit': (bytes, share) => flipped(bytes, share),
+  'cut short before it was compressed': (bytes, share) => {
+    const tar = gunzipSync(bytes)
+    return gzipSync(tar.subarray(0, at(tar, share)))
+  },
+}
+
+/** Damages of files that were compressed afterwards. Snapshots have a checksum of each file, dumps have none. */
+const ofFiles: Damages = {
+  'a flipped bit before it was compressed': (bytes, share) => gzipSync(flipped(gunzipSync(bytes), share)),
+  'a block of zeros before it was compressed': (bytes, share) => {
+    const tar = gunzipSync(bytes)
+    return gzipSync(tar.fill(0, at(tar, share), Math.min(tar.length, at(tar, share) + 512)))
+  },
+}
+
+function flipped(bytes: Buffer, share: number): Buffer {
+  const copy = Buffer.from(bytes)
+  const position = at(copy, share)
+  copy[position] = copy[position]! ^ (1 << (position % 8))
+  return copy
+}
+
+for (const kind of kinds)
+  test.serial(`a ${kind} that is damaged anywhere is refused, or nothing differs`, async (t) => {
+    t.timeout(600_000)
+    const whole = (await archives(t))[kind]
+    const { directory } = await refusal(t, kind, whole)
+    const expected = await shown(await startServer(t, { directory }))
+    const outcomes: Record<string, { refused: number; harmless: number }> = {}
+    for (const [what, damage] of Object.entries(kind === 'dump' ? ofArchives : { ...ofArchives, ...ofFiles }))
+      for (let position = 0; position < PLACES; position++) {
+        const bytes = damage(whole, position / (PLACES - 1))
+        if (bytes.equals(whole)) continue
+        const { error, directory } = await refusal(t, kind, bytes)
+        const counted = outcomes[what] ?? { refused: 0, harmless: 0 }
+        outcomes[what] = counted
+        if (error !== null) counted.refused++
+        else {
+          counted.harmless++
+          const server = await startServer(t, { directory })
+          t.deepEqual(await shown(server), expected, `${what} at ${position} of ${PLACES}`)
+          await server.stop()
+        }
+      }
+    t.log(outcomes)
+  })
+
+const inSnapshot = (...entries: readonly MadeEntry[]) => archiveOf(entries)
+const inDump = (...entries: readonly MadeEntry[]) => archiveOf([metadata, ...entries])
+const contents = (some: object) => ({
+  path: 'contents.json',
+  content: JSON.stringify({ format: 1, version: '0.0.0', files: {}, ...some }),
+})
+
+/** Archives that an enemy or another program made. */
+const made: readonly (readonly [Kind, string, () => Buffer, RegExp])[] = [
+  ...(['dump', 'snapshot'] as const).flatMap((kind) =>
+    (
+      [
+        ['leads out', { path: '../../outside', content: 'x' }, /none of a file below/],
+        ['starts at the root', { path: '/etc/outside', content: 'x' }, /none of a file below/],
+        ['has a backslash', { path: 'indexes\\..\\outside', content: 'x' }, /none of a file below/],
+        [
+          'is a symbolic link',
+          { path: 'indexes/a', type: 'SymbolicLink', linkpath: '/etc/passwd' },
+          /SymbolicLink/,
+        ],
+        ['is a hard link', { path: 'indexes/a', type: 'Link', linkpath: 'engine' }, /Link/],
+        ['is a device', { path: 'indexes/a', type: 'CharacterDevice' }, /CharacterDevice/],
+        ['is a pipe', { path: 'indexes/a', type: 'FIFO' }, /FIFO/],
+        [
+          'claims a petabyte',
+          { path: 'indexes/a', content: 'x', size: 2 ** 50 },
+          /takes \d+ bytes, and the disk|cannot be imported/,
+        ],
+      ] as const
+    ).map(
+      ([what, entry, message]) =>
+        [kind, `whose entry ${what}`, () => (kind === 'dump' ? inDump : inSnapshot)(entry), message] as const,
+    ),
+  ),
+  ['snapshot', 'of a newer format', () => inSnapshot(contents({ format: 2 })), /format.*2/],
+  ['snapshot', 'of no version', () => inSnapshot(contents({ version: 7 })), /version/],
+  ['snapshot', 'without a task store', () => inSnapshot(contents({})), /no tasks\/tasks\.db/],
+  [
+    'snapshot',
+    'that lists more than it holds',
+    () => inSnapshot(contents({ files: { 'tasks/tasks.db': { bytes: 1, crc32: 1 } } })),
+    /no `tasks\/tasks\.db`/,
+  ],
+  ['snapshot', 'that is a dump', () => inDump(), /no contents\.json/],
+  ['dump', 'that is a snapshot', () => inSnapshot(contents({})), /metadata\.json/],
+  [
+    'dump',
+    'of a newer layout',
+    () => archiveOf([{ ...metadata, content: metadata.content.replace('V6', 'V9') }]),
+    /V9/,
+  ],
+]
+
+for (const [kind, what, bytes, message] of made)
+  test(`a ${kind} ${what} is refused in one line, and nothing is touched`, async (t) => {
+    const { error } = await refusal(t, kind, bytes())
+    t.regex(error?.message ?? '', message)
+  })
+
+test('a snapshot that unpacks to far more than it lists is refused before it is read', async (t) => {
+  const zeros = Buffer.alloc(64 * 1024 * 1024).toString('latin1')
+  const bomb = archiveOf([{ path: 'indexes/a/zeros', content: zeros, size: 16 }])
+  t.true(bomb.length < 200_000)
+  t.regex((await refusal(t, 'snapshot', bomb)).error?.message ?? '', /behind its end mark/)
+})
+
+test(`an archive that is imported with --engine ${testEngine === 'native' ? 'fallback' : 'native'} says whose it is`, async (t) => {
+  const { snapshot } = await archives(t)
+  const { parent, start } = await place(t)
+  const archive = join(parent, 'given.snapshot')
+  await writeFile(archive, snapshot)
+  await copyFile(archive, `${archive}.copy`)
+  const other = testEngine === 'native' ? 'fallback' : 'native'
+  await t.throwsAsync(start(archive, { kind: 'snapshot', engine: other }), {
+    message: /was written by the|native/,
+  })
+  await t.throwsAsync(stat(join(parent, 'data.ms')), { code: 'ENOENT' })
+})
