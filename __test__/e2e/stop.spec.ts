@@ -104,9 +104,13 @@ for (const engine of ['fallback', 'native']) {
     const dumps = join(await tempDir(t), 'dumps')
     const source = await startDaemon(t, data, [...args, '--dump-dir', dumps])
     const body = await readFile(await documentsFile(t, 100_000))
+    const succeeded = async (count: number): Promise<void> => {
+      while (Number((await source.call('GET', '/tasks?statuses=succeeded')).body.total) < count) await pause(100)
+    }
     await post(source, '/indexes/large/documents', body)
+    await succeeded(1)
     await source.call('POST', '/dumps')
-    while (Number((await source.call('GET', '/tasks?statuses=succeeded')).body.total) < 2) await pause(100)
+    await succeeded(2)
     t.is(await source.stop(), 0)
     const [dump = ''] = await readdir(dumps)
 

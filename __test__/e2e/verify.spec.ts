@@ -23,6 +23,7 @@ async function made(t: ExecutionContext): Promise<{ directory: string; index: st
   await waiting.post('/indexes/films/documents', [...films, ...films, ...films])
   await waiting.stop()
   await markDataDirectory(directory, packageVersion(), null)
+  await writeFile(join(directory, 'engine'), testEngine)
   const names = await readdir(join(directory, 'indexes'), { withFileTypes: true })
   const index = names.find((entry) => entry.isDirectory())?.name ?? ''
   return { directory, index: join(directory, 'indexes', index) }
