@@ -23,7 +23,11 @@ const onDisks = testNeeding([mountableDisks])
 
 onDisks('on a full disk what was taken is recorded and canceled, and nothing new is taken', async (t) => {
   const directory = await smallDisk(t, 8)
-  const { tasks, start, hooks } = await testQueue(t, { directory, capacity: { reserveBytes: 2 * 1024 ** 2 } })
+  const { tasks, start, hooks } = await testQueue(t, {
+    directory,
+    capacity: { reserveBytes: 2 * 1024 ** 2 },
+    limits: { batchesMax: 1 },
+  })
   const held = gate(t)
   hooks.prepare = () => held.passed
   for (let i = 0; i < 100; i++) await tasks.enqueue(create(`boats-${i}`))
