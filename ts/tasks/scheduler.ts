@@ -177,9 +177,10 @@ export class Scheduler {
     const end = this.#carryOut(running, batch, tasks)
       .catch((error: unknown) => void this.#failures.push(error))
       .then(() => {
-        this.#running.delete(uid)
+        const isUnrecorded = this.#running.delete(uid)
         this.#ends.delete(uid)
-        this.wake()
+        // The record of an outcome has woken the queue already.
+        if (isUnrecorded || this.#failures.length > 0) this.wake()
       })
     this.#ends.set(uid, end)
     // No other batch begins meanwhile.
