@@ -12,6 +12,19 @@ interface Counted {
   readonly metrics: Readonly<Record<string, Kind>>
 }
 
+/** A search for similar documents has neither words nor facets nor an order of its own. */
+const omittedBySimilar = [
+  'sort.',
+  'distinct',
+  'formatting.',
+  'facets.',
+  'q.',
+  'hybrid.',
+  'matching_',
+  'attributes_',
+  'locales',
+]
+
 /** Searches of one index. `omits`: how the names of metrics begin that make no sense for this kind of search. */
 export const searchEvents = {
   search: { name: 'Documents Searched POST', omits: ['facets.total_', 'facets.additional_'] },
@@ -20,34 +33,8 @@ export const searchEvents = {
     name: 'Facet Searched POST',
     omits: ['sort.', 'distinct', 'formatting.', 'facets.avg_', 'pagination.', 'scoring.show_'],
   },
-  similar: {
-    name: 'Similar POST',
-    omits: [
-      'sort.',
-      'distinct',
-      'formatting.',
-      'facets.',
-      'q.',
-      'hybrid.',
-      'matching_',
-      'attributes_',
-      'locales',
-    ],
-  },
-  similarByGet: {
-    name: 'Similar GET',
-    omits: [
-      'sort.',
-      'distinct',
-      'formatting.',
-      'facets.',
-      'q.',
-      'hybrid.',
-      'matching_',
-      'attributes_',
-      'locales',
-    ],
-  },
+  similar: { name: 'Similar POST', omits: omittedBySimilar },
+  similarByGet: { name: 'Similar GET', omits: omittedBySimilar },
 } as const satisfies Readonly<Record<string, { readonly name: string; readonly omits: readonly string[] }>>
 
 const upload = { payload_type: 'union', primary_key: 'last', index_creation: 'any' } as const
