@@ -2,6 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import { numbers } from '../support/numbers.js'
 
 /** Documents of an index, in requests that are not too large. */
 export interface FilledIndex {
@@ -32,17 +33,6 @@ const UPLOAD_LINES = 20_000
 function spread<T>(all: readonly T[], count: number): readonly T[] {
   const most = Math.min(count, all.length)
   return Array.from({ length: most }, (_, at) => all[Math.floor((at * all.length) / most)] as T)
-}
-
-/** Pseudo-random numbers from 0 to 1, the same ones every time (mulberry32). */
-function generator(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
 }
 
 /**
@@ -150,7 +140,7 @@ export function madeDocuments(count: number): Corpus {
   const words = Array.from({ length: 5_000 }, (_, at) => `w${((at * 2_654_435_761) >>> 0).toString(36)}`)
   const settings = { filterableAttributes: ['tag'], sortableAttributes: ['n'] }
   const uploads = function* (): Generator<string> {
-    const random = generator(31)
+    const random = numbers(31)
     const word = () => words[Math.floor(5_000 ** random()) - 1] ?? 'w'
     let lines: string[] = []
     for (let id = 0; id < count; id++) {
@@ -181,12 +171,12 @@ const CENTRES = 200
 
 /** Vectors around common centres, as those of texts are, and searches beside some of them. */
 export function madeVectors(count: number): Corpus {
-  const random = generator(97)
+  const random = numbers(97)
   const centres = Array.from({ length: CENTRES }, () =>
     Array.from({ length: DIMENSIONS }, () => random() * 2 - 1),
   )
   const near = (seed: number): readonly number[] => {
-    const own = generator(seed)
+    const own = numbers(seed)
     const centre = centres[seed % CENTRES] ?? []
     return centre.map((value) => Math.round((value + own() - 0.5) * 1e4) / 1e4)
   }

@@ -7,8 +7,9 @@ import { type Cleanup, type Instance, masterKey, startInstance, succeeded } from
 
 export interface Copied {
   readonly copy: Instance
-  /** Milliseconds of writing the archive, and of the start from it; a migration has only the former. */
+  /** Milliseconds of writing the archive, or of the whole migration. */
   readonly writeMs: number
+  /** Milliseconds of the start from the archive; 0 for a migration. */
   readonly startMs: number
   /** Of the archive; null for a migration. */
   readonly bytes: number | null

@@ -29,7 +29,7 @@ async function distribution(): Promise<string> {
 /** The capacity of the largest disk that is mounted, at least that of the directory; 0 if the system does not tell. */
 async function largestDiskBytes(directory: string): Promise<number> {
   const mounts = await readFile('/proc/self/mounts', 'utf8').catch(() => '')
-  // Other file systems, such as those of a network, may keep whoever asks them waiting.
+  // The system call waits for a file system of a network that is out of reach, so only local devices are asked.
   const points = mounts.split('\n').flatMap((line) => {
     const [device = '', point = ''] = line.split(' ')
     return device.startsWith('/dev/') ? [point] : []
