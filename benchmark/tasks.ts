@@ -101,9 +101,10 @@ function fill(): void {
       CASE WHEN uid % 30 = 0 THEN '{"message":"no id","code":"missing_document_id","type":"invalid_request","link":"x"}' END
     FROM n;
     WITH RECURSIVE n (uid) AS (SELECT 0 UNION ALL SELECT uid + 1 FROM n WHERE uid < ${tasks / 10 - 1})
-    INSERT INTO batches SELECT uid, ${start} + uid * 10000 + 9500, ${start} + uid * 10000 + 9900,
+    INSERT INTO batches (uid, started_at, finished_at, oldest_enqueued_at, newest_enqueued_at, strategy, details, stats,
+      oldest_uid, newest_uid, ended) SELECT uid, ${start} + uid * 10000 + 9500, ${start} + uid * 10000 + 9900,
       ${start} + uid * 10000, ${start} + uid * 10000 + 9000, 'took all', '{"receivedDocuments":10}',
-      '{"totalNbTasks":10,"status":{"succeeded":10},"types":{},"indexUids":{}}', uid * 10, uid * 10 + 9, NULL FROM n;`)
+      '{"totalNbTasks":10,"status":{"succeeded":10},"types":{},"indexUids":{}}', uid * 10, uid * 10 + 9, uid FROM n;`)
   rebuildSets(new Sql(connection))
   connection.exec('COMMIT')
   connection.close()
