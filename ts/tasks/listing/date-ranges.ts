@@ -66,7 +66,7 @@ export class DateRanges {
     const dates = endsOf(filter)
     if (!isBounded(dates)) return null
     const [from, to] = this.#between(endOrder, dates)
-    const last = this.#sql.number('SELECT ifnull(max(ended), -1) AS n FROM batches', 'n')
+    const last = this.#last(endOrder) ?? -1
     const end = Math.min(to, last + 1)
     const [firstWhole, endWhole] = [endingSpan(from - 1) + 1, endingSpan(end)]
     if (firstWhole >= endWhole) return this.#endedIn(from, end)
@@ -128,9 +128,9 @@ export class DateRanges {
   }
 
   /** The first number whose date reaches a bound, or one above the last. */
-  #first({ table, date, order, condition }: DateOrder, isReached: (at: Micros) => boolean): number {
-    const last = orNull(number, this.#sql.all(`SELECT max(${order}) AS last FROM ${table}`, [])[0]?.last)
-    let [low, high] = [0, (last ?? -1) + 1]
+  #first(of: DateOrder, isReached: (at: Micros) => boolean): number {
+    const { table, date, order, condition } = of
+    let [low, high] = [0, (this.#last(of) ?? -1) + 1]
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
       const row = this.#sql.all(
@@ -142,6 +142,12 @@ export class DateRanges {
       else low = number(row.place) + 1
     }
     return low
+  }
+
+  /** The highest number, null without any. The condition is that of the index which SQLite reads it from. */
+  #last({ table, order, condition }: DateOrder): number | null {
+    const [row] = this.#sql.all(`SELECT max(${order}) AS last FROM ${table} WHERE ${condition}`, [])
+    return orNull(number, row?.last)
   }
 }
 

@@ -121,7 +121,7 @@ export class WebhookTable {
   #begin(uuid: string, body: string | null): void {
     this.#sql.run(
       `INSERT INTO webhooks (uuid, body, checksum, delivered)
-       VALUES (?, ?, ?, (SELECT ifnull(max(ended), -1) FROM batches))
+       VALUES (?, ?, ?, (SELECT ifnull(max(ended), -1) FROM batches WHERE ended IS NOT NULL))
        ON CONFLICT (uuid) DO UPDATE SET body = excluded.body, checksum = excluded.checksum`,
       [uuid, body, body === null ? null : sealOf(uuid, body)],
     )
