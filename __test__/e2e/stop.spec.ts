@@ -105,7 +105,8 @@ for (const engine of ['fallback', 'native']) {
     const source = await startDaemon(t, data, [...args, '--dump-dir', dumps])
     const body = await readFile(await documentsFile(t, 100_000))
     const succeeded = async (count: number): Promise<void> => {
-      while (Number((await source.call('GET', '/tasks?statuses=succeeded')).body.total) < count) await pause(100)
+      while (Number((await source.call('GET', '/tasks?statuses=succeeded')).body.total) < count)
+        await pause(100)
     }
     await post(source, '/indexes/large/documents', body)
     await succeeded(1)

@@ -11,9 +11,10 @@ const MINUTES_MAX = 10
 
 /**
  * A stop is time for which the server ran, so that a busy machine makes none. The bound is still far above that of the
- * trial by hand: what it is there for took from one second to 43.
+ * trial by hand: what it is there for took from one second to 43. Memory varies with the moment of a collection, by a
+ * tenth between machines; the answers that the bound is there for took 900 MB.
  */
-const bounds: Bounds = { stopMsMax: 2_000, growthBytesMax: 150_000_000 }
+const bounds: Bounds = { stopMsMax: 2_000, growthBytesMax: 300_000_000 }
 
 /** @param send what is sent; what is found fails the test */
 async function tried(t: ExecutionContext, engine: TrialEngine, send: (trial: Trial) => Promise<void>) {
