@@ -1,4 +1,4 @@
-/** Data of an older version is upgraded by a task that runs before all others, wherever the process is killed. */
+/** Data of an older version is upgraded by a task that runs before all others. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { cp, mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { packageVersion } from '../../ts/launch/index.js'
 import { tempDir } from '../backup/archives.js'
-import { runCommand, startCommand } from '../support/command.js'
+import { runCommand } from '../support/command.js'
 import { startDaemon, type TestDaemon } from '../support/daemon.js'
 import { testEngine } from '../support/server.js'
 
@@ -186,33 +186,4 @@ test.serial('an upgrade of a directory that another process has open is refused'
   t.regex(error, /in use by process/)
   t.false(error.includes('\n'), error)
   t.false(existsSync(snapshots))
-})
-
-/** Milliseconds after which the process is killed. The program takes about half a second to load. */
-const DELAYS = [400, 500, 600, 900]
-
-test.serial('an upgrade that is killed at any moment is ended by the next start with the flag', async (t) => {
-  const { data, given, written, archive, start, snapshots, parent } = await stopped(t)
-  for (const [round, delay] of DELAYS.entries()) {
-    await written(OLDER)
-    const killed = startCommand(['--db-path', data, '--http-addr', '127.0.0.1:0', ...given, '--upgrade-db'])
-    await new Promise((resolve) => setTimeout(resolve, delay))
-    killed.kill()
-    await killed.outcome
-    const whole = await start('--upgrade-db')
-    const tasks = await upgrades(whole)
-    for (const { uid } of tasks) t.is((await settled(whole, uid)).status, 'succeeded')
-    t.is(tasks.length, round + 1, `killed after ${delay} ms`)
-    t.is((await settled(whole, 1)).status, 'succeeded')
-    t.is(await count(whole), DOCUMENTS + 1)
-    t.deepEqual(await readdir(snapshots), [`data.ms-before-${version}.snapshot`])
-    await whole.stop()
-  }
-  const restored = await startDaemon(t, join(parent, 'restored.ms'), [
-    ...engine,
-    '--import-snapshot',
-    archive,
-    '--upgrade-db',
-  ])
-  t.is(await count(restored), DOCUMENTS + 1)
 })

@@ -17,17 +17,41 @@ export const callKinds = [
   'mmap',
   'allocate',
   'read',
+  'create',
 ] as const
 
 export type CallKind = (typeof callKinds)[number]
 
-/** Errors that calls are failed with, by their number on Linux. */
-export const errorNumbers = { EIO: 5, ENOMEM: 12, EMFILE: 24, ENOSPC: 28, short: 0 } as const
+/** Errors that calls are failed with, by their number on Linux; the others are numbered by `preload.c`. */
+export const errorNumbers = {
+  EIO: 5,
+  ENOMEM: 12,
+  EMFILE: 24,
+  ENOSPC: 28,
+  short: 0,
+  killed: 1 << 16,
+  full: 1 << 17,
+} as const
+
+/** Calls that change what is on a disk. */
+export const changingCalls: readonly CallKind[] = [
+  'write',
+  'sync',
+  'rename',
+  'unlink',
+  'truncate',
+  'mkdir',
+  'allocate',
+  'create',
+]
 
 /** Which calls fail, how, and for how long. */
 export interface CallFault {
   readonly calls: readonly CallKind[]
-  /** `short`: writes take half of what they are given. */
+  /**
+   * `short`: writes take half of what they are given. `killed`: the process ends, in the middle of a write if the call
+   * is one. `full`: the first write is short, and then what needs space is refused; other calls go on.
+   */
   readonly error: keyof typeof errorNumbers
   /** Whether only one call fails, or all from the first on. */
   readonly once: boolean
@@ -63,7 +87,9 @@ const FILE_BYTES = 1024
 const PATTERN_OFFSET = 64
 const PATTERN_BYTES_MAX = FILE_BYTES - PATTERN_OFFSET - 1
 const ACTIVE_OFFSET = 0
+const AFTER_OFFSET = 16
 const HITS_OFFSET = 20
+const AFTER_MAX = 2 ** 31 - 1
 
 /** The control file of one server; layout: `struct control` in `preload.c`. */
 export class Faults {
@@ -89,6 +115,16 @@ export class Faults {
     bytes.write(pattern, PATTERN_OFFSET)
     this.#write(bytes.subarray(4), 4)
     this.#write(Buffer.from([1, 0, 0, 0]), ACTIVE_OFFSET)
+  }
+
+  /** Fails nothing, so that `counted` tells how many calls a fault of these calls would meet. */
+  beginCount(calls: readonly CallKind[], pattern: string): void {
+    this.begin({ calls, error: 'EIO', once: true, after: AFTER_MAX, pattern })
+  }
+
+  /** How many calls there were since `beginCount`. */
+  get counted(): number {
+    return AFTER_MAX - readFileSync(this.#path).readInt32LE(AFTER_OFFSET)
   }
 
   end(): void {

@@ -2,7 +2,7 @@
  * A library preloaded into a server, which fails its system calls on files as a control file says.
  *
  * The control file is named by SIFTD_FAULTS and mapped by every process that has the library, so that a
- * fault begins and ends while the server runs. Its layout, little-endian, is `struct control`; control.ts
+ * fault begins and ends while the server runs. Its layout, little-endian, is `struct control`; library.ts
  * writes it. Only calls on paths that match the pattern are failed: standard error and sockets never are.
  */
 #define _GNU_SOURCE
@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -37,7 +38,19 @@ enum {
   CALL_MMAP = 1 << 7,
   CALL_ALLOCATE = 1 << 8,
   CALL_READ = 1 << 9,
+  CALL_CREATE = 1 << 10,
 };
+
+/* Values of `control.error` that are no errors of the system. */
+enum {
+  /* The process ends as by kill -9; a write has written half of its bytes. */
+  KILLED = 1 << 16,
+  /* The disk is full: the first write is short, and then what needs space fails with ENOSPC. */
+  FULL = 1 << 17,
+};
+
+/* Calls that a full disk refuses. */
+enum { CALLS_FOR_SPACE = CALL_WRITE | CALL_MKDIR | CALL_ALLOCATE | CALL_CREATE };
 
 struct control {
   /* 1 while the fault goes on. */
@@ -73,9 +86,12 @@ static int fails_path(uint32_t call, const char *path) {
   if (control == NULL || atomic_load(&control->active) == 0 || (control->calls & call) == 0) return 0;
   if (path == NULL || fnmatch(control->pattern, path, 0) != 0) return 0;
   if (atomic_fetch_sub(&control->after, 1) > 0) return 0;
+  if (control->error == FULL && (call & CALLS_FOR_SPACE) == 0) return 0;
   if (control->once != 0 && atomic_exchange(&control->active, 0) == 0) return 0;
-  atomic_fetch_add(&control->hits, 1);
+  uint32_t before = atomic_fetch_add(&control->hits, 1);
   errno = (int)control->error;
+  if (errno == FULL) errno = before == 0 && call == CALL_WRITE ? 0 : ENOSPC;
+  if (errno == KILLED && call != CALL_WRITE) kill(getpid(), SIGKILL);
   return 1;
 }
 
@@ -105,6 +121,10 @@ static int fails_fd(uint32_t call, int fd) {
   ssize_t name signature { \
     REAL(name); \
     if (fails_fd(CALL_WRITE, fd)) { \
+      if (errno == KILLED) { \
+        (void)!(shortened); \
+        kill(getpid(), SIGKILL); \
+      } \
       if (errno != 0) return -1; \
       return shortened; \
     } \
@@ -119,6 +139,19 @@ WRITES(pwrite64, (int fd, const void *from, size_t count, off64_t at), (fd, from
 WRITES(writev, (int fd, const struct iovec *from, int count), (fd, from, count), real(fd, from, 1))
 WRITES(pwritev, (int fd, const struct iovec *from, int count, off_t at), (fd, from, count, at), real(fd, from, 1, at))
 WRITES(pwritev64, (int fd, const struct iovec *from, int count, off64_t at), (fd, from, count, at), real(fd, from, 1, at))
+
+ssize_t copy_file_range(int from, off64_t *from_at, int fd, off64_t *at, size_t count, unsigned int flags) {
+  REAL(copy_file_range);
+  if (fails_fd(CALL_WRITE, fd)) {
+    if (errno == KILLED) {
+      (void)!real(from, from_at, fd, at, HALF(count), flags);
+      kill(getpid(), SIGKILL);
+    }
+    if (errno != 0) return -1;
+    return real(from, from_at, fd, at, HALF(count), flags);
+  }
+  return real(from, from_at, fd, at, count, flags);
+}
 
 #define READS(name, signature, arguments) \
   ssize_t name signature { \
@@ -155,11 +188,29 @@ BY_FD(CALL_ALLOCATE, fallocate64, (int fd, int mode, off64_t at, off64_t length)
 BY_PATH(CALL_RENAME, rename, (const char *path, const char *to), (path, to))
 BY_PATH(CALL_RENAME, renameat, (int from, const char *path, int into, const char *to), (from, path, into, to))
 BY_PATH(CALL_RENAME, link, (const char *path, const char *to), (path, to))
+BY_PATH(CALL_RENAME, linkat, (int from, const char *path, int into, const char *to, int flags), (from, path, into, to, flags))
 BY_PATH(CALL_UNLINK, unlink, (const char *path), (path))
 BY_PATH(CALL_UNLINK, rmdir, (const char *path), (path))
-BY_PATH(CALL_MKDIR, mkdir, (const char *path, mode_t mode), (path, mode))
-BY_PATH(CALL_MKDIR, mkdirat, (int from, const char *path, mode_t mode), (from, path, mode))
 BY_PATH(CALL_TRUNCATE, truncate, (const char *path, off_t length), (path, length))
+
+/* A directory that is there is told as such, whatever else is wrong with the disk. */
+static int fails_mkdir(int from, const char *path) {
+  if (!is_watched(CALL_MKDIR)) return 0;
+  int before = errno;
+  int is_there = faccessat(from, path, F_OK, 0) == 0;
+  errno = before;
+  return !is_there && fails_path(CALL_MKDIR, path) && errno != 0;
+}
+
+int mkdir(const char *path, mode_t mode) {
+  REAL(mkdir);
+  return fails_mkdir(AT_FDCWD, path) ? -1 : real(path, mode);
+}
+
+int mkdirat(int from, const char *path, mode_t mode) {
+  REAL(mkdirat);
+  return fails_mkdir(from, path) ? -1 : real(from, path, mode);
+}
 
 /* What is removed below an open directory has a path relative to it. */
 int unlinkat(int fd, const char *path, int flags) {
@@ -202,11 +253,21 @@ int posix_fallocate64(int fd, off64_t at, off64_t length) {
     va_end(given); \
   }
 
+/* A file that is there can be opened on a full disk; one that is not can rarely be made. */
+static int fails_open(int flags, const char *path) {
+  if (fails_path(CALL_OPEN, path)) return 1;
+  if ((flags & O_CREAT) == 0 || !is_watched(CALL_CREATE)) return 0;
+  int before = errno;
+  int is_there = faccessat(AT_FDCWD, path, F_OK, 0) == 0;
+  errno = before;
+  return !is_there && fails_path(CALL_CREATE, path);
+}
+
 #define OPENS(name) \
   int name(const char *path, int flags, ...) { \
     REAL(name); \
     MODE_OF(flags, mode) \
-    if (fails_path(CALL_OPEN, path) && errno != 0) return -1; \
+    if (fails_open(flags, path) && errno != 0) return -1; \
     return real(path, flags, mode); \
   }
 
@@ -217,7 +278,7 @@ OPENS(open64)
   int name(int from, const char *path, int flags, ...) { \
     REAL(name); \
     MODE_OF(flags, mode) \
-    if (fails_path(CALL_OPEN, path) && errno != 0) return -1; \
+    if (fails_open(flags, path) && errno != 0) return -1; \
     return real(from, path, flags, mode); \
   }
 

@@ -33,7 +33,7 @@ function filled(): { store: Store; connection: Connection } {
     isCompared: true,
     identity: null,
     reached: () => undefined,
-    settle: () => true,
+    settle: () => undefined,
     openCopy: (path) => loadDriver().driver.open(path),
     clock: () => day,
   })

@@ -49,7 +49,7 @@ test('a page holds 10,000 rows, however many were asked for', (t) => {
     isCompared: true,
     identity: null,
     reached: () => undefined,
-    settle: () => true,
+    settle: () => undefined,
     openCopy: (path) => loadDriver().driver.open(path),
     clock: () => 0,
   })

@@ -116,8 +116,12 @@ async function openWithReserve(request: InstanceRequest): Promise<Instance> {
 function refusalOf(error: unknown, path: string): unknown {
   if (!(error instanceof Error)) return error
   const isKnown = error instanceof LaunchError
-  if (!isKnown && (error as NodeJS.ErrnoException).syscall === undefined) return error
-  const [code = ''] = /\bE[A-Z]{3,}\b/.exec(error.message) ?? []
+  // The native engine names a fault of the system as Rust does, by its number.
+  const isOfSystem =
+    (error as NodeJS.ErrnoException).syscall !== undefined || /\(os error \d+\)/.test(error.message)
+  if (!isKnown && !isOfSystem) return error
+  const [named = ''] = /\bE[A-Z]{3,}\b/.exec(error.message) ?? []
+  const code = isDiskFull(error) ? 'ENOSPC' : named
   const advice = adviceByCode[code]
   if (isKnown && advice === undefined) return error
   const fault = isKnown ? error.message : `the data directory ${path} cannot be opened: ${error.message}`

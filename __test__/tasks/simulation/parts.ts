@@ -31,7 +31,7 @@ export function storeClient(
     reached: (sequence) => {
       disk.mark = { identity: store.identity, sequence }
     },
-    settle: () => true,
+    settle: () => undefined,
     openCopy: (path) => {
       throw new Error(`nothing in the simulation is copied to ${path}`)
     },

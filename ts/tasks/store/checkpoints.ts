@@ -2,6 +2,7 @@
 import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs'
 import { LOG_FRAMES_MAX } from '../limits.js'
 import type { Connection } from './driver.js'
+import { CheckpointError } from './errors.js'
 import { hasGrownBy, LOG_START, positionIn, readLog } from './log.js'
 import type { PageChecksums } from './page-checksums.js'
 import { checksumsPath, linkedLogPath } from './paths.js'
@@ -80,14 +81,17 @@ export class Checkpoints {
   /**
    * Copies the whole log into the store's file and empties it. Some builds of SQLite close a connection later than
    * asked.
-   * @returns false if the disk fails; then the next start reads the log
+   * @throws CheckpointError if the disk fails; then the next start reads the log
    */
-  settle(): boolean {
+  settle(): void {
+    const failure = 'the log of the task store could not be written into its file'
+    let isEmptied: boolean
     try {
-      return this.#make() && this.#sql.number('PRAGMA wal_checkpoint(TRUNCATE)', 'busy') === 0
-    } catch {
-      return false
+      isEmptied = this.#make() && this.#sql.number('PRAGMA wal_checkpoint(TRUNCATE)', 'busy') === 0
+    } catch (error) {
+      throw new CheckpointError(`${failure}: ${error instanceof Error ? error.message : String(error)}`)
     }
+    if (!isEmptied) throw new CheckpointError(failure)
   }
 
   /** @param isSettled whether `settle` succeeded and nothing was written since */

@@ -2,6 +2,7 @@ import { STORE_SHARE_FOR_TASKS } from '../limits.js'
 import { isDiskFull } from '../spool.js'
 import type { DiskReserve } from './disk-reserve.js'
 import { storeFault } from './driver.js'
+import { CheckpointError } from './errors.js'
 import { isOrdinary, type Reply, type Request, type StoreCalls, writingCalls } from './records.js'
 import type { Settled } from './transactions.js'
 
@@ -123,6 +124,7 @@ export class GroupCommit {
     try {
       return { ok: true, value: perform(this.#store, request) }
     } catch (error) {
+      if (error instanceof CheckpointError) this.checkpointFailed(error)
       return { ok: false, error }
     }
   }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { Checkpoints, saveBeforeOpening } from './checkpoints.js'
 import { inspectStore, objection, refusal, type StoreFindings, StoreUnusableError } from './completeness.js'
 import { type Driver, type DriverName, loadDriver, storeFault } from './driver.js'
-import { DamagedStoreError, StoreVersionError } from './errors.js'
+import { CheckpointError, DamagedStoreError, StoreVersionError } from './errors.js'
 import { claim, DirectoryInUseError } from './lock.js'
 import { MarkWriter } from './mark.js'
 import { PageChecksums } from './page-checksums.js'
@@ -46,7 +46,7 @@ export async function openStore({ directory, isNew, isCompared, driver: forced }
       reasons,
       doubt: doubtOf(found),
       close() {
-        const isSettled = checkpoints.settle()
+        const isSettled = settles(checkpoints)
         store.close()
         checkpoints.close(isSettled)
         mark.close()
@@ -97,7 +97,7 @@ function openMarked(driver: Driver, directory: string, { header, mark: found, pa
       reached: (sequence) => mark?.reach(sequence),
       settle: () => made.settle(),
       openCopy: (target) => {
-        if (!made.settle()) throw new Error('the log of the task store could not be written into its file')
+        made.settle()
         copyFileSync(path, target, constants.COPYFILE_FICLONE)
         return driver.open(target)
       },
@@ -108,6 +108,17 @@ function openMarked(driver: Driver, directory: string, { header, mark: found, pa
   } catch (error) {
     connection.close()
     checkpoints?.close(false)
+    throw error
+  }
+}
+
+/** Whether the log is in the store's file now. If not, the next start reads the log. */
+function settles(checkpoints: Checkpoints): boolean {
+  try {
+    checkpoints.settle()
+    return true
+  } catch (error) {
+    if (error instanceof CheckpointError) return false
     throw error
   }
 }

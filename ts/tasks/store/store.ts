@@ -22,7 +22,7 @@ export interface StoreSetup extends ExpectedStore {
   /** Called with the number of each durable transaction once it is on disk. */
   readonly reached: (sequence: number) => void
   /** See `Checkpoints.settle`. */
-  readonly settle: () => boolean
+  readonly settle: () => void
   /** Copies the file of the store, which holds the whole log then, and opens the copy. */
   readonly openCopy: (path: string) => Connection
   /** Dates the arrival of tasks. */
@@ -55,7 +55,7 @@ export class Store implements StoreCalls {
   readonly #webhooks: WebhookTable
   readonly #dumps: DumpTable
   readonly #pageBytes: number
-  readonly #settle: () => boolean
+  readonly #settle: () => void
   readonly #openCopy: (path: string) => Connection
   readonly #firstBatchUid: number
   /** UUIDv4 that tells this store from every other one. */
@@ -163,7 +163,7 @@ export class Store implements StoreCalls {
         isCompared: true,
         identity: this.identity,
         reached: () => undefined,
-        settle: () => true,
+        settle: () => undefined,
         openCopy: this.#openCopy,
       })
       const change = () => {

@@ -1,0 +1,75 @@
+/** Operations that are interrupted: how each is prepared and asked for. */
+import { copyFile, cp, mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { World } from './world.js'
+
+/** Directories and files of one trial. */
+export interface Place {
+  /** Holds all others. */
+  readonly root: string
+  readonly data: string
+  readonly dumps: string
+  readonly snapshots: string
+}
+
+export interface Operation {
+  readonly name: string
+  /** Makes what is there before. */
+  prepare(world: World, place: Place): Promise<void>
+  /** Arguments of every start, beside the directories. */
+  args(world: World): readonly string[]
+  /** The request whose task is the operation; null: a start is. */
+  readonly request: string | null
+  /** Whether it makes the data directory. */
+  readonly isImport?: true
+}
+
+const OLDER_VERSION = '0.0.9'
+
+async function copied(world: World, { root, data }: Place): Promise<void> {
+  await mkdir(root, { recursive: true })
+  await cp(world.data, data, { recursive: true })
+}
+
+const noArguments = (): readonly string[] => []
+const nothing = async (_world: World, { root }: Place): Promise<void> => {
+  await mkdir(root, { recursive: true })
+}
+
+export const operations: readonly Operation[] = [
+  { name: 'dump', prepare: copied, args: noArguments, request: '/dumps' },
+  {
+    name: 'snapshot',
+    async prepare(world, place) {
+      await copied(world, place)
+      await mkdir(place.snapshots, { recursive: true })
+      await copyFile(world.snapshot, join(place.snapshots, 'data.ms.snapshot'))
+    },
+    args: noArguments,
+    request: '/snapshots',
+  },
+  { name: 'compaction', prepare: copied, args: noArguments, request: '/indexes/things/compact' },
+  {
+    name: 'import of a dump',
+    prepare: nothing,
+    args: ({ dump }) => ['--import-dump', dump, '--ignore-dump-if-db-exists'],
+    request: null,
+    isImport: true,
+  },
+  {
+    name: 'restore of a snapshot',
+    prepare: nothing,
+    args: ({ snapshot }) => ['--import-snapshot', snapshot, '--ignore-snapshot-if-db-exists'],
+    request: null,
+    isImport: true,
+  },
+  {
+    name: 'upgrade',
+    async prepare(world, place) {
+      await copied(world, place)
+      await writeFile(join(place.data, 'VERSION'), `${OLDER_VERSION}\n`)
+    },
+    args: () => ['--upgrade-db'],
+    request: null,
+  },
+]
