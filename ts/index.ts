@@ -79,15 +79,13 @@ export interface Siftd {
   indexes(): readonly IndexEntry[]
   /**
    * Resolves once the task has ended, however it did: look at its `status` and `error`.
-   * Rejects with `task_not_found`, or with a plain error after `timeoutMs` (default: no limit).
+   * Rejects with `task_not_found`, or with a plain error after `timeoutMs` (default: no limit) and when the
+   * directory is closed.
    */
   waitForTask(taskUid: number, options?: { readonly timeoutMs?: number }): Promise<Task>
   /** Ends the batch under way and closes everything. */
   close(): Promise<void>
 }
-
-/** How often a waiting caller looks at its task. */
-const POLL_MS = 10
 
 /**
  * Opens a data directory inside this process: same files, tasks and answers as the server's.
@@ -127,15 +125,10 @@ export async function open(options: OpenOptions): Promise<Siftd> {
     index: (uid) => index(instance, features, uid),
     indexes: () => tasks.indexes(),
     async waitForTask(taskUid, { timeoutMs = Number.POSITIVE_INFINITY } = {}) {
-      const deadline = performance.now() + timeoutMs
-      for (;;) {
-        const task = await tasks.get(taskUid, null)
-        if (task === null) throw new ApiError('task_not_found', `task \`${taskUid}\` not found`)
-        if (task.finishedAt !== null)
-          return { ...task, ...(task.details && { details: whole(task.details) }) }
-        if (performance.now() > deadline) throw new Error(`task ${taskUid} is still ${task.status}`)
-        await new Promise((resolve) => setTimeout(resolve, POLL_MS))
-      }
+      const task = await tasks.wait(taskUid, null, { waitMs: timeoutMs })
+      if (task === null) throw new ApiError('task_not_found', `task \`${taskUid}\` not found`)
+      if (task.finishedAt === null) throw new Error(`task ${taskUid} is still ${task.status}`)
+      return { ...task, ...(task.details && { details: whole(task.details) }) }
     },
     close: () => instance.close(),
   }

@@ -97,6 +97,8 @@ export interface TestServer {
     readonly features: Features
     readonly directory: string
   }
+  /** Stops the queue, with which a stop of the daemon begins. */
+  haltQueue(): Promise<void>
   /** Cuts every connection and takes no new one. */
   vanish(): Promise<void>
   /** Closes everything, so that the data directory can be opened again; done anyway when the test ends. */
@@ -217,13 +219,13 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     if (given === undefined) await rm(directory, { recursive: true, force: true })
   })
   const parts = { engine: wrapped, tasks: queue.tasks, features: opened, directory }
-  return { ...clientOf(port, masterKey), parts, vanish, stop }
+  return { ...clientOf(port, masterKey), parts, haltQueue: queue.stop, vanish, stop }
 }
 
 function clientOf(
   port: number,
   masterKey: string | undefined,
-): Omit<TestServer, 'parts' | 'vanish' | 'stop'> {
+): Omit<TestServer, 'parts' | 'haltQueue' | 'vanish' | 'stop'> {
   const request = (
     method: string,
     path: string,

@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { openAuth } from '../auth/index.js'
 import { type EmbeddersSetup, openEmbedders } from '../embedders/index.js'
 import { exporterOver } from '../export/index.js'
-import { buildServer, type HttpOptions, memoryBounds } from '../http/index.js'
+import { buildServer, defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
 import { type EngineRequest, type Feature, openFeatures, openInstance } from '../instance/index.js'
 import {
   addressText,
@@ -284,6 +284,7 @@ function launchWebhook({
 
 function httpOptions(options: LaunchOptions, { cores, memoryBytes }: Machine): HttpOptions {
   return {
+    ...defaultHttpOptions,
     ...memoryBounds(memoryBytes),
     payloadBytesMax: options.httpPayloadSizeLimit,
     searchesRunningMax: cores * options.experimentalNbSearchesPerCore,

@@ -3,7 +3,7 @@
  *
  * Codes that differ only by the name of a field of the request are listed by family, since all of them have the type
  * `invalid_request` and the status 400. Source: the published error table of the API, which has all codes but
- * `index_damaged` and `upload_damaged`.
+ * `index_damaged`, `upload_damaged` and `invalid_task_wait_ms`.
  */
 
 /** The origin of an error, as clients see it. */
@@ -287,6 +287,7 @@ const families = {
     'limit',
     'from',
     'reverse',
+    'wait_ms',
     'before_enqueued_at',
     'after_enqueued_at',
     'before_started_at',

@@ -77,6 +77,26 @@ export const UNREAD_BYTES_MAX = 256_000_000
 /** Milliseconds in which a client reads no byte of its answer, after which its connection is closed. */
 export const UNREAD_MS_MAX = 60_000
 
+/** The longest time, in milliseconds, that a request may wait for the end of a task: proxies often end it after that. */
+export const TASK_WAIT_MS_MAX = 60_000
+/** Requests that wait for the end of a task at the same time. Further ones are answered at once. */
+export const TASK_WAITS_MAX = 10_000
+
+/** Open streams of tasks and batches. Each reads the task store up to twenty times a second while tasks change. */
+export const CHANGE_STREAMS_MAX = 100
+/** Changed tasks that a stream has not shown yet, 4 MB at most. A reader that is slower loses its stream. */
+export const UNSHOWN_CHANGES_MAX = 100_000
+/** Tasks or batches that a stream reads at a time. */
+export const CHANGES_READ = 1_000
+/** The least milliseconds between two readings of one stream. */
+export const CHANGES_PAUSE_MS = 50
+/** Milliseconds between two readings of the progress of a running batch. */
+export const PROGRESS_PAUSE_MS = 500
+/** Milliseconds without a change after which a comment tells a reader, and proxies on the way, that the stream lives. */
+export const HEARTBEAT_MS = 15_000
+/** Milliseconds after which a reader whose stream ended connects again. Source: the API sends the same. */
+export const RECONNECT_MS = 10_000
+
 /** The share of the memory of the process that each bound of memory above may take, if that is less than the bound. */
 export const MEMORY_SHARE = 0.125
 

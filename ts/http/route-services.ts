@@ -1,3 +1,4 @@
+import type { TaskWaits } from './following/index.js'
 import type { Metrics } from './metrics/index.js'
 import type { ApiDocument } from './operations/index.js'
 import type { QueryWatch } from './queries/index.js'
@@ -8,6 +9,7 @@ import type { Services } from './services.js'
 /** What every plug-in of routes receives: the services, and the parts of this module that several routes share. */
 export interface RouteServices extends Services {
   readonly searches: SearchQueue
+  readonly waits: TaskWaits
   readonly network: NetworkBook
   readonly metrics: Metrics
   readonly queries: QueryWatch

@@ -2,6 +2,7 @@ import compress from '@fastify/compress'
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { moduleLog } from '../telemetry/index.js'
 import { BodyBudget, boundBodies } from './body/index.js'
+import { TaskWaits } from './following/index.js'
 import { UNREAD_COUNTED_BYTES_MIN, UNREAD_MS_MAX } from './limits.js'
 import { logRequests, openMetrics } from './metrics/index.js'
 import { collectOperations } from './operations/index.js'
@@ -72,11 +73,13 @@ export function buildServer(services: Services): FastifyInstance {
     globalDecompression: false,
     encodings: ['br', 'gzip', 'deflate'],
     threshold: 0,
-    customTypes: /json|^text\//,
+    // A compressor would hold back the events of a stream.
+    customTypes: /json|^text\/(?!event-stream)/,
   })
   const shared = {
     ...services,
     searches: new SearchQueue(services.options),
+    waits: new TaskWaits(services.tasks, services.options.taskWaitsMax),
     network: new NetworkBook(services.instance),
     queries: new QueryWatch(services.options, moduleLog(services.log, 'queries')),
     apiDocument: collectOperations(app, services.version.pkgVersion),

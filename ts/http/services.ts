@@ -9,7 +9,13 @@ import type { SettingsThread } from '../settings/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
 import type { LogOutlets, Usage } from '../telemetry/index.js'
 import type { Webhooks } from '../webhooks/index.js'
-import { BODIES_BYTES_MAX, MEMORY_SHARE, UNREAD_BYTES_MAX } from './limits.js'
+import {
+  BODIES_BYTES_MAX,
+  CHANGE_STREAMS_MAX,
+  MEMORY_SHARE,
+  TASK_WAITS_MAX,
+  UNREAD_BYTES_MAX,
+} from './limits.js'
 import type { QueryWatchOptions } from './queries/index.js'
 
 /** Launch options of the HTTP layer. */
@@ -26,6 +32,10 @@ export interface HttpOptions extends QueryWatchOptions {
   readonly searchesWaitingMax: number
   /** Milliseconds after which a waiting search is refused. */
   readonly searchWaitMsMax: number
+  /** Requests that wait for the end of a task at the same time. Further ones are answered at once. */
+  readonly taskWaitsMax: number
+  /** Open streams of tasks and batches. Further ones are refused. */
+  readonly changeStreamsMax: number
   /** Milliseconds after which a remote that has not answered its part of a search counts as failed. */
   readonly remoteSearchMsMax: number
 }
@@ -38,6 +48,8 @@ export const defaultHttpOptions: HttpOptions = {
   searchesRunningMax: 8,
   searchesWaitingMax: 1000,
   searchWaitMsMax: 60_000,
+  taskWaitsMax: TASK_WAITS_MAX,
+  changeStreamsMax: CHANGE_STREAMS_MAX,
   remoteSearchMsMax: 25_000,
   slowQueryMs: null,
   queryStats: false,

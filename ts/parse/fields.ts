@@ -131,12 +131,17 @@ export function readNode<T>(node: JsonNode, type: Type<T>): T {
  * Reads the parameters `fields` of a query string. Of a repeated parameter the last one counts.
  * @param query the text after the `?`, possibly empty
  */
-export function readQuery<F extends Fields>(query: string, fields: F): Values<F> {
+export function readQuery<F extends Fields>(
+  query: string,
+  fields: F,
+  options: ObjectOptions = {},
+): Values<F> {
   const values = new Map<string, unknown>()
   if (query !== '') {
     for (const [name, text] of new Map(new URLSearchParams(query))) {
       const field = fieldOf(fields, name)
       if (field === null) {
+        if (options.ignoreUnknown) continue
         throw unknownName('parameter', name, acceptedNames(fields), { path: '', code: 'bad_request' })
       }
       values.set(name, field.type.text(text, { path: name, code: field.code }))

@@ -1,6 +1,7 @@
 /** Which writes were asked for, how did each end, and which indexes exist? */
 
 export type { BatchLimits } from './batching.js'
+export type { TaskChange } from './changes.js'
 export type { TaskLog } from './execute/batch-context.js'
 export type { DumpedBatch, DumpedTask, DumpSource, WriteDump } from './execute/dump-source.js'
 export type { ExportIndex, ExportTarget, IndexExport } from './execute/export.js'

@@ -86,5 +86,8 @@ export const BATCHED_SETTINGS_CHARS_MAX = 8_000_000
 /** Details shorter than this are not counted towards `PAGE_DETAILS_BYTES_MAX`: a page of them stays near 10 MB. */
 export const COUNTED_DETAILS_BYTES_MIN = 1_000
 
+/** The longest time that a timer of Node.js can measure. */
+export const TIMER_MS_MAX = 2 ** 31 - 1
+
 /** Tasks that wait whose contents are read at a time. */
 export const PENDING_TASKS_READ = 100

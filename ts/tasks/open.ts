@@ -8,6 +8,7 @@ import { SettingsThread } from '../settings/index.js'
 import { Catalogue } from './catalogue/catalogue.js'
 import { type CatalogueFile, catalogueFile, noteNames } from './catalogue/catalogue-file.js'
 import { StoredRules } from './catalogue/stored-rules.js'
+import { TaskChanges } from './changes.js'
 import { type Clock, systemClock } from './clock.js'
 import type { BatchContext, TaskLog } from './execute/batch-context.js'
 import type { WriteDump } from './execute/dump-source.js'
@@ -31,6 +32,7 @@ import type { DriverName } from './store/driver.js'
 import { storePath } from './store/paths.js'
 import { openStoreClient, type StoreClient } from './store/store-client.js'
 import type { InstanceStore, Tasks, WebhookStore } from './tasks.js'
+import { Waiting } from './waiting.js'
 
 export interface TasksSetup {
   /** The data directory; the queue uses `tasks/`, `update_files/` and `paid_vectors/` in it. */
@@ -71,7 +73,10 @@ export interface OpenedTasks {
   readonly driver: DriverName
   /** Starts the scheduler. Until then tasks are accepted and wait. */
   start(): void
-  /** Interrupts the running batch and begins no other. Tasks are still accepted; the next start carries them out. */
+  /**
+   * Interrupts the running batches and begins no other, and answers all who wait for the end of a task. Tasks are
+   * still accepted; the next start carries them out.
+   */
   stop(): Promise<void>
   /** Stops as `stop` does, then closes the store. The engine stays open; its owner closes it. */
   close(): Promise<void>
@@ -178,20 +183,24 @@ export async function assemble(
     payloadBytesMax: setup.limits?.payloadBytesMax ?? BATCHED_BYTES_MAX,
   }
   const { storeBytesMax = STORE_BYTES_MAX } = setup.capacity ?? {}
-  const listeners = new Set<() => void>()
-  const scheduler = new Scheduler(context, limits, nextBatchUid, () => {
-    for (const listener of listeners) listener()
-  })
+  const changes = new TaskChanges()
+  const waiting = new Waiting(changes, clock)
+  const scheduler = new Scheduler(context, limits, nextBatchUid, changes)
+  const parts = { engine, store, spool, catalogue, rules, scheduler, changes, waiting, path }
+  const stop = (): Promise<void> => {
+    waiting.close()
+    return scheduler.close()
+  }
   return {
-    tasks: queue({ engine, store, spool, catalogue, rules, scheduler, path, storeBytesMax, runScript }),
+    tasks: queue({ ...parts, storeBytesMax, runScript }),
     instance: instanceStore(store),
     settingsThread,
-    webhooks: webhookStore(store, listeners),
+    webhooks: webhookStore(store, changes),
     driver: store.driver,
     start: () => scheduler.start(),
-    stop: () => scheduler.close(),
+    stop,
     async close() {
-      await scheduler.close()
+      await stop()
       await settingsThread.close()
       await store.close()
     },

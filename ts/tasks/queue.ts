@@ -1,6 +1,7 @@
 import { documentLines, type Engine, type RunScript } from '../engine/index.js'
 import type { Catalogue } from './catalogue/catalogue.js'
 import type { StoredRules } from './catalogue/stored-rules.js'
+import type { TaskChanges } from './changes.js'
 import { STORE_SHARE_FOR_TASKS } from './limits.js'
 import { batchView, taskSummary, taskView } from './listing/view.js'
 import type { Scheduler } from './scheduler.js'
@@ -9,9 +10,11 @@ import { newRow, withFileName } from './store/new-row.js'
 import type { RowPage } from './store/records.js'
 import { batchRows, taskRows } from './store/rows.js'
 import { type StoreClient, StoreReadOnlyError } from './store/store-client.js'
+import type { Task } from './task.js'
 import type { InstanceStore, Page, TaskPaging, Tasks, WebhookStore } from './tasks.js'
 import { formatDate } from './time.js'
 import { verifyQueue } from './verify.js'
+import type { Waiting } from './waiting.js'
 
 /** The parts that the queue calls. */
 export interface QueueParts {
@@ -21,6 +24,8 @@ export interface QueueParts {
   readonly catalogue: Catalogue
   readonly rules: StoredRules
   readonly scheduler: Scheduler
+  readonly changes: TaskChanges
+  readonly waiting: Waiting
   /** The store's file. */
   readonly path: string
   /** Largest size of that file. */
@@ -30,7 +35,12 @@ export interface QueueParts {
 
 /** The durable queue and the catalogue, as routes use them. */
 export function queue(parts: QueueParts): Tasks {
-  const { engine, store, spool, catalogue, rules, scheduler, path, storeBytesMax, runScript } = parts
+  const { engine, store, spool, catalogue, rules, scheduler, changes, waiting } = parts
+  const { path, storeBytesMax, runScript } = parts
+  const get = async (uid: number, visibleIndexes: readonly string[] | null): Promise<Task | null> => {
+    const row = await store.call('task', [uid, visibleIndexes])
+    return row === null ? null : taskView(row)
+  }
   return {
     spool: async (format) => spool.slot(format),
 
@@ -47,6 +57,7 @@ export function queue(parts: QueueParts): Tasks {
         // The uids are fixed by the request, so a running batch with one of these tasks can be interrupted at once.
         if (content.kind === 'taskCancelation') scheduler.interrupt(content.tasks)
         scheduler.wake()
+        changes.tell({ taskUids: [appended.uid], batchUid: null, hasEnded: false })
         const { indexUid, type, customMetadata } = row
         return taskSummary({ ...appended, indexUid, type, customMetadata })
       } catch (error) {
@@ -59,10 +70,21 @@ export function queue(parts: QueueParts): Tasks {
       }
     },
 
-    async get(uid, visibleIndexes) {
-      const row = await store.call('task', [uid, visibleIndexes])
-      return row === null ? null : taskView(row)
+    get,
+
+    async wait(uid, visibleIndexes, options) {
+      const waiter = waiting.register(uid)
+      try {
+        const task = await get(uid, visibleIndexes)
+        if (waiter === null || task === null || task.finishedAt !== null) return task
+        await waiter.end(options)
+        return options.signal?.aborted ? task : await get(uid, visibleIndexes)
+      } finally {
+        waiter?.release()
+      }
     },
+
+    onChange: (listener) => changes.listen(listener),
 
     async documents(uid) {
       const [task] = await store.call('pending', [[uid]])
@@ -160,8 +182,8 @@ export function instanceStore(store: StoreClient): InstanceStore {
   }
 }
 
-/** Webhooks and their cursors. @param listeners the scheduler runs them after each recorded batch */
-export function webhookStore(store: StoreClient, listeners: Set<() => void>): WebhookStore {
+/** Webhooks and their cursors. */
+export function webhookStore(store: StoreClient, changes: TaskChanges): WebhookStore {
   return {
     all: () => store.call('webhooks', []),
     put: (webhook, webhooksMax) => store.call('putWebhook', [webhook, webhooksMax]),
@@ -170,10 +192,10 @@ export function webhookStore(store: StoreClient, listeners: Set<() => void>): We
     next: (uuid) => store.call('nextDelivery', [uuid]),
     tasks: async (...given) => (await store.call('deliveryRows', given)).map(taskView),
     delivered: (uuid, batchUid) => store.call('delivered', [uuid, batchUid]),
-    onBatch(listener) {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
+    onBatch: (listener) =>
+      changes.listen(({ hasEnded }) => {
+        if (hasEnded) listener()
+      }),
   }
 }
 

@@ -1,5 +1,6 @@
 import type { BatchKind, BatchLimits, Busy, PickedBatch } from './batching.js'
 import { noteNames } from './catalogue/catalogue-file.js'
+import type { TaskChanges } from './changes.js'
 import { CommitGate, Passage } from './commit-gate.js'
 import { concluded } from './conclusion.js'
 import {
@@ -37,7 +38,7 @@ export class Scheduler {
   readonly #context: BatchContext
   readonly #sizes: DatabaseSizes
   readonly #limits: SchedulerLimits
-  readonly #concluded: () => void
+  readonly #changes: TaskChanges
   readonly #left = new Map<string, Promise<void>>()
   readonly #gate = new CommitGate()
   #nextBatchUid: number
@@ -54,11 +55,11 @@ export class Scheduler {
   /** Whether an upgrade has failed. Then nothing is carried out before the next start, which tries it again. */
   #isHalted = false
 
-  /** @param concluded runs after the outcome of a batch has been recorded */
-  constructor(context: BatchContext, limits: SchedulerLimits, nextBatchUid: number, concluded: () => void) {
+  /** @param changes is told of each batch that began, ended or went back to the queue */
+  constructor(context: BatchContext, limits: SchedulerLimits, nextBatchUid: number, changes: TaskChanges) {
     this.#context = context
     this.#sizes = new DatabaseSizes(context.engine)
-    this.#concluded = concluded
+    this.#changes = changes
     this.#limits = limits
     this.#nextBatchUid = nextBatchUid
   }
@@ -227,11 +228,17 @@ export class Scheduler {
     const batch = { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why }
     // Only a commit waits for this write: recovery tells by it that the outcome of the commit was not recorded, although
     // that of a later batch was.
-    const begun = store.call('begin', [batch, [...running.taskUids]]).catch((error: unknown) => {
-      log.error({ err: error, batchUid: running.batchUid }, 'the beginning of a batch could not be recorded')
-      this.#failures.push(error)
-      running.interrupt()
-    })
+    const begun = store.call('begin', [batch, [...running.taskUids]]).then(
+      () => this.#tell(running, [...running.taskUids], false),
+      (error: unknown) => {
+        log.error(
+          { err: error, batchUid: running.batchUid },
+          'the beginning of a batch could not be recorded',
+        )
+        this.#failures.push(error)
+        running.interrupt()
+      },
+    )
     const passage = new Passage(this.#gate, running.signal)
     try {
       await this.#carryThrough(running, picked, tasks, begun, passage)
@@ -258,6 +265,7 @@ export class Scheduler {
     } catch (error) {
       if (error instanceof Interrupted) log.info({ batchUid: running.batchUid }, 'a batch was interrupted')
       await this.#insist(() => store.call('revert', [running.batchUid, running.failedCommits]))
+      this.#tell(running, [...running.taskUids], false)
       if (error instanceof Interrupted) return
       throw error
     }
@@ -327,7 +335,12 @@ export class Scheduler {
     if (givenUp > 0) {
       log.warn({ tasks: givenUp }, 'tasks were deleted that a webhook out of reach had not been told of')
     }
-    this.#concluded()
+    const ended = done.outcomes.map(({ task }) => task.row.uid)
+    this.#tell(running, ended, true)
+  }
+
+  #tell({ batchUid }: RunningBatch, taskUids: readonly number[], hasEnded: boolean): void {
+    this.#changes.tell({ taskUids, batchUid, hasEnded })
   }
 
   /**

@@ -1,7 +1,9 @@
 import type { IndexId, PayloadFormat } from '../engine/index.js'
 import type { Rule } from '../rules/index.js'
+import type { TaskChange } from './changes.js'
 import type { StoredWebhook } from './store/stored-webhook.js'
 import type { BatchView, Task, TaskContent, TaskStatus, TaskSummary, TaskType } from './task.js'
+import type { WaitOptions } from './waiting.js'
 
 /** An index as the catalogue knows it. Dates are RFC 3339, UTC. */
 export interface IndexEntry {
@@ -93,6 +95,13 @@ export interface Tasks {
   enqueue(task: NewTask): Promise<TaskSummary>
 
   get(uid: number, visibleIndexes: readonly string[] | null): Promise<Task | null>
+  /**
+   * The task once it has ended; as it stands when the time is over, at the signal, or when the queue stops. null if
+   * there is no such task, or no longer.
+   */
+  wait(uid: number, visibleIndexes: readonly string[] | null, options: WaitOptions): Promise<Task | null>
+  /** `listener` runs whenever tasks have arrived, begun, ended or gone back to the queue. Returns how to stop that. */
+  onChange(listener: (change: TaskChange) => void): () => void
   /** The documents an unfinished task holds, one a line; null if it holds none or has ended. */
   documents(uid: number): Promise<AsyncIterable<string> | null>
   /** Rewrites the task store without its gaps; new tasks wait meanwhile. */

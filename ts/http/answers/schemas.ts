@@ -68,27 +68,30 @@ export const taskSummary = namedSchema(
   ),
 )
 
-export const task = namedSchema(
-  'Task',
-  record(
-    {
-      uid: count,
-      batchUid: orNull(count),
-      indexUid: orNull(text),
-      status: { type: 'string', enum: ['enqueued', 'processing', 'succeeded', 'failed', 'canceled'] },
-      type: text,
-      canceledBy: orNull(count),
-      details: { type: 'object' },
-      error: orNull(taskError),
-      duration: orNull(text),
-      enqueuedAt: date,
-      startedAt: orNull(date),
-      finishedAt: orNull(date),
-      customMetadata: text,
-      network: { type: 'object' },
-    },
-    ['details', 'customMetadata', 'network'],
-  ),
+const taskFields = {
+  uid: count,
+  batchUid: orNull(count),
+  indexUid: orNull(text),
+  status: { type: 'string', enum: ['enqueued', 'processing', 'succeeded', 'failed', 'canceled'] },
+  type: text,
+  canceledBy: orNull(count),
+  details: { type: 'object' },
+  error: orNull(taskError),
+  duration: orNull(text),
+  enqueuedAt: date,
+  startedAt: orNull(date),
+  finishedAt: orNull(date),
+  customMetadata: text,
+  network: { type: 'object' },
+} as const
+const optionalTaskFields = ['details', 'customMetadata', 'network']
+
+export const task = namedSchema('Task', record(taskFields, optionalTaskFields))
+
+/** A task that has ended, as the answer to the write that waited for it: also a `TaskSummary`, but for its status. */
+export const endedWrite = namedSchema(
+  'EndedWrite',
+  record({ taskUid: count, ...taskFields }, optionalTaskFields),
 )
 
 export const batch = namedSchema(

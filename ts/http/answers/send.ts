@@ -1,5 +1,4 @@
 import type { FastifyReply } from 'fastify'
-import type { TaskSummary } from '../../tasks/index.js'
 
 /** Answers with JSON. */
 export function sendJson(reply: FastifyReply, value: unknown, status = 200): FastifyReply {
@@ -12,9 +11,4 @@ export function sendJsonBytes(reply: FastifyReply, body: string | Uint8Array, st
   const payload =
     typeof body === 'string' ? Buffer.from(body) : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   return reply.code(status).type('application/json').send(payload)
-}
-
-/** Answers with an accepted task. */
-export function sendSummary(reply: FastifyReply, summary: TaskSummary, status = 202): FastifyReply {
-  return sendJson(reply, summary, status)
 }

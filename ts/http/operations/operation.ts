@@ -14,6 +14,8 @@ export interface Operation<Q extends Fields = NoFields, B = undefined> {
   readonly actions: readonly Action[]
   /** Query parameters. A route that declares none ignores its query string. */
   readonly query?: Q
+  /** Whether parameters that it does not declare are ignored. Default: they are errors. */
+  readonly ignoresOthers?: boolean
   /** The JSON body. A route that declares none reads none. */
   readonly body?: Type<B>
   /** Bodies that the handler reads as a stream, by content type. */

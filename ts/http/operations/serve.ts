@@ -43,7 +43,7 @@ export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
   handle: (call: Call<Q, B>) => FastifyReply | Promise<FastifyReply>,
   read?: ReadBody<B>,
 ): void {
-  const { method, url, actions, query, body } = operation
+  const { method, url, actions, query, body, ignoresOthers = false } = operation
   const hasIndex = url.includes('/:indexUid')
   app.route({
     method,
@@ -53,7 +53,8 @@ export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
       const indexUid = hasIndex ? param(request, 'indexUid') : ''
       const { authorization } = request.headers
       const access = await auth.require(authorization, actions, hasIndex ? indexUid : undefined)
-      const asked = query === undefined ? ({} as Values<Q>) : readQuery(rawQuery(request), query)
+      const reading = { ignoreUnknown: ignoresOthers }
+      const asked = query === undefined ? ({} as Values<Q>) : readQuery(rawQuery(request), query, reading)
       const sent =
         body === undefined ? undefined : await (read ?? jsonBody)(request, options.payloadBytesMax, body)
       return handle({ request, reply, access, query: asked, body: sent as B, indexUid })

@@ -16,9 +16,8 @@ import {
   type Values,
 } from '../../requests/index.js'
 import type { Facts } from '../../telemetry/index.js'
-import { sendSummary, taskSummary } from '../answers/index.js'
+import { serveTask } from '../following/index.js'
 import { recordUse } from '../metrics/index.js'
-import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { EXPORT_PATTERNS_MAX } from './limits.js'
 
@@ -63,7 +62,7 @@ type ExportRequest = Values<typeof exportFields>
 export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { tasks } = services
 
-  serve(
+  serveTask(
     app,
     services,
     {
@@ -71,16 +70,15 @@ export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       url: '/dumps',
       summary: 'Write a dump',
       actions: ['dumps.create'],
-      answers: { 202: taskSummary },
     },
-    async ({ request, reply }) => {
+    async ({ request }) => {
       recordUse(services, request, 'dumpCreated', {})
       const content = { kind: 'dumpCreation' } as const
-      return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'dumpCreation', content }))
+      return tasks.enqueue({ indexUid: null, type: 'dumpCreation', content })
     },
   )
 
-  serve(
+  serveTask(
     app,
     services,
     {
@@ -88,16 +86,15 @@ export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       url: '/snapshots',
       summary: 'Write a snapshot',
       actions: ['snapshots.create'],
-      answers: { 202: taskSummary },
     },
-    async ({ request, reply }) => {
+    async ({ request }) => {
       recordUse(services, request, 'snapshotCreated', {})
       const content = { kind: 'snapshotCreation' } as const
-      return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'snapshotCreation', content }))
+      return tasks.enqueue({ indexUid: null, type: 'snapshotCreation', content })
     },
   )
 
-  serve(
+  serveTask(
     app,
     services,
     {
@@ -106,9 +103,9 @@ export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       summary: 'Copy indexes to another instance',
       actions: ['export'],
       body: exportBody,
-      answers: { 200: taskSummary },
+      acceptedAs: 200,
     },
-    async ({ request, reply, body }) => {
+    async ({ request, body }) => {
       const { url, apiKey, payloadSize: payloadBytesMax, indexes } = body
       recordUse(services, request, 'exported', exportFacts(body))
       const patterns = [...(indexes ?? new Map([['*', everything]]))]
@@ -123,7 +120,7 @@ export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           overrideSettings,
         })),
       } as const
-      return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'export', content }), 200)
+      return tasks.enqueue({ indexUid: null, type: 'export', content })
     },
   )
 }

@@ -27,7 +27,7 @@ import {
   type Type,
   toText,
 } from '../../requests/index.js'
-import { document, listOf, pageOf, taskSummary } from '../answers/index.js'
+import { document, listOf, pageOf } from '../answers/index.js'
 
 // The operations of the routes of documents.
 
@@ -106,7 +106,6 @@ const batchOfIds: Type<readonly string[]> = list({
 const path = '/indexes/:indexUid/documents'
 const one = `${path}/:documentId`
 const listed = { 200: pageOf(document) } as const
-const accepted = { 202: taskSummary } as const
 
 export const browsing = {
   method: 'GET',
@@ -142,7 +141,6 @@ const uploading = {
   actions: ['documents.add'],
   query: uploadParameters,
   uploads,
-  answers: accepted,
 } as const
 export const replacing = { ...uploading, method: 'POST', summary: 'Add or replace documents' } as const
 export const updating = {
@@ -150,7 +148,7 @@ export const updating = {
   method: 'PUT',
   summary: 'Add documents or merge their fields',
 } as const
-const deletion = { actions: ['documents.delete'], query: writeParameters, answers: accepted } as const
+const deletion = { actions: ['documents.delete'], query: writeParameters } as const
 export const clearing = { ...deletion, method: 'DELETE', url: path, summary: 'Delete all documents' } as const
 export const deleting = { ...deletion, method: 'DELETE', url: one, summary: 'Delete one document' } as const
 export const deletingByIds = {
@@ -174,5 +172,4 @@ export const editing = {
   actions: ['documents.*'],
   query: writeParameters,
   body: editionBody,
-  answers: accepted,
 } as const

@@ -9,10 +9,11 @@ import {
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import { requestFeatures } from '../../instance/index.js'
 import { ANSWER_BYTES_MAX, followedKeys, requireNoNetwork, type Values } from '../../requests/index.js'
-import type { IndexEntry, TaskContent, TaskType } from '../../tasks/index.js'
+import type { IndexEntry, TaskContent, TaskSummary, TaskType } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
-import { sendJsonBytes, sendSummary } from '../answers/index.js'
+import { sendJsonBytes } from '../answers/index.js'
 import { mimeType, receiveUpload } from '../body/index.js'
+import { serveTask } from '../following/index.js'
 import { type AlsoRead, readIndex, requireIndexUid } from '../index-lookup.js'
 import { onVectors, recordUse } from '../metrics/index.js'
 import { type Call, param, serve } from '../operations/index.js'
@@ -66,33 +67,33 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     return sendJsonBytes(reply, body)
   })
 
-  serve(app, services, replacing, (call) => upload(call, 'replace'))
-  serve(app, services, updating, (call) => upload(call, 'update'))
+  serveTask(app, services, replacing, (call) => upload(call, 'replace'))
+  serveTask(app, services, updating, (call) => upload(call, 'update'))
 
-  serve(app, services, clearing, ({ request, reply, indexUid, query }) => {
+  serveTask(app, services, clearing, async ({ request, indexUid, query }) => {
     recordUse(services, request, 'documentsDeleted', { clear_all: true })
-    return accept(reply, requireIndexUid(indexUid), 'documentDeletion', { kind: 'clear' }, query)
+    return accept(requireIndexUid(indexUid), 'documentDeletion', { kind: 'clear' }, query)
   })
 
-  serve(app, services, deleting, ({ request, reply, indexUid, query }) => {
+  serveTask(app, services, deleting, async ({ request, indexUid, query }) => {
     recordUse(services, request, 'documentsDeleted', { per_document_id: true })
     const content = { kind: 'deleteByIds', ids: [param(request, 'documentId')] } as const
-    return accept(reply, requireIndexUid(indexUid), 'documentDeletion', content, query)
+    return accept(requireIndexUid(indexUid), 'documentDeletion', content, query)
   })
 
-  serve(app, services, deletingByIds, ({ request, reply, indexUid, query, body: ids }) => {
+  serveTask(app, services, deletingByIds, async ({ request, indexUid, query, body: ids }) => {
     recordUse(services, request, 'documentsDeleted', { per_batch: true })
-    return accept(reply, requireIndexUid(indexUid), 'documentDeletion', { kind: 'deleteByIds', ids }, query)
+    return accept(requireIndexUid(indexUid), 'documentDeletion', { kind: 'deleteByIds', ids }, query)
   })
 
-  serve(app, services, deletingByFilter, async ({ request, reply, indexUid, query, body: { filter } }) => {
+  serveTask(app, services, deletingByFilter, async ({ request, indexUid, query, body: { filter } }) => {
     recordUse(services, request, 'documentsDeleted', { per_filter: true })
     requireIndexUid(indexUid)
     await checkFilter(filter)
-    return accept(reply, indexUid, 'documentDeletion', { kind: 'deleteByFilter', filter }, query)
+    return accept(indexUid, 'documentDeletion', { kind: 'deleteByFilter', filter }, query)
   })
 
-  serve(app, services, editing, async ({ request, reply, indexUid, query, body }) => {
+  serveTask(app, services, editing, async ({ request, indexUid, query, body }) => {
     recordUse(services, request, 'documentsEdited', {
       filtered: body.filter !== null,
       with_context: body.context !== null,
@@ -104,7 +105,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     await tasks.checkFunction(body.function)
     const context = body.context === null ? null : Object.fromEntries(body.context)
     const content = { kind: 'edit', function: body.function, filter: body.filter, context } as const
-    return accept(reply, indexUid, 'documentEdition', content, query)
+    return accept(indexUid, 'documentEdition', content, query)
   })
 
   async function browse(
@@ -146,9 +147,9 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   }
 
   async function upload(
-    { request, reply, access, indexUid: uid, query }: Call<typeof uploadParameters, undefined>,
+    { request, access, indexUid: uid, query }: Call<typeof uploadParameters, undefined>,
     method: 'replace' | 'update',
-  ): Promise<FastifyReply> {
+  ): Promise<TaskSummary> {
     // Refused uploads count too, to show which content types clients try.
     recordUse(services, request, method === 'replace' ? 'documentsAdded' : 'documentsUpdated', {
       payload_type: request.contentType === '' ? [] : [request.contentType],
@@ -188,23 +189,16 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       throw error
     }
     // From here on the queue owns the upload, even if this call fails: a task may have been stored that needs it.
-    return accept(reply, uid, 'documentAdditionOrUpdate', content, query)
+    return accept(uid, 'documentAdditionOrUpdate', content, query)
   }
 
-  async function accept(
-    reply: FastifyReply,
+  function accept(
     indexUid: string,
     type: TaskType,
     content: TaskContent,
     { customMetadata }: Values<typeof writeParameters>,
-  ): Promise<FastifyReply> {
-    const summary = await tasks.enqueue({
-      indexUid,
-      type,
-      content,
-      customMetadata: customMetadata ?? undefined,
-    })
-    return sendSummary(reply, summary)
+  ): Promise<TaskSummary> {
+    return tasks.enqueue({ indexUid, type, content, customMetadata: customMetadata ?? undefined })
   }
 
   async function checkFilter(value: unknown): Promise<void> {

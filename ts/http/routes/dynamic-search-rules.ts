@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync, FastifyReply } from 'fastify'
+import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import {
   anything,
@@ -22,8 +22,9 @@ import {
   u32,
 } from '../../requests/index.js'
 import { type Action, type Conditions, foldedWords, type Rule, type RulePatch } from '../../rules/index.js'
-import type { NewTask } from '../../tasks/index.js'
-import { pageOf, searchRule, sendJson, sendSummary, taskSummary } from '../answers/index.js'
+import type { NewTask, TaskSummary } from '../../tasks/index.js'
+import { pageOf, searchRule, sendJson } from '../answers/index.js'
+import { serveTask } from '../following/index.js'
 import { recordUse } from '../metrics/index.js'
 import { param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
@@ -132,7 +133,7 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
     },
   )
 
-  serve(
+  serveTask(
     app,
     services,
     {
@@ -141,12 +142,11 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
       summary: 'Delete all rules',
       actions: ['dynamicSearchRules.delete'],
       query: writeParameters,
-      answers: { 202: taskSummary },
     },
-    ({ request, reply, query }) => {
+    async ({ request, query }) => {
       requireFeature()
       recordUse(services, request, 'searchRulesDeleted', {})
-      return enqueue(reply, { type: 'dsrClear', content: { kind: 'dsrClear' } }, query.customMetadata)
+      return enqueue({ type: 'dsrClear', content: { kind: 'dsrClear' } }, query.customMetadata)
     },
   )
 
@@ -172,7 +172,7 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
     },
   )
 
-  serve(
+  serveTask(
     app,
     services,
     {
@@ -182,18 +182,17 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
       actions: ['dynamicSearchRules.update'],
       query: writeParameters,
       body: ruleBody,
-      answers: { 202: taskSummary },
     },
-    ({ request, reply, query, body }) => {
+    async ({ request, query, body }) => {
       const uid = param(request, 'uid')
-      if (!isIndexUid(uid)) return reply.code(404).send()
+      if (!isIndexUid(uid)) return null
       requireFeature()
       recordUse(services, request, 'searchRulesChanged', {})
-      return enqueue(reply, updateOf(uid, changeOf(body)), query.customMetadata)
+      return enqueue(updateOf(uid, changeOf(body)), query.customMetadata)
     },
   )
 
-  serve(
+  serveTask(
     app,
     services,
     {
@@ -202,14 +201,13 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
       summary: 'Delete one rule',
       actions: ['dynamicSearchRules.delete'],
       query: writeParameters,
-      answers: { 202: taskSummary },
     },
-    ({ request, reply, query }) => {
+    async ({ request, query }) => {
       const uid = param(request, 'uid')
-      if (!isIndexUid(uid)) return reply.code(404).send()
+      if (!isIndexUid(uid)) return null
       requireFeature()
       recordUse(services, request, 'searchRulesDeleted', {})
-      return enqueue(reply, updateOf(uid, null), query.customMetadata)
+      return enqueue(updateOf(uid, null), query.customMetadata)
     },
   )
 
@@ -217,13 +215,12 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
     features.require('dynamicSearchRules', 'using dynamic search rules')
   }
 
-  async function enqueue(
-    reply: FastifyReply,
+  function enqueue(
     task: Pick<NewTask, 'type' | 'content'>,
     customMetadata: string | null,
-  ): Promise<FastifyReply> {
+  ): Promise<TaskSummary> {
     const metadata = customMetadata ?? undefined
-    return sendSummary(reply, await tasks.enqueue({ ...task, indexUid: RULES_UID, customMetadata: metadata }))
+    return tasks.enqueue({ ...task, indexUid: RULES_UID, customMetadata: metadata })
   }
 }
 

@@ -13,15 +13,8 @@ import {
 } from '../../requests/index.js'
 import { parsedSettings } from '../../settings/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
-import {
-  field,
-  index,
-  pageOf,
-  sendJson,
-  sendSummary,
-  indexStats as statsAnswer,
-  taskSummary,
-} from '../answers/index.js'
+import { field, index, pageOf, sendJson, indexStats as statsAnswer } from '../answers/index.js'
+import { serveTask } from '../following/index.js'
 import { readIndex, requireIndex, requireIndexUid } from '../index-lookup.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
@@ -43,7 +36,6 @@ const updateBody = shape({
   updatedAt: immutable('immutable_index_updated_at'),
 })
 
-const accepted = { 202: taskSummary } as const
 const one = '/indexes/:indexUid'
 
 const list = {
@@ -60,7 +52,6 @@ const create = {
   summary: 'Create an index',
   actions: ['indexes.create'],
   body: creationBody,
-  answers: accepted,
 } as const
 const get = {
   method: 'GET',
@@ -75,21 +66,18 @@ const update = {
   summary: 'Rename an index or set its primary key',
   actions: ['indexes.update'],
   body: updateBody,
-  answers: accepted,
 } as const
 const remove = {
   method: 'DELETE',
   url: one,
   summary: 'Delete an index',
   actions: ['indexes.delete'],
-  answers: accepted,
 } as const
 const compact = {
   method: 'POST',
   url: `${one}/compact`,
   summary: 'Give back disk space that an index no longer needs',
   actions: ['indexes.compact'],
-  answers: accepted,
 } as const
 const stats = {
   method: 'GET',
@@ -120,38 +108,38 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
     return sendJson(reply, { results, offset, limit, total: visible.length })
   })
 
-  serve(app, services, create, async ({ request, reply, access, body: { uid, primaryKey } }) => {
+  serveTask(app, services, create, async ({ request, access, body: { uid, primaryKey } }) => {
     recordUse(services, request, 'indexCreated', { primary_key: primaryKey })
     if (!access.allows(uid)) throw access.refusal(uid)
     const content = { kind: 'indexCreation', primaryKey } as const
-    return sendSummary(reply, await tasks.enqueue({ indexUid: uid, type: 'indexCreation', content }))
+    return tasks.enqueue({ indexUid: uid, type: 'indexCreation', content })
   })
 
   serve(app, services, get, ({ reply, indexUid }) =>
     sendJson(reply, indexView(engine, requireIndex(tasks, requireIndexUid(indexUid)))),
   )
 
-  serve(app, services, update, async ({ request, reply, access, indexUid, body }) => {
+  serveTask(app, services, update, async ({ request, access, indexUid, body }) => {
     const { primaryKey, uid: newUid } = body
     recordUse(services, request, 'indexUpdated', { primary_key: primaryKey })
     requireIndexUid(indexUid)
     // A key must not rename an index to a uid that the key does not allow.
     if (newUid !== null && !access.allows(newUid)) throw access.refusal(newUid)
     const content = { kind: 'indexUpdate', primaryKey, newUid } as const
-    return sendSummary(reply, await tasks.enqueue({ indexUid, type: 'indexUpdate', content }))
+    return tasks.enqueue({ indexUid, type: 'indexUpdate', content })
   })
 
-  serve(app, services, remove, async ({ reply, indexUid }) => {
+  serveTask(app, services, remove, async ({ indexUid }) => {
     requireIndexUid(indexUid)
     const content = { kind: 'indexDeletion' } as const
-    return sendSummary(reply, await tasks.enqueue({ indexUid, type: 'indexDeletion', content }))
+    return tasks.enqueue({ indexUid, type: 'indexDeletion', content })
   })
 
-  serve(app, services, compact, async ({ request, reply, indexUid }) => {
+  serveTask(app, services, compact, async ({ request, indexUid }) => {
     recordUse(services, request, 'indexCompacted', {})
     requireIndexUid(indexUid)
     const content = { kind: 'indexCompaction' } as const
-    return sendSummary(reply, await tasks.enqueue({ indexUid, type: 'indexCompaction', content }))
+    return tasks.enqueue({ indexUid, type: 'indexCompaction', content })
   })
 
   serve(app, services, stats, async ({ request, reply, indexUid, query }) => {

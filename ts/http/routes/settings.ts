@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyPluginAsync, FastifyReply } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import type { Schema, Type } from '../../requests/index.js'
 import {
   resetAllSettings,
@@ -11,8 +11,10 @@ import {
   settingRoutes as settingTable,
   updateOf,
 } from '../../settings/index.js'
-import { sendJsonBytes, sendSummary, taskSummary } from '../answers/index.js'
+import type { TaskSummary } from '../../tasks/index.js'
+import { sendJsonBytes } from '../answers/index.js'
 import { type UnparsedBody, unparsedBody } from '../body/index.js'
+import { serveTask } from '../following/index.js'
 import { readIndex, requireIndexUid } from '../index-lookup.js'
 import { recordUse } from '../metrics/index.js'
 import { type Call, type NoFields, serve } from '../operations/index.js'
@@ -62,7 +64,6 @@ type Sent = Call<NoFields, UnparsedBody>
 function resource(app: FastifyInstance, services: RouteServices, one: SettingsResource): void {
   const { engine, features, settingsThread, tasks } = services
   const { url, what, verb, name, body, shown, reset } = one
-  const answers = { 202: taskSummary } as const
 
   const get = {
     method: 'GET',
@@ -77,28 +78,27 @@ function resource(app: FastifyInstance, services: RouteServices, one: SettingsRe
   })
 
   const actions = ['settings.update'] as const
-  const write = { method: verb, url, summary: `Change ${what}`, actions, body, answers } as const
-  const change = async ({ request, reply, access, indexUid, body: { bytes, limits } }: Sent) => {
+  const write = { method: verb, url, summary: `Change ${what}`, actions, body } as const
+  const change = async ({ request, access, indexUid, body: { bytes, limits } }: Sent) => {
     const { update, facts } = await settingsThread.read(bytes, { name, limits, features: features.flags })
     recordUse(services, request, 'settingsUpdated', facts)
-    return enqueue(reply, requireIndexUid(indexUid), update, false, access.mayCreate(indexUid))
+    return enqueue(requireIndexUid(indexUid), update, false, access.mayCreate(indexUid))
   }
   // Settings of megabytes are parsed on another thread.
-  serve(app, services, write, change, unparsedBody)
+  serveTask(app, services, write, change, unparsedBody)
 
-  const forget = { method: 'DELETE', url, summary: `Reset ${what}`, actions, answers } as const
-  serve(app, services, forget, ({ reply, indexUid }) =>
-    enqueue(reply, requireIndexUid(indexUid), updateOf(reset()), true, false),
+  const forget = { method: 'DELETE', url, summary: `Reset ${what}`, actions } as const
+  serveTask(app, services, forget, async ({ indexUid }) =>
+    enqueue(requireIndexUid(indexUid), updateOf(reset()), true, false),
   )
 
-  async function enqueue(
-    reply: FastifyReply,
+  function enqueue(
     indexUid: string,
     { patch, details }: SettingsUpdate,
     isReset: boolean,
     mayCreateIndex: boolean,
-  ): Promise<FastifyReply> {
+  ): Promise<TaskSummary> {
     const content = { kind: 'settings', patch, details, isReset, mayCreateIndex } as const
-    return sendSummary(reply, await tasks.enqueue({ indexUid, type: 'settingsUpdate', content }))
+    return tasks.enqueue({ indexUid, type: 'settingsUpdate', content })
   }
 }

@@ -1,9 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import { boolean, defaulted, indexUid, list, required, shape } from '../../requests/index.js'
-import { sendSummary, taskSummary } from '../answers/index.js'
+import { serveTask } from '../following/index.js'
 import { recordUse } from '../metrics/index.js'
-import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { SWAPS_MAX } from './limits.js'
 
@@ -19,7 +18,7 @@ const swapsBody = list(
 export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { tasks } = services
 
-  serve(
+  serveTask(
     app,
     services,
     {
@@ -28,9 +27,8 @@ export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       summary: 'Swap the content of indexes, or move it to a free name',
       actions: ['indexes.swap'],
       body: swapsBody,
-      answers: { 202: taskSummary },
     },
-    async ({ request, reply, access, body }) => {
+    async ({ request, access, body }) => {
       recordUse(services, request, 'indexesSwapped', {
         swap_operation_number: body.length,
         rename_used: body.some(({ rename }) => rename),
@@ -53,7 +51,7 @@ export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, service
         )
       }
       const content = { kind: 'indexSwap', swaps } as const
-      return sendSummary(reply, await tasks.enqueue({ indexUid: null, type: 'indexSwap', content }))
+      return tasks.enqueue({ indexUid: null, type: 'indexSwap', content })
     },
   )
 }

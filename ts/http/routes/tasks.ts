@@ -16,17 +16,8 @@ import {
   type Values,
 } from '../../requests/index.js'
 import { type Page, type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
-import {
-  batch,
-  compaction,
-  pageFrom,
-  sendJson,
-  sendJsonBytes,
-  sendSummary,
-  task,
-  taskSummary,
-  text,
-} from '../answers/index.js'
+import { batch, compaction, pageFrom, sendJson, sendJsonBytes, task, text } from '../answers/index.js'
+import { serveTask, waitParameter } from '../following/index.js'
 import { UNREAD_MS_MAX } from '../limits.js'
 import { recordUse, taskFacts } from '../metrics/index.js'
 import { type Call, param, rawQuery, serve } from '../operations/index.js'
@@ -62,7 +53,7 @@ const listParameters = {
 
 /** Tasks and the batches they ran in. */
 export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { tasks, features, log } = services
+  const { tasks, features, waits, log } = services
   serve(
     app,
     services,
@@ -88,11 +79,13 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       url: '/tasks/:uid',
       summary: 'Get one task',
       actions: ['tasks.get'],
+      query: waitParameter,
+      ignoresOthers: true,
       answers: { 200: task },
     },
-    async ({ request, reply, access: { visibleIndexes } }) => {
+    async ({ request, reply, access: { visibleIndexes }, query: { waitMs } }) => {
       const uid = taskUid(request)
-      const task = await tasks.get(uid, visibleIndexes)
+      const task = await waits.wait(reply, uid, visibleIndexes, waitMs)
       if (task === null) throw taskNotFound(uid)
       return sendJsonBytes(reply, jsonOf(task))
     },
@@ -119,7 +112,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     },
   )
 
-  serve(
+  serveTask(
     app,
     services,
     {
@@ -128,17 +121,16 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       summary: 'Cancel unfinished tasks',
       actions: ['tasks.cancel'],
       query: filters,
-      answers: { 200: taskSummary },
+      acceptedAs: 200,
     },
     async (call) => {
       recordUse(services, call.request, 'tasksCanceled', taskFacts(call.query))
       const content = { kind: 'taskCancelation', ...(await matched(call)) } as const
-      const summary = await tasks.enqueue({ indexUid: null, type: 'taskCancelation', content })
-      return sendSummary(call.reply, summary, 200)
+      return tasks.enqueue({ indexUid: null, type: 'taskCancelation', content })
     },
   )
 
-  serve(
+  serveTask(
     app,
     services,
     {
@@ -147,13 +139,12 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       summary: 'Delete finished tasks',
       actions: ['tasks.delete'],
       query: filters,
-      answers: { 200: taskSummary },
+      acceptedAs: 200,
     },
     async (call) => {
       recordUse(services, call.request, 'tasksDeleted', taskFacts(call.query))
       const content = { kind: 'taskDeletion', ...(await matched(call)) } as const
-      const summary = await tasks.enqueue({ indexUid: null, type: 'taskDeletion', content })
-      return sendSummary(call.reply, summary, 200)
+      return tasks.enqueue({ indexUid: null, type: 'taskDeletion', content })
     },
   )
 

@@ -1,0 +1,91 @@
+/** Routes whose answer is a task: accepted just now, or ended while the request waited for it. */
+import type { FastifyInstance, FastifyReply } from 'fastify'
+import { defaulted, type Fields, integer, jsonOf, type Schema, type Values } from '../../requests/index.js'
+import type { Task, TaskSummary, Tasks } from '../../tasks/index.js'
+import { endedWrite, sendJson, sendJsonBytes, taskSummary } from '../answers/index.js'
+import { TASK_WAIT_MS_MAX } from '../limits.js'
+import { type Call, type NoFields, type Operation, type ReadBody, serve } from '../operations/index.js'
+import { disconnectOf, untilDisconnected } from '../searches/index.js'
+import type { Services } from '../services.js'
+
+/** The parameter of every route that may wait for the end of a task, in milliseconds; 0: it does not wait. */
+export const waitParameter = {
+  waitMs: defaulted(integer(TASK_WAIT_MS_MAX), 0, 'invalid_task_wait_ms'),
+}
+
+/** Requests that wait for the ends of tasks. */
+export class TaskWaits {
+  readonly #tasks: Tasks
+  readonly #waitsMax: number
+  #waiting = 0
+
+  /** @param waitsMax requests that wait at the same time */
+  constructor(tasks: Tasks, waitsMax: number) {
+    this.#tasks = tasks
+    this.#waitsMax = waitsMax
+  }
+
+  /**
+   * The task once it has ended, and as it stands after `waitMs` milliseconds or when the client disconnects; at once
+   * while too many requests wait. null: there is no such task.
+   */
+  async wait(
+    reply: FastifyReply,
+    uid: number,
+    visibleIndexes: readonly string[] | null,
+    waitMs: number,
+  ): Promise<Task | null> {
+    if (waitMs === 0 || this.#waiting >= this.#waitsMax) return this.#tasks.get(uid, visibleIndexes)
+    this.#waiting += 1
+    try {
+      return await untilDisconnected(disconnectOf(reply), (signal) =>
+        this.#tasks.wait(uid, visibleIndexes, { waitMs, signal }),
+      )
+    } finally {
+      this.#waiting -= 1
+    }
+  }
+}
+
+/** An operation that is answered with a task. */
+export interface TaskOperation<Q extends Fields, B>
+  extends Omit<Operation<Q, B>, 'answers' | 'ignoresOthers'> {
+  /** The status of the answer while the task has not ended. Default: 202. */
+  readonly acceptedAs?: 200 | 202
+}
+
+/**
+ * Adds a route that enqueues a task. With `waitMs` its answer waits for the end of the task: it is then the whole task
+ * with 200. Otherwise it is the summary of the accepted task.
+ * @param accept enqueues the task; null: the path names nothing, which is answered with 404
+ */
+export function serveTask<Q extends Fields = NoFields, S = undefined, B = S>(
+  app: FastifyInstance,
+  services: Pick<Services, 'auth' | 'options'> & { readonly waits: TaskWaits },
+  { acceptedAs = 202, ...operation }: TaskOperation<Q, S>,
+  accept: (call: Call<Q, B>) => Promise<TaskSummary | null>,
+  read?: ReadBody<B>,
+): void {
+  const { query } = operation
+  const answers: Record<number, Schema> =
+    acceptedAs === 200 ? { 200: { anyOf: [taskSummary, endedWrite] } } : { 200: endedWrite, 202: taskSummary }
+  const whole: Operation<Fields, S> = {
+    ...operation,
+    query: { ...query, ...waitParameter },
+    // A route without parameters of its own has always ignored its query string.
+    ignoresOthers: query === undefined,
+    answers,
+  }
+  const handle = async ({ query, ...call }: Call<Fields, B>): Promise<FastifyReply> => {
+    const { waitMs, ...asked } = query as Values<typeof waitParameter>
+    const summary = await accept({ ...call, query: asked as Values<Q> })
+    const { reply } = call
+    if (summary === null) return reply.code(404).send()
+    const { taskUid } = summary
+    const task = waitMs === 0 ? null : await services.waits.wait(reply, taskUid, null, waitMs)
+    return task === null || task.finishedAt === null
+      ? sendJson(reply, summary, acceptedAs)
+      : sendJsonBytes(reply, jsonOf({ taskUid, ...task }))
+  }
+  serve(app, services, whole, handle, read)
+}
