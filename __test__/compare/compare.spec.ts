@@ -1,14 +1,13 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
+import { silentOutput } from '../../ts/command/index.js'
 import { compare } from '../../ts/compare/index.js'
 import { LaunchError } from '../../ts/launch/index.js'
-import { type CommandOutput, PeerError } from '../../ts/peer/index.js'
+import { PeerError } from '../../ts/peer/index.js'
 import { tempDir } from '../backup/archives.js'
 import { runCommand } from '../support/command.js'
 import { startServer } from '../support/server.js'
-
-const nowhere: CommandOutput = { line: () => undefined, progress: () => undefined }
 
 test('differences are found by kind, printed and counted', async (t) => {
   const [left, right] = await Promise.all([startServer(t), startServer(t)])
@@ -77,7 +76,10 @@ test('differences are found by kind, printed and counted', async (t) => {
   t.deepEqual([same.code, same.lines], [0, ['1 searches, 1 equal, 0 differ']])
 
   const unreachable = ['--left', 'http://127.0.0.1:9', '--right', right.url, file]
-  await t.throwsAsync(compare.run(unreachable, nowhere), { instanceOf: PeerError, message: /is it running/ })
+  await t.throwsAsync(compare.run(unreachable, silentOutput), {
+    instanceOf: PeerError,
+    message: /is it running/,
+  })
 })
 
 test('wrong usage is told in one line, with exit code 2', async (t) => {
@@ -85,16 +87,16 @@ test('wrong usage is told in one line, with exit code 2', async (t) => {
   const sides = ['--left', 'http://127.0.0.1:9', '--right', 'http://127.0.0.1:9']
   for (const [args, text, line] of [
     [['--limit', 'some'], '', /--limit: invalid value `some`/],
-    [['second'], '', /expected one file/],
+    [['second'], '', /^compare: too many arguments/],
     [[], '{"q":"a"}', /^line 1 has neither `indexUid` nor `path`$/],
     [[], '\nnone', /^line 2 is not a JSON object$/],
   ] as const) {
     const file = join(directory, 'searches.ndjson')
     await writeFile(file, text)
-    const run = compare.run([...sides, file, ...args], nowhere)
+    const run = compare.run([...sides, file, ...args], silentOutput)
     const error = await t.throwsAsync(run, { instanceOf: LaunchError, message: line })
     t.is(error?.exitCode, 2)
   }
-  const missing = compare.run([...sides, '/nowhere/file'], nowhere)
+  const missing = compare.run([...sides, '/nowhere/file'], silentOutput)
   await t.throwsAsync(missing, { instanceOf: LaunchError, message: /cannot be read: ENOENT$/ })
 })

@@ -3,9 +3,10 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
+import { silentOutput } from '../../ts/command/index.js'
 import { LaunchError } from '../../ts/launch/index.js'
 import { migrate } from '../../ts/migrate/index.js'
-import { type CommandOutput, PeerError } from '../../ts/peer/index.js'
+import { PeerError } from '../../ts/peer/index.js'
 import { runCommand, startCommand } from '../support/command.js'
 import { testedEngines } from '../support/engines.js'
 import { testNeeding } from '../support/test-needing.js'
@@ -15,8 +16,6 @@ import { FILMS, masterKey, migration, startSource, startTarget } from './world.j
 // 1. A migration that was killed goes on after the documents that the target has indexed.
 // 2. An index that was made again on the target is copied from its beginning.
 // 3. What fails is told in one line with what to do, and by the exit code; no line shows a key.
-
-const nowhere: CommandOutput = { line: () => undefined, progress: () => undefined }
 
 /** Stands before a source and holds back pages of films while `isHolding`. */
 async function startGate(t: ExecutionContext, source: string) {
@@ -120,7 +119,10 @@ test('what fails is told in one line', async (t) => {
     ],
   ]
   for (const [args, line] of cases) {
-    const error = await t.throwsAsync(migrate.run(args, nowhere), { instanceOf: PeerError, message: line })
+    const error = await t.throwsAsync(migrate.run(args, silentOutput), {
+      instanceOf: PeerError,
+      message: line,
+    })
     t.notRegex(error?.message ?? '', new RegExp(`${masterKey}|\n`))
   }
 })
@@ -133,11 +135,17 @@ test('wrong usage is told in one line, with exit code 2', async (t) => {
     [[...from, '--from-key', 'a', '--from-key-file', 'b'], /exclude each other$/],
     [[...from, '--from-key-file', '/nowhere/key'], /cannot be read: ENOENT$/],
     [[...from, '--skip', 'tasks'], /--skip: unknown part `tasks`/],
-    [[...from, '--form'], /Unknown option '--form' \(see siftd migrate --help\)$/],
-    [[...from, 'more'], /unknown argument `more`/],
+    [
+      [...from, '--form'],
+      /^migrate: unknown option '--form', did you mean --from\? \(see siftd migrate --help\)$/,
+    ],
+    [[...from, 'more'], /^migrate: too many arguments. Expected 0 arguments but got 1/],
   ]
   for (const [args, line] of cases) {
-    const error = await t.throwsAsync(migrate.run(args, nowhere), { instanceOf: LaunchError, message: line })
+    const error = await t.throwsAsync(migrate.run(args, silentOutput), {
+      instanceOf: LaunchError,
+      message: line,
+    })
     t.is(error?.exitCode, 2)
   }
 })

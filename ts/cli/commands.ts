@@ -1,5 +1,7 @@
-import type { Command, CommandOutput } from '../peer/index.js'
-import { progressLine } from './progress-line.js'
+/** The commands of the program by their names. */
+import type { Command } from '../command/index.js'
+import { LaunchError } from '../launch/index.js'
+import { suggestion } from '../parse/index.js'
 
 /** A command by the first argument of the program. Its code is loaded only when it runs. */
 export interface CommandEntry {
@@ -38,29 +40,15 @@ export const commands: readonly CommandEntry[] = [
   },
 ]
 
-/** Runs a command with the arguments after its name. @returns the exit code */
-export async function runCommand(entry: CommandEntry, args: readonly string[]): Promise<0 | 1> {
-  const command = await entry.load()
-  if (args.some((arg) => arg === '--help' || arg === '-h')) {
-    process.stdout.write(command.help)
-    return 0
-  }
-  return command.run(args, terminalOutput())
-}
-
-/** Lines to the standard output, and progress to the standard error, so that a pipe gets results alone. */
-function terminalOutput(): CommandOutput {
-  const progress = progressLine(process.stderr, {
-    info: (facts, doing) => {
-      const { finished, total } = facts as { readonly finished: number; readonly total: number }
-      process.stderr.write(`${doing} ${finished} of ${total}\n`)
-    },
-  })
-  return {
-    line(text) {
-      progress.end()
-      process.stdout.write(`${text}\n`)
-    },
-    progress: progress.show,
-  }
+/** The command that the first argument names. @throws LaunchError for a word that names none */
+export function commandNamed(word: string | undefined): CommandEntry | null {
+  if (word === undefined || word.startsWith('-')) return null
+  const entry = commands.find(({ name }) => name === word)
+  if (entry !== undefined) return entry
+  const near = suggestion(
+    word,
+    commands.map(({ name }) => name),
+  )
+  const hint = near === null ? '' : `, did you mean \`${near}\`?`
+  throw new LaunchError(`unknown command \`${word}\`${hint} (see siftd --help)`, 2)
 }

@@ -9,7 +9,7 @@ import {
   userDirectory,
 } from '../launch/index.js'
 import type { Logger } from '../telemetry/index.js'
-import { commands, runCommand } from './commands.js'
+import { commandNamed, commands } from './commands.js'
 import { lastLineOf } from './last-line.js'
 import { textOf } from './text-of.js'
 
@@ -31,9 +31,10 @@ try {
 
 async function main(): Promise<void> {
   const [name, ...rest] = process.argv.slice(2)
-  const command = commands.find((one) => one.name === name)
-  if (command !== undefined) {
+  const command = commandNamed(name)
+  if (command !== null) {
     // Exiting here could cut what a pipe has not taken yet.
+    const { runCommand } = await import('./run-command.js')
     process.exitCode = await runCommand(command, rest)
     return
   }

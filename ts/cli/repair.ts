@@ -1,8 +1,15 @@
 import { readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import {
+  type CommandOutput,
+  dataDirectoryOf,
+  dataOption,
+  defineCommand,
+  examples,
+  jsonOption,
+} from '../command/index.js'
 import { entriesOf, markDataDirectory, notedEngine, openEngineIn, requireVersion } from '../instance/index.js'
-import { LaunchError, machine, optionOf, packageVersion } from '../launch/index.js'
-import { type Command, type CommandOutput, readFlags } from '../peer/index.js'
+import { LaunchError, machine, packageVersion } from '../launch/index.js'
 import { type Repair, repairDirectory } from '../repair/index.js'
 import {
   claimDirectory,
@@ -13,50 +20,40 @@ import {
 } from '../tasks/index.js'
 import { openLog } from '../telemetry/index.js'
 
-const help = `siftd repair: makes damaged parts of a data directory anew, and rescues the documents of damaged indexes
-
-Usage: siftd repair [--db-path DIRECTORY] [--accept-loss] [--json]
-
-Examples:
-  siftd verify --db-path /var/lib/siftd/data.ms     what is damaged; changes nothing
-  siftd repair --db-path /var/lib/siftd/data.ms
-  siftd repair --db-path /var/lib/siftd/data.ms --accept-loss
+export const repair = defineCommand('repair', (command, output) =>
+  command
+    .description(`Makes damaged parts of a data directory anew, and rescues the documents of damaged indexes.
 
 A damaged index is built anew under its name if its documents, vectors and settings can all be read. If not, it is
 renamed to NAME-damaged, and what can be read of it is written to rescued/NAME.ndjson and NAME.settings.json of the
 data directory; with --accept-loss it is built anew of that instead. A task store that no start accepts is replaced by a
 new one made of the indexes, without the history of tasks. Damaged files are moved to lost/, never deleted; sound
 indexes are not touched. The server must not be running. The exit code is 0 if nothing is lost, 1 if something is lost
-or has to be done by hand, 2 for wrong usage.
-
-Options:
-  --db-path DIRECTORY      The data directory (default: SVC_DB_PATH, or ./data.ms)
-  --accept-loss            Builds damaged indexes of what can be read of them
-  --json                   Prints one JSON object a line
-  --help                   Prints this text
-`
-
-export const repair: Command = {
-  help,
-  async run(args, output) {
-    const { values } = readFlags('repair', args, {
-      'db-path': { type: 'string' },
-      'accept-loss': { type: 'boolean' },
-      json: { type: 'boolean' },
-    })
-    const directory = resolve(values['db-path'] ?? optionOf('dbPath', process.env) ?? './data.ms')
-    const repairs: Repair[] = []
-    const told = (repair: Repair): void => {
-      repairs.push(repair)
-      if (values.json === true) output.line(JSON.stringify(repair))
-      else for (const line of linesOf(repair)) output.line(line)
-    }
-    await repaired(directory, { acceptLoss: values['accept-loss'] === true, told }, output)
-    const losing = repairs.filter(({ losses }) => losses.length > 0).length
-    if (values.json !== true) output.line(summaryOf(directory, repairs.length, losing))
-    return losing === 0 ? 0 : 1
-  },
-}
+or has to be done by hand, 2 for wrong usage.`)
+    .addOption(dataOption)
+    .option('--accept-loss', 'Builds damaged indexes of what can be read of them')
+    .addOption(jsonOption)
+    .addHelpText(
+      'after',
+      examples(`
+        siftd verify --db-path /var/lib/siftd/data.ms     what is damaged; changes nothing
+        siftd repair --db-path /var/lib/siftd/data.ms
+        siftd repair --db-path /var/lib/siftd/data.ms --accept-loss`),
+    )
+    .action(async ({ dbPath, acceptLoss = false, json = false }) => {
+      const directory = dataDirectoryOf(dbPath)
+      const repairs: Repair[] = []
+      const told = (repair: Repair): void => {
+        repairs.push(repair)
+        if (json) output.line(JSON.stringify(repair))
+        else for (const line of linesOf(repair)) output.line(line)
+      }
+      await repaired(directory, { acceptLoss, told }, output)
+      const losing = repairs.filter(({ losses }) => losses.length > 0).length
+      if (!json) output.line(summaryOf(directory, repairs.length, losing))
+      if (losing > 0) output.finding()
+    }),
+)
 
 interface Wishes {
   readonly acceptLoss: boolean

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net'
 import { openAuth } from '../auth/index.js'
+import { openProgress } from '../command/index.js'
 import { type EmbeddersSetup, openEmbedders } from '../embedders/index.js'
 import { exporterOver } from '../export/index.js'
 import { buildServer, defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
@@ -18,7 +19,6 @@ import { openTls, type Tls } from '../tls/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
 import { cannotListen, requireFreeAddress } from './free-address.js'
 import { judgeMasterKey } from './master-key.js'
-import { progressLine } from './progress-line.js'
 import { ruleBudgets } from './rule-budgets.js'
 import { scheduleSnapshots } from './snapshot-schedule.js'
 import { type ArchiveStart, startFromArchive } from './start-from-archive.js'
@@ -239,7 +239,9 @@ async function importArchive(
   engine: EngineRequest,
   { options, version, log, signal }: ServeRequest,
 ): Promise<boolean> {
-  const line = progressLine(process.stderr, log)
+  const line = await openProgress(process.stderr, (doing, finished, total) =>
+    log.info({ finished, total }, doing),
+  )
   try {
     return await startFromArchive({
       ...engine,

@@ -1,47 +1,36 @@
 import { readFile } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
+import { dataDirectoryOf, dataOption, defineCommand, examples, jsonOption } from '../command/index.js'
 import { entriesOf, notedEngine, openEngineIn, requireVersion } from '../instance/index.js'
-import { LaunchError, machine, optionOf, packageVersion } from '../launch/index.js'
-import { type Command, readFlags } from '../peer/index.js'
+import { LaunchError, machine, packageVersion } from '../launch/index.js'
 import { claimDirectory, DirectoryInUseError, type Finding, verifyDirectory } from '../tasks/index.js'
 import { openLog } from '../telemetry/index.js'
 
-const help = `siftd verify: reads every file of a data directory and names those that are damaged
-
-Usage: siftd verify [--db-path DIRECTORY] [--json]
-
-Examples:
-  siftd verify --db-path /var/lib/siftd/data.ms
-  siftd verify --json > findings.json
-  curl -H "Authorization: Bearer $MASTER_KEY" http://localhost:7700/verify     the same, while the server runs
+export const verify = defineCommand('verify', (command, output) =>
+  command
+    .description(`Reads every file of a data directory and names those that are damaged.
 
 Checks the version, the task store and its checksums, uploads that wait, every file of every index, and whether they
 name each other. Changes nothing. The server must not be running. The exit code is 0 if all is sound, 1 if a damage
-could change an answer, 2 for wrong usage.
-
-Options:
-  --db-path DIRECTORY      The data directory (default: SVC_DB_PATH, or ./data.ms)
-  --json                   Prints one JSON object a line
-  --help                   Prints this text
-`
-
-export const verify: Command = {
-  help,
-  async run(args, output) {
-    const { values } = readFlags('verify', args, {
-      'db-path': { type: 'string' },
-      json: { type: 'boolean' },
-    })
-    const directory = resolve(values['db-path'] ?? optionOf('dbPath', process.env) ?? './data.ms')
-    const findings = await findingsIn(directory, output.progress)
-    for (const finding of findings)
-      output.line(values.json === true ? JSON.stringify(finding) : lineOf(finding))
-    const harmful = findings.filter(({ isHarmful }) => isHarmful).length
-    if (values.json !== true)
-      output.line(harmful === 0 ? `${directory} is sound` : `${harmful} damages in ${directory}`)
-    return harmful === 0 ? 0 : 1
-  },
-}
+could change an answer, 2 for wrong usage.`)
+    .addOption(dataOption)
+    .addOption(jsonOption)
+    .addHelpText(
+      'after',
+      examples(`
+        siftd verify --db-path /var/lib/siftd/data.ms
+        siftd verify --json > findings.json
+        curl -H "Authorization: Bearer $MASTER_KEY" http://localhost:7700/verify     the same, while the server runs`),
+    )
+    .action(async ({ dbPath, json = false }) => {
+      const directory = dataDirectoryOf(dbPath)
+      const findings = await findingsIn(directory, output.progress)
+      for (const finding of findings) output.line(json ? JSON.stringify(finding) : lineOf(finding))
+      const harmful = findings.filter(({ isHarmful }) => isHarmful).length
+      if (!json) output.line(harmful === 0 ? `${directory} is sound` : `${harmful} damages in ${directory}`)
+      if (harmful > 0) output.finding()
+    }),
+)
 
 async function findingsIn(
   directory: string,

@@ -1,88 +1,83 @@
 /** Here are searches and two running instances: which of them do they answer differently, and in what? */
 import { readFileSync } from 'node:fs'
+import {
+  type CommandOutput,
+  countFor,
+  defineCommand,
+  examples,
+  instanceOf,
+  jsonOption,
+  keyFileOption,
+  keyOption,
+} from '../command/index.js'
 import { LaunchError } from '../launch/index.js'
 import { openOutbound } from '../outbound/index.js'
-import {
-  type Command,
-  type CommandOutput,
-  listAll,
-  openPeer,
-  type Peer,
-  PeerError,
-  peerFlags,
-  peerOptions,
-  readFlags,
-} from '../peer/index.js'
+import { listAll, openPeer, type Peer, PeerError } from '../peer/index.js'
 import { type Answer, type Difference, differencesOf, kinds, type PrimaryKeyOf } from './differences.js'
 import { ASKED_AT_A_TIME, IDS_SHOWN, SHOWN_DEFAULT } from './limits.js'
 import { type Query, readQueries, searchedIndex, withScores } from './queries.js'
 
-const help = `siftd compare: asks two running instances the same searches and prints where their answers differ
-
-Usage: siftd compare --left URL --right URL [options] FILE
-
-Examples:
-  siftd compare --left http://old:7700 --right http://localhost:7700 queries.ndjson
-  siftd compare --left http://old:7700 --left-key-file old.key --right http://localhost:7700 --scores log.ndjson
+export const compare = defineCommand('compare', (command, output) =>
+  command
+    .description(`Asks two running instances the same searches and prints where their answers differ.
 
 FILE has one search on each line (- reads them from the standard input):
   {"indexUid": "films", "q": "solaris", "facets": ["genre"], "limit": 5}
   {"method": "POST", "path": "/multi-search", "body": {"queries": [{"indexUid": "films", "q": "alien"}]}}
+
 The second form is a recorded request; requests that are not searches are skipped.
 
 Compared are the ids of the page in their order, totals, facets, and the codes of refusals. The exit code is 0 if all
-answers are equal, 1 if some differ or an instance fails, 2 for wrong usage.
-
-Options:
-  --left URL, --right URL  The instances
-  --left-key KEY, --left-key-file FILE, --right-key KEY, --right-key-file FILE
-                           Their keys, which must allow searching and reading indexes
-  --scores                 Compares ranking scores too, within 0.000001
-  --limit N                Asks the first N searches only
-  --show N                 Prints N differing searches at most (default: ${SHOWN_DEFAULT})
-  --json                   Prints each differing search and the summary as a line of JSON
-  --help                   Prints this text
-`
-
-export const compare: Command = {
-  help,
-  async run(args, output) {
-    const { values, positionals } = readFlags(
-      'compare',
-      args,
-      {
-        ...peerOptions('left'),
-        ...peerOptions('right'),
-        scores: { type: 'boolean' },
-        limit: { type: 'string' },
-        show: { type: 'string' },
-        json: { type: 'boolean' },
-      },
-      // How many there must be is told below.
-      Number.POSITIVE_INFINITY,
+answers are equal, 1 if some differ or an instance fails, 2 for wrong usage.`)
+    .argument('<file>', 'The searches')
+    .option('--left <url>', 'The one instance')
+    .addOption(keyOption('left'))
+    .addOption(keyFileOption('left'))
+    .option('--right <url>', 'The other instance')
+    .addOption(keyOption('right'))
+    .addOption(keyFileOption('right'))
+    .option('--scores', 'Compares ranking scores too, within 0.000001')
+    .option('--limit <n>', 'Asks the first n searches only', countFor('--limit'))
+    .option(
+      '--show <n>',
+      `Prints n differing searches at most (default: ${SHOWN_DEFAULT})`,
+      countFor('--show'),
     )
-    const [path, ...more] = positionals
-    if (path === undefined || more.length > 0)
-      throw new LaunchError('compare: expected one file of searches (see siftd compare --help)', 2)
-    const [left, right] = [peerFlags('left', values, null), peerFlags('right', values, null)]
-    const limit = countIn('--limit', values.limit) ?? Number.POSITIVE_INFINITY
-    const shown = countIn('--show', values.show) ?? SHOWN_DEFAULT
-    const { queries, skipped } = readQueries(textOf(path), limit)
-    const asked = values.scores ? queries.map(withScores) : queries
-    const outbound = openOutbound({ allowedNetworks: 'any' })
-    try {
-      const sides = { left: openPeer(outbound, left), right: openPeer(outbound, right) }
-      const report = new Report(output, { asJson: values.json === true, shown })
-      await compareAll(sides, asked, (query, found) => {
-        report.add(query, found)
-        output.progress('searches', report.asked, asked.length)
-      })
-      report.end(skipped)
-      return report.differing === 0 ? 0 : 1
-    } finally {
-      await outbound.close()
-    }
-  },
+    .addOption(jsonOption)
+    .addHelpText(
+      'after',
+      examples(`
+        siftd compare --left http://old:7700 --right http://localhost:7700 queries.ndjson
+        siftd compare --left http://old:7700 --left-key-file old.key --right http://localhost:7700 --scores log.ndjson`),
+    )
+    .action((file, options) => compared(file, options, output)),
+)
+
+interface CompareOptions {
+  readonly scores?: true
+  readonly limit?: number
+  readonly show?: number
+  readonly json?: true
+}
+
+async function compared(path: string, options: CompareOptions, output: CommandOutput): Promise<void> {
+  const [left, right] = [instanceOf('left', { ...options }, null), instanceOf('right', { ...options }, null)]
+  const { scores, limit = Number.POSITIVE_INFINITY, show: shown = SHOWN_DEFAULT, json = false } = options
+  const { queries, skipped } = readQueries(textOf(path), limit)
+  const asked = scores ? queries.map(withScores) : queries
+  const outbound = openOutbound({ allowedNetworks: 'any' })
+  try {
+    const sides = { left: openPeer(outbound, left), right: openPeer(outbound, right) }
+    const report = new Report(output, { asJson: json, shown })
+    await compareAll(sides, asked, (query, found) => {
+      report.add(query, found)
+      output.progress('searches', report.asked, asked.length)
+    })
+    report.end(skipped)
+    if (report.differing > 0) output.finding()
+  } finally {
+    await outbound.close()
+  }
 }
 
 interface Sides {
@@ -180,13 +175,6 @@ function shownValue(value: unknown): string {
   if (!Array.isArray(value)) return typeof value === 'string' ? value : JSON.stringify(value)
   const more = value.length > IDS_SHOWN ? ', …' : ''
   return `[${value.slice(0, IDS_SHOWN).join(', ')}${more}]`
-}
-
-function countIn(flag: string, text: string | undefined): number | null {
-  if (text === undefined) return null
-  if (!/^\d{1,9}$/.test(text))
-    throw new LaunchError(`${flag}: invalid value \`${text}\`, expected a number`, 2)
-  return Number(text)
 }
 
 function textOf(path: string): string {

@@ -1,4 +1,5 @@
-import { type CommandOutput, finishedTask, type Peer, PeerError } from '../peer/index.js'
+import type { CommandOutput, StateFile } from '../command/index.js'
+import { finishedTask, type Peer, PeerError } from '../peer/index.js'
 import { copyDocuments } from './documents.js'
 import { copyFeatures, copyKeys, copyWebhooks, livingKeys, missingFeatures } from './instance-parts.js'
 import {
@@ -11,7 +12,15 @@ import {
 } from './inventory.js'
 import { copyRules } from './rules.js'
 import { copySettings } from './settings.js'
-import type { StateFile } from './state-file.js'
+
+/** How far the documents of an index have been copied. */
+export interface IndexState {
+  /** When the index was made on either side. An index that was made again begins anew. */
+  readonly sourceCreatedAt: string
+  readonly targetCreatedAt: string
+  /** Documents of the source, in its order, that the target has indexed. */
+  readonly documents: number
+}
 
 export interface Migration {
   readonly from: Peer
@@ -69,7 +78,7 @@ export async function copyAll(
   migration: Migration,
   source: Inventory,
   target: Inventory,
-  state: StateFile,
+  state: StateFile<IndexState>,
 ): Promise<readonly string[]> {
   const { to, output } = migration
   const remarks: string[] = []
@@ -117,7 +126,7 @@ async function settingsCopied({ from, to, output }: Migration, uid: string): Pro
 async function documentsCopied(
   { from, to, output }: Migration,
   index: IndexFacts,
-  state: StateFile,
+  state: StateFile<IndexState>,
 ): Promise<readonly string[]> {
   const { uid } = index
   const path = `/indexes/${encodeURIComponent(uid)}`

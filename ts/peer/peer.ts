@@ -2,8 +2,26 @@ import { type Outbound, OutboundError, type OutboundRequest } from '../outbound/
 import { caller, type PeerCall } from './calls.js'
 import { ANSWER_BYTES_MAX, ATTEMPTS_MAX, CALL_MS_MAX, PAUSE_FIRST_MS, PAUSE_LAST_MS } from './limits.js'
 import { PeerError } from './peer-error.js'
-import type { PeerFlag, PeerFlags } from './peer-flags.js'
 import { RefusedError } from './refused-error.js'
+
+/** The flag that names an instance on a command line, without its dashes. */
+export type PeerFlag = 'from' | 'to' | 'left' | 'right' | 'url' | 'db-path'
+
+/** An instance as a command line names it. */
+export interface PeerAddress {
+  readonly flag: PeerFlag
+  readonly url: string
+  readonly key: string | null
+  /** What messages call the instance. Default: the URL without user name, password and path. */
+  readonly shownAs?: string
+}
+
+export interface PeerSetup {
+  /** Attempts of a call that does no harm when repeated. Default: about a minute of them. */
+  readonly attemptsMax?: number
+  /** Ends calls and the pauses between them. */
+  readonly signal?: AbortSignal
+}
 
 /** Another running instance. Every method throws a PeerError if the instance cannot be reached or refuses the call. */
 export interface Peer {
@@ -18,11 +36,15 @@ export interface Peer {
   greet(): Promise<void>
 }
 
-export function openPeer(outbound: Outbound, { flag, url, key }: PeerFlags): Peer {
+export function openPeer(
+  outbound: Outbound,
+  { flag, url, key, shownAs }: PeerAddress,
+  { attemptsMax = ATTEMPTS_MAX, signal }: PeerSetup = {},
+): Peer {
   const { origin } = new URL(url)
-  const shown = `--${flag} ${origin}`
-  const retries = { attemptsMax: ATTEMPTS_MAX, firstMs: PAUSE_FIRST_MS, lastMs: PAUSE_LAST_MS }
-  const send = caller(outbound, { url, key, retries })
+  const shown = `--${flag} ${shownAs ?? origin}`
+  const retries = { attemptsMax, firstMs: PAUSE_FIRST_MS, lastMs: PAUSE_LAST_MS }
+  const send = caller(outbound, { url, key, retries, ...(signal !== undefined && { signal }) })
 
   const failure = (error: unknown, call: string): unknown => {
     if (error instanceof OutboundError) {
@@ -72,7 +94,9 @@ export function openPeer(outbound: Outbound, { flag, url, key }: PeerFlags): Pee
   }
 }
 
+const keyFlag = (flag: PeerFlag): string => (flag === 'url' ? '--key' : `--${flag}-key`)
+
 const adviceOnKey = (flag: PeerFlag, key: string | null): string =>
   key === null
-    ? `; give its master key or an admin key by --${flag}-key-file or --${flag}-key`
+    ? `; give its master key or an admin key by ${keyFlag(flag)}-file or ${keyFlag(flag)}`
     : `; the key of --${flag} is wrong, has expired or may not do this: give the master key or an admin key`

@@ -1,0 +1,30 @@
+/** Here are arguments after a command's name: what do they ask for, and where does the answer go? */
+export {
+  type Arguments,
+  type Command,
+  defineCommand,
+  type ExitCode,
+  examples,
+  Option,
+} from './command.js'
+export {
+  instanceOf,
+  keyFileOption,
+  keyOption,
+  type ServerOptions,
+  serverKeyFileOption,
+  serverKeyOption,
+  serverOf,
+  urlOption,
+} from './instance-options.js'
+export { collected, countFor, dataDirectoryOf, dataOption, jsonOption, listOf } from './options.js'
+export {
+  type Colour,
+  type CommandOutput,
+  coloured,
+  openTerminal,
+  silentOutput,
+  tableLines,
+} from './output.js'
+export { openProgress, type Progress, type ProgressLog, shownSeconds } from './progress.js'
+export { StateFile } from './state-file.js'
