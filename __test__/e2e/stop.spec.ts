@@ -210,3 +210,19 @@ for (const target of ['npm alone', 'its process group'])
     t.regex(log, /stopped\n/)
     await t.throwsAsync(access(join(data, 'tasks', 'lock')), { code: 'ENOENT' })
   })
+
+test('a stop answers who waits for a task and ends the streams of tasks', async (t) => {
+  const daemon = await startDaemon(t, join(await tempDir(t), 'data.ms'), [
+    '--experimental-max-number-of-batched-tasks',
+    '0',
+  ])
+  await daemon.call('PATCH', '/experimental-features', { tasksStreamingRoute: true })
+  const stream = await fetch(`http://127.0.0.1:${daemon.port}/tasks/stream`)
+  const events = stream.text()
+  const write = daemon.call('POST', '/indexes?waitMs=60000', { uid: 'boats' })
+  while ((await daemon.call('GET', '/tasks/0')).status !== 200) await pause()
+  t.is(await daemon.stop(), 0)
+  t.like(await write, { status: 202, body: { taskUid: 0, status: 'enqueued' } })
+  // A connection that was cut would reject.
+  t.regex(await events, /^retry: 10000\n\ndata: \{"uid":0,/)
+})

@@ -21,6 +21,7 @@ const featureWords = {
   disableDocumentsFetchQueue: 'disable documents fetch queue',
   legacySearch: 'legacy search',
   renderRoute: 'render route',
+  tasksStreamingRoute: 'tasks streaming route',
 } as const
 
 export type Feature = keyof typeof featureWords

@@ -17,6 +17,7 @@ const featureInfos: Readonly<Partial<Record<Feature, string>>> = {
   foreignKeys: 'foreign_keys',
   legacySearch: 'legacy_search',
   renderRoute: 'render_route',
+  tasksStreamingRoute: 'tasks_streaming_route',
 }
 
 /** Launch options and features as they are published: values only where they name nothing, elsewhere whether one is set. */

@@ -1,4 +1,4 @@
-import type { BatchKind, BatchLimits, Busy, PickedBatch } from './batching.js'
+import { type BatchLimits, type Busy, type PickedBatch, readsAll, runsAlone } from './batching.js'
 import { noteNames } from './catalogue/catalogue-file.js'
 import type { TaskChanges } from './changes.js'
 import { CommitGate, Passage } from './commit-gate.js'
@@ -26,12 +26,6 @@ export interface SchedulerLimits extends BatchLimits {
   /** Number of stored tasks at which the oldest are deleted. */
   readonly storedTasksMax: number
 }
-
-/** Kinds of batches that read the whole instance, so that no other commits beside them. */
-const readsAll: ReadonlySet<BatchKind> = new Set(['export', 'snapshotCreation', 'dumpCreation'])
-
-/** Kinds of batches beside which no other begins: they change other tasks, or all depend on them. */
-const runsAlone: ReadonlySet<BatchKind> = new Set(['taskCancelation', 'taskDeletion', 'upgradeDatabase'])
 
 /** Carries out batches for as long as the process runs; those that work on different indexes run side by side. */
 export class Scheduler {

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { featureNames } from '../../instance/index.js'
+import { type FeatureFlags, featureNames } from '../../instance/index.js'
 import { boolean, type Field, optional, shape } from '../../requests/index.js'
 import { flag, record, sendJson } from '../answers/index.js'
 import { recordUse } from '../metrics/index.js'
@@ -11,7 +11,9 @@ const flags: Readonly<Record<string, Field<boolean | null>>> = Object.fromEntrie
 )
 const flagsBody = shape(flags)
 
-const answers = { 200: record(Object.fromEntries(featureNames.map((name) => [name, flag]))) } as const
+const answers = {
+  200: record(Object.fromEntries(featureNames.map((name) => [name, flag])), ['tasksStreamingRoute']),
+} as const
 const url = '/experimental-features'
 const get = {
   method: 'GET',
@@ -33,7 +35,7 @@ const update = {
 export const featureRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { features } = services
 
-  serve(app, services, get, ({ reply }) => sendJson(reply, features.flags))
+  serve(app, services, get, ({ reply }) => sendJson(reply, shown(features.flags)))
 
   serve(app, services, update, async ({ request, reply, body }) => {
     const given = Object.entries(body).filter((entry): entry is [string, boolean] => entry[1] !== null)
@@ -43,8 +45,13 @@ export const featureRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
       'featuresUpdated',
       Object.fromEntries(given.map(([name, isOn]) => [snakeCase(name), isOn])),
     )
-    return sendJson(reply, await features.patch(Object.fromEntries(given)))
+    return sendJson(reply, shown(await features.patch(Object.fromEntries(given))))
   })
+}
+
+/** The flags in answers. Source: recorded answers lack the newest flag, which is shown only while it is on. */
+function shown({ tasksStreamingRoute, ...others }: FeatureFlags): Partial<FeatureFlags> {
+  return { ...others, ...(tasksStreamingRoute && { tasksStreamingRoute }) }
 }
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -16,6 +16,7 @@ import { renderRoutes } from './render.js'
 import { searchRoutes } from './search.js'
 import { settingsRoutes } from './settings.js'
 import { swapRoutes } from './swap.js'
+import { taskStreamRoutes } from './task-streams.js'
 import { taskRoutes } from './tasks.js'
 import { webhookRoutes } from './webhooks.js'
 
@@ -37,6 +38,7 @@ const plugins: readonly FastifyPluginAsync<RouteServices>[] = [
   settingsRoutes,
   swapRoutes,
   taskRoutes,
+  taskStreamRoutes,
   webhookRoutes,
 ]
 

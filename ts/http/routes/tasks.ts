@@ -1,21 +1,8 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { ApiError, type ErrorCode } from '../../errors/index.js'
-import {
-  boolean,
-  dateBound,
-  defaulted,
-  type Field,
-  indexUid,
-  JsonText,
-  jsonOf,
-  oneOf,
-  starred,
-  type Type,
-  u32,
-  type Values,
-} from '../../requests/index.js'
-import { type Page, type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
+import { ApiError } from '../../errors/index.js'
+import { JsonText, jsonOf, u32 } from '../../requests/index.js'
+import type { Page } from '../../tasks/index.js'
 import { batch, compaction, pageFrom, sendJson, sendJsonBytes, task, text } from '../answers/index.js'
 import { serveTask, waitParameter } from '../following/index.js'
 import { UNREAD_MS_MAX } from '../limits.js'
@@ -24,32 +11,7 @@ import { type Call, param, rawQuery, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { closeIfUnread } from '../transport/index.js'
 import { humanSize } from '../views/index.js'
-
-/** A filter of the listings. Its value is undefined if it was not sent, and null for `*`. */
-function filterBy<T>(type: Type<T>, code: ErrorCode): Field<T | undefined> {
-  return { type, code, absent: { kind: 'value', value: undefined } }
-}
-
-const filters = {
-  batchUids: filterBy(starred(u32), 'invalid_batch_uids'),
-  uids: filterBy(starred(u32), 'invalid_task_uids'),
-  canceledBy: filterBy(starred(u32), 'invalid_task_canceled_by'),
-  types: filterBy(starred(oneOf(taskTypes, true)), 'invalid_task_types'),
-  statuses: filterBy(starred(oneOf(taskStatuses, true)), 'invalid_task_statuses'),
-  indexUids: filterBy(starred(indexUid), 'invalid_index_uid'),
-  afterEnqueuedAt: filterBy(dateBound('after'), 'invalid_task_after_enqueued_at'),
-  beforeEnqueuedAt: filterBy(dateBound('before'), 'invalid_task_before_enqueued_at'),
-  afterStartedAt: filterBy(dateBound('after'), 'invalid_task_after_started_at'),
-  beforeStartedAt: filterBy(dateBound('before'), 'invalid_task_before_started_at'),
-  afterFinishedAt: filterBy(dateBound('after'), 'invalid_task_after_finished_at'),
-  beforeFinishedAt: filterBy(dateBound('before'), 'invalid_task_before_finished_at'),
-}
-const listParameters = {
-  limit: defaulted(u32, 20, 'invalid_task_limit'),
-  from: defaulted<number | null>(u32, null, 'invalid_task_from'),
-  reverse: defaulted(boolean, false, 'invalid_task_reverse'),
-  ...filters,
-}
+import { filters, listParameters, taskFilter } from './task-filters.js'
 
 /** Tasks and the batches they ran in. */
 export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
@@ -234,24 +196,6 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
 /** A page as JSON; long details of its tasks or batches are text already. */
 const pageJson = ({ results, ...rest }: Page<object>): string =>
   jsonOf({ results: new JsonText(`[${results.map(jsonOf).join(',')}]`), ...rest })
-
-function taskFilter(wanted: Values<typeof filters>, visibleIndexes: readonly string[] | null): TaskFilter {
-  return {
-    uids: wanted.uids ?? null,
-    batchUids: wanted.batchUids ?? null,
-    canceledBy: wanted.canceledBy ?? null,
-    types: wanted.types ?? null,
-    statuses: wanted.statuses ?? null,
-    indexUids: wanted.indexUids ?? null,
-    beforeEnqueuedAt: wanted.beforeEnqueuedAt ?? null,
-    afterEnqueuedAt: wanted.afterEnqueuedAt ?? null,
-    beforeStartedAt: wanted.beforeStartedAt ?? null,
-    afterStartedAt: wanted.afterStartedAt ?? null,
-    beforeFinishedAt: wanted.beforeFinishedAt ?? null,
-    afterFinishedAt: wanted.afterFinishedAt ?? null,
-    visibleIndexes,
-  }
-}
 
 function taskUid(request: FastifyRequest): number {
   return u32.text(param(request, 'uid'), { path: '', code: 'invalid_task_uids' })
