@@ -52,7 +52,7 @@ test('fallback: a snapshot that cannot be written is logged and counted, and the
   await mkdir(`${file('built.snapshot')}.new`)
   await engine.put('things', { id: 1, t: 'whole', filler: [FILLER] })
   // A copy of the index waits for the snapshot that is being written.
-  await engine.engine.snapshot('things', join(engine.directory, 'copy'))
+  await engine.snapshot('things', join(engine.directory, 'copy'))
   t.is(faults.counts.get('snapshot_write'), 1)
   t.like(warnings, [{ kind: 'snapshot_write', index: 'things', file: file('built.snapshot') }])
   t.regex(warnings[0]!.reason, /EISDIR/)

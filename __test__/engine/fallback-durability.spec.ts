@@ -132,7 +132,7 @@ async function snapshotAndTail(engine: TestEngine): Promise<void> {
   await engine.configure('things', settings)
   await engine.put('things', ...Array.from({ length: 400 }, (_, id) => thing(id)))
   // A copy waits for what is being written in the background; closing gives it up.
-  await engine.engine.snapshot('things', join(engine.directory, 'copy'))
+  await engine.snapshot('things', join(engine.directory, 'copy'))
   await engine.reopen()
   await stat(snapshotOf(engine))
   await engine.put('things', { ...thing(4), title: 'another quiet film' }, thing(9001))

@@ -166,6 +166,16 @@ export class TestEngine {
     }
   }
 
+  /** Copies the newest commit of an index into `directory`, which must not exist. */
+  async snapshot(index: IndexId, directory: string): Promise<void> {
+    const pin = await this.engine.pin(index)
+    try {
+      await this.engine.snapshot(pin, directory)
+    } finally {
+      await this.engine.unpin(pin)
+    }
+  }
+
   /** Runs tasks as one batch. */
   async apply(index: IndexId, ...tasks: readonly Task[]): Promise<BatchReport> {
     const uid = ++this.batches

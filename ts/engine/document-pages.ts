@@ -1,6 +1,5 @@
 /** Here is an index: what are its documents as NDJSON, in pages of bounded size? */
 import { encodeRequest } from './encoding.js'
-import type { Engine } from './engine.js'
 import { FIRST_PAGE_DOCUMENTS, PAGE_BYTES, PAGE_DOCUMENTS_MAX } from './limits.js'
 
 /** Some documents as NDJSON. */
@@ -13,17 +12,18 @@ export interface DocumentPage {
 
 /**
  * The documents of an index with their vectors, in the order in which the engine lists them.
+ * @param list of the engine: its answer to a `DocumentsRequest`
  * @param filter as in a request for documents; null: all documents
  */
 export async function* documentPages(
-  engine: Engine,
-  index: { readonly id: string; readonly uid: string },
+  list: (request: Uint8Array) => Promise<Uint8Array>,
+  indexUid: string,
   filter: unknown = null,
 ): AsyncGenerator<DocumentPage> {
   let limit = FIRST_PAGE_DOCUMENTS
   for (let offset = 0; ; ) {
     const request = {
-      indexUid: index.uid,
+      indexUid,
       offset,
       limit,
       fields: null,
@@ -33,7 +33,7 @@ export async function* documentPages(
       sort: null,
       features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: true },
     }
-    const listing = Buffer.from(await engine.documents(index.id, encodeRequest(request)))
+    const listing = Buffer.from(await list(encodeRequest(request)))
     const page = pageOf(listing)
     if (page.documents > 0) yield page
     offset += page.documents

@@ -147,6 +147,13 @@ export interface Step {
   readonly total: number
 }
 
+/** A commit of an index that is held for reading. */
+export interface Pin {
+  readonly index: IndexId
+  /** Meaningful to the engine that made it. */
+  readonly number: number
+}
+
 /** How one task of a batch ended inside the engine. */
 export interface OperationOutcome {
   readonly taskUid: number
@@ -369,8 +376,23 @@ export interface BareEngine {
   /** Names of all fields of all documents, dotted paths included, sorted. */
   fields(index: IndexId): Promise<readonly string[]>
 
-  /** Byte copy of the newest commit into `directory`, which must not exist. */
-  snapshot(index: IndexId, directory: string): Promise<void>
+  /**
+   * Holds the newest commit of an index until `unpin`: it can be read whatever later commits and compactions do, and
+   * after the index was dropped.
+   */
+  pin(index: IndexId): Promise<Pin>
+
+  /** The settings of a pinned commit, as `settings` gives them. */
+  pinnedSettings(pin: Pin): Promise<string>
+
+  /** Lists documents of a pinned commit. @param request `DocumentsRequest` without filter, ids and sort */
+  pinnedDocuments(pin: Pin, request: Uint8Array): Promise<Uint8Array>
+
+  /** Byte copy of a pinned commit into `directory`, which must not exist. */
+  snapshot(pin: Pin, directory: string): Promise<void>
+
+  /** Lets go of a pinned commit; does nothing if it is not held. */
+  unpin(pin: Pin): Promise<void>
 
   /**
    * Writes the files of an index anew, without what was deleted or replaced. Searches go on.

@@ -1,4 +1,5 @@
 /** What does a commit leave on disk, and what an abandoned batch? */
+import { documentPages, type Pin } from '../../../ts/engine/index.js'
 import { parsedSettings } from '../../../ts/settings/index.js'
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
@@ -46,12 +47,46 @@ export function commits(tested: TestedEngine): void {
 
   claim('a snapshot holds the newest commit and none after it', async (t, engine) => {
     await engine.put('things', { id: 1, t: 'kept' })
-    await engine.engine.snapshot('things', `${engine.directory}/indexes/copy`)
+    await engine.snapshot('things', `${engine.directory}/indexes/copy`)
     await engine.put('things', { id: 2, t: 'later' })
     await engine.reopen()
     t.deepEqual(await engine.idsFor('copy', 'kept'), [1])
     t.is((await engine.engine.stats('copy')).numberOfDocuments, 1)
   })
+
+  claim(
+    'a pinned commit is read and copied as it was, after commits, a compaction and a deletion',
+    async (t, engine) => {
+      const embedders = { own: { source: 'userProvided', dimensions: 2 } }
+      await engine.configure('things', { embedders })
+      const document = (id: number, round: number) => ({ id, round, _vectors: { own: [id, round] } })
+      const round = (number: number) => engine.put('things', ...[1, 2, 3].map((id) => document(id, number)))
+      const pinned = async (pin: Pin) => {
+        const list = (request: Uint8Array) => engine.engine.pinnedDocuments(pin, request)
+        let lines = ''
+        for await (const page of documentPages(list, 'things')) lines += page.lines.toString()
+        return { settings: await engine.engine.pinnedSettings(pin), lines }
+      }
+      await round(1)
+      await engine.apply('things', { kind: 'deleteByIds', ids: ['2'] })
+      const pin = await engine.engine.pin('things')
+      const before = await pinned(pin)
+      t.is(before.lines.split('\n').length, 3)
+      for (const number of [2, 3, 4]) await round(number)
+      await engine.engine.compact('things')
+      t.deepEqual(await pinned(pin), before)
+      const unread = await engine.engine.pin('things')
+      await engine.configure('things', { embedders: {} })
+      await engine.engine.drop('things')
+      t.deepEqual(await pinned(pin), before)
+      t.regex((await pinned(unread)).lines, /"round":4,"_vectors":\{"own":\{[^}]*\[2(\.0)?,4(\.0)?\]/)
+      await engine.engine.snapshot(pin, `${engine.directory}/indexes/copy`)
+      await engine.engine.unpin(pin)
+      await t.throwsAsync(engine.engine.pinnedSettings(pin))
+      const copy = await engine.engine.pin('copy')
+      t.deepEqual(await pinned(copy), before)
+    },
+  )
 
   claim(
     'a compacted index takes less room, answers as before and stays so after a restart',

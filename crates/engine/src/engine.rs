@@ -4,7 +4,8 @@ use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use fs4::fs_std::FileExt as _;
@@ -14,7 +15,7 @@ use crate::background_fault::{BackgroundFaultKind, FaultReporter};
 use crate::cache::{Cache, CacheFigures};
 use crate::error::{Context, Error, Result};
 use crate::filter::{self, Indexes};
-use crate::index::{self, Damage, Index, IndexServices, Limits, Rescued};
+use crate::index::{self, Damage, Index, IndexServices, Limits, PinnedIndex, Rescued};
 use crate::indexing::{self, Payload, PayloadReport};
 use crate::search::{self, Answer, IndexedSearch, SearchDeadline};
 use crate::store::{IndexDirectory, Snapshot};
@@ -27,8 +28,18 @@ pub struct Engine {
     cache: Arc<Cache>,
     faults: FaultReporter,
     indexes: Mutex<HashMap<String, Arc<Index>>>,
+    pins: Mutex<Pins>,
+    /// Number of batches being written, which share the threads for indexing.
+    writing: Arc<AtomicUsize>,
     /// Locked while this engine may write: two would overwrite each other's commits.
     lock: Mutex<Option<File>>,
+}
+
+/// Commits that are held for reading, each under a number of its own.
+#[derive(Default)]
+struct Pins {
+    last: u32,
+    held: HashMap<u32, Arc<PinnedIndex>>,
 }
 
 /// The file that is locked. It stays, empty.
@@ -52,6 +63,8 @@ impl Engine {
             cache: Cache::new(limits.cache_bytes),
             faults,
             indexes: Mutex::default(),
+            pins: Mutex::default(),
+            writing: Arc::default(),
             lock: Mutex::default(),
         })
     }
@@ -67,7 +80,11 @@ impl Engine {
             return Ok(Arc::clone(index));
         }
         // Code of other crates may panic over bytes that it did not write.
-        let services = IndexServices { cache: Arc::clone(&self.cache), faults: self.faults.of_index(id) };
+        let services = IndexServices {
+            cache: Arc::clone(&self.cache),
+            faults: self.faults.of_index(id),
+            writing: Arc::clone(&self.writing),
+        };
         let opened = catch_unwind(AssertUnwindSafe(|| Index::open_with(&path, self.limits, services)));
         let opened = opened.unwrap_or_else(|_| {
             Err(Error::internal(format!("{} could not be opened", path.display()), "it does not decode"))
@@ -220,6 +237,41 @@ impl Engine {
         search::documents(&self.newest(id)?, request, self)
     }
 
+    /// Holds the newest commit of an index for reading until [`Engine::unpin`] gets the number that is returned.
+    ///
+    /// # Errors
+    /// Those of [`Index::pin`].
+    pub fn pin(&self, id: &str) -> Result<u32> {
+        let pinned = Arc::new(self.index(id)?.pin()?);
+        let mut pins = self.pins();
+        pins.last += 1;
+        let number = pins.last;
+        pins.held.insert(number, pinned);
+        Ok(number)
+    }
+
+    /// The commit that is held under a number.
+    ///
+    /// # Errors
+    /// Internal, if there is none.
+    pub fn pinned(&self, number: u32) -> Result<Arc<PinnedIndex>> {
+        let pinned = self.pins().held.get(&number).cloned();
+        pinned.ok_or_else(|| {
+            Error::internal("a pinned commit cannot be read", format!("pin {number} is not held"))
+        })
+    }
+
+    /// Lets go of a commit; does nothing if it is not held.
+    pub fn unpin(&self, number: u32) {
+        let pinned = self.pins().held.remove(&number);
+        // Dropped after the lock was released, since files that no commit names any more are removed now.
+        drop(pinned);
+    }
+
+    fn pins(&self) -> MutexGuard<'_, Pins> {
+        self.pins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What is cached for all indexes.
     pub fn cache_figures(&self) -> CacheFigures {
         self.cache.figures()
@@ -283,6 +335,7 @@ impl Engine {
         for index in indexes.values() {
             index.close();
         }
+        self.pins().held.clear();
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

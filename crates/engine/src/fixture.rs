@@ -27,7 +27,7 @@ fn layout_caching(cache_bytes: usize) -> Layout {
 
 /// Services of one index, with a cache of its own, whose faults are reported to `faults`.
 pub fn services_reporting_to(faults: FaultReporter) -> IndexServices {
-    IndexServices { cache: Cache::new(CACHE_BYTES), faults }
+    IndexServices { cache: Cache::new(CACHE_BYTES), faults, writing: Arc::default() }
 }
 
 /// A commit in memory: documents as they come, a segment per slice, docids from 0 on; document ids are

@@ -21,7 +21,7 @@ pub mod vector;
 
 pub use background_fault::{BackgroundFault, BackgroundFaultKind, FaultReporter};
 pub use engine::Engine;
-pub use index::{Damage, Index, IndexServices, IndexSizes, IndexStats, Limits, Rescued};
+pub use index::{Damage, Index, IndexServices, IndexSizes, IndexStats, Limits, PinnedIndex, Rescued};
 
 #[cfg(test)]
 mod fixture;

@@ -10,7 +10,7 @@ mod running;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
 use fault::ReportFault;
@@ -127,10 +127,15 @@ pub struct EngineHandle {
     running: Running,
 }
 
-/// A long commit must keep neither searches nor the inspection of uploads waiting.
+/// Batches that are written at the same time, each of another index. They share the memory for indexing.
+const WRITERS: usize = 2;
+
+/// A long commit must keep neither searches nor the inspection of uploads waiting, nor small batches of other indexes.
 struct Pools {
     searching: Pool,
     writing: Pool,
+    /// For batches that are too small to need a share of the memory for indexing.
+    writing_small: Pool,
     background: Pool,
     merging: Pool,
 }
@@ -145,7 +150,7 @@ impl EngineHandle {
     pub fn new(setup: Setup, report: ReportFault) -> napi::Result<Self> {
         memory::return_free_memory_soon();
         let limits = Limits {
-            indexing_memory_bytes: setup.indexing_memory_bytes as usize,
+            indexing_memory_bytes: setup.indexing_memory_bytes as usize / WRITERS,
             indexing_threads: setup.indexing_threads as usize,
             cache_bytes: setup.cache_bytes as usize,
         };
@@ -154,7 +159,8 @@ impl EngineHandle {
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
         let pools = Pools {
             searching: Pool::start("siftd-search", threads)?,
-            writing: Pool::start("siftd-write", 1)?,
+            writing: Pool::start("siftd-write", WRITERS)?,
+            writing_small: Pool::start("siftd-write-small", 1)?,
             background: Pool::start("siftd-background", 2)?,
             merging: Pool::start("siftd-merge", 1)?,
         };
@@ -175,17 +181,19 @@ impl EngineHandle {
         self.searching(env, move |engine| engine.check_filter(&filter).map(|()| Reply::default()))
     }
 
-    /// `batch`: `Batch`. Resolves to its ticket, and how many documents have to be embedded before it is committed.
+    /// `batch`: `Batch`. Resolves to its ticket, and how many documents have to be embedded before it is committed. One that
+    /// `is_small` does not wait for others, whatever they write.
     #[napi]
     pub fn prepare<'e>(
         &self,
         env: &'e Env,
         index: String,
         batch: Uint8Array,
+        is_small: bool,
         ticket: Option<Ticket>,
     ) -> napi::Result<Object<'e>> {
         let (batch, waited) = (batch.to_vec(), self.running.wait(ticket));
-        self.writing(env, move |engine| {
+        self.writing(env, is_small, move |engine| {
             let index = engine.index_to_write(&index)?;
             let ticket = index.prepare(&batch, waited.stop())?;
             json(&serde_json::json!({"ticket": ticket, "work": index.pending_embeddings_count(ticket)?}))
@@ -199,9 +207,10 @@ impl EngineHandle {
         env: &'e Env,
         index: String,
         ticket: u32,
+        is_small: bool,
         from: Option<String>,
     ) -> napi::Result<Object<'e>> {
-        self.writing(env, move |engine| {
+        self.writing(env, is_small, move |engine| {
             Ok(optional(engine.index(&index)?.pending_embeddings(ticket, from.as_deref())?))
         })
     }
@@ -213,11 +222,12 @@ impl EngineHandle {
         env: &'e Env,
         index: String,
         ticket: u32,
+        is_small: bool,
         vectors: Vec<Vectors>,
     ) -> napi::Result<Object<'e>> {
         let vectors: Vec<VectorPage> = vectors.into_iter().map(VectorPage::from).collect();
         let (merging, merger) = (self.pools.as_ref().map(|pools| pools.merging.clone()), self.engine.clone());
-        self.writing(env, move |engine| {
+        self.writing(env, is_small, move |engine| {
             let writing = engine.index(&index)?;
             vectors.iter().try_for_each(|page| writing.add_vectors(ticket, page))?;
             let report = writing.commit(ticket).map(bytes)?;
@@ -250,7 +260,7 @@ impl EngineHandle {
     #[napi]
     pub fn undo<'e>(&self, env: &'e Env, index: String, batch_uids: Vec<u32>) -> napi::Result<Object<'e>> {
         let batch_uids = batch_uids.into_iter().map(u64::from).collect();
-        self.writing(env, move |engine| engine.undo(&index, &batch_uids).map(|()| Reply::default()))
+        self.writing(env, true, move |engine| engine.undo(&index, &batch_uids).map(|()| Reply::default()))
     }
 
     /// Resolves to `BatchReport`, or to nothing.
@@ -364,11 +374,46 @@ impl EngineHandle {
         self.searching(env, move |engine| json(&engine.index(&index)?.fields()?))
     }
 
-    /// Copies the newest commit to `directory`, which must not exist. Resolves to nothing.
+    /// Holds the newest commit of an index for reading. Resolves to the number of the pin as JSON.
     #[napi]
-    pub fn snapshot<'e>(&self, env: &'e Env, index: String, directory: String) -> napi::Result<Object<'e>> {
+    pub fn pin<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+        self.background(env, move |engine| json(&engine.pin(&index)?))
+    }
+
+    /// Resolves to `IndexSettings`, or to nothing if none were ever set.
+    #[napi]
+    pub fn pinned_settings<'e>(&self, env: &'e Env, pin: u32) -> napi::Result<Object<'e>> {
         self.background(env, move |engine| {
-            engine.index(&index)?.copy_to(&PathBuf::from(directory)).map(|()| Reply::default())
+            Ok(optional(engine.pinned(pin)?.settings().map(String::into_bytes)))
+        })
+    }
+
+    /// `request`: `DocumentsRequest`.
+    #[napi]
+    pub fn pinned_documents<'e>(
+        &self,
+        env: &'e Env,
+        pin: u32,
+        request: Uint8Array,
+    ) -> napi::Result<Object<'e>> {
+        let request = request.to_vec();
+        self.background(env, move |engine| engine.pinned(pin)?.documents(&request).map(bytes))
+    }
+
+    /// Copies a pinned commit to `directory`, which must not exist. Resolves to nothing.
+    #[napi]
+    pub fn copy_pinned<'e>(&self, env: &'e Env, pin: u32, directory: String) -> napi::Result<Object<'e>> {
+        self.background(env, move |engine| {
+            engine.pinned(pin)?.copy_to(&PathBuf::from(directory)).map(|()| Reply::default())
+        })
+    }
+
+    /// Lets go of a pinned commit. Resolves to nothing.
+    #[napi]
+    pub fn unpin<'e>(&self, env: &'e Env, pin: u32) -> napi::Result<Object<'e>> {
+        self.background(env, move |engine| {
+            engine.unpin(pin);
+            Ok(Reply::default())
         })
     }
 
@@ -381,7 +426,7 @@ impl EngineHandle {
         ticket: Option<Ticket>,
     ) -> napi::Result<Object<'e>> {
         let waited = self.running.wait(ticket);
-        self.writing(env, move |engine| {
+        self.writing(env, false, move |engine| {
             engine.index(&index)?.compact(&waited.stop().unwrap_or_default())?;
             Ok(Reply::default())
         })
@@ -402,7 +447,7 @@ impl EngineHandle {
     /// Removes an index. Resolves to nothing.
     #[napi]
     pub fn drop<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
-        self.writing(env, move |engine| engine.drop_index(&index).map(|()| Reply::default()))
+        self.writing(env, true, move |engine| engine.drop_index(&index).map(|()| Reply::default()))
     }
 
     /// Resolves to an array of ids.
@@ -420,7 +465,20 @@ impl EngineHandle {
     /// Finishes what is being written and lets go of everything. Later calls fail. Resolves to nothing.
     #[napi]
     pub fn close<'e>(&mut self, env: &'e Env) -> napi::Result<Object<'e>> {
-        let promise = self.writing(env, |engine| {
+        // Each thread that writes waits here once its queue is empty.
+        let writers_ended = Arc::new(Barrier::new(WRITERS + 2));
+        for (pool, threads) in
+            self.pools.iter().flat_map(|it| [(&it.writing, WRITERS), (&it.writing_small, 1)])
+        {
+            for _ in 0..threads {
+                let ended = Arc::clone(&writers_ended);
+                pool.run(move || {
+                    ended.wait();
+                });
+            }
+        }
+        let promise = self.background(env, move |engine| {
+            writers_ended.wait();
             engine.close();
             Ok(Reply::default())
         });
@@ -441,9 +499,10 @@ impl EngineHandle {
     fn writing<'e>(
         &self,
         env: &'e Env,
+        is_small: bool,
         job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
     ) -> napi::Result<Object<'e>> {
-        self.defer(env, |pools| &pools.writing, job)
+        self.defer(env, move |pools| if is_small { &pools.writing_small } else { &pools.writing }, job)
     }
 
     fn background<'e>(

@@ -4,7 +4,8 @@
  * One directory per index below `directory`, holding one log; everything searched is in memory, read from
  * the log when the index is first used.
  */
-import { cp, mkdir, readdir, rm, stat } from 'node:fs/promises'
+import { randomInt } from 'node:crypto'
+import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CACHE_BYTES_MIN } from '../../launch/index.js'
 import { type BackgroundFaultKind, type ReportFault, reasonOf } from '../background-faults.js'
@@ -22,6 +23,7 @@ import type {
   IndexStats,
   Payload,
   PayloadReport,
+  Pin,
   Prepared,
   Rescued,
   SearchFacts,
@@ -48,6 +50,7 @@ import { Pacer } from './indexing/pacer.js'
 import { inspectPayload } from './indexing/payload.js'
 import { type BatchPlan, type PreparedPlan, planBatch } from './indexing/prepare.js'
 import { LOG_FILE, type OpenIndex, openIndex, SNAPSHOT_FILE } from './open-index.js'
+import { PinnedIndex } from './pinned.js'
 import { rescueIndex } from './rescue.js'
 import { AnswerBytes } from './search/answer-bytes.js'
 import { checkStop, type Stop } from './search/bounds.js'
@@ -65,6 +68,9 @@ import { allVectorPayloads, vectorPayloads } from './vector/index.js'
 /** A log is rewritten once it is this many times what documents and vectors need, but not below the floor. */
 const REWRITE_FACTOR = 3
 const REWRITE_BYTES_MIN = 16 * 1024 * 1024
+
+/** Numbers of pins are below it. */
+const PIN_NUMBERS = 2 ** 32
 
 export interface FallbackOptions {
   /** Indexes live below it; made if missing. */
@@ -84,6 +90,7 @@ export class LocalEngine implements BareEngine {
   private readonly failedCommits: ReadonlyMap<IndexId, readonly number[]>
   private readonly report: ReportFault
   private readonly indexes = new Map<IndexId, Promise<OpenIndex>>()
+  private readonly pins = new Map<number, PinnedIndex>()
   private readonly cache: Cache
   private tickets = 0
   /** Ends what goes on in the background, and indexes being opened. */
@@ -355,20 +362,36 @@ export class LocalEngine implements BareEngine {
 
   // ——— the directory ———
 
-  async snapshot(index: IndexId, directory: string): Promise<void> {
-    const open = await this.existing(index)
-    await mkdir(directory)
-    // First what was built, then the log: the copied log must have the commit that the other is of.
-    await open.settled()
-    if (open.snapshotBytes > 0)
-      await cp(join(this.path(index), SNAPSHOT_FILE), join(directory, SNAPSHOT_FILE))
-    const target = join(directory, LOG_FILE)
-    await cp(open.log.path, target, { errorOnExist: true, force: false })
-    // A commit may have been half written while the copy was made; such a tail is cut off.
-    const copy = await CommitLog.open(target, () => undefined)
-    await copy.cut()
-    await copy.close()
-    await syncDirectory(directory)
+  async pin(index: IndexId): Promise<Pin> {
+    const pinned = await PinnedIndex.of(await this.existing(index), this.path(index))
+    // At random, so that a pin of a thread that has ended is no pin of the next one.
+    const number = randomInt(PIN_NUMBERS)
+    this.pins.set(number, pinned)
+    return { index, number }
+  }
+
+  private pinned({ index, number }: Pin): PinnedIndex {
+    const pinned = this.pins.get(number)
+    if (pinned === undefined) throw new Error(`pin ${number} of index ${index} is not held`)
+    return pinned
+  }
+
+  async pinnedSettings(pin: Pin): Promise<string> {
+    return this.pinned(pin).settings
+  }
+
+  async pinnedDocuments(pin: Pin, request: Uint8Array): Promise<Uint8Array> {
+    return this.pinned(pin).documents(request)
+  }
+
+  async snapshot(pin: Pin, directory: string): Promise<void> {
+    await this.pinned(pin).copyTo(directory)
+  }
+
+  async unpin({ number }: Pin): Promise<void> {
+    const pinned = this.pins.get(number)
+    this.pins.delete(number)
+    await pinned?.close()
   }
 
   async compact(index: IndexId, stop?: Stop): Promise<void> {

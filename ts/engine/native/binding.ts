@@ -62,9 +62,14 @@ export interface Ticket {
 export interface EngineHandle {
   inspect(payload: Uint8Array): Promise<Reply>
   checkFilter(filter: Uint8Array): Promise<Reply>
-  prepare(index: string, batch: Uint8Array, ticket?: Ticket): Promise<Reply>
-  work(index: string, ticket: number, from?: string): Promise<Reply>
-  commit(index: string, ticket: number, vectors: readonly NativeVectors[]): Promise<Reply>
+  prepare(index: string, batch: Uint8Array, isSmall: boolean, ticket?: Ticket): Promise<Reply>
+  work(index: string, ticket: number, isSmall: boolean, from?: string): Promise<Reply>
+  commit(
+    index: string,
+    ticket: number,
+    isSmall: boolean,
+    vectors: readonly NativeVectors[],
+  ): Promise<Reply>
   progress(index: string): Promise<Reply>
   abandon(index: string, ticket: number): Promise<Reply>
   undo(index: string, batchUids: readonly number[]): Promise<Reply>
@@ -80,7 +85,11 @@ export interface EngineHandle {
   stats(index: string): Promise<Reply>
   sizes(index: string): Promise<Reply>
   fields(index: string): Promise<Reply>
-  snapshot(index: string, directory: string): Promise<Reply>
+  pin(index: string): Promise<Reply>
+  pinnedSettings(pin: number): Promise<Reply>
+  pinnedDocuments(pin: number, request: Uint8Array): Promise<Reply>
+  copyPinned(pin: number, directory: string): Promise<Reply>
+  unpin(pin: number): Promise<Reply>
   compact(index: string, ticket?: Ticket): Promise<Reply>
   verify(index: string): Promise<Reply>
   rescue(index: string, path: string): Promise<Reply>

@@ -18,6 +18,7 @@ import type {
   IndexStats,
   Payload,
   PayloadReport,
+  Pin,
   Prepared,
   Rescued,
   Step,
@@ -29,6 +30,7 @@ import { EngineError } from '../engine-error.js'
 import { guarding } from '../guarded.js'
 import type { EngineSetup } from '../setup.js'
 import { type EngineHandle, isBinding, type Reply, type Ticket } from './binding.js'
+import { isSmallBatch } from './small-batch.js'
 
 /**
  * Opens the engine of a loaded native module.
@@ -88,11 +90,17 @@ async function answer(reply: Promise<Reply>): Promise<Answer> {
   return timeAt === undefined ? answered : { ...answered, timeAt }
 }
 
+/** @param stored null if none were ever set */
+const settingsText = (stored: Uint8Array | null): string =>
+  stored === null ? JSON.stringify(defaultIndexSettings) : text(stored)
+
 class NativeEngine implements BareEngine {
   readonly kind = 'native'
   private readonly handle: EngineHandle
   private closing: Promise<void> | null = null
   private lastTicket = 0
+  /** Prepared batches that were small. */
+  private readonly small = new WeakSet<Prepared>()
 
   constructor(handle: EngineHandle) {
     this.handle = handle
@@ -107,18 +115,23 @@ class NativeEngine implements BareEngine {
   }
 
   async prepare(index: IndexId, batch: Batch, stop?: StopSignal): Promise<Prepared> {
+    const isSmall = await isSmallBatch(batch)
     const prepared = await this.stoppable(stop, (ticket) =>
-      decoded<Omit<Prepared, 'index'>>(this.handle.prepare(index, encoded(batch), ticket)),
+      decoded<Omit<Prepared, 'index'>>(this.handle.prepare(index, encoded(batch), isSmall, ticket)),
     )
-    return { index, ...prepared }
+    const made = { index, ...prepared }
+    if (isSmall) this.small.add(made)
+    return made
   }
 
-  async work({ index, ticket }: Prepared, from: string | null): Promise<WorkPage | null> {
-    return decodedOrNull(this.handle.work(index, ticket, from ?? undefined))
+  async work(prepared: Prepared, from: string | null): Promise<WorkPage | null> {
+    const { index, ticket } = prepared
+    return decodedOrNull(this.handle.work(index, ticket, this.small.has(prepared), from ?? undefined))
   }
 
-  async commit({ index, ticket }: Prepared, vectors: readonly VectorPage[]): Promise<BatchReport> {
-    return decoded(this.handle.commit(index, ticket, vectors))
+  async commit(prepared: Prepared, vectors: readonly VectorPage[]): Promise<BatchReport> {
+    const { index, ticket } = prepared
+    return decoded(this.handle.commit(index, ticket, this.small.has(prepared), vectors))
   }
 
   async progress(index: IndexId): Promise<readonly Step[] | null> {
@@ -138,8 +151,7 @@ class NativeEngine implements BareEngine {
   }
 
   async settings(index: IndexId): Promise<string> {
-    const stored = await bodyOrNull(this.handle.settings(index))
-    return stored === null ? JSON.stringify(defaultIndexSettings) : text(stored)
+    return settingsText(await bodyOrNull(this.handle.settings(index)))
   }
 
   async search(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer> {
@@ -184,8 +196,24 @@ class NativeEngine implements BareEngine {
     return decoded(this.handle.fields(index))
   }
 
-  async snapshot(index: IndexId, directory: string): Promise<void> {
-    await succeeded(this.handle.snapshot(index, directory))
+  async pin(index: IndexId): Promise<Pin> {
+    return { index, number: await decoded<number>(this.handle.pin(index)) }
+  }
+
+  async pinnedSettings({ number }: Pin): Promise<string> {
+    return settingsText(await bodyOrNull(this.handle.pinnedSettings(number)))
+  }
+
+  async pinnedDocuments({ number }: Pin, request: Uint8Array): Promise<Uint8Array> {
+    return body(this.handle.pinnedDocuments(number, request))
+  }
+
+  async snapshot({ number }: Pin, directory: string): Promise<void> {
+    await succeeded(this.handle.copyPinned(number, directory))
+  }
+
+  async unpin({ number }: Pin): Promise<void> {
+    await succeeded(this.handle.unpin(number))
   }
 
   async compact(index: IndexId, stop?: StopSignal): Promise<void> {

@@ -41,7 +41,11 @@ fn what_is_cached_for_a_thousand_indexes_stays_within_the_bound() {
     write(&directory);
     let cache = Cache::new(CACHE_BYTES);
     // An index that is opened again is another one to the cache.
-    let services = || IndexServices { cache: Arc::clone(&cache), faults: FaultReporter::default() };
+    let services = || IndexServices {
+        cache: Arc::clone(&cache),
+        faults: FaultReporter::default(),
+        writing: Arc::default(),
+    };
     let open = |_| Index::open_with(&directory, LIMITS, services()).unwrap();
     let indexes: Vec<Index> = (0..1_000).map(open).collect();
     let requests = [

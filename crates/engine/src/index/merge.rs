@@ -84,9 +84,11 @@ impl Index {
         });
     }
 
-    /// Stops merging and the building of graphs. Readers keep the snapshots that they have.
+    /// Stops merging and the building of graphs, after a batch that is being written. Readers keep the snapshots that they
+    /// have.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
+        drop(self.writing());
         drop(self.merging.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(Committed { snapshot, .. }) = self.current().as_ref().and_then(|it| it.committed.as_ref())
         {

@@ -3,6 +3,7 @@
 mod limits;
 mod merge;
 mod open_index;
+mod pinned;
 mod prepared;
 mod read;
 mod rescue;
@@ -12,6 +13,7 @@ mod write;
 
 pub use limits::Limits;
 pub use open_index::{Index, IndexServices};
+pub use pinned::PinnedIndex;
 pub use rescue::{Rescued, rescue};
 pub use stats::{IndexSizes, IndexStats};
 pub use verify::Damage;

@@ -1,7 +1,7 @@
 //! An index: its newest commit for readers, and locks for its writers.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError, RwLock};
 
 use super::limits::Limits;
@@ -39,6 +39,8 @@ pub struct IndexServices {
     pub cache: Arc<Cache>,
     /// Receives faults of the index's background work.
     pub faults: FaultReporter,
+    /// Number of batches being written, which share the threads for indexing.
+    pub writing: Arc<AtomicUsize>,
 }
 
 /// The directory of an index and its newest commit.
@@ -54,8 +56,11 @@ impl Index {
     /// # Errors
     /// Those of [`Index::open_with`].
     pub fn open(path: &Path, limits: Limits) -> Result<Self> {
-        let services =
-            IndexServices { cache: Cache::new(limits.cache_bytes), faults: FaultReporter::default() };
+        let services = IndexServices {
+            cache: Cache::new(limits.cache_bytes),
+            faults: FaultReporter::default(),
+            writing: Arc::default(),
+        };
         Self::open_with(path, limits, services)
     }
 
@@ -100,9 +105,12 @@ impl Index {
     pub fn snapshot(&self) -> Result<Snapshot> {
         let current = self.current();
         let committed = current.as_ref().and_then(|current| current.committed.as_ref());
-        committed.map(|committed| committed.snapshot.clone()).ok_or_else(|| {
-            Error::user("index_damaged", format!("{} is damaged: it has no commit", self.path.display()))
-        })
+        committed.map(|committed| committed.snapshot.clone()).ok_or_else(|| self.without_commit())
+    }
+
+    /// The error of reading an index without a commit.
+    pub(super) fn without_commit(&self) -> Error {
+        Error::user("index_damaged", format!("{} is damaged: it has no commit", self.path.display()))
     }
 
     /// Locks out other writers. A batch that was prepared before a writer panicked is forgotten.
@@ -139,18 +147,5 @@ impl Index {
         let snapshot = self.snapshot()?;
         let raw = &snapshot.settings().raw;
         Ok((!raw.is_empty()).then(|| raw.clone()))
-    }
-
-    /// Copies the newest commit to a directory, which must not exist.
-    pub fn copy_to(&self, target: &Path) -> Result<()> {
-        match self.current().as_deref() {
-            Some(Current { directory, committed: Some(committed) }) => {
-                directory.copy_to(committed, target)?;
-                Vectors::of(&committed.snapshot).copy_to(target)
-            }
-            _ => {
-                Err(Error::internal(format!("{} cannot be copied", self.path.display()), "nothing is there"))
-            }
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::Value;
 
@@ -15,6 +15,29 @@ use crate::indexing::{
 };
 use crate::store::{CommitRecord, IndexDirectory};
 use crate::vector::{VectorPage, Vectors};
+
+/// The part of the threads for indexing that a batch may use, beside other indexes whose batches are being written.
+struct ThreadShare<'a> {
+    writing: &'a AtomicUsize,
+    /// Batches being written when this one began, itself included.
+    batches: usize,
+}
+
+impl<'a> ThreadShare<'a> {
+    fn begin(writing: &'a AtomicUsize) -> Self {
+        Self { writing, batches: writing.fetch_add(1, Ordering::Relaxed) + 1 }
+    }
+
+    fn of(&self, threads: usize) -> usize {
+        (threads / self.batches).max(1)
+    }
+}
+
+impl Drop for ThreadShare<'_> {
+    fn drop(&mut self) {
+        self.writing.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl Index {
     /// Merges and validates a batch given as JSON; gives a ticket for [`Index::commit`]. A batch prepared
@@ -152,13 +175,15 @@ impl Index {
                 Arc::new(IndexDirectory::create(&self.path, layout, faults)?)
             }
         };
-        let threads = self.limits.indexing_threads.max(1);
+        let share = ThreadShare::begin(&self.services.writing);
+        let threads = share.of(self.limits.indexing_threads);
         let options = WriteOptions {
             threads,
             memory_bytes: segment_bytes(self.limits.indexing_memory_bytes, staged.memory_bytes(), threads),
             spill: directory.spill(&self.monitor.stop),
         };
         let change = indexing::write(staged, directory.layout(), &options).map_err(&explain)?;
+        drop(share);
         let report = BatchReport {
             batch_uid: staged.batch_uid,
             index_uid: Some(staged.index_uid.clone()),

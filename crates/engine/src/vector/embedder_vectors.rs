@@ -15,10 +15,17 @@ pub struct EmbedderVectors {
     pub(super) reference: VectorLog,
     pub(super) path: PathBuf,
     pub(super) faults: FaultReporter,
+    /// The log, mapped when first needed. It stays readable from then on, even once a compaction has removed its file.
+    log: OnceLock<Log>,
     pub(super) read: OnceLock<VectorIndex>,
 }
 
 impl EmbedderVectors {
+    /// Vectors that a commit refers to, unread.
+    pub fn unread(path: PathBuf, reference: VectorLog, faults: FaultReporter) -> Self {
+        Self { reference, path, faults, log: OnceLock::new(), read: OnceLock::new() }
+    }
+
     /// Vectors that were just written.
     pub fn written(index: VectorIndex) -> Self {
         let set = index.set();
@@ -26,7 +33,19 @@ impl EmbedderVectors {
         let file = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
         let reference = VectorLog { file, bytes: set.log().end(), sequence: set.sequence() };
         let faults = index.graphs().faults().clone();
-        Self { reference, path, faults, read: OnceLock::from(index) }
+        Self { reference, path, faults, log: OnceLock::from(set.log().clone()), read: OnceLock::from(index) }
+    }
+
+    /// The log up to the end of the commit, mapped when first asked for.
+    ///
+    /// # Errors
+    /// Internal, naming the file, if it is shorter or no log.
+    pub fn log(&self) -> Result<&Log> {
+        if let Some(log) = self.log.get() {
+            return Ok(log);
+        }
+        let log = Log::open(&self.path, self.reference.bytes)?;
+        Ok(self.log.get_or_init(|| log))
     }
 
     /// The vectors, read from the log when first asked for.
@@ -37,7 +56,7 @@ impl EmbedderVectors {
         if let Some(index) = self.read.get() {
             return Ok(index.clone());
         }
-        let log = Log::open(&self.path, self.reference.bytes)?;
+        let log = self.log()?.clone();
         let index = VectorIndex::new(VectorSet::read(log, self.reference.sequence)?, &self.faults);
         Ok(self.read.get_or_init(|| index).clone())
     }

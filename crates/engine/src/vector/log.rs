@@ -136,6 +136,11 @@ impl Log {
         self.end
     }
 
+    /// All of it, from its header to the end that the commit names.
+    pub fn bytes(&self) -> &[u8] {
+        &self.map
+    }
+
     /// Path of the file.
     pub fn path(&self) -> &Path {
         &self.path

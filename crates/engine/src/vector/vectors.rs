@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
@@ -35,8 +35,7 @@ impl Vectors {
     pub fn of_commit(directory: &Path, logs: &BTreeMap<String, VectorLog>, faults: &FaultReporter) -> Self {
         let unread = |(name, reference): (&String, &VectorLog)| {
             let path = directory.join(DIRECTORY).join(&reference.file);
-            let (reference, faults) = (reference.clone(), faults.clone());
-            (name.clone(), Arc::new(EmbedderVectors { reference, path, faults, read: OnceLock::new() }))
+            (name.clone(), Arc::new(EmbedderVectors::unread(path, reference.clone(), faults.clone())))
         };
         Self { embedders: logs.iter().map(unread).collect(), preview: None }
     }
@@ -160,6 +159,14 @@ impl Vectors {
             .for_each(|index| index.graphs().stop());
     }
 
+    /// Keeps the logs readable even if later commits remove their files.
+    ///
+    /// # Errors
+    /// Those of [`EmbedderVectors::log`].
+    pub fn hold(&self) -> Result<()> {
+        self.embedders.values().try_for_each(|vectors| vectors.log().map(|_| ()))
+    }
+
     /// Copies the logs, up to their ends, and existing graphs below `target`.
     pub fn copy_to(&self, target: &Path) -> Result<()> {
         let directory = target.join(DIRECTORY);
@@ -167,10 +174,8 @@ impl Vectors {
             let context = || format!("{} could not be copied", vectors.path.display());
             fs::create_dir_all(&directory).context(context())?;
             let copy = directory.join(&vectors.reference.file);
-            fs::copy(&vectors.path, &copy).context(context())?;
-            let file = fs::OpenOptions::new().write(true).open(&copy).context(context())?;
-            // A commit may have appended to the log during the copy.
-            file.set_len(vectors.reference.bytes).context(context())?;
+            let mut file = fs::File::create_new(&copy).context(context())?;
+            file.write_all(vectors.log()?.bytes()).context(context())?;
             file.sync_all().context(context())?;
             copy_graphs(&vectors.path, &directory, &vectors.faults);
         }

@@ -41,8 +41,20 @@ export function listDocuments(index: OpenIndex, request: StoppableListing): Uint
     })
     page = Uint32Array.from(ranked, ({ docid }) => docid)
   }
+  return listingOf(data, page.slice(request.offset, request.offset + request.limit), request, total)
+}
+
+/** The part of an index that a listing shows. */
+export type ListedData = Pick<IndexData, 'documents' | 'settings' | 'vectors'>
+
+/** A page of documents as `listDocuments` gives it. @param total documents of all pages */
+export function listingOf(
+  data: ListedData,
+  page: Uint32Array,
+  request: Omit<StoppableListing, keyof FilterContext> & Pick<FilterContext, 'stop'>,
+  total: number,
+): Uint8Array {
   const bounds = new Bounds(request)
-  page = page.slice(request.offset, request.offset + request.limit)
   const out = new AnswerBytes()
   out.expect(Array.from(page, (docid) => data.documents[docid]!.source.length))
   out.write('{"results":[')
@@ -84,7 +96,7 @@ type Shown = Pick<DocumentRequest, 'fields' | 'retrieveVectors'>
 
 const isWhole = ({ fields, retrieveVectors }: Shown): boolean => fields === null && !retrieveVectors
 
-function documentText(data: IndexData, docid: number, { fields, retrieveVectors }: Shown): string {
+function documentText(data: ListedData, docid: number, { fields, retrieveVectors }: Shown): string {
   const { source } = data.documents[docid]!
   const document = parseJson(Buffer.from(source).toString()) as JsonObject
   const vectors = document.get('_vectors')

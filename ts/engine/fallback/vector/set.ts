@@ -40,14 +40,17 @@ interface Entry {
 export class VectorSet {
   /** Components of a vector; 0 until the first vector arrives. */
   readonly dimensions: number
-  private readonly entries = new Map<number, Entry>()
+  private readonly entries: Map<number, Entry>
   private rows = new Float32Array(0)
   private norms = new Float32Array(0)
   private used = 0
   private holes = 0
+  /** Whether another set reads the same rows. */
+  private isShared = false
 
-  constructor(dimensions: number) {
+  constructor(dimensions: number, entries = new Map<number, Entry>()) {
     this.dimensions = dimensions
+    this.entries = entries
   }
 
   /** Bytes of all vectors. */
@@ -113,6 +116,11 @@ export class VectorSet {
 
   private closeHoles(): void {
     const { dimensions } = this
+    if (this.isShared) {
+      this.rows = this.rows.slice()
+      this.norms = this.norms.slice()
+      this.isShared = false
+    }
     let row = 0
     for (const [docid, entry] of [...this.entries].sort(([, a], [, b]) => a.row - b.row)) {
       this.rows.copyWithin(row * dimensions, entry.row * dimensions, (entry.row + entry.count) * dimensions)
@@ -135,6 +143,16 @@ export class VectorSet {
         least = Math.min(least, query.distance(this.rows, row * this.dimensions, this.norms[row]!))
       return least
     })
+  }
+
+  /** The set as it is now, which later changes of this one do not reach. It is for reading alone. */
+  held(): VectorSet {
+    const set = new VectorSet(this.dimensions, new Map(this.entries))
+    set.rows = this.rows
+    set.norms = this.norms
+    set.used = this.used
+    this.isShared = true
+    return set
   }
 
   /** The same flags without vectors, for vectors of another length. */

@@ -227,7 +227,7 @@ fn a_snapshot_takes_vectors_along() {
     let path = with_one(folder.path());
     let index = Index::open(&path, LIMITS).unwrap();
     let target = folder.path().join("snapshot");
-    index.copy_to(&target).unwrap();
+    index.pin().unwrap().copy_to(&target).unwrap();
     assert_eq!(stored(&Index::open(&target, LIMITS).unwrap()), stored(&index));
 }
 

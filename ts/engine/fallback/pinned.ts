@@ -1,0 +1,105 @@
+/** A commit of an index that is held for reading while later commits go on, for copies of an instance at one point. */
+import { type FileHandle, mkdir, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { decodeRequest } from '../encoding.js'
+import type { DocumentsRequest } from '../requests.js'
+import type { StoredDocument } from './index-data/index-data.js'
+import { LOG_FILE, type OpenIndex, SNAPSHOT_FILE } from './open-index.js'
+import { type ListedData, listingOf } from './search/documents.js'
+import { isMissing, syncDirectory } from './store/frames.js'
+
+/** Bytes copied at a time. */
+const COPIED_BYTES = 1024 * 1024
+
+/** A file of an index as far as a commit needs it. */
+interface HeldFile {
+  readonly name: string
+  readonly handle: FileHandle
+  readonly bytes: number
+}
+
+/** Its files stay readable until it is closed, although a compaction puts others in their place. */
+export class PinnedIndex {
+  readonly #data: ListedData
+  readonly #docids: Uint32Array
+  readonly #files: readonly HeldFile[]
+
+  private constructor(data: ListedData, docids: Uint32Array, files: readonly HeldFile[]) {
+    this.#data = data
+    this.#docids = docids
+    this.#files = files
+  }
+
+  /** Holds the newest commit. */
+  static async of(index: OpenIndex, directory: string): Promise<PinnedIndex> {
+    await index.settled()
+    for (;;) {
+      const { log } = index
+      // First what was built, then the log: the copied log must have the commit that the other is of.
+      const built = await heldFile(join(directory, SNAPSHOT_FILE))
+      const handle = await open(log.path)
+      if (log === index.log) {
+        const { documents, settings, vectors } = index.data
+        const held = new Map([...vectors].map(([name, set]) => [name, set.held()]))
+        const files = [
+          ...(built === null ? [] : [{ name: SNAPSHOT_FILE, ...built }]),
+          { name: LOG_FILE, handle, bytes: log.bytes },
+        ]
+        const data = { documents: documents.slice(), settings, vectors: held }
+        return new PinnedIndex(data, index.data.alive.toArray(), files)
+      }
+      // The log was rewritten meanwhile.
+      await built?.handle.close()
+      await handle.close()
+    }
+  }
+
+  get settings(): string {
+    return JSON.stringify(this.#data.settings)
+  }
+
+  /** Lists documents, ascending docids. @param request `DocumentsRequest` without filter, ids and sort */
+  documents(request: Uint8Array): Uint8Array {
+    const asked = decodeRequest<DocumentsRequest>(request)
+    const page = this.#docids.subarray(asked.offset, asked.offset + asked.limit)
+    return listingOf(this.#data, page, asked, this.#docids.length)
+  }
+
+  /** Copies the commit into `directory`, which must not exist. */
+  async copyTo(directory: string): Promise<void> {
+    await mkdir(directory)
+    for (const file of this.#files) await copy(file, join(directory, file.name))
+    await syncDirectory(directory)
+  }
+
+  async close(): Promise<void> {
+    for (const { handle } of this.#files) await handle.close()
+  }
+}
+
+/** Null without such a file. */
+async function heldFile(path: string): Promise<Omit<HeldFile, 'name'> | null> {
+  try {
+    const handle = await open(path)
+    return { handle, bytes: (await handle.stat()).size }
+  } catch (error) {
+    if (isMissing(error)) return null
+    throw error
+  }
+}
+
+async function copy({ handle, bytes }: HeldFile, path: string): Promise<void> {
+  const target = await open(path, 'wx')
+  try {
+    const buffer = Buffer.allocUnsafe(COPIED_BYTES)
+    for (let at = 0; at < bytes; ) {
+      const { bytesRead } = await handle.read(buffer, 0, Math.min(COPIED_BYTES, bytes - at), at)
+      if (bytesRead === 0) throw new Error(`a held file is shorter than ${bytes} bytes: ${path} is not whole`)
+      await target.writeFile(buffer.subarray(0, bytesRead))
+      at += bytesRead
+    }
+    await target.sync()
+  } finally {
+    await target.close()
+  }
+}
