@@ -189,7 +189,8 @@ test('a dump into a directory that cannot be written to fails by its reason', as
 
 test('a dump that fails amid the documents fails its task and leaves nothing', async (t) => {
   const { server, dumpDirectory } = await started(t, {
-    queueEngine: (engine) => changed(engine, { documents: () => Promise.reject(new Error('a torn page')) }),
+    queueEngine: (engine) =>
+      changed(engine, { pinnedDocuments: () => Promise.reject(new Error('a torn page')) }),
   })
   await server.settle(t, server.post('/indexes/plants/documents', [{ id: 1 }]))
   const task = await server.settle(t, server.post('/dumps'))
@@ -205,10 +206,10 @@ test('a dump can be canceled while it is written, and leaves nothing', async (t)
   const { server, dumpDirectory } = await started(t, {
     queueEngine: (engine) =>
       changed(engine, {
-        documents: async (...given) => {
+        pinnedDocuments: async (...given) => {
           reached()
           await new Promise((resolve) => setTimeout(resolve, 50))
-          return engine.documents(...given)
+          return engine.pinnedDocuments(...given)
         },
       }),
   })

@@ -9,7 +9,8 @@ import {
   type DumpedBatch,
   type DumpedTask,
   type DumpSource,
-  type IndexEntry,
+  type FrozenDocuments,
+  type FrozenInstance,
   isDiskFull,
   noSpace,
   type WriteDump,
@@ -67,12 +68,18 @@ export function dumperTo(setup: DumpSetup): WriteDump {
       archive: join(directory, `${prefix}${uid}.archive`),
       entry: join(directory, `${prefix}${uid}.entry`),
     }
+    const store = join(directory, `${prefix}${uid}.tasks`)
     try {
       await mkdir(directory, { recursive: true, mode: 0o700 })
       await removeLeftovers()
       const archive = new ArchiveWriter(paths, source.signal)
       try {
-        await fill(archive, source, setup)
+        const instance = await source.freeze(store)
+        try {
+          await fill(archive, source, instance, setup)
+        } finally {
+          await instance.release()
+        }
         source.step('compress the dump', { finished: STEPS.length - 1, total: STEPS.length })
         await archive.end()
       } catch (error) {
@@ -80,6 +87,7 @@ export function dumperTo(setup: DumpSetup): WriteDump {
         throw error
       }
       await rename(paths.archive, join(directory, `${uid}.dump`))
+      await removeLeftovers()
       await syncNames(directory)
       return uid
     } catch (error) {
@@ -110,7 +118,12 @@ const STEPS = [
   'compress the dump',
 ] as const
 
-async function fill(archive: ArchiveWriter, source: DumpSource, setup: DumpSetup): Promise<void> {
+async function fill(
+  archive: ArchiveWriter,
+  source: DumpSource,
+  instance: FrozenInstance,
+  setup: DumpSetup,
+): Promise<void> {
   const enter = (name: (typeof STEPS)[number]): void =>
     source.step(name, { finished: STEPS.indexOf(name), total: STEPS.length })
 
@@ -123,43 +136,44 @@ async function fill(archive: ArchiveWriter, source: DumpSource, setup: DumpSetup
   await archive.add('instance_uid.uuid', setup.instanceUid)
 
   enter('dump the api keys')
-  const keys = await source.keys()
+  const keys = await instance.keys()
   await archive.add('keys.jsonl', keys.map((key) => `${json(keyForm.write(key))}\n`).join(''))
 
   enter('dump the tasks')
-  await archive.addLong('tasks/queue.jsonl', taskLines(source))
-  for await (const { task, content } of source.tasks()) {
+  await archive.addLong('tasks/queue.jsonl', taskLines(source, instance))
+  for await (const { task, content } of instance.tasks()) {
     if (content?.kind !== 'documents') continue
-    await archive.addLong(`tasks/update_files/${task.uid}.jsonl`, source.documents(content))
+    await archive.addLong(`tasks/update_files/${task.uid}.jsonl`, instance.documents(content))
   }
   enter('dump the batches')
-  await archive.addLong('batches/queue.jsonl', batchLines(source.batches()))
+  await archive.addLong('batches/queue.jsonl', batchLines(instance.batches()))
 
   enter('dump the indexes')
-  for (const [position, index] of source.indexes.entries()) {
-    source.count('index', position, source.indexes.length)
+  const { indexes, rules } = instance
+  for (const [position, index] of indexes.entries()) {
+    source.count('index', position, indexes.length)
     await addIndex(archive, source, index)
   }
-  if (source.rules.length > 0) await addRules(archive, source)
+  if (rules.length > 0) await addRules(archive, rules, source.startedAt)
 
   enter('dump the experimental features')
-  const features = ((await source.value('experimentalFeatures')) ?? {}) as StoredFeatures
+  const features = ((await instance.value('experimentalFeatures')) ?? {}) as StoredFeatures
   await archive.add('experimental-features.json', json(featuresForm.write(features)))
-  const network = ((await source.value('network')) ?? noNetwork) as StoredNetwork
+  const network = ((await instance.value('network')) ?? noNetwork) as StoredNetwork
   await archive.add('network.json', json(networkForm.write(network)))
 
   enter('dump the webhooks')
-  const hooks = (await source.webhooks()).map(({ uuid, url, headers }) => [uuid, { url, headers }] as const)
+  const hooks = (await instance.webhooks()).map(({ uuid, url, headers }) => [uuid, { url, headers }] as const)
   await archive.add('webhooks.json', json(webhooksForm.write({ webhooks: Object.fromEntries(hooks) })))
 }
 
 const json = (value: unknown): string => JSON.stringify(value)
 
-async function* taskLines(source: DumpSource): AsyncGenerator<string> {
+async function* taskLines(source: DumpSource, instance: FrozenInstance): AsyncGenerator<string> {
   let finished = 0
-  for await (const dumped of source.tasks() as AsyncIterable<DumpedTask>) {
+  for await (const dumped of instance.tasks() as AsyncIterable<DumpedTask>) {
     yield `${json(taskLine(dumped))}\n`
-    source.count('task', ++finished, source.taskCount)
+    source.count('task', ++finished, instance.taskCount)
   }
 }
 
@@ -167,8 +181,8 @@ async function* batchLines(batches: AsyncIterable<DumpedBatch>): AsyncGenerator<
   for await (const batch of batches) yield `${json(batchLine(batch))}\n`
 }
 
-async function addIndex(archive: ArchiveWriter, source: DumpSource, index: IndexEntry): Promise<void> {
-  const { uid, primaryKey, createdAt, updatedAt } = index
+async function addIndex(archive: ArchiveWriter, source: DumpSource, index: FrozenDocuments): Promise<void> {
+  const { uid, primaryKey, createdAt, updatedAt } = index.entry
   const folder = `indexes/${uid}`
   const content = await readIndex()
   if (content === null) return
@@ -185,23 +199,18 @@ async function addIndex(archive: ArchiveWriter, source: DumpSource, index: Index
   await addDocuments()
 
   /** Reads the whole index before any entry of it is written; null if it is damaged, so that the dump omits it. */
-  async function readIndex() {
-    try {
-      const settings = parsedSettings(await source.engine.settings(index.id))
+  function readIndex() {
+    return index.soundly(async () => {
+      const settings = parsedSettings(await index.settings())
       const addDocuments = await archive.stage(`${folder}/documents.jsonl`, documents(settings))
       return { settings, addDocuments }
-    } catch (error) {
-      const damage = source.engine.damage(index.id)
-      if (damage === null) throw error
-      source.leaveOut(index, damage)
-      return null
-    }
+    })
   }
 
   async function* documents(settings: IndexSettings): AsyncGenerator<Buffer> {
     const fragments = fragmentEmbedders(settings)
     let finished = 0
-    for await (const page of documentPages(source.engine, index)) {
+    for await (const page of documentPages((request) => index.list(request), uid)) {
       if (source.signal.aborted) return
       yield fragments.size === 0 ? page.lines : withoutRegeneration(page.lines, fragments)
       finished += page.documents
@@ -210,7 +219,7 @@ async function addIndex(archive: ArchiveWriter, source: DumpSource, index: Index
   }
 }
 
-async function addRules(archive: ArchiveWriter, { rules, startedAt }: DumpSource): Promise<void> {
+async function addRules(archive: ArchiveWriter, rules: readonly Rule[], startedAt: Date): Promise<void> {
   const folder = `indexes/${RULES_INDEX}`
   const at = startedAt.toISOString()
   const metadata = { uid: RULES_INDEX, primaryKey: 'uid', createdAt: at, updatedAt: at }

@@ -95,40 +95,27 @@ async function fill(
 
   enter('snapshot the index scheduler')
   const store = join(staged, 'tasks.db')
-  await source.copyStore(store)
-  await add(STORE_FILE, store)
-  await rm(store)
+  const { indexes, uploads, release } = await source.freeze(store)
+  try {
+    await add(STORE_FILE, store)
+    await rm(store)
 
-  enter('snapshot the update files')
-  for (const path of await source.uploads()) await add(`${UPLOADS}/${nameOf(path)}`, path)
+    enter('snapshot the update files')
+    for (const path of uploads) await add(`${UPLOADS}/${nameOf(path)}`, path)
 
-  enter('snapshot the indexes')
-  for (const [position, index] of source.indexes.entries()) {
-    source.count('index', position, source.indexes.length)
-    const copy = join(staged, index.id)
-    if (!(await copied(source, index, copy))) continue
-    for (const file of await filesBelow(copy))
-      await add(`${INDEXES}/${index.id}/${relative(copy, file).split(sep).join('/')}`, file)
-    await rm(copy, { recursive: true })
+    enter('snapshot the indexes')
+    for (const [position, { id, copyTo }] of indexes.entries()) {
+      source.count('index', position, indexes.length)
+      const copy = join(staged, id)
+      if (!(await copyTo(copy))) continue
+      for (const file of await filesBelow(copy))
+        await add(`${INDEXES}/${id}/${relative(copy, file).split(sep).join('/')}`, file)
+      await rm(copy, { recursive: true })
+    }
+  } finally {
+    await release()
   }
   await archive.add(CONTENTS_FILE, contentsText({ version, files }))
-}
-
-/** Copies the newest commit of an index; false if it is damaged, so that the snapshot omits it. */
-async function copied(
-  { engine, leaveOut }: SnapshotSource,
-  index: SnapshotSource['indexes'][number],
-  copy: string,
-): Promise<boolean> {
-  try {
-    await engine.snapshot(index.id, copy)
-    return true
-  } catch (error) {
-    const damage = engine.damage(index.id)
-    if (damage === null) throw error
-    leaveOut(index, damage)
-    return false
-  }
 }
 
 const nameOf = (path: string): string => path.slice(path.lastIndexOf(sep) + 1)

@@ -28,6 +28,7 @@ export function exporterOver(outbound: Outbound, bodyBytesMax: number): ExportIn
       await instance.putSettings(index.uid, settingsBody(settings))
     }
     const bytesMax = target.payloadBytesMax ?? payloadBytesMax
+    const list = (request: Uint8Array) => engine.documents(index.id, request)
     let chunk: Buffer[] = []
     let bytes = 0
     let matched = 0
@@ -36,7 +37,7 @@ export function exporterOver(outbound: Outbound, bodyBytesMax: number): ExportIn
       chunk = []
       bytes = 0
     }
-    for await (const page of documentPages(engine, index, filter)) {
+    for await (const page of documentPages(list, index.uid, filter)) {
       for (const line of linesOf(page.lines)) {
         if (bytes + line.length - LINE_END_BYTES > bytesMax) await flush()
         chunk.push(line)

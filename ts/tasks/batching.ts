@@ -332,9 +332,6 @@ const together = (kind: BatchKind, tasks: readonly QueuedTask[]): PickedBatch =>
   why: `tasks of type \`${tasks[0]?.type}\` share a batch only with each other`,
 })
 
-/** Kinds of batches that read the whole instance, so that no other commits beside them. */
-export const readsAll: ReadonlySet<BatchKind> = new Set(['export', 'snapshotCreation', 'dumpCreation'])
-
 /** Kinds of batches beside which no other begins: they change other tasks, or all depend on them. */
 export const runsAlone: ReadonlySet<BatchKind> = new Set([
   'taskCancelation',

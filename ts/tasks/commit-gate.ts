@@ -1,84 +1,79 @@
 /**
- * Keeps commits apart from batches that read the whole instance. Batches prepare and wait for their embedders as they
- * like; what they change becomes visible, from the commit of an index to the record of its outcome, only within the
- * gate. A batch that reads the whole instance waits until none is within, and keeps others out as long as it reads.
+ * Keeps commits apart from batches that read several commits as one state. Batches prepare and wait for their embedders
+ * as they like; what they change becomes visible, from the commit of an index to the record of its outcome, only within
+ * the gate. A reader waits until no batch is within that changes what it reads, and keeps such batches out meanwhile.
  */
 export class CommitGate {
-  #inside = 0
-  /** The readers, one after another. */
-  #last: Promise<void> = Promise.resolve()
-  #readers = 0
-  #emptied: () => void = () => undefined
+  readonly #inside = new Set<Passage>()
+  readonly #readers = new Set<Reader>()
+  /** Those who wait for one of the two sets to change. */
   readonly #waiting = new Set<() => void>()
 
   /**
-   * Resolves once the caller is within; `leave` ends that.
-   * @returns false if the signal was aborted first; then the caller is not within
+   * Runs `read` while no batch is within that changes one of these indexes.
+   * @param names uids of indexes; null: nothing at all is within
    */
-  async enter(signal: AbortSignal): Promise<boolean> {
-    while (this.#readers > 0) {
-      if (signal.aborted) return false
-      await new Promise<void>((resolve) => {
-        const done = () => {
-          this.#waiting.delete(done)
-          signal.removeEventListener('abort', done)
-          resolve()
-        }
-        this.#waiting.add(done)
-        signal.addEventListener('abort', done, { once: true })
-      })
-    }
-    this.#inside++
-    return true
-  }
-
-  leave(): void {
-    this.#inside--
-    if (this.#inside === 0) this.#emptied()
-  }
-
-  /** Runs `read` while nothing is within. */
-  async keepOut<T>(read: () => Promise<T>): Promise<T> {
-    this.#readers++
-    const before = this.#last
-    let end: () => void = () => undefined
-    this.#last = new Promise((resolve) => {
-      end = resolve
-    })
+  async keepOut<T>(names: readonly string[] | null, read: () => Promise<T>): Promise<T> {
+    const reader: Reader = { names }
+    this.#readers.add(reader)
     try {
-      await before
-      if (this.#inside > 0)
-        await new Promise<void>((resolve) => {
-          this.#emptied = resolve
-        })
+      while ([...this.#inside].some((passage) => conflict(passage, reader))) await this.#change()
       return await read()
     } finally {
-      this.#readers--
-      end()
-      if (this.#readers === 0) for (const goOn of [...this.#waiting]) goOn()
+      this.#readers.delete(reader)
+      this.#changed()
     }
   }
-}
 
-/** The passage of one batch through the gate. */
-export class Passage {
-  readonly #gate: CommitGate
-  readonly #signal: AbortSignal
-  #isWithin = false
-
-  constructor(gate: CommitGate, signal: AbortSignal) {
-    this.#gate = gate
-    this.#signal = signal
+  /** The way of one batch through the gate. @param names uids of the indexes that it changes */
+  passage(names: readonly string[], signal: AbortSignal): Passage {
+    const passage: Passage = {
+      names,
+      enter: async () => {
+        while (!this.#inside.has(passage)) {
+          if (![...this.#readers].some((reader) => conflict(passage, reader))) this.#inside.add(passage)
+          else if (signal.aborted) return false
+          else await this.#change(signal)
+        }
+        return true
+      },
+      leave: () => {
+        if (this.#inside.delete(passage)) this.#changed()
+      },
+    }
+    return passage
   }
 
+  #changed(): void {
+    for (const goOn of [...this.#waiting]) goOn()
+  }
+
+  /** Resolves at the next change, or once the signal is aborted. */
+  #change(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        this.#waiting.delete(done)
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      this.#waiting.add(done)
+      signal?.addEventListener('abort', done, { once: true })
+    })
+  }
+}
+
+interface Reader {
+  readonly names: readonly string[] | null
+}
+
+/** The way of one batch through the gate. */
+export interface Passage {
+  readonly names: readonly string[]
   /** Resolves once the batch is within the gate; false if it was interrupted first. */
-  async enter(): Promise<boolean> {
-    this.#isWithin ||= await this.#gate.enter(this.#signal)
-    return this.#isWithin
-  }
-
-  leave(): void {
-    if (this.#isWithin) this.#gate.leave()
-    this.#isWithin = false
-  }
+  enter(): Promise<boolean>
+  /** Does nothing if the batch is not within. */
+  leave(): void
 }
+
+const conflict = (passage: Passage, { names }: Reader): boolean =>
+  names === null || passage.names.some((name) => names.includes(name))

@@ -3,7 +3,14 @@
 export type { BatchLimits } from './batching.js'
 export type { TaskChange } from './changes.js'
 export type { TaskLog } from './execute/batch-context.js'
-export type { DumpedBatch, DumpedTask, DumpSource, WriteDump } from './execute/dump-source.js'
+export type {
+  DumpedBatch,
+  DumpedTask,
+  DumpSource,
+  FrozenDocuments,
+  FrozenInstance,
+  WriteDump,
+} from './execute/dump-source.js'
 export type { ExportIndex, ExportTarget, IndexExport } from './execute/export.js'
 export type { SnapshotSource, WriteSnapshot } from './execute/snapshot-source.js'
 export { INLINE_PAYLOAD_BYTES_MAX, RESTORED_BATCH_UIDS } from './limits.js'

@@ -1,7 +1,7 @@
-import { type BatchLimits, type Busy, type PickedBatch, readsAll, runsAlone } from './batching.js'
+import { type BatchLimits, type Busy, type PickedBatch, runsAlone } from './batching.js'
 import { noteNames } from './catalogue/catalogue-file.js'
 import type { TaskChanges } from './changes.js'
-import { CommitGate, Passage } from './commit-gate.js'
+import { CommitGate, type Passage } from './commit-gate.js'
 import { concluded } from './conclusion.js'
 import {
   type BatchContext,
@@ -233,7 +233,7 @@ export class Scheduler {
         running.interrupt()
       },
     )
-    const passage = new Passage(this.#gate, running.signal)
+    const passage = this.#gate.passage(running.names, running.signal)
     try {
       await this.#carryThrough(running, picked, tasks, begun, passage)
     } finally {
@@ -253,8 +253,7 @@ export class Scheduler {
     const sizes = await this.#sizes.before(index?.id ?? null)
     let done: Effects
     try {
-      const work = () => execute(picked, tasks, this.#runOf(running, begun, passage), this.#context)
-      done = await (readsAll.has(picked.kind) ? this.#gate.keepOut(work) : work())
+      done = await execute(picked, tasks, this.#runOf(running, begun, passage), this.#context)
       if (!(await passage.enter())) throw new Interrupted()
     } catch (error) {
       if (error instanceof Interrupted) log.info({ batchUid: running.batchUid }, 'a batch was interrupted')
@@ -279,6 +278,7 @@ export class Scheduler {
       batchUid: running.batchUid,
       begun,
       mayCommit: () => passage.enter(),
+      keepOut: (names, read) => this.#gate.keepOut(names, read),
       startedAt: running.startedAt,
       signal: running.signal,
       step: (name, progress) => running.enter(name, progress),
@@ -316,7 +316,7 @@ export class Scheduler {
       done,
       running.failedCommits,
       { trace: running.trace(done.finishedAt), sizes, requests: running.requests },
-      filesOf(done.outcomes).map((file) => spool.pathOf(file)),
+      spool.disposable(filesOf(done.outcomes)).map((file) => spool.pathOf(file)),
     )
     const givenUp = await this.#insist(() =>
       store.call('conclude', [conclusion], () => {

@@ -16,19 +16,26 @@ export async function sourceAtRest(directory: string, signal: AbortSignal): Prom
   if (!existsSync(storePath(directory))) return null
   const uploads = join(directory, 'update_files')
   return {
-    engine: {
-      snapshot: (id, target) =>
-        cp(join(indexesPath(directory), id), target, { recursive: true, mode: constants.COPYFILE_FICLONE }),
-      damage: () => null,
-    },
     startedAt: new Date(),
-    indexes: (await directoriesIn(indexesPath(directory))).map((id) => ({ uid: id, id })),
-    copyStore: (path) => copyStoreIntoOneFile(storePath(directory), path),
-    uploads: async () => (await entriesIn(uploads)).map(({ name }) => join(uploads, name)),
+    async freeze(path) {
+      await copyStoreIntoOneFile(storePath(directory), path)
+      const ids = await directoriesIn(indexesPath(directory))
+      return {
+        indexes: ids.map((id) => ({
+          id,
+          async copyTo(target) {
+            const from = join(indexesPath(directory), id)
+            await cp(from, target, { recursive: true, mode: constants.COPYFILE_FICLONE })
+            return true
+          },
+        })),
+        uploads: (await entriesIn(uploads)).map(({ name }) => join(uploads, name)),
+        release: () => Promise.resolve(),
+      }
+    },
     signal,
     step: () => undefined,
     count: () => undefined,
-    leaveOut: () => undefined,
   }
 }
 

@@ -20,8 +20,12 @@ export interface Spool {
    * @throws ApiError `upload_damaged`
    */
   check(payload: Payload, bytes: number): Promise<void>
-  /** Deletes a file, if it is there. */
+  /** Deletes a file, if it is there and not held. */
   remove(name: string): Promise<void>
+  /** Those of these files that nobody holds. The others are removed once they are let go of. */
+  disposable(names: readonly string[]): readonly string[]
+  /** Keeps files although their tasks may end. @returns lets go of them */
+  hold(names: readonly string[]): () => Promise<void>
   /** Names of files that no task in `names` refers to. Only before uploads begin. */
   orphans(names: ReadonlySet<string>): Promise<readonly string[]>
   /** Deletes every file that no task in `names` refers to. Only before uploads begin. */
@@ -33,12 +37,23 @@ export interface Spool {
 export async function openSpool(directory: string): Promise<Spool> {
   await mkdir(directory, { recursive: true })
   const pathOf = (name: string) => join(directory, basename(name))
-  const remove = (name: string) => rm(pathOf(name), { force: true })
+  const held = new HeldFiles()
+  const remove = async (name: string) => {
+    if (held.isFree(basename(name))) await rm(pathOf(name), { force: true })
+  }
   const orphansBeside = async (names: ReadonlySet<string>) =>
     (await readdir(directory)).filter((name) => !names.has(name))
   return {
     pathOf,
     remove,
+    disposable: (names) => names.filter((name) => held.isFree(basename(name))),
+    hold(names) {
+      const files = names.map((name) => basename(name))
+      held.hold(files)
+      return async () => {
+        await Promise.all(held.release(files).map(remove))
+      }
+    },
     async check(payload, bytes) {
       if ('path' in payload) await checkUpload(pathOf(payload.path), bytes, payload.checksum ?? null)
     },
@@ -64,6 +79,37 @@ export async function openSpool(directory: string): Promise<Spool> {
       const sizes = await Promise.all(files.map((name) => sizeOf(pathOf(name))))
       return sizes.reduce((sum, size) => sum + size, 0)
     },
+  }
+}
+
+/** Files that are being read for someone else than their tasks, and those of them that their tasks need no more. */
+class HeldFiles {
+  readonly #holders = new Map<string, number>()
+  readonly #unneeded = new Set<string>()
+
+  /** Whether a file that its task needs no more can be removed now. If not, `release` gives it later. */
+  isFree(file: string): boolean {
+    if (!this.#holders.has(file)) return true
+    this.#unneeded.add(file)
+    return false
+  }
+
+  hold(files: readonly string[]): void {
+    for (const file of files) this.#holders.set(file, (this.#holders.get(file) ?? 0) + 1)
+  }
+
+  /** @returns files that can be removed now */
+  release(files: readonly string[]): readonly string[] {
+    const free: string[] = []
+    for (const file of files) {
+      const holders = (this.#holders.get(file) ?? 0) - 1
+      if (holders > 0) this.#holders.set(file, holders)
+      else {
+        this.#holders.delete(file)
+        if (this.#unneeded.delete(file)) free.push(file)
+      }
+    }
+    return free
   }
 }
 

@@ -92,6 +92,8 @@ export function spool(world: World, life: Life, files: Files): Spool {
       await world.point(life, 'spool remove')
       files.delete(name)
     },
+    disposable: (names) => names,
+    hold: () => async () => undefined,
     async orphans() {
       throw new Error('the store is complete')
     },
@@ -274,7 +276,11 @@ export function engine(
     documents: unsupported,
     document: unsupported,
     fields: unsupported,
+    pin: unsupported,
+    pinnedSettings: unsupported,
+    pinnedDocuments: unsupported,
     snapshot: unsupported,
+    unpin: unsupported,
     compact: unsupported,
     verify: unsupported,
     rescue: unsupported,

@@ -54,10 +54,15 @@ export interface Run {
   /** Resolves once the beginning of the batch is recorded. If that fails, the batch is interrupted. */
   readonly begun: Promise<void>
   /**
-   * Asked before anything of an index changes, since a dump, a snapshot or an export reads all of them as they are.
-   * Resolves once the batch may change it, until its outcome is recorded; false if it was interrupted.
+   * Asked before anything of an index changes, since another batch may be reading it as it is. Resolves once the batch
+   * may change it, until its outcome is recorded; false if it was interrupted.
    */
   mayCommit(): Promise<boolean>
+  /**
+   * Runs `read` while no batch is between the commit of one of these indexes and the record of its outcome.
+   * @param names uids of indexes; null: all, and the task store too is at one point then
+   */
+  keepOut<T>(names: readonly string[] | null, read: () => Promise<T>): Promise<T>
   /** Aborted when a cancelation matched one of the tasks, and when the process is about to stop. */
   readonly signal: AbortSignal
   /** Enters a step, for progress and trace. @param progress absent: that of a usual step of this name */

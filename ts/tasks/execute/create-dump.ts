@@ -14,7 +14,7 @@ export async function createDump(
 ): Promise<Unfinished> {
   const leftOut = new Map<string, string>()
   try {
-    const source = await dumpSource(strategy, run, context, ({ uid }, damage) => {
+    const source = dumpSource(task, strategy, run, context, ({ uid }, damage) => {
       leftOut.set(uid, damage)
       context.log.warn(
         { indexUid: uid, damage, batchUid: run.batchUid },

@@ -1,5 +1,4 @@
 /** What does a dump consist of? */
-import type { Engine } from '../../engine/index.js'
 import type { Rule } from '../../rules/index.js'
 import type { StoredWebhook } from '../store/stored-webhook.js'
 import type { BatchView, Task, TaskContent } from '../task.js'
@@ -25,35 +24,50 @@ export interface DumpedBatch {
   readonly newestEnqueuedAt: string
 }
 
-/**
- * The instance as it was when the dump began. While it is read, no other batch commits, and tasks that
- * arrive are left out; keys, webhooks and features may change.
- */
+/** An instance, and the dump that is being made of it. */
 export interface DumpSource {
-  readonly engine: Engine
   readonly startedAt: Date
-  /** Ascending by uid. */
-  readonly indexes: readonly IndexEntry[]
-  readonly rules: readonly Rule[]
-  keys(): Promise<readonly StoredKey[]>
-  /** As `InstanceStore.value`. */
-  value(name: string): Promise<unknown>
-  webhooks(): Promise<readonly StoredWebhook[]>
-  /** Number of tasks when the dump began. */
-  readonly taskCount: number
-  /** All tasks, ascending by uid. */
-  tasks(): AsyncIterable<DumpedTask>
-  batches(): AsyncIterable<DumpedBatch>
-  /** The documents of a waiting upload, one a line. */
-  documents(upload: Extract<TaskContent, { readonly kind: 'documents' }>): AsyncIterable<string>
+  /**
+   * Holds the instance at one point, with a copy of the task store at `storePath`, where nothing may be. Called once.
+   * What happens afterwards, to tasks or documents, is not in the dump.
+   */
+  freeze(storePath: string): Promise<FrozenInstance>
   /** Aborted when the task was canceled. */
   readonly signal: AbortSignal
   /** Enters a step. */
   step(name: string, place: StepProgress): void
   /** Sets the progress within the step. @param unit such as `document` */
   count(unit: string, finished: number, total: number): void
-  /** Reports an index that is not in the dump. @param damage why */
-  leaveOut(index: IndexEntry, damage: string): void
+}
+
+/** The instance at one point. */
+export interface FrozenInstance {
+  /** Ascending by uid. */
+  readonly indexes: readonly FrozenDocuments[]
+  readonly rules: readonly Rule[]
+  keys(): Promise<readonly StoredKey[]>
+  /** As `InstanceStore.value`. */
+  value(name: string): Promise<unknown>
+  webhooks(): Promise<readonly StoredWebhook[]>
+  readonly taskCount: number
+  /** All tasks, ascending by uid. The dump's own is shown as succeeded. */
+  tasks(): AsyncIterable<DumpedTask>
+  batches(): AsyncIterable<DumpedBatch>
+  /** The documents of a waiting upload, one a line. */
+  documents(upload: Extract<TaskContent, { readonly kind: 'documents' }>): AsyncIterable<string>
+  /** Lets go of it. */
+  release(): Promise<void>
+}
+
+/** Settings and documents of an index. */
+export interface FrozenDocuments {
+  readonly entry: IndexEntry
+  /** JSON text of `IndexSettings`. */
+  settings(): Promise<string>
+  /** Lists documents. @param request `DocumentsRequest` without filter, ids and sort */
+  list(request: Uint8Array): Promise<Uint8Array>
+  /** What `read` gives; null if the index turned out to be damaged, and is left out. */
+  soundly<T>(read: () => Promise<T>): Promise<T | null>
 }
 
 /**

@@ -1,63 +1,95 @@
 import { documentLines } from '../../engine/index.js'
 import { batchStats, batchView, mergedDetails, parsedDetails, taskView } from '../listing/view.js'
-import type { BatchRow, DumpedBatchRow, DumpedTaskRow, TaskRow } from '../store/records.js'
-import { taskRows } from '../store/rows.js'
-import type { StoreClient } from '../store/store-client.js'
+import type { BatchRow, DumpedBatchRow, DumpedTaskRow, PendingTask } from '../store/records.js'
+import { openStoreCopy, type StoreReader } from '../store/store-copy.js'
 import type { Task } from '../task.js'
 import { formatDate } from '../time.js'
 import type { BatchContext, Run } from './batch-context.js'
 import type { DumpedBatch, DumpedTask, DumpSource } from './dump-source.js'
+import { frozen, type LeaveOut, soundOrLeftOut } from './frozen.js'
 
 /** Tasks and batches read at a time. */
 const PAGE_ROWS = 200
 
-/** The instance as the batch `run` of a dump reads it, which keeps others from committing; the task of the dump itself is shown as succeeded. */
-export async function dumpSource(
+/** An instance for a dump, whose own task is shown as succeeded. @param own that task */
+export function dumpSource(
+  own: PendingTask,
   strategy: string,
   run: Run,
-  { engine, store, spool, catalogue, rules }: BatchContext,
-  leaveOut: DumpSource['leaveOut'],
-): Promise<DumpSource> {
-  const newest = await store.call('tasks', [{}, { limit: 0, from: null, reverse: false }])
-  const lastUid = taskRows(newest.rows, false)[0]?.uid ?? -1
+  context: BatchContext,
+  leaveOut: LeaveOut,
+): DumpSource {
+  const { engine, spool } = context
   return {
-    engine,
     startedAt: new Date(run.startedAt / 1000),
-    indexes: catalogue.entries(),
-    rules: rules.all(),
-    keys: () => store.call('keys', []),
-    value: (name) => store.call('value', [name]),
-    webhooks: () => store.call('webhooks', []),
-    taskCount: newest.total,
-    async *tasks() {
-      for await (const { row, newIndexUid, content, foreign } of dumpedTasks(store, lastUid)) {
-        const isOwn = row.batchUid === run.batchUid
-        const task = { ...taskView(isOwn ? row : withoutBatch(row)), ...wholeDetails(row) }
-        if (!isOwn) yield { task, newIndexUid, content, foreign: objectOrNull(foreign) }
-        else yield { task: { ...task, ...ended(run) }, newIndexUid, content: null, foreign: null }
+    async freeze(storePath) {
+      const { indexes, rules, release } = await frozen(
+        { path: storePath, purpose: 'reading', omitted: [] },
+        run,
+        context,
+        leaveOut,
+      )
+      const store = openStoreCopy(storePath, context.store.driver)
+      const letGo = async () => {
+        await store.close()
+        await release()
       }
-    },
-    async *batches() {
-      for await (const dumped of dumpedBatches(store)) yield batchOf(dumped)
-      const own = await store.call('deliveryRows', [run.batchUid, -1, 1])
-      const arrivedAt = own[0]?.enqueuedAt ?? run.startedAt
-      const row = ownBatch(run, strategy)
-      yield batchOf({ row, oldestEnqueuedAt: arrivedAt, newestEnqueuedAt: arrivedAt })
-    },
-    async *documents({ payload, payloadBytes }) {
-      await spool.check(payload, payloadBytes)
-      yield* documentLines('text' in payload ? payload : { ...payload, path: spool.pathOf(payload.path) })
+      try {
+        const newest = await store.call('tasks', [{}, { limit: 0, from: null, reverse: false }])
+        return {
+          indexes: indexes.map(({ entry, pin }) => ({
+            entry,
+            settings: () => engine.pinnedSettings(pin),
+            list: (request: Uint8Array) => engine.pinnedDocuments(pin, request),
+            soundly: <T>(read: () => Promise<T>) => soundOrLeftOut(engine, entry, leaveOut, read),
+          })),
+          rules,
+          keys: () => store.call('keys', []),
+          value: (name) => store.call('value', [name]),
+          webhooks: () => store.call('webhooks', []),
+          taskCount: newest.total,
+          tasks: () => tasksOf(store, own, run),
+          batches: () => batchesOf(store, own, run, strategy),
+          async *documents({ payload, payloadBytes }) {
+            await spool.check(payload, payloadBytes)
+            yield* documentLines(
+              'text' in payload ? payload : { ...payload, path: spool.pathOf(payload.path) },
+            )
+          },
+          release: letGo,
+        }
+      } catch (error) {
+        await letGo()
+        throw error
+      }
     },
     signal: run.signal,
     step: run.step,
     count: run.count,
-    leaveOut,
   }
 }
 
-/** A task that other batches carry out, as it was before: nothing of it has changed an index yet. */
-const withoutBatch = (row: TaskRow): TaskRow =>
-  row.status === 'processing' ? { ...row, status: 'enqueued', batchUid: null, startedAt: null } : row
+async function* tasksOf(store: StoreReader, own: PendingTask, run: Run): AsyncGenerator<DumpedTask> {
+  for await (const { row, newIndexUid, content, foreign } of dumpedTasks(store)) {
+    const task = { ...taskView(row), ...wholeDetails(row) }
+    if (row.uid !== own.row.uid) yield { task, newIndexUid, content, foreign: objectOrNull(foreign) }
+    else yield { task: { ...task, ...ended(run) }, newIndexUid, content: null, foreign: null }
+  }
+}
+
+async function* batchesOf(
+  store: StoreReader,
+  { row: { enqueuedAt } }: PendingTask,
+  run: Run,
+  strategy: string,
+): AsyncGenerator<DumpedBatch> {
+  for await (const dumped of dumpedBatches(store)) yield batchOf(dumped)
+  yield batchOf({
+    row: ownBatch(run, strategy),
+    oldestEnqueuedAt: enqueuedAt,
+    newestEnqueuedAt: enqueuedAt,
+  })
+}
 
 /** Details as an object, however long they are. */
 function wholeDetails(row: { readonly details: string | null }): Pick<Task, 'details'> {
@@ -68,8 +100,10 @@ function wholeDetails(row: { readonly details: string | null }): Pick<Task, 'det
 const objectOrNull = (text: string | null): DumpedTask['foreign'] =>
   text === null ? null : (JSON.parse(text) as Readonly<Record<string, unknown>>)
 
-const ended = ({ startedAt }: Run) =>
-  ({ status: 'succeeded', duration: 'PT0S', finishedAt: formatDate(startedAt) }) as const
+const ended = ({ batchUid, startedAt }: Run) => {
+  const at = formatDate(startedAt)
+  return { batchUid, status: 'succeeded', startedAt: at, duration: 'PT0S', finishedAt: at } as const
+}
 
 function ownBatch({ batchUid, startedAt }: Run, strategy: string): BatchRow {
   const details = { dumpUid: null }
@@ -90,9 +124,9 @@ const batchOf = ({ row, oldestEnqueuedAt, newestEnqueuedAt }: DumpedBatchRow): D
   newestEnqueuedAt: formatDate(newestEnqueuedAt),
 })
 
-async function* dumpedTasks(store: StoreClient, lastUid: number): AsyncGenerator<DumpedTaskRow> {
+async function* dumpedTasks(store: StoreReader): AsyncGenerator<DumpedTaskRow> {
   for (let after = -1; ; ) {
-    const page = await store.call('dumpedTasks', [after, lastUid, PAGE_ROWS])
+    const page = await store.call('dumpedTasks', [after, PAGE_ROWS])
     yield* page
     const last = page.at(-1)
     if (last === undefined) return
@@ -100,7 +134,7 @@ async function* dumpedTasks(store: StoreClient, lastUid: number): AsyncGenerator
   }
 }
 
-async function* dumpedBatches(store: StoreClient): AsyncGenerator<DumpedBatchRow> {
+async function* dumpedBatches(store: StoreReader): AsyncGenerator<DumpedBatchRow> {
   for (let after = -1; ; ) {
     const page = await store.call('dumpedBatches', [after, PAGE_ROWS])
     yield* page

@@ -17,7 +17,7 @@ export async function exportIndexes(task: PendingTask, run: Run, context: BatchC
       run.step(`exporting ${work.index.uid}`, { finished, total: works.length })
       const { filter, overrideSettings } = work
       try {
-        const matched = await exportIndex(engine, work, target)
+        const matched = await run.keepOut([work.index.uid], () => exportIndex(engine, work, target))
         sent.push([work.index.uid, { filter, overrideSettings, matched_documents: matched }])
       } catch (error) {
         const damage = engine.damage(work.index.id)

@@ -1,29 +1,37 @@
 /** What does a snapshot consist of? */
-import type { Engine } from '../../engine/index.js'
-import type { IndexEntry } from '../tasks.js'
 import type { StepProgress } from './step-progress.js'
 
-/**
- * The data directory of the instance at one point. While it is read, no other batch commits, and
- * tasks that arrive after the task store has been copied are not in the snapshot.
- */
+/** The data directory of an instance, and the snapshot that is being made of it. */
 export interface SnapshotSource {
-  readonly engine: Pick<Engine, 'snapshot' | 'damage'>
   readonly startedAt: Date
-  /** Ascending by uid. */
-  readonly indexes: readonly Pick<IndexEntry, 'uid' | 'id'>[]
-  /** Copies the task store to `path`, without the tasks of this snapshot. Called first. */
-  copyStore(path: string): Promise<void>
-  /** Paths of the uploads that wait. Called after `copyStore`, whose copy may need fewer of them. */
-  uploads(): Promise<readonly string[]>
+  /**
+   * Holds the instance at one point, with a copy of the task store at `storePath`, where nothing may be. Called once.
+   * What happens afterwards, to tasks or documents, is not in the snapshot.
+   */
+  freeze(storePath: string): Promise<FrozenDirectory>
   /** Aborted when the task was canceled. */
   readonly signal: AbortSignal
   /** Enters a step. */
   step(name: string, place: StepProgress): void
   /** Sets the progress within the step. @param unit such as `index` */
   count(unit: string, finished: number, total: number): void
-  /** Reports an index that is not in the snapshot. @param damage why */
-  leaveOut(index: Pick<IndexEntry, 'uid' | 'id'>, damage: string): void
+}
+
+/** The data directory at one point. */
+export interface FrozenDirectory {
+  readonly indexes: readonly FrozenFiles[]
+  /** Paths of the uploads that wait. */
+  readonly uploads: readonly string[]
+  /** Lets go of it. */
+  release(): Promise<void>
+}
+
+/** The files of an index. */
+export interface FrozenFiles {
+  /** Name of its directory. */
+  readonly id: string
+  /** Copies them into a directory, which must not exist. @returns false if the index is damaged, and left out */
+  copyTo(directory: string): Promise<boolean>
 }
 
 /**

@@ -14,12 +14,12 @@ export class DumpTable {
     this.#sql = sql
   }
 
-  tasks(afterUid: number, lastUid: number, limit: number): readonly DumpedTaskRow[] {
+  tasks(afterUid: number, limit: number): readonly DumpedTaskRow[] {
     return this.#sql
       .all(
         `SELECT ${columnsOf('t', taskColumns)}, t.new_index_uid, c.body, c.kind FROM tasks t LEFT JOIN contents c ON c.uid = t.uid
-         WHERE t.uid > ? AND t.uid <= ? ORDER BY t.uid LIMIT ?`,
-        [afterUid, lastUid, limit],
+         WHERE t.uid > ? ORDER BY t.uid LIMIT ?`,
+        [afterUid, limit],
       )
       .map((row) => ({
         row: taskRow(row),

@@ -213,7 +213,7 @@ export interface StoreCalls {
    * Writes a copy to `path`, which must not exist, with the running tasks as they would be found after a restart.
    * @param omitted uids of running tasks that are not in the copy
    */
-  copyTo(path: string, omitted: readonly number[]): void
+  copyTo(path: string, purpose: CopyPurpose, omitted: readonly number[]): void
   task(uid: number, visible: readonly string[] | null): TaskRow | null
   /** Returns one row more than asked for, if there is one. The next page starts with it. */
   tasks(filter: TaskFilter, paging: TaskPaging): RowPage
@@ -236,8 +236,8 @@ export interface StoreCalls {
   nextDelivery(uuid: string): number | null
   deliveryRows(batchUid: number, afterUid: number, limit: number): readonly TaskRow[]
   delivered(uuid: string, batchUid: number): void
-  /** Ascending by uid, from behind `afterUid` up to `lastUid`. */
-  dumpedTasks(afterUid: number, lastUid: number, limit: number): readonly DumpedTaskRow[]
+  /** Ascending by uid, from behind `afterUid`. */
+  dumpedTasks(afterUid: number, limit: number): readonly DumpedTaskRow[]
   /** Ascending by uid, from behind `afterUid`. */
   dumpedBatches(afterUid: number, limit: number): readonly DumpedBatchRow[]
   /** For a new store only. `waiting` is null for tasks that have ended. */
@@ -248,6 +248,9 @@ export interface StoreCalls {
   /** Brings batches and sets in step with the tasks, once all are restored. */
   endRestore(): void
 }
+
+/** What a copy of the store is for: a process that starts from it, or `openStoreCopy`. */
+export type CopyPurpose = 'starting' | 'reading'
 
 export type StoreCall = keyof StoreCalls
 

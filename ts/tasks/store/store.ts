@@ -10,7 +10,7 @@ import { DumpTable } from './dump-table.js'
 import { InstanceTable } from './instance-table.js'
 import { waitingByIndex } from './queue-load.js'
 import { QueueTable } from './queue-table.js'
-import type { StoreCalls } from './records.js'
+import type { CopyPurpose, StoreCalls } from './records.js'
 import { number } from './rows.js'
 import { Sql } from './sql.js'
 import { type ExpectedStore, IDENTITY_STORED_AS, prepareTables } from './tables.js'
@@ -155,7 +155,7 @@ export class Store implements StoreCalls {
     return { bytesBefore, bytesAfter: this.bytes() }
   }
 
-  copyTo(path: string, omitted: readonly number[]): void {
+  copyTo(path: string, purpose: CopyPurpose, omitted: readonly number[]): void {
     const connection = this.#openCopy(path)
     try {
       connection.exec('PRAGMA locking_mode = EXCLUSIVE')
@@ -172,6 +172,12 @@ export class Store implements StoreCalls {
       }
       for (const settled of copy.transaction([change], false)) if (!settled.ok) throw settled.error
       connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+      if (purpose === 'reading') {
+        // Without its lock the copy can be read at once: some builds of SQLite close a connection later than asked.
+        connection.exec('PRAGMA journal_mode = DELETE')
+        connection.exec('PRAGMA locking_mode = NORMAL')
+        connection.prepare('SELECT count(*) FROM sqlite_schema').all([])
+      }
     } finally {
       connection.close()
     }

@@ -1,0 +1,79 @@
+/** The instance at one point: how is it held, so that it can be copied while everything goes on? */
+import type { Engine, IndexId, Pin } from '../../engine/index.js'
+import type { Rule } from '../../rules/index.js'
+import type { CopyPurpose } from '../store/records.js'
+import type { IndexEntry } from '../tasks.js'
+import type { BatchContext, Run } from './batch-context.js'
+
+/** An index at that point. */
+export interface FrozenIndex {
+  readonly entry: IndexEntry
+  readonly pin: Pin
+}
+
+/** What is held. */
+export interface Frozen {
+  /** Ascending by uid, without those that are damaged. */
+  readonly indexes: readonly FrozenIndex[]
+  readonly rules: readonly Rule[]
+  /** Paths of the uploads that wait; they stay until `release`. */
+  readonly uploads: readonly string[]
+  /** Lets go of everything. */
+  release(): Promise<void>
+}
+
+/** Reports an index that is left out. @param damage why */
+export type LeaveOut = (index: IndexEntry, damage: string) => void
+
+/**
+ * Holds the instance as it is between two commits, with a copy of the task store. No batch waits longer than that takes.
+ * @param copy of the task store: where it is made, which must not exist, what for, and without which running tasks
+ */
+export function frozen(
+  copy: { readonly path: string; readonly purpose: CopyPurpose; readonly omitted: readonly number[] },
+  run: Run,
+  { engine, store, spool, catalogue, rules }: BatchContext,
+  leaveOut: LeaveOut,
+): Promise<Frozen> {
+  return run.keepOut(null, async () => {
+    await store.call('copyTo', [copy.path, copy.purpose, copy.omitted])
+    const uploads = await store.call('payloads', [])
+    const free = spool.hold(uploads)
+    const indexes: FrozenIndex[] = []
+    const release = async () => {
+      await free()
+      for (const { pin } of indexes) await engine.unpin(pin)
+    }
+    try {
+      for (const entry of catalogue.entries()) {
+        const pin = await pinned(engine, entry, leaveOut)
+        if (pin !== null) indexes.push({ entry, pin })
+      }
+    } catch (error) {
+      await release()
+      throw error
+    }
+    return { indexes, rules: rules.all(), uploads: uploads.map((name) => spool.pathOf(name)), release }
+  })
+}
+
+async function pinned(engine: Engine, entry: IndexEntry, leaveOut: LeaveOut): Promise<Pin | null> {
+  return soundOrLeftOut(engine, entry, leaveOut, (id) => engine.pin(id))
+}
+
+/** What `work` gives; null if it failed over a damaged index, which is left out then. */
+export async function soundOrLeftOut<T>(
+  engine: Pick<Engine, 'damage'>,
+  entry: IndexEntry,
+  leaveOut: LeaveOut,
+  work: (id: IndexId) => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await work(entry.id)
+  } catch (error) {
+    const damage = engine.damage(entry.id)
+    if (damage === null) throw error
+    leaveOut(entry, damage)
+    return null
+  }
+}

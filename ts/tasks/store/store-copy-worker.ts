@@ -1,0 +1,46 @@
+/** The thread that reads a copy of a task store; see `store-copy.ts`. */
+import { isMainThread, parentPort, workerData } from 'node:worker_threads'
+import { type DriverName, loadDriver } from './driver.js'
+import { type Reply, type Request, writingCalls } from './records.js'
+import { Store } from './store.js'
+
+/** What the main thread starts this one with. */
+export interface CopySetup {
+  readonly path: string
+  readonly driver: DriverName
+}
+
+if (!isMainThread && parentPort !== null) serve(workerData as CopySetup, parentPort)
+
+function serve(setup: CopySetup, port: NonNullable<typeof parentPort>): void {
+  // Errors of some builds of SQLite do not cross to another thread as they are, so opening is part of a call.
+  let store: Store | null = null
+  port.on('message', (request: Request) => {
+    port.postMessage(answered(() => (store ??= opened(setup)), request))
+  })
+}
+
+function opened({ path, driver }: CopySetup): Store {
+  return new Store(loadDriver(driver).driver.open(path), {
+    isCompared: true,
+    identity: null,
+    reached: () => undefined,
+    settle: () => true,
+    openCopy: () => {
+      throw new Error('a copy of the task store is not copied')
+    },
+  })
+}
+
+function answered(copy: () => Store, { id, call, arguments: given }: Request): Reply {
+  try {
+    if (writingCalls[call] !== undefined) throw new Error(`${call} would change a copy of the task store`)
+    const store = copy()
+    // The types of `StoreReader.call` fit the arguments to the call; a message cannot.
+    const method = store[call].bind(store) as (...parameters: readonly unknown[]) => unknown
+    return { id, ok: true, result: method(...given) }
+  } catch (error) {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    return { id, ok: false, fault: 'other', message: `${call}: ${text}` }
+  }
+}

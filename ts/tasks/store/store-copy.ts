@@ -1,0 +1,28 @@
+/** Reads a copy of a task store, as `StoreCalls.copyTo` makes it, on a thread of its own. */
+import { Worker } from 'node:worker_threads'
+import type { DriverName } from './driver.js'
+import type { Reply } from './records.js'
+import { PendingRequests, type StoreClient, StoreError } from './store-client.js'
+import type { CopySetup } from './store-copy-worker.js'
+
+/** An open copy. Calls that write are refused. */
+export interface StoreReader {
+  readonly call: StoreClient['call']
+  close(): Promise<void>
+}
+
+/** Opens a copy. Calls reject if it cannot be opened. */
+export function openStoreCopy(path: string, driver: DriverName): StoreReader {
+  const workerData: CopySetup = { path, driver }
+  const worker = new Worker(new URL('./store-copy-worker.js', import.meta.url), { workerData })
+  const exchange = new PendingRequests((request) => worker.postMessage(request))
+  worker.on('message', (reply: Reply) => exchange.receive([reply]))
+  worker.on('error', (error) => exchange.fail(error instanceof Error ? error : new StoreError(String(error))))
+  worker.on('exit', () => exchange.fail(new StoreError('the copy of the task store is closed')))
+  return {
+    call: exchange.call,
+    async close() {
+      await worker.terminate()
+    },
+  }
+}
