@@ -36,29 +36,38 @@ if (!compileTypeScript()) process.exit(1)
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const { version, license, engines, repository } = manifest
-/** The engine, and the interpreter of scripts that edit documents. */
-const filesOf = (platform) => ['engine', 'script'].map((which) => `siftd-${which}.${platform}.node`)
+/** A package with the engine and the interpreter of scripts, and one with what runs embedding models. */
+const binaryPackages = [
+  { name: 'engine', addons: ['engine', 'script'], what: 'The native engine of siftd' },
+  { name: 'embed', addons: ['embed'], what: 'What runs embedding models inside siftd' },
+]
+const filesOf = (platform, { addons }) => addons.map((which) => `siftd-${which}.${platform}.node`)
 const binary = (platform, file) => join(root, 'npm', platform, file)
-const packed = Object.keys(platforms).filter(
-  (platform) =>
-    values.platforms !== 'none' && filesOf(platform).every((file) => existsSync(binary(platform, file))),
-)
-const missing = Object.keys(platforms).filter((platform) => !packed.includes(platform))
-if (values.platforms === 'all' && missing.length > 0) throw new Error(`no binary for ${missing.join(', ')}`)
+const platformsWith = (binaries) =>
+  Object.keys(platforms).filter(
+    (platform) =>
+      values.platforms !== 'none' &&
+      filesOf(platform, binaries).every((file) => existsSync(binary(platform, file))),
+  )
+for (const binaries of binaryPackages) {
+  const packed = platformsWith(binaries)
+  const missing = Object.keys(platforms).filter((platform) => !packed.includes(platform))
+  if (values.platforms === 'all' && missing.length > 0)
+    throw new Error(`no binary of ${binaries.name} for ${missing.join(', ')}`)
+  for (const platform of packed) packBinaries(platform, binaries)
+}
 
-for (const platform of packed) {
-  const files = filesOf(platform)
+function packBinaries(platform, binaries) {
+  const files = filesOf(platform, binaries)
   pack((folder) => {
     for (const file of files) cpSync(binary(platform, file), join(folder, file))
     cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
-    writeFileSync(
-      join(folder, 'README.md'),
-      `The native engine of siftd for ${platform}. Install \`siftd\` instead.\n`,
-    )
+    const hint = binaries.name === 'engine' ? 'Install `siftd` instead.' : 'Install it beside `siftd`.'
+    writeFileSync(join(folder, 'README.md'), `${binaries.what} for ${platform}. ${hint}\n`)
     return {
-      name: `@siftd/engine-${platform}`,
+      name: `@siftd/${binaries.name}-${platform}`,
       version,
-      description: `The native engine of siftd for ${platform}`,
+      description: `${binaries.what} for ${platform}`,
       license,
       repository,
       engines,
@@ -77,6 +86,8 @@ pack((folder) => {
     filter: (path) => !path.endsWith('.map'),
   })
   const { scripts: _scripts, ava: _ava, devDependencies: _dev, ...published } = manifest
+  // Models are rarely run here, so their package is not installed unasked.
+  const packed = platformsWith(binaryPackages[0])
   if (packed.length === 0) return published
   const optional = packed.map((platform) => [`@siftd/engine-${platform}`, version])
   return { ...published, optionalDependencies: Object.fromEntries(optional) }

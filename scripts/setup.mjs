@@ -133,13 +133,26 @@ function libraryOf(crate) {
 }
 
 /**
- * Crates of a binary package, and what their addons are called in it. Built one by one: the interpreter of
- * scripts asks for features of shared dependencies with which the engine's would be compiled a second time.
+ * Binary packages: the crates of each, and what their addons are called in it. Built one by one: the interpreter of
+ * scripts asks for features of shared dependencies with which the engine's would be compiled a second time. What runs
+ * embedding models takes longer to build than all the rest, so only its own command builds it.
  */
-const addons = [
-  { crate: 'siftd-node', which: 'engine' },
-  { crate: 'script-node', which: 'script' },
-]
+const packages = {
+  engine: {
+    what: 'the native engine',
+    addons: [
+      { crate: 'siftd-node', which: 'engine' },
+      { crate: 'script-node', which: 'script' },
+    ],
+  },
+  embed: { what: 'what runs embedding models', addons: [{ crate: 'embed-node', which: 'embed' }] },
+}
+
+/** Files of the crates of a package. */
+const sourcesOf = (which) =>
+  filesBelow(inRoot('crates')).filter(
+    (path) => relative(inRoot('crates'), path).startsWith('embed') === (which === 'embed'),
+  )
 
 export const hasRust = () => answers('cargo', ['--version']) && answers('rustc', ['--version'])
 
@@ -158,40 +171,44 @@ export function servingProfile() {
 
 const cargoTarget = () => process.env.CARGO_TARGET_DIR ?? inRoot('target')
 
+/** Whether an addon of a binary package has been built here. */
+export const isBuilt = (which) => existsSync(inRoot('npm', platform(), `siftd-${which}.${platform()}.node`))
+
 /**
- * Builds the native engine where `ts/engine/addon.ts` looks for it; one of these sources that is there already will do,
- * whichever profile it was built with.
+ * Builds a binary package, `engine` or `embed`, where `ts/engine/addon.ts` looks for it; one of these sources that is
+ * there already will do, whichever profile it was built with.
  * Returns 'ready', 'prebuilt' (an installed package has it), 'no-rust', or 'failed'.
  */
-export function buildAddon(profile = 'dev') {
+export function buildAddon(profile = 'dev', which = 'engine') {
   const name = platform()
+  const { addons, what } = packages[which]
   try {
-    createRequire(import.meta.url).resolve(`@siftd/engine-${name}`)
+    createRequire(import.meta.url).resolve(`@siftd/${which}-${name}`)
     return 'prebuilt'
   } catch {
     // Not installed: built from here.
   }
   if (!hasRust()) return 'no-rust'
   const target = inRoot('npm', name)
-  const pathOf = (which) => join(target, `siftd-${which}.${name}.node`)
-  const stamp = join(target, '.built')
+  const pathOf = (addon) => join(target, `siftd-${addon}.${name}.node`)
+  const stamp = join(target, which === 'engine' ? '.built' : `.built-${which}`)
   const rustc = spawnSync('rustc', ['--version', '--verbose'], { encoding: 'utf8' }).stdout
   const manifests = ['Cargo.toml', 'Cargo.lock'].map((file) => inRoot(file)).filter(existsSync)
-  const wanted = hashOf([...manifests, ...filesBelow(inRoot('crates'))], rustc)
-  if (addons.every(({ which }) => existsSync(pathOf(which))) && textOf(stamp) === wanted) return 'ready'
-  say('building the native engine (cargo build; the first time takes some minutes) …')
+  const wanted = hashOf([...manifests, ...sourcesOf(which)], rustc)
+  if (addons.every((addon) => existsSync(pathOf(addon.which))) && textOf(stamp) === wanted) return 'ready'
+  say(`building ${what} (cargo build; the first time takes some minutes) …`)
   // A musl build must be a shared library, which static linking of the C library rules out.
   const env = name.endsWith('-musl')
     ? { RUSTFLAGS: `${process.env.RUSTFLAGS ?? ''} -C target-feature=-crt-static` }
     : {}
   mkdirSync(target, { recursive: true })
-  for (const { crate, which } of addons) {
+  for (const { crate, which: addon } of addons) {
     const { folder, options } = profiles[profile]
     if (!run('cargo', ['build', ...options, '-p', crate], env)) return 'failed'
     const built = join(cargoTarget(), folder, libraryOf(crate))
     // A running server has the old file mapped: replace the name, never the bytes.
-    copyFileSync(built, `${pathOf(which)}.new`)
-    renameSync(`${pathOf(which)}.new`, pathOf(which))
+    copyFileSync(built, `${pathOf(addon)}.new`)
+    renameSync(`${pathOf(addon)}.new`, pathOf(addon))
   }
   writeFileSync(stamp, wanted)
   return 'ready'

@@ -34,7 +34,7 @@ test('no use of crates/engine points down the table of modules', async (t) => {
 })
 
 test('every Rust file is compiled with its crate', async (t) => {
-  for (const crate of ['engine', 'filter-grammar', 'node', 'script', 'script-node']) {
+  for (const crate of ['engine', 'filter-grammar', 'node', 'script', 'script-node', 'embed', 'embed-node']) {
     const files = await below(`crates/${crate}/src`, '.rs')
     const compiled = new Set(['lib.rs', ...files.flatMap(({ path, text }) => rustModules(path, text))])
     t.true(files.length > 0, `${crate} is found at all`)

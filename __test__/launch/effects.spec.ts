@@ -114,6 +114,10 @@ const effects: Readonly<Record<OptionName, Effect>> = {
     t.is(keys[0], 'Bearer key-of-openai')
   },
   ollamaUrl: (t, { calls }) => t.true(calls().some(({ path }) => path === '/mine/api/embed')),
+  modelsDir: { seenIn: 'models/options.spec.ts' },
+  maxEmbeddingThreads: { seenIn: 'models/options.spec.ts' },
+  modelHubUrl: { seenIn: 'models/options.spec.ts' },
+  modelHubToken: { seenIn: 'models/options.spec.ts' },
   experimentalRestEmbedderTimeoutSeconds: async (t, server) => {
     const error = await failedEmbedder(server, 'silent')
     t.regex(error, /1 second|1000|time/i)

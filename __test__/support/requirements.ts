@@ -27,6 +27,12 @@ export const nativeEngine = addon('engine')
 /** A binary of the interpreter of scripts that edit documents. */
 export const scriptInterpreter = addon('script')
 
+/** What runs embedding models. It is built by its own command alone, so no run of tests demands it. */
+export const modelRuntime: Requirement = {
+  missing: addon('embed').missing === null ? null : '`npm run build:embed` has not built what runs models',
+  isDemanded: false,
+}
+
 /** Any system but Windows. @param lack what Windows cannot do */
 export const otherThanWindows = (lack: string): Requirement => ({
   missing: process.platform === 'win32' ? lack : null,

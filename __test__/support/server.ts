@@ -13,6 +13,7 @@ import { BackgroundFaults, type Engine, type EngineChoice, openEngine } from '..
 import { exporterOver } from '../../ts/export/index.js'
 import { buildServer, defaultHttpOptions, type HttpOptions } from '../../ts/http/index.js'
 import { type Feature, type Features, openFeatures } from '../../ts/instance/index.js'
+import { type ModelsSetup, openModels } from '../../ts/models/index.js'
 import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
 import { openTasks, type Tasks, type TasksSetup } from '../../ts/tasks/index.js'
 import { moduleLog, openLogWithOutlets, openUsage, type Usage } from '../../ts/telemetry/index.js'
@@ -44,6 +45,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly allowedNetworks?: AllowedNetworks
   /** How embedders are called. */
   readonly embedding?: Partial<EmbeddersSetup>
+  /** Where models that run here are, and come from; default: from nowhere. */
+  readonly models?: Partial<ModelsSetup>
 }
 
 export interface TestAnswer {
@@ -128,6 +131,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     snapshots,
     version = '0.0.0',
     embedding = {},
+    models: modelsSetup = {},
     directory: given,
     ...httpOptions
   } = options
@@ -143,8 +147,19 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
   }
   const { engine, kind } = await openEngine(testEngine, setup)
   const outbound = openOutbound({ allowedNetworks })
+  const models = openModels({
+    outbound,
+    directory: join(directory, 'models'),
+    hubUrl: 'http://localhost:9',
+    hubToken: null,
+    threads: 1,
+    version: '0.0.0',
+    report: () => undefined,
+    ...modelsSetup,
+  })
   const embedders = openEmbedders({
     outbound,
+    models,
     timeoutMs: 30_000,
     pauseMsMax: 60_000,
     cachedQueries: 0,
@@ -208,6 +223,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     stopped ??= (async () => {
       await vanish()
       await webhooks.close()
+      models.close()
       await outbound.close()
       await queue.close()
       await engine.close()

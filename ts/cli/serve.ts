@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net'
+import { resolve } from 'node:path'
 import { openAuth } from '../auth/index.js'
 import { openProgress } from '../command/index.js'
 import { type EmbeddersSetup, openEmbedders } from '../embedders/index.js'
@@ -13,6 +14,7 @@ import {
   type Run,
   withoutEffect,
 } from '../launch/index.js'
+import { openModels } from '../models/index.js'
 import { openOutbound } from '../outbound/index.js'
 import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { openTls, type Tls } from '../tls/index.js'
@@ -80,7 +82,17 @@ export async function serve(request: ServeRequest): Promise<Serving> {
   try {
     const outbound = openOutbound({ allowedNetworks: options.experimentalAllowedIpNetworks })
     closers.push(() => outbound.close())
-    const embedders = openEmbedders({ outbound, ...embedderOptions(options) })
+    const models = openModels({
+      outbound,
+      directory: resolve(options.modelsDir),
+      hubUrl: options.modelHubUrl,
+      hubToken: options.modelHubToken,
+      threads: Math.min(options.maxEmbeddingThreads ?? request.machine.cores, request.machine.cores),
+      version,
+      report: (line) => moduleLog(log, 'instance').info(line),
+    })
+    closers.push(async () => models.close())
+    const embedders = openEmbedders({ outbound, models, ...embedderOptions(options) })
     const engine = {
       engine: options.engine,
       indexingMemoryBytes: indexingMemoryBytes(options),
@@ -300,7 +312,7 @@ function httpOptions(options: LaunchOptions, { cores, memoryBytes }: Machine): H
 }
 
 /** Options of embedders. Source: vectors §2.3, §5.2. */
-const embedderOptions = (options: LaunchOptions): Omit<EmbeddersSetup, 'outbound'> => ({
+const embedderOptions = (options: LaunchOptions): Omit<EmbeddersSetup, 'outbound' | 'models'> => ({
   defaults: { openAiKey: options.openaiApiKey, ollamaUrl: options.ollamaUrl },
   timeoutMs: options.experimentalRestEmbedderTimeoutSeconds * 1000,
   pauseMsMax: options.experimentalRestEmbedderMaxRetryDurationSeconds * 1000,

@@ -5,6 +5,7 @@
  * the provider's answer but without secrets. Source: vectors §5.2, §5.3.
  */
 import { ApiError } from '../errors/index.js'
+import { ModelError, type Models } from '../models/index.js'
 import {
   isTransientStatus,
   type Outbound,
@@ -18,7 +19,7 @@ import {
 import { toValue } from '../parse/index.js'
 import { HIDDEN_SECRET } from '../settings/index.js'
 import { ANSWER_BYTES_MAX, ANSWER_JSON, ATTEMPTS_MAX, DIMENSIONS_MAX, PROVIDER_TEXT_MAX } from './limits.js'
-import { embeddingError, type Provider } from './providers.js'
+import { embeddingError, type LocalModel, type Provider, type Service } from './providers.js'
 
 /** Requests made so far. Each attempt counts. */
 export interface CallCounts {
@@ -42,6 +43,7 @@ export interface FailureModes {
 /** Settings of calls to all providers. */
 export interface CallSetup {
   readonly outbound: Outbound
+  readonly models: Models
   /** Milliseconds of one request. */
   readonly timeoutMs: number
   /** Longest pause between attempts, in milliseconds. */
@@ -78,9 +80,41 @@ class FailedRequest extends Error {
  * The vectors of one request, in order of `inputs`.
  * @throws ApiError `vector_embedding_error`, or the reason of `signal`
  */
-export async function callProvider(
+export const callProvider = (
   setup: CallSetup,
   provider: Provider,
+  inputs: readonly unknown[],
+  options: CallOptions,
+): Promise<readonly Float32Array[]> =>
+  'model' in provider
+    ? callModel(setup, provider, inputs, options)
+    : callService(setup, provider, inputs, options)
+
+/** Runs a model here, which counts as no request. */
+async function callModel(
+  { models }: CallSetup,
+  { model }: LocalModel,
+  inputs: readonly unknown[],
+  { deadline, dimensions, signal }: CallOptions,
+): Promise<readonly Float32Array[]> {
+  try {
+    const vectors = await models.vectors(model, inputs.map(String), {
+      ...(deadline !== undefined && { deadline }),
+      ...(signal !== undefined && { signal }),
+    })
+    const found = vectors[0]?.length ?? 0
+    if (dimensions === null || dimensions === found) return vectors
+    throw new ModelError(
+      `the model \`${model.model}\` makes vectors of ${found} dimensions, but made some of ${dimensions} before`,
+    )
+  } catch (error) {
+    throw error instanceof ModelError ? embeddingError(error.message) : error
+  }
+}
+
+async function callService(
+  setup: CallSetup,
+  provider: Service,
   inputs: readonly unknown[],
   options: CallOptions,
 ): Promise<readonly Float32Array[]> {
@@ -117,7 +151,7 @@ const isPast = (deadline: number | undefined): boolean =>
 
 async function attempt(
   setup: CallSetup,
-  provider: Provider,
+  provider: Service,
   inputs: readonly unknown[],
   options: CallOptions,
   counts: CallCounts | undefined,
@@ -142,7 +176,7 @@ async function attempt(
 
 async function answerOf(
   { outbound, timeoutMs }: CallSetup,
-  provider: Provider,
+  provider: Service,
   inputs: readonly unknown[],
   { deadline, note, signal }: CallOptions,
 ): Promise<unknown> {
@@ -185,7 +219,7 @@ async function answerOf(
 
 function vectorsIn(
   answer: unknown,
-  provider: Provider,
+  provider: Service,
   count: number,
   dimensions: number | null,
 ): readonly Float32Array[] {
@@ -229,7 +263,7 @@ function endpointOf(url: string): string {
 }
 
 /** The beginning of a provider's answer, with secrets masked in case it repeats them. */
-function excerptOf(body: Buffer, { secrets }: Provider): string {
+function excerptOf(body: Buffer, { secrets }: Service): string {
   let text = body.subarray(0, 4 * PROVIDER_TEXT_MAX).toString()
   for (const secret of secrets) {
     const inner = secret.replace(/^Bearer /i, '')

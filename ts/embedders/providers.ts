@@ -1,6 +1,12 @@
-/** Here are the settings of an embedder: which request goes to which URL, and where are the vectors in its answer? */
+/**
+ * Here are the settings of an embedder: which model runs here, or which request goes to which URL, and where are the
+ * vectors in its answer?
+ */
 import { ApiError } from '../errors/index.js'
+import type { ModelUse, Pooling } from '../models/index.js'
 import {
+  defaultModel,
+  defaultRevision,
   type EmbedderFields,
   filledRequest,
   isSecretHeader,
@@ -9,18 +15,29 @@ import {
   sourceOf,
   takenFromAnswer,
 } from '../settings/index.js'
-import { TEXTS_PER_REQUEST } from './limits.js'
+import { TEXTS_PER_MODEL_CALL, TEXTS_PER_REQUEST } from './limits.js'
 import { fittingTokens } from './tokens.js'
 
-/** How to call the service that makes an embedder's vectors. */
-export interface Provider {
-  /** An absolute URL, http or https. */
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
+/** What makes an embedder's vectors. */
+export type Provider = Service | LocalModel
+
+interface AnyProvider {
   /** Equal for embedders that make the same vectors of the same input; holds no secret. */
   readonly identity: string
   /** Texts or fragments in one request. */
   readonly inputsPerRequest: number
+}
+
+/** A model that runs in this process. */
+export interface LocalModel extends AnyProvider {
+  readonly model: ModelUse
+}
+
+/** How to call the service that makes an embedder's vectors. */
+export interface Service extends AnyProvider {
+  /** An absolute URL, http or https. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
   /** Texts that error messages must not contain. */
   readonly secrets: readonly string[]
   /** The body of a request. */
@@ -42,8 +59,20 @@ export const embeddingError = (message: string): ApiError => new ApiError('vecto
 
 /** The provider of an embedder. @throws ApiError `vector_embedding_error` if its settings name none */
 export function providerOf(fields: EmbedderFields, defaults: ProviderDefaults): Provider {
-  const found = findProvider(fields, defaults)
+  if (sourceOf(fields) === 'huggingFace') return localModel(fields)
+  const found = findService(fields, defaults)
   return { ...found, identity: identityOf(fields, found.url) }
+}
+
+function localModel(fields: EmbedderFields): LocalModel {
+  const named = textOf(fields.model)
+  const model = {
+    model: named ?? defaultModel.huggingFace,
+    revision: textOf(fields.revision) ?? (named === null ? defaultRevision : null),
+    pooling: (fields.pooling ?? 'useModel') as Pooling,
+  }
+  const identity = JSON.stringify(['huggingFace', model.model, model.revision, model.pooling])
+  return { model, identity, inputsPerRequest: TEXTS_PER_MODEL_CALL }
 }
 
 const identifying = ['source', 'model', 'revision', 'pooling', 'dimensions', 'request', 'response']
@@ -54,9 +83,9 @@ function identityOf(fields: EmbedderFields, url: string): string {
   return JSON.stringify([url, shown, ...identifying.map((name) => fields[name] ?? null)])
 }
 
-type FoundProvider = Omit<Provider, 'identity'>
+type FoundService = Omit<Service, 'identity'>
 
-function findProvider(fields: EmbedderFields, defaults: ProviderDefaults): FoundProvider {
+function findService(fields: EmbedderFields, defaults: ProviderDefaults): FoundService {
   const source = sourceOf(fields)
   switch (source) {
     case 'openAi':
@@ -68,9 +97,7 @@ function findProvider(fields: EmbedderFields, defaults: ProviderDefaults): Found
     case 'userProvided':
       throw embeddingError('an embedder of source `userProvided` makes no vectors: give one in `vector`')
     case 'huggingFace':
-      throw embeddingError(
-        'this version runs no models of its own (source `huggingFace`): use `rest`, `ollama` or `openAi`',
-      )
+      throw new TypeError('a model that runs here is no service')
     case 'composite':
       throw new TypeError('a composite embedder is talked to by its halves')
   }
@@ -86,7 +113,7 @@ const textOf = (value: unknown): string | null => (typeof value === 'string' ? v
 /** A model that accepts no `dimensions` in its requests. */
 const fixedModel = 'text-embedding-ada-002'
 
-function openAi(fields: EmbedderFields, defaults: ProviderDefaults): FoundProvider {
+function openAi(fields: EmbedderFields, defaults: ProviderDefaults): FoundService {
   const apiKey = textOf(fields.apiKey) ?? defaults.openAiKey
   const model = textOf(fields.model) ?? 'text-embedding-3-small'
   const { dimensions } = fields
@@ -108,7 +135,7 @@ const openAiAnswer = parseRequestTemplate(
   '{{embedding}}',
 )
 
-function ollama(fields: EmbedderFields, defaults: ProviderDefaults): FoundProvider {
+function ollama(fields: EmbedderFields, defaults: ProviderDefaults): FoundService {
   const url = textOf(fields.url) ?? defaults.ollamaUrl
   const { apiKey, model } = fields
   const isBatched = pathOf(url).endsWith('/api/embed')
@@ -136,7 +163,7 @@ function pathOf(url: string): string {
   }
 }
 
-function rest(fields: EmbedderFields): FoundProvider {
+function rest(fields: EmbedderFields): FoundService {
   const { apiKey } = fields
   const usesFragments = fields.indexingFragments !== undefined || fields.searchFragments !== undefined
   const templateOf = (name: string, placeholder: string) => {

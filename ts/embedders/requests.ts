@@ -113,7 +113,7 @@ export class BatchRequests {
     try {
       return await callProvider(calls, provider, texts, options)
     } catch (error) {
-      const { shortened } = provider
+      const shortened = 'shortened' in provider ? provider.shortened : undefined
       if (shortened === undefined || !wasRefused(error)) return this.#refused(error, wanted)
       const vectors: (Float32Array | null)[] = []
       for (const one of wanted) {

@@ -31,8 +31,15 @@ function isMusl(): boolean {
   return report.header?.glibcVersionRuntime === undefined
 }
 
-/** What a binary package holds: the engine, and the interpreter of the scripts that edit documents. */
-export type AddonName = 'engine' | 'script'
+/**
+ * The engine and the interpreter of the scripts that edit documents, which come in one binary package, and what runs
+ * embedding models, which comes in a package of its own.
+ */
+export type AddonName = 'engine' | 'script' | 'embed'
+
+/** The binary package that holds an addon. */
+export const addonPackage = (which: AddonName, platform: AddonPlatform): string =>
+  `@siftd/${which === 'embed' ? 'embed' : 'engine'}-${platform}`
 
 /** Loads the installed binary package, else the one built in this working copy. */
 export function loadAddon(which: AddonName = 'engine'): LoadedAddon {
@@ -44,7 +51,7 @@ export function loadAddon(which: AddonName = 'engine'): LoadedAddon {
   const file = `siftd-${which}.${platform}.node`
   const built = new URL(`../../../npm/${platform}/${file}`, import.meta.url)
   const reasons: string[] = []
-  for (const from of [`@siftd/engine-${platform}/${file}`, fileURLToPath(built)]) {
+  for (const from of [`${addonPackage(which, platform)}/${file}`, fileURLToPath(built)]) {
     try {
       return { ok: true, addon: load(from) as unknown, from }
     } catch (error) {

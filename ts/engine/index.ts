@@ -1,5 +1,5 @@
 /** Here is an index and a request: what is the answer? One interface, two engines. */
-export { type AddonPlatform, addonPlatform, addonPlatforms } from './addon.js'
+export { type AddonPlatform, addonPackage, addonPlatform, addonPlatforms, loadAddon } from './addon.js'
 export type { Answers } from './answer-cache.js'
 export {
   type BackgroundFault,

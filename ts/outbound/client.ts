@@ -40,6 +40,28 @@ export interface OutboundAnswer {
   readonly body: Buffer
 }
 
+/** A call whose answer may be long. */
+export interface StreamRequest {
+  /** An absolute URL, http or https. */
+  readonly url: string
+  readonly headers?: Readonly<Record<string, string>>
+  /** Milliseconds until the answer begins, redirects included, and then between two of its chunks. */
+  readonly idleMs: number
+  readonly signal?: AbortSignal
+}
+
+/** An answer of any status, whose body comes as it is read. */
+export interface OutboundStream {
+  readonly status: number
+  readonly headers: OutboundAnswer['headers']
+  /** The headers of the redirects that led to it, the first at the front. */
+  readonly redirects: readonly OutboundAnswer['headers'][]
+  /** Rejects with OutboundError. */
+  readonly body: AsyncIterable<Buffer>
+  /** Ends an answer whose body is not read. */
+  discard(): void
+}
+
 /** Why a call got no answer. */
 export type OutboundFault =
   /** The URL cannot be called. */
@@ -70,6 +92,8 @@ export class OutboundError extends Error {
 export interface Outbound {
   /** Sends a request and follows redirects. @throws OutboundError if there is no answer */
   call(request: OutboundRequest): Promise<OutboundAnswer>
+  /** Sends a GET and follows redirects. @throws OutboundError if no answer begins */
+  stream(request: StreamRequest): Promise<OutboundStream>
   /** Closes idle connections and aborts running calls. */
   close(): Promise<void>
 }
@@ -97,22 +121,74 @@ export function openOutbound({ allowedNetworks, resolve }: OutboundSetup): Outbo
       const signal = request.signal === undefined ? timeout : AbortSignal.any([timeout, request.signal])
       const url = parsedUrl(request.url)
       try {
-        return await follow(agent, policy, request, url, signal)
+        const { answer, url: last } = await follow(agent, policy, request, url, signal)
+        return await taken(answer, request.answerBytesMax, last)
       } catch (error) {
         throw outboundError(error, url, timeout.aborted, request)
       }
     },
+    stream: (request) => stream(agent, policy, request),
     close: () => agent.destroy(),
   }
+}
+
+/** Sends a GET whose answer is read as it comes. */
+async function stream(agent: Agent, policy: AddressPolicy, request: StreamRequest): Promise<OutboundStream> {
+  const url = parsedUrl(request.url)
+  const idle = new AbortController()
+  const timer = setTimeout(() => idle.abort(), request.idleMs)
+  const signal = request.signal === undefined ? idle.signal : AbortSignal.any([idle.signal, request.signal])
+  const failed = (error: unknown): Error => {
+    clearTimeout(timer)
+    return outboundError(error, url, idle.signal.aborted, { ...request, timeoutMs: request.idleMs })
+  }
+  try {
+    const { answer, redirects } = await follow(agent, policy, { ...request, method: 'GET' }, url, signal)
+    const { statusCode: status, headers, body } = answer
+    // A failure before the body is read is met by its reader.
+    body.on('error', () => undefined)
+    const discard = (): void => {
+      clearTimeout(timer)
+      body.destroy()
+    }
+    async function* chunks(): AsyncGenerator<Buffer> {
+      try {
+        for await (const chunk of body as AsyncIterable<Buffer>) {
+          timer.refresh()
+          yield chunk
+          // Time that the reader took is not the other side's.
+          timer.refresh()
+        }
+      } catch (error) {
+        throw failed(error)
+      } finally {
+        discard()
+      }
+    }
+    return { status, headers, redirects, body: chunks(), discard }
+  } catch (error) {
+    throw failed(error)
+  }
+}
+
+/** What `follow` needs of a request. */
+type Followed = Pick<OutboundRequest, 'method' | 'headers' | 'body'>
+
+/** An answer that is no redirect, and how it was reached. */
+interface Reached {
+  readonly answer: Dispatcher.ResponseData
+  readonly url: URL
+  readonly redirects: readonly OutboundAnswer['headers'][]
 }
 
 async function follow(
   agent: Agent,
   policy: AddressPolicy,
-  request: OutboundRequest,
+  request: Followed,
   first: URL,
   signal: AbortSignal,
-): Promise<OutboundAnswer> {
+): Promise<Reached> {
+  const passed: OutboundAnswer['headers'][] = []
   let hop: Hop = {
     url: first,
     method: request.method,
@@ -123,9 +199,10 @@ async function follow(
     const answer = await send(agent, policy, hop, signal)
     const location = answer.headers.location
     if (!isRedirect(answer.statusCode) || typeof location !== 'string') {
-      return taken(answer, request.answerBytesMax, hop.url)
+      return { answer, url: hop.url, redirects: passed }
     }
     await answer.body.dump()
+    passed.push(answer.headers)
     if (redirects === REDIRECTS_MAX) {
       throw new OutboundError('redirects', `\`${first.host}\` redirects more than ${REDIRECTS_MAX} times`)
     }
@@ -166,7 +243,7 @@ function redirected({ url, method, headers, body }: Hop, status: number, next: U
     const lower = name.toLowerCase()
     if (lower.startsWith('content-')) return !becomesGet
     // Any header of the caller may hold a secret, whatever its name.
-    return next.origin === url.origin || ['accept', 'accept-encoding', 'user-agent'].includes(lower)
+    return next.origin === url.origin || ['accept', 'accept-encoding', 'range', 'user-agent'].includes(lower)
   })
   return {
     url: next,
@@ -220,7 +297,7 @@ const connectionHeaders = [
   'expect',
 ]
 
-function headersOf({ headers: given = {} }: OutboundRequest, url: URL): Readonly<Record<string, string>> {
+function headersOf({ headers: given = {} }: Followed, url: URL): Readonly<Record<string, string>> {
   const headers = Object.fromEntries(
     Object.entries(given).filter(([name]) => !connectionHeaders.includes(name.toLowerCase())),
   )
@@ -230,7 +307,12 @@ function headersOf({ headers: given = {} }: OutboundRequest, url: URL): Readonly
   return { ...headers, authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
 }
 
-function outboundError(error: unknown, { host }: URL, timedOut: boolean, request: OutboundRequest): Error {
+function outboundError(
+  error: unknown,
+  { host }: URL,
+  timedOut: boolean,
+  request: { readonly timeoutMs: number; readonly signal?: AbortSignal },
+): Error {
   if (error instanceof OutboundError) return error
   const cause = { cause: error }
   if (request.signal?.aborted)

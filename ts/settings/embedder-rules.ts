@@ -52,6 +52,9 @@ export const defaultModel = {
   huggingFace: 'BAAI/bge-base-en-v1.5',
 } as const
 
+/** The version of the default model of source `huggingFace`. */
+export const defaultRevision = '617ca489d9e86b49b8167676d8220688b99db36e'
+
 /** Whether an embedder stands alone or is nested inside a composite one. */
 export type EmbedderRole = 'top' | 'nested'
 

@@ -5,6 +5,7 @@ import {
   allowed,
   checkComplete,
   defaultModel,
+  defaultRevision,
   type EmbedderFields,
   fragmentFields,
   indexingFields,
@@ -24,8 +25,6 @@ export interface SettingsFeatures {
 
 /** The fields that stay when the source of an embedder changes, if the new source can have them. */
 const independentOfSource = [...templateFields, 'apiKey', 'distribution', 'binaryQuantized']
-
-const defaultRevision = '617ca489d9e86b49b8167676d8220688b99db36e'
 
 /** A template that writes every searchable field of a document as `name: value`, one per line. */
 export const defaultDocumentTemplate =

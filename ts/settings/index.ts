@@ -1,5 +1,7 @@
 /** Here is an index: which settings can it have, and what are the defaults? */
 export {
+  defaultModel,
+  defaultRevision,
   type EmbedderFields,
   indexingFields,
   searchingFields,

@@ -121,6 +121,28 @@ export const embedding = {
     example: 'http://ollama:11434/api/embed',
     isVariable: true,
   }),
+  modelsDir: text('path', './models', {
+    help: 'Folder of embedding models: downloads go there, and embedders may name a folder below it',
+    example: '/var/lib/siftd/models',
+  }),
+  maxEmbeddingThreads: threads(halfTheCores, {
+    help: 'Threads for embedding models that run here, all models together',
+    example: '2',
+    defaultInWords: 'half the cores',
+  }),
+  modelHubUrl: url('https://huggingface.co', {
+    help: 'Address that embedding models of source huggingFace are downloaded from',
+    example: 'https://models.example.org',
+    isVariable: true,
+    foreignVariable: 'HF_ENDPOINT',
+  }),
+  modelHubToken: text('token', null, {
+    help: 'Token for models that the hub does not give to everybody',
+    example: 'hf_…',
+    isVariable: true,
+    isSecret: true,
+    foreignVariable: 'HF_TOKEN',
+  }),
   experimentalRestEmbedderTimeoutSeconds: seconds(30, {
     help: 'Time of one request to the provider of an embedder',
     example: '60',

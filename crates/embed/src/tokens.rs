@@ -1,0 +1,59 @@
+//! `tokenizer.json`: text → tokens, as many as the model can read.
+
+use std::path::{Path, PathBuf};
+
+use tokenizers::{Tokenizer, TruncationParams};
+
+use crate::config::{Config, read_bounded};
+use crate::error::{Failure, Result};
+use crate::limits::{BYTES_PER_TOKEN, TOKENIZER_BYTES_MAX};
+
+/// Makes tokens of texts.
+pub struct Tokens {
+    path: PathBuf,
+    tokenizer: Tokenizer,
+    vocabulary: usize,
+    bytes_max: usize,
+}
+
+impl Tokens {
+    /// Reads `tokenizer.json`.
+    pub fn load(path: &Path, config: &Config) -> Result<Self> {
+        let wrong = |reason: String| Failure::of(path, reason);
+        let bytes = read_bounded(path, TOKENIZER_BYTES_MAX)?
+            .ok_or_else(|| wrong("there is no such file".to_owned()))?;
+        let mut tokenizer = Tokenizer::from_bytes(&bytes).map_err(|error| wrong(error.to_string()))?;
+        let added = tokenizer
+            .get_post_processor()
+            .map_or(0, |processor| tokenizers::PostProcessor::added_tokens(processor, false));
+        if added >= config.tokens {
+            let reason = format!("it adds {added} tokens to a text, but the model reads {}", config.tokens);
+            return Err(wrong(reason));
+        }
+        let truncation = TruncationParams { max_length: config.tokens, ..TruncationParams::default() };
+        // What the file says of both is for other uses of the model.
+        tokenizer.with_padding(None);
+        tokenizer.with_truncation(Some(truncation)).map_err(|error| wrong(error.to_string()))?;
+        Ok(Self {
+            path: path.to_owned(),
+            tokenizer,
+            vocabulary: config.vocabulary,
+            bytes_max: config.tokens * BYTES_PER_TOKEN,
+        })
+    }
+
+    /// The numbers of a text's tokens.
+    pub fn of(&self, text: &str) -> Result<Vec<u32>> {
+        let wrong = |reason: String| Failure::of(&self.path, reason);
+        let text = &text[..text.floor_char_boundary(self.bytes_max)];
+        let encoding = self.tokenizer.encode_fast(text, true).map_err(|error| wrong(error.to_string()))?;
+        let ids = encoding.get_ids();
+        match ids.iter().find(|id| **id as usize >= self.vocabulary) {
+            Some(id) => {
+                let size = self.vocabulary;
+                Err(wrong(format!("it makes the token {id}, but config.json says there are {size}")))
+            }
+            None => Ok(ids.to_vec()),
+        }
+    }
+}

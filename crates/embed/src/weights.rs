@@ -1,0 +1,85 @@
+//! `model.safetensors`: the weights of a name, if they have the expected shape.
+//!
+//! The file is read tensor by tensor, so that loading takes no second copy of it. Nothing is allocated that the file
+//! does not hold.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use candle_core::{DType, Device, Tensor};
+use safetensors::tensor::{Dtype, Metadata};
+
+use crate::error::{Failure, Result};
+use crate::limits::HEADER_BYTES_MAX;
+
+/// Weights in a file.
+pub struct Weights {
+    path: PathBuf,
+    file: File,
+    metadata: Metadata,
+    /// Where the numbers begin.
+    data_from: u64,
+    /// What all names begin with.
+    prefix: &'static str,
+}
+
+impl Weights {
+    /// Opens a file. Names begin with one of `prefixes`, the one with which there is a tensor `known`.
+    pub fn open(path: &Path, prefixes: &[&'static str], known: &str) -> Result<Self> {
+        let wrong = |reason: String| Failure::of(path, reason);
+        let io = |error: std::io::Error| Failure::of(path, error);
+        let mut file = File::open(path).map_err(io)?;
+        let size = file.metadata().map_err(io)?.len();
+        let mut length = [0; 8];
+        file.read_exact(&mut length).map_err(|_| wrong("it is shorter than its own head".to_owned()))?;
+        let length = u64::from_le_bytes(length);
+        if length > HEADER_BYTES_MAX || length > size {
+            return Err(wrong(format!("its head claims {length} bytes, which is no head of safetensors")));
+        }
+        let mut header = Vec::new();
+        (&mut file).take(length).read_to_end(&mut header).map_err(io)?;
+        let metadata: Metadata = serde_json::from_slice(&header).map_err(|error| wrong(error.to_string()))?;
+        let data_from = 8 + length;
+        let claimed = metadata.data_len() as u64;
+        if size - data_from != claimed {
+            let found = size - data_from;
+            return Err(wrong(format!("its head claims {claimed} bytes of weights, but {found} follow")));
+        }
+        let prefix = prefixes
+            .iter()
+            .find(|prefix| metadata.info(&format!("{prefix}{known}")).is_some())
+            .ok_or_else(|| wrong(format!("there is no tensor `{known}` in it")))?;
+        Ok(Self { path: path.to_owned(), file, metadata, data_from, prefix })
+    }
+
+    /// The tensor `name` as 32-bit floats.
+    pub fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
+        let name = format!("{}{name}", self.prefix);
+        let wrong = |reason: String| Failure::of(&self.path, format!("tensor `{name}`: {reason}"));
+        let info = self.metadata.info(&name).ok_or_else(|| wrong("it is missing".to_owned()))?;
+        if info.shape != shape {
+            return Err(wrong(format!("its shape is {:?}, but config.json says {shape:?}", info.shape)));
+        }
+        let dtype = match info.dtype {
+            Dtype::F32 => DType::F32,
+            Dtype::F16 => DType::F16,
+            Dtype::BF16 => DType::BF16,
+            other => return Err(wrong(format!("weights of the type {other:?} are not run here"))),
+        };
+        let (from, to) = info.data_offsets;
+        let mut bytes = vec![0; to - from];
+        self.file
+            .seek(SeekFrom::Start(self.data_from + from as u64))
+            .and_then(|_| self.file.read_exact(&mut bytes))
+            .map_err(|error| wrong(error.to_string()))?;
+        Tensor::from_raw_buffer(&bytes, dtype, shape, &Device::Cpu)
+            .and_then(|tensor| tensor.to_dtype(DType::F32))
+            .map_err(|error| wrong(error.to_string()))
+    }
+
+    /// Whether there is a tensor `name`.
+    pub fn has(&self, name: &str) -> bool {
+        self.metadata.info(&format!("{}{name}", self.prefix)).is_some()
+    }
+}

@@ -1,0 +1,14 @@
+/** Runs one piece of work after the other. */
+export class Lane {
+  #last: Promise<unknown> = Promise.resolve()
+
+  /** Runs `work` when it is its turn, unless `signal` has aborted by then. */
+  run<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    const turn = this.#last.then(() => {
+      signal.throwIfAborted()
+      return work()
+    })
+    this.#last = turn.catch(() => undefined)
+    return turn
+  }
+}

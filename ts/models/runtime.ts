@@ -1,0 +1,90 @@
+/** The addon that runs models: how it is loaded, and what is said where it is missing. */
+import { addonPackage, addonPlatform, loadAddon } from '../engine/index.js'
+import { ModelError } from './model-error.js'
+
+/** How the vectors of tokens become one. */
+export type Pooling = 'useModel' | 'forceCls' | 'forceMean'
+
+/** A model in memory. */
+export interface LoadedModel {
+  readonly dimensions: number
+  /**
+   * The vectors of `texts`, in their order, made off the main thread.
+   * @throws ModelError, or the reason of `signal`
+   */
+  embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>
+}
+
+/** Reads a model from its folder, off the main thread. @throws ModelError */
+export type LoadModel = (folder: string, pooling: Pooling) => Promise<LoadedModel>
+
+interface Addon {
+  readonly Runtime: new (threads: number) => { load(folder: string, pooling: string): Promise<NativeModel> }
+  readonly StopFlag: new () => StopFlag
+}
+interface StopFlag {
+  set(): void
+}
+interface NativeModel {
+  readonly dimensions: number
+  embed(texts: Uint8Array, stop: StopFlag): Promise<Buffer>
+}
+
+/** Loads the addon. @param threads of all models together @throws ModelError that says what to install */
+export function loadRuntime(threads: number, version: string): LoadModel {
+  // The addon divides texts among its own threads. candle reads from the environment alone that it starts no others.
+  process.env.CANDLE_NUM_THREADS = '1'
+  const loaded = loadAddon('embed')
+  if (!loaded.ok) throw new ModelError(lacking(loaded.reasons, version))
+  const { Runtime, StopFlag } = loaded.addon as Addon
+  const runtime = new Runtime(threads)
+  return async (folder, pooling) => {
+    const model = await runtime.load(folder, pooling).catch(rethrown)
+    const { dimensions } = model
+    return {
+      dimensions,
+      async embed(texts, signal) {
+        signal.throwIfAborted()
+        const flag = new StopFlag()
+        const stop = (): void => flag.set()
+        signal.addEventListener('abort', stop)
+        try {
+          const bytes = await model.embed(Buffer.from(JSON.stringify(texts)), flag)
+          return vectorsIn(bytes, dimensions)
+        } catch (error) {
+          signal.throwIfAborted()
+          return rethrown(error)
+        } finally {
+          signal.removeEventListener('abort', stop)
+        }
+      },
+    }
+  }
+}
+
+function vectorsIn(bytes: Buffer, dimensions: number): readonly Float32Array[] {
+  // A copy of its own lies where floats may lie.
+  const all = new Float32Array(new Uint8Array(bytes).buffer)
+  return Array.from({ length: all.length / dimensions }, (_, at) =>
+    all.slice(at * dimensions, (at + 1) * dimensions),
+  )
+}
+
+/** What the addon says of a model is the user's to mend; anything else is a mistake of ours. */
+function rethrown(error: unknown): never {
+  const { code, message } = error as { readonly code?: unknown; readonly message: string }
+  throw code === 'InvalidArg' ? new ModelError(message) : error
+}
+
+function lacking(reasons: readonly string[], version: string): string {
+  const platform = addonPlatform()
+  if (platform === null) {
+    const machine = `${process.platform} on ${process.arch}`
+    return `models of source \`huggingFace\` do not run on ${machine}: use \`rest\`, \`ollama\` or \`openAi\``
+  }
+  const name = addonPackage('embed', platform)
+  return (
+    `models of source \`huggingFace\` need the package \`${name}\`: \`npm install ${name}@${version}\`, ` +
+    `or in a clone of the project \`npm run build:embed\`, and then a restart (${reasons.join('; ')})`
+  )
+}
