@@ -122,8 +122,9 @@ if (compiled) {
   // Tests of the native engine skip themselves where there is none, but not where there should be one.
   await ava('ava', [], { SIFTD_NATIVE_TESTS: addon === 'no-rust' ? 'optional' : 'required' })
   if (addon === 'ready' || addon === 'prebuilt') {
-    const specs = ['http', 'backup'].map((folder) => `dist/__test__/${folder}/*.spec.js`)
-    await ava('ava, HTTP and backups over the native engine', specs, { SIFTD_TEST_ENGINE: 'native' })
+    const specs = ['http/*', 'backup/*', 'e2e/verify', 'e2e/repair', 'e2e/upgrade']
+    const paths = specs.map((spec) => `dist/__test__/${spec}.spec.js`)
+    await ava('ava, HTTP, backups and repair over the native engine', paths, { SIFTD_TEST_ENGINE: 'native' })
   }
 }
 finish()

@@ -20,8 +20,6 @@ export interface Operation {
   args(world: World): readonly string[]
   /** The request whose task is the operation; null: a start is. */
   readonly request: string | null
-  /** Whether it makes the data directory. */
-  readonly isImport?: true
 }
 
 const OLDER_VERSION = '0.0.9'
@@ -54,14 +52,12 @@ export const operations: readonly Operation[] = [
     prepare: nothing,
     args: ({ dump }) => ['--import-dump', dump, '--ignore-dump-if-db-exists'],
     request: null,
-    isImport: true,
   },
   {
     name: 'restore of a snapshot',
     prepare: nothing,
     args: ({ snapshot }) => ['--import-snapshot', snapshot, '--ignore-snapshot-if-db-exists'],
     request: null,
-    isImport: true,
   },
   {
     name: 'upgrade',

@@ -206,13 +206,13 @@ class Trial {
     }
     this.faults.end()
     if (fault.error === 'killed') return started.code === null ? [] : [`ended with ${started.code}`]
-    return [...oneLine(started.errors), ...this.#importLeft()]
+    return [...oneLine(started.errors), ...this.#importLeft(started.errors)]
   }
 
-  /** What an import that tells of its failure has left. */
-  #importLeft(): string[] {
-    const { isImport } = this.#setup.operation
-    return isImport && existsSync(this.place.data) ? ['an import that failed has left a data directory'] : []
+  /** What an import that tells of its failure has left; a start may also fail behind an import that succeeded. */
+  #importLeft(errors: string): string[] {
+    const isLeft = errors.includes('siftd: --import-') && existsSync(this.place.data)
+    return isLeft ? ['an import that failed has left a data directory'] : []
   }
 
   /** The operation is carried out once more, by the same server or by the next one. */

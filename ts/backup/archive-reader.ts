@@ -4,11 +4,12 @@
  */
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, statfs } from 'node:fs/promises'
+import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import { Parser, type ReadEntry } from 'tar'
+import { makeDirectory } from '../tasks/index.js'
 import { ArchiveError } from './archive-error.js'
 import { BYTES_BEHIND_END_MAX, DISK_BYTES_LEFT, ENTRIES_MAX, PATH_BYTES_MAX } from './limits.js'
 
@@ -28,7 +29,7 @@ export async function unpack(
   wanted: (path: string) => boolean,
   signal: AbortSignal,
 ): Promise<Unpacked> {
-  await mkdir(directory, { recursive: true, mode: 0o700 })
+  await makeDirectory(directory, 0o700)
   const unpacked = new Map<string, string>()
   const parser = new Parser({ strict: true })
   const taking: Promise<void>[] = []

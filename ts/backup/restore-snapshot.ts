@@ -1,7 +1,7 @@
 /** Here is a snapshot: how is the data directory that it was made of restored? */
-import { mkdir, open, rename, rm, stat } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { checksumOf, openRestore } from '../tasks/index.js'
+import { checksumOf, makeDirectory, openRestore } from '../tasks/index.js'
 import { ArchiveError } from './archive-error.js'
 import { type Unpacked, unpack } from './archive-reader.js'
 import { requiredJsonOf } from './entries.js'
@@ -49,7 +49,7 @@ export async function restoreSnapshot({
   })
   for (const path of contents.files.keys()) {
     const target = join(directory, ...path.split('/'))
-    await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+    await makeDirectory(dirname(target), 0o700)
     await rename(unpacked.get(path)!, target)
   }
   await rm(workspace, { recursive: true })

@@ -1,5 +1,5 @@
 /** Here is an instance: how is it written into a dump from which another one can start? */
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { documentPages } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
@@ -12,6 +12,7 @@ import {
   type FrozenDocuments,
   type FrozenInstance,
   isDiskFull,
+  makeDirectory,
   noSpace,
   type WriteDump,
 } from '../tasks/index.js'
@@ -70,7 +71,7 @@ export function dumperTo(setup: DumpSetup): WriteDump {
     }
     const store = join(directory, `${prefix}${uid}.tasks`)
     try {
-      await mkdir(directory, { recursive: true, mode: 0o700 })
+      await makeDirectory(directory, 0o700)
       await removeLeftovers()
       const archive = new ArchiveWriter(paths, source.signal)
       try {

@@ -2,7 +2,13 @@
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { ApiError } from '../errors/index.js'
-import { isDiskFull, noSpace, type SnapshotSource, type WriteSnapshot } from '../tasks/index.js'
+import {
+  isDiskFull,
+  makeDirectory,
+  noSpace,
+  type SnapshotSource,
+  type WriteSnapshot,
+} from '../tasks/index.js'
 import { type ArchivedFile, ArchiveWriter } from './archive-writer.js'
 import { CONTENTS_FILE, contentsText, ENGINE_FILE, INDEXES, STORE_FILE, UPLOADS } from './snapshot-files.js'
 import { syncNames } from './sync-names.js'
@@ -53,7 +59,7 @@ export function snapshotterTo(setup: SnapshotSetup): WriteSnapshot {
     const archivePath = join(directory, `${prefix}.archive`)
     const target = join(directory, `${setup.name}.snapshot`)
     try {
-      await mkdir(directory, { recursive: true, mode: 0o700 })
+      await makeDirectory(directory, 0o700)
       await removeLeftovers()
       await mkdir(staged, { mode: 0o700 })
       const paths = { archive: archivePath, entry: join(directory, `${prefix}.entry`) }

@@ -1,4 +1,4 @@
-import { mkdir, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import {
   ArchiveError,
@@ -11,11 +11,13 @@ import { ApiError } from '../errors/index.js'
 import {
   type EngineRequest,
   entriesOf,
+  isSystemFault,
   markDataDirectory,
   openEngineIn,
   requireVersion,
 } from '../instance/index.js'
 import { LaunchError } from '../launch/index.js'
+import { makeDirectory, StoreError } from '../tasks/index.js'
 
 export interface ArchiveStart extends EngineRequest {
   readonly kind: 'dump' | 'snapshot'
@@ -66,14 +68,14 @@ export async function startFromArchive(request: ArchiveStart): Promise<boolean> 
   const temporary = `${target}.importing-${process.pid}`
   try {
     await removeLeftovers(target)
-    await mkdir(temporary, { recursive: true, mode: 0o700 })
+    await makeDirectory(temporary, 0o700)
     await fill[kind](temporary, request)
     await moveTo(temporary, target)
     log.info({ archive, directory: target }, `imported the ${kind}`)
     return true
   } catch (error) {
     await rm(temporary, { recursive: true, force: true })
-    if (error instanceof ArchiveError || error instanceof ApiError || isSystemError(error))
+    if (isTellable(error))
       throw new LaunchError(`--import-${kind}: ${archive} cannot be imported: ${error.message}`, 1)
     throw error
   }
@@ -161,5 +163,9 @@ function isRunning(pid: number): boolean {
   }
 }
 
-const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
-  error instanceof Error && (error as NodeJS.ErrnoException).syscall !== undefined
+/** Whether the message of a failure tells enough without its stack. */
+const isTellable = (error: unknown): error is Error =>
+  error instanceof ArchiveError ||
+  error instanceof ApiError ||
+  error instanceof StoreError ||
+  isSystemFault(error)

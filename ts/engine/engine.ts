@@ -388,7 +388,10 @@ export interface BareEngine {
   /** Lists documents of a pinned commit. @param request `DocumentsRequest` without filter, ids and sort */
   pinnedDocuments(pin: Pin, request: Uint8Array): Promise<Uint8Array>
 
-  /** Byte copy of a pinned commit into `directory`, which must not exist. */
+  /**
+   * Copies a pinned commit into `directory`, which must not exist. A file of the copy may be a second name of one of the
+   * index, so its bytes must not be changed.
+   */
   snapshot(pin: Pin, directory: string): Promise<void>
 
   /** Lets go of a pinned commit; does nothing if it is not held. */

@@ -10,3 +10,4 @@ export {
 } from './features.js'
 export { type InTurn, inTurn } from './in-turn.js'
 export * from './instance.js'
+export { isSystemFault } from './system-fault.js'

@@ -22,6 +22,7 @@ import {
 import { type Logger, moduleLog } from '../telemetry/index.js'
 import { type DataDirectory, entriesOf, openDataDirectory } from './data-directory.js'
 import { prepareDirectory } from './new-directory.js'
+import { isSystemFault } from './system-fault.js'
 import { beginUpgrade, forgetVersionBefore, versionBefore } from './upgrade.js'
 
 /** The engine to open a data directory with, and its resources. */
@@ -116,10 +117,7 @@ async function openWithReserve(request: InstanceRequest): Promise<Instance> {
 function refusalOf(error: unknown, path: string): unknown {
   if (!(error instanceof Error)) return error
   const isKnown = error instanceof LaunchError
-  // The native engine names a fault of the system as Rust does, by its number.
-  const isOfSystem =
-    (error as NodeJS.ErrnoException).syscall !== undefined || /\(os error \d+\)/.test(error.message)
-  if (!isKnown && !isOfSystem) return error
+  if (!isKnown && !isSystemFault(error)) return error
   const [named = ''] = /\bE[A-Z]{3,}\b/.exec(error.message) ?? []
   const code = isDiskFull(error) ? 'ENOSPC' : named
   const advice = adviceByCode[code]

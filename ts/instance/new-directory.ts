@@ -1,6 +1,7 @@
 import { existsSync, rmdirSync, rmSync } from 'node:fs'
-import { mkdir, readdir, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeDirectory } from '../tasks/index.js'
 import { entriesOf } from './data-directory.js'
 
 /** A data directory that is about to be opened. */
@@ -17,7 +18,7 @@ export async function prepareDirectory(path: string): Promise<PreparedDirectory>
     for (const directory of made.toReversed()) rmdirSync(directory)
   }
   try {
-    await makeDirectory(path, made)
+    await makeDirectory(path, undefined, made)
   } catch (error) {
     removeMade()
     throw error
@@ -32,23 +33,5 @@ export async function prepareDirectory(path: string): Promise<PreparedDirectory>
         // The failure of the start is told; what is left of it is opened like an empty directory by the next start.
       }
     },
-  }
-}
-
-/**
- * Makes a directory and those above it, and adds what it makes to `made`. The recursive form of Node.js tells a wrong
- * reason on a read-only file system, and does not end where a parent refuses to hold any directory, such as `/proc`.
- */
-async function makeDirectory(path: string, made: string[]): Promise<void> {
-  try {
-    await mkdir(path)
-    made.push(path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'EEXIST' && (await stat(path)).isDirectory()) return
-    if (code !== 'ENOENT' || dirname(path) === path) throw error
-    await makeDirectory(dirname(path), made)
-    await mkdir(path)
-    made.push(path)
   }
 }

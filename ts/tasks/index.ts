@@ -14,6 +14,7 @@ export type {
 export type { ExportIndex, ExportTarget, IndexExport } from './execute/export.js'
 export type { SnapshotSource, WriteSnapshot } from './execute/snapshot-source.js'
 export { INLINE_PAYLOAD_BYTES_MAX, RESTORED_BATCH_UIDS } from './limits.js'
+export { makeDirectory } from './make-directory.js'
 export { type OpenedTasks, openTasks, type TasksSetup } from './open.js'
 export type { Upgrade } from './recovery/enqueue-upgrade.js'
 export { type Rebuilt, rebuildTaskStore } from './recovery/rebuild.js'

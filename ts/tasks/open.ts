@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Embedders, embeddingError, openPaidVectors, type PaidVectorStore } from '../embedders/index.js'
 import { BackgroundFaults, type Engine, loadScripts, type RunScript } from '../engine/index.js'
@@ -22,6 +21,7 @@ import {
   STORED_TASKS_MAX,
   WORKING_BATCHES_MAX,
 } from './limits.js'
+import { makeDirectory } from './make-directory.js'
 import { instanceStore, queue, webhookStore } from './queue.js'
 import { enqueueUpgrade, type Upgrade } from './recovery/enqueue-upgrade.js'
 import { type Quarantine, quarantineIn } from './recovery/orphans.js'
@@ -90,7 +90,7 @@ export interface OpenedTasks {
  */
 export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
   const { directory, log } = setup
-  await mkdir(directory, { recursive: true })
+  await makeDirectory(directory)
   const driver = setup.driver ?? optionOf('taskStoreDriver', process.env)
   const { reserveBytes = RESERVE_BYTES, storeBytesMax = STORE_BYTES_MAX } = setup.capacity ?? {}
   const { faults = new BackgroundFaults(log) } = setup

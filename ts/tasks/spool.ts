@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, rm, stat } from 'node:fs/promises'
+import { open, readdir, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Payload, PayloadFormat } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import { CHECKSUM_READ_BYTES } from './limits.js'
+import { makeDirectory } from './make-directory.js'
 import type { TaskContent } from './task.js'
 import type { SpoolSlot } from './tasks.js'
 
@@ -35,7 +36,7 @@ export interface Spool {
 
 /** Opens the spool directory, creating it if needed. */
 export async function openSpool(directory: string): Promise<Spool> {
-  await mkdir(directory, { recursive: true })
+  await makeDirectory(directory)
   const pathOf = (name: string) => join(directory, basename(name))
   const held = new HeldFiles()
   const remove = async (name: string) => {

@@ -10,12 +10,18 @@ use super::disk::{Disk as _, Folder};
 use crate::error::{Context, Result};
 
 impl IndexDirectory {
-    /// Copies a commit to `target`, which must not exist.
+    /// Copies a commit to `target`, which must not exist. Where the file system allows it, the copy of a file is a
+    /// second name of it, which costs neither time nor space: files are never changed, only removed.
     pub fn copy_to(&self, committed: &Committed, target: &Path) -> Result<()> {
         fs::create_dir(target).context(format!("{} could not be created", target.display()))?;
         let target = Folder::open(target).context(format!("{} could not be opened", target.display()))?;
         for file in committed.files.iter() {
-            let context = || format!("{} could not be copied", self.path_of(file.name()));
+            let source = self.path_of(file.name());
+            // The link fails on another file system, and on one without links.
+            if fs::hard_link(&source, target.path().join(file.name())).is_ok() {
+                continue;
+            }
+            let context = || format!("{source} could not be copied");
             let bytes = file.bytes().read_bytes().context(context())?;
             let mut copy = target.create(file.name()).context(context())?;
             copy.write_all(&bytes).and_then(|()| copy.sync()).context(context())?;

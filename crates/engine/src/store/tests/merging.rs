@@ -123,6 +123,25 @@ fn a_copy_is_the_commit_it_was_made_of() {
     assert_eq!(content(&copy.unwrap()), expected);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_copy_on_the_same_file_system_shares_its_files() {
+    use std::os::unix::fs::MetadataExt as _;
+    let home = tempfile::tempdir().unwrap();
+    let directory =
+        IndexDirectory::create(&home.path().join("index"), layout(), &FaultReporter::default()).unwrap();
+    let mut batches = Batches::new(home.path());
+    let operation = batches.put((0..3_000).map(|id| json!({ "id": id, "text": noise(id, 150) })).collect());
+    let committed = commit(&directory, None, &batches.batch(operation));
+    let target = home.path().join("copy");
+    directory.copy_to(&committed, &target).unwrap();
+    let links: Vec<u64> =
+        std::fs::read_dir(&target).unwrap().map(|file| file.unwrap().metadata().unwrap().nlink()).collect();
+    assert!(links.len() > 1 && links.iter().all(|&links| links == 2), "{links:?}");
+    let (_, copy) = IndexDirectory::open(&target, layout(), &FaultReporter::default()).unwrap();
+    assert_eq!(content(&copy.unwrap()), content(&committed));
+}
+
 #[test]
 fn little_memory_makes_few_segments() {
     let home = tempfile::tempdir().unwrap();
