@@ -1,7 +1,7 @@
 import test from 'ava'
 import { commands } from '../../ts/cli/commands.js'
 import { isSameEmbedder, maskedSecrets, pushedEmbedder } from '../../ts/migrate/embedders.js'
-import { nextPageDocuments } from '../../ts/migrate/pages.js'
+import { nextPageDocuments } from '../../ts/peer/index.js'
 import { runCommand } from '../support/command.js'
 
 const path = '/indexes/films/settings'

@@ -13,6 +13,8 @@ export interface RunningCommand {
   readonly outcome: Promise<Outcome>
   /** Ends it as if the power had gone. */
   kill(): void
+  /** As Ctrl+C does on a terminal. */
+  interrupt(): void
 }
 
 const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
@@ -23,9 +25,20 @@ const linesOf = (chunks: readonly Buffer[]): readonly string[] =>
     .split('\n')
     .filter((line) => line !== '')
 
-/** Starts `siftd` with arguments, in a process of its own. @param input for its standard input */
-export function startCommand(args: readonly string[], input = ''): RunningCommand {
-  const child: ChildProcess = spawn(process.execPath, [main, ...args], { stdio: 'pipe' })
+/**
+ * Starts `siftd` with arguments, in a process of its own.
+ * @param input for its standard input
+ * @param env in addition to that of the tests
+ */
+export function startCommand(
+  args: readonly string[],
+  input = '',
+  env: NodeJS.ProcessEnv = {},
+): RunningCommand {
+  const child: ChildProcess = spawn(process.execPath, [main, ...args], {
+    stdio: 'pipe',
+    env: { ...process.env, ...env },
+  })
   const [out, errors]: [Buffer[], Buffer[]] = [[], []]
   child.stdout?.on('data', (chunk: Buffer) => out.push(chunk))
   child.stderr?.on('data', (chunk: Buffer) => errors.push(chunk))
@@ -33,8 +46,11 @@ export function startCommand(args: readonly string[], input = ''): RunningComman
   const outcome = new Promise<Outcome>((resolve) =>
     child.once('close', (code) => resolve({ code, lines: linesOf(out), errors: linesOf(errors) })),
   )
-  return { outcome, kill: () => void child.kill('SIGKILL') }
+  return { outcome, kill: () => void child.kill('SIGKILL'), interrupt: () => void child.kill('SIGINT') }
 }
 
-export const runCommand = (args: readonly string[], input?: string): Promise<Outcome> =>
-  startCommand(args, input).outcome
+export const runCommand = (
+  args: readonly string[],
+  input?: string,
+  env?: NodeJS.ProcessEnv,
+): Promise<Outcome> => startCommand(args, input, env).outcome

@@ -1,18 +1,12 @@
 /** The commands of the program by their names. */
-import type { Command } from '../command/index.js'
+import type { CommandEntry } from '../command/index.js'
+import { serverCommands } from '../commands/index.js'
 import { LaunchError } from '../launch/index.js'
 import { suggestion } from '../parse/index.js'
 
-/** A command by the first argument of the program. Its code is loaded only when it runs. */
-export interface CommandEntry {
-  readonly name: string
-  /** One line for `siftd --help`. */
-  readonly summary: string
-  load(): Promise<Command>
-}
-
 /** The commands of the program beside serving. */
 export const commands: readonly CommandEntry[] = [
+  ...serverCommands,
   {
     name: 'migrate',
     summary: 'copies a running Meilisearch or siftd into a running siftd',

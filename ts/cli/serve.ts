@@ -1,11 +1,15 @@
 import type { AddressInfo } from 'node:net'
-import { resolve } from 'node:path'
 import { openAuth } from '../auth/index.js'
 import { openProgress } from '../command/index.js'
-import { type EmbeddersSetup, openEmbedders } from '../embedders/index.js'
 import { exporterOver } from '../export/index.js'
 import { buildServer, defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
-import { type EngineRequest, type Feature, openFeatures, openInstance } from '../instance/index.js'
+import {
+  type EngineRequest,
+  type Feature,
+  openEmbedding,
+  openFeatures,
+  openInstance,
+} from '../instance/index.js'
 import {
   addressText,
   type Build,
@@ -14,8 +18,6 @@ import {
   type Run,
   withoutEffect,
 } from '../launch/index.js'
-import { openModels } from '../models/index.js'
-import { openOutbound } from '../outbound/index.js'
 import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { openTls, type Tls } from '../tls/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
@@ -80,23 +82,14 @@ export async function serve(request: ServeRequest): Promise<Serving> {
   }
   if (tls !== null) closers.push(reloadOnHangUp(tls))
   try {
-    const outbound = openOutbound({ allowedNetworks: options.experimentalAllowedIpNetworks })
-    closers.push(() => outbound.close())
-    const models = openModels({
-      outbound,
-      directory: resolve(options.modelsDir),
-      hubUrl: options.modelHubUrl,
-      hubToken: options.modelHubToken,
-      threads: Math.min(options.maxEmbeddingThreads ?? request.machine.cores, request.machine.cores),
-      version,
-      report: (line) => moduleLog(log, 'instance').info(line),
-    })
-    closers.push(async () => models.close())
-    const embedders = openEmbedders({ outbound, models, ...embedderOptions(options) })
+    const { cores } = request.machine
+    const embedding = openEmbedding({ options, version, cores, log })
+    closers.push(() => embedding.close())
+    const { outbound, embedders } = embedding
     const engine = {
       engine: options.engine,
       indexingMemoryBytes: indexingMemoryBytes(options),
-      indexingThreads: options.maxIndexingThreads ?? request.machine.cores,
+      indexingThreads: options.maxIndexingThreads ?? cores,
       cacheBytes: options.cacheSize,
       answerCacheBytes: options.answerCacheSize,
       log,
@@ -310,17 +303,3 @@ function httpOptions(options: LaunchOptions, { cores, memoryBytes }: Machine): H
     hashQueryText: options.hashQueryText,
   }
 }
-
-/** Options of embedders. Source: vectors §2.3, §5.2. */
-const embedderOptions = (options: LaunchOptions): Omit<EmbeddersSetup, 'outbound' | 'models'> => ({
-  defaults: { openAiKey: options.openaiApiKey, ollamaUrl: options.ollamaUrl },
-  timeoutMs: options.experimentalRestEmbedderTimeoutSeconds * 1000,
-  pauseMsMax: options.experimentalRestEmbedderMaxRetryDurationSeconds * 1000,
-  cachedQueries: options.experimentalEmbeddingCacheEntries,
-  failureModes: {
-    ignoreTemplates: options.experimentalConfigEmbedderFailureModes.includes(
-      'ignore_document_template_failures',
-    ),
-    ignoreProviders: options.experimentalConfigEmbedderFailureModes.includes('ignore_embedder_failures'),
-  },
-})

@@ -4,6 +4,7 @@ import {
   Command as Arguments,
   type CommanderError,
   type CommandUnknownOpts,
+  Help,
 } from '@commander-js/extra-typings'
 import { LaunchError } from '../launch/index.js'
 import { type CommandOutput, silentOutput } from './output.js'
@@ -24,11 +25,29 @@ export interface Command {
   describe(): CommandUnknownOpts
 }
 
+/** A command by the first argument of the program. Its code is loaded only when it runs. */
+export interface CommandEntry {
+  readonly name: string
+  /** One line for `siftd --help`. */
+  readonly summary: string
+  load(): Promise<Command>
+}
+
 /** An option that is needed in several places, as commander has it. */
 export { Option } from '@commander-js/extra-typings'
 
 /** Columns of a help that goes to no terminal, and the most it takes on one. */
 const HELP_COLUMNS = 100
+
+/** The title over the options that name a server, which stand last in a help. */
+export const SERVER_GROUP = 'Server:'
+
+const serverLast: Help['groupItems'] = (items, visible, groupOf) => {
+  const groups = Help.prototype.groupItems(items, visible, groupOf)
+  const server = groups.get(SERVER_GROUP)
+  if (server !== undefined && groups.delete(SERVER_GROUP)) groups.set(SERVER_GROUP, server)
+  return groups
+}
 
 /**
  * Makes a command of its options and actions.
@@ -50,6 +69,7 @@ export function defineCommand(
       })
       .configureHelp({
         styleTitle: (title) => styleText('bold', title),
+        groupItems: serverLast,
         commandDescription: (described) => unwrapped(described.description()),
       })
       .helpCommand(false)

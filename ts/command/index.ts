@@ -2,20 +2,20 @@
 export {
   type Arguments,
   type Command,
+  type CommandEntry,
   defineCommand,
   type ExitCode,
   examples,
   Option,
+  SERVER_GROUP,
 } from './command.js'
 export {
   instanceOf,
   keyFileOption,
   keyOption,
+  onServer,
   type ServerOptions,
-  serverKeyFileOption,
-  serverKeyOption,
   serverOf,
-  urlOption,
 } from './instance-options.js'
 export { collected, countFor, dataDirectoryOf, dataOption, jsonOption, listOf } from './options.js'
 export {

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { LaunchError } from '../launch/index.js'
 import { isHttpUrl } from '../parse/index.js'
 import type { PeerAddress, PeerFlag } from '../peer/index.js'
-import { Option } from './command.js'
+import { type Arguments, Option, SERVER_GROUP } from './command.js'
 
 /** The server of commands that name one server. */
 const DEFAULT_URL = 'http://localhost:7700'
@@ -18,15 +18,21 @@ export const keyFileOption = <F extends PeerFlag>(flag: F) =>
     'File that holds that key, so that no list of processes shows it',
   )
 
-/** The server that a command talks to. */
-export const urlOption = new Option('--url <url>', `Server (default: SVC_URL, or ${DEFAULT_URL})`)
-export const serverKeyOption = new Option('--key <key>', 'Key of the server (default: SVC_KEY)')
-export const serverKeyFileOption = new Option(
-  '--key-file <file>',
-  'File that holds that key, which no list of processes shows (default: SVC_KEY_FILE)',
-)
+/** Gives a command the options that name its server. */
+export const onServer = (command: Arguments) =>
+  command
+    .addOption(
+      new Option('--url <url>', `Its URL (default: SVC_URL, or ${DEFAULT_URL})`).helpGroup(SERVER_GROUP),
+    )
+    .addOption(new Option('--key <key>', 'A key of it (default: SVC_KEY)').helpGroup(SERVER_GROUP))
+    .addOption(
+      new Option(
+        '--key-file <file>',
+        'A file that holds the key, so that no list of processes shows it (default: SVC_KEY_FILE)',
+      ).helpGroup(SERVER_GROUP),
+    )
 
-/** The values of the three options above. */
+/** The values of these options. */
 export interface ServerOptions {
   readonly url?: string | undefined
   readonly key?: string | undefined

@@ -53,7 +53,7 @@ export async function openProgress(terminal: NodeJS.WriteStream, log: ProgressLo
 }
 
 function lines(log: ProgressLog): Progress {
-  let shownAt = Number.NEGATIVE_INFINITY
+  let shownAt = performance.now()
   return {
     show(doing, finished, total) {
       if (performance.now() - shownAt < LOG_MS) return

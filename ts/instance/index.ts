@@ -1,5 +1,6 @@
 /** Here is a data directory: open everything in it, for a server or for use inside a process. */
 export * from './data-directory.js'
+export { type Embedding, openEmbedding } from './embedding.js'
 export {
   type Feature,
   type FeatureFlags,

@@ -1,7 +1,6 @@
-import { finishedTask, type Peer, PeerError } from '../peer/index.js'
+import { finishedTask, type Page, PageReader, type Peer, PeerError } from '../peer/index.js'
 import type { IndexFacts } from './inventory.js'
-import { PAGE_MS_MAX, UPLOADS_WAITING_MAX } from './limits.js'
-import { type Page, PageReader } from './pages.js'
+import { UPLOAD_MS_MAX, UPLOADS_WAITING_MAX } from './limits.js'
 
 export interface DocumentsCopy {
   readonly from: Peer
@@ -28,7 +27,7 @@ interface Upload {
  */
 export async function copyDocuments(copy: DocumentsCopy): Promise<number> {
   const { from, index, copied, progress } = copy
-  const reader = new PageReader(from, index.uid)
+  const reader = new PageReader(from, index.uid, { retrieveVectors: true })
   // Each resolves once its upload and all before it are indexed, so that progress never counts past a gap.
   const waiting: Promise<void>[] = []
   let indexed: Promise<void> = Promise.resolve()
@@ -71,7 +70,7 @@ async function upload(copy: DocumentsCopy, page: Page): Promise<readonly Upload[
     const { taskUid } = await to.json<{ taskUid: number }>(
       'POST',
       `/indexes/${encodeURIComponent(index.uid)}/documents${query}`,
-      { body: lines.join('\n'), isRepeatable: true, timeoutMs: PAGE_MS_MAX },
+      { body: lines.join('\n'), isRepeatable: true, timeoutMs: UPLOAD_MS_MAX },
     )
     return [{ taskUid, offset, end: offset + lines.length }]
   } catch (error) {

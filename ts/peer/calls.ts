@@ -28,8 +28,9 @@ export interface CallTarget {
 }
 
 export interface PeerCall {
-  /** A value goes as JSON; text and bytes as NDJSON. */
+  /** A value goes as JSON; text and bytes as NDJSON unless `contentType` says otherwise. */
   readonly body?: object | string | Uint8Array
+  readonly contentType?: string
   /** Whether the body is sent gzipped. */
   readonly isCompressed?: boolean
   /** Whether repeating the call does no harm. Default: for GET and PATCH. */
@@ -47,7 +48,10 @@ export type BoundedCall = PeerCall & Required<Pick<PeerCall, 'timeoutMs' | 'answ
  */
 export type SendCall = (method: OutboundRequest['method'], path: string, call: BoundedCall) => Promise<Buffer>
 
-export function caller(outbound: Outbound, { url, key, retries, signal }: CallTarget): SendCall {
+export function caller(
+  outbound: Pick<Outbound, 'call'>,
+  { url, key, retries, signal }: CallTarget,
+): SendCall {
   const attempt = async (request: OutboundRequest): Promise<Buffer> => {
     const { status, headers, body } = await outbound.call(request)
     if (status >= 200 && status <= 299) return body
@@ -82,13 +86,13 @@ interface Payload {
   readonly body?: string | Uint8Array
 }
 
-async function payloadOf({ body, isCompressed = false }: PeerCall): Promise<Payload> {
+async function payloadOf({ body, contentType, isCompressed = false }: PeerCall): Promise<Payload> {
   if (body === undefined) return { headers: {} }
   const isLines = typeof body === 'string' || body instanceof Uint8Array
   const bytes = isLines ? body : JSON.stringify(body)
   return {
     headers: {
-      'content-type': isLines ? 'application/x-ndjson' : 'application/json',
+      'content-type': contentType ?? (isLines ? 'application/x-ndjson' : 'application/json'),
       ...(isCompressed && { 'content-encoding': 'gzip' }),
     },
     body: isCompressed ? await compressed(bytes) : bytes,

@@ -1,7 +1,8 @@
 /** Here is another running instance: what does it answer, and why not? */
 export { type CallTarget, caller, type PeerCall, type SendCall } from './calls.js'
+export { fetchDocuments, nextPageDocuments, type Page, PageReader } from './documents.js'
 export { listAll } from './lists.js'
 export { openPeer, type Peer, type PeerAddress, type PeerFlag, type PeerSetup } from './peer.js'
 export { PeerError } from './peer-error.js'
 export { RefusedError } from './refused-error.js'
-export { finishedTask } from './tasks.js'
+export { endedTask, finishedTask, type PeerTask, requireSucceeded } from './tasks.js'

@@ -37,7 +37,7 @@ export interface Peer {
 }
 
 export function openPeer(
-  outbound: Outbound,
+  outbound: Pick<Outbound, 'call'>,
   { flag, url, key, shownAs }: PeerAddress,
   { attemptsMax = ATTEMPTS_MAX, signal }: PeerSetup = {},
 ): Peer {
@@ -57,7 +57,9 @@ export function openPeer(
     const { status, code } = error
     const isAboutKey = status === 401 || status === 403
     const advice = isAboutKey && code !== 'missing_master_key' ? adviceOnKey(flag, key) : ''
-    return new PeerError(`${shown}: ${call} was refused: ${error.summary}${advice}`, status, code)
+    return new PeerError(`${shown}: ${call} was refused: ${error.summary}${advice}`, status, code, {
+      cause: error,
+    })
   }
 
   const bytes: Peer['bytes'] = async (method, path, call = {}) => {

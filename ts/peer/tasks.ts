@@ -1,11 +1,35 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MESSAGE_CHARS_MAX, TASK_POLL_FIRST_MS, TASK_POLL_LAST_MS } from './limits.js'
+import {
+  CALL_MS_MAX,
+  MESSAGE_CHARS_MAX,
+  TASK_POLL_FIRST_MS,
+  TASK_POLL_LAST_MS,
+  TASK_WAIT_MS,
+} from './limits.js'
 import type { Peer } from './peer.js'
 import { PeerError } from './peer-error.js'
 
-interface Task {
+/** A task as the API shows it. */
+export interface PeerTask {
+  readonly uid: number
   readonly status: string
+  readonly type: string
+  readonly indexUid: string | null
   readonly error?: { readonly message: string; readonly code: string } | null
+  readonly details?: Readonly<Record<string, unknown>> | null
+  readonly duration?: string | null
+}
+
+/** The task once it has ended, however it did. */
+export async function endedTask(peer: Peer, taskUid: number): Promise<PeerTask> {
+  for (let pause = TASK_POLL_FIRST_MS; ; pause = Math.min(pause * 1.5, TASK_POLL_LAST_MS)) {
+    const task = await peer.json<PeerTask>('GET', `/tasks/${taskUid}?waitMs=${TASK_WAIT_MS}`, {
+      timeoutMs: CALL_MS_MAX + TASK_WAIT_MS,
+    })
+    if (['succeeded', 'failed', 'canceled'].includes(task.status)) return task
+    // A server that knows no `waitMs`, or lets too many others wait, answers at once.
+    await sleep(pause)
+  }
 }
 
 /**
@@ -20,13 +44,12 @@ export async function finishedTask(
   doing: string,
   advice: string,
 ): Promise<void> {
-  for (let pause = TASK_POLL_FIRST_MS; ; pause = Math.min(pause * 1.5, TASK_POLL_LAST_MS)) {
-    const { status, error } = await peer.json<Task>('GET', `/tasks/${taskUid}`)
-    if (status === 'succeeded') return
-    if (status === 'failed' || status === 'canceled') {
-      const reason = error ? `${error.code} ${error.message.slice(0, MESSAGE_CHARS_MAX)}` : status
-      throw new PeerError(`${doing} failed: ${reason}; ${advice}`, null, error?.code ?? null)
-    }
-    await sleep(pause)
-  }
+  requireSucceeded(await endedTask(peer, taskUid), doing, advice)
+}
+
+/** @throws PeerError if the task failed or was canceled */
+export function requireSucceeded({ status, error }: PeerTask, doing: string, advice: string): void {
+  if (status === 'succeeded') return
+  const reason = error ? `${error.code} ${error.message.slice(0, MESSAGE_CHARS_MAX)}` : status
+  throw new PeerError(`${doing} failed: ${reason}; ${advice}`, null, error?.code ?? null)
 }

@@ -1,6 +1,5 @@
 import { OutboundError, readAnswer } from '../outbound/index.js'
 import { type JsonNode, toText } from '../parse/index.js'
-import { type Peer, PeerError } from '../peer/index.js'
 import {
   PAGE_BYTES_AIM,
   PAGE_BYTES_MAX,
@@ -10,6 +9,8 @@ import {
   PAGE_MS_MAX,
   pageJsonLimits,
 } from './limits.js'
+import type { Peer } from './peer.js'
+import { PeerError } from './peer-error.js'
 
 /** Consecutive documents of an index. */
 export interface Page {
@@ -24,35 +25,51 @@ export interface Page {
 /** Reads the documents of an index in order, in pages of about the same number of bytes. */
 export class PageReader {
   readonly #from: Peer
-  readonly #path: string
+  readonly #uid: string
+  readonly #wanted: object
   #documents = PAGE_DOCUMENTS_FIRST
 
-  constructor(from: Peer, uid: string) {
+  /** @param wanted members of the body of `POST …/documents/fetch`, such as `filter`, without `offset` and `limit` */
+  constructor(from: Peer, uid: string, wanted: object) {
     this.#from = from
-    this.#path = `/indexes/${encodeURIComponent(uid)}/documents/fetch`
+    this.#uid = uid
+    this.#wanted = wanted
   }
 
   async read(offset: number): Promise<Page> {
     for (;;) {
       const limit = this.#documents
       try {
-        const body = { offset, limit, retrieveVectors: true }
-        const bytes = await this.#from.bytes('POST', this.#path, {
-          body,
-          isRepeatable: true,
-          timeoutMs: PAGE_MS_MAX,
-          answerBytesMax: PAGE_BYTES_MAX,
-        })
-        const answer = await readAnswer(bytes, pageJsonLimits)
-        const lines = itemsOf(answer).map(toText)
-        if (lines.length > 0) this.#documents = nextPageDocuments(limit, lines.length, bytes.length)
-        return { offset, lines, total: totalOf(answer) }
+        const { page, bytes } = await fetchPage(this.#from, this.#uid, { ...this.#wanted, offset, limit })
+        if (page.lines.length > 0) this.#documents = nextPageDocuments(limit, page.lines.length, bytes)
+        return page
       } catch (error) {
         if (!isTooLarge(error) || limit === 1) throw error
         this.#documents = Math.floor(limit / 2)
       }
     }
   }
+}
+
+/** The documents of an index that a body of `POST …/documents/fetch` asks for. */
+export async function fetchDocuments(from: Peer, uid: string, body: object): Promise<Page> {
+  return (await fetchPage(from, uid, { offset: 0, ...body })).page
+}
+
+async function fetchPage(
+  from: Peer,
+  uid: string,
+  body: { readonly offset: number; readonly limit?: number },
+): Promise<{ readonly page: Page; readonly bytes: number }> {
+  const bytes = await from.bytes('POST', `/indexes/${encodeURIComponent(uid)}/documents/fetch`, {
+    body,
+    isRepeatable: true,
+    timeoutMs: PAGE_MS_MAX,
+    answerBytesMax: PAGE_BYTES_MAX,
+  })
+  const answer = await readAnswer(bytes, pageJsonLimits)
+  const lines = itemsOf(answer).map(toText)
+  return { page: { offset: body.offset, lines, total: totalOf(answer) }, bytes: bytes.length }
 }
 
 /** Documents to ask for after a page of `documents` documents that took `bytes`. */

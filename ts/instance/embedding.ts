@@ -1,0 +1,57 @@
+/** Here are launch options: how are other hosts called, and who makes vectors? */
+import { resolve } from 'node:path'
+import { type Embedders, openEmbedders } from '../embedders/index.js'
+import type { LaunchOptions } from '../launch/index.js'
+import { openModels } from '../models/index.js'
+import { type Outbound, openOutbound } from '../outbound/index.js'
+import { type Logger, moduleLog } from '../telemetry/index.js'
+
+export interface EmbeddingSetup {
+  readonly options: LaunchOptions
+  readonly version: string
+  /** Cores that this process may use. */
+  readonly cores: number
+  readonly log: Logger
+}
+
+/** Outgoing calls, and embedders with the models that run in this process. */
+export interface Embedding {
+  readonly outbound: Outbound
+  readonly embedders: Embedders
+  close(): Promise<void>
+}
+
+/** Source: vectors §2.3, §5.2. */
+export function openEmbedding({ options, version, cores, log }: EmbeddingSetup): Embedding {
+  const outbound = openOutbound({ allowedNetworks: options.experimentalAllowedIpNetworks })
+  const models = openModels({
+    outbound,
+    directory: resolve(options.modelsDir),
+    hubUrl: options.modelHubUrl,
+    hubToken: options.modelHubToken,
+    threads: Math.min(options.maxEmbeddingThreads ?? cores, cores),
+    version,
+    report: (line) => moduleLog(log, 'instance').info(line),
+  })
+  const modes = options.experimentalConfigEmbedderFailureModes
+  const embedders = openEmbedders({
+    outbound,
+    models,
+    defaults: { openAiKey: options.openaiApiKey, ollamaUrl: options.ollamaUrl },
+    timeoutMs: options.experimentalRestEmbedderTimeoutSeconds * 1000,
+    pauseMsMax: options.experimentalRestEmbedderMaxRetryDurationSeconds * 1000,
+    cachedQueries: options.experimentalEmbeddingCacheEntries,
+    failureModes: {
+      ignoreTemplates: modes.includes('ignore_document_template_failures'),
+      ignoreProviders: modes.includes('ignore_embedder_failures'),
+    },
+  })
+  return {
+    outbound,
+    embedders,
+    async close() {
+      models.close()
+      await outbound.close()
+    },
+  }
+}
