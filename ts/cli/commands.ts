@@ -32,6 +32,16 @@ export const commands: readonly CommandEntry[] = [
     summary: 'names every mistake of a configuration file',
     load: async () => (await import('./config.js')).config,
   },
+  {
+    name: 'doctor',
+    summary: 'looks at what a server needs here, and says how to mend what is wrong',
+    load: async () => (await import('./doctor/index.js')).doctor,
+  },
+  {
+    name: 'completion',
+    summary: 'prints a script with which bash, zsh or fish completes commands',
+    load: async () => (await import('./completion.js')).completion(() => commands),
+  },
 ]
 
 /** The command that the first argument names. @throws LaunchError for a word that names none */

@@ -48,4 +48,9 @@ export const serverCommands: readonly CommandEntry[] = [
     summary: 'lets a server write a snapshot',
     load: async () => (await import('./backups.js')).snapshot,
   },
+  {
+    name: 'bench',
+    summary: 'measures how fast a server answers searches',
+    load: async () => (await import('./bench.js')).bench,
+  },
 ]

@@ -28,6 +28,16 @@ const own = `  --print-config
       Prints this text
 `
 
+/** Every option of a start that has a flag, for what completes them. */
+export const optionFlags = (): readonly { readonly flag: string; readonly help: string }[] =>
+  subjects.flatMap(([, rows]) =>
+    Object.entries(rows).flatMap(([name, row]) =>
+      flagsOf(name, row)
+        .slice(0, 1)
+        .map((flag) => ({ flag, help: row.help })),
+    ),
+  )
+
 /** The text of `--help`. */
 export function helpText(commands: readonly CommandLine[]): string {
   const groups = subjects.map(([title, rows]) => {

@@ -1,4 +1,5 @@
 /** Here are arguments, an environment and a file: with which options does the process run, on which machine? */
+export { optionFlags } from './help.js'
 export { LaunchError } from './launch-error.js'
 export { type LogLevel, type LogModule, type LogTarget, readLogTarget } from './log-target.js'
 export { type Build, build, machine, packageVersion, userDirectory } from './machine.js'

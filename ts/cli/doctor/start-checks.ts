@@ -1,0 +1,136 @@
+/** What `siftd doctor` looks at of a start: binary, directory, address, key, certificate. */
+import { X509Certificate } from 'node:crypto'
+import { access, constants, readFile, statfs } from 'node:fs/promises'
+import { dirname, join, resolve } from 'node:path'
+import { addonPackage, addonPlatform, loadAddon } from '../../engine/index.js'
+import { entriesOf, notedEngine, requireVersion } from '../../instance/index.js'
+import { addressText, LaunchError, type LaunchOptions, packageVersion } from '../../launch/index.js'
+import { claimDirectory, DirectoryInUseError } from '../../tasks/index.js'
+import { readTlsFiles } from '../../tls/index.js'
+import { requireFreeAddress } from '../free-address.js'
+import { MASTER_KEY_BYTES_MIN } from '../master-key.js'
+import { bad, type Finding, good, odd, size } from './finding.js'
+
+/** Free bytes of a disk below which an import may not fit. */
+const FREE_BYTES_MIN = 2 ** 30
+
+/** Days before the end of a certificate in which it should be renewed. */
+const RENEWAL_DAYS = 14
+
+const DAY_MS = 86_400_000
+
+export function checkBinary({ engine }: LaunchOptions): readonly Finding[] {
+  const loaded = loadAddon()
+  if (loaded.ok) return [good('native engine', `loaded ${loaded.from}`)]
+  const platform = addonPlatform()
+  const found = loaded.reasons.join('; ')
+  const fix =
+    platform === null
+      ? 'nothing to do: the fallback engine answers the same, more slowly'
+      : `install the binary: npm install ${addonPackage('engine', platform)}@${packageVersion()}; without it the fallback engine answers the same, more slowly`
+  return [(engine === 'native' ? bad : odd)('native engine', found, fix)]
+}
+
+export async function checkDirectory(options: LaunchOptions): Promise<readonly Finding[]> {
+  const directory = resolve(options.dbPath)
+  const entries = await entriesOf(directory).catch(
+    (error: NodeJS.ErrnoException) => error.code ?? error.message,
+  )
+  if (typeof entries === 'string')
+    return [
+      bad('directory', `${directory} cannot be read: ${entries}`, 'choose another --db-path, or its owner'),
+    ]
+  const existing = entries.length > 0 ? directory : dirname(directory)
+  return [await contentOf(directory, entries, options), ...(await usable(existing))]
+}
+
+async function contentOf(
+  directory: string,
+  entries: readonly string[],
+  { engine, upgradeDb }: LaunchOptions,
+): Promise<Finding> {
+  if (entries.length === 0) return good('directory', `${directory} is made by the first start`)
+  if (!entries.includes('tasks') && !entries.includes('indexes'))
+    return bad(
+      'directory',
+      `${directory} holds other files`,
+      'choose another --db-path: an empty or a new one',
+    )
+  const written = (await readFile(join(directory, 'VERSION'), 'utf8').catch(() => '')).trim()
+  try {
+    requireVersion(written, { version: packageVersion(), upgrade: upgradeDb }, directory)
+  } catch (error) {
+    if (!(error instanceof LaunchError)) throw error
+    return bad('directory', error.message, 'run siftd repair --db-path … if the file VERSION is lost')
+  }
+  const kind = await notedEngine(directory)
+  if (engine !== 'auto' && kind !== null && kind !== engine)
+    return bad('directory', `${directory} is of the ${kind} engine`, `start with --engine ${kind}`)
+  const facts = `${directory}, version ${written}, ${kind ?? 'unknown'} engine`
+  try {
+    const release = await claimDirectory(directory)
+    release()
+  } catch (error) {
+    if (!(error instanceof DirectoryInUseError)) throw error
+    return good('directory', `${facts}; a server has it open`)
+  }
+  return good('directory', facts)
+}
+
+/** Whether a directory can be written to, and how much fits. */
+async function usable(directory: string): Promise<readonly Finding[]> {
+  try {
+    await access(directory, constants.W_OK | constants.X_OK)
+    const { bavail, bsize, blocks } = await statfs(directory)
+    const found = `${size(bavail * bsize)} of ${size(blocks * bsize)} are free`
+    const fix = 'free some space, or choose a --db-path on another disk'
+    return [bavail * bsize < FREE_BYTES_MIN ? odd('disk', found, fix) : good('disk', found)]
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const fix = 'let the user that runs siftd write there: chown or chmod, or choose another --db-path'
+    return [bad('disk', `${directory} cannot be written to: ${code}`, fix)]
+  }
+}
+
+export async function checkAddress({ httpAddr }: LaunchOptions): Promise<readonly Finding[]> {
+  const address = addressText(httpAddr)
+  try {
+    await requireFreeAddress(httpAddr)
+    return [good('address', `${address} is free`)]
+  } catch (error) {
+    if (!(error instanceof LaunchError)) throw error
+    return [
+      odd('address', error.message, 'nothing to do if that is the server itself: siftd indexes list asks it'),
+    ]
+  }
+}
+
+export function checkKey({ masterKey, env }: LaunchOptions): readonly Finding[] {
+  const bytes = Buffer.byteLength(masterKey ?? '')
+  if (bytes >= MASTER_KEY_BYTES_MIN) return [good('master key', 'is set')]
+  const found =
+    masterKey === null ? 'none: whoever reaches the address may do anything' : `has ${bytes} bytes`
+  const fix = `set SVC_MASTER_KEY, or --master-key-file, to at least ${MASTER_KEY_BYTES_MIN} random bytes`
+  return [(env === 'production' ? bad : odd)('master key', found, fix)]
+}
+
+export async function checkCertificate(options: LaunchOptions): Promise<readonly Finding[]> {
+  const { sslCertPath, sslKeyPath } = options
+  // One without the other is a mistake of the configuration, which is told already.
+  if (sslCertPath === null || sslKeyPath === null) return []
+  try {
+    await readTlsFiles(options)
+  } catch (error) {
+    if (!(error instanceof LaunchError)) throw error
+    return [bad('certificate', error.message, 'correct the files of --ssl-cert-path and --ssl-key-path')]
+  }
+  const certificate = new X509Certificate(await readFile(sslCertPath))
+  const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)]
+  const found = `valid from ${new Date(from).toISOString()} to ${new Date(to).toISOString()}`
+  if (Date.now() > to)
+    return [bad('certificate', `${found}: it has expired`, 'renew it; the server reads it again')]
+  if (Date.now() < from) return [bad('certificate', `${found}: not yet`, 'wait, or look at the clock')]
+  return to - Date.now() < RENEWAL_DAYS * DAY_MS
+    ? [odd('certificate', `${found}: it ends soon`, 'renew it; the server reads it again')]
+    : [good('certificate', found)]
+}
