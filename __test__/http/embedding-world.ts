@@ -49,10 +49,10 @@ export async function world(
     allowedNetworks: ['127.0.0.0/8'],
     features: ['multimodal', 'compositeEmbedders'],
     embedding: {
-      ...embedding,
       wait: async (ms) => {
         waits.push(ms)
       },
+      ...embedding,
     },
   })
   const settings = (embedders: object) =>
@@ -71,7 +71,8 @@ export async function world(
     search: (body) => server.post('/indexes/i/search', body),
   }
   if (embedder !== undefined) {
-    t.is((await settings({ g: { url: provider.url, ...embedder } })).status, 'succeeded')
+    const task = await settings({ g: { url: provider.url, ...embedder } })
+    t.is(task.status, 'succeeded', JSON.stringify(task.error))
   }
   return made
 }

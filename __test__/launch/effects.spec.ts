@@ -127,6 +127,7 @@ const effects: Readonly<Record<OptionName, Effect>> = {
     await failedEmbedder(server, 'broken')
     t.is(server.calls().filter(({ path }) => path === '/broken').length, 11)
   },
+  embedderRequestsPerMinute: { seenIn: 'e2e/request-rate.spec.ts' },
   experimentalConfigEmbedderFailureModes: { seenIn: 'launch/options.spec.ts' },
   experimentalPersonalizationApiKey: has(/--experimental-personalization-api-key has no effect/),
   dumpDir: async (t, { call, finished, directory }) => {

@@ -163,6 +163,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     timeoutMs: 30_000,
     pauseMsMax: 60_000,
     cachedQueries: 0,
+    requestsPerMinute: null,
     failureModes: { ignoreTemplates: false, ignoreProviders: false },
     defaults: { openAiKey: null, ollamaUrl: 'http://localhost:11434/api/embeddings' },
     ...embedding,

@@ -20,6 +20,7 @@ import { toValue } from '../parse/index.js'
 import { HIDDEN_SECRET } from '../settings/index.js'
 import { ANSWER_BYTES_MAX, ANSWER_JSON, ATTEMPTS_MAX, DIMENSIONS_MAX, PROVIDER_TEXT_MAX } from './limits.js'
 import { embeddingError, type LocalModel, type Provider, type Service } from './providers.js'
+import type { RequestRate } from './request-rate.js'
 
 /** Requests made so far. Each attempt counts. */
 export interface CallCounts {
@@ -50,6 +51,8 @@ export interface CallSetup {
   readonly pauseMsMax: number
   /** How to wait between attempts. Default: a timer. */
   readonly wait?: Wait
+  /** Bounds the requests of a minute. */
+  readonly rate: RequestRate
 }
 
 export interface CallOptions {
@@ -156,6 +159,15 @@ async function attempt(
   options: CallOptions,
   counts: CallCounts | undefined,
 ): Promise<readonly Float32Array[]> {
+  const { deadline, signal } = options
+  const isInTime = await setup.rate.turn(accountOf(provider), {
+    ...(deadline !== undefined && { deadline }),
+    ...(signal !== undefined && { signal }),
+  })
+  if (!isInTime) {
+    const reason = 'the requests of this minute are used up; see `--embedder-requests-per-minute`'
+    throw new FailedRequest(`${endpointOf(provider.url)} was not asked: ${reason}`, false)
+  }
   if (counts !== undefined) counts.total++
   try {
     return vectorsIn(
@@ -250,6 +262,11 @@ function vectorOf(value: unknown, wrong: (reason: string) => Error): Float32Arra
     if (!Number.isFinite(vector[at])) throw wrong(`\`${component}\` is beyond what 32-bit floats hold`)
   }
   return vector
+}
+
+/** The provider and the key that its requests are counted by. */
+function accountOf({ url, headers }: Service): string {
+  return JSON.stringify([URL.canParse(url) ? new URL(url).origin : url, headers])
 }
 
 /** The URL without user name, password and query string, which may hold secrets. */

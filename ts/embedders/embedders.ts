@@ -1,4 +1,5 @@
 /** Makes vectors of documents and searches; the parts are `pages.ts` and `inferred-dimensions.ts`. */
+import { waitOnTimer } from '../outbound/index.js'
 import { type EmbedderFields, type EmbeddersByName, searchingFields } from '../settings/index.js'
 import { callProvider, type EmbedOptions } from './calls.js'
 import { EmbeddingCache } from './embedding-cache.js'
@@ -13,6 +14,7 @@ import {
   embeddedPages,
 } from './pages.js'
 import { embeddingError, providerOf } from './providers.js'
+import { RequestRate } from './request-rate.js'
 
 /** The input of a search to be embedded. */
 export interface EmbeddedSearch {
@@ -45,12 +47,18 @@ export interface Embedders {
   ): Promise<Float32Array>
 }
 
-export interface EmbeddersSetup extends DocumentsSetup {
+export interface EmbeddersSetup extends Omit<DocumentsSetup, 'rate'> {
   /** How many vectors of queries are cached; 0 caches none. */
   readonly cachedQueries: number
+  /** Requests that a provider may be sent in a minute with one key, by this process; null: any number. */
+  readonly requestsPerMinute: number | null
+  /** Milliseconds of a clock that never goes back. Default: that of the process. */
+  readonly now?: () => number
 }
 
-export function openEmbedders(setup: EmbeddersSetup): Embedders {
+export function openEmbedders(given: EmbeddersSetup): Embedders {
+  const { requestsPerMinute: perMinute, wait = waitOnTimer, now = () => performance.now() } = given
+  const setup = { ...given, rate: new RequestRate({ perMinute, wait, now }) }
   const cache = new EmbeddingCache<Float32Array>(setup.cachedQueries)
   return {
     settled: (before, after, options) => settled(setup, before, after, options),

@@ -15,6 +15,10 @@ export const TEXTS_PER_REQUEST = 10
 export const TEXTS_PER_MODEL_CALL = 32
 /** Requests to one provider at the same time while documents are embedded. Source: vectors §5.1. */
 export const REQUESTS_AT_ONCE = 40
+/** Milliseconds that a request may make up for if a timer was late; a minute has no more requests for it. */
+export const RATE_TOLERANCE_MS = 50
+/** Providers and keys whose last request is remembered, before those without requests are forgotten. */
+export const IDLE_ACCOUNTS_MAX = 1_000
 /** Attempts of one request. Source: vectors §5.2. */
 export const ATTEMPTS_MAX = 11
 /** Bytes of one answer: ten vectors of 16,000 components take about 4 MB as text. */

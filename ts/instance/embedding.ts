@@ -41,6 +41,7 @@ export function openEmbedding({ options, version, cores, log }: EmbeddingSetup):
     timeoutMs: options.experimentalRestEmbedderTimeoutSeconds * 1000,
     pauseMsMax: options.experimentalRestEmbedderMaxRetryDurationSeconds * 1000,
     cachedQueries: options.experimentalEmbeddingCacheEntries,
+    requestsPerMinute: options.embedderRequestsPerMinute,
     failureModes: {
       ignoreTemplates: modes.includes('ignore_document_template_failures'),
       ignoreProviders: modes.includes('ignore_embedder_failures'),

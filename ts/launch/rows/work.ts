@@ -153,6 +153,11 @@ export const embedding = {
     example: '10',
     isVariable: true,
   }),
+  embedderRequestsPerMinute: count({ min: 1 }, null, {
+    help: 'Requests that the provider of an embedder is sent in a minute with one key; searches go before documents',
+    example: '3000',
+    defaultInWords: 'any number',
+  }),
   experimentalConfigEmbedderFailureModes: choices(
     ['ignore_document_template_failures', 'ignore_embedder_failures'],
     {
