@@ -45,7 +45,7 @@ async function world(t: ExecutionContext, files: ReadonlyMap<string, Buffer | st
     models.vectors({ model: folder, revision: null, pooling: 'useModel', ...use }, texts, {
       ...(signal !== undefined && { signal }),
     })
-  return { models, vectors }
+  return { models, vectors, folder }
 }
 
 const texts = [
@@ -114,6 +114,10 @@ const infinite = new Map(madeModel('bert').weights)
 infinite.set('embeddings.LayerNorm.bias', { shape: [32], values: new Float32Array(32).fill(3e38) })
 infinite.set('embeddings.LayerNorm.weight', { shape: [32], values: new Float32Array(32).fill(3e38) })
 
+const doubling = { type: 'Replace', pattern: { String: 'a' }, content: 'aa' }
+const normalizing = (normalizer: object): string =>
+  JSON.stringify({ ...JSON.parse(String(files.get('tokenizer.json'))), normalizer })
+
 const damages: readonly (readonly [
   what: string,
   file: string,
@@ -141,6 +145,18 @@ const damages: readonly (readonly [
   ['sizes that are not those of the weights', 'model.safetensors', unlike, /its shape is .*config.json says/],
   ['a tokenizer that is no JSON', 'tokenizer.json', '[', /`tokenizer.json`/],
   ['a tokenizer that is not UTF-8', 'tokenizer.json', Buffer.from([0xff]), /`tokenizer.json`/],
+  [
+    'a tokenizer that its library panics on',
+    'tokenizer.json',
+    normalizing({ type: 'Precompiled', precompiled_charsmap: 'AAAA' }),
+    /`tokenizer.json` .*malformed/,
+  ],
+  [
+    'a tokenizer that multiplies texts',
+    'tokenizer.json',
+    normalizing({ type: 'Sequence', normalizers: Array.from({ length: 40 }, () => doubling) }),
+    /`tokenizer.json` .*times as long/,
+  ],
   ['another JSON as tokenizer', 'tokenizer.json', '{}', /`tokenizer.json`/],
   ['no weights', 'model.safetensors', '', /`model.safetensors` .*shorter than its own head/],
   [
@@ -151,6 +167,7 @@ const damages: readonly (readonly [
   ],
   ['weights that are longer', 'model.safetensors', Buffer.concat([weights, weights]), /but \d+ follow/],
   ['a cut head', 'model.safetensors', weights.subarray(0, 100), /`model.safetensors`/],
+  ['a head beyond the end', 'model.safetensors', claiming(BigInt(weights.length - 7)), /its head claims/],
   ['a huge head', 'model.safetensors', claiming(2n ** 63n), /its head claims 9223372036854775808 bytes/],
   ['a head of another length', 'model.safetensors', claiming(100n), /`model.safetensors`/],
   ['no JSON as head', 'model.safetensors', Buffer.alloc(64, 1), /`model.safetensors`/],
@@ -190,6 +207,20 @@ function wordLevel(of: ReadonlyMap<string, Buffer>): string {
   const tokenizer = JSON.parse(String(of.get('tokenizer.json'))) as Record<string, unknown>
   return JSON.stringify({ ...tokenizer, post_processor: null })
 }
+
+test_('a search waits for no documents', async (t) => {
+  const { models, vectors, folder } = await world(t, files)
+  await vectors(['red'])
+  const ended: string[] = []
+  const documents = vectors(Array.from({ length: 20_000 }, () => 'the red car')).then(() =>
+    ended.push('documents'),
+  )
+  const use = { model: folder, revision: null, pooling: 'useModel' } as const
+  await models.vectors(use, ['red'], { deadline: performance.now() + 60_000 })
+  ended.push('search')
+  await documents
+  t.deepEqual(ended, ['search', 'documents'])
+})
 
 test_('a call ends when it is given up', async (t) => {
   const { vectors } = await world(t, files)

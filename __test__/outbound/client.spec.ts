@@ -157,6 +157,44 @@ test('a call without an answer throws its reason', async (t) => {
   t.is((await client.call(get(`${url}/large`, { answerBytesMax: null }))).body.length, 0)
 })
 
+const streamed = async (body: AsyncIterable<Buffer>): Promise<string> => {
+  const chunks: Buffer[] = []
+  for await (const chunk of body) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+test('a long answer is read as it comes, with what the redirects to it said', async (t) => {
+  const other = await receiver(t, (_, response) => response.writeHead(206, { 'x-b': '2' }).end('est'))
+  const { url } = await receiver(t, (_, response) =>
+    response.writeHead(302, { location: other.url, 'x-a': '1' }).end(),
+  )
+  const headers = { range: 'bytes=1-', authorization: 'me' }
+  const { status, headers: last, redirects, body } = await outbound(t).stream({ url, headers, idleMs: 5_000 })
+  t.deepEqual([status, last['x-b'], redirects.map((one) => one['x-a'])], [206, '2', ['1']])
+  t.is(await streamed(body), 'est')
+  t.is(other.seen[0]?.headers.range, 'bytes=1-')
+  t.is(other.seen[0]?.headers.authorization, undefined, 'it may be a secret')
+})
+
+test('a long answer that does not begin, pauses, is cut or is given up throws its reason', async (t) => {
+  const { url } = await receiver(t, ({ url: path }, response) => {
+    if (path === '/silent') return
+    response.writeHead(200, { 'content-length': 100 })
+    response.write('begun', () => path === '/cut' && response.destroy())
+  })
+  const client = outbound(t)
+  await fails(t, client.stream({ url: `${url}/silent`, idleMs: 100 }), 'timeout')
+  await fails(t, client.stream({ url: 'http://10.0.0.1/', idleMs: 100 }), 'refused')
+  const pausing = await client.stream({ url: `${url}/pausing`, idleMs: 2_000 })
+  await fails(t, streamed(pausing.body), 'timeout')
+  const cut = await client.stream({ url: `${url}/cut`, idleMs: 5_000 })
+  await fails(t, streamed(cut.body), 'unreachable')
+  const giving = new AbortController()
+  const given = await client.stream({ url: `${url}/pausing`, idleMs: 5_000, signal: giving.signal })
+  giving.abort()
+  await fails(t, streamed(given.body), 'aborted')
+})
+
 test('pauses double up to the last, half of them by chance', (t) => {
   const backoff = { firstMs: 100, lastMs: 1_000 }
   t.deepEqual(

@@ -10,7 +10,7 @@ export const STEPS_PER_CHECK = 16
 /** Texts in one request to a provider that accepts several. Source: vectors §2.3. */
 export const TEXTS_PER_REQUEST = 10
 /**
- * Texts that a model which runs here gets at a time. More are no faster, and a cancelation waits for a part of them.
+ * Texts that a model which runs here gets at a time. More were no faster, and what was made is noted after each call.
  */
 export const TEXTS_PER_MODEL_CALL = 32
 /** Requests to one provider at the same time while documents are embedded. Source: vectors §5.1. */

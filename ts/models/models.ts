@@ -16,7 +16,10 @@ export interface ModelUse extends ModelName {
 export interface VectorsOptions {
   /** Gives up. A model that only this call waits for is no longer downloaded. */
   readonly signal?: AbortSignal
-  /** When the vectors are no longer needed, by `performance.now()`. The model is loaded all the same. */
+  /**
+   * When the vectors of a search are no longer needed, by `performance.now()`; the model is loaded all the same. Absent:
+   * the texts are of documents.
+   */
   readonly deadline?: number
 }
 
@@ -32,7 +35,7 @@ export interface Models {
 }
 
 export interface ModelsSetup extends HubSetup {
-  /** Threads of all models together. */
+  /** Threads for documents, of all models together. */
   readonly threads: number
   /** The version of this program, which that of the addon must equal. */
   readonly version: string
@@ -106,9 +109,10 @@ export function openModels(setup: ModelsSetup): Models {
       const either = AbortSignal.any(signals)
       try {
         const model = await loadedModel(use, either, late === null)
-        const lane = late === null ? lanes.documents : lanes.searches
+        const isSearch = late !== null
+        const lane = isSearch ? lanes.searches : lanes.documents
         return await untilAborted(
-          lane.run(() => model.embed(texts, either), either),
+          lane.run(() => model.embed(texts, isSearch, either), either),
           either,
         )
       } catch (error) {

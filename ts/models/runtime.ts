@@ -9,10 +9,10 @@ export type Pooling = 'useModel' | 'forceCls' | 'forceMean'
 export interface LoadedModel {
   readonly dimensions: number
   /**
-   * The vectors of `texts`, in their order, made off the main thread.
+   * The vectors of `texts`, in their order, made off the main thread. Those of a search have a thread of their own.
    * @throws ModelError, or the reason of `signal`
    */
-  embed(texts: readonly string[], signal: AbortSignal): Promise<readonly Float32Array[]>
+  embed(texts: readonly string[], isSearch: boolean, signal: AbortSignal): Promise<readonly Float32Array[]>
 }
 
 /** Reads a model from its folder, off the main thread. @throws ModelError */
@@ -27,10 +27,10 @@ interface StopFlag {
 }
 interface NativeModel {
   readonly dimensions: number
-  embed(texts: Uint8Array, stop: StopFlag): Promise<Buffer>
+  embed(texts: Uint8Array, isSearch: boolean, stop: StopFlag): Promise<Buffer>
 }
 
-/** Loads the addon. @param threads of all models together @throws ModelError that says what to install */
+/** Loads the addon. @param threads for documents, of all models together @throws ModelError that says what to install */
 export function loadRuntime(threads: number, version: string): LoadModel {
   // The addon divides texts among its own threads. candle reads from the environment alone that it starts no others.
   process.env.CANDLE_NUM_THREADS = '1'
@@ -43,13 +43,13 @@ export function loadRuntime(threads: number, version: string): LoadModel {
     const { dimensions } = model
     return {
       dimensions,
-      async embed(texts, signal) {
+      async embed(texts, isSearch, signal) {
         signal.throwIfAborted()
         const flag = new StopFlag()
         const stop = (): void => flag.set()
         signal.addEventListener('abort', stop)
         try {
-          const bytes = await model.embed(Buffer.from(JSON.stringify(texts)), flag)
+          const bytes = await model.embed(Buffer.from(JSON.stringify(texts)), isSearch, flag)
           return vectorsIn(bytes, dimensions)
         } catch (error) {
           signal.throwIfAborted()

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use embed::{Failure, Pooling, Threads};
+use embed::{Failure, Pooling, Purpose, Threads};
 use napi::bindgen_prelude::{AsyncTask, Buffer, Uint8Array};
 use napi::{Env, Error, Result, Status, Task};
 use napi_derive::napi;
@@ -58,7 +58,7 @@ pub struct Runtime {
 
 #[napi]
 impl Runtime {
-    /// Starts `threads` threads.
+    /// Starts `threads` threads for documents and one for searches.
     #[napi(constructor)]
     pub fn new(threads: u32) -> Result<Self> {
         let threads = Threads::start(threads as usize).map_err(Error::from_reason)?;
@@ -114,9 +114,10 @@ impl Model {
 
     /// The vectors of `texts`, a JSON array of strings: 32-bit floats in the machine's order, text after text.
     #[napi]
-    pub fn embed(&self, texts: Uint8Array, stop: &StopFlag) -> AsyncTask<Embedding> {
+    pub fn embed(&self, texts: Uint8Array, is_search: bool, stop: &StopFlag) -> AsyncTask<Embedding> {
         let (model, stop) = (Arc::clone(&self.model), Arc::clone(&stop.flag));
-        AsyncTask::new(Embedding { model, texts: texts.to_vec(), stop })
+        let purpose = if is_search { Purpose::Search } else { Purpose::Documents };
+        AsyncTask::new(Embedding { model, texts: texts.to_vec(), purpose, stop })
     }
 }
 
@@ -124,6 +125,7 @@ impl Model {
 pub struct Embedding {
     model: Arc<embed::Model>,
     texts: Vec<u8>,
+    purpose: Purpose,
     stop: Arc<AtomicBool>,
 }
 
@@ -134,7 +136,7 @@ impl Task for Embedding {
     fn compute(&mut self) -> Result<Self::Output> {
         let texts: Vec<String> =
             serde_json::from_slice(&self.texts).map_err(|error| Error::from_reason(error.to_string()))?;
-        guarded("a model", || self.model.embed(&texts, &self.stop))
+        guarded("a model", || self.model.embed(&texts, self.purpose, &self.stop))
     }
 
     fn resolve(&mut self, _env: Env, vectors: Self::Output) -> Result<Self::JsValue> {

@@ -7,6 +7,7 @@
 mod config;
 mod encoder;
 mod error;
+mod growth;
 mod limits;
 mod pooling;
 mod tokens;
@@ -28,22 +29,39 @@ use weights::Weights;
 
 const WEIGHTS: &str = "model.safetensors";
 
+/// What texts are embedded for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Documents of a batch, on all threads.
+    Documents,
+    /// A search, which must not wait for documents.
+    Search,
+}
+
 /// The threads that all models of a process share.
 #[derive(Clone)]
-pub struct Threads(Arc<rayon::ThreadPool>);
+pub struct Threads {
+    documents: Arc<rayon::ThreadPool>,
+    searches: Arc<rayon::ThreadPool>,
+}
 
 impl Threads {
-    /// Starts `count` threads, at least one.
+    /// Starts `count` threads for documents, at least one, and one for searches.
     ///
     /// # Errors
     /// The system refuses to start them.
     pub fn start(count: usize) -> std::result::Result<Self, String> {
-        rayon::ThreadPoolBuilder::new()
-            .num_threads(count.max(1))
-            .thread_name(|number| format!("embed-{number}"))
-            .build()
-            .map(|pool| Self(Arc::new(pool)))
-            .map_err(|error| error.to_string())
+        // Texts are what threads share out. To share out each product of matrices too took longer, by up to a quarter.
+        gemm::set_threading_threshold(usize::MAX);
+        let pool = |count: usize, name: &'static str| {
+            rayon::ThreadPoolBuilder::new()
+                .num_threads(count)
+                .thread_name(move |number| format!("{name}-{number}"))
+                .build()
+                .map(Arc::new)
+                .map_err(|error| error.to_string())
+        };
+        Ok(Self { documents: pool(count.max(1), "embed")?, searches: pool(1, "embed-search")? })
     }
 }
 
@@ -89,15 +107,26 @@ impl Model {
     ///
     /// # Errors
     /// `Stopped` soon after `stop` is set; `Model` for weights or tokens that make no vector.
-    pub fn embed<T: AsRef<str> + Sync>(&self, texts: &[T], stop: &AtomicBool) -> Result<Vec<f32>> {
-        self.threads.0.install(|| self.embed_here(texts, stop))
+    pub fn embed<T: AsRef<str> + Sync>(
+        &self,
+        texts: &[T],
+        purpose: Purpose,
+        stop: &AtomicBool,
+    ) -> Result<Vec<f32>> {
+        let pool = match purpose {
+            Purpose::Documents => &self.threads.documents,
+            Purpose::Search => &self.threads.searches,
+        };
+        pool.install(|| self.embed_here(texts, stop))
     }
 
     fn embed_here<T: AsRef<str> + Sync>(&self, texts: &[T], stop: &AtomicBool) -> Result<Vec<f32>> {
         let dimensions = self.dimensions();
         let tokens =
             texts.par_iter().map(|text| self.tokens.of(text.as_ref())).collect::<Result<Vec<_>>>()?;
-        let made = batches(&tokens)
+        let total: usize = tokens.iter().map(Vec::len).sum();
+        let share = total.div_ceil(rayon::current_num_threads());
+        let made = batches(&tokens, share.min(BATCH_TOKENS))
             .into_par_iter()
             .map(|batch| self.embed_batch(&batch, &tokens, stop).map(|vectors| (batch, vectors)))
             .collect::<Result<Vec<_>>>()?;
@@ -128,16 +157,16 @@ impl Model {
     }
 }
 
-/// Texts that are computed together, by their places in `tokens`: of like lengths, so that little is padded. A text
-/// without a token is in none.
-fn batches(tokens: &[Vec<u32>]) -> Vec<Vec<usize>> {
+/// Texts that are computed together, by their places in `tokens`: of like lengths, so that little is padded, and of at
+/// most `max` tokens together, unless one text has more. A text without a token is in none.
+fn batches(tokens: &[Vec<u32>], max: usize) -> Vec<Vec<usize>> {
     let mut places: Vec<usize> = (0..tokens.len()).filter(|at| !tokens[*at].is_empty()).collect();
     places.sort_by_key(|at| std::cmp::Reverse(tokens[*at].len()));
     let mut batches: Vec<Vec<usize>> = Vec::new();
     for at in places {
         match batches.last_mut() {
             // The first text is the longest.
-            Some(batch) if (batch.len() + 1) * tokens[batch[0]].len() <= BATCH_TOKENS => batch.push(at),
+            Some(batch) if (batch.len() + 1) * tokens[batch[0]].len() <= max => batch.push(at),
             _ => batches.push(vec![at]),
         }
     }
@@ -152,6 +181,6 @@ mod tests {
     fn batches_hold_texts_of_like_lengths_and_none_without_tokens() {
         let of_length = |length: usize| vec![7; length];
         let tokens: Vec<_> = [300, 2000, 0, 310, 290, 8].map(of_length).into();
-        assert_eq!(batches(&tokens), [vec![1], vec![3, 0, 4], vec![5]]);
+        assert_eq!(batches(&tokens, 1024), [vec![1], vec![3, 0, 4], vec![5]]);
     }
 }

@@ -28,6 +28,8 @@ pub const TOKENS_MAX: usize = 2048;
 pub const SCORES_MAX: usize = 1 << 26;
 /// Bytes of a text that are tokenized for each token that counts.
 pub const BYTES_PER_TOKEN: usize = 64;
-/// Tokens of one batch with those that pad its texts, unless a single text has more. The numbers of a layer stay in
-/// the caches of a processor: 512 and 2048 took longer.
-pub const BATCH_TOKENS: usize = 1024;
+/// Bytes that one byte of a text may become before it is cut into tokens.
+pub const GROWTH_MAX: usize = 1024;
+/// Tokens of one batch with those that pad its texts, unless a single text has more. More took no less time, and leave
+/// less to share out among threads.
+pub const BATCH_TOKENS: usize = 256;

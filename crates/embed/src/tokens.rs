@@ -1,12 +1,14 @@
 //! `tokenizer.json`: text → tokens, as many as the model can read.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use tokenizers::{Tokenizer, TruncationParams};
 
 use crate::config::{Config, read_bounded};
 use crate::error::{Failure, Result};
-use crate::limits::{BYTES_PER_TOKEN, TOKENIZER_BYTES_MAX};
+use crate::growth::growth;
+use crate::limits::{BYTES_PER_TOKEN, GROWTH_MAX, TOKENIZER_BYTES_MAX};
 
 /// Makes tokens of texts.
 pub struct Tokens {
@@ -22,7 +24,12 @@ impl Tokens {
         let wrong = |reason: String| Failure::of(path, reason);
         let bytes = read_bounded(path, TOKENIZER_BYTES_MAX)?
             .ok_or_else(|| wrong("there is no such file".to_owned()))?;
-        let mut tokenizer = Tokenizer::from_bytes(&bytes).map_err(|error| wrong(error.to_string()))?;
+        let json = serde_json::from_slice(&bytes).map_err(|error| wrong(error.to_string()))?;
+        let times = growth(&json);
+        if times > GROWTH_MAX {
+            return Err(wrong(format!("it may make a text {times} times as long before it cuts it")));
+        }
+        let mut tokenizer = guarded(|| Tokenizer::from_bytes(&bytes)).map_err(wrong)?;
         let added = tokenizer
             .get_post_processor()
             .map_or(0, |processor| tokenizers::PostProcessor::added_tokens(processor, false));
@@ -45,8 +52,12 @@ impl Tokens {
     /// The numbers of a text's tokens.
     pub fn of(&self, text: &str) -> Result<Vec<u32>> {
         let wrong = |reason: String| Failure::of(&self.path, reason);
-        let text = &text[..text.floor_char_boundary(self.bytes_max)];
-        let encoding = self.tokenizer.encode_fast(text, true).map_err(|error| wrong(error.to_string()))?;
+        let mut end = self.bytes_max.min(text.len());
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        let text = &text[..end];
+        let encoding = guarded(|| self.tokenizer.encode_fast(text, true)).map_err(wrong)?;
         let ids = encoding.get_ids();
         match ids.iter().find(|id| **id as usize >= self.vocabulary) {
             Some(id) => {
@@ -55,5 +66,13 @@ impl Tokens {
             }
             None => Ok(ids.to_vec()),
         }
+    }
+}
+
+/// Calls the library of tokenizers, which panics on some malformed files.
+fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> std::result::Result<T, String> {
+    match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(outcome) => outcome.map_err(|error| error.to_string()),
+        Err(_) => Err("it is malformed".to_owned()),
     }
 }

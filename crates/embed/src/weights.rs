@@ -34,7 +34,7 @@ impl Weights {
         let mut length = [0; 8];
         file.read_exact(&mut length).map_err(|_| wrong("it is shorter than its own head".to_owned()))?;
         let length = u64::from_le_bytes(length);
-        if length > HEADER_BYTES_MAX || length > size {
+        if length > HEADER_BYTES_MAX || length > size.saturating_sub(8) {
             return Err(wrong(format!("its head claims {length} bytes, which is no head of safetensors")));
         }
         let mut header = Vec::new();

@@ -126,7 +126,7 @@ export const embedding = {
     example: '/var/lib/siftd/models',
   }),
   maxEmbeddingThreads: threads(halfTheCores, {
-    help: 'Threads for embedding models that run here, all models together',
+    help: 'Threads on which models that run here embed documents; searches have one of their own',
     example: '2',
     defaultInWords: 'half the cores',
   }),
