@@ -32,7 +32,10 @@ const sentences = Array.from({ length: SENTENCES }, (_, sentence) =>
 const folder = await mkdtemp(join(tmpdir(), 'siftd-model-'))
 const figures: Figure[] = []
 const keep = (label: string, threads: number, value: string): void => {
-  const [table, column] = ['a model of the size of MiniLM-L6, sentences of 32 tokens', `${threads} threads`]
+  const [table, column] = [
+    'a model of the size of MiniLM-L6, sentences of 32 tokens',
+    threads === 1 ? '1 thread' : `${threads} threads`,
+  ]
   const known = figures.find((figure) => figure.label === label)
   const measured = { ...known?.measured, [column]: value }
   if (known === undefined) figures.push({ table, label, measured })
