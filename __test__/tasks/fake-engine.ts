@@ -155,6 +155,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     document: unsupported,
     fields: unsupported,
     pin: async (index) => ({ index, number: 0 }),
+    settingsCost: unsupported,
     pinnedSettings: unsupported,
     pinnedDocuments: unsupported,
     snapshot: unsupported,

@@ -140,6 +140,12 @@ export interface Prepared {
   readonly work: number
 }
 
+/**
+ * What a change of a setting makes anew: columns of values, or all that is made of the texts of documents. `metadata`:
+ * nothing.
+ */
+export type SettingCost = 'metadata' | 'columns' | 'documents'
+
 /** What is being done, as clients read it, and how far along it is: so many of so many. */
 export interface Step {
   readonly currentStep: string
@@ -342,6 +348,12 @@ export interface BareEngine {
 
   /** The complete settings of the newest commit, as JSON text of `IndexSettings`. */
   settings(index: IndexId): Promise<string>
+
+  /**
+   * What a change to `settings` would cost: the settings that differ, if they cost more than `metadata`.
+   * @param settings JSON text of `IndexSettings`
+   */
+  settingsCost(index: IndexId, settings: string): Promise<Readonly<Record<string, SettingCost>>>
 
   /**
    * @param request `SearchRequest`

@@ -163,6 +163,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     },
     lastCommit: (index) => guarded([index], () => engine.lastCommit(index)),
     settings: (index) => guarded([index], () => engine.settings(index)),
+    settingsCost: (index, settings) => guarded([index], () => engine.settingsCost(index, settings)),
     search: (index, request, stop, foreign = []) =>
       guarded([index, ...foreign], () => engine.search(index, request, stop), stop),
     multiSearch: (requests, federation, stop) =>

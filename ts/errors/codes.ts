@@ -3,7 +3,7 @@
  *
  * Codes that differ only by the name of a field of the request are listed by family, since all of them have the type
  * `invalid_request` and the status 400. Source: the published error table of the API, which has all codes but
- * `index_damaged`, `upload_damaged` and `invalid_task_wait_ms`.
+ * `index_damaged`, `upload_damaged`, `invalid_task_wait_ms` and `invalid_settings_dry_run`.
  */
 
 /** The origin of an error, as clients see it. */
@@ -190,6 +190,7 @@ const families = {
     'geojson_field',
   ],
   invalid_settings_: [
+    'dry_run',
     'displayed_attributes',
     'searchable_attributes',
     'sortable_attributes',

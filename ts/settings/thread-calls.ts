@@ -1,9 +1,15 @@
 /** Here is a call to the thread of settings: which message carries it, and which carries its result? */
 import type { ErrorCode } from '../errors/index.js'
+import { comparedSettings } from './comparison.js'
 import { mergedSettings, readSettings, renderedSettings } from './texts.js'
 
 /** The functions that the thread can run. Their arguments and results are text, bytes or short. */
-export const settingsCalls = { read: readSettings, merge: mergedSettings, render: renderedSettings } as const
+export const settingsCalls = {
+  read: readSettings,
+  merge: mergedSettings,
+  render: renderedSettings,
+  compare: comparedSettings,
+} as const
 
 export type SettingsCalls = typeof settingsCalls
 export type SettingsCall = keyof SettingsCalls

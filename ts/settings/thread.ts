@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { ApiError } from '../errors/index.js'
+import type { comparedSettings } from './comparison.js'
 import type { SettingsFeatures } from './embedders.js'
 import { INLINE_SETTINGS_CHARS_MAX, THREAD_IDLE_MS_MAX, THREAD_YOUNG_MB_MAX } from './limits.js'
 import type { MergedSettings, ReadSettings, SettingsRequest } from './texts.js'
@@ -44,6 +45,12 @@ export class SettingsThread {
   /** As `renderedSettings`. */
   render(current: string, name: SettingName | null, features: SettingsFeatures): Promise<string> {
     return this.#done('render', [current, name, features], current.length) as Promise<string>
+  }
+
+  /** As `comparedSettings`. */
+  compare(...given: Parameters<typeof comparedSettings>): Promise<string> {
+    const [before, after] = given
+    return this.#done('compare', given, (before?.length ?? 0) + after.length) as Promise<string>
   }
 
   /** Ends the thread, even during a call. */

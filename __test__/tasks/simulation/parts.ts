@@ -277,6 +277,7 @@ export function engine(
     document: unsupported,
     fields: unsupported,
     pin: unsupported,
+    settingsCost: unsupported,
     pinnedSettings: unsupported,
     pinnedDocuments: unsupported,
     snapshot: unsupported,

@@ -277,6 +277,17 @@ impl EngineHandle {
         })
     }
 
+    /// `settings`: `IndexSettings`. Resolves to the settings that would cost more than a commit without documents.
+    #[napi]
+    pub fn settings_cost<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        settings: String,
+    ) -> napi::Result<Object<'e>> {
+        self.searching(env, move |engine| engine.index(&index)?.settings_cost(&settings).map(bytes))
+    }
+
     /// `request`: `SearchRequest`.
     #[napi]
     pub fn search<'e>(

@@ -8,6 +8,7 @@ import { randomInt } from 'node:crypto'
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CACHE_BYTES_MIN } from '../../launch/index.js'
+import { parsedSettings } from '../../settings/index.js'
 import { type BackgroundFaultKind, type ReportFault, reasonOf } from '../background-faults.js'
 import { decodeRequest } from '../encoding.js'
 import type {
@@ -27,6 +28,7 @@ import type {
   Prepared,
   Rescued,
   SearchFacts,
+  SettingCost,
   Step,
   VectorPage,
   WorkPage,
@@ -46,6 +48,7 @@ import { FilterError, parseFilter, requireOwn } from './filter/index.js'
 import type { IndexData, StoredDocument } from './index-data/index-data.js'
 import { readSnapshot } from './index-data/snapshot.js'
 import { applyPlan } from './indexing/apply.js'
+import { costsOf } from './indexing/cost.js'
 import { Pacer } from './indexing/pacer.js'
 import { inspectPayload } from './indexing/payload.js'
 import { type BatchPlan, type PreparedPlan, planBatch } from './indexing/prepare.js'
@@ -261,6 +264,10 @@ export class LocalEngine implements BareEngine {
 
   async settings(index: IndexId): Promise<string> {
     return JSON.stringify((await this.existing(index)).data.settings)
+  }
+
+  async settingsCost(index: IndexId, settings: string): Promise<Readonly<Record<string, SettingCost>>> {
+    return costsOf((await this.existing(index)).data.settings, parsedSettings(settings))
   }
 
   // ——— reading ———

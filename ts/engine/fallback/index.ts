@@ -52,6 +52,7 @@ export function openFallback({
     undo: forward('undo'),
     lastCommit: forward('lastCommit'),
     settings: forward('settings'),
+    settingsCost: forward('settingsCost'),
     search: stoppable('search'),
     multiSearch: stoppable('multiSearch'),
     facetSearch: stoppable('facetSearch'),

@@ -75,6 +75,7 @@ export interface EngineHandle {
   undo(index: string, batchUids: readonly number[]): Promise<Reply>
   lastCommit(index: string): Promise<Reply>
   settings(index: string): Promise<Reply>
+  settingsCost(index: string, settings: string): Promise<Reply>
   search(index: string, request: Uint8Array, ticket?: Ticket): Promise<Reply>
   multiSearch(requests: readonly NativeRequest[], federation?: Uint8Array, ticket?: Ticket): Promise<Reply>
   facetSearch(index: string, request: Uint8Array, ticket?: Ticket): Promise<Reply>

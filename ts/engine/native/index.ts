@@ -21,6 +21,7 @@ import type {
   Pin,
   Prepared,
   Rescued,
+  SettingCost,
   Step,
   StopSignal,
   VectorPage,
@@ -152,6 +153,10 @@ class NativeEngine implements BareEngine {
 
   async settings(index: IndexId): Promise<string> {
     return settingsText(await bodyOrNull(this.handle.settings(index)))
+  }
+
+  async settingsCost(index: IndexId, settings: string): Promise<Readonly<Record<string, SettingCost>>> {
+    return decoded(this.handle.settingsCost(index, settings))
   }
 
   async search(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer> {

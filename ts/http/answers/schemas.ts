@@ -94,6 +94,23 @@ export const endedWrite = namedSchema(
   record({ taskUid: count, ...taskFields }, optionalTaskFields),
 )
 
+/** What a change of settings would cost. */
+export const settingsComparison = namedSchema(
+  'SettingsComparison',
+  record({
+    documents: count,
+    changes: listOf(
+      record({
+        setting: text,
+        before: {},
+        after: {},
+        cost: { type: 'string', enum: ['metadata', 'columns', 'documents'] },
+      }),
+    ),
+    embeddings: { type: 'object', additionalProperties: record({ documentsMax: count }) },
+  }),
+)
+
 export const batch = namedSchema(
   'Batch',
   record({

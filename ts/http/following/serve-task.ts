@@ -48,32 +48,43 @@ export class TaskWaits {
 }
 
 /** An operation that is answered with a task. */
-export interface TaskOperation<Q extends Fields, B>
-  extends Omit<Operation<Q, B>, 'answers' | 'ignoresOthers'> {
+export interface TaskOperation<Q extends Fields, B> extends Omit<Operation<Q, B>, 'answers'> {
   /** The status of the answer while the task has not ended. Default: 202. */
   readonly acceptedAs?: 200 | 202
+  /** The answer of requests that enqueue nothing. */
+  readonly otherAnswer?: Schema
+}
+
+/** The JSON text of an answer to a request that enqueues nothing. */
+export interface OtherAnswer {
+  readonly json: string
 }
 
 /**
  * Adds a route that enqueues a task. With `waitMs` its answer waits for the end of the task: it is then the whole task
- * with 200. Otherwise it is the summary of the accepted task.
+ * with 200. Otherwise it is the summary of the accepted task, or another answer if the request enqueues nothing.
  * @param accept enqueues the task; null: the path names nothing, which is answered with 404
  */
 export function serveTask<Q extends Fields = NoFields, S = undefined, B = S>(
   app: FastifyInstance,
   services: Pick<Services, 'auth' | 'options'> & { readonly waits: TaskWaits },
-  { acceptedAs = 202, ...operation }: TaskOperation<Q, S>,
-  accept: (call: Call<Q, B>) => Promise<TaskSummary | null>,
+  { acceptedAs = 202, otherAnswer, ...operation }: TaskOperation<Q, S>,
+  accept: (call: Call<Q, B>) => Promise<TaskSummary | OtherAnswer | null>,
   read?: ReadBody<B>,
 ): void {
   const { query } = operation
   const answers: Record<number, Schema> =
-    acceptedAs === 200 ? { 200: { anyOf: [taskSummary, endedWrite] } } : { 200: endedWrite, 202: taskSummary }
+    acceptedAs === 200
+      ? { 200: { anyOf: [taskSummary, endedWrite] } }
+      : {
+          200: otherAnswer === undefined ? endedWrite : { anyOf: [endedWrite, otherAnswer] },
+          202: taskSummary,
+        }
   const whole: Operation<Fields, S> = {
     ...operation,
     query: { ...query, ...waitParameter },
     // A route without parameters of its own has always ignored its query string.
-    ignoresOthers: query === undefined,
+    ignoresOthers: operation.ignoresOthers ?? query === undefined,
     answers,
   }
   const handle = async ({ query, ...call }: Call<Fields, B>): Promise<FastifyReply> => {
@@ -81,6 +92,7 @@ export function serveTask<Q extends Fields = NoFields, S = undefined, B = S>(
     const summary = await accept({ ...call, query: asked as Values<Q> })
     const { reply } = call
     if (summary === null) return reply.code(404).send()
+    if ('json' in summary) return sendJsonBytes(reply, summary.json)
     const { taskUid } = summary
     const task = waitMs === 0 ? null : await services.waits.wait(reply, taskUid, null, waitMs)
     return task === null || task.finishedAt === null

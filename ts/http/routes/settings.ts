@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
-import type { Schema, Type } from '../../requests/index.js'
+import { boolean, defaulted, type Schema, type Type } from '../../requests/index.js'
 import {
+  completeSettings,
   resetAllSettings,
   resetSetting,
   type SentSettings,
@@ -12,12 +13,12 @@ import {
   updateOf,
 } from '../../settings/index.js'
 import type { TaskSummary } from '../../tasks/index.js'
-import { sendJsonBytes } from '../answers/index.js'
+import { sendJsonBytes, settingsComparison } from '../answers/index.js'
 import { type UnparsedBody, unparsedBody } from '../body/index.js'
-import { serveTask } from '../following/index.js'
+import { type OtherAnswer, serveTask } from '../following/index.js'
 import { readIndex, requireIndexUid } from '../index-lookup.js'
 import { recordUse } from '../metrics/index.js'
-import { type Call, type NoFields, serve } from '../operations/index.js'
+import { type Call, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
 const path = '/indexes/:indexUid/settings'
@@ -59,7 +60,10 @@ export const settingsRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   }
 }
 
-type Sent = Call<NoFields, UnparsedBody>
+/** Whether the request only asks what its change would cost. */
+const changeParameters = { dryRun: defaulted(boolean, false, 'invalid_settings_dry_run') }
+
+type Sent = Call<typeof changeParameters, UnparsedBody>
 
 function resource(app: FastifyInstance, services: RouteServices, one: SettingsResource): void {
   const { engine, features, settingsThread, tasks } = services
@@ -78,9 +82,19 @@ function resource(app: FastifyInstance, services: RouteServices, one: SettingsRe
   })
 
   const actions = ['settings.update'] as const
-  const write = { method: verb, url, summary: `Change ${what}`, actions, body } as const
-  const change = async ({ request, access, indexUid, body: { bytes, limits } }: Sent) => {
+  const write = {
+    method: verb,
+    url,
+    summary: `Change ${what}`,
+    actions,
+    query: changeParameters,
+    ignoresOthers: true,
+    body,
+    otherAnswer: settingsComparison,
+  } as const
+  const change = async ({ request, access, indexUid, query, body: { bytes, limits } }: Sent) => {
     const { update, facts } = await settingsThread.read(bytes, { name, limits, features: features.flags })
+    if (query.dryRun) return compared(requireIndexUid(indexUid), update)
     recordUse(services, request, 'settingsUpdated', facts)
     return enqueue(requireIndexUid(indexUid), update, false, access.mayCreate(indexUid))
   }
@@ -91,6 +105,22 @@ function resource(app: FastifyInstance, services: RouteServices, one: SettingsRe
   serveTask(app, services, forget, async ({ indexUid }) =>
     enqueue(requireIndexUid(indexUid), updateOf(reset()), true, false),
   )
+
+  /** What a change would cost. Nothing is stored, and no embedder is asked. */
+  async function compared(indexUid: string, { patch }: SettingsUpdate): Promise<OtherAnswer> {
+    const index = tasks.index(indexUid)
+    const before = index === null ? null : await engine.settings(index.id)
+    const merged = await settingsThread.merge(before, patch)
+    const after = completeSettings(merged, merged.embedders)
+    const [costs, documents] =
+      index === null
+        ? [{}, 0]
+        : [await engine.settingsCost(index.id, after), (await engine.stats(index.id)).numberOfDocuments]
+    const { remakes } = merged
+    return {
+      json: await settingsThread.compare(before, after, features.flags, { costs, remakes, documents }),
+    }
+  }
 
   function enqueue(
     indexUid: string,

@@ -11,6 +11,7 @@ use crate::cache::Cache;
 use crate::error::{Context, Error, Result};
 use crate::facets;
 use crate::indexing::{self, BatchMonitor};
+use crate::settings::Settings;
 use crate::store::{Committed, IndexDirectory, Snapshot};
 use crate::vector::Vectors;
 
@@ -147,5 +148,15 @@ impl Index {
         let snapshot = self.snapshot()?;
         let raw = &snapshot.settings().raw;
         Ok((!raw.is_empty()).then(|| raw.clone()))
+    }
+
+    /// What other settings, given as JSON, would cost: as JSON, each setting that differs and costs more than a commit
+    /// without documents, with its cost.
+    ///
+    /// # Errors
+    /// Those of [`Index::snapshot`]; internal, if they do not parse.
+    pub fn settings_cost(&self, settings: &str) -> Result<Vec<u8>> {
+        let costs = indexing::costs_of(self.snapshot()?.settings(), &Settings::parse(settings)?);
+        serde_json::to_vec(&costs).context("costs cannot be written as JSON")
     }
 }

@@ -1,49 +1,72 @@
 //! Here is a change of settings: what has to be written again?
 
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
 use crate::fields::is_same_or_below;
 use crate::filter::features_of;
 use crate::settings::Settings;
 
 /// The cost of a change of settings, the least first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub enum Cost {
     /// A commit that changes no document.
     Metadata,
     /// A commit that changes no document; deferred columns that the change needs are made from stored documents.
+    #[serde(rename = "columns")]
     DeferredColumns,
     /// Every document is written again, because its texts have other words now.
     Documents,
 }
 
-/// The cost of the most expensive setting that differs.
+/// The settings that differ and cost more than [`Cost::Metadata`], by their names in the API.
 ///
 /// Settings that are not listed change how queries are read and answered, never what is written.
-pub fn cost_of(before: &Settings, after: &Settings) -> Cost {
+pub fn costs_of(before: &Settings, after: &Settings) -> BTreeMap<&'static str, Cost> {
     let rows = [
-        (before.stop_words != after.stop_words, Cost::Documents),
-        (before.separator_tokens != after.separator_tokens, Cost::Documents),
-        (before.non_separator_tokens != after.non_separator_tokens, Cost::Documents),
-        (before.dictionary != after.dictionary, Cost::Documents),
-        (before.localized_attributes != after.localized_attributes, Cost::Documents),
-        (before.filterable_attributes != after.filterable_attributes, Cost::DeferredColumns),
-        (before.sortable_attributes != after.sortable_attributes, Cost::DeferredColumns),
-        (before.distinct_attribute != after.distinct_attribute, Cost::DeferredColumns),
-        (before.ranking_rules != after.ranking_rules, Cost::DeferredColumns),
+        ("stopWords", before.stop_words != after.stop_words, Cost::Documents),
+        ("separatorTokens", before.separator_tokens != after.separator_tokens, Cost::Documents),
+        ("nonSeparatorTokens", before.non_separator_tokens != after.non_separator_tokens, Cost::Documents),
+        ("dictionary", before.dictionary != after.dictionary, Cost::Documents),
+        ("localizedAttributes", before.localized_attributes != after.localized_attributes, Cost::Documents),
+        (
+            "filterableAttributes",
+            before.filterable_attributes != after.filterable_attributes,
+            Cost::DeferredColumns,
+        ),
+        (
+            "sortableAttributes",
+            before.sortable_attributes != after.sortable_attributes,
+            Cost::DeferredColumns,
+        ),
+        ("distinctAttribute", before.distinct_attribute != after.distinct_attribute, Cost::DeferredColumns),
+        ("rankingRules", !custom_rules(before).eq(custom_rules(after)), Cost::DeferredColumns),
     ];
-    rows.into_iter().filter(|(differs, _)| *differs).map(|(_, cost)| cost).max().unwrap_or(Cost::Metadata)
+    rows.into_iter().filter(|(_, differs, _)| *differs).map(|(name, _, cost)| (name, cost)).collect()
+}
+
+/// The cost of the most expensive setting that differs.
+pub fn cost_of(before: &Settings, after: &Settings) -> Cost {
+    costs_of(before, after).into_values().max().unwrap_or(Cost::Metadata)
+}
+
+/// The fields that ranking rules sort by.
+fn custom_rules(settings: &Settings) -> impl Iterator<Item = &str> {
+    settings
+        .ranking_rules
+        .iter()
+        .filter_map(|rule| rule.strip_suffix(":asc").or_else(|| rule.strip_suffix(":desc")))
 }
 
 /// Whether a setting uses the column of `path`, so that long strings have to be in it.
 pub fn wants_column(settings: &Settings, path: &str) -> bool {
-    let custom = settings
-        .ranking_rules
-        .iter()
-        .filter_map(|rule| rule.strip_suffix(":asc").or_else(|| rule.strip_suffix(":desc")));
     let mut named = settings
         .sortable_attributes
         .iter()
         .chain(&settings.distinct_attribute)
         .map(String::as_str)
-        .chain(custom);
+        .chain(custom_rules(settings));
     named.any(|name| is_same_or_below(name, path)) || features_of(settings, path).is_some()
 }

@@ -26,7 +26,7 @@ mod write;
 
 pub use batch::{Batch, BatchReport, Failure, Method, Operation, Outcome, Task};
 pub use batch_monitor::{BatchMonitor, ProgressGuard, Step, StepProgress};
-pub use cost::{Cost, cost_of, wants_column};
+pub use cost::{Cost, cost_of, costs_of, wants_column};
 pub use flatten::is_reserved;
 pub use inspect::{PayloadReport, inspect};
 pub use payload::{Format, Payload};

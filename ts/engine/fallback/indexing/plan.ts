@@ -21,6 +21,7 @@ import {
 import { type PostingList, PostingWriter, TermDictionary } from '../postings/postings.js'
 import { DocSet } from '../store/docid-set.js'
 import { type JsonObject, parseJson } from '../store/json.js'
+import { costsOf } from './cost.js'
 import type { Pacer } from './pacer.js'
 import { TextWriter } from './text-writer.js'
 
@@ -58,32 +59,6 @@ export interface IndexPlan {
   readonly rebuilt: boolean
 }
 
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
-
-/** Whether words or positions of stored documents would come out differently. */
-function textDiffers(a: IndexSettings, b: IndexSettings): boolean {
-  const sets = (settings: IndexSettings) => [
-    settings.searchableAttributes.includes('*') ? ['*'] : [...settings.searchableAttributes].sort(),
-    settings.stopWords,
-    settings.separatorTokens,
-    settings.nonSeparatorTokens,
-    settings.dictionary,
-    settings.localizedAttributes,
-  ]
-  return !same(sets(a), sets(b))
-}
-
-/** Whether other fields would need columns. */
-function columnsDiffer(a: IndexSettings, b: IndexSettings): boolean {
-  const sets = (settings: IndexSettings) => [
-    settings.filterableAttributes,
-    settings.sortableAttributes,
-    settings.distinctAttribute,
-    settings.rankingRules.filter((rule) => rule.includes(':')),
-  ]
-  return !same(sets(a), sets(b))
-}
-
 const objectOf = (document: StoredDocument): JsonObject =>
   parseJson(Buffer.from(document.source).toString()) as JsonObject
 
@@ -94,8 +69,9 @@ export async function planIndexes(
   pacer: Pacer,
 ): Promise<IndexPlan> {
   const { settings, cleared, changes } = change
-  const rebuildText = cleared || textDiffers(index.settings, settings)
-  const rebuildColumns = cleared || columnsDiffer(index.settings, settings)
+  const costs = Object.values(costsOf(index.settings, settings))
+  const rebuildText = cleared || costs.includes('documents')
+  const rebuildColumns = cleared || costs.includes('columns')
   const tokenizer = rebuildText ? new Tokenizer(settings) : index.tokenizer
   const writer = new PostingWriter()
   const textWriter = new TextWriter(settings, tokenizer, (path) => fieldId(index, path))

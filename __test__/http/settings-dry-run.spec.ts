@@ -1,0 +1,97 @@
+/** `dryRun=true` on writes of settings: what would the change cost? Nothing is stored by it. */
+import test from 'ava'
+import { startServer, testEngine } from '../support/server.js'
+
+const path = '/indexes/ships/settings'
+
+interface Case {
+  readonly change: object
+  /** Setting → cost; by engine where they differ. */
+  readonly costs: Readonly<Record<string, string | Readonly<Record<'native' | 'fallback', string>>>>
+  readonly embeddings?: object
+}
+
+const cases: Readonly<Record<string, Case>> = {
+  'the settings that are there': { change: { displayedAttributes: ['*'], synonyms: null }, costs: {} },
+  synonyms: { change: { synonyms: { ship: ['vessel'] } }, costs: { synonyms: 'metadata' } },
+  'rules of ranking that stay within words': {
+    change: { rankingRules: ['words', 'exactness'] },
+    costs: { rankingRules: 'metadata' },
+  },
+  'a rule of ranking that sorts': {
+    change: { rankingRules: ['words', 'year:desc'] },
+    costs: { rankingRules: 'columns' },
+  },
+  'a filterable attribute and a sortable one': {
+    change: { filterableAttributes: ['year'], sortableAttributes: ['year'] },
+    costs: { filterableAttributes: 'columns', sortableAttributes: 'columns' },
+  },
+  'stop words': { change: { stopWords: ['the'] }, costs: { stopWords: 'documents' } },
+  'fewer searchable attributes': {
+    change: { searchableAttributes: ['name'] },
+    costs: { searchableAttributes: { native: 'metadata', fallback: 'documents' } },
+  },
+  'an embedder of a provider, and one of clients': {
+    change: {
+      embedders: {
+        made: { source: 'ollama', url: 'http://127.0.0.1:1/api/embed', model: 'm', apiKey: 'a-secret-key' },
+        own: { source: 'userProvided', dimensions: 2 },
+      },
+    },
+    costs: { embedders: 'metadata' },
+    embeddings: { made: { documentsMax: 3 } },
+  },
+}
+
+test('a dry run tells each setting that would change with its cost, and changes nothing', async (t) => {
+  const server = await startServer(t)
+  const documents = [1, 2, 3].map((id) => ({ id, name: `ship ${id}`, year: 1900 + id }))
+  await server.settle(t, server.post('/indexes/ships/documents', documents))
+  const before = await server.get(path)
+  for (const [name, { change, costs, embeddings = {} }] of Object.entries(cases)) {
+    const { status, body } = await server.patch(`${path}?dryRun=true`, change)
+    t.is(status, 200, name)
+    t.is(body.documents, 3, name)
+    const expected = Object.entries(costs).map(([setting, cost]) => [
+      setting,
+      typeof cost === 'string' ? cost : cost[testEngine === 'native' ? 'native' : 'fallback'],
+    ])
+    const told = body.changes as readonly { readonly setting: string; readonly cost: string }[]
+    t.deepEqual(
+      told.map(({ setting, cost }) => [setting, cost]),
+      expected,
+      name,
+    )
+    t.deepEqual(body.embeddings, embeddings as never, name)
+    t.false(JSON.stringify(body).includes('a-secret-key'), name)
+  }
+  t.deepEqual((await server.get(path)).body, before.body)
+  t.is((await server.get('/tasks')).body.total, 1)
+})
+
+test('a dry run of one setting shows it before and after', async (t) => {
+  const server = await startServer(t)
+  await server.settle(t, server.post('/indexes/ships/documents', [{ id: 1 }]))
+  const { status, body } = await server.put(`${path}/stop-words?dryRun=true`, ['the', 'a'])
+  t.is(status, 200)
+  t.deepEqual(body.changes, [
+    { setting: 'stopWords', before: [], after: ['a', 'the'], cost: 'documents' },
+  ] as never)
+})
+
+test('a dry run for an index that does not exist costs nothing, and makes none', async (t) => {
+  const server = await startServer(t)
+  const { status, body } = await server.patch(`${path}?dryRun=true`, { stopWords: ['the'] })
+  t.is(status, 200)
+  t.like(body, { documents: 0, changes: [{ setting: 'stopWords', cost: 'metadata' }] })
+  t.is((await server.get('/indexes/ships')).status, 404)
+})
+
+test('a dry run refuses what the change would be refused for, and a value that is no boolean', async (t) => {
+  const server = await startServer(t)
+  t.is(
+    (await server.patch(`${path}?dryRun=true`, { stopWords: 'the' })).body.code,
+    'invalid_settings_stop_words',
+  )
+  t.is((await server.patch(`${path}?dryRun=perhaps`, {})).body.code, 'invalid_settings_dry_run')
+})
