@@ -1,4 +1,4 @@
-/** The preloaded library: built from `preload.c`, steered through a file that it maps. */
+/** The preloaded library, which fails calls and shifts the clock: built from `preload.c`, steered through a file. */
 import { spawnSync } from 'node:child_process'
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -89,6 +89,8 @@ const PATTERN_BYTES_MAX = FILE_BYTES - PATTERN_OFFSET - 1
 const ACTIVE_OFFSET = 0
 const AFTER_OFFSET = 16
 const HITS_OFFSET = 20
+const FAULT_BYTES = 24
+const CLOCK_SHIFT_OFFSET = 24
 const AFTER_MAX = 2 ** 31 - 1
 
 /** The control file of one server; layout: `struct control` in `preload.c`. */
@@ -106,13 +108,15 @@ export class Faults {
 
   begin({ calls, error, once, after, pattern }: CallFault): void {
     if (Buffer.byteLength(pattern) > PATTERN_BYTES_MAX) throw new Error('the pattern is too long')
-    const bytes = Buffer.alloc(FILE_BYTES)
+    const bytes = Buffer.alloc(FAULT_BYTES)
+    const text = Buffer.alloc(PATTERN_BYTES_MAX + 1)
     const bits = calls.reduce((sum, call) => sum | (1 << callKinds.indexOf(call)), 0)
     bytes.writeUInt32LE(bits, 4)
     bytes.writeUInt32LE(errorNumbers[error], 8)
     bytes.writeUInt32LE(once ? 1 : 0, 12)
     bytes.writeInt32LE(after, 16)
-    bytes.write(pattern, PATTERN_OFFSET)
+    text.write(pattern)
+    this.#write(text, PATTERN_OFFSET)
     this.#write(bytes.subarray(4), 4)
     this.#write(Buffer.from([1, 0, 0, 0]), ACTIVE_OFFSET)
   }
@@ -129,6 +133,13 @@ export class Faults {
 
   end(): void {
     this.#write(Buffer.alloc(4), ACTIVE_OFFSET)
+  }
+
+  /** Sets the date so many seconds ahead of that of the system, from the next look at it on; negative: behind it. */
+  shiftClock(seconds: number): void {
+    const bytes = Buffer.alloc(8)
+    bytes.writeBigInt64LE(BigInt(Math.round(seconds)))
+    this.#write(bytes, CLOCK_SHIFT_OFFSET)
   }
 
   /** How many calls were failed since the fault began. */

@@ -1,29 +1,16 @@
 /** Writes to a few indexes, and what must have become of them. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerProcess } from '../support/server-process.js'
-
-/** A task as the API shows it. */
-export interface TaskView {
-  readonly uid: number
-  readonly type: string
-  readonly batchUid: number | null
-  readonly status: string
-  readonly customMetadata?: string
-  readonly details: Readonly<Record<string, unknown>> | null
-  readonly error: { readonly code: string; readonly message: string } | null
-}
-
-type Document = Readonly<Record<string, unknown>>
-
-type Write =
-  | { readonly kind: 'add'; readonly index: string; readonly documents: readonly Document[] }
-  | { readonly kind: 'update'; readonly index: string; readonly documents: readonly Document[] }
-  | { readonly kind: 'delete'; readonly index: string; readonly ids: readonly number[] }
-  | { readonly kind: 'clear'; readonly index: string }
-  | { readonly kind: 'edit'; readonly index: string }
-  | { readonly kind: 'settings'; readonly index: string; readonly word: string }
-  | { readonly kind: 'swap' }
-  | { readonly kind: 'drop'; readonly index: string }
+import {
+  applied,
+  type Document,
+  differing,
+  lasting,
+  type ModelIndex,
+  PASSING,
+  type TaskView,
+  type Write,
+} from './model.js'
 
 /** What a client was told of a request. */
 type Told =
@@ -32,36 +19,34 @@ type Told =
   /** The connection broke before an answer came: either may be true. */
   | { readonly kind: 'unanswered' }
 
-/** Indexes that exist from the beginning to the end. */
-const lasting = ['left', 'right'] as const
-/** An index that comes and goes. */
-const PASSING = 'passing'
 /** Ids of the documents, few enough that most writes meet documents of others. */
 const IDS = 40
-/** Codes by which a task or an answer tells that the system failed it. */
-const systemCodes = new Set([
-  'internal',
-  'io_error',
-  'no_space_left_on_device',
-  'too_many_open_files',
-  'invalid_store_file',
-  'index_damaged',
-])
 /** Longest time for the tasks of a trial on a busy machine. */
 const SETTLE_MS_MAX = 60_000
+
+/** What else goes on at the same server. */
+export interface LoadAmong {
+  /** Whether a task belongs to someone else who writes to it, and is not judged. */
+  isOther?(task: TaskView): boolean
+  /** Whether a cancelation that a client asked for explains why a task is canceled. */
+  isCanceled?(task: TaskView): boolean
+}
 
 /** Everything that one trial asked for. */
 export class Load {
   readonly #random: () => number
   readonly #isOther: (task: TaskView) => boolean
+  readonly #isCanceled: (task: TaskView) => boolean
   readonly #sent = new Map<string, { readonly write: Write; told: Told }>()
   /** Uid → the task, as it was told when it was over. */
   readonly #finished = new Map<number, TaskView>()
+  /** All tasks below this uid have been judged. */
+  #judged = 0
 
-  /** @param isOther whether a task belongs to someone else who writes to the same server, and is not judged */
-  constructor(random: () => number, isOther: (task: TaskView) => boolean = () => false) {
+  constructor(random: () => number, { isOther = () => false, isCanceled = () => false }: LoadAmong = {}) {
     this.#random = random
     this.#isOther = isOther
+    this.#isCanceled = isCanceled
   }
 
   /** Counts of requests by what was told of them. */
@@ -93,7 +78,7 @@ export class Load {
 
   /** Remembers what is told of tasks that are over. */
   async remember(server: ServerProcess): Promise<void> {
-    for (const task of await tasksOf(server)) {
+    for (const task of await tasksOf(server, this.#judged)) {
       if (isOver(task) && !this.#isOther(task)) this.#finished.set(task.uid, task)
     }
   }
@@ -144,9 +129,23 @@ export class Load {
    */
   async judge(server: ServerProcess): Promise<string[]> {
     await settled(server)
-    const tasks = await tasksOf(server)
+    return this.judgeBy(server, await tasksOf(server))
+  }
+
+  /** The same with all tasks of a server that has none left to do. */
+  async judgeBy(server: ServerProcess, tasks: readonly TaskView[]): Promise<string[]> {
     const problems = [...this.#misplaced(tasks.filter((task) => !this.#isOther(task)))]
     const model = new Map<string, ModelIndex>()
+    const batches = new Map<number | null, TaskView[]>()
+    for (const task of tasks) {
+      const together = batches.get(task.batchUid)
+      if (together === undefined) batches.set(task.batchUid, [task])
+      else together.push(task)
+    }
+    const among = {
+      ofBatch: (uid: number | null) => batches.get(uid) ?? [],
+      isCanceled: this.#isCanceled,
+    }
     for (const [at, task] of tasks.entries()) {
       if (task.uid !== at) problems.push(`task ${task.uid}: stands at ${at}`)
       const before = this.#finished.get(task.uid)
@@ -158,9 +157,10 @@ export class Load {
       if (this.#isOther(task)) continue
       const write = this.#writeOf(task)
       if (write === null) problems.push(`task ${task.uid}: no write asked for it`)
-      else problems.push(...applied(model, write, task, tasks))
+      else problems.push(...applied(model, write, task, among))
     }
     for (const index of [...lasting, PASSING]) problems.push(...(await differing(server, index, model)))
+    this.#judged = tasks.length
     return problems
   }
 
@@ -191,8 +191,9 @@ export class Load {
       if (unnamed.length > unanswered.length)
         yield `task ${unnamed[0]?.uid} (${kind}): no accepted write asked for it`
     }
+    const uids = new Set(tasks.map(({ uid }) => uid))
     for (const uid of this.#finished.keys()) {
-      if (!tasks.some((task) => task.uid === uid)) yield `task ${uid}: was over and is gone`
+      if (!uids.has(uid)) yield `task ${uid}: was over and is gone`
     }
   }
 
@@ -229,9 +230,10 @@ export async function settled(server: ServerProcess, msMax = SETTLE_MS_MAX): Pro
   throw new Error(`tasks are still waiting after ${msMax} ms`)
 }
 
-async function tasksOf(server: ServerProcess): Promise<readonly TaskView[]> {
+/** The tasks from a uid on, ascending. @throws if they cannot be listed */
+export async function tasksOf(server: ServerProcess, first = 0): Promise<readonly TaskView[]> {
   const tasks: TaskView[] = []
-  for (let from: number | null = 0; from !== null; ) {
+  for (let from: number | null = first; from !== null; ) {
     const { status, body } = await server.call('GET', `/tasks?limit=10000&reverse=true&from=${from}`)
     if (status !== 200) throw new Error(`GET /tasks: ${status} ${JSON.stringify(body)}`)
     const page = body as { readonly results: readonly TaskView[]; readonly next: number | null }
@@ -242,7 +244,7 @@ async function tasksOf(server: ServerProcess): Promise<readonly TaskView[]> {
 }
 
 /** What is told of a task for good: a swap of indexes exchanges their uids in all tasks before it. */
-const toldOf = (task: TaskView): string =>
+export const toldOf = (task: TaskView): string =>
   JSON.stringify({ ...task, indexUid: null, ...(task.type === unnamedTypes.swap && { details: null }) })
 
 const isOver = ({ status }: TaskView): boolean => status !== 'enqueued' && status !== 'processing'
@@ -268,123 +270,3 @@ function requestOf(write: Write): readonly [method: string, path: string, body?:
       return ['DELETE', path]
   }
 }
-
-/** What an index should be. */
-interface ModelIndex {
-  readonly documents: Map<number, Document>
-  stopWords: readonly string[]
-}
-
-/** Does to the model what a task did, if it succeeded; gives what it tells wrongly. */
-function applied(
-  model: Map<string, ModelIndex>,
-  write: Write,
-  task: TaskView,
-  tasks: readonly TaskView[],
-): string[] {
-  const label = `task ${task.uid} (${write.kind})`
-  if (task.status !== 'succeeded') {
-    const code = task.error?.code ?? ''
-    const lacksIndex =
-      code === 'index_not_found' && 'index' in write && (model.get(write.index)?.documents.size ?? 0) === 0
-    if (lacksIndex) model.delete((write as { index: string }).index)
-    return task.status === 'failed' && (systemCodes.has(code) || lacksIndex)
-      ? []
-      : [`${label}: is ${task.status} with ${code}: ${task.error?.message}`]
-  }
-  if (write.kind === 'swap') {
-    const [left, right] = lasting.map((index) => model.get(index))
-    if (right !== undefined) model.set(lasting[0], right)
-    if (left !== undefined) model.set(lasting[1], left)
-    return []
-  }
-  if (write.kind === 'drop') {
-    model.delete(write.index)
-    return []
-  }
-  const index = model.get(write.index) ?? { documents: new Map(), stopWords: [] }
-  model.set(write.index, index)
-  const expected = counted(index, write)
-  const together = tasks.filter(({ uid, batchUid }) => uid !== task.uid && batchUid === task.batchUid)
-  // What a later task of its batch removes is not written first, and that task counts what was there before.
-  const isSwallowed =
-    write.kind === 'clear'
-      ? together.length > 0
-      : together.some(
-          ({ uid, type }) => uid > task.uid && (type === 'documentDeletion' || type === 'indexDeletion'),
-        )
-  return Object.entries(isSwallowed ? {} : expected).flatMap(([counter, value]) =>
-    task.details?.[counter] === value
-      ? []
-      : [`${label}: tells ${counter} ${task.details?.[counter]}, expected ${value}`],
-  )
-}
-
-type IndexWrite = Exclude<Write, { readonly kind: 'swap' | 'drop' }>
-
-/** Carries out a write on a model. @returns the counters of its task */
-function counted(index: ModelIndex, write: IndexWrite): Readonly<Record<string, number>> {
-  const { documents } = index
-  switch (write.kind) {
-    case 'add':
-      for (const document of write.documents) documents.set(document.id as number, document)
-      return { receivedDocuments: write.documents.length, indexedDocuments: write.documents.length }
-    case 'update':
-      for (const document of write.documents) {
-        documents.set(document.id as number, { ...documents.get(document.id as number), ...document })
-      }
-      return { receivedDocuments: write.documents.length, indexedDocuments: write.documents.length }
-    case 'delete':
-      return { deletedDocuments: write.ids.filter((id) => documents.delete(id)).length }
-    case 'clear': {
-      const deletedDocuments = documents.size
-      documents.clear()
-      return { deletedDocuments }
-    }
-    case 'edit':
-      for (const [id, document] of documents)
-        documents.set(id, { ...document, n: (document.n as number) + 1 })
-      return { editedDocuments: documents.size }
-    case 'settings':
-      index.stopWords = [write.word]
-      return {}
-  }
-}
-
-/** What differs between an index and its model, one line each. */
-async function differing(
-  server: ServerProcess,
-  uid: string,
-  model: ReadonlyMap<string, ModelIndex>,
-): Promise<string[]> {
-  const wanted = model.get(uid)
-  const fetched = await server.call('POST', `/indexes/${uid}/documents/fetch`, { limit: 10_000 })
-  if (fetched.status === 404)
-    return wanted === undefined || wanted.documents.size === 0 ? [] : [`${uid}: is gone`]
-  if (fetched.status !== 200) return [`${uid}: ${fetched.status} ${JSON.stringify(fetched.body)}`]
-  const { results } = fetched.body as { results: readonly Document[] }
-  const problems: string[] = []
-  const found = new Map(results.map((document) => [document.id as number, document]))
-  if (found.size !== results.length) problems.push(`${uid}: has documents twice`)
-  for (const id of new Set([...found.keys(), ...(wanted?.documents.keys() ?? [])])) {
-    const [is, should] = [found.get(id), wanted?.documents.get(id)].map(brief)
-    if (is !== should) problems.push(`${uid}: document ${id} is ${is}, expected ${should}`)
-  }
-  const { body } = await server.call('GET', `/indexes/${uid}/settings/stop-words`)
-  const words = JSON.stringify(wanted?.stopWords ?? [])
-  if (JSON.stringify(body) !== words)
-    problems.push(`${uid}: stop words are ${JSON.stringify(body)}, expected ${words}`)
-  // A search tells the same number as the documents.
-  const search = await server.call('POST', `/indexes/${uid}/search`, { q: '', limit: 1 })
-  const { estimatedTotalHits } = search.body as { estimatedTotalHits?: number }
-  if (estimatedTotalHits !== results.length) {
-    problems.push(`${uid}: a search tells ${estimatedTotalHits} documents, there are ${results.length}`)
-  }
-  return problems
-}
-
-/** A document in one short line, its fields in order. */
-const brief = (document: Document | undefined): string =>
-  document === undefined
-    ? 'absent'
-    : JSON.stringify(Object.entries(document).toSorted(([a], [b]) => (a < b ? -1 : 1))).slice(0, 80)

@@ -1,5 +1,5 @@
 /*
- * A library preloaded into a server, which fails its system calls on files as a control file says.
+ * A library preloaded into a server, which fails its system calls on files and sets its clock as a control file says.
  *
  * The control file is named by SIFTD_FAULTS and mapped by every process that has the library, so that a
  * fault begins and ends while the server runs. Its layout, little-endian, is `struct control`; library.ts
@@ -22,8 +22,10 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 /* Bits of `control.calls`. */
@@ -64,7 +66,9 @@ struct control {
   _Atomic int32_t after;
   /* How many calls were failed. */
   _Atomic uint32_t hits;
-  uint32_t unused[10];
+  /* Seconds by which the date is ahead of that of the system. */
+  _Atomic int64_t clock_shift;
+  uint32_t unused[8];
   /* fnmatch(3), stars match slashes. */
   char pattern[960];
 };
@@ -241,6 +245,30 @@ int posix_fallocate64(int fd, off64_t at, off64_t length) {
     return error;
   }
   return real(fd, at, length);
+}
+
+/* Clocks that only rise, by which time-outs are measured, are not shifted, as when an administrator sets the date. */
+static int64_t clock_shift(void) { return control == NULL ? 0 : atomic_load(&control->clock_shift); }
+
+int clock_gettime(clockid_t clock, struct timespec *at) {
+  REAL(clock_gettime);
+  int result = real(clock, at);
+  if (result == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE)) at->tv_sec += clock_shift();
+  return result;
+}
+
+int gettimeofday(struct timeval *restrict at, void *restrict zone) {
+  REAL(gettimeofday);
+  int result = real(at, zone);
+  if (result == 0) at->tv_sec += clock_shift();
+  return result;
+}
+
+time_t time(time_t *at) {
+  struct timespec now;
+  if (clock_gettime(CLOCK_REALTIME_COARSE, &now) != 0) return (time_t)-1;
+  if (at != NULL) *at = now.tv_sec;
+  return now.tv_sec;
 }
 
 /* The mode is read only where the flags say that it was given. */

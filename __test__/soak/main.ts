@@ -13,9 +13,10 @@ import { soak } from './trial.js'
 
 const help = `npm run soak -- [options]
 
-Runs a server over one data directory on a small file system, again and again: searches, writes, settings, swaps, edits and
-dumps side by side, system calls that fail, a disk that is full, kills. After each life a healthy server is compared with
-what clients were told, and the history of some documents with what one server could have shown.
+Runs a server over one data directory on a small file system, again and again: searches, writes, settings, swaps, edits,
+cancelations, webhooks and dumps side by side, system calls that fail, a disk that is full, a date that jumps by hours,
+kills. After each life a healthy server is compared with what clients and a receiver of webhooks were told, and the history
+of some documents with what one server could have shown.
 
   --minutes N        how long                            (default 10)
   --cycles N         at most so many lives               (default: as many as the time allows)
@@ -38,7 +39,7 @@ if (values.help) {
   process.exit(0)
 }
 const noLibrary = whyNoLibrary()
-if (noLibrary !== null) console.log(`no system call is failed: ${noLibrary}`)
+if (noLibrary !== null) console.log(`no system call is failed and the date stays: ${noLibrary}`)
 const directory = await mkdtemp(join(tmpdir(), 'siftd-soak-library-'))
 const disk = await soakDisk(Number(values['disk-mib']))
 if (disk.reason !== null) console.log(`the disk is never full: ${disk.reason}`)
@@ -46,7 +47,7 @@ const started = Date.now()
 const deadline = started + Number(values.minutes) * 60_000
 const resident: number[] = []
 let cycles = 0
-const problems = await soak({
+const { problems, counts } = await soak({
   engine: values.engine,
   seed: Number(values.seed),
   disk,
@@ -64,6 +65,11 @@ console.log(
   `${values.engine}: ${cycles} lives in ${Math.round((Date.now() - started) / 1000)} s; resident memory ${median(
     resident.slice(0, tenth),
   )} MiB in the first tenth, ${median(resident.slice(-tenth))} MiB in the last; ${problems.length} problems`,
+)
+console.log(
+  `    ${Object.entries(counts)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ')}`,
 )
 for (const problem of problems.slice(0, 20)) console.log(`    ${problem}`)
 await rm(directory, { recursive: true, force: true })

@@ -1,6 +1,6 @@
 /** Writes and reads registers side by side, and records what their clients see. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { TaskView } from '../faults/load.js'
+import type { TaskView } from '../faults/model.js'
 import type { ServerProcess } from '../support/server-process.js'
 import { type RegisterRead, type RegisterWrite, violations } from './history.js'
 

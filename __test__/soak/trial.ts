@@ -3,11 +3,16 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CallFault, type CallKind, Faults } from '../faults/library.js'
-import { Load, settled, type TaskView } from '../faults/load.js'
+import { Load } from '../faults/load.js'
+import type { TaskView } from '../faults/model.js'
 import { numbers } from '../support/numbers.js'
 import { ServerProcess } from '../support/server-process.js'
+import { Cancelations, isCancelation } from './cancelations.js'
+import { judgeDates, jump } from './clock.js'
 import type { SoakDisk } from './disk.js'
+import { Receiver } from './receiver.js'
 import { isOfRegisters, Registers } from './registers.js'
+import { TaskHistory } from './task-history.js'
 
 export interface SoakSetup {
   readonly engine: string
@@ -51,42 +56,69 @@ const places = ['/indexes/*', '/tasks/*', '/update_files*', '/*'] as const
 /** Tasks of which neither the load nor the registers know what must become. */
 const isDump = ({ type }: TaskView): boolean => type === 'dumpCreation' || type === 'snapshotCreation'
 
-/** Runs cycles until the setup says that it is enough. @returns all problems */
-export async function soak(setup: SoakSetup): Promise<readonly string[]> {
+/** Runs cycles until the setup says that it is enough. @returns all problems, and counts of what was done */
+export async function soak(setup: SoakSetup): Promise<{
+  readonly problems: readonly string[]
+  readonly counts: Readonly<Record<string, number>>
+}> {
   const random = numbers(setup.seed)
-  const load = new Load(random, (task) => isOfRegisters(task) || isDump(task))
-  const registers = new Registers()
-  const all: string[] = []
+  const cancelations = new Cancelations(random)
+  const load = new Load(random, {
+    isOther: (task) => isOfRegisters(task) || isDump(task) || isCancelation(task),
+    isCanceled: (task) => cancelations.explains(task),
+  })
+  const receiver = await Receiver.open(random)
+  const [registers, history] = [new Registers(), new TaskHistory()]
+  const problems: string[] = []
   for (let number = 0; setup.goesOn(number); number++) {
-    const cycle = await cycleOf(number, { ...setup, random, load, registers })
-    all.push(...cycle.problems.map((problem) => `cycle ${number} (${cycle.story}): ${problem}`))
+    const cycle = await cycleOf(number, {
+      ...setup,
+      random,
+      load,
+      registers,
+      cancelations,
+      receiver,
+      history,
+    })
+    problems.push(...cycle.problems.map((problem) => `cycle ${number} (${cycle.story}): ${problem}`))
     setup.report(cycle)
     // What follows a broken promise would be told as broken again and again.
     if (cycle.problems.length > 0) break
   }
-  return all
+  await receiver.close()
+  const counts = { ...load.counts, ...registers.counts, ...cancelations.counts, webhookCalls: receiver.calls }
+  return { problems, counts }
 }
 
 interface Cycle extends SoakSetup {
   readonly random: () => number
   readonly load: Load
   readonly registers: Registers
+  readonly cancelations: Cancelations
+  readonly receiver: Receiver
+  readonly history: TaskHistory
 }
 
 async function cycleOf(number: number, setup: Cycle): Promise<SoakCycle> {
-  const { disk, library, load, registers, random } = setup
+  const { disk, library, load, registers, cancelations, receiver, random } = setup
   const data = join(disk.path, 'data')
   const faults = library === null ? null : new Faults(library, disk.control)
   const problems: string[] = []
+  const end = new AbortController()
   let residentMib: number | null = null
   let story = ''
   try {
+    const hours = faults === null || random() < 0.5 ? Promise.resolve([]) : jump(faults, random, end.signal)
     const server = await start(setup, data, faults?.env)
-    if (number === 0) await load.begin(server)
-    const end = new AbortController()
+    if (number === 0) {
+      await receiver.subscribe(server)
+      await load.begin(server)
+    }
+    receiver.beginTrouble()
     const work = [
       load.run(server, WRITES),
       registers.run(server, end.signal),
+      cancelations.run(server, end.signal),
       search(server, random, end.signal, problems),
       backUp(server, random),
     ]
@@ -102,16 +134,32 @@ async function cycleOf(number: number, setup: Cycle): Promise<SoakCycle> {
     else problems.push(...(await stopped(server)))
     end.abort()
     await Promise.all(work)
+    const jumps = await hours
+    if (jumps.length > 0) story += `; clock at ${jumps.join(', ')} h`
     await disk.free()
 
     const healthy = await start(setup, data)
-    await settled(healthy)
-    problems.push(...(await load.judge(healthy)), ...(await registers.judge(healthy)))
-    problems.push(...(await stopped(healthy)))
+    problems.push(...(await judge(healthy, setup)), ...(await stopped(healthy)))
   } catch (error) {
     problems.push(error instanceof Error ? (error.stack ?? error.message) : String(error))
   }
+  end.abort()
   return { number, story, residentMib, problems }
+}
+
+/** Compares what is there with all that was told, once no task is left to do. */
+async function judge(server: ServerProcess, setup: Cycle): Promise<string[]> {
+  const { load, registers, cancelations, receiver, history, random } = setup
+  const { tasks, added, problems } = await history.read(server)
+  return [
+    ...problems,
+    // First, because the load asks which tasks a cancelation explains.
+    ...cancelations.judge(tasks),
+    ...(await load.judgeBy(server, tasks)),
+    ...(await registers.judge(server)),
+    ...(await receiver.judge(tasks)),
+    ...(await judgeDates(server, tasks, { added: added.length, random })),
+  ]
 }
 
 /** @throws if the server does not listen */
@@ -120,7 +168,9 @@ async function start(
   data: string,
   env: NodeJS.ProcessEnv = {},
 ): Promise<ServerProcess> {
-  const args = ['--log-level', 'WARN', '--dump-dir', join(disk.path, 'dumps')]
+  // The receiver of webhooks is on this machine.
+  const networks = ['--experimental-allowed-ip-networks', '127.0.0.0/8']
+  const args = ['--log-level', 'WARN', '--dump-dir', join(disk.path, 'dumps'), ...networks]
   const started = await ServerProcess.start({ data, engine, startMsMax: START_MS_MAX, args, env })
   if (started.kind === 'listening') return started.server
   throw new Error(`the server did not start: ${started.kind}: ${started.errors.slice(0, 1_500)}`)
@@ -156,8 +206,11 @@ async function search(
   while (!signal.aborted && !server.hasEnded) {
     const index = ['left', 'right', 'passing', 'registers'][Math.floor(random() * 4)]
     const q = ['', 'begin', 'w1', 'wr', 'left'][Math.floor(random() * 5)]
-    const answer = await server.call('POST', `/indexes/${index}/search`, { q, limit: 5 }).catch(() => null)
-    if (answer === null) continue
+    const answer = await server
+      .call('POST', `/indexes/${index}/search`, { q, limit: 5 })
+      .catch((error: unknown) => (error as Error).name)
+    if (answer === 'TimeoutError') problems.push('a search was not answered')
+    if (typeof answer === 'string') continue
     const { hits, code } = answer.body as { readonly hits?: readonly unknown[]; readonly code?: string }
     if (answer.status === 200 ? !Array.isArray(hits) : code === undefined)
       problems.push(

@@ -40,6 +40,8 @@ export function buildServer(services: Services): FastifyInstance {
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: Number.MAX_SAFE_INTEGER,
     requestTimeout: REQUEST_MS_MAX,
+    // Requests that reach open connections while the server stops are carried out: its services close after it.
+    return503OnClosing: false,
     forceCloseConnections: 'idle',
     clientErrorHandler: refuseMalformed,
     exposeHeadRoutes: false,

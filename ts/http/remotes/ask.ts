@@ -44,14 +44,14 @@ export async function askRemote(
   outbound: Outbound,
   search: RemoteSearch,
 ): Promise<FederatedPart | ErrorBody> {
-  const deadline = Date.now() + search.timeoutMs
+  const deadline = performance.now() + search.timeoutMs
   try {
-    return await retrying(() => attempt(outbound, search, deadline - Date.now()), {
+    return await retrying(() => attempt(outbound, search, deadline - performance.now()), {
       attemptsMax: REMOTE_ATTEMPTS_MAX,
       firstMs: REMOTE_PAUSE_MS_MAX / 4,
       lastMs: REMOTE_PAUSE_MS_MAX,
       worthRetrying: (error) =>
-        error instanceof RemoteFailure && error.isWorthRetrying && Date.now() < deadline,
+        error instanceof RemoteFailure && error.isWorthRetrying && performance.now() < deadline,
       signal: search.signal,
     })
   } catch (error) {
@@ -74,7 +74,7 @@ async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number)
         ...(includeMetadata && { 'meili-include-metadata': 'true' }),
       },
       body: JSON.stringify(body),
-      timeoutMs: Math.max(1, leftMs),
+      timeoutMs: Math.max(1, Math.ceil(leftMs)),
       answerBytesMax,
       signal,
     })

@@ -49,6 +49,7 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
   const { features, outlets } = services
   /** Ends the open stream; null: no stream is open. */
   let endStream: (() => void) | null = null
+  let isClosing = false
 
   serve(
     app,
@@ -91,6 +92,7 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
       })
       // Sends the head now: the first line may come much later, and the client waits for the head.
       setImmediate(() => reply.raw.flushHeaders())
+      if (isClosing) end()
       return reply.header('x-accel-buffering', 'no').type('application/octet-stream').send(stream)
     },
   )
@@ -131,5 +133,8 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
   )
 
   // An open stream would keep the server from closing.
-  app.addHook('preClose', async () => endStream?.())
+  app.addHook('preClose', async () => {
+    isClosing = true
+    endStream?.()
+  })
 }

@@ -43,6 +43,7 @@ interface Followed {
 export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { auth, features, options, tasks } = services
   const streams = new Set<ChangeStream>()
+  let isClosing = false
 
   serve(app, services, streamOfTasks, (call) =>
     follow(call, {
@@ -71,6 +72,7 @@ export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, s
     const { reply } = call
     const stream = new ChangeStream(reader(call, followed))
     streams.add(stream)
+    if (isClosing) stream.end()
     const stopListening = tasks.onChange((change) => stream.note(followed.uidsIn(change)))
     reply.raw.once('close', () => {
       stopListening()
@@ -111,6 +113,7 @@ export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, s
 
   // An open stream would keep the server from closing.
   app.addHook('preClose', async () => {
+    isClosing = true
     for (const stream of streams) stream.end()
   })
 }

@@ -44,7 +44,8 @@ export async function editDocuments(
   { engine, slot, remove, runScript, signal, checkpoint, count }: EditContext,
 ): Promise<Extract<Operation, { readonly kind: 'edit' }>> {
   const { path } = slot('ndjson')
-  const deadline = Date.now() + TASK_MS_MAX
+  // A clock that only rises: the date may be set while the script runs.
+  const deadline = performance.now() + TASK_MS_MAX
   const deleted: string[] = []
   let total = 0
   let changedBytes = 0
@@ -56,7 +57,7 @@ export async function editDocuments(
       total = totalOf(documents)
       count('document', offset, total)
       const { function: source, context } = edit
-      const timeMsMax = Math.max(0, deadline - Date.now())
+      const timeMsMax = Math.max(0, Math.ceil(deadline - performance.now()))
       const { primaryKey } = row
       const script = { function: source, context, primaryKey, timeMsMax, documents }
       const page = await runScript(script, signal)

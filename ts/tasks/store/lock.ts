@@ -88,9 +88,9 @@ function ownerIn(path: string): Owner | null {
 
 async function lives(owner: Owner, self: Owner, path: string): Promise<boolean> {
   if (owner.space !== self.space) return beats(path)
-  const end = Date.now() + LEAVING_OWNER_WATCH_MS
+  const end = performance.now() + LEAVING_OWNER_WATCH_MS
   while (runs(owner)) {
-    if (owner.pid === self.pid || Date.now() >= end) return true
+    if (owner.pid === self.pid || performance.now() >= end) return true
     await sleep(LEAVING_OWNER_POLL_MS)
   }
   return false
@@ -117,8 +117,8 @@ function isDead(pid: number): boolean {
 
 async function beats(path: string): Promise<boolean> {
   const before = modified(path)
-  const end = Date.now() + FOREIGN_LOCK_WATCH_MS
-  while (Date.now() < end) {
+  const end = performance.now() + FOREIGN_LOCK_WATCH_MS
+  while (performance.now() < end) {
     await sleep(HEARTBEAT_MS / 4)
     if (modified(path) !== before) return true
   }
