@@ -44,7 +44,9 @@ export const tsModules: ModuleTable = {
   migrate: ['command', 'peer', 'outbound', 'launch', 'settings', 'parse', 'errors'],
   compare: ['command', 'peer', 'outbound', 'launch', 'settings', 'parse', 'errors'],
   requests: ['instance', 'tasks', 'rules', 'engine', 'settings', 'parse', 'errors'],
+  searches: ['requests', 'instance', 'tasks', 'embedders', 'engine', 'settings', 'parse', 'errors'],
   http: [
+    'searches',
     'requests',
     'instance',
     'backup',
@@ -77,6 +79,7 @@ export const tsModules: ModuleTable = {
     'errors',
   ],
   cli: [
+    'searches',
     'commands',
     'migrate',
     'compare',
@@ -103,7 +106,21 @@ export const tsModules: ModuleTable = {
     'parse',
     'errors',
   ],
-  index: ['requests', 'instance', 'tasks', 'engine', 'telemetry', 'launch', 'settings', 'parse', 'errors'],
+  'in-process': [
+    'searches',
+    'requests',
+    'instance',
+    'export',
+    'webhooks',
+    'tasks',
+    'engine',
+    'telemetry',
+    'launch',
+    'settings',
+    'parse',
+    'errors',
+  ],
+  index: ['in-process', 'instance', 'tasks', 'errors'],
 }
 
 /** Modules of crates/engine/src, each with what it names and what those name: the table is transitive. */

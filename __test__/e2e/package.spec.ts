@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -78,11 +78,55 @@ test('the packages install into an empty folder, serve and search, with and with
   t.is(whole.engine, engines.length > 0 ? 'native' : 'fallback')
   await searchesTheSample(t, whole.url)
 
+  await isTypedInside(t, folder)
+
   await Promise.all(binaries.map((path) => rm(path)))
   const bare = await serve(t, folder, join(folder, 'bare'))
   t.is(bare.engine, 'fallback')
   await searchesTheSample(t, bare.url)
 })
+
+/** A program of a user, which a wrong type in the package would not let compile. */
+const program = `
+import { ApiError, open, type FederatedAnswer, type Task } from 'siftd'
+
+const siftd = await open({ directory: './inside', logLevel: 'OFF', dumpDir: './inside-dumps' })
+const ended: number[] = []
+siftd.onTaskChange(({ taskUids, hasEnded }) => void (hasEnded && ended.push(...taskUids)))
+const films = siftd.index('films')
+const done = async (write: Promise<{ readonly taskUid: number }>): Promise<Task> =>
+  siftd.waitForTask((await write).taskUid)
+await done(films.addDocuments([{ id: 1, title: 'Solaris', genre: 'drama' }], { primaryKey: 'id' }))
+await done(films.updateSettings({ filterableAttributes: ['genre'] }))
+const { facetHits } = await films.facetSearch({ facetName: 'genre' })
+const merged: FederatedAnswer = await siftd.multiSearch({
+  queries: [{ indexUid: 'films', q: 'solris', filter: 'genre = drama' }],
+  federation: { limit: 1 },
+})
+const { results } = await films.documents({ ids: [1] })
+const dump = await done(siftd.createDump())
+const refused = await films.search('a', { limit: -1 }).catch((error: unknown) =>
+  error instanceof ApiError ? error.code : null,
+)
+// @ts-expect-error a filter is no number
+await films.search('a', { filter: 3 }).catch(() => undefined)
+await siftd.close()
+console.log(JSON.stringify([
+  facetHits[0]?.value, merged.hits[0]?.title, merged.hits[0]?._federation.indexUid,
+  results.length, dump.status, refused, ended.length,
+]))
+`
+
+/** Compiles the program strictly against the installed package, and runs it. */
+async function isTypedInside(t: ExecutionContext, folder: string): Promise<void> {
+  await writeFile(join(folder, 'inside.mts'), program)
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const strict = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2022', '--module', 'nodenext']
+  const types = ['--typeRoots', join(root, 'node_modules/@types'), '--types', 'node']
+  await execute(process.execPath, [compiler, ...strict, ...types, 'inside.mts'], { cwd: folder })
+  const { stdout } = await execute(process.execPath, ['inside.mjs'], { cwd: folder })
+  t.deepEqual(JSON.parse(stdout), ['drama', 'Solaris', 'films', 1, 'succeeded', 'invalid_search_limit', 3])
+}
 
 /** Every native module below node_modules. */
 async function nativeFiles(folder: string): Promise<readonly string[]> {

@@ -3,13 +3,7 @@ import { openAuth } from '../auth/index.js'
 import { openProgress } from '../command/index.js'
 import { exporterOver } from '../export/index.js'
 import { buildServer, defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
-import {
-  type EngineRequest,
-  type Feature,
-  openEmbedding,
-  openFeatures,
-  openInstance,
-} from '../instance/index.js'
+import { type EngineRequest, openEmbedding, openFeaturesOf, openInstance } from '../instance/index.js'
 import {
   addressText,
   type Build,
@@ -23,7 +17,6 @@ import { openTls, type Tls } from '../tls/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
 import { cannotListen, requireFreeAddress } from './free-address.js'
 import { judgeMasterKey } from './master-key.js'
-import { ruleBudgets } from './rule-budgets.js'
 import { scheduleSnapshots } from './snapshot-schedule.js'
 import { type ArchiveStart, startFromArchive } from './start-from-archive.js'
 import { startScreen } from './start-screen.js'
@@ -127,7 +120,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       log: moduleLog(log, 'webhooks'),
     })
     closers.push(() => webhooks.close())
-    const features = await openFeatures(queue.instance, forcedFeatures(options), ruleBudgets(options))
+    const features = await openFeaturesOf(queue.instance, options)
     const telemetry = telemetryOf(options)
     const instance = {
       ...{ engine: opened.engine, tasks: queue.tasks, features },
@@ -269,16 +262,6 @@ const indexingMemoryBytes = ({
   maxIndexingMemory,
   experimentalReduceIndexingMemoryUsage: isReduced,
 }: LaunchOptions): number => (isReduced ? Math.floor(maxIndexingMemory * REDUCED_SHARE) : maxIndexingMemory)
-
-function forcedFeatures(options: LaunchOptions): readonly Feature[] {
-  const byOption: readonly (readonly [boolean, Feature])[] = [
-    [options.experimentalEnableMetrics, 'metrics'],
-    [options.experimentalEnableLogsRoute, 'logsRoute'],
-    [options.experimentalContainsFilter, 'containsFilter'],
-    [options.experimentalLegacySearchDefault, 'legacySearch'],
-  ]
-  return byOption.filter(([on]) => on).map(([, feature]) => feature)
-}
 
 function launchWebhook({
   taskWebhookUrl,

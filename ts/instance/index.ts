@@ -11,4 +11,5 @@ export {
 } from './features.js'
 export { type InTurn, inTurn } from './in-turn.js'
 export * from './instance.js'
+export { openFeaturesOf } from './launch-features.js'
 export { isSystemFault } from './system-fault.js'

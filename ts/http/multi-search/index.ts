@@ -1,5 +1,3 @@
-/** Here are several searches in one request: are all of them valid, and what is their answer? */
-export { partition, requireAllowed, requireFederable, requirePlain } from './checks.js'
-export { type Federation, multiSearchBody, type PositionedQuery } from './fields.js'
-export { localSearches, type Merging } from './local.js'
+/** Here are several searches in one request: which instance answers each, and what do the answers come to? */
 export { searchNetwork } from './network.js'
+export { partition } from './partition.js'

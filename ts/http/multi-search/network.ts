@@ -2,12 +2,18 @@ import type { Access } from '../../auth/index.js'
 import type { Paging } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
 import { ANSWER_BYTES_MAX, bothFilters, paging, readJson, uuidV7 } from '../../requests/index.js'
+import {
+  type DisconnectSignal,
+  type Federation,
+  type LocalSearches,
+  type Merging,
+  type PositionedQuery,
+  shownPosition,
+} from '../../searches/index.js'
 import { askRemote, joinedAnswer, type NamedPart, type Network, readPart } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
-import type { DisconnectSignal, OnDisconnect } from '../searches/index.js'
-import type { Partition } from './checks.js'
-import { type Federation, type PositionedQuery, shownPosition } from './fields.js'
-import type { LocalSearches, Merging } from './local.js'
+import type { OnDisconnect } from '../searches/index.js'
+import type { Partition } from './partition.js'
 
 /** A federated search in which other instances take part. */
 export interface NetworkSearch {

@@ -6,10 +6,8 @@ import {
   badValue,
   boolean,
   defaulted,
-  documentId,
   type Field,
   filter,
-  integer,
   jsonOrText,
   list,
   mapOf,
@@ -23,10 +21,10 @@ import {
   sortList,
   starred,
   string,
-  strings,
   type Type,
   toText,
 } from '../../requests/index.js'
+import { documentFields } from '../../searches/index.js'
 import { document, listOf, pageOf } from '../answers/index.js'
 
 // The operations of the routes of documents.
@@ -47,20 +45,14 @@ const noNetwork: Field<null> = {
   absent: { kind: 'value', value: null },
 }
 export const listParameters = {
-  offset: defaulted(integer(), 0, 'invalid_document_offset'),
-  limit: defaulted(integer(), 20, 'invalid_document_limit'),
+  ...documentFields,
   fields: optional(starred(string), 'invalid_document_fields'),
-  retrieveVectors: defaulted(boolean, false, 'invalid_document_retrieve_vectors'),
-  ids: optional(list(documentId), 'invalid_document_ids'),
   filter: optional(jsonOrText(filter), 'invalid_document_filter'),
   sort: optional(atMost(sortList, NAMES_MAX), 'invalid_document_sort'),
   useNetwork: noNetwork,
 }
 const fetchBody = shape({
-  ...listParameters,
-  fields: optional(atMost(strings, NAMES_MAX), 'invalid_document_fields'),
-  filter: optional(filter, 'invalid_document_filter'),
-  sort: optional(atMost(strings, NAMES_MAX), 'invalid_document_sort'),
+  ...documentFields,
   useNetwork: optional(boolean, 'invalid_document_use_network'),
 })
 const oneParameters = {

@@ -1,24 +1,20 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
-import {
-  type DocumentsRequest,
-  encodeRequest,
-  foreignIndexes,
-  type PayloadFormat,
-} from '../../engine/index.js'
+import { encodeRequest, type PayloadFormat } from '../../engine/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import { requestFeatures } from '../../instance/index.js'
-import { ANSWER_BYTES_MAX, followedKeys, requireNoNetwork, type Values } from '../../requests/index.js'
-import type { IndexEntry, TaskContent, TaskSummary, TaskType } from '../../tasks/index.js'
+import { requireNoNetwork, type Values } from '../../requests/index.js'
+import type { DisconnectSignal } from '../../searches/index.js'
+import { listedDocuments, readIndex, requireIndexUid, type WantedDocuments } from '../../searches/index.js'
+import type { TaskContent, TaskSummary, TaskType } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { sendJsonBytes } from '../answers/index.js'
 import { mimeType, receiveUpload } from '../body/index.js'
 import { serveTask } from '../following/index.js'
-import { type AlsoRead, readIndex, requireIndexUid } from '../index-lookup.js'
 import { onVectors, recordUse } from '../metrics/index.js'
 import { type Call, param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { type DisconnectSignal, disconnectOf, untilDisconnected } from '../searches/index.js'
+import { disconnectOf, untilDisconnected } from '../searches/index.js'
 import {
   browsing,
   clearing,
@@ -29,7 +25,6 @@ import {
   fetching,
   formats,
   getting,
-  type listParameters,
   replacing,
   updating,
   type uploadParameters,
@@ -37,7 +32,6 @@ import {
 } from './document-operations.js'
 
 /** The parameters that both routes for browsing share. */
-type Browsed = Omit<Values<typeof listParameters>, 'useNetwork'>
 
 /** Documents: read, add, replace, merge, delete, edit. */
 export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
@@ -112,33 +106,12 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     reply: FastifyReply,
     access: Access,
     indexUid: string,
-    wanted: Browsed,
+    wanted: WantedDocuments,
   ): Promise<FastifyReply> {
-    const browsed = async (
-      entry: IndexEntry,
-      stop: DisconnectSignal,
-      alsoRead: AlsoRead,
-    ): Promise<Uint8Array> => {
-      const { entries, ...followed } = await followedKeys(services, entry, access)
-      alsoRead(entries)
-      const { offset, limit, fields, retrieveVectors, ids, sort } = wanted
-      const body: DocumentsRequest = {
-        indexUid: entry.uid,
-        offset,
-        limit,
-        fields,
-        retrieveVectors,
-        ids,
-        filter: wanted.filter,
-        sort,
-        features: requestFeatures(features),
-        ...followed,
-        answerBytesMax: ANSWER_BYTES_MAX,
-      }
-      return engine.documents(entry.id, encodeRequest(body), stop, foreignIndexes(body))
-    }
     const answer = async (stop: DisconnectSignal): Promise<Uint8Array> =>
-      readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) => browsed(entry, stop, alsoRead))
+      readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) =>
+        listedDocuments(services, entry, wanted, { access, stop, alsoRead }),
+      )
     const onDisconnect = disconnectOf(reply)
     const body = features.flags.disableDocumentsFetchQueue
       ? await untilDisconnected(onDisconnect, answer)
@@ -215,7 +188,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   }
 }
 
-function browsedFacts(wanted: Browsed): Facts<'documentsFetched'> {
+function browsedFacts(wanted: WantedDocuments): Facts<'documentsFetched'> {
   return {
     per_filter: wanted.filter !== null,
     with_vector_filter: onVectors(wanted.filter),

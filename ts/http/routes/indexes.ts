@@ -11,11 +11,11 @@ import {
   shape,
   string,
 } from '../../requests/index.js'
+import { readIndex, requireIndex, requireIndexUid } from '../../searches/index.js'
 import { parsedSettings } from '../../settings/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { field, index, pageOf, sendJson, indexStats as statsAnswer } from '../answers/index.js'
 import { serveTask } from '../following/index.js'
-import { readIndex, requireIndex, requireIndexUid } from '../index-lookup.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'

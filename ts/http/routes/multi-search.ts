@@ -1,21 +1,20 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Access } from '../../auth/index.js'
-import { includesMetadata, paging, uuidV7 } from '../../requests/index.js'
-import type { Facts } from '../../telemetry/index.js'
-import { multiSearchAnswer, sendJsonBytes } from '../answers/index.js'
-import { observed, recordUse } from '../metrics/index.js'
+import { includesMetadata } from '../../requests/index.js'
 import {
   type Federation,
   localSearches,
-  type Merging,
+  mergingOf,
   multiSearchBody,
   type PositionedQuery,
-  partition,
   requireAllowed,
   requireFederable,
   requirePlain,
-  searchNetwork,
-} from '../multi-search/index.js'
+} from '../../searches/index.js'
+import type { Facts } from '../../telemetry/index.js'
+import { multiSearchAnswer, sendJsonBytes } from '../answers/index.js'
+import { observed, recordUse } from '../metrics/index.js'
+import { partition, searchNetwork } from '../multi-search/index.js'
 import { serve } from '../operations/index.js'
 import { type AskedQuery, type Progress, showsFirst } from '../queries/index.js'
 import { PROXY_HEADER } from '../remotes/index.js'
@@ -105,7 +104,7 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
       return searches.run(access.holder, onDisconnect, async (stop) => {
         progress.began()
         await local.requireFederation(queries, federation, new Set())
-        return local.answer(queries, mergingOf(federation, queries, context), stop)
+        return local.answer(queries, mergingOf(federation, queries, context.isProxied), stop)
       })
     }
     const topology = await network.current()
@@ -123,25 +122,6 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
       local,
       onDisconnect,
     })
-  }
-}
-
-function mergingOf(
-  federation: Federation,
-  queries: readonly PositionedQuery[],
-  { isProxied }: RequestContext,
-): Merging {
-  return {
-    paging: paging(federation),
-    facetsByIndex: Object.fromEntries(
-      [...federation.facetsByIndex].filter(([uid]) => queries.some(({ query }) => query.indexUid === uid)),
-    ),
-    mergeFacets: federation.mergeFacets,
-    distinct: federation.distinct,
-    showPerformanceDetails: federation.showPerformanceDetails,
-    requestUid: uuidV7(),
-    origin: null,
-    showScoreValues: isProxied,
   }
 }
 

@@ -21,9 +21,9 @@ import {
   string,
   type Values,
 } from '../../requests/index.js'
+import { readIndex } from '../../searches/index.js'
 import { type IndexSettings, parsedSettings, renderSetting } from '../../settings/index.js'
 import { anyJson, record, sendJson } from '../answers/index.js'
-import { readIndex } from '../index-lookup.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { boolean, defaulted, type Schema, type Type } from '../../requests/index.js'
+import { readIndex, requireIndexUid } from '../../searches/index.js'
 import {
   completeSettings,
   resetAllSettings,
@@ -16,7 +17,6 @@ import type { TaskSummary } from '../../tasks/index.js'
 import { sendJsonBytes, settingsComparison } from '../answers/index.js'
 import { type UnparsedBody, unparsedBody } from '../body/index.js'
 import { type OtherAnswer, serveTask } from '../following/index.js'
-import { readIndex, requireIndexUid } from '../index-lookup.js'
 import { recordUse } from '../metrics/index.js'
 import { type Call, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'

@@ -1,44 +1,6 @@
 import type { FastifyReply } from 'fastify'
-import type { StopSignal } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
-
-/**
- * Whether the client of a search has disconnected.
- *
- * Every search has one of these. Making an `AbortSignal` takes 20 µs, so it is made only when something asks for it.
- */
-export class DisconnectSignal implements StopSignal {
-  readonly #listeners: (() => void)[] = []
-  #controller: AbortController | null = null
-  #aborted = false
-
-  get aborted(): boolean {
-    return this.#aborted
-  }
-
-  /** An `AbortSignal` that aborts at the same time, for calls of Node.js that take one. */
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController()
-    if (this.#aborted) this.#controller.abort()
-    return this.#controller.signal
-  }
-
-  addEventListener(_: 'abort', listener: () => void): void {
-    this.#listeners.push(listener)
-  }
-
-  removeEventListener(_: 'abort', listener: () => void): void {
-    const at = this.#listeners.indexOf(listener)
-    if (at !== -1) this.#listeners.splice(at, 1)
-  }
-
-  abort(): void {
-    if (this.#aborted) return
-    this.#aborted = true
-    for (const listener of [...this.#listeners]) listener()
-    this.#controller?.abort()
-  }
-}
+import { DisconnectSignal } from '../../searches/index.js'
 
 /** Calls `callback` if the client disconnects before its answer is sent. The returned function ends the listening. */
 export type OnDisconnect = (callback: () => void) => () => void

@@ -1,4 +1,3 @@
-/** Here is a search: when may it run, which vector does it need, and is its client still connected? */
-export { type DisconnectSignal, disconnectOf, type OnDisconnect, untilDisconnected } from './disconnect.js'
-export { type Embeddable, searchEmbedded, withVector } from './embedding.js'
+/** Here is a search: when may it run, and is its client still connected? */
+export { disconnectOf, type OnDisconnect, untilDisconnected } from './disconnect.js'
 export { SearchQueue } from './queue.js'

@@ -1,5 +1,6 @@
 import { ApiError } from '../../errors/index.js'
-import { type DisconnectSignal, type OnDisconnect, untilDisconnected } from './disconnect.js'
+import type { DisconnectSignal } from '../../searches/index.js'
+import { type OnDisconnect, untilDisconnected } from './disconnect.js'
 
 export interface SearchQueueLimits {
   readonly searchesRunningMax: number

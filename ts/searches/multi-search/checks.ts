@@ -1,7 +1,6 @@
-import type { Access } from '../../auth/index.js'
 import { ApiError, type ErrorCode } from '../../errors/index.js'
 import type { Features } from '../../instance/index.js'
-import type { Network } from '../remotes/index.js'
+import type { SearchAccess } from '../services.js'
 import type { Federation, PositionedQuery, Query } from './fields.js'
 
 /** The same error, with a message that starts with the part of the body it is about. */
@@ -17,7 +16,7 @@ export function requirePlain({ query, position }: PositionedQuery): void {
 }
 
 /** @throws ApiError `invalid_api_key` */
-export function requireAllowed(access: Access, { query, position }: PositionedQuery): void {
+export function requireAllowed(access: SearchAccess, { query, position }: PositionedQuery): void {
   if (!access.allows(query.indexUid)) throw inside(`.queries[${position}]`, access.refusal(query.indexUid))
 }
 
@@ -53,27 +52,4 @@ function mistakeOf(query: Query, federation: Federation): readonly [ErrorCode, s
   return query.distinct !== null && federation.distinct !== null
     ? ['invalid_multi_search_distinct', '`distinct` is given both here and in `federation`']
     : null
-}
-
-/** The queries of a request by the instance that answers them. */
-export interface Partition {
-  readonly local: readonly PositionedQuery[]
-  /** By name of the remote. */
-  readonly remote: ReadonlyMap<string, readonly PositionedQuery[]>
-}
-
-/** @throws ApiError `invalid_multi_search_remote` for a name that the network does not know */
-export function partition(queries: readonly PositionedQuery[], network: Network): Partition {
-  const local: PositionedQuery[] = []
-  const remote = new Map<string, PositionedQuery[]>()
-  for (const one of queries) {
-    const name = one.query.federationOptions?.remote ?? null
-    if (name === null || name === network.self) local.push(one)
-    else if (Object.hasOwn(network.remotes, name)) remote.set(name, [...(remote.get(name) ?? []), one])
-    else {
-      const error = new ApiError('invalid_multi_search_remote', `there is no remote \`${name}\``)
-      throw inside(`.queries[${one.position}]`, error)
-    }
-  }
-  return { local, remote }
 }

@@ -1,14 +1,13 @@
 /** Here is a search by meaning without a vector: is a vector needed, and which embedder makes it? */
 import { performance } from 'node:perf_hooks'
-import { embeddingError } from '../../embedders/index.js'
-import type { Answer, SearchRequest } from '../../engine/index.js'
-import { ApiError } from '../../errors/index.js'
-import { ownValue } from '../../requests/index.js'
-import { type IndexSettings, parsedSettings } from '../../settings/index.js'
-import type { IndexEntry } from '../../tasks/index.js'
-import type { QueryWatch } from '../queries/index.js'
-import type { Services } from '../services.js'
-import type { DisconnectSignal } from './disconnect.js'
+import { embeddingError } from '../embedders/index.js'
+import type { Answer, SearchRequest } from '../engine/index.js'
+import { ApiError } from '../errors/index.js'
+import { ownValue } from '../requests/index.js'
+import { type IndexSettings, parsedSettings } from '../settings/index.js'
+import type { IndexEntry } from '../tasks/index.js'
+import type { DisconnectSignal } from './disconnect-signal.js'
+import type { SearchServices } from './services.js'
 
 /** Milliseconds a search may take if the settings of its index have no `searchCutoffMs`. Source: settings §8. */
 const SEARCH_MS = 1500
@@ -20,8 +19,8 @@ export interface Embeddable {
   readonly media: unknown
 }
 
-type Embedding = Pick<Services, 'engine' | 'embedders'>
-type Searching = Embedding & Pick<Services, 'answers'> & { readonly queries: Pick<QueryWatch, 'timesStages'> }
+type Embedding = Pick<SearchServices, 'engine' | 'embedders'>
+type Searching = Pick<SearchServices, 'engine' | 'embedders' | 'answers' | 'queries'>
 
 /**
  * Searches by words first if they may suffice, and by meaning if the engine reports that a vector can change the page.

@@ -1,8 +1,8 @@
-import type { Access } from '../../auth/index.js'
 import {
   encodeRequest,
   type FederationRequest,
   foreignIndexes,
+  type SearchFacts,
   type SearchRequest,
   withStages,
 } from '../../engine/index.js'
@@ -10,18 +10,20 @@ import { ApiError } from '../../errors/index.js'
 import {
   ANSWER_BYTES_MAX,
   followedKeys,
+  paging,
   readNode,
   requireNotPersonalized,
   searchFields,
   searchMetadata,
   searchRequest,
   shape,
+  uuidV7,
 } from '../../requests/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
+import type { DisconnectSignal } from '../disconnect-signal.js'
+import { type Embeddable, withVector } from '../embedding.js'
 import { hasMoved, indexNotFound } from '../index-lookup.js'
-import type { Progress } from '../queries/index.js'
-import type { RouteServices } from '../route-services.js'
-import { type DisconnectSignal, type Embeddable, withVector } from '../searches/index.js'
+import type { SearchAccess, SearchServices } from '../services.js'
 import { inside } from './checks.js'
 import { type Federation, type PositionedQuery, shownPosition } from './fields.js'
 
@@ -31,6 +33,29 @@ const defaultSearch = readNode({ kind: 'object', entries: [] }, shape(searchFiel
 /** How the answers to several queries are merged into one list. */
 export type Merging = Omit<FederationRequest, 'weights' | 'positions' | 'metadata' | 'requestUid'> & {
   readonly requestUid: string
+}
+
+/**
+ * How the answers to the queries of a federation are merged.
+ * @param showScoreValues whether hits carry what another instance needs to merge them
+ */
+export function mergingOf(
+  federation: Federation,
+  queries: readonly PositionedQuery[],
+  showScoreValues: boolean,
+): Merging {
+  return {
+    paging: paging(federation),
+    facetsByIndex: Object.fromEntries(
+      [...federation.facetsByIndex].filter(([uid]) => queries.some(({ query }) => query.indexUid === uid)),
+    ),
+    mergeFacets: federation.mergeFacets,
+    distinct: federation.distinct,
+    showPerformanceDetails: federation.showPerformanceDetails,
+    requestUid: uuidV7(),
+    origin: null,
+    showScoreValues,
+  }
 }
 
 export interface LocalSearches {
@@ -54,15 +79,15 @@ export interface LocalSearches {
 
 /** The request that searches belong to. */
 export interface LocalContext {
-  readonly access: Access
+  readonly access: SearchAccess
   readonly includeMetadata: boolean
   /** Told of the engine's answer. */
-  readonly progress: Pick<Progress, 'answered'>
+  readonly progress: { answered(facts: SearchFacts): void }
 }
 
 /** Searches of one request over the indexes of this instance. */
 export function localSearches(
-  services: RouteServices,
+  services: SearchServices,
   { access, includeMetadata, progress }: LocalContext,
 ): LocalSearches {
   const { engine, embedders, tasks, features, queries: watch } = services

@@ -1,0 +1,190 @@
+import { createWriteStream } from 'node:fs'
+import { basename } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { crc32 } from 'node:zlib'
+import { encodeRequest } from '../engine/index.js'
+import { ApiError } from '../errors/index.js'
+import { requestFeatures } from '../instance/index.js'
+import {
+  defaultJsonLimits,
+  filter as filterType,
+  readBody,
+  required,
+  searchFields,
+  shape,
+} from '../requests/index.js'
+import {
+  type AlsoRead,
+  DisconnectSignal,
+  documentFields,
+  everyRight,
+  facetSearch,
+  facetSearchBody,
+  listedDocuments,
+  type Reading,
+  readIndex,
+  requireIndex,
+  requireIndexUid,
+  type SearchServices,
+  search,
+  similar,
+  similarFields,
+} from '../searches/index.js'
+import { parsedSettings, renderSettings, resetAllSettings, updateOf } from '../settings/index.js'
+import type { IndexEntry, OpenedTasks, TaskContent, TaskSummary, TaskType } from '../tasks/index.js'
+import { jsonBytes, parsed } from './json.js'
+import type {
+  Document,
+  DocumentsAnswer,
+  FacetSearchAnswer,
+  Index,
+  IndexStats,
+  SearchAnswer,
+  SimilarAnswer,
+} from './types.js'
+
+const searchBody = shape(searchFields)
+const similarBody = shape(similarFields)
+const documentsBody = shape(documentFields)
+const deletionBody = shape({ filter: required(filterType, 'invalid_document_filter') })
+
+const isList = (which: readonly unknown[] | object): which is readonly (string | number)[] =>
+  Array.isArray(which)
+
+export interface IndexSetup {
+  readonly services: SearchServices
+  readonly queue: OpenedTasks
+  readonly uid: string
+}
+
+/** @throws ApiError `invalid_index_uid` */
+export function openIndex({ services, queue, uid }: IndexSetup): Index {
+  requireIndexUid(uid)
+  const { tasks, settingsThread } = queue
+  const { engine, features } = services
+  const enqueue = (type: TaskType, content: TaskContent): Promise<TaskSummary> =>
+    tasks.enqueue({ indexUid: uid, type, content })
+
+  /** Reads the index, and once more if it was swapped or deleted meanwhile. */
+  const read = <T>(ask: (entry: IndexEntry, reading: Reading) => Promise<T>): Promise<T> =>
+    readIndex(tasks, uid, (entry, alsoRead: AlsoRead) =>
+      ask(entry, { access: everyRight, stop: new DisconnectSignal(), alsoRead }),
+    )
+
+  async function add(
+    documents: Iterable<Document> | AsyncIterable<Document>,
+    method: 'replace' | 'update',
+    { primaryKey = null }: { readonly primaryKey?: string | null } = {},
+  ): Promise<TaskSummary> {
+    const slot = await tasks.spool('ndjson')
+    let content: TaskContent
+    try {
+      let [payloadBytes, checksum] = [0, 0]
+      async function* lines(): AsyncGenerator<Buffer> {
+        for await (const document of documents) {
+          const line = Buffer.from(`${JSON.stringify(document)}\n`)
+          payloadBytes += line.length
+          checksum = crc32(line, checksum)
+          yield line
+        }
+      }
+      await pipeline(Readable.from(lines()), createWriteStream(slot.path, { flags: 'wx' }))
+      const payload = { path: slot.path, format: 'ndjson' } as const
+      const { documents: receivedDocuments, error } = await engine.inspect(payload)
+      if (error !== undefined) throw new ApiError(error.code, error.message)
+      await slot.sync()
+      content = {
+        kind: 'documents',
+        method,
+        payload: { ...payload, path: basename(slot.path), checksum },
+        payloadBytes,
+        receivedDocuments,
+        primaryKey,
+        skipCreation: false,
+        mayCreateIndex: true,
+      }
+    } catch (error) {
+      await slot.discard()
+      throw error
+    }
+    // From here on the upload is the queue's, which knows whether a task may still need it.
+    return enqueue('documentAdditionOrUpdate', content)
+  }
+
+  return {
+    uid,
+    addDocuments: (documents, options) => add(documents, 'replace', options),
+    updateDocuments: (documents, options) => add(documents, 'update', options),
+    async deleteDocuments(which) {
+      if (isList(which)) return enqueue('documentDeletion', { kind: 'deleteByIds', ids: which.map(String) })
+      const { filter } = readBody(jsonBytes(which), deletionBody)
+      await engine.checkFilter(encodeRequest({ filter, features: requestFeatures(features) }))
+      return enqueue('documentDeletion', { kind: 'deleteByFilter', filter })
+    },
+    deleteAllDocuments: () => enqueue('documentDeletion', { kind: 'clear' }),
+    async document(id) {
+      const request = encodeRequest({ id: String(id), fields: null, retrieveVectors: false })
+      const found = await read((entry) => engine.document(entry.id, request))
+      return found === null ? null : (parsed(found) as Document)
+    },
+    async documents(parameters = {}) {
+      const wanted = readBody(jsonBytes(parameters), documentsBody)
+      const page = await read((entry, reading) => listedDocuments(services, entry, wanted, reading))
+      return parsed(page) as DocumentsAnswer
+    },
+    async search(q, parameters = {}) {
+      const wanted = readBody(jsonBytes({ ...parameters, q }), searchBody)
+      const { body } = await read((entry, reading) =>
+        search(services, entry, wanted, { ...reading, includeMetadata: false }),
+      )
+      return parsed(body) as SearchAnswer
+    },
+    async facetSearch(parameters) {
+      const wanted = readBody(jsonBytes(parameters), facetSearchBody)
+      const { body } = await read((entry, reading) => facetSearch(services, entry, wanted, reading))
+      return parsed(body) as FacetSearchAnswer
+    },
+    async similar(parameters) {
+      const wanted = readBody(jsonBytes(parameters), similarBody)
+      const { body } = await read((entry, reading) => similar(services, entry, wanted, reading))
+      return parsed(body) as SimilarAnswer
+    },
+    async updateSettings(patch) {
+      const request = { name: null, limits: defaultJsonLimits, features: features.flags }
+      const { update } = await settingsThread.read(jsonBytes(patch), request)
+      return enqueue('settingsUpdate', { kind: 'settings', ...update, isReset: false, mayCreateIndex: true })
+    },
+    resetSettings: () =>
+      enqueue('settingsUpdate', {
+        kind: 'settings',
+        ...updateOf(resetAllSettings()),
+        isReset: true,
+        mayCreateIndex: true,
+      }),
+    settings: () =>
+      read(async ({ id }) => renderSettings(parsedSettings(await engine.settings(id)), features.flags)),
+    stats: () =>
+      read(async ({ id }): Promise<IndexStats> => {
+        const { numberOfDocuments, numberOfEmbeddings, fieldDistribution } = await engine.stats(id)
+        return { numberOfDocuments, numberOfEmbeddings, fieldDistribution, isIndexing: tasks.isIndexing(uid) }
+      }),
+    create: ({ primaryKey = null }: { readonly primaryKey?: string | null } = {}) =>
+      enqueue('indexCreation', { kind: 'indexCreation', primaryKey }),
+    async update({
+      primaryKey = null,
+      uid: newUid = null,
+    }: {
+      primaryKey?: string | null
+      uid?: string | null
+    }) {
+      requireIndex(tasks, uid)
+      return enqueue('indexUpdate', {
+        kind: 'indexUpdate',
+        primaryKey,
+        newUid: newUid && requireIndexUid(newUid),
+      })
+    },
+    delete: () => enqueue('indexDeletion', { kind: 'indexDeletion' }),
+  }
+}

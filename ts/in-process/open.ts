@@ -1,0 +1,170 @@
+import { ApiError } from '../errors/index.js'
+import { exporterOver } from '../export/index.js'
+import { openEmbedding, openFeaturesOf, openInstance } from '../instance/index.js'
+import {
+  type LaunchOptions,
+  machine,
+  packageVersion,
+  parseLaunchOptions,
+  userDirectory,
+} from '../launch/index.js'
+import { JsonText, readBody } from '../requests/index.js'
+import {
+  DisconnectSignal,
+  everyRight,
+  localSearches,
+  mergingOf,
+  multiSearchBody,
+  type PositionedQuery,
+  requireFederable,
+  requirePlain,
+} from '../searches/index.js'
+import type { Page, Task } from '../tasks/index.js'
+import { moduleLog, openLog } from '../telemetry/index.js'
+import { openWebhooks } from '../webhooks/index.js'
+import { jsonBytes, parsed } from './json.js'
+import { openIndex } from './open-index.js'
+import type { OpenOptions, Siftd } from './types.js'
+
+/**
+ * Opens a data directory inside this process: same files, tasks and answers as the server's.
+ *
+ * ```ts
+ * const siftd = await open({ directory: './data.ms' })
+ * const films = siftd.index('films')
+ * const { taskUid } = await films.addDocuments([{ id: 1, title: 'Solaris' }])
+ * await siftd.waitForTask(taskUid)
+ * const { hits } = await films.search('solar')
+ * await siftd.close()
+ * ```
+ */
+export async function open({
+  directory,
+  engine = 'auto',
+  rebuildTaskStore = false,
+  logLevel = 'WARN',
+  ...given
+}: OpenOptions): Promise<Siftd> {
+  const options: LaunchOptions = { ...defaultOptions(), ...given }
+  const log = openLog({ level: logLevel, mode: 'HUMAN' })
+  const version = packageVersion()
+  const { cores } = machine()
+  const embedding = openEmbedding({ options, version, cores, log })
+  const { outbound, embedders } = embedding
+  const instance = await openInstance({
+    directory,
+    version,
+    upgrade: options.upgradeDb,
+    rebuildTaskStore,
+    userDirectory: userDirectory(process.env),
+    engine,
+    indexingMemoryBytes: options.maxIndexingMemory,
+    // An indexing batch leaves the other cores to the program.
+    indexingThreads: options.maxIndexingThreads ?? 1,
+    cacheBytes: options.cacheSize,
+    answerCacheBytes: options.answerCacheSize,
+    batch: {
+      tasksMax: options.experimentalMaxNumberOfBatchedTasks,
+      payloadBytesMax: options.experimentalLimitBatchedTasksTotalSize,
+    },
+    exportIndex: exporterOver(outbound, options.httpPayloadSizeLimit),
+    dumpDirectory: options.dumpDir,
+    snapshots: { directory: options.snapshotDir, keptMax: options.snapshotsKept },
+    embedders,
+    log,
+  }).catch(async (error: unknown) => {
+    await embedding.close()
+    throw error
+  })
+  const { opened, queue } = instance
+  const { tasks } = queue
+  const { taskWebhookUrl, taskWebhookAuthorizationHeader } = options
+  const webhooks = await openWebhooks({
+    store: queue.webhooks,
+    outbound,
+    launch:
+      taskWebhookUrl === null ? null : { url: taskWebhookUrl, authorization: taskWebhookAuthorizationHeader },
+    log: moduleLog(log, 'webhooks'),
+  })
+  const features = await openFeaturesOf(queue.instance, options)
+  const { engine: searched, answers } = opened
+  const services = { engine: searched, answers, embedders, tasks, features, queries: { timesStages: false } }
+  queue.start()
+
+  const multiSearch = async (request: object): Promise<unknown> => {
+    const { queries, federation } = readBody(jsonBytes(request), multiSearchBody)
+    const positioned = queries.map((query, position): PositionedQuery => ({ query, position }))
+    const stop = new DisconnectSignal()
+    const local = localSearches(services, {
+      access: everyRight,
+      includeMetadata: false,
+      progress: { answered: () => undefined },
+    })
+    if (federation === null) {
+      for (const one of positioned) requirePlain(one)
+      return parsed(await local.answer(positioned, null, stop))
+    }
+    for (const one of positioned) {
+      requireFederable(one, federation, features)
+      if ((one.query.federationOptions?.remote ?? null) !== null)
+        throw new ApiError('invalid_multi_search_remote', 'inside a process no other instance is searched')
+    }
+    await local.requireFederation(positioned, federation, new Set())
+    return parsed(await local.answer(positioned, mergingOf(federation, positioned, false), stop))
+  }
+
+  return {
+    engine: opened.kind,
+    index: (uid) => openIndex({ services, queue, uid }),
+    indexes: () => tasks.indexes(),
+    multiSearch: multiSearch as Siftd['multiSearch'],
+    async tasks({ limit = 20, from, reverse = false, ...filter } = {}) {
+      const page: Page<Task> = await tasks.list(filter, { limit, from: from ?? null, reverse })
+      return { ...page, results: page.results.map(whole) }
+    },
+    async task(taskUid) {
+      const task = await tasks.get(taskUid, null)
+      return task === null ? null : whole(task)
+    },
+    async cancelTasks(filter) {
+      const content = {
+        kind: 'taskCancelation',
+        query: JSON.stringify(filter),
+        tasks: await tasks.match(filter),
+      } as const
+      return tasks.enqueue({ indexUid: null, type: 'taskCancelation', content })
+    },
+    async waitForTask(taskUid, { timeoutMs = Number.POSITIVE_INFINITY } = {}) {
+      const task = await tasks.wait(taskUid, null, { waitMs: timeoutMs })
+      if (task === null) throw new ApiError('task_not_found', `task \`${taskUid}\` not found`)
+      if (task.finishedAt === null) throw new Error(`task ${taskUid} is still ${task.status}`)
+      return whole(task)
+    },
+    onTaskChange: (listener) => tasks.onChange(listener),
+    createDump: () =>
+      tasks.enqueue({ indexUid: null, type: 'dumpCreation', content: { kind: 'dumpCreation' } }),
+    createSnapshot: () =>
+      tasks.enqueue({ indexUid: null, type: 'snapshotCreation', content: { kind: 'snapshotCreation' } }),
+    features: () => features.flags,
+    updateFeatures: (changes) => features.patch(changes),
+    async close() {
+      await webhooks.close()
+      await instance.close()
+      await embedding.close()
+    },
+  }
+}
+
+/** The options of a server that is started without any. */
+function defaultOptions(): LaunchOptions {
+  const launch = parseLaunchOptions({ args: [], env: {}, readFile: () => null, machine: machine() })
+  if (launch.kind !== 'run') throw new Error('no arguments ask for help')
+  return launch.options
+}
+
+/** The task with its details as an object, however long they are. */
+function whole(task: Task): Task {
+  const { details } = task
+  if (!(details instanceof JsonText)) return task
+  return { ...task, details: JSON.parse(details.json) as Readonly<Record<string, unknown>> }
+}

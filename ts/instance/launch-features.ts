@@ -1,0 +1,30 @@
+import type { LaunchOptions } from '../launch/index.js'
+import type { RuleBudgets } from '../rules/index.js'
+import type { InstanceStore } from '../tasks/index.js'
+import { type Feature, type Features, openFeatures } from './features.js'
+
+/** What dynamic search rules may cost one search, by the launch options. */
+export const ruleBudgets = (options: LaunchOptions): RuleBudgets => ({
+  countedWordsMax: options.experimentalDsrFuelMaxCountedWords,
+  activeRulesMax: options.experimentalDsrFuelMaxActiveRules,
+  pinsMax: options.experimentalDsrFuelMaxPinActions,
+  wordsMax: options.experimentalDsrFuelWordFuel,
+  valuesMax: options.experimentalDsrFuelFilterFuel,
+  branchesMax: options.experimentalDsrFuelFilterOrFuel,
+  equalitiesMax: options.experimentalDsrFuelFilterAndFuel,
+  levelsMax: options.experimentalDsrFuelFilterDepthFuel,
+})
+
+function forcedFeatures(options: LaunchOptions): readonly Feature[] {
+  const byOption: readonly (readonly [boolean, Feature])[] = [
+    [options.experimentalEnableMetrics, 'metrics'],
+    [options.experimentalEnableLogsRoute, 'logsRoute'],
+    [options.experimentalContainsFilter, 'containsFilter'],
+    [options.experimentalLegacySearchDefault, 'legacySearch'],
+  ]
+  return byOption.filter(([on]) => on).map(([, feature]) => feature)
+}
+
+/** The experimental features of an instance, as the store and the launch options have them. */
+export const openFeaturesOf = (store: InstanceStore, options: LaunchOptions): Promise<Features> =>
+  openFeatures(store, forcedFeatures(options), ruleBudgets(options))

@@ -1,0 +1,10 @@
+/** Here is an open instance and what is asked of its indexes: what is the answer, in bytes? */
+export { DisconnectSignal } from './disconnect-signal.js'
+export { documentFields, listedDocuments, type WantedDocuments } from './documents.js'
+export { facetSearch, facetSearchBody } from './facet-search.js'
+export * from './index-lookup.js'
+export * from './multi-search/index.js'
+export type { Reading } from './reading.js'
+export { search } from './search.js'
+export { everyRight, type SearchAccess, type SearchServices } from './services.js'
+export { similar, similarFields } from './similar.js'
