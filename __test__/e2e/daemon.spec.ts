@@ -5,11 +5,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
+import { otherThanWindows } from '../support/requirements.js'
+import { testNeeding } from '../support/test-needing.js'
 
 const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
 const version = (
   JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version
+
+const hangUps = testNeeding([otherThanWindows('SIGHUP')])
 
 async function tempDir(t: ExecutionContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'siftd-'))
@@ -27,6 +31,8 @@ interface Daemon {
   readonly ended: Promise<Ended>
   /** Resolves once the start screen is complete. */
   readonly screen: Promise<string>
+  /** Resolves with the line of the log that holds this text, once it is there. */
+  says(text: string): Promise<string>
   kill(signal: NodeJS.Signals): void
 }
 
@@ -51,7 +57,16 @@ function daemon(t: ExecutionContext, cwd: string, args: readonly string[]): Daem
     void ended.then(({ code }) => reject(new Error(`ended with ${code}: ${stderr}`)))
   })
   screen.catch(() => {})
-  return { ended, screen, kill: (signal) => void child.kill(signal) }
+  const says = (text: string): Promise<string> =>
+    new Promise((resolve) => {
+      const look = (): void => {
+        const line = stderr.split('\n').find((one) => one.includes(text))
+        if (line !== undefined) resolve(line)
+      }
+      child.stderr.on('data', look)
+      look()
+    })
+  return { ended, screen, says, kill: (signal) => void child.kill(signal) }
 }
 
 const fact = (screen: string, label: string): string =>
@@ -210,6 +225,53 @@ test('a request under way is finished before the daemon stops, and new ones are 
   socket.write(body.slice(5))
   await closed
   t.regex(answer, /^HTTP\/1\.1 202 /)
+  t.is((await running.ended).code, 0)
+})
+
+test('members of JSON lines are those of the documentation', async (t) => {
+  const page = await readFile(new URL('../../../docs/behaviour/operations.md', import.meta.url), 'utf8')
+  const rows = [...page.matchAll(/^\| (`[^`|]+`|all) \| (`level`.*|`reqId`.*|`route`.*|`signal`.*) \|$/gm)]
+  const names = (text: string): string[] => [...text.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
+  const documented = new Map(
+    rows.map(([, line = '', members = '']) => [line.replaceAll('`', ''), names(members)]),
+  )
+  t.is(documented.size, 4)
+
+  const args = ['--experimental-logs-mode', 'JSON', '--slow-query-ms', '0']
+  const running = daemon(t, await tempDir(t), [...served.slice(0, 4), ...args])
+  const url = fact(await running.screen, 'Server listening on')
+  const post = (path: string, body: object) =>
+    fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+  await post('/indexes?waitMs=60000', { uid: 'ferries' })
+  await post('/indexes/ferries/search', { q: 'pier' })
+  await post('/indexes/ferries/search', { q: 'pier', filter: 'berth = 1' })
+  running.kill('SIGTERM')
+  const lines = (await running.ended).stderr.split('\n').filter((line) => line.startsWith('{'))
+  const printed = new Map<string, Set<string>>()
+  for (const line of lines) {
+    const members = JSON.parse(line) as Readonly<Record<string, unknown>>
+    const own = Object.keys(members).filter((name) => !documented.get('all')?.includes(name))
+    t.is(Object.keys(members).length - own.length, 4, line)
+    const seen = printed.get(String(members.msg)) ?? new Set()
+    printed.set(String(members.msg), new Set([...seen, ...own]))
+  }
+  for (const [line, members] of documented)
+    if (line !== 'all') t.deepEqual([...(printed.get(line) ?? [])].sort(), members.toSorted(), line)
+})
+
+hangUps('a SIGHUP without a certificate is logged and changes nothing', async (t) => {
+  const cwd = await tempDir(t)
+  const running = daemon(t, cwd, [...served.slice(0, 4), '--experimental-logs-mode', 'JSON'])
+  const url = fact(await running.screen, 'Server listening on')
+  const said = running.says('nothing is read again')
+  running.kill('SIGHUP')
+  t.regex(await said, /"signal":"SIGHUP"/)
+  t.is((await fetch(`${url}/health`)).status, 200)
+  running.kill('SIGTERM')
   t.is((await running.ended).code, 0)
 })
 

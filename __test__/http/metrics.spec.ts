@@ -249,6 +249,41 @@ test('metrics count answers by pattern of the route once they are switched on', 
   )
 })
 
+test('tasks are counted as listings total them, swaps and renames too, and the store is asked once', async (t) => {
+  const server = await startServer(t, { features: ['metrics'] })
+  const made = ['coast', 'delta', 'fjord', 'gulf']
+  for (const uid of made) await server.settle(t, server.post('/indexes', { uid }))
+  await server.settle(t, server.post('/swap-indexes', [{ indexes: ['coast', 'delta'] }]))
+  await server.settle(t, server.patch('/indexes/fjord', { uid: 'sound' }))
+  await server.settle(t, server.post('/indexes/delta/documents', [{ id: 1 }]))
+  await server.settle(t, server.delete('/tasks?uids=0'))
+  const { tasks } = server.parts
+  let [lists, counts] = [0, 0]
+  const { list, counts: count } = tasks
+  Object.assign(tasks, {
+    list(...given: Parameters<typeof list>) {
+      lists++
+      return list(...given)
+    },
+    counts() {
+      counts++
+      return count()
+    },
+  })
+  const all = await families(server)
+  t.deepEqual([lists, counts], [1, 1], 'one list is of the oldest unfinished task')
+  for (const index of ['coast', 'delta', 'sound', 'gulf']) {
+    const { total } = (await server.get(`/tasks?indexUids=${index}`)).body
+    t.is(figure(all, 'meilisearch_nb_tasks', { kind: 'indexes', value: index }), total, index)
+  }
+  for (const kind of ['statuses', 'types']) {
+    for (const value of kind === 'types' ? ['indexSwap', 'indexCreation'] : ['succeeded', 'canceled']) {
+      const { total } = (await server.get(`/tasks?${kind}=${value}`)).body
+      t.is(figure(all, 'meilisearch_nb_tasks', { kind, value }), total, value)
+    }
+  }
+})
+
 test('metrics tell what is cached by kind, within the bound', async (t) => {
   const server = await startServer(t, { features: ['metrics'] })
   await server.settle(t, server.patch('/indexes/films/settings', { filterableAttributes: ['year'] }))

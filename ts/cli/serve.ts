@@ -73,7 +73,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
   const closeAll = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close()
   }
-  if (tls !== null) closers.push(reloadOnHangUp(tls))
+  closers.push(answerHangUps(tls, log))
   try {
     const { cores } = request.machine
     const embedding = openEmbedding({ options, version, cores, log })
@@ -203,12 +203,18 @@ export async function serve(request: ServeRequest): Promise<Serving> {
   }
 }
 
-/** Reads the TLS files again at SIGHUP, the signal for it. On Windows that signal means that the console was closed. */
-function reloadOnHangUp(tls: Tls): () => Promise<void> {
+/**
+ * Reads the TLS files again at SIGHUP, the signal for it; without them, says that nothing is read again. On Windows that
+ * signal means that the console was closed.
+ */
+function answerHangUps(tls: Tls | null, log: Logger): () => Promise<void> {
   if (process.platform === 'win32') return async () => undefined
-  const reload = (): void => void tls.reload()
-  process.on('SIGHUP', reload)
-  return async () => void process.off('SIGHUP', reload)
+  const answer = (): void => {
+    if (tls !== null) void tls.reload()
+    else log.info({ signal: 'SIGHUP' }, 'nothing is read again: the server has no certificate')
+  }
+  process.on('SIGHUP', answer)
+  return async () => void process.off('SIGHUP', answer)
 }
 
 type Import = Pick<ArchiveStart, 'kind' | 'archive' | 'ignoreMissing' | 'ignoreIfDbExists'>

@@ -147,6 +147,8 @@ export function queue(parts: QueueParts): Tasks {
       return sizes.reduce((sum, size) => sum + size, 0)
     },
 
+    counts: () => store.call('counts', []),
+
     async load(indexesMax) {
       const { bytesUsed, waiting } = await store.call('load', [indexesMax])
       return {

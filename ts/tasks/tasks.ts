@@ -127,8 +127,17 @@ export interface Tasks {
   verify(): Promise<readonly Finding[]>
   /** Bytes of the task store and the spool. */
   bytes(): Promise<number>
+  /** The totals of the listings by each status, type and index, in one call of the store. */
+  counts(): Promise<TaskCounts>
   /** What waits, and how full the task store is. @param indexesMax the most indexes to name in `waiting` */
   load(indexesMax: number): Promise<QueueLoad>
+}
+
+/** Numbers of tasks by status, by type and by uid of an index; what no task has may be missing. */
+export interface TaskCounts {
+  readonly statuses: ReadonlyMap<string, number>
+  readonly types: ReadonlyMap<string, number>
+  readonly indexes: ReadonlyMap<string, number>
 }
 
 /** How much the queue holds, for monitoring. */

@@ -73,7 +73,7 @@ export function openLogWithOutlets({ level, mode, destination }: LogOptions): Op
 /** A line in the form of pino's. */
 const lossLine = (lost: number): string => {
   const msg = 'lines of the log were lost: they could not be written'
-  return `${JSON.stringify({ level: 'WARN', time: new Date().toISOString(), lost, msg })}\n`
+  return `${JSON.stringify({ level: 'WARN', time: new Date().toISOString(), target: 'cli', lost, msg })}\n`
 }
 
 function withoutSecrets(facts: Record<string, unknown>, levels: number): Record<string, unknown> {

@@ -51,17 +51,14 @@ async function statsOf(
 
 /** Numbers of tasks by status, type and index. */
 export async function reportTasks({ tasks }: Measured, report: Report): Promise<void> {
-  const count = async (filter: Parameters<typeof tasks.list>[0]): Promise<number> =>
-    (await tasks.list(filter, { limit: 0, from: null, reverse: false })).total
+  const { statuses, types, indexes } = await tasks.counts()
   const counts = report.gauges('meilisearch_nb_tasks', 'tasks by kind', ['kind', 'value'])
-  const processing = await count({ statuses: ['processing'] })
+  const processing = statuses.get('processing') ?? 0
   report.gauge('meilisearch_is_indexing', 'whether a task is being processed', processing > 0 ? 1 : 0)
-  for (const status of taskStatuses) {
-    counts.set({ kind: 'statuses', value: status }, await count({ statuses: [status] }))
-  }
-  for (const type of taskTypes) counts.set({ kind: 'types', value: type }, await count({ types: [type] }))
-  for (const { uid } of tasks.indexes())
-    counts.set({ kind: 'indexes', value: uid }, await count({ indexUids: [uid] }))
+  for (const status of taskStatuses)
+    counts.set({ kind: 'statuses', value: status }, statuses.get(status) ?? 0)
+  for (const type of taskTypes) counts.set({ kind: 'types', value: type }, types.get(type) ?? 0)
+  for (const { uid } of tasks.indexes()) counts.set({ kind: 'indexes', value: uid }, indexes.get(uid) ?? 0)
 }
 
 /** How long tasks wait, how many, and how full the task store is. */

@@ -12,7 +12,7 @@ import {
   unpacked,
 } from '../store/rows.js'
 import type { Sql } from '../store/sql.js'
-import type { TaskFilter, TaskPaging } from '../tasks.js'
+import type { TaskCounts, TaskFilter, TaskPaging } from '../tasks.js'
 import { parseDate } from '../time.js'
 import { DateRanges, type Dates, finite, type Range } from './date-ranges.js'
 import { UidSet } from './uid-set.js'
@@ -58,6 +58,22 @@ export class Listing {
     }
   }
 
+  /** The totals of the listings by each status, type and index. */
+  counts(): TaskCounts {
+    const indexes = new Map(this.#sets.counts('index'))
+    for (const index of this.#sets.counts('renamed').keys()) indexes.set(index, this.#named([index]).size)
+    const swaps = this.#sql.all(
+      'SELECT name, count(DISTINCT uid) AS n FROM swap_names WHERE uid IN (SELECT uid FROM tasks) GROUP BY name',
+    )
+    for (const { name, n } of swaps) indexes.set(text(name), (indexes.get(text(name)) ?? 0) + number(n))
+    return { statuses: this.#sets.counts('status'), types: this.#sets.counts('type'), indexes }
+  }
+
+  /** Tasks of these indexes, without swaps. */
+  #named(indexUids: readonly string[]): UidSet {
+    return this.#sets.load('index', indexUids).unite(this.#sets.load('renamed', indexUids))
+  }
+
   /** Tasks that match. */
   match(filter: TaskFilter): UidSet {
     const arrived = this.#dates.arrivals({ after: filter.afterEnqueuedAt, before: filter.beforeEnqueuedAt })
@@ -76,8 +92,7 @@ export class Listing {
       filter.canceledBy && this.#canceledBy(filter.canceledBy),
       filter.statuses && this.#sets.load('status', filter.statuses),
       filter.types && this.#sets.load('type', filter.types),
-      filter.indexUids &&
-        this.#sets.load('index', filter.indexUids).unite(this.#sets.load('renamed', filter.indexUids)),
+      filter.indexUids && this.#named(filter.indexUids),
       ...this.#dates.tasksThatRan(filter),
     ])
   }

@@ -123,6 +123,12 @@ export class UidSets {
       .map(({ value }) => value ?? null)
   }
 
+  /** Number of members of each set of a kind, without changes that are not written yet. */
+  counts(kind: SetKind): ReadonlyMap<string, number> {
+    const rows = this.#sql.all('SELECT value, sum(n) AS n FROM sets WHERE kind = ? GROUP BY value', [kind])
+    return new Map(rows.map(({ value, n }) => [String(value), number(n)]))
+  }
+
   /** Number of members of all sets of a kind, without changes that are not written yet. */
   count(kind: SetKind): number {
     return this.#sql.number('SELECT ifnull(sum(n), 0) AS n FROM sets WHERE kind = ?', 'n', [kind])

@@ -1,6 +1,6 @@
 import type { BatchLimits, Busy, PickedBatch } from '../batching.js'
 import type { TaskContent, TaskStatus, TaskType } from '../task.js'
-import type { StoredKey, TaskFilter, TaskPaging } from '../tasks.js'
+import type { StoredKey, TaskCounts, TaskFilter, TaskPaging } from '../tasks.js'
 import type { Micros } from '../time.js'
 import type { StoredWebhook } from './stored-webhook.js'
 
@@ -220,6 +220,7 @@ export interface StoreCalls {
   match(filter: TaskFilter): readonly number[]
   batch(uid: number, visible: readonly string[] | null): BatchRow | null
   batches(filter: TaskFilter, paging: TaskPaging): RowPage
+  counts(): TaskCounts
   /** @param indexesMax the most indexes to name among those with waiting tasks */
   load(indexesMax: number): { readonly bytesUsed: number; readonly waiting: readonly WaitingRow[] }
   keys(): readonly StoredKey[]

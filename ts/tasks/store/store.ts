@@ -212,6 +212,7 @@ export class Store implements StoreCalls {
   amend: StoreCalls['amend'] = (amendment) => this.#batches.amend(amendment)
   task: StoreCalls['task'] = (...given) => this.#listing.task(...given)
   tasks: StoreCalls['tasks'] = (...given) => this.#listing.tasks(...given)
+  counts: StoreCalls['counts'] = () => this.#listing.counts()
   match: StoreCalls['match'] = (filter) => this.#listing.match(filter).uids()
   batch: StoreCalls['batch'] = (...given) => this.#listing.batch(...given)
   batches: StoreCalls['batches'] = (...given) => this.#listing.batches(...given)
