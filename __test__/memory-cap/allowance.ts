@@ -3,7 +3,10 @@
 const MIB = 2 ** 20
 /** For what is not indexing: requests and uploads under way, the task store, garbage between two collections. */
 const SERVER_BYTES = 128 * MIB
-/** Bytes that the fallback engine holds for each byte of JSON, since it keeps whole indexes in memory; set by one load of 20 MB. */
+/**
+ * Bytes that the fallback engine holds for each byte of JSON, since it keeps whole indexes in memory: an estimate, which a
+ * load of 20 MB stays under.
+ */
 const FALLBACK_BYTES_PER_BYTE = 12
 
 export interface Load {
