@@ -263,6 +263,41 @@ test('members of JSON lines are those of the documentation', async (t) => {
     if (line !== 'all') t.deepEqual([...(printed.get(line) ?? [])].sort(), members.toSorted(), line)
 })
 
+test('the uid of an instance outlives its data directory, but not the copy of the user', async (t) => {
+  const cwd = await tempDir(t)
+  const uid = async (): Promise<string> => {
+    const running = daemon(t, cwd, served)
+    const found = fact(await running.screen, 'Instance UID')
+    running.kill('SIGTERM')
+    await running.ended
+    return found
+  }
+  const first = await uid()
+  await rm(join(cwd, 'data.ms'), { recursive: true })
+  t.is(await uid(), first)
+  await rm(join(cwd, 'data.ms'), { recursive: true })
+  await rm(join(cwd, 'config'), { recursive: true })
+  t.not(await uid(), first)
+})
+
+test('no request is logged once the log is switched off', async (t) => {
+  const args = [...served.slice(0, 4), '--experimental-enable-logs-route']
+  const running = daemon(t, await tempDir(t), args)
+  const url = fact(await running.screen, 'Server listening on')
+  const said = running.says('route=/version')
+  await fetch(`${url}/version`)
+  await said
+  const { status } = await fetch(`${url}/logs/stderr`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"target":"OFF"}',
+  })
+  t.is(status, 204)
+  await fetch(`${url}/health`)
+  running.kill('SIGTERM')
+  t.notRegex((await running.ended).stderr, /\/health|\/logs/)
+})
+
 hangUps('a SIGHUP without a certificate is logged and changes nothing', async (t) => {
   const cwd = await tempDir(t)
   const running = daemon(t, cwd, [...served.slice(0, 4), '--experimental-logs-mode', 'JSON'])
