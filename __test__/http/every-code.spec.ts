@@ -121,6 +121,7 @@ const refused: Readonly<Record<string, Request>> = {
     { queries: [{ indexUid: 'films' }, { indexUid: 'books' }], federation: merged },
   ],
 
+  invalid_settings_dry_run: setting('stop-words?dryRun=1', []),
   invalid_settings_displayed_attributes: setting('displayed-attributes', 'title'),
   invalid_settings_searchable_attributes: setting('searchable-attributes', [1]),
   invalid_settings_sortable_attributes: setting('sortable-attributes', {}),
