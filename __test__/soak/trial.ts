@@ -126,7 +126,10 @@ async function cycleOf(number: number, setup: Cycle): Promise<SoakCycle> {
     story = await goWrong(setup, data, faults)
     await sleep(random() * QUIET_MS)
     residentMib = await residentOf(server)
-    if (server.hasEnded) problems.push(`the server ended by itself: ${server.errors.slice(-800)}`)
+    if (server.hasEnded)
+      problems.push(
+        `the server ended before its time, by ${server.endedBy ?? server.exitCode}: ${server.errors.slice(-800)}`,
+      )
     const isKilled = random() < 0.7
     story += isKilled ? '; killed' : '; stopped'
     await load.remember(server).catch(() => undefined)
@@ -173,7 +176,8 @@ async function start(
   const args = ['--log-level', 'WARN', '--dump-dir', join(disk.path, 'dumps'), ...networks]
   const started = await ServerProcess.start({ data, engine, startMsMax: START_MS_MAX, args, env })
   if (started.kind === 'listening') return started.server
-  throw new Error(`the server did not start: ${started.kind}: ${started.errors.slice(0, 1_500)}`)
+  const by = started.kind === 'ended' ? `ended by ${started.signal ?? started.code}` : started.kind
+  throw new Error(`the server did not start: ${by}: ${started.errors.slice(0, 1_500)}`)
 }
 
 /** Lets calls fail or fills the disk for a while, or does nothing. @returns what it did */

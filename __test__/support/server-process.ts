@@ -32,7 +32,13 @@ export interface ServerProcessSetup {
 /** How a start ended. */
 export type Started =
   | { readonly kind: 'listening'; readonly server: ServerProcess }
-  | { readonly kind: 'ended'; readonly code: number | null; readonly errors: string }
+  | {
+      readonly kind: 'ended'
+      readonly code: number | null
+      /** The signal that ended it, if one did. */
+      readonly signal: NodeJS.Signals | null
+      readonly errors: string
+    }
   | { readonly kind: 'hung'; readonly errors: string }
 
 /** Guards every instance of a trial; keys derived from it are the same in all of them. */
@@ -114,7 +120,7 @@ export class ServerProcess {
         ),
       }
     }
-    if (outcome !== null) return { kind: 'ended', code: outcome.code, errors }
+    if (outcome !== null) return { kind: 'ended', code: outcome.code, signal: child.signalCode, errors }
     child.kill('SIGKILL')
     await exited
     return { kind: 'hung', errors }
@@ -136,6 +142,11 @@ export class ServerProcess {
 
   get hasEnded(): boolean {
     return this.#code !== undefined
+  }
+
+  /** The signal that ended it, if one did. */
+  get endedBy(): NodeJS.Signals | null {
+    return this.#child.signalCode
   }
 
   get exitCode(): number | null | undefined {
