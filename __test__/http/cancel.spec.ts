@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../tasks/test-queue.js'
 const pause = () => new Promise((resolve) => setTimeout(resolve, 5))
 
 /** One call of the queue's engine that waits, the next time it is made after `arm`. */
-function brake(name: 'prepare' | 'commit' | 'documents') {
+function brake(name: 'prepare' | 'commit' | 'pinnedDocuments') {
   let isArmed = false
   let reached: () => void = () => undefined
   let release: () => void = () => undefined
@@ -101,7 +101,7 @@ async function shown(server: TestServer): Promise<unknown> {
 }
 
 test('a canceled dump leaves no file', async (t) => {
-  const hold = brake('documents')
+  const hold = brake('pinnedDocuments')
   const dumps = await temporaryDirectory(t)
   const server = await stuck(t, hold, dumps)
   const { taskUid } = (await server.post('/dumps')).body
