@@ -3,6 +3,8 @@ import { settled, tasksOf, toldOf } from '../faults/load.js'
 import type { TaskView } from '../faults/model.js'
 import type { ServerProcess } from '../support/server-process.js'
 
+/** Longest time for the tasks of a life on a busy machine, with the least priority. */
+const SETTLE_MS_MAX = 300_000
 /** Every so many readings begin with the first task; the others begin where the one before ended. */
 const READINGS_PER_WHOLE = 20
 
@@ -17,7 +19,7 @@ export class TaskHistory {
     readonly added: readonly TaskView[]
     readonly problems: readonly string[]
   }> {
-    await settled(server)
+    await settled(server, SETTLE_MS_MAX)
     const known = this.#tasks
     const isWhole = ++this.#readings % READINGS_PER_WHOLE === 0
     const read = await tasksOf(server, isWhole ? 0 : known.length)

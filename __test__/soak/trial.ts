@@ -35,8 +35,9 @@ export interface SoakCycle {
   readonly problems: readonly string[]
 }
 
-const START_MS_MAX = 90_000
-const STOP_MS_MAX = 60_000
+/** A trial may run beside much else, with the least priority. */
+const START_MS_MAX = 300_000
+const STOP_MS_MAX = 180_000
 const WRITES = 24
 /** How long a server works before something goes wrong on purpose. */
 const QUIET_MS = 1_500
