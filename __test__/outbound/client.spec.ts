@@ -244,3 +244,22 @@ test('Retry-After is read in seconds and as a date', (t) => {
   t.is(retryAfterMs({ 'retry-after': 'soon' }), null)
   t.is(retryAfterMs({}), null)
 })
+
+test('calls to one name at the same time look it up once, later ones again', async (t) => {
+  let lookups = 0
+  const resolve: OutboundSetup['resolve'] = (_name, _options, callback) => {
+    lookups += 1
+    setTimeout(() => callback(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }), []), 20)
+  }
+  const { call } = outbound(t, { allowedNetworks: [], resolve })
+  const failed = (port: number) =>
+    t.throwsAsync(
+      call({ method: 'GET', url: `http://nowhere.test:${port}/`, timeoutMs: 5_000, answerBytesMax: null }),
+      { message: /nowhere\.test/ },
+    )
+  // Each port is an origin with a connection of its own.
+  await Promise.all([1, 2, 3, 4].map(failed))
+  t.is(lookups, 1)
+  await failed(5)
+  t.is(lookups, 2)
+})

@@ -116,12 +116,35 @@ const systemResolve: Resolve = (hostname, options, callback) =>
   lookup(hostname, { ...options, all: true }, (error, addresses) => callback(error, addresses ?? []))
 
 /**
+ * Asks once for callers that want the same name at the same time. The system's resolver takes one of the few threads that
+ * files need too, for seconds where no server of names answers.
+ */
+function sharing(resolve: Resolve): Resolve {
+  const waiting = new Map<string, Parameters<Resolve>[2][]>()
+  return (hostname, options, callback) => {
+    const key = JSON.stringify([hostname, options])
+    const others = waiting.get(key)
+    if (others !== undefined) {
+      others.push(callback)
+      return
+    }
+    const callbacks = [callback]
+    waiting.set(key, callbacks)
+    resolve(hostname, options, (error, addresses) => {
+      waiting.delete(key)
+      for (const one of callbacks) one(error, addresses)
+    })
+  }
+}
+
+/**
  * A lookup for sockets that refuses a name if the policy forbids one of its addresses. The socket connects to the
  * addresses that were checked here, so that changing the DNS record between check and connection has no effect.
  */
 export function guardedLookup(policy: AddressPolicy, resolve: Resolve = systemResolve): LookupFunction {
+  const shared = sharing(resolve)
   return (hostname, options, callback) => {
-    resolve(hostname, options, (error, addresses) => {
+    shared(hostname, options, (error, addresses) => {
       const [first] = addresses
       if (error !== null || first === undefined) {
         callback(error ?? Object.assign(new Error(`no address for ${hostname}`), { code: 'ENOTFOUND' }), '')
