@@ -52,6 +52,7 @@ export interface FrozenInstance {
   readonly taskCount: number
   /** All tasks, ascending by uid. The dump's own is shown as succeeded. */
   tasks(): AsyncIterable<DumpedTask>
+  /** Finished batches, ascending by uid. The dump's own is shown as succeeded. */
   batches(): AsyncIterable<DumpedBatch>
   /** The documents of a waiting upload, one a line. */
   documents(upload: Extract<TaskContent, { readonly kind: 'documents' }>): AsyncIterable<string>

@@ -77,18 +77,28 @@ async function* tasksOf(store: StoreReader, own: PendingTask, run: Run): AsyncGe
   }
 }
 
+/** Finished batches and the dump's own, ascending by uid. */
 async function* batchesOf(
   store: StoreReader,
   { row: { enqueuedAt } }: PendingTask,
   run: Run,
   strategy: string,
 ): AsyncGenerator<DumpedBatch> {
-  for await (const dumped of dumpedBatches(store)) yield batchOf(dumped)
-  yield batchOf({
+  const own = batchOf({
     row: ownBatch(run, strategy),
     oldestEnqueuedAt: enqueuedAt,
     newestEnqueuedAt: enqueuedAt,
   })
+  let ownIsDue = true
+  for await (const dumped of dumpedBatches(store)) {
+    // Batches that began after the dump's own may have ended before its point.
+    if (ownIsDue && dumped.row.uid > run.batchUid) {
+      ownIsDue = false
+      yield own
+    }
+    yield batchOf(dumped)
+  }
+  if (ownIsDue) yield own
 }
 
 /** Details as an object, however long they are. */
