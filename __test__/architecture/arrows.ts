@@ -45,7 +45,9 @@ export const tsModules: ModuleTable = {
   compare: ['command', 'peer', 'outbound', 'launch', 'settings', 'parse', 'errors'],
   requests: ['instance', 'tasks', 'rules', 'engine', 'settings', 'parse', 'errors'],
   searches: ['requests', 'instance', 'tasks', 'embedders', 'engine', 'settings', 'parse', 'errors'],
+  writes: ['requests', 'instance', 'tasks', 'engine', 'settings', 'errors'],
   http: [
+    'writes',
     'searches',
     'requests',
     'instance',
@@ -107,6 +109,7 @@ export const tsModules: ModuleTable = {
     'errors',
   ],
   'in-process': [
+    'writes',
     'searches',
     'requests',
     'instance',
@@ -120,7 +123,7 @@ export const tsModules: ModuleTable = {
     'parse',
     'errors',
   ],
-  index: ['in-process', 'instance', 'tasks', 'errors'],
+  index: ['in-process', 'searches', 'instance', 'tasks', 'errors'],
 }
 
 /** Modules of crates/engine/src, each with what it names and what those name: the table is transitive. */

@@ -11,6 +11,7 @@ import test from 'ava'
 import { open, type Siftd, type TaskSummary } from '../../ts/index.js'
 import { startDaemon, type TestDaemon } from '../support/daemon.js'
 import { testedEngines } from '../support/engines.js'
+import { scriptInterpreter } from '../support/requirements.js'
 import { testNeeding } from '../support/test-needing.js'
 
 const films = [
@@ -30,7 +31,7 @@ const settings = {
 interface Reading {
   readonly name: string
   ask(siftd: Siftd): unknown
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PATCH'
   readonly path: string
   readonly body?: object
 }
@@ -39,6 +40,7 @@ const fetched = { sort: ['year:desc'], fields: ['id'], limit: 2, filter: 'year >
 const meaning = { vector: [1, 0], hybrid: { embedder: 'by', semanticRatio: 1 }, showRankingScore: true }
 const facet = { facetName: 'genre', facetQuery: 'dra' }
 const like = { id: 1, embedder: 'by', limit: 1 }
+const changed = { sortableAttributes: ['year', 'title'], searchableAttributes: ['title'], stopWords: ['the'] }
 const queries = [
   { indexUid: 'films', q: 'solaris' },
   { indexUid: 'books', q: 'solaris' },
@@ -104,6 +106,27 @@ const readings: readonly Reading[] = [
     method: 'GET',
     path: '/indexes/films/settings',
   },
+  {
+    name: 'fields',
+    ask: (siftd) => siftd.index('films').fields({ limit: 2, filter: { filterable: true } }),
+    method: 'POST',
+    path: '/indexes/films/fields',
+    body: { limit: 2, filter: { filterable: true } },
+  },
+  {
+    name: 'compareSettings',
+    ask: (siftd) => siftd.index('films').compareSettings(changed),
+    method: 'PATCH',
+    path: '/indexes/films/settings?dryRun=true',
+    body: changed,
+  },
+  {
+    name: 'batches',
+    ask: (siftd) => siftd.batches({ limit: 3, reverse: true, types: ['documentEdition', 'indexSwap'] }),
+    method: 'GET',
+    path: '/batches?limit=3&reverse=true&types=documentEdition,indexSwap',
+  },
+  { name: 'batch', ask: (siftd) => siftd.batch(1), method: 'GET', path: '/batches/1' },
 ]
 
 const mistakes: readonly (readonly [code: string, ask: (siftd: Siftd) => Promise<unknown>])[] = [
@@ -119,11 +142,18 @@ const mistakes: readonly (readonly [code: string, ask: (siftd: Siftd) => Promise
     'invalid_multi_search_federation_options',
     (siftd) => siftd.multiSearch({ queries: [{ indexUid: 'films', federationOptions: { weight: 1 } }] }),
   ],
+  ['feature_not_enabled', (siftd) => siftd.index('films').editDocuments({ function: 'doc.year += 1' })],
+  ['invalid_document_filter', (siftd) => siftd.index('films').deleteDocuments({ filter: 'year >' })],
+  ['invalid_document_filter', (siftd) => siftd.index('films').deleteDocuments({ filter: '' })],
+  ['invalid_index_limit', (siftd) => siftd.index('films').fields({ limit: -1 })],
+  ['invalid_settings_stop_words', (siftd) => siftd.index('films').compareSettings({ stopWords: 1 })],
+  ['invalid_swap_duplicate_index_found', (siftd) => siftd.swapIndexes([{ indexes: ['films', 'films'] }])],
+  ['invalid_export_url', (siftd) => siftd.export({ url: 1 as unknown as string })],
   ['feature_not_enabled', (siftd) => siftd.index('films').search('a', { filter: 'title CONTAINS a' })],
 ]
 
 for (const { name, needs } of testedEngines)
-  testNeeding(needs)(
+  testNeeding([...needs, scriptInterpreter])(
     `${name}: inside a process everything is answered as its route answers it`,
     async (t) => {
       t.timeout(300_000)
@@ -154,6 +184,16 @@ for (const { name, needs } of testedEngines)
       await settled(siftd.index('extra').updateSettings({ filterableAttributes: ['year'] }))
       await settled(siftd.index('extra').deleteDocuments({ filter: 'year = 1972' }))
       t.is((await siftd.index('extra').stats()).numberOfDocuments, 2)
+      await siftd.updateFeatures({ editDocumentsByFunction: true })
+      await settled(
+        siftd.index('extra').editDocuments({ function: 'doc.year += context.by', context: { by: 1 } }),
+      )
+      await siftd.updateFeatures({ editDocumentsByFunction: false })
+      t.is((await siftd.index('extra').document(2))?.year, 1980)
+      await settled(siftd.index('extra').compact())
+      await settled(siftd.swapIndexes([{ indexes: ['extra', 'books'] }]))
+      t.deepEqual(await siftd.index('extra').document('a'), books[0])
+      await settled(siftd.swapIndexes([{ indexes: ['books', 'extra'] }]))
       await settled(siftd.index('extra').deleteDocuments([2]))
       await settled(siftd.index('extra').deleteAllDocuments())
       await settled(siftd.index('extra').resetSettings())
@@ -168,6 +208,8 @@ for (const { name, needs } of testedEngines)
       const { results, total } = await siftd.tasks({ types: ['settingsUpdate'], limit: 1 })
       t.deepEqual([results.length, total], [1, 3])
       t.is((await settled(siftd.cancelTasks({ uids: [0] }))).details?.canceledTasks as unknown, 0)
+      t.is((await settled(siftd.deleteTasks({ uids: [0] }))).details?.deletedTasks as unknown, 1)
+      t.deepEqual([await siftd.task(0), await siftd.batch(99)], [null, null])
       stop()
       for (const [code, ask] of mistakes) await t.throwsAsync(ask(siftd), { code }, code)
       const inside: unknown[] = []

@@ -5,15 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import { encodeRequest } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
-import { requestFeatures } from '../instance/index.js'
-import {
-  defaultJsonLimits,
-  filter as filterType,
-  readBody,
-  required,
-  searchFields,
-  shape,
-} from '../requests/index.js'
+import { defaultJsonLimits, readBody, searchFields, shape } from '../requests/index.js'
 import {
   type AlsoRead,
   DisconnectSignal,
@@ -21,7 +13,9 @@ import {
   everyRight,
   facetSearch,
   facetSearchBody,
+  fieldsBody,
   listedDocuments,
+  listedFields,
   type Reading,
   readIndex,
   requireIndex,
@@ -31,8 +25,15 @@ import {
   similar,
   similarFields,
 } from '../searches/index.js'
-import { parsedSettings, renderSettings, resetAllSettings, updateOf } from '../settings/index.js'
+import {
+  parsedSettings,
+  renderSettings,
+  resetAllSettings,
+  type SettingsUpdate,
+  updateOf,
+} from '../settings/index.js'
 import type { IndexEntry, OpenedTasks, TaskContent, TaskSummary, TaskType } from '../tasks/index.js'
+import { deletionBody, deletionContent, dryRunJson, editionBody, editionContent } from '../writes/index.js'
 import { jsonBytes, parsed } from './json.js'
 import type {
   Document,
@@ -41,13 +42,13 @@ import type {
   Index,
   IndexStats,
   SearchAnswer,
+  SettingsComparison,
   SimilarAnswer,
 } from './types.js'
 
 const searchBody = shape(searchFields)
 const similarBody = shape(similarFields)
 const documentsBody = shape(documentFields)
-const deletionBody = shape({ filter: required(filterType, 'invalid_document_filter') })
 
 const isList = (which: readonly unknown[] | object): which is readonly (string | number)[] =>
   Array.isArray(which)
@@ -71,6 +72,13 @@ export function openIndex({ services, queue, uid }: IndexSetup): Index {
     readIndex(tasks, uid, (entry, alsoRead: AlsoRead) =>
       ask(entry, { access: everyRight, stop: new DisconnectSignal(), alsoRead }),
     )
+
+  const writes = { engine, tasks, features }
+
+  async function settingsUpdate(patch: object): Promise<SettingsUpdate> {
+    const request = { name: null, limits: defaultJsonLimits, features: features.flags }
+    return (await settingsThread.read(jsonBytes(patch), request)).update
+  }
 
   async function add(
     documents: Iterable<Document> | AsyncIterable<Document>,
@@ -118,11 +126,14 @@ export function openIndex({ services, queue, uid }: IndexSetup): Index {
     updateDocuments: (documents, options) => add(documents, 'update', options),
     async deleteDocuments(which) {
       if (isList(which)) return enqueue('documentDeletion', { kind: 'deleteByIds', ids: which.map(String) })
-      const { filter } = readBody(jsonBytes(which), deletionBody)
-      await engine.checkFilter(encodeRequest({ filter, features: requestFeatures(features) }))
-      return enqueue('documentDeletion', { kind: 'deleteByFilter', filter })
+      const content = await deletionContent(readBody(jsonBytes(which), deletionBody), writes)
+      return enqueue('documentDeletion', content)
     },
     deleteAllDocuments: () => enqueue('documentDeletion', { kind: 'clear' }),
+    async editDocuments(edition) {
+      const content = await editionContent(readBody(jsonBytes(edition), editionBody), writes)
+      return enqueue('documentEdition', content)
+    },
     async document(id) {
       const request = encodeRequest({ id: String(id), fields: null, retrieveVectors: false })
       const found = await read((entry) => engine.document(entry.id, request))
@@ -151,9 +162,12 @@ export function openIndex({ services, queue, uid }: IndexSetup): Index {
       return parsed(body) as SimilarAnswer
     },
     async updateSettings(patch) {
-      const request = { name: null, limits: defaultJsonLimits, features: features.flags }
-      const { update } = await settingsThread.read(jsonBytes(patch), request)
+      const update = await settingsUpdate(patch)
       return enqueue('settingsUpdate', { kind: 'settings', ...update, isReset: false, mayCreateIndex: true })
+    },
+    async compareSettings(patch) {
+      const { patch: text } = await settingsUpdate(patch)
+      return JSON.parse(await dryRunJson(uid, text, writes, settingsThread)) as SettingsComparison
     },
     resetSettings: () =>
       enqueue('settingsUpdate', {
@@ -184,6 +198,11 @@ export function openIndex({ services, queue, uid }: IndexSetup): Index {
         primaryKey,
         newUid: newUid && requireIndexUid(newUid),
       })
+    },
+    compact: () => enqueue('indexCompaction', { kind: 'indexCompaction' }),
+    async fields(parameters = {}) {
+      const wanted = readBody(jsonBytes(parameters), fieldsBody)
+      return read((entry) => listedFields(engine, entry, wanted))
     },
     delete: () => enqueue('indexDeletion', { kind: 'indexDeletion' }),
   }

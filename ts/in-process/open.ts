@@ -19,9 +19,10 @@ import {
   requireFederable,
   requirePlain,
 } from '../searches/index.js'
-import type { Page, Task } from '../tasks/index.js'
+import type { BatchView, Page, Task, TaskContent, TaskFilter, TaskSummary, TaskType } from '../tasks/index.js'
 import { moduleLog, openLog } from '../telemetry/index.js'
 import { openWebhooks } from '../webhooks/index.js'
+import { exportBody, exportContent, swapContent, swapsBody } from '../writes/index.js'
 import { jsonBytes, parsed } from './json.js'
 import { openIndex } from './open-index.js'
 import type { OpenOptions, Siftd } from './types.js'
@@ -91,6 +92,16 @@ export async function open({
   const services = { engine: searched, answers, embedders, tasks, features, queries: { timesStages: false } }
   queue.start()
 
+  /** Stores a task of the whole instance. */
+  const enqueue = (type: TaskType, content: TaskContent): Promise<TaskSummary> =>
+    tasks.enqueue({ indexUid: null, type, content })
+
+  /** The tasks that a filter matches now, and its text for the details of the task that deals with them. */
+  const matched = async (filter: TaskFilter) => ({
+    query: JSON.stringify(filter),
+    tasks: await tasks.match(filter),
+  })
+
   const multiSearch = async (request: object): Promise<unknown> => {
     const { queries, federation } = readBody(jsonBytes(request), multiSearchBody)
     const positioned = queries.map((query, position): PositionedQuery => ({ query, position }))
@@ -127,12 +138,25 @@ export async function open({
       return task === null ? null : whole(task)
     },
     async cancelTasks(filter) {
-      const content = {
-        kind: 'taskCancelation',
-        query: JSON.stringify(filter),
-        tasks: await tasks.match(filter),
-      } as const
-      return tasks.enqueue({ indexUid: null, type: 'taskCancelation', content })
+      return enqueue('taskCancelation', { kind: 'taskCancelation', ...(await matched(filter)) })
+    },
+    async deleteTasks(filter) {
+      return enqueue('taskDeletion', { kind: 'taskDeletion', ...(await matched(filter)) })
+    },
+    async batches({ limit = 20, from, reverse = false, ...filter } = {}) {
+      const page: Page<BatchView> = await tasks.batches(filter, { limit, from: from ?? null, reverse })
+      return { ...page, results: page.results.map(whole) }
+    },
+    async batch(batchUid) {
+      const batch = await tasks.batch(batchUid, null)
+      return batch === null ? null : whole(batch)
+    },
+    async swapIndexes(swaps) {
+      const content = swapContent(readBody(jsonBytes(swaps), swapsBody), () => undefined)
+      return enqueue('indexSwap', content)
+    },
+    async export(request) {
+      return enqueue('export', exportContent(readBody(jsonBytes(request), exportBody)))
     },
     async waitForTask(taskUid, { timeoutMs = Number.POSITIVE_INFINITY } = {}) {
       const task = await tasks.wait(taskUid, null, { waitMs: timeoutMs })
@@ -141,10 +165,8 @@ export async function open({
       return whole(task)
     },
     onTaskChange: (listener) => tasks.onChange(listener),
-    createDump: () =>
-      tasks.enqueue({ indexUid: null, type: 'dumpCreation', content: { kind: 'dumpCreation' } }),
-    createSnapshot: () =>
-      tasks.enqueue({ indexUid: null, type: 'snapshotCreation', content: { kind: 'snapshotCreation' } }),
+    createDump: () => enqueue('dumpCreation', { kind: 'dumpCreation' }),
+    createSnapshot: () => enqueue('snapshotCreation', { kind: 'snapshotCreation' }),
     features: () => features.flags,
     updateFeatures: (changes) => features.patch(changes),
     async close() {
@@ -162,9 +184,9 @@ function defaultOptions(): LaunchOptions {
   return launch.options
 }
 
-/** The task with its details as an object, however long they are. */
-function whole(task: Task): Task {
-  const { details } = task
-  if (!(details instanceof JsonText)) return task
-  return { ...task, details: JSON.parse(details.json) as Readonly<Record<string, unknown>> }
+/** A task or a batch with its details as an object, however long they are. */
+function whole<T extends Pick<Task | BatchView, 'details'>>(one: T): T {
+  const { details } = one
+  if (!(details instanceof JsonText)) return one
+  return { ...one, details: JSON.parse(details.json) as Readonly<Record<string, unknown>> }
 }

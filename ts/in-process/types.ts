@@ -1,7 +1,16 @@
 /** What a program of this process may ask of a data directory. */
 import type { FeatureFlags } from '../instance/index.js'
 import type { LaunchOptions } from '../launch/index.js'
-import type { IndexEntry, Page, Task, TaskChange, TaskFilter, TaskSummary } from '../tasks/index.js'
+import type { FieldsPage } from '../searches/index.js'
+import type {
+  BatchView,
+  IndexEntry,
+  Page,
+  Task,
+  TaskChange,
+  TaskFilter,
+  TaskSummary,
+} from '../tasks/index.js'
 
 /** A document: any JSON object with a primary key. */
 export type Document = Readonly<Record<string, unknown>>
@@ -196,6 +205,8 @@ export interface Index {
   /** Deletes documents by their ids, or those that pass a filter. */
   deleteDocuments(which: readonly (string | number)[] | { readonly filter: Filter }): Promise<TaskSummary>
   deleteAllDocuments(): Promise<TaskSummary>
+  /** Runs a function over documents. The experimental feature `editDocumentsByFunction` has to be on. */
+  editDocuments(edition: Edition): Promise<TaskSummary>
   /** null if there is none. */
   document(id: string | number): Promise<Document | null>
   documents(parameters?: DocumentsParameters): Promise<DocumentsAnswer>
@@ -206,6 +217,8 @@ export interface Index {
   similar(parameters: SimilarParameters): Promise<SimilarAnswer>
   /** @param patch as the body of PATCH /settings */
   updateSettings(patch: Readonly<Record<string, unknown>>): Promise<TaskSummary>
+  /** What `updateSettings` would change, and what that would cost. Nothing is stored. */
+  compareSettings(patch: Readonly<Record<string, unknown>>): Promise<SettingsComparison>
   resetSettings(): Promise<TaskSummary>
   settings(): Promise<Readonly<Record<string, unknown>>>
   stats(): Promise<IndexStats>
@@ -213,8 +226,65 @@ export interface Index {
   create(options?: AddOptions): Promise<TaskSummary>
   /** Sets the primary key of an index without documents, or renames it. */
   update(change: { readonly primaryKey?: string; readonly uid?: string }): Promise<TaskSummary>
+  /** The fields of the documents, and what the settings say about each. */
+  fields(parameters?: FieldsParameters): Promise<FieldsPage>
+  /** Gives back disk space that the index no longer needs. */
+  compact(): Promise<TaskSummary>
   /** Deletes the index. */
   delete(): Promise<TaskSummary>
+}
+
+/** A function that changes documents. */
+export interface Edition {
+  /** A script, as POST /documents/edit has it. */
+  readonly function: string
+  /** Default: all documents. */
+  readonly filter?: Filter
+  /** Values that the script reads as `context`. */
+  readonly context?: Readonly<Record<string, unknown>>
+}
+
+/** A page of fields, and conditions that they must meet, as the body of POST /fields has them. */
+export interface FieldsParameters {
+  readonly offset?: number
+  /** Default: 20. */
+  readonly limit?: number
+  readonly filter?: Readonly<Record<string, boolean | readonly string[]>>
+}
+
+/** What a change of settings would do. */
+export interface SettingsComparison {
+  /** Documents of the index. */
+  readonly documents: number
+  /** The settings that change, in the order of the API; secrets are masked. */
+  readonly changes: readonly {
+    readonly setting: string
+    readonly before: unknown
+    readonly after: unknown
+    /** `metadata`: nothing is read; `columns`: columns are built when first used; `documents`: all are read anew. */
+    readonly cost: 'metadata' | 'columns' | 'documents'
+  }[]
+  /** By embedder: the most documents that it would be given. */
+  readonly embeddings: Readonly<Record<string, { readonly documentsMax: number }>>
+}
+
+/** Two indexes that exchange their content. */
+export interface Swap {
+  readonly indexes: readonly [string, string]
+  /** Whether the first is renamed to the second, which must not exist. Default: false. */
+  readonly rename?: boolean
+}
+
+/** Indexes to copy to another instance. */
+export interface Export {
+  readonly url: string
+  readonly apiKey?: string
+  /** Bytes, or text such as `24MiB`. */
+  readonly payloadSize?: number | string
+  /** By pattern of their uids. Default: all. */
+  readonly indexes?: Readonly<
+    Record<string, { readonly filter?: Filter; readonly overrideSettings?: boolean }>
+  >
 }
 
 export interface TaskListOptions extends Omit<TaskFilter, 'visibleIndexes'> {
@@ -244,6 +314,16 @@ export interface Siftd {
   task(taskUid: number): Promise<Task | null>
   /** Cancels tasks that have not ended. */
   cancelTasks(filter: Omit<TaskFilter, 'visibleIndexes'>): Promise<TaskSummary>
+  /** Deletes tasks that have ended. */
+  deleteTasks(filter: Omit<TaskFilter, 'visibleIndexes'>): Promise<TaskSummary>
+  /** Batches, newest first. The filter selects those that hold a task it matches. */
+  batches(options?: TaskListOptions): Promise<Page<BatchView>>
+  /** null if there is none. */
+  batch(batchUid: number): Promise<BatchView | null>
+  /** Pairs of indexes exchange their content, all at once. */
+  swapIndexes(swaps: readonly Swap[]): Promise<TaskSummary>
+  /** Copies indexes to another instance. */
+  export(request: Export): Promise<TaskSummary>
   /**
    * Resolves once the task has ended, however it did: look at its `status` and `error`.
    * Rejects with `task_not_found`, or with a plain error after `timeoutMs` (default: no limit).

@@ -2,6 +2,7 @@
 export { DisconnectSignal } from './disconnect-signal.js'
 export { documentFields, listedDocuments, type WantedDocuments } from './documents.js'
 export { facetSearch, facetSearchBody } from './facet-search.js'
+export { type FieldsPage, type FieldView, fieldsBody, listedFields } from './fields.js'
 export * from './index-lookup.js'
 export * from './multi-search/index.js'
 export type { Reading } from './reading.js'

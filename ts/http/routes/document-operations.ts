@@ -1,7 +1,5 @@
-import type { FilterValue, PayloadFormat } from '../../engine/index.js'
-import { ApiError, clientMessages } from '../../errors/index.js'
+import type { PayloadFormat } from '../../engine/index.js'
 import {
-  anything,
   atMost,
   badValue,
   boolean,
@@ -10,12 +8,10 @@ import {
   filter,
   jsonOrText,
   list,
-  mapOf,
   NAMES_MAX,
   oneOf,
   optional,
   refined,
-  required,
   type Schema,
   shape,
   sortList,
@@ -25,6 +21,7 @@ import {
   toText,
 } from '../../requests/index.js'
 import { documentFields } from '../../searches/index.js'
+import { deletionBody, editionBody } from '../../writes/index.js'
 import { document, listOf, pageOf } from '../answers/index.js'
 
 // The operations of the routes of documents.
@@ -72,21 +69,6 @@ export const uploadParameters = {
   skipCreation: defaulted(oneOf(['true', 'false'], true), 'false', 'invalid_skip_creation'),
 }
 
-/** A filter that is not empty, since an empty one would match all documents. */
-const someFilter: Type<FilterValue> = refined(filter, (value) => {
-  if (value.length === 0 || (typeof value === 'string' && value.trim() === '')) {
-    throw new ApiError('invalid_document_filter', clientMessages.emptyFilter)
-  }
-  return value
-})
-const deletionBody = shape({
-  filter: required(someFilter, 'invalid_document_filter', 'missing_document_filter'),
-})
-const editionBody = shape({
-  filter: optional(someFilter, 'invalid_document_filter'),
-  context: optional(mapOf(anything), 'invalid_document_edition_context'),
-  function: required(string, 'invalid_document_edition_function_filter', 'missing_document_edition_function'),
-})
 /** Ids of documents to delete. A value that cannot be an id is taken as its JSON text, which matches no document. */
 const batchOfIds: Type<readonly string[]> = list({
   expected: 'an id',

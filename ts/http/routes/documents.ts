@@ -1,13 +1,13 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
 import { encodeRequest, type PayloadFormat } from '../../engine/index.js'
-import { ApiError, type ErrorCode } from '../../errors/index.js'
-import { requestFeatures } from '../../instance/index.js'
+import { ApiError } from '../../errors/index.js'
 import { requireNoNetwork, type Values } from '../../requests/index.js'
 import type { DisconnectSignal } from '../../searches/index.js'
 import { listedDocuments, readIndex, requireIndexUid, type WantedDocuments } from '../../searches/index.js'
 import type { TaskContent, TaskSummary, TaskType } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
+import { deletionContent, editionContent } from '../../writes/index.js'
 import { sendJsonBytes } from '../answers/index.js'
 import { mimeType, receiveUpload } from '../body/index.js'
 import { serveTask } from '../following/index.js'
@@ -30,8 +30,6 @@ import {
   type uploadParameters,
   type writeParameters,
 } from './document-operations.js'
-
-/** The parameters that both routes for browsing share. */
 
 /** Documents: read, add, replace, merge, delete, edit. */
 export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
@@ -83,8 +81,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   serveTask(app, services, deletingByFilter, async ({ request, indexUid, query, body: { filter } }) => {
     recordUse(services, request, 'documentsDeleted', { per_filter: true })
     requireIndexUid(indexUid)
-    await checkFilter(filter)
-    return accept(indexUid, 'documentDeletion', { kind: 'deleteByFilter', filter }, query)
+    return accept(indexUid, 'documentDeletion', await deletionContent({ filter }, services), query)
   })
 
   serveTask(app, services, editing, async ({ request, indexUid, query, body }) => {
@@ -94,12 +91,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       index_creation: tasks.index(indexUid) === null,
     })
     requireIndexUid(indexUid)
-    features.require('editDocumentsByFunction', 'editing documents by function')
-    if (body.filter !== null) await checkFilter(body.filter)
-    await tasks.checkFunction(body.function)
-    const context = body.context === null ? null : Object.fromEntries(body.context)
-    const content = { kind: 'edit', function: body.function, filter: body.filter, context } as const
-    return accept(indexUid, 'documentEdition', content, query)
+    return accept(indexUid, 'documentEdition', await editionContent(body, services), query)
   })
 
   async function browse(
@@ -172,19 +164,6 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     { customMetadata }: Values<typeof writeParameters>,
   ): Promise<TaskSummary> {
     return tasks.enqueue({ indexUid, type, content, customMetadata: customMetadata ?? undefined })
-  }
-
-  async function checkFilter(value: unknown): Promise<void> {
-    try {
-      // Source: recorded answers. Whether the feature of `CONTAINS` is on is checked when the task runs.
-      const allowed = { ...requestFeatures(features), containsFilter: true }
-      await engine.checkFilter(encodeRequest({ filter: value, features: allowed }))
-    } catch (error) {
-      const code: ErrorCode = 'invalid_document_filter'
-      throw error instanceof ApiError && error.code === 'invalid_search_filter'
-        ? new ApiError(code, error.message)
-        : error
-    }
   }
 }
 

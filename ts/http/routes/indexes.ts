@@ -11,15 +11,14 @@ import {
   shape,
   string,
 } from '../../requests/index.js'
-import { readIndex, requireIndex, requireIndexUid } from '../../searches/index.js'
-import { parsedSettings } from '../../settings/index.js'
+import { fieldsBody, listedFields, readIndex, requireIndex, requireIndexUid } from '../../searches/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { field, index, pageOf, sendJson, indexStats as statsAnswer } from '../answers/index.js'
 import { serveTask } from '../following/index.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
-import { fieldsBody, fieldViews, indexStats, statsParameters } from '../views/index.js'
+import { indexStats, statsParameters } from '../views/index.js'
 
 const listParameters = {
   offset: defaulted(integer(), 0, 'invalid_index_offset'),
@@ -149,17 +148,9 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
     return sendJson(reply, view)
   })
 
-  serve(app, services, fields, async ({ reply, indexUid, body: { offset, limit, filter } }) => {
-    const [names, settings] = await readIndex(tasks, indexUid, ({ id }) =>
-      Promise.all([engine.fields(id), engine.settings(id)]),
-    )
-    const views = fieldViews(names, parsedSettings(settings), filter)
-    return sendJson(reply, {
-      results: views.slice(offset, offset + limit),
-      offset,
-      limit,
-      total: views.length,
-    })
+  serve(app, services, fields, async ({ reply, indexUid, body }) => {
+    const page = await readIndex(tasks, indexUid, (entry) => listedFields(engine, entry, body))
+    return sendJson(reply, page)
   })
 }
 

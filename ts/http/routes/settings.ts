@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { boolean, defaulted, type Schema, type Type } from '../../requests/index.js'
 import { readIndex, requireIndexUid } from '../../searches/index.js'
 import {
-  completeSettings,
   resetAllSettings,
   resetSetting,
   type SentSettings,
@@ -14,6 +13,7 @@ import {
   updateOf,
 } from '../../settings/index.js'
 import type { TaskSummary } from '../../tasks/index.js'
+import { dryRunJson } from '../../writes/index.js'
 import { sendJsonBytes, settingsComparison } from '../answers/index.js'
 import { type UnparsedBody, unparsedBody } from '../body/index.js'
 import { type OtherAnswer, serveTask } from '../following/index.js'
@@ -92,9 +92,16 @@ function resource(app: FastifyInstance, services: RouteServices, one: SettingsRe
     body,
     otherAnswer: settingsComparison,
   } as const
-  const change = async ({ request, access, indexUid, query, body: { bytes, limits } }: Sent) => {
+  const change = async ({
+    request,
+    access,
+    indexUid,
+    query,
+    body: { bytes, limits },
+  }: Sent): Promise<TaskSummary | OtherAnswer> => {
     const { update, facts } = await settingsThread.read(bytes, { name, limits, features: features.flags })
-    if (query.dryRun) return compared(requireIndexUid(indexUid), update)
+    if (query.dryRun)
+      return { json: await dryRunJson(requireIndexUid(indexUid), update.patch, services, settingsThread) }
     recordUse(services, request, 'settingsUpdated', facts)
     return enqueue(requireIndexUid(indexUid), update, false, access.mayCreate(indexUid))
   }
@@ -105,22 +112,6 @@ function resource(app: FastifyInstance, services: RouteServices, one: SettingsRe
   serveTask(app, services, forget, async ({ indexUid }) =>
     enqueue(requireIndexUid(indexUid), updateOf(reset()), true, false),
   )
-
-  /** What a change would cost. Nothing is stored, and no embedder is asked. */
-  async function compared(indexUid: string, { patch }: SettingsUpdate): Promise<OtherAnswer> {
-    const index = tasks.index(indexUid)
-    const before = index === null ? null : await engine.settings(index.id)
-    const merged = await settingsThread.merge(before, patch)
-    const after = completeSettings(merged, merged.embedders)
-    const [costs, documents] =
-      index === null
-        ? [{}, 0]
-        : [await engine.settingsCost(index.id, after), (await engine.stats(index.id)).numberOfDocuments]
-    const { remakes } = merged
-    return {
-      json: await settingsThread.compare(before, after, features.flags, { costs, remakes, documents }),
-    }
-  }
 
   function enqueue(
     indexUid: string,

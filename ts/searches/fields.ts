@@ -1,3 +1,4 @@
+import type { Engine } from '../engine/index.js'
 import {
   atMost,
   boolean,
@@ -8,10 +9,11 @@ import {
   ownValue,
   shape,
   strings,
-} from '../../requests/index.js'
-import type { FilterableRule, IndexSettings } from '../../settings/index.js'
+} from '../requests/index.js'
+import { type FilterableRule, type IndexSettings, parsedSettings } from '../settings/index.js'
+import type { IndexEntry } from '../tasks/index.js'
 
-/** The body of a request for the list of fields. */
+/** What a list of fields is asked for with. */
 export const fieldsBody = shape({
   offset: defaulted(integer(), 0, 'invalid_index_offset'),
   limit: defaulted(integer(), 20, 'invalid_index_limit'),
@@ -43,6 +45,20 @@ export interface FieldsFilter {
   readonly filterable: boolean | null
 }
 
+export interface FieldsRequest {
+  readonly offset: number
+  readonly limit: number
+  readonly filter: FieldsFilter | null
+}
+
+/** `total` counts all fields that pass the filter. */
+export interface FieldsPage {
+  readonly results: readonly FieldView[]
+  readonly offset: number
+  readonly limit: number
+  readonly total: number
+}
+
 /** A field, and what the settings say about it. Answers show the keys in this order. */
 export interface FieldView {
   readonly name: string
@@ -61,8 +77,19 @@ export interface FieldView {
   readonly localized: { readonly locales: readonly string[] }
 }
 
+/** A page of the fields of the documents. */
+export async function listedFields(
+  engine: Engine,
+  { id }: IndexEntry,
+  { offset, limit, filter }: FieldsRequest,
+): Promise<FieldsPage> {
+  const [names, settings] = await Promise.all([engine.fields(id), engine.settings(id)])
+  const views = fieldViews(names, parsedSettings(settings), filter)
+  return { results: views.slice(offset, offset + limit), offset, limit, total: views.length }
+}
+
 /** The fields that `filter` matches, sorted by name. */
-export function fieldViews(
+function fieldViews(
   names: readonly string[],
   settings: IndexSettings,
   filter: FieldsFilter | null,

@@ -1,0 +1,7 @@
+/** Here is what a user wants changed, over HTTP or in process: which task does it, or what is its first mistake? */
+export { type DeletionRequest, deletionBody, deletionContent } from './deletion.js'
+export { type EditionRequest, editionBody, editionContent } from './edition.js'
+export { type ExportRequest, exportBody, exportContent } from './export.js'
+export type { WriteServices } from './services.js'
+export { dryRunJson } from './settings-dry-run.js'
+export { swapContent, swapsBody } from './swaps.js'
