@@ -17,6 +17,7 @@ export const tsModules: ModuleTable = {
   rules: ['engine', 'settings', 'parse', 'errors'],
   outbound: ['settings', 'parse', 'errors'],
   models: ['outbound', 'engine'],
+  bucket: ['outbound', 'launch'],
   embedders: ['models', 'outbound', 'settings', 'parse', 'errors'],
   auth: ['settings', 'parse', 'errors'],
   tasks: ['rules', 'engine', 'embedders', 'launch', 'settings', 'parse', 'errors'],
@@ -81,6 +82,7 @@ export const tsModules: ModuleTable = {
     'errors',
   ],
   cli: [
+    'bucket',
     'searches',
     'commands',
     'migrate',

@@ -28,7 +28,8 @@ export interface TestDaemon {
 
 const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
 
-const freePort = () =>
+/** A port of this machine that nobody listens on. */
+export const freePort = () =>
   new Promise<number>((resolve) => {
     const probe = createServer().listen(0, '127.0.0.1', () => {
       const address = probe.address()

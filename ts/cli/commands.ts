@@ -38,6 +38,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./doctor/index.js')).doctor,
   },
   {
+    name: 'bucket',
+    summary: 'tells whether an S3-compatible bucket creates objects atomically',
+    load: async () => (await import('./bucket.js')).bucket,
+  },
+  {
     name: 'completion',
     summary: 'prints a script with which bash, zsh or fish completes commands',
     load: async () => (await import('./completion.js')).completion(() => commands),

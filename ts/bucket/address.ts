@@ -1,0 +1,52 @@
+import { isIP } from 'node:net'
+import { LaunchError } from '../launch/index.js'
+
+/** Where objects are. */
+export interface BucketAddress {
+  readonly bucket: string
+  /** Begins every key; empty, or ends with `/`. */
+  readonly prefix: string
+  /** Origin of the service and, where the name of the bucket is no part of the host, the first part of each path. */
+  readonly origin: string
+  readonly root: string
+  readonly region: string
+}
+
+const SHAPE = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/
+
+/**
+ * @param url `s3://bucket` or `s3://bucket/prefix`
+ * @param endpoint origin of a store other than AWS; null: AWS
+ * @throws LaunchError that names what cannot be read
+ */
+export function bucketAddress(url: string, endpoint: string | null, region: string | null): BucketAddress {
+  const parts = SHAPE.exec(url)
+  if (parts === null)
+    throw new LaunchError(`--bucket: \`${url}\` is no address of a bucket such as s3://name/prefix`, 2)
+  const [, bucket = '', path = ''] = parts
+  const folders = path.split('/').filter((part) => part !== '')
+  if (folders.some((part) => part === '.' || part === '..'))
+    throw new LaunchError(`--bucket: the prefix of \`${url}\` must not contain \`.\` or \`..\``, 2)
+  const prefix = folders.map((part) => `${part}/`).join('')
+  const given = region ?? 'us-east-1'
+  const base = endpointUrl(endpoint ?? `https://s3.${given}.amazonaws.com`)
+  // A certificate for `*.host` does not cover names with dots, and an address has no names below it.
+  const isHost =
+    endpoint === null
+      ? !bucket.includes('.')
+      : base.hostname.split('.')[0] === bucket && isIP(base.hostname) === 0
+  if (endpoint === null && isHost) base.hostname = `${bucket}.${base.hostname}`
+  const root = isHost ? '/' : `/${bucket}/`
+  return { bucket, prefix, origin: base.origin, root, region: given }
+}
+
+function endpointUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null
+  const isOrigin = url !== null && url.pathname === '/' && url.search === '' && url.username === ''
+  if (!isOrigin || !['http:', 'https:'].includes(url.protocol))
+    throw new LaunchError(
+      `--bucket-endpoint: \`${text}\` is no origin such as https://minio.example.com:9000`,
+      2,
+    )
+  return url
+}

@@ -1,0 +1,22 @@
+/** Milliseconds that a call waits for its whole answer, beside those that its bytes take. */
+export const CALL_MS = 20_000
+
+/** Slowest transfer that is waited for, in bytes a millisecond: 64 KiB a second. */
+export const BYTES_PER_MS_MIN = 64
+
+/** Largest answer to a list of keys: 1,000 keys of at most 1,024 bytes, each with its tags. */
+export const LIST_BYTES_MAX = 4 * 2 ** 20
+
+/** Largest error that is read. */
+export const ERROR_BYTES_MAX = 64 * 2 ** 10
+
+/** Creates of one key at the same time in a round of the probe, and rounds. */
+export const PROBE_CREATES = 32
+export const PROBE_ROUNDS = 4
+
+/** Longest entry of the log. Files of indexes above 256 KiB are objects of their own. */
+export const ENTRY_BYTES_MAX = 64 * 2 ** 20
+
+/** Milliseconds between two tries of a write that the store did not do: the first and the longest pause. */
+export const RETRY_MS_FIRST = 100
+export const RETRY_MS_MAX = 10_000

@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto'
+import { decodeEntry, type Entry, encodeEntry } from './entry.js'
+import { ENTRY_BYTES_MAX, RETRY_MS_FIRST, RETRY_MS_MAX } from './limits.js'
+import { BucketError, type ObjectStore } from './object-store.js'
+
+/** Key of an entry. Numbers have twenty digits, so that keys are in their order. */
+export const entryKey = (seq: number): string => `log/${padded(seq)}`
+
+/** Key of an image of everything up to an entry. */
+export const baseKey = (seq: number): string => `base/${padded(seq)}`
+
+const padded = (seq: number): string => String(seq).padStart(20, '0')
+
+export interface LogSetup {
+  readonly store: ObjectStore
+  /** Resolves after so many milliseconds; rejects when `signal` aborts. */
+  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>
+  /** Told of each call that is made again, with the pause before it. */
+  readonly onRetry: (error: BucketError, pauseMs: number) => void
+}
+
+/** Another writer has taken the log over. Nothing that was not acknowledged yet may be. */
+export class FencedError extends Error {
+  override readonly name = 'FencedError'
+
+  /** @param by the entry that stands where the next one of this writer would have gone */
+  constructor(
+    readonly seq: number,
+    readonly by: Entry,
+  ) {
+    super(`another server writes to the bucket since entry ${seq}, as epoch ${by.epoch}`)
+  }
+}
+
+/** Who takes the log over. */
+export interface Candidate {
+  readonly instanceUid: string
+  /** Where followers reach it over HTTP; null: nowhere. */
+  readonly address: string | null
+  /** Number of the first entry that it does not know. */
+  readonly next: number
+  /** Called with each entry that it does not know, in order, before it goes on. */
+  apply(seq: number, entry: Entry): Promise<void>
+  /** Called if a base is beyond what it knows: it reads that base. @returns number of the first entry behind it */
+  restore(seq: number): Promise<number>
+}
+
+/** A log of numbered entries in an object store. */
+export class Log {
+  readonly #setup: LogSetup
+
+  constructor(setup: LogSetup) {
+    this.#setup = setup
+  }
+
+  /** null: the log ends before. @throws BucketError, DamagedEntryError */
+  async read(seq: number, signal: AbortSignal): Promise<Entry | null> {
+    const bytes = await this.#repeated(signal, () =>
+      this.#setup.store.get(entryKey(seq), { bytesMax: ENTRY_BYTES_MAX, signal }),
+    )
+    return bytes === null ? null : decodeEntry(bytes)
+  }
+
+  /** The last entry that the newest base covers; null: there is no base. */
+  async newestBase(signal: AbortSignal): Promise<number | null> {
+    return this.#repeated(signal, async () => {
+      let newest: number | null = null
+      for await (const { key } of this.#setup.store.list('base/', { signal }))
+        newest = Math.max(newest ?? 0, Number(key.slice('base/'.length)))
+      return newest
+    })
+  }
+
+  /**
+   * Reads to the end of the log and takes the next entry with a fence. Any number of servers may try at the same time;
+   * each that succeeds fences those before it.
+   * @throws BucketError if the store refuses; the signal's reason once it aborts
+   */
+  async takeOver(candidate: Candidate, signal: AbortSignal): Promise<LogWriter> {
+    let { next } = candidate
+    for (;;) {
+      const base = await this.newestBase(signal)
+      if (base !== null && base >= next) next = await candidate.restore(base)
+      const fence = await this.#fence(candidate, next, signal)
+      // A base at or beyond the fence means that the entries before it may have been collected as garbage, and that the
+      // place of the fence was free because it had been one of them.
+      const newest = await this.newestBase(signal)
+      if (newest === null || newest < fence) return new LogWriter(this, candidate, fence)
+      next = fence
+    }
+  }
+
+  /** @returns number of the fence */
+  async #fence(candidate: Candidate, from: number, signal: AbortSignal): Promise<number> {
+    const { instanceUid, address } = candidate
+    const [kind, body] = ['fence', new Uint8Array()] as const
+    for (let seq = from; ; seq++) {
+      const writeId = randomUUID()
+      const fence = encodeEntry({ kind, instanceUid, epoch: seq, writeId, address, body })
+      const taken = await this.write(seq, fence, writeId, signal)
+      if (taken === null) return seq
+      await candidate.apply(seq, taken)
+    }
+  }
+
+  /**
+   * Creates an entry, as often as it takes to know what became of it. The same bytes are sent each time.
+   * @returns null if it stands there; else what stands there instead
+   */
+  async write(seq: number, bytes: Uint8Array, writeId: string, signal: AbortSignal): Promise<Entry | null> {
+    const create = async (): Promise<'created' | 'look'> => {
+      try {
+        return (await this.#setup.store.create(entryKey(seq), bytes, signal)) === 'created'
+          ? 'created'
+          : 'look'
+      } catch (error) {
+        // A store that is too busy is asked again first: only what stands there shows what it did.
+        if (error instanceof BucketError && error.kind === 'unanswered') return 'look'
+        throw error
+      }
+    }
+    for (let tries = 0; ; tries++) {
+      if ((await this.#repeated(signal, create)) === 'created') return null
+      // A create that met its own earlier try is refused as well.
+      const found = await this.read(seq, signal)
+      if (found !== null) return found.writeId === writeId ? null : found
+      await this.#pause(tries, new BucketError(`entry ${seq} was not written`, 'unanswered'), signal)
+    }
+  }
+
+  /** Repeats a call until the store answers it, or refuses it for good. */
+  async #repeated<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+    for (let tries = 0; ; tries++) {
+      signal.throwIfAborted()
+      try {
+        return await call()
+      } catch (error) {
+        signal.throwIfAborted()
+        if (!(error instanceof BucketError) || !error.isUnknown) throw error
+        await this.#pause(tries, error, signal)
+      }
+    }
+  }
+
+  async #pause(tries: number, error: BucketError, signal: AbortSignal): Promise<void> {
+    const ms = Math.min(RETRY_MS_MAX, RETRY_MS_FIRST * 2 ** Math.min(tries, 20))
+    this.#setup.onRetry(error, ms)
+    await this.#setup.wait(ms, signal)
+  }
+}
+
+/** The one that may append to a log, until another takes it over. */
+export class LogWriter {
+  readonly #log: Log
+  readonly #candidate: Candidate
+  readonly epoch: number
+  #next: number
+  #fenced: FencedError | null = null
+  #isAppending = false
+
+  constructor(log: Log, candidate: Candidate, fence: number) {
+    this.#log = log
+    this.#candidate = candidate
+    this.epoch = fence
+    this.#next = fence + 1
+  }
+
+  /** Number of the entry that it will append next. */
+  get next(): number {
+    return this.#next
+  }
+
+  /** The bytes of an entry, which the caller keeps until it is appended. */
+  entry(body: Uint8Array): { readonly bytes: Buffer; readonly writeId: string } {
+    const writeId = randomUUID()
+    const { instanceUid, address } = this.#candidate
+    const head = { kind: 'changes', instanceUid, epoch: this.epoch, writeId, address } as const
+    return { bytes: encodeEntry({ ...head, body }), writeId }
+  }
+
+  /**
+   * Appends an entry; one at a time.
+   * @returns its number, once it is in the store for ever
+   * @throws FencedError if another writer has taken over: then and ever after
+   */
+  async append(
+    { bytes, writeId }: { readonly bytes: Uint8Array; readonly writeId: string },
+    signal: AbortSignal,
+  ): Promise<number> {
+    if (this.#fenced !== null) throw this.#fenced
+    if (this.#isAppending) throw new Error('an entry is being appended already')
+    this.#isAppending = true
+    try {
+      const seq = this.#next
+      const other = await this.#log.write(seq, bytes, writeId, signal)
+      if (other !== null) throw this.#fencedBy(seq, other)
+      this.#next = seq + 1
+      return seq
+    } finally {
+      this.#isAppending = false
+    }
+  }
+
+  /** Looks whether another writer has taken over, for times in which nothing is appended. @throws FencedError */
+  async look(signal: AbortSignal): Promise<void> {
+    if (this.#fenced !== null) throw this.#fenced
+    if (this.#isAppending) return
+    const seq = this.#next
+    const other = await this.#log.read(seq, signal)
+    if (other !== null && seq === this.#next && !this.#isAppending) throw this.#fencedBy(seq, other)
+  }
+
+  #fencedBy(seq: number, by: Entry): FencedError {
+    this.#fenced = new FencedError(seq, by)
+    return this.#fenced
+  }
+}

@@ -1,0 +1,75 @@
+import sax from 'sax'
+
+/** The answer to a list of keys. */
+export interface ListAnswer {
+  readonly objects: readonly { readonly key: string; readonly bytes: number }[]
+  /** Where the next list begins; null: this was the last. */
+  readonly continuation: string | null
+}
+
+/** @throws Error if it is no XML, or no list */
+export function readList(xml: string): ListAnswer {
+  const objects: { key: string; bytes: number }[] = []
+  let continuation: string | null = null
+  let isTruncated = false
+  let [key, bytes] = ['', 0]
+  let isList = false
+  let isEncoded = false
+  walk(xml, (path, text) => {
+    if (path[0] !== 'ListBucketResult') return
+    isList = true
+    const name = path.slice(1).join('/')
+    if (name === 'Contents/Key') key = text
+    else if (name === 'Contents/Size') bytes = Number(text)
+    else if (name === 'Contents') objects.push({ key, bytes })
+    else if (name === 'EncodingType') isEncoded = text === 'url'
+    else if (name === 'IsTruncated') isTruncated = text === 'true'
+    else if (name === 'NextContinuationToken') continuation = text
+  })
+  if (!isList) throw new Error('it is no list of objects')
+  if (objects.some(({ bytes }) => !Number.isSafeInteger(bytes) || bytes < 0))
+    throw new Error('it lists an object without its size')
+  // Not every store encodes keys when it is asked to.
+  const named = isEncoded ? objects.map(({ key, bytes }) => ({ key: decoded(key), bytes })) : objects
+  return { objects: named, continuation: isTruncated ? continuation : null }
+}
+
+const decoded = (key: string): string => decodeURIComponent(key.replaceAll('+', ' '))
+
+/** The code and the message of an error; null if it is none. */
+export function readError(xml: string): { readonly code: string; readonly message: string } | null {
+  let [code, message] = ['', '']
+  try {
+    walk(xml, (path, text) => {
+      const name = path.join('/')
+      if (name === 'Error/Code' || name === 'ErrorResponse/Error/Code') code = text
+      if (name === 'Error/Message' || name === 'ErrorResponse/Error/Message') message = text
+    })
+  } catch {
+    return null
+  }
+  return code === '' ? null : { code, message }
+}
+
+/** Calls `ended` with the names of an element and those around it, and its own text, whenever one ends. */
+function walk(xml: string, ended: (path: readonly string[], text: string) => void): void {
+  const parser = sax.parser(true)
+  const path: string[] = []
+  let text = ''
+  parser.onopentag = ({ name }) => {
+    path.push(name)
+    text = ''
+  }
+  parser.ontext = (part) => {
+    text += part
+  }
+  parser.onclosetag = () => {
+    ended(path, text)
+    path.pop()
+    text = ''
+  }
+  parser.onerror = (error) => {
+    throw error
+  }
+  parser.write(xml).close()
+}

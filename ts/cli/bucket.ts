@@ -1,0 +1,52 @@
+import {
+  BucketError,
+  bucketAddress,
+  credentialsFrom,
+  probe,
+  s3Store,
+  UnfitStoreError,
+} from '../bucket/index.js'
+import { defineCommand, examples } from '../command/index.js'
+import { openOutbound } from '../outbound/index.js'
+import { textOf } from './text-of.js'
+
+export const bucket = defineCommand('bucket', (command, output) =>
+  command
+    .description('Looks at an S3-compatible bucket.')
+    .addHelpText('after', examples('siftd bucket check s3://backups/siftd --region eu-central-1'))
+    .command('check')
+    .summary('tells whether a bucket creates objects atomically')
+    .description(`Tells whether a bucket creates objects atomically.
+
+Several servers can share a bucket only if of many creates of one key at once exactly one succeeds, and if what was
+created is read and listed at once. Tries that with a few small objects below \`probe/\`, and deletes them. The exit code
+is 0 if the store does, 1 if it does not or cannot be used, 2 for wrong usage.
+
+Credentials are those of AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, else of the profile AWS_PROFILE
+in ~/.aws/credentials.`)
+    .argument('<url>', 'Address, such as s3://name/prefix')
+    .option('--endpoint <origin>', 'Origin of a store other than AWS')
+    .option('--region <name>', 'Region of the bucket (default: AWS_REGION, else us-east-1)')
+    .addHelpText(
+      'after',
+      examples(`
+        siftd bucket check s3://backups/siftd --region eu-central-1
+        siftd bucket check s3://backups --endpoint https://minio.example.com:9000`),
+    )
+    .action(async (url, { endpoint, region }) => {
+      const address = bucketAddress(url, endpoint ?? null, region ?? process.env.AWS_REGION ?? null)
+      const found = credentialsFrom(process.env, textOf)
+      const outbound = openOutbound({ allowedNetworks: 'any' })
+      const store = s3Store({ address, credentials: async () => found, outbound })
+      try {
+        await probe(store)
+        output.line(`${store.name} creates objects atomically`)
+      } catch (error) {
+        if (!(error instanceof UnfitStoreError || error instanceof BucketError)) throw error
+        output.line(error.message)
+        output.finding()
+      } finally {
+        await outbound.close()
+      }
+    }),
+)
