@@ -10,9 +10,10 @@ export const LIST_BYTES_MAX = 4 * 2 ** 20
 /** Largest error that is read. */
 export const ERROR_BYTES_MAX = 64 * 2 ** 10
 
-/** Creates of one key at the same time in a round of the probe, and rounds. */
+/** Creates of one key at the same time in a round of the probe, rounds, and the length of each object. */
 export const PROBE_CREATES = 32
 export const PROBE_ROUNDS = 4
+export const PROBE_BYTES = 2 ** 10
 
 /** Longest entry of the log. Files of indexes above 256 KiB are objects of their own. */
 export const ENTRY_BYTES_MAX = 64 * 2 ** 20

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { PROBE_CREATES, PROBE_ROUNDS } from './limits.js'
+import { PROBE_BYTES, PROBE_CREATES, PROBE_ROUNDS } from './limits.js'
 import { BucketError, type ObjectStore } from './object-store.js'
 
 /** What a store lacks that the log in it needs. */
@@ -30,7 +30,7 @@ export async function probe(store: ObjectStore, signal?: AbortSignal): Promise<v
     const other = Buffer.from('another object')
     if ((await createOnce(store, first, other, signal)) !== 'exists')
       throw new UnfitStoreError(`${store.name} creates an object whose key is taken`)
-    if ((await store.get(first, { bytesMax: PROBE_CREATES, ...given(signal) }))?.equals(other))
+    if ((await store.get(first, { bytesMax: PROBE_BYTES, ...given(signal) }))?.equals(other))
       throw new UnfitStoreError(
         `${store.name} refuses to create an object whose key is taken, and replaces it`,
       )
@@ -41,10 +41,12 @@ export async function probe(store: ObjectStore, signal?: AbortSignal): Promise<v
 
 /** Many create one key at once, each with bytes of its own. */
 async function createAtOnce(store: ObjectStore, key: string, signal: AbortSignal | undefined): Promise<void> {
-  const bodies = Array.from({ length: PROBE_CREATES }, (_, i) => Buffer.from(`${i}`))
+  const bodies = Array.from({ length: PROBE_CREATES }, (_, i) => Buffer.alloc(PROBE_BYTES, `${i} `))
+  // Connections that are open already let the creates arrive together.
+  await Promise.all(bodies.map(() => store.get(key, { bytesMax: PROBE_BYTES, ...given(signal) })))
   const outcomes = await Promise.all(bodies.map((body) => createOnce(store, key, body, signal)))
   const winners = bodies.filter((_, i) => outcomes[i] === 'created')
-  const found = await store.get(key, { bytesMax: PROBE_CREATES, ...given(signal) })
+  const found = await store.get(key, { bytesMax: PROBE_BYTES, ...given(signal) })
   // A create without a clear answer may be the one that succeeded.
   const mayHaveWon = outcomes.includes('unclear') && winners.length === 0
   if (winners.length !== 1 && !mayHaveWon)
