@@ -68,6 +68,7 @@ export const tsModules: ModuleTable = {
   ],
   commands: [
     'command',
+    'searches',
     'peer',
     'http',
     'instance',

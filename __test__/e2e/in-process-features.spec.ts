@@ -66,6 +66,13 @@ const readings: readonly Reading[] = [
     body: meaning,
   },
   {
+    name: 'explain',
+    ask: (siftd) => siftd.index('films').explain(3, 'stalkr', { filter: 'year = 1972' }),
+    method: 'POST',
+    path: '/indexes/films/explain',
+    body: { id: 3, q: 'stalkr', filter: 'year = 1972' },
+  },
+  {
     name: 'facetSearch',
     ask: (siftd) => siftd.index('films').facetSearch(facet),
     method: 'POST',

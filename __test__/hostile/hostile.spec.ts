@@ -6,7 +6,7 @@ import { type Bounds, Trial } from './trial.js'
 
 const SEED = 28
 /** Generated requests; `npm run hostile` sends more. */
-const REQUESTS = 300
+const REQUESTS = 150
 const MINUTES_MAX = 10
 
 /**

@@ -144,6 +144,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     checkFilter: unsupported,
     search: unsupported,
     multiSearch: unsupported,
+    explain: unsupported,
     facetSearch: unsupported,
     similar: unsupported,
     // Each document counts how often it was written, so that a batch that was carried out twice is found.

@@ -14,6 +14,11 @@ export const serverCommands: readonly CommandEntry[] = [
     load: async () => (await import('./search.js')).search,
   },
   {
+    name: 'explain',
+    summary: 'tells why a document is where it is among the hits of a search',
+    load: async () => (await import('./explain.js')).explain,
+  },
+  {
     name: 'documents',
     summary: 'reads, exports and deletes documents',
     load: async () => (await import('./documents.js')).documents,

@@ -5,6 +5,7 @@
 import type {
   DocumentRequest,
   DocumentsRequest,
+  ExplainRequest,
   FacetSearchRequest,
   FederationRequest,
   FilterCheck,
@@ -14,6 +15,7 @@ import type {
 
 type EngineRequest =
   | SearchRequest
+  | ExplainRequest
   | FederationRequest
   | FacetSearchRequest
   | SimilarRequest
@@ -23,17 +25,32 @@ type EngineRequest =
 
 /** A request as an engine takes it. */
 export function encodeRequest(request: EngineRequest): Uint8Array {
+  const text = 'search' in request ? { ...request, search: withText(request.search) } : withText(request)
+  return Buffer.from(JSON.stringify(text))
+}
+
+/** The request with its vector as text. */
+function withText(request: EngineRequest): object {
   const vector = 'vector' in request ? request.vector : null
-  return Buffer.from(JSON.stringify(vector === null ? request : { ...request, vector: base64(vector) }))
+  return vector === null ? request : { ...request, vector: base64(vector) }
 }
 
 /** What {@link encodeRequest} was given; components of vectors as 32-bit floats. */
 export function decodeRequest<T>(bytes: Uint8Array): T {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
-  const request = JSON.parse(text) as { readonly vector?: string | null }
-  const { vector } = request
-  return (typeof vector === 'string' ? { ...request, vector: components(vector) } : request) as T
+  const request = JSON.parse(text) as TextRequest & { readonly search?: TextRequest }
+  const { search } = request
+  return (
+    search === undefined ? withComponents(request) : { ...request, search: withComponents(search) }
+  ) as T
 }
+
+interface TextRequest {
+  readonly vector?: string | null
+}
+
+const withComponents = (request: TextRequest): object =>
+  typeof request.vector === 'string' ? { ...request, vector: components(request.vector) } : request
 
 const FLOAT_BYTES = 4
 

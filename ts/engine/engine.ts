@@ -361,6 +361,12 @@ export interface BareEngine {
    */
   search(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer>
 
+  /**
+   * Why a document is where it is among the hits of a search: `ExplainFacts` as JSON; null if there is no such document.
+   * @param request `ExplainRequest`
+   */
+  explain(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Uint8Array | null>
+
   /** Without `federation`: `{"results":[…]}`. With it (`FederationRequest`): one merged list. */
   multiSearch(
     requests: readonly IndexedRequest[],
@@ -464,6 +470,14 @@ export interface Engine extends BareEngine {
     stop?: StopSignal,
     foreign?: readonly IndexId[],
   ): Promise<Answer>
+
+  /** @param foreign as of `search` */
+  explain(
+    index: IndexId,
+    request: Uint8Array,
+    stop?: StopSignal,
+    foreign?: readonly IndexId[],
+  ): Promise<Uint8Array | null>
 
   /** @param foreign as of `search` */
   facetSearch(

@@ -166,6 +166,8 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     settingsCost: (index, settings) => guarded([index], () => engine.settingsCost(index, settings)),
     search: (index, request, stop, foreign = []) =>
       guarded([index, ...foreign], () => engine.search(index, request, stop), stop),
+    explain: (index, request, stop, foreign = []) =>
+      guarded([index, ...foreign], () => engine.explain(index, request, stop), stop),
     multiSearch: (requests, federation, stop) =>
       guarded(
         requests.flatMap(({ index, foreign = [] }) => [index, ...foreign]),

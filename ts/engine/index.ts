@@ -14,12 +14,14 @@ export type * from './engine.js'
 export { NO_FRAGMENT } from './engine.js'
 export { EngineError } from './engine-error.js'
 export { type EqualityBounds, type EqualityBranch, equalityBranches } from './equalities.js'
+export type * from './explain-facts.js'
 export {
   compareValues as compareScoreValues,
   readValue as readScoreValue,
   type Value as ScoreValue,
 } from './fallback/search/compare.js'
 export { interleaved } from './fallback/search/interleave.js'
+export { type Clause, filterClauses } from './filter-clauses.js'
 export { foreignIndexes } from './foreign-indexes.js'
 export { searchedText } from './query-text.js'
 export type * from './requests.js'

@@ -85,8 +85,19 @@ export interface SearchRequest {
   readonly metadata: unknown
   /** Documents with a place of their own, whatever their rank; those that count more come first. */
   readonly pins: readonly { readonly id: string; readonly position: number }[]
+  /** The id of the only document that is ranked; absent: all are. */
+  readonly only?: string
   /** Bytes of the answer; absent: no limit. */
   readonly answerBytesMax?: number
+}
+
+/** A question about a document: why is it where it is among the hits of a search? Its answer: `ExplainFacts`. */
+export interface ExplainRequest {
+  /** Of its page and of what hits show nothing is looked at. */
+  readonly search: SearchRequest
+  readonly documentId: string
+  /** What the asker may see; nothing is told of other documents. null: all. */
+  readonly visible: FilterValue | null
 }
 
 export interface FederationRequest {

@@ -11,6 +11,8 @@ import {
   DisconnectSignal,
   documentFields,
   everyRight,
+  explain,
+  explainFields,
   facetSearch,
   facetSearchBody,
   fieldsBody,
@@ -47,6 +49,7 @@ import type {
 } from './types.js'
 
 const searchBody = shape(searchFields)
+const explainBody = shape(explainFields)
 const similarBody = shape(similarFields)
 const documentsBody = shape(documentFields)
 
@@ -150,6 +153,10 @@ export function openIndex({ services, queue, uid }: IndexSetup): Index {
         search(services, entry, wanted, { ...reading, includeMetadata: false }),
       )
       return parsed(body) as SearchAnswer
+    },
+    async explain(id, q, parameters = {}) {
+      const wanted = readBody(jsonBytes({ ...parameters, q, id }), explainBody)
+      return read((entry, reading) => explain(services, entry, wanted, reading))
     },
     async facetSearch(parameters) {
       const wanted = readBody(jsonBytes(parameters), facetSearchBody)

@@ -1,7 +1,7 @@
 /** What a program of this process may ask of a data directory. */
 import type { FeatureFlags } from '../instance/index.js'
 import type { LaunchOptions } from '../launch/index.js'
-import type { FieldsPage } from '../searches/index.js'
+import type { Explanation, FieldsPage } from '../searches/index.js'
 import type {
   BatchView,
   IndexEntry,
@@ -211,6 +211,8 @@ export interface Index {
   document(id: string | number): Promise<Document | null>
   documents(parameters?: DocumentsParameters): Promise<DocumentsAnswer>
   search(q: string | null, parameters?: SearchParameters): Promise<SearchAnswer>
+  /** Why a document is where it is among the hits of a search, or what keeps it from being one. */
+  explain(id: string | number, q: string | null, parameters?: SearchParameters): Promise<Explanation>
   /** Searches the values of a facet. */
   facetSearch(parameters: FacetSearchParameters): Promise<FacetSearchAnswer>
   /** Documents like one, by the vectors of an embedder. */

@@ -1,6 +1,13 @@
 /** Here is an open instance and what is asked of its indexes: what is the answer, in bytes? */
 export { DisconnectSignal } from './disconnect-signal.js'
 export { documentFields, listedDocuments, type WantedDocuments } from './documents.js'
+export {
+  type Explanation,
+  explain,
+  explainFields,
+  type JudgedClause,
+  type Reason,
+} from './explain.js'
 export { facetSearch, facetSearchBody } from './facet-search.js'
 export { type FieldsPage, type FieldView, fieldsBody, listedFields } from './fields.js'
 export * from './index-lookup.js'

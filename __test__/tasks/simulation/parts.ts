@@ -271,6 +271,7 @@ export function engine(
     checkFilter: unsupported,
     search: unsupported,
     multiSearch: unsupported,
+    explain: unsupported,
     facetSearch: unsupported,
     similar: unsupported,
     documents: unsupported,

@@ -213,6 +213,19 @@ impl Engine {
         search::run(&self.newest(id)?, request, search_deadline, self)
     }
 
+    /// Answers an `ExplainRequest` given as JSON; `None` if there is no such document.
+    ///
+    /// # Errors
+    /// See [`search::explain`].
+    pub fn explain(
+        &self,
+        id: &str,
+        request: &[u8],
+        search_deadline: SearchDeadline,
+    ) -> Result<Option<Vec<u8>>> {
+        search::explain(&self.newest(id)?, request, search_deadline, self)
+    }
+
     /// Answers a `FacetSearchRequest` given as JSON.
     ///
     /// # Errors

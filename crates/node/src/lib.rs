@@ -335,6 +335,21 @@ impl EngineHandle {
         })
     }
 
+    /// `request`: `ExplainRequest`. Resolves to nothing if there is no such document.
+    #[napi]
+    pub fn explain<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        request: Uint8Array,
+        ticket: Option<Ticket>,
+    ) -> napi::Result<Object<'e>> {
+        let (request, waited) = (request.to_vec(), self.running.wait(ticket));
+        self.searching(env, move |engine| {
+            engine.explain(&index, &request, waited.search_deadline()).map(optional)
+        })
+    }
+
     /// Nothing waits for the call with this ticket any more: it gives up soon, and its answer is of no use.
     #[napi]
     pub fn stop(&self, ticket: u32) {

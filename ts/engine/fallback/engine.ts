@@ -37,6 +37,7 @@ import { EngineError } from '../engine-error.js'
 import type {
   DocumentRequest,
   DocumentsRequest,
+  ExplainRequest,
   FacetSearchRequest,
   FederationRequest,
   FilterCheck,
@@ -59,6 +60,7 @@ import { AnswerBytes } from './search/answer-bytes.js'
 import { checkStop, type Stop } from './search/bounds.js'
 import type { FilterContext } from './search/candidates.js'
 import { listDocuments, oneDocument } from './search/documents.js'
+import { explain } from './search/explain.js'
 import { facetSearch } from './search/facet-search.js'
 import { federatedSearch } from './search/federation/index.js'
 import { type StoppableRequest, search } from './search/search.js'
@@ -295,6 +297,13 @@ export class LocalEngine implements BareEngine {
     const [asked] = await this.joined([stoppable(request, stop)])
     const { facts, timeAt } = search(await this.existing(index), asked!, out)
     return { body: out.taken(), facts, timeAt }
+  }
+
+  async explain(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Uint8Array | null> {
+    const { search: asked, ...about } = decodeRequest<ExplainRequest>(request)
+    const [joined] = await this.joined([{ ...asked, ...(stop !== undefined && { stop }) }])
+    const facts = explain(await this.existing(index), joined!, about)
+    return facts === null ? null : Buffer.from(facts)
   }
 
   async multiSearch(

@@ -9,7 +9,14 @@ import type { Call } from './worker/protocol.js'
 import { flagged } from './worker/stop-flag.js'
 
 /** Calls whose last argument may be a signal. */
-type StoppableCall = 'search' | 'multiSearch' | 'facetSearch' | 'similar' | 'documents' | 'compact'
+type StoppableCall =
+  | 'search'
+  | 'explain'
+  | 'multiSearch'
+  | 'facetSearch'
+  | 'similar'
+  | 'documents'
+  | 'compact'
 
 const isStopSignal = (value: unknown): value is StopSignal =>
   typeof value === 'object' && value !== null && 'addEventListener' in value
@@ -54,6 +61,7 @@ export function openFallback({
     settings: forward('settings'),
     settingsCost: forward('settingsCost'),
     search: stoppable('search'),
+    explain: stoppable('explain'),
     multiSearch: stoppable('multiSearch'),
     facetSearch: stoppable('facetSearch'),
     similar: stoppable('similar'),

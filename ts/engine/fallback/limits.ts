@@ -16,6 +16,11 @@ export const TWO_TYPO_WORDS_MAX = 50
 /** Synonyms of one term, and their words. */
 export const SYNONYMS_MAX = 50
 export const SYNONYM_WORDS_MAX = 100
+/** What may stand for a term, as far as an explanation lists it, and the places of each in a document. */
+export const SPELLINGS_MAX = 50
+export const PLACES_MAX = 20
+/** Hits among which an explanation looks for its document. */
+export const EXPLAINED_HITS_MAX = 1000
 /** A prefix of up to this many bytes, shared by this many words, is completed by all of them. */
 export const SHORT_PREFIX_BYTES_MAX = 4
 export const SHORT_PREFIX_WORDS_MIN = 100

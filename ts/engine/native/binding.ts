@@ -77,6 +77,7 @@ export interface EngineHandle {
   settings(index: string): Promise<Reply>
   settingsCost(index: string, settings: string): Promise<Reply>
   search(index: string, request: Uint8Array, ticket?: Ticket): Promise<Reply>
+  explain(index: string, request: Uint8Array, ticket?: Ticket): Promise<Reply>
   multiSearch(requests: readonly NativeRequest[], federation?: Uint8Array, ticket?: Ticket): Promise<Reply>
   facetSearch(index: string, request: Uint8Array, ticket?: Ticket): Promise<Reply>
   stop(ticket: number): void

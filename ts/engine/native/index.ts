@@ -163,6 +163,10 @@ class NativeEngine implements BareEngine {
     return this.stoppable(stop, (ticket) => answer(this.handle.search(index, request, ticket)))
   }
 
+  async explain(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Uint8Array | null> {
+    return this.stoppable(stop, (ticket) => bodyOrNull(this.handle.explain(index, request, ticket)))
+  }
+
   async multiSearch(
     requests: readonly IndexedRequest[],
     federation: Uint8Array | null,

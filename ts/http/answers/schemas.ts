@@ -330,6 +330,90 @@ export const facetSearchAnswer = namedSchema(
   ),
 )
 
+const clause = namedSchema(
+  'JudgedClause',
+  record({
+    filter: text,
+    operator: { type: 'string', enum: ['and', 'or', 'not', 'condition'] },
+    passes: flag,
+    clauses: listOf({ $ref: '#/components/schemas/JudgedClause' }),
+  }),
+)
+
+const words = listOf(text)
+const phrase = orNull(listOf(orNull(text)))
+
+const wordStep = namedSchema(
+  'WordStep',
+  record({
+    text,
+    parts: orNull(words),
+    phrase,
+    firstTerm: count,
+    lastTerm: count,
+    typosMax: count,
+    isUnfinished: flag,
+    isOptional: flag,
+    isInDocument: flag,
+    spellings: listOf(
+      record({
+        kind: { type: 'string', enum: ['exact', 'phrase', 'prefix', 'synonym', 'typo', 'split'] },
+        text,
+        typos: count,
+        documents: count,
+        places: listOf(record({ attribute: text, position: count })),
+      }),
+    ),
+    spellingsTotal: count,
+  }),
+)
+
+export const explanation = namedSchema(
+  'Explanation',
+  record({
+    id: text,
+    isHit: flag,
+    position: orNull(count),
+    rankingScore: orNull({ type: 'number' }),
+    rankingScoreDetails: orNull(mapTo(anyJson)),
+    foundBy: orNull({ type: 'string', enum: ['words', 'vectors'] }),
+    reasons: listOf(
+      record(
+        {
+          kind: {
+            type: 'string',
+            enum: [
+              'filter',
+              'excludedWords',
+              'missingWords',
+              'rankingScoreThreshold',
+              'distinct',
+              'searchCutoff',
+              'tooFarDown',
+            ],
+          },
+          clause,
+          words,
+          score: { type: 'number' },
+          threshold: { type: 'number' },
+          attribute: text,
+          id: text,
+          hitsLookedAt: count,
+          maxTotalHits: count,
+        },
+        ['clause', 'words', 'score', 'threshold', 'attribute', 'id', 'hitsLookedAt', 'maxTotalHits'],
+      ),
+    ),
+    query: record({
+      text,
+      ignoredWords: words,
+      excludedWords: words,
+      steps: listOf(wordStep),
+      missingWords: words,
+    }),
+  }),
+)
+
 export const similarAnswer = namedSchema(
   'SimilarResult',
   record(

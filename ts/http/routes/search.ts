@@ -15,6 +15,8 @@ import {
 import {
   type AlsoRead,
   type DisconnectSignal,
+  explain,
+  explainFields,
   facetSearch,
   facetSearchBody,
   readIndex,
@@ -24,7 +26,14 @@ import {
   similarFields,
 } from '../../searches/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
-import { facetSearchAnswer, searchAnswer, sendJsonBytes, similarAnswer } from '../answers/index.js'
+import {
+  explanation,
+  facetSearchAnswer,
+  searchAnswer,
+  sendJson,
+  sendJsonBytes,
+  similarAnswer,
+} from '../answers/index.js'
 import { observedSearch } from '../metrics/index.js'
 import { type Authorized, serve } from '../operations/index.js'
 import { type Progress, showsFirst } from '../queries/index.js'
@@ -35,6 +44,7 @@ import { disconnectOf, untilDisconnected } from '../searches/index.js'
 type Read = (entry: IndexEntry, stop: DisconnectSignal, alsoRead: AlsoRead) => Promise<Uint8Array>
 
 const searchBody = shape(searchFields)
+const explainBody = shape(explainFields)
 const similarBody = shape(similarFields)
 const similarParameters = {
   ...similarFields,
@@ -130,6 +140,27 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       answers: { 200: similarAnswer },
     },
     (call) => similar(call, call.query),
+  )
+
+  serve(
+    app,
+    services,
+    {
+      method: 'POST',
+      url: '/indexes/:indexUid/explain',
+      summary: 'Tell why a document is where it is among the hits of a search, or why it is none',
+      actions: ['search'],
+      body: explainBody,
+      answers: { 200: explanation },
+    },
+    async ({ reply, access, indexUid, body }) => {
+      const answer = await searches.run(access.holder, disconnectOf(reply), (stop) =>
+        readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) =>
+          explain(services, entry, body, { access, stop, alsoRead }),
+        ),
+      )
+      return sendJson(reply, answer)
+    },
   )
 
   function readInTurn(

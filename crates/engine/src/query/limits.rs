@@ -44,3 +44,8 @@ pub(crate) const KIND_OCCURRENCES_FREQUENCY_MAX: u64 = 4096;
 
 /// They are cached once they were asked for in one of so many of those documents. A guess.
 pub(crate) const KIND_OCCURRENCES_SHARE: u64 = 8;
+
+/// What may stand for a term, as far as an explanation lists it, and the places of each in a document.
+pub(crate) const SPELLINGS_MAX: usize = 50;
+/// See [`SPELLINGS_MAX`].
+pub(crate) const PLACES_MAX: usize = 20;

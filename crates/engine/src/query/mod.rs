@@ -6,7 +6,7 @@
 //! 3. `graph` lays out the ways of reading the query: a node is a term or neighbouring terms joined.
 //! 4. `resolver` tells the documents and occurrences of a node.
 //!
-//! `highlight_terms` is what of all this is marked in a hit.
+//! `highlight_terms` is what of all this is marked in a hit, `spellings` what of it an explanation lists.
 
 mod cache;
 mod derivations;
@@ -16,6 +16,7 @@ mod limits;
 mod parse;
 mod resolver;
 mod search_on;
+mod spellings;
 mod synonyms;
 mod term;
 mod typos;
@@ -29,4 +30,5 @@ pub(crate) use parse::ParsedQuery;
 pub(crate) use parse::TermText;
 pub(crate) use resolver::{Slot, TermResolver};
 pub(crate) use search_on::fields as searched_fields;
+pub(crate) use spellings::Spelling;
 pub(crate) use term::{DerivationKinds, Term};

@@ -25,6 +25,8 @@ pub struct ParsedQuery {
     pub negative_words: Vec<String>,
     /// Phrases no hit may hold.
     pub negative_phrases: Vec<Slots>,
+    /// Stop words that nothing is looked for by.
+    pub ignored: Vec<String>,
 }
 
 /// Something a hit should hold.
@@ -132,6 +134,8 @@ impl Parser {
         } else if !is_stop_word || is_last {
             let text = TermText::Word { word, unfinished: is_last && complete_last };
             self.query.terms.push(QueryTerm { text, positions: position..=position });
+        } else {
+            self.query.ignored.push(word);
         }
     }
 

@@ -24,7 +24,7 @@ pub(crate) struct TermResolver<'a> {
     pub(crate) postings: &'a Postings,
     terms: Vec<Term>,
     /// Fields the request searches, ascending; None: all searchable ones.
-    within: Option<&'a [FieldId]>,
+    pub(super) within: Option<&'a [FieldId]>,
     /// Documents that questions are about.
     universe: Arc<RoaringBitmap>,
     /// Whether `universe` is all documents.

@@ -6,6 +6,8 @@
 //!    of them charge for the steps of reading the query and share `cost`.
 //! 4. `score` turns what the rules said into numbers.
 //!
+//! [`words_in_document`] tells of one document what of the query it has, for an explanation.
+//!
 //! Source: search §4–§9, §11, §17, §18.
 
 mod bucket_sort;
@@ -17,6 +19,7 @@ mod request;
 mod rule;
 mod rules;
 mod score;
+mod words_in_document;
 
 #[cfg(test)]
 mod tests;
@@ -25,3 +28,4 @@ pub use rank::rank;
 pub use ranked::{Ranked, RankedHit};
 pub use request::{Deadline, MatchingStrategy, RankRequest, SortCriterion};
 pub use score::{MatchType, Rank, ScoreDetail};
+pub(crate) use words_in_document::{WordStep, WordsInDocument, words_in_document};

@@ -89,7 +89,7 @@ fn present(universe: &Arc<RoaringBitmap>, snapshot: &Snapshot) -> Arc<RoaringBit
     if Arc::ptr_eq(universe, &documents) { documents } else { Arc::new(&**universe & &*documents) }
 }
 
-fn parse(
+pub(super) fn parse(
     postings: &Postings,
     analyzer: &Analyzer,
     request: &RankRequest,
@@ -119,7 +119,7 @@ fn languages_searched(postings: &Postings, analyzer: &Analyzer, within: Option<&
 }
 
 /// Documents of `universe` that hold something the query rules out, just as it is written.
-fn ruled_out(
+pub(super) fn ruled_out(
     postings: &Postings,
     query: &ParsedQuery,
     within: Option<&[u16]>,

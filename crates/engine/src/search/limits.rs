@@ -6,3 +6,6 @@ pub const FACET_QUERY_BYTES_MAX: usize = 512;
 
 /// Distinct documents of other indexes that one answer may show.
 pub(super) const FOREIGN_SHOWN_MAX: usize = 10_000;
+
+/// Hits among which an explanation looks for its document.
+pub(super) const EXPLAINED_HITS_MAX: usize = 1000;

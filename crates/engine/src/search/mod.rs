@@ -8,6 +8,7 @@ mod answer;
 mod bounds;
 mod compare;
 mod documents;
+mod explain;
 mod facet_search;
 mod facets;
 mod federation;
@@ -35,12 +36,13 @@ mod stages;
 
 pub use answer::{Answer, Facts};
 pub use documents::{document, documents, write_whole};
+pub use explain::explain;
 pub use facet_search::facet_search;
 pub use federation::federated_search;
 pub use multi::{IndexedSearch, multi_search};
 pub use request::{
-    DocumentRequest, DocumentsRequest, FacetSearchRequest, Paging, Pin, SearchRequest, SimilarRequest,
-    Strategy, decode,
+    DocumentRequest, DocumentsRequest, ExplainRequest, FacetSearchRequest, Paging, Pin, SearchRequest,
+    SimilarRequest, Strategy, decode,
 };
 pub use search::run;
 pub use search_deadline::SearchDeadline;

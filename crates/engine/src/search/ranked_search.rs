@@ -1,5 +1,6 @@
 //! Here is a search: which documents answer it, in which order?
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use roaring::RoaringBitmap;
@@ -64,6 +65,11 @@ impl RankedSearch {
         Some(self.page().iter().filter(|hit| semantic.contains(hit.docid)).count())
     }
 
+    /// Whether a document came by meaning; `None` for a search by words alone.
+    pub fn came_by_meaning(&self, docid: u32) -> Option<bool> {
+        self.semantic.as_ref().map(|semantic| semantic.contains(docid))
+    }
+
     /// The hits of the page.
     pub fn page(&self) -> &[RankedHit] {
         let len = self.ranked.hits.len();
@@ -116,6 +122,10 @@ pub(super) fn rank_search(
     }
     check_facets(snapshot, &request.index_uid, request.facets.as_deref().unwrap_or_default())?;
     let mut universe = filter::passing(snapshot, &request.filter, scope)?;
+    if let Some(id) = &request.only {
+        let only: RoaringBitmap = snapshot.docid_of(id)?.into_iter().collect();
+        universe = Arc::new(&*universe & only);
+    }
     let reachable = settings.pagination.max_total_hits;
     let window = request.paging.window(reachable);
     let exhaustive = request.paging.is_exhaustive();
@@ -123,7 +133,7 @@ pub(super) fn rank_search(
     let all_ranked = exhaustive && request.ranking_score_threshold.is_some();
     let wanted = if all_ranked { reachable } else { window.end };
     let analyzer = analyzer(snapshot)?;
-    let distinct = request.distinct.as_deref().or(settings.distinct_attribute.as_deref());
+    let distinct = distinct_of(snapshot, request);
     let pins = Pins::take(snapshot, &request.pins, distinct, &mut universe)?;
     let ask = RankRequest {
         q: request.q.as_deref(),
@@ -179,6 +189,11 @@ pub(super) fn rank_search(
         RankedSearch { ranked, sort, only_meaning, semantic, compared_vectors, lacks_vector, window, stages };
     pins.insert_into(&mut found.ranked, wanted);
     Ok(found)
+}
+
+/// The attribute of whose values each hit has one of its own, if there is one.
+pub(super) fn distinct_of<'a>(snapshot: &'a Snapshot, request: &'a SearchRequest) -> Option<&'a str> {
+    request.distinct.as_deref().or(snapshot.settings().distinct_attribute.as_deref())
 }
 
 /// What the filter of a search may ask, and about which indexes.

@@ -140,8 +140,22 @@ pub struct SearchRequest {
     /// The pins, by descending priority.
     #[serde(default)]
     pub pins: Vec<Pin>,
+    /// The id of the only document that is ranked; absent: all are.
+    #[serde(default)]
+    pub only: Option<String>,
     #[serde(default)]
     pub answer_bytes_max: Option<usize>,
+}
+
+/// A question about a document: why is it where it is among the hits of a search?
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs, reason = "documented in ts/engine/requests.ts")]
+pub struct ExplainRequest {
+    pub search: SearchRequest,
+    pub document_id: String,
+    #[serde(default)]
+    pub visible: Json,
 }
 
 impl SearchRequest {

@@ -23,6 +23,8 @@ export interface ParsedQuery {
   readonly terms: readonly ParsedTerm[]
   readonly negativeWords: readonly string[]
   readonly negativePhrases: readonly PhraseWords[]
+  /** Stop words that nothing is looked for by. */
+  readonly ignored: readonly string[]
 }
 
 const HARD_STEP = 7
@@ -53,6 +55,7 @@ export function parseQuery(tokens: readonly Token[], prefixSearch: boolean): Par
   const terms: ParsedTerm[] = []
   const negativeWords: string[] = []
   const negativePhrases: PhraseWords[] = []
+  const ignored: string[] = []
   let position = -1
   let phrase: PhraseBuilder | null = null
   let negative = false
@@ -85,6 +88,7 @@ export function parseQuery(tokens: readonly Token[], prefixSearch: boolean): Par
           start: position,
           end: position,
         })
+      else ignored.push(token.word)
     } else {
       if (token.kind === HARD) {
         position += HARD_STEP
@@ -104,5 +108,5 @@ export function parseQuery(tokens: readonly Token[], prefixSearch: boolean): Par
     afterBlank = /\s$/.test(token.word)
   }
   if (phrase !== null && terms.length < QUERY_TERMS_MAX) close(phrase)
-  return { terms, negativeWords, negativePhrases }
+  return { terms, negativeWords, negativePhrases, ignored }
 }

@@ -127,13 +127,20 @@ export class TermResolver implements TermSource {
     const found = new DocSet(this.bound)
     for (const phrase of term.phrases(level)) found.union(this.documentsOfPhrase(phrase))
     if (level === 0) {
-      const derived = term.spec.ngram !== null
-      if (term.exact !== null) this.addDocuments(found, term.exact, derived)
-      const mask = derived ? this.tolerant : this.allowed
-      if (term.usesShortPrefix && mask === null && !this.exactNumbers)
-        addListed(found, this.completionList(term), null)
-      else for (const word of term.completions) this.addDocuments(found, word, derived)
+      found.union(this.documentsOfCompletions(term))
     } else for (const word of level === 1 ? term.oneTypo : term.twoTypos) this.addDocuments(found, word, true)
+    return found
+  }
+
+  /** Documents with the word itself or what it may be completed to. */
+  documentsOfCompletions(term: Term): DocSet {
+    const found = new DocSet(this.bound)
+    const derived = term.spec.ngram !== null
+    if (term.exact !== null) this.addDocuments(found, term.exact, derived)
+    const mask = derived ? this.tolerant : this.allowed
+    if (term.usesShortPrefix && mask === null && !this.exactNumbers)
+      addListed(found, this.completionList(term), null)
+    else for (const word of term.completions) this.addDocuments(found, word, derived)
     return found
   }
 
@@ -259,6 +266,15 @@ export class TermResolver implements TermSource {
 
   list(word: string): PostingList {
     return this.dictionary.get(word) ?? EMPTY_LIST
+  }
+
+  /** Occurrences of a list in one document, ascending, where it is searched. @param derived as of `documentsOfWord` */
+  occurrencesIn(docid: number, list: PostingList, derived: boolean): readonly number[] {
+    const nth = find(list, docid)
+    if (nth === -1) return []
+    const mask = derived ? this.tolerant : this.allowed
+    const all = Array.from(list.subarray(occurrencesStart(list, nth), occurrencesEnd(list, nth)))
+    return mask === null ? all : all.filter((occurrence) => mask[occurrence >>> 16] === 1)
   }
 
   /** Where everything stands that a subset allows. */

@@ -51,6 +51,8 @@ export interface CandidateRequest extends FilterContext {
   readonly locales: readonly string[] | null
   /** Documents that are not to be ranked; absent: none. */
   readonly without?: DocSet
+  /** The id of the only document that is ranked; absent: all are. */
+  readonly only?: string
 }
 
 export interface Candidates {
@@ -101,6 +103,7 @@ export function findCandidates(index: OpenIndex, request: CandidateRequest): Can
   const { settings } = data
   const documents = filteredDocuments(index, request.filter, request)
   if (request.without !== undefined) documents.subtract(request.without)
+  if (request.only !== undefined) documents.intersect(oneDocument(index, request.only))
   const allowed = searchedFields(data, request.attributesToSearchOn, request.indexUid)
   const resolver = new TermResolver(data, cache, allowed)
   const locales = request.locales ?? queryLocales(index, allowed)
@@ -117,6 +120,13 @@ export function findCandidates(index: OpenIndex, request: CandidateRequest): Can
   const groups = removalGroups(graph, request.matchingStrategy, (id) => frequency(resolver, graph, id))
   documents.intersect(matchSet(resolver, graph, groups))
   return { documents, query: { graph, groups }, resolver, parsed, locales }
+}
+
+function oneDocument({ data }: OpenIndex, id: string): DocSet {
+  const found = new DocSet(data.alive.words.length * 32)
+  const docid = data.docids.get(id)
+  if (docid !== undefined) found.add(docid)
+  return found
 }
 
 /** Documents of all readings of the word with this id, in the whole index. */

@@ -26,6 +26,18 @@ import { commonPaths, selectPaths } from './projection.js'
 import type { RankedSearch } from './ranked-search.js'
 import { isShownAsStored } from './stored-text.js'
 
+/** Whether answers may show a field. */
+export const isDisplayed = ({ data: { settings } }: OpenIndex, field: string): boolean =>
+  displaysEverything(settings) || settings.displayedAttributes.some((entry) => covers(entry, field))
+
+/** `_rankingScoreDetails` as JSON text, without values that are not displayed. */
+export function renderedDetails(index: OpenIndex, details: Ranked['details']): string {
+  return detailsJson(details, {
+    unifiedAttribute: index.data.settings.rankingRules.includes('attribute'),
+    isDisplayed: (field) => isDisplayed(index, field),
+  })
+}
+
 /** Writes the hits of one page. */
 export class HitWriter {
   private readonly index: OpenIndex
@@ -97,17 +109,9 @@ export class HitWriter {
   /** The scores that are asked for: keys with their values. */
   private scores({ details }: Ranked): string[] {
     const parts: string[] = []
-    const { settings } = this.index.data
     if (this.request.showRankingScore) parts.push(`"_rankingScore":${floatText(globalScore(details))}`)
     if (this.request.showRankingScoreDetails)
-      parts.push(
-        `"_rankingScoreDetails":${detailsJson(details, {
-          unifiedAttribute: settings.rankingRules.includes('attribute'),
-          isDisplayed: (field) =>
-            displaysEverything(settings) ||
-            settings.displayedAttributes.some((entry) => covers(entry, field)),
-        })}`,
-      )
+      parts.push(`"_rankingScoreDetails":${renderedDetails(this.index, details)}`)
     return parts
   }
 

@@ -152,7 +152,8 @@ function rankBy(
   return { candidates, sort, ranked: result.ranked, counted, degraded: result.degraded }
 }
 
-function distinctColumn(index: OpenIndex, request: SearchRequest, prefix: string): Column | null {
+/** The column of the distinct attribute; null without one. @throws EngineError `invalid_search_distinct` */
+export function distinctColumn(index: OpenIndex, request: SearchRequest, prefix: string): Column | null {
   const { settings, columns } = index.data
   const asked = request.distinct
   if (asked !== null && !isFilterable(settings, asked))

@@ -1,0 +1,133 @@
+//! Here is a node of the query graph and a document: what in the index may stand for the node, and where does it stand
+//! in the document?
+
+use roaring::RoaringBitmap;
+
+use super::graph::TermNode;
+use super::limits::{PLACES_MAX, SPELLINGS_MAX};
+use super::parse::Slots;
+use super::resolver::{Slot, TermResolver};
+use super::term::{DerivationKinds, Term};
+use crate::error::Result;
+use crate::postings::{Occurrences, Reading};
+
+/// Something in the index that may stand for a node.
+pub(crate) struct Spelling {
+    /// How it came about: `exact`, `phrase`, `prefix`, `synonym`, `typo` or `split`.
+    pub(crate) kind: &'static str,
+    /// The word; of a phrase its words, with `…` for a gap; of a common beginning the beginning, followed by `…`.
+    pub(crate) text: String,
+    /// Typos it is charged for, those of joining words included.
+    pub(crate) typos: u8,
+    /// Visible documents that it matches.
+    pub(crate) documents: u64,
+    /// Where it stands in the document: attribute and position, in order, at most [`PLACES_MAX`]; a phrase where its
+    /// first word stands.
+    pub(crate) places: Vec<(String, u32)>,
+}
+
+impl TermResolver<'_> {
+    /// What may stand for a node: the best [`SPELLINGS_MAX`], and the number of all. Within a kind those that match more
+    /// documents come first.
+    pub(crate) fn spellings(
+        &self,
+        node: &TermNode,
+        docid: u32,
+        visible: &RoaringBitmap,
+    ) -> Result<(Vec<Spelling>, usize)> {
+        let term = self.term(node);
+        let own = RoaringBitmap::from([docid]);
+        let joins = term.parts.as_ref().map_or(0, |parts| u8::try_from(parts.len() - 1).unwrap_or(u8::MAX));
+        let mut found = Vec::new();
+        for kind in DerivationKinds::EACH {
+            let mut of_kind = self.words_of(term, kind, &own, visible)?;
+            for phrase in term.phrases(kind) {
+                of_kind.extend(self.phrase_of(phrase, docid, &own, visible)?);
+            }
+            of_kind.retain(|spelling| spelling.documents > 0);
+            of_kind.sort_by(|a, b| b.documents.cmp(&a.documents).then_with(|| a.text.cmp(&b.text)));
+            let (name, typos) = name_of(kind, term);
+            found.extend(of_kind.into_iter().map(|spelling| Spelling {
+                kind: name,
+                typos: typos + joins,
+                ..spelling
+            }));
+        }
+        let total = found.len();
+        // What stands in the document is shown, however rare it is elsewhere.
+        found.sort_by_key(|spelling| spelling.places.is_empty());
+        found.truncate(SPELLINGS_MAX);
+        Ok((found, total))
+    }
+
+    fn words_of(
+        &self,
+        term: &Term,
+        kind: DerivationKinds,
+        own: &RoaringBitmap,
+        visible: &RoaringBitmap,
+    ) -> Result<Vec<Spelling>> {
+        let reading = Reading { forgiving: term.is_forgiven(kind), within: self.within };
+        let searchable = self.postings.searchable();
+        if kind == DerivationKinds::PREFIX && term.completes_by_prefix() {
+            let documents = term.docs(kind, self.postings)?.matching_in(visible, reading, searchable).len();
+            let occurrences = self.postings.prefix_occurrences(&term.text, own)?;
+            let places = self.places(&occurrences, reading.forgiving);
+            return Ok(vec![unnamed(format!("{}…", term.text), documents, places)]);
+        }
+        let spelling = |word: &crate::postings::Word| {
+            let documents = self.postings.word_docs(word)?.matching_in(visible, reading, searchable).len();
+            let occurrences = self.postings.occurrences([word].into_iter(), own)?;
+            Ok(unnamed(word.text.to_string(), documents, self.places(&occurrences, reading.forgiving)))
+        };
+        term.words(kind).iter().map(spelling).collect()
+    }
+
+    fn phrase_of(
+        &self,
+        phrase: &Slots,
+        docid: u32,
+        own: &RoaringBitmap,
+        visible: &RoaringBitmap,
+    ) -> Result<Option<Spelling>> {
+        let documents = self.phrase_docs(phrase)?;
+        let places = match self.slot_word(phrase, Slot::FirstWord)? {
+            Some(word) if documents.contains(docid) => {
+                self.places(&self.postings.occurrences([&word].into_iter(), own)?, false)
+            }
+            _ => Vec::new(),
+        };
+        let words: Vec<&str> = phrase.iter().map(|word| word.as_deref().unwrap_or("…")).collect();
+        Ok(Some(unnamed(words.join(" "), documents.intersection_len(visible), places)))
+    }
+
+    /// Occurrences in fields that are searched; `forgiving`: only where typos are forgiven.
+    fn places(&self, occurrences: &Occurrences, forgiving: bool) -> Vec<(String, u32)> {
+        let (searchable, fields) = (self.postings.searchable(), self.postings.snapshot().fields());
+        occurrences
+            .iter()
+            .filter(|(_, field, _)| {
+                self.searches(*field) && (!forgiving || searchable.field_forgives(*field))
+            })
+            .filter_map(|(_, field, position)| Some((fields.name(field)?.to_owned(), position)))
+            .take(PLACES_MAX)
+            .collect()
+    }
+}
+
+fn unnamed(text: String, documents: u64, places: Vec<(String, u32)>) -> Spelling {
+    Spelling { kind: "", text, typos: 0, documents, places }
+}
+
+/// The name of a kind, and the typos it costs.
+fn name_of(kind: DerivationKinds, term: &Term) -> (&'static str, u8) {
+    match kind {
+        DerivationKinds::EXACT if term.phrase.is_some() => ("phrase", 0),
+        DerivationKinds::EXACT => ("exact", 0),
+        DerivationKinds::PREFIX => ("prefix", 0),
+        DerivationKinds::SYNONYMS => ("synonym", 0),
+        DerivationKinds::ONE_TYPO => ("typo", 1),
+        DerivationKinds::SPLIT => ("split", 1),
+        _ => ("typo", 2),
+    }
+}
