@@ -2,17 +2,17 @@
 //
 //   node scripts/build-info.mjs [FILE]
 //
-// The server reads dist/ts/build-info.json, which is the default.
+// The server reads dist/build-info.json, which is the default.
 // COMMIT_SHA and COMMIT_DATE come first, for builds from an archive or an image without git; then the commit that is
 // checked out; else the parts stay unknown.
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, realpathSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-export function writeBuildInfo(file = join(root, 'dist', 'ts', 'build-info.json')) {
+export function writeBuildInfo(file = join(root, 'dist', 'build-info.json')) {
   const { COMMIT_SHA, COMMIT_DATE } = process.env
   const commit = COMMIT_SHA ? {} : checkedOut()
   const info = {
@@ -27,8 +27,6 @@ export function writeBuildInfo(file = join(root, 'dist', 'ts', 'build-info.json'
 function checkedOut() {
   if (!existsSync(join(root, '.git'))) return {}
   const git = (...args) => spawnSync('git', args, { cwd: root, encoding: 'utf8' }).stdout?.trim() ?? ''
-  const top = git('rev-parse', '--show-toplevel')
-  if (top === '' || realpathSync(top) !== realpathSync(root)) return {}
   const [sha, seconds] = git('show', '--no-patch', '--format=%H %ct', 'HEAD').split(' ')
   return seconds === undefined ? {} : { sha, date: new Date(Number(seconds) * 1000).toISOString() }
 }

@@ -11,7 +11,11 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { unbundled } from './bundle.mjs'
 import { compileTypeScript, root } from './setup.mjs'
+
+/** Bundled libraries whose types are part of ours. */
+const typed = ['pino', 'liquidjs']
 
 /** What npm must match before it installs a binary package. */
 const platforms = {
@@ -80,12 +84,17 @@ function packBinaries(platform, binaries) {
 
 pack((folder) => {
   for (const file of ['README.md', 'CHANGELOG.md', 'LICENSE']) cpSync(join(root, file), join(folder, file))
+  cpSync(join(root, 'dist', 'bundle'), join(folder, 'dist', 'bundle'), { recursive: true })
+  cpSync(join(root, 'dist', 'build-info.json'), join(folder, 'dist', 'build-info.json'))
+  // The bundle is the code; of the modules that it was made of, users need the types.
   cpSync(join(root, 'dist', 'ts'), join(folder, 'dist', 'ts'), {
     recursive: true,
-    // Source maps point at sources that are not in the package.
-    filter: (path) => !path.endsWith('.map'),
+    filter: (path) => !/\.(js|map)$/.test(path),
   })
-  const { scripts: _scripts, ava: _ava, devDependencies: _dev, ...published } = manifest
+  const { scripts: _scripts, ava: _ava, devDependencies: _dev, dependencies, ...published } = manifest
+  // Other libraries are in the bundle.
+  const apart = [...unbundled, ...typed]
+  published.dependencies = Object.fromEntries(apart.map((name) => [name, dependencies[name]]))
   // Models are rarely run here, so their package is not installed unasked.
   const packed = platformsWith(binaryPackages[0])
   if (packed.length === 0) return published

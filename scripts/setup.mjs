@@ -87,19 +87,21 @@ export function installDependencies() {
   return true
 }
 
-/** Compiles TypeScript into dist/, unless nothing changed, and removes what has no source any more. */
+/** Compiles TypeScript into dist/ and bundles it, unless nothing changed, and removes what has no source any more. */
 export function compileTypeScript() {
   const sources = ['ts', '__test__', 'benchmark'].flatMap((folder) => filesBelow(inRoot(folder)))
   const inputs = [
     ...sources.filter((path) => path.endsWith('.ts')),
     inRoot('tsconfig.json'),
     inRoot('package.json'),
+    inRoot('package-lock.json'),
+    inRoot('scripts', 'bundle.mjs'),
   ]
   const stamp = inRoot('dist', '.compiled')
   const wanted = hashOf(inputs)
   // The commit may be another one although no source of the program is.
   writeBuildInfo()
-  if (textOf(stamp) === wanted) return true
+  if (textOf(stamp) === wanted && existsSync(inRoot('dist', 'bundle', 'siftd.js'))) return true
   say('compiling TypeScript …')
   for (const path of filesBelow(inRoot('dist'))) if (isOrphan(path)) rmSync(path)
   if (!existsSync(inRoot('dist', 'ts', 'cli', 'main.js')))
@@ -107,6 +109,7 @@ export function compileTypeScript() {
   rmSync(stamp, { force: true })
   if (!run(process.execPath, [inRoot('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.json']))
     return false
+  if (!run(process.execPath, [inRoot('scripts', 'bundle.mjs')])) return false
   writeFileSync(stamp, wanted)
   return true
 }
@@ -188,14 +191,13 @@ export function buildAddon(profile = 'dev', which = 'engine') {
   } catch {
     // Not installed: built from here.
   }
-  if (!hasRust()) return 'no-rust'
   const target = inRoot('npm', name)
   const pathOf = (addon) => join(target, `siftd-${addon}.${name}.node`)
   const stamp = join(target, which === 'engine' ? '.built' : `.built-${which}`)
-  const rustc = spawnSync('rustc', ['--version', '--verbose'], { encoding: 'utf8' }).stdout
   const manifests = ['Cargo.toml', 'Cargo.lock'].map((file) => inRoot(file)).filter(existsSync)
-  const wanted = hashOf([...manifests, ...sourcesOf(which)], rustc)
+  const wanted = hashOf([...manifests, ...sourcesOf(which)])
   if (addons.every((addon) => existsSync(pathOf(addon.which))) && textOf(stamp) === wanted) return 'ready'
+  if (!hasRust()) return 'no-rust'
   say(`building ${what} (cargo build; the first time takes some minutes) …`)
   // A musl build must be a shared library, which static linking of the C library rules out.
   const env = name.endsWith('-musl')

@@ -25,7 +25,7 @@ if (addon === 'failed') {
   say('answers more slowly.')
 }
 endWithParent()
-await import('../dist/ts/cli/main.js')
+await import('../dist/bundle/siftd.js')
 
 /**
  * npm starts scripts by a shell and passes signals to that alone. A shell that ends without passing them on leaves

@@ -8,7 +8,7 @@ import { statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
-import { Parser, type ReadEntry } from 'tar'
+import type { ReadEntry } from 'tar'
 import { makeDirectory } from '../tasks/index.js'
 import { ArchiveError } from './archive-error.js'
 import { BYTES_BEHIND_END_MAX, DISK_BYTES_LEFT, ENTRIES_MAX, PATH_BYTES_MAX } from './limits.js'
@@ -31,6 +31,7 @@ export async function unpack(
 ): Promise<Unpacked> {
   await makeDirectory(directory, 0o700)
   const unpacked = new Map<string, string>()
+  const { Parser } = await import('tar')
   const parser = new Parser({ strict: true })
   const taking: Promise<void>[] = []
   const ended = new AbortController()

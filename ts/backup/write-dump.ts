@@ -16,7 +16,7 @@ import {
   noSpace,
   type WriteDump,
 } from '../tasks/index.js'
-import { ArchiveWriter } from './archive-writer.js'
+import type { ArchiveWriter } from './archive-writer.js'
 import { DUMP_VERSION } from './dump-version.js'
 import { learnedLengths, settingsAsSet } from './embedder-facts.js'
 import { fragmentEmbedders, withoutRegeneration } from './fragments.js'
@@ -73,6 +73,7 @@ export function dumperTo(setup: DumpSetup): WriteDump {
     try {
       await makeDirectory(directory, 0o700)
       await removeLeftovers()
+      const { ArchiveWriter } = await import('./archive-writer.js')
       const archive = new ArchiveWriter(paths, source.signal)
       try {
         const instance = await source.freeze(store)

@@ -9,7 +9,7 @@ import {
   type SnapshotSource,
   type WriteSnapshot,
 } from '../tasks/index.js'
-import { type ArchivedFile, ArchiveWriter } from './archive-writer.js'
+import type { ArchivedFile, ArchiveWriter } from './archive-writer.js'
 import { CONTENTS_FILE, contentsText, ENGINE_FILE, INDEXES, STORE_FILE, UPLOADS } from './snapshot-files.js'
 import { syncNames } from './sync-names.js'
 
@@ -63,6 +63,7 @@ export function snapshotterTo(setup: SnapshotSetup): WriteSnapshot {
       await removeLeftovers()
       await mkdir(staged, { mode: 0o700 })
       const paths = { archive: archivePath, entry: join(directory, `${prefix}.entry`) }
+      const { ArchiveWriter } = await import('./archive-writer.js')
       const archive = new ArchiveWriter(paths, source.signal, GZIP_LEVEL)
       try {
         await fill(archive, source, { ...setup, staged })

@@ -1,6 +1,5 @@
 import type { AddressInfo } from 'node:net'
 import { openAuth } from '../auth/index.js'
-import { openProgress } from '../command/index.js'
 import { exporterOver } from '../export/index.js'
 import { buildServer, defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
 import { type EngineRequest, openEmbedding, openFeaturesOf, openInstance } from '../instance/index.js'
@@ -243,6 +242,7 @@ async function importArchive(
   engine: EngineRequest,
   { options, version, log, signal }: ServeRequest,
 ): Promise<boolean> {
+  const { openProgress } = await import('../command/index.js')
   const line = await openProgress(process.stderr, (doing, finished, total) =>
     log.info({ finished, total }, doing),
   )

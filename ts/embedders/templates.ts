@@ -50,9 +50,9 @@ class Rendering {
     const parsed = parsedTemplate(template)
     const output = { buffer: '', write: (html: unknown) => this.#write(output, String(html)) }
     // `sync`, since templates see no promises.
-    const context = new Context(scope, liquid.options, { sync: true }, { liquid })
+    const context = new Context(scope, liquid().options, { sync: true }, { liquid: liquid() })
     try {
-      await this.#run(liquid.renderer.renderTemplates(parsed, context, output))
+      await this.#run(liquid().renderer.renderTemplates(parsed, context, output))
     } catch (error) {
       throw new TemplateError('rendering', error)
     }
@@ -119,7 +119,7 @@ function isSteps(value: unknown): value is Steps {
 
 function parsedTemplate(template: string): Template[] {
   try {
-    return liquid.parse(template)
+    return liquid().parse(template)
   } catch (error) {
     throw new TemplateError('parsing', error)
   }

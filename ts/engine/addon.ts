@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { packageFolder } from '../launch/index.js'
 
 /** A native module, or why none could be loaded: one line per place that was tried. */
 export type LoadedAddon =
@@ -25,10 +26,19 @@ export function addonPlatform(): AddonPlatform | null {
   return addonPlatforms.find((platform) => platform === name) ?? null
 }
 
+let musl: boolean | null = null
+
 /** Node names the glibc it runs on in its report, and nothing on musl. */
 function isMusl(): boolean {
+  if (musl !== null) return musl
+  // The report would otherwise look up the names of all open connections.
+  const settings = process.report as { excludeNetwork?: boolean }
+  const before = settings.excludeNetwork
+  settings.excludeNetwork = true
   const report = process.report.getReport() as { readonly header?: { readonly glibcVersionRuntime?: string } }
-  return report.header?.glibcVersionRuntime === undefined
+  if (before !== undefined) settings.excludeNetwork = before
+  musl = report.header?.glibcVersionRuntime === undefined
+  return musl
 }
 
 /**
@@ -49,9 +59,9 @@ export function loadAddon(which: AddonName = 'engine'): LoadedAddon {
   }
   const load = createRequire(import.meta.url)
   const file = `siftd-${which}.${platform}.node`
-  const built = new URL(`../../../npm/${platform}/${file}`, import.meta.url)
+  const built = join(packageFolder(), 'npm', platform, file)
   const reasons: string[] = []
-  for (const from of [`${addonPackage(which, platform)}/${file}`, fileURLToPath(built)]) {
+  for (const from of [`${addonPackage(which, platform)}/${file}`, built]) {
     try {
       return { ok: true, addon: load(from) as unknown, from }
     } catch (error) {

@@ -2,7 +2,7 @@ import { LaunchError } from '../launch/index.js'
 import { loadAddon } from './addon.js'
 import { type Answers, answersOf } from './answer-cache.js'
 import type { Engine } from './engine.js'
-import type { EngineSetup, OpenEngine, OpenNativeEngine } from './setup.js'
+import type { EngineSetup } from './setup.js'
 
 export type EngineChoice = 'auto' | 'native' | 'fallback'
 
@@ -51,7 +51,7 @@ async function openChosen(choice: EngineChoice, setup: EngineSetup): Promise<Cho
   if (choice === 'fallback') return openFallback(setup, 'asked for', [])
   const loaded = loadAddon()
   if (loaded.ok) {
-    const { openNative } = await room<{ openNative: OpenNativeEngine }>('./native/index.js')
+    const { openNative } = await import('./native/index.js')
     const engine = await openNative(loaded.addon, setup)
     return { engine, kind: engine.kind, why: `loaded ${loaded.from}`, reasons: [] }
   }
@@ -61,10 +61,7 @@ async function openChosen(choice: EngineChoice, setup: EngineSetup): Promise<Cho
 }
 
 async function openFallback(setup: EngineSetup, why: string, reasons: readonly string[]): Promise<Chosen> {
-  const { openFallback: open } = await room<{ openFallback: OpenEngine }>('./fallback/index.js')
+  const { openFallback: open } = await import('./fallback/index.js')
   const engine = await open(setup)
   return { engine, kind: engine.kind, why, reasons }
 }
-
-/** Only the engine that runs is read into memory. */
-const room = async <T>(path: string): Promise<T> => (await import(new URL(path, import.meta.url).href)) as T

@@ -45,6 +45,8 @@ export function buildServer(services: Services): FastifyInstance {
     forceCloseConnections: 'idle',
     clientErrorHandler: refuseMalformed,
     exposeHeadRoutes: false,
+    // Routes declare no schemas to fastify, whose default would load a compiler of schemas.
+    schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     frameworkErrors: sendError,
     routerOptions: {
       maxParamLength: PARAM_CHARS_MAX,
@@ -88,6 +90,10 @@ export function buildServer(services: Services): FastifyInstance {
   }
   void app.register(routes, { ...shared, metrics: openMetrics(app, shared) })
   return app
+}
+
+function noSchemas(): never {
+  throw new Error('routes read bodies and render answers themselves')
 }
 
 /** Counts long answers until their clients have read them. */

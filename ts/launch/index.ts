@@ -2,7 +2,7 @@
 export { optionFlags } from './help.js'
 export { LaunchError } from './launch-error.js'
 export { type LogLevel, type LogModule, type LogTarget, readLogTarget } from './log-target.js'
-export { type Build, build, machine, packageVersion, userDirectory } from './machine.js'
+export { type Build, build, machine, packageFolder, packageVersion, userDirectory } from './machine.js'
 export { withoutEffect } from './no-effect.js'
 export type { Address, Machine } from './option.js'
 export {

@@ -1,11 +1,16 @@
 import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { availableParallelism, homedir, totalmem } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Machine } from './option.js'
+
+/** The folder of this package. Files of the bundle lie at another depth in it than files that are compiled one by one. */
+export const packageFolder = (): string =>
+  dirname(createRequire(import.meta.url).resolve('siftd/package.json'))
 
 /** `major.minor.patch` of this package. */
 export function packageVersion(): string {
-  const manifest = readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')
+  const manifest = readFileSync(join(packageFolder(), 'package.json'), 'utf8')
   return (JSON.parse(manifest) as { readonly version: string }).version
 }
 
@@ -16,11 +21,11 @@ export interface Build {
   readonly commitDate: string
 }
 
-/** What `scripts/build-info.mjs` wrote beside the compiled files; all unknown if they were compiled without it. */
+/** What `scripts/build-info.mjs` wrote above the compiled files; all unknown if they were compiled without it. */
 export function build(): Build {
   const unknown = { commitSha: 'unknown', commitDate: 'unknown' }
   try {
-    const text = readFileSync(new URL('../build-info.json', import.meta.url), 'utf8')
+    const text = readFileSync(join(packageFolder(), 'dist', 'build-info.json'), 'utf8')
     return { ...unknown, ...(JSON.parse(text) as Partial<Build>) }
   } catch {
     return unknown

@@ -1,6 +1,6 @@
-import { isIP } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
-import { Agent, type Dispatcher } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import { isHttpUrl } from '../parse/index.js'
 import {
   type AddressPolicy,
@@ -107,29 +107,41 @@ export interface OutboundSetup {
 /** @throws Error if an entry of `allowedNetworks` is not a network */
 export function openOutbound({ allowedNetworks, resolve }: OutboundSetup): Outbound {
   const policy = addressPolicy(allowedNetworks)
-  const agent = new Agent({
-    connections: CONNECTIONS_PER_ORIGIN_MAX,
-    keepAliveTimeout: IDLE_CONNECTION_MS,
-    // `timeoutMs` of the request bounds the whole call.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect: { timeout: CONNECT_TIMEOUT_MS, lookup: guardedLookup(policy, resolve) },
-  })
+  let opened: Promise<Agent> | null = null
+  // Many servers never call out, and loading the library takes a tenth of a start.
+  const agentOnce = (): Promise<Agent> => {
+    opened ??= openAgent(guardedLookup(policy, resolve))
+    return opened
+  }
   return {
     async call(request) {
       const timeout = AbortSignal.timeout(request.timeoutMs)
       const signal = request.signal === undefined ? timeout : AbortSignal.any([timeout, request.signal])
       const url = parsedUrl(request.url)
       try {
-        const { answer, url: last } = await follow(agent, policy, request, url, signal)
+        const { answer, url: last } = await follow(await agentOnce(), policy, request, url, signal)
         return await taken(answer, request.answerBytesMax, last)
       } catch (error) {
         throw outboundError(error, url, timeout.aborted, request)
       }
     },
-    stream: (request) => stream(agent, policy, request),
-    close: () => agent.destroy(),
+    stream: async (request) => stream(await agentOnce(), policy, request),
+    async close() {
+      await (await opened)?.destroy()
+    },
   }
+}
+
+async function openAgent(lookup: LookupFunction): Promise<Agent> {
+  const { Agent } = await import('undici')
+  return new Agent({
+    connections: CONNECTIONS_PER_ORIGIN_MAX,
+    keepAliveTimeout: IDLE_CONNECTION_MS,
+    // `timeoutMs` of the request bounds the whole call.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: CONNECT_TIMEOUT_MS, lookup },
+  })
 }
 
 /** Sends a GET whose answer is read as it comes. */

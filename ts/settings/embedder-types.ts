@@ -31,7 +31,7 @@ export const template: Type<string> = refined(string, (text, at) => {
 
 function requireParsed(templates: () => readonly string[], at: At): void {
   try {
-    for (const template of templates()) liquid.parse(template)
+    for (const template of templates()) liquid().parse(template)
   } catch (error) {
     throw badValue(`the template does not parse: ${error instanceof Error ? error.message : error}`, at)
   }

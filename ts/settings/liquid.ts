@@ -159,8 +159,16 @@ export function templatesOf(fragment: unknown): readonly string[] {
   return found
 }
 
-/** Parses templates. The module `embedders` renders them with this instance, and bounds output and time. */
-export const liquid = dialect()
+let made: Liquid | null = null
+
+/**
+ * Parses templates. The module `embedders` renders them with this instance, and bounds output and time. Made for the
+ * first template, because the library reads the time zones of the system.
+ */
+export function liquid(): Liquid {
+  made ??= dialect()
+  return made
+}
 
 function dialect(): Liquid {
   const contains = defaultOperators.contains as (
@@ -168,7 +176,7 @@ function dialect(): Liquid {
     pattern: unknown,
     context: Context,
   ) => Generator<unknown, boolean, unknown>
-  const made = new Liquid({
+  const engine = new Liquid({
     // An unknown variable is an error, except as a condition by itself, which the tags below allow.
     strictVariables: true,
     strictFilters: true,
@@ -192,24 +200,24 @@ function dialect(): Liquid {
     },
   })
   // Tags of other dialects, which the API does not have.
-  for (const tag of ['liquid', 'echo', '#', 'layout', 'block']) delete made.tags[tag]
-  made.registerTag('if', StrictIf)
-  made.registerTag('unless', StrictUnless)
-  made.registerTag('ifchanged', IfChanged)
-  for (const [name, options] of Object.entries(made.filters)) {
+  for (const tag of ['liquid', 'echo', '#', 'layout', 'block']) delete engine.tags[tag]
+  engine.registerTag('if', StrictIf)
+  engine.registerTag('unless', StrictUnless)
+  engine.registerTag('ifchanged', IfChanged)
+  for (const [name, options] of Object.entries(engine.filters)) {
     if (!Object.hasOwn(filters, name)) {
-      made.unregisterFilter(name)
+      engine.unregisterFilter(name)
       continue
     }
     const handler = typeof options === 'function' ? options : options.handler
-    made.registerFilter(name, function (this: { context: Context }, value: unknown, ...args: unknown[]) {
+    engine.registerFilter(name, function (this: { context: Context }, value: unknown, ...args: unknown[]) {
       chargeFilter(this.context, name, value, args)
       return handler.call(this as ThisParameterType<typeof handler>, value, ...args)
     })
   }
-  const { renderer } = made
+  const { renderer } = engine
   const render = renderer.renderTemplates.bind(renderer)
   renderer.renderTemplates = (templates: Template[], context: Context, output?: Emitter) =>
     render(templates, context, output ?? new CapturedOutput(context))
-  return made
+  return engine
 }

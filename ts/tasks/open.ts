@@ -104,8 +104,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
     if (store.doubt !== null)
       log.warn({ reason: store.doubt }, 'the task store cannot be checked; it is taken as it is')
     const spool = await openSpool(join(directory, 'update_files'))
-    const scripts = loadScripts()
-    const runScript = typeof scripts === 'function' ? scripts : noScripts(scripts.reasons)
+    const runScript = scriptsOnce()
     const path = storePath(directory)
     const quarantine = quarantineIn(directory)
     const names = catalogueFile(directory)
@@ -233,6 +232,18 @@ const noEmbedders: Embedders = {
   settled: (_before, after) => Promise.resolve(after),
   documents: refuseEmbedding,
   search: async () => refuseEmbedding(),
+}
+
+/** Loads the interpreter when the first script is run. */
+function scriptsOnce(): RunScript {
+  let run: RunScript | null = null
+  return (page, stop) => {
+    if (run === null) {
+      const scripts = loadScripts()
+      run = typeof scripts === 'function' ? scripts : noScripts(scripts.reasons)
+    }
+    return run(page, stop)
+  }
 }
 
 /** The interpreter of scripts where its binary does not load. */

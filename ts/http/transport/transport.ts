@@ -139,7 +139,8 @@ function answerUnknownRoutes(app: FastifyInstance): void {
   // for a document with the id `fetch`.
   const moreSpecific = new Map<string, readonly string[]>()
   app.addHook('onReady', async () => {
-    for (const pattern of routes.keys()) moreSpecific.set(pattern, moreSpecificThan(pattern, routes))
+    const all = [...routes.keys()].map((pattern) => ({ pattern, parts: segments(pattern) }))
+    for (const { pattern, parts } of all) moreSpecific.set(pattern, moreSpecificThan(parts, all))
   })
   app.addHook('onRequest', async (request, reply) => {
     const rivals = moreSpecific.get(request.routeOptions.url ?? '') ?? []
@@ -154,18 +155,23 @@ function refuseMethod(reply: FastifyReply, methods: readonly string[]): FastifyR
   return reply.code(405).header('allow', methods.join(', ')).send()
 }
 
-/** Routes that match a part of the paths of `pattern`, with a fixed name in place of a parameter. */
-function moreSpecificThan(pattern: string, routes: RouteTable): readonly string[] {
-  const parts = segments(pattern)
-  return [...routes.keys()].filter((other) => {
-    const theirs = segments(other)
-    const isFixed = (segment: string): boolean => !segment.startsWith(':')
-    return (
-      other !== pattern &&
-      theirs.length === parts.length &&
-      theirs.every((segment, i) => segment === parts[i] || (isFixed(segment) && !isFixed(parts[i] ?? '')))
+/** Routes of `all` that match a part of the paths of the route with `parts`, with a fixed name in place of a parameter. */
+function moreSpecificThan(parts: readonly string[], all: readonly SplitPattern[]): readonly string[] {
+  const isFixed = (segment: string): boolean => !segment.startsWith(':')
+  return all
+    .filter(
+      ({ parts: theirs }) =>
+        theirs !== parts &&
+        theirs.length === parts.length &&
+        theirs.every((segment, i) => segment === parts[i] || (isFixed(segment) && !isFixed(parts[i] ?? ''))),
     )
-  })
+    .map(({ pattern }) => pattern)
+}
+
+/** The pattern of a route, and its segments. */
+interface SplitPattern {
+  readonly pattern: string
+  readonly parts: readonly string[]
 }
 
 function methodsOf(routes: RouteTable, url: string): string[] {

@@ -1,0 +1,108 @@
+/**
+ * npm run bench:start -- [--shared DIRECTORY] [--engine NAME] [--starts N] [--save]
+ *
+ * How long from the command until the server says that it listens? With the films, and with a thousand small indexes. A
+ * start waits for files and threads, so processor time stands beside it, which other programs change less.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { open } from '../ts/index.js'
+import { readCorpus } from './corpus.js'
+import { processorSeconds } from './measure.js'
+import { type Figure, saveRun } from './results.js'
+
+const { values } = parseArgs({
+  options: {
+    shared: { type: 'string', default: '../shared' },
+    engine: { type: 'string', default: 'native' },
+    starts: { type: 'string', default: '9' },
+    save: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  console.log(`npm run bench:start -- [options]
+
+  --shared DIRECTORY   where data/ is               (default ../shared)
+  --engine NAME        native or fallback           (default native)
+  --starts N           starts of each kind          (default 9)
+  --save               adds the figures to benchmark/runs and RESULTS.md`)
+  process.exit(0)
+}
+const engine = values.engine === 'fallback' ? 'fallback' : 'native'
+
+const bundled = fileURLToPath(new URL('../bundle/siftd.js', import.meta.url))
+const clone = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url))
+
+/** Starts a server, and stops it once it listens. @returns seconds until then, and seconds of processor time */
+async function start(main: string, directory: string): Promise<readonly [number, number]> {
+  const began = performance.now()
+  const address = ['--http-addr', '127.0.0.1:0', '--db-path', directory, '--engine', engine]
+  const child = spawn(process.execPath, [main, ...address, '--no-analytics', '--log-level', 'error'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const ended = once(child, 'exit')
+  let text = ''
+  for await (const chunk of child.stderr) {
+    text += chunk
+    if (text.includes('Server listening on:')) break
+  }
+  const seconds = (performance.now() - began) / 1000
+  if (child.exitCode !== null) throw new Error(text)
+  const processor = await processorSeconds(child.pid ?? 0)
+  child.kill('SIGTERM')
+  await ended
+  return [seconds, processor]
+}
+
+const figures: Figure[] = []
+const busy = loadavg()[0] ?? 0
+
+async function row(label: string, main: string, directory: string, aim: string): Promise<void> {
+  // The first one fills caches of files and of V8.
+  await start(main, directory)
+  const all: (readonly [number, number])[] = []
+  for (let i = 0; i < Number(values.starts); i++) all.push(await start(main, directory))
+  const middle = (times: readonly number[]): string =>
+    (times.toSorted((a, b) => a - b)[times.length >> 1] ?? Number.NaN).toFixed(2)
+  const [ready, processor] = [middle(all.map(([time]) => time)), middle(all.map(([, time]) => time))]
+  const measured = `${ready} s, processor ${processor} s`
+  console.log(`| ${label} | ${measured} | ${aim} |`)
+  const table = `command to listening, load of the machine ${busy.toFixed(0)}`
+  figures.push({ table, label, measured: { [engine]: measured }, beside: { aim } })
+}
+
+const directory = await mkdtemp(join(tmpdir(), 'siftd-start-'))
+try {
+  const [films, thousand] = [join(directory, 'films'), join(directory, 'thousand')]
+  const corpus = await readCorpus(join(values.shared, 'data', 'movies.ndjson.gz'))
+  await fill(films, ['films'], corpus.bytes)
+  const few = corpus.films.slice(0, 20).map((film) => JSON.stringify(film))
+  const names = Array.from({ length: 1000 }, (_, i) => `films-${i}`)
+  await fill(thousand, names, Buffer.from(few.join('\n')))
+  await row('a package, the films', bundled, films, '0.3 s')
+  await row('a package, a thousand indexes', bundled, thousand, '0.5 s')
+  await row('a clone (npm start), the films', clone, films, '')
+  if (values.save) await saveRun('start', figures)
+} finally {
+  await rm(directory, { recursive: true, force: true })
+}
+
+async function fill(at: string, indexes: readonly string[], documents: Buffer): Promise<void> {
+  const siftd = await open({ directory: at, engine, logLevel: 'OFF' })
+  const lines = documents
+    .toString()
+    .split('\n')
+    .filter((line) => line !== '')
+  const parsed = lines.map((line) => JSON.parse(line) as Record<string, unknown>)
+  const sent = await Promise.all(
+    indexes.map((name) => siftd.index(name).addDocuments(parsed, { primaryKey: 'id' })),
+  )
+  for (const { taskUid } of sent) await siftd.waitForTask(taskUid, { timeoutMs: 600_000 })
+  await siftd.close()
+}
