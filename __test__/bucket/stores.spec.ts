@@ -124,6 +124,8 @@ testNeeding([storeServer('gofakes3')])('siftd bucket check tells whether a bucke
     [`s3://${bucket}/here`, 0, /the bucket `tests` at 127\.0\.0\.1:\d+ creates objects atomically/],
     ['s3://none', 1, /NoSuchBucket/],
     ['https://none', 2, /`https:\/\/none` is no address of a bucket/],
+    ['s3://ab', 2, /is no address of a bucket/],
+    ['s3://-name', 2, /is no address of a bucket/],
     [`s3://${bucket}/../other`, 2, /must not contain/],
   ] as const) {
     const result = await runCommand(['bucket', 'check', url, '--endpoint', origin], '', env)

@@ -12,7 +12,10 @@ export interface BucketAddress {
   readonly region: string
 }
 
-const SHAPE = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/
+/** A bucket, and a prefix behind it. */
+const SHAPE = /^s3:\/\/([a-z0-9.-]+)(?:\/(.*))?$/
+/** Shortest and longest name of a bucket, in characters. */
+const NAME_LENGTHS = [3, 63] as const
 
 /**
  * @param url `s3://bucket` or `s3://bucket/prefix`
@@ -21,7 +24,7 @@ const SHAPE = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:\/(.*))?$/
  */
 export function bucketAddress(url: string, endpoint: string | null, region: string | null): BucketAddress {
   const parts = SHAPE.exec(url)
-  if (parts === null)
+  if (parts === null || !isBucketName(parts[1] ?? ''))
     throw new LaunchError(`--bucket: \`${url}\` is no address of a bucket such as s3://name/prefix`, 2)
   const [, bucket = '', path = ''] = parts
   const folders = path.split('/').filter((part) => part !== '')
@@ -38,6 +41,12 @@ export function bucketAddress(url: string, endpoint: string | null, region: stri
   if (endpoint === null && isHost) base.hostname = `${bucket}.${base.hostname}`
   const root = isHost ? '/' : `/${bucket}/`
   return { bucket, prefix, origin: base.origin, root, region: given }
+}
+
+function isBucketName(name: string): boolean {
+  const [shortest, longest] = NAME_LENGTHS
+  const ends = [name.at(0), name.at(-1)]
+  return name.length >= shortest && name.length <= longest && !ends.some((one) => one === '.' || one === '-')
 }
 
 function endpointUrl(text: string): URL {
