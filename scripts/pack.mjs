@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { unbundled } from './bundle.mjs'
-import { compileTypeScript, root } from './setup.mjs'
+import { buildPage, compileTypeScript, root } from './setup.mjs'
 
 /** Bundled libraries whose types are part of ours. */
 const typed = ['pino', 'liquidjs']
@@ -36,7 +36,7 @@ if (values.out === undefined || !['none', 'built', 'all'].includes(values.platfo
 }
 const out = resolve(values.out)
 mkdirSync(out, { recursive: true })
-if (!compileTypeScript()) process.exit(1)
+if (!compileTypeScript() || !buildPage()) process.exit(1)
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const { version, license, engines, repository } = manifest
@@ -85,6 +85,7 @@ function packBinaries(platform, binaries) {
 pack((folder) => {
   for (const file of ['README.md', 'CHANGELOG.md', 'LICENSE']) cpSync(join(root, file), join(folder, file))
   cpSync(join(root, 'dist', 'bundle'), join(folder, 'dist', 'bundle'), { recursive: true })
+  cpSync(join(root, 'dist', 'page'), join(folder, 'dist', 'page'), { recursive: true })
   cpSync(join(root, 'dist', 'build-info.json'), join(folder, 'dist', 'build-info.json'))
   // The bundle is the code; of the modules that it was made of, users need the types.
   cpSync(join(root, 'dist', 'ts'), join(folder, 'dist', 'ts'), {

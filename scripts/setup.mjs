@@ -114,6 +114,22 @@ export function compileTypeScript() {
   return true
 }
 
+/** Builds the page at `/` into dist/page/, unless nothing changed. */
+export const buildPage = () => run(process.execPath, [inRoot('scripts', 'build-page.mjs')])
+
+/**
+ * Installs Chromium, which tests of the page drive, on CI machines that let it: Debian and its kin, as root. Elsewhere
+ * those tests skip themselves where there is none.
+ */
+export function installBrowser() {
+  if (!process.env.CI || process.getuid?.() !== 0 || answers('chromium', ['--version'])) return
+  if (!answers('apt-get', ['--version'])) return
+  say('installing Chromium …')
+  const quietly = ['-qq', '-y', '--no-install-recommends']
+  if (!run('apt-get', ['update', '-qq']) || !run('apt-get', ['install', ...quietly, 'chromium']))
+    say('Chromium could not be installed, see above')
+}
+
 /** Compiled from a file that is gone: it would still be run as a test, or imported. */
 function isOrphan(path) {
   const [, source] = /^(.*?)(?:\.d\.ts|\.js|\.js\.map)$/.exec(relative(inRoot('dist'), path)) ?? []

@@ -1,5 +1,5 @@
 // npm start: prepares a clone and runs the server. Arguments after `--` are the server's.
-import { buildAddon, compileTypeScript, installDependencies, servingProfile } from './setup.mjs'
+import { buildAddon, buildPage, compileTypeScript, installDependencies, servingProfile } from './setup.mjs'
 
 const parent = process.ppid
 
@@ -15,6 +15,7 @@ if (!compileTypeScript()) {
   say('the TypeScript sources do not compile, see above')
   process.exit(1)
 }
+if (!buildPage()) say('the page at / could not be built, see above: its address answers with JSON only')
 const addon = buildAddon(servingProfile())
 if (addon === 'no-rust') {
   say('no Rust toolchain and no prebuilt native engine here: serving on the fallback engine, which gives the')

@@ -3,8 +3,10 @@ import { spawn } from 'node:child_process'
 import {
   answers,
   buildAddon,
+  buildPage,
   compileTypeScript,
   hasRust,
+  installBrowser,
   installDependencies,
   isBuilt,
   root,
@@ -81,6 +83,9 @@ await step('biome', process.execPath, [
 // What does not compile is not run: its tests would be those of an older build.
 const compiled = compileTypeScript()
 if (!compiled) fail('tsc: the TypeScript sources do not compile')
+await step('tsc, page', process.execPath, [bin('typescript/bin/tsc'), '-p', 'page/tsconfig.json'])
+if (!buildPage()) fail('the page at / could not be built')
+installBrowser()
 const rust = hasRust()
 // Apart, for the reason that `setup.mjs` builds them apart.
 const scripts = ['script', 'script-node']
@@ -122,7 +127,7 @@ if (compiled) {
   // Tests of the native engine skip themselves where there is none, but not where there should be one.
   await ava('ava', [], { SIFTD_NATIVE_TESTS: addon === 'no-rust' ? 'optional' : 'required' })
   if (addon === 'ready' || addon === 'prebuilt') {
-    const specs = ['http/*', 'backup/*', 'e2e/verify', 'e2e/repair', 'e2e/upgrade']
+    const specs = ['http/*', 'backup/*', 'e2e/verify', 'e2e/repair', 'e2e/upgrade', 'page/{search,tasks}']
     const paths = specs.map((spec) => `dist/__test__/${spec}.spec.js`)
     await ava('ava, HTTP, backups and repair over the native engine', paths, { SIFTD_TEST_ENGINE: 'native' })
   }

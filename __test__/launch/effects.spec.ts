@@ -50,6 +50,7 @@ const effects: Readonly<Record<OptionName, Effect>> = {
   masterKey: async (t, { url }) => t.is((await fetch(`${url}/indexes`)).status, 401),
   env: async (t, { url }) =>
     t.deepEqual(Object.keys((await (await fetch(url)).json()) as object), ['status']),
+  page: { seenIn: 'page/serving.spec.ts' },
   httpAddr: has(/Server listening on: +"http:\/\/127\.0\.0\.1:\d+"/),
   httpPayloadSizeLimit: async (t, { call }) => {
     const { status, body } = await call('POST', '/indexes/films/documents', [

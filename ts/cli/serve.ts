@@ -287,6 +287,7 @@ function httpOptions(options: LaunchOptions, { cores, memoryBytes }: Machine): H
     searchesWaitingMax: options.experimentalSearchQueueSize,
     searchWaitMsMax: options.experimentalDropSearchAfter * 1000,
     remoteSearchMsMax: options.experimentalRemoteSearchTimeoutSeconds * 1000,
+    page: options.page || options.env === 'development',
     slowQueryMs: options.slowQueryMs,
     queryStats: options.queryStats,
     hashQueryText: options.hashQueryText,

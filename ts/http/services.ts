@@ -38,6 +38,8 @@ export interface HttpOptions extends QueryWatchOptions {
   readonly changeStreamsMax: number
   /** Milliseconds after which a remote that has not answered its part of a search counts as failed. */
   readonly remoteSearchMsMax: number
+  /** Whether browsers are shown the page at `/`. */
+  readonly page: boolean
 }
 
 /** Defaults of the options above. Source: the service's option table, and `limits.ts`. */
@@ -51,6 +53,7 @@ export const defaultHttpOptions: HttpOptions = {
   taskWaitsMax: TASK_WAITS_MAX,
   changeStreamsMax: CHANGE_STREAMS_MAX,
   remoteSearchMsMax: 25_000,
+  page: false,
   slowQueryMs: null,
   queryStats: false,
   hashQueryText: false,

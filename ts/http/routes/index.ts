@@ -1,4 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
+import { pageRoutes } from '../page/index.js'
 import type { RouteServices } from '../route-services.js'
 import { backupRoutes } from './backups.js'
 import { chatRoutes } from './chats.js'
@@ -45,4 +46,5 @@ const plugins: readonly FastifyPluginAsync<RouteServices>[] = [
 /** Every resource of the API. */
 export const routes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   for (const plugin of plugins) await app.register(plugin, services)
+  if (services.options.page) await app.register(pageRoutes)
 }

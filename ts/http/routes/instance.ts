@@ -7,6 +7,7 @@ import type { Finding, IndexEntry } from '../../tasks/index.js'
 import { count, date, instanceStats, listOf, record, sendJson, text } from '../answers/index.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
+import { servePage } from '../page/index.js'
 import type { RouteServices } from '../route-services.js'
 import { indexStats, type StatsOptions, size, statsParameters } from '../views/index.js'
 
@@ -96,7 +97,10 @@ const readVerification = {
 export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { tasks, version } = services
 
-  serve(app, services, readRoot, ({ reply }) => sendJson(reply, { status: 'siftd is running' }))
+  serve(app, services, readRoot, ({ request, reply }) => {
+    const page = services.options.page ? servePage(request, reply) : null
+    return page ?? sendJson(reply, { status: 'siftd is running' })
+  })
 
   serve(app, services, readHealth, ({ reply }) => sendJson(reply, { status: 'available' }))
 

@@ -33,9 +33,10 @@ export const protection = {
     isSecret: true,
   }),
   env: choice(['development', 'production'], 'development', {
-    help: 'Kind of instance; production refuses to start without a master key and shows no search page',
+    help: 'Kind of instance; production refuses to start without a master key and shows no page at /',
     example: 'production',
   }),
+  page: toggle({ help: 'Shows browsers the page at / in production too' }),
 } as const
 
 export const listening = {

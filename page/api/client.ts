@@ -1,0 +1,76 @@
+/** How is the server asked? Every request of the page goes through here, with the key of this tab. */
+
+const KEY_NAME = 'siftd.key'
+
+/** The key lives as long as the tab, and is sent to this server only. */
+export const storedKey = (): string => sessionStorage.getItem(KEY_NAME) ?? ''
+export function storeKey(key: string): void {
+  if (key === '') sessionStorage.removeItem(KEY_NAME)
+  else sessionStorage.setItem(KEY_NAME, key)
+}
+
+/** An answer that is an error, or no answer at all (`status` 0). */
+export class Failure extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+export interface Request {
+  readonly body?: unknown
+  /** JSON text that is sent as it is, so that numbers keep all their digits. */
+  readonly text?: string
+  readonly signal?: AbortSignal
+}
+
+/** @throws {Failure}, or an `AbortError` after `signal` */
+export async function ask<T>(method: string, path: string, request: Request = {}): Promise<T> {
+  return JSON.parse(await askText(method, path, request)) as T
+}
+
+/** The answer as text, unread. */
+export async function askText(method: string, path: string, request: Request = {}): Promise<string> {
+  const { body, text = body === undefined ? undefined : JSON.stringify(body), signal } = request
+  const init: RequestInit = { method, headers: headers(text === undefined ? null : 'application/json') }
+  if (text !== undefined) init.body = text
+  if (signal !== undefined) init.signal = signal
+  let answer: Response
+  try {
+    answer = await fetch(path, init)
+  } catch (error) {
+    if (isAbort(error)) throw error
+    throw new Failure(0, 'no_answer', 'The server does not answer. Is it running?')
+  }
+  const read = await answer.text()
+  if (!answer.ok) throw failureOf(answer.status, read)
+  return read || 'null'
+}
+
+export function headers(contentType: string | null): Record<string, string> {
+  const key = storedKey()
+  return {
+    ...(contentType !== null && { 'Content-Type': contentType }),
+    ...(key !== '' && { Authorization: `Bearer ${key}` }),
+  }
+}
+
+/** The failure that a body of the API tells of. */
+export function failureOf(status: number, text: string): Failure {
+  try {
+    const { code, message } = JSON.parse(text) as { code?: unknown; message?: unknown }
+    if (typeof message === 'string') return new Failure(status, String(code ?? ''), message)
+  } catch {
+    // Not of the API: a proxy in between, or an empty answer for a path that is not known.
+  }
+  return new Failure(status, '', `The server answered ${status}${text ? `: ${text.slice(0, 200)}` : ''}.`)
+}
+
+export const isAbort = (error: unknown): boolean =>
+  error instanceof DOMException && error.name === 'AbortError'
+
+/** The path of an index, whatever its uid holds. */
+export const indexPath = (uid: string, rest = ''): string => `/indexes/${encodeURIComponent(uid)}${rest}`

@@ -1,0 +1,123 @@
+/** The frame around the sections: who is asked, with which key, about which index. */
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { ask, storedKey, storeKey } from './api/client.ts'
+import type { IndexInfo, Page } from './api/types.ts'
+import { Gate } from './gate.tsx'
+import { HealthSection } from './health/section.tsx'
+import { IndexSection } from './indexes/section.tsx'
+import { Problem } from './parts/basics.tsx'
+import { SearchSection } from './search/section.tsx'
+import { useLoaded } from './state/loading.ts'
+import { addressOf, type Section, sections, usePlace } from './state/route.ts'
+import { TasksSection } from './tasks/section.tsx'
+
+const INDEXES_MAX = 1000
+const titles: Readonly<Record<Section, string>> = {
+  search: 'Search',
+  index: 'Index',
+  tasks: 'Tasks',
+  health: 'Health',
+}
+
+export function App() {
+  const place = usePlace()
+  const [key, setKey] = useState(storedKey)
+  const [isAsking, setIsAsking] = useState(false)
+  const [only, setOnly] = useState<string | null>(null)
+  const main = useRef<HTMLElement>(null)
+  const list = useLoaded(
+    (signal) => ask<Page<IndexInfo>>('GET', `/indexes?limit=${INDEXES_MAX}`, { signal }),
+    [key],
+  )
+  const indexes = only === null ? (list.value?.results ?? []) : [namedIndex(only)]
+  const index = indexes.find(({ uid }) => uid === place.index) ?? (place.index ? null : indexes[0]) ?? null
+  useEffect(() => {
+    document.title = `${titles[place.section]}${index === null ? '' : ` · ${index.uid}`} · siftd`
+  }, [place.section, index])
+
+  const enter = useCallback((given: string, indexUid: string): void => {
+    storeKey(given)
+    setKey(given)
+    setOnly(indexUid || null)
+    setIsAsking(false)
+  }, [])
+
+  const isRefused = only === null && [401, 403].includes(list.failure?.status ?? 0)
+  if (isAsking || isRefused)
+    return (
+      <Gate
+        failure={isAsking || key === '' ? null : list.failure}
+        enter={enter}
+        leave={isRefused ? null : () => setIsAsking(false)}
+      />
+    )
+  const choose = (uid: string): void => {
+    location.hash = addressOf(place.section, uid)
+  }
+  return (
+    <>
+      <button type="button" class="skip" onClick={() => main.current?.focus()}>
+        Skip to content
+      </button>
+      <header class="bar">
+        <Brand />
+        <nav class="sections" aria-label="Sections">
+          {sections.map((section) => (
+            <a
+              key={section}
+              href={addressOf(section, index?.uid ?? null)}
+              data-text={titles[section]}
+              aria-current={section === place.section ? 'page' : undefined}
+            >
+              {titles[section]}
+            </a>
+          ))}
+        </nav>
+        <button type="button" class="plain" onClick={() => setIsAsking(true)}>
+          {key === '' ? 'Key' : 'Change key'}
+        </button>
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        {list.failure !== null && only === null && <Problem failure={list.failure} />}
+        {place.section === 'search' && list.value !== null && (
+          <SearchSection key={key} indexes={indexes} index={index} state={place.state} />
+        )}
+        {place.section === 'search' && list.value === null && only !== null && (
+          <SearchSection key={key} indexes={indexes} index={index} state={place.state} />
+        )}
+        {place.section === 'index' && (list.value !== null || only !== null) && (
+          <IndexSection
+            indexes={indexes}
+            index={index}
+            missing={index === null ? place.index : null}
+            choose={choose}
+            reload={list.reload}
+          />
+        )}
+        {place.section === 'tasks' && <TasksSection indexes={indexes} />}
+        {place.section === 'health' && <HealthSection />}
+      </main>
+    </>
+  )
+}
+
+/** An index that the key may search and not list. */
+const namedIndex = (uid: string): IndexInfo => ({ uid, primaryKey: null, createdAt: '', updatedAt: '' })
+
+export function Brand() {
+  return (
+    <span class="brand">
+      <svg viewBox="0 0 32 32" aria-hidden="true">
+        <rect width="32" height="32" rx="7" fill="currentColor" />
+        <path
+          d="M7 10h18M10 16h12M13.5 22h5"
+          fill="none"
+          stroke="var(--on-accent)"
+          stroke-width="2.6"
+          stroke-linecap="round"
+        />
+      </svg>
+      siftd
+    </span>
+  )
+}

@@ -1,0 +1,6 @@
+/** The page at `/`: searches, indexes, tasks and health of the instance that serves it. */
+import { render } from 'preact'
+import { App } from './app.tsx'
+
+const root = document.getElementById('page')
+if (root !== null) render(<App />, root)

@@ -1,0 +1,162 @@
+/** Small pieces that all sections are made of. */
+import type { ComponentChildren } from 'preact'
+import { useEffect, useId, useRef } from 'preact/hooks'
+import type { Failure } from '../api/client.ts'
+import { fixOf } from './fixes.ts'
+
+/** A length between 0 and 1, drawn; `label` says it in words. */
+export function Meter({ value, label }: { readonly value: number; readonly label: string }) {
+  const width = `${Math.max(0, Math.min(1, value)) * 100}%`
+  return (
+    <span class="meter" role="img" aria-label={label}>
+      <span style={{ width }} />
+    </span>
+  )
+}
+
+export interface Part {
+  readonly name: string
+  readonly value: number
+  readonly text: string
+}
+
+/** Parts of a whole, drawn side by side, the rest of many as one. */
+export function Parts({ parts, label }: { readonly parts: readonly Part[]; readonly label: string }) {
+  const total = parts.reduce((sum, { value }) => sum + value, 0) || 1
+  const color = (i: number): string => `c${i < 5 ? i + 1 : 0}`
+  return (
+    <figure class="stack" aria-label={label}>
+      <div class="parts" aria-hidden="true">
+        {parts.map(({ name, value }, i) => (
+          <span key={name} class={color(i)} style={{ width: `${(value / total) * 100}%` }} />
+        ))}
+      </div>
+      <ul class="legend">
+        {parts.map(({ name, text }, i) => (
+          <li key={name}>
+            <i class={color(i)} aria-hidden="true" />
+            {name} <span class="num">{text}</span>
+          </li>
+        ))}
+      </ul>
+    </figure>
+  )
+}
+
+/** What went wrong, in the server's words, and what to do about it where the page knows. */
+export function Problem({ failure }: { readonly failure: Pick<Failure, 'code' | 'message'> }) {
+  const fix = fixOf(failure.code)
+  return (
+    <div class="note bad" role="alert">
+      <p class="wrap">{failure.message}</p>
+      {fix !== null && <p class="small soft">{fix}</p>}
+    </div>
+  )
+}
+
+export function Empty({
+  title,
+  children,
+}: {
+  readonly title: string
+  readonly children?: ComponentChildren
+}) {
+  return (
+    <div class="empty">
+      <h2>{title}</h2>
+      {children}
+    </div>
+  )
+}
+
+export interface Tab<T extends string> {
+  readonly name: T
+  readonly text: string
+}
+
+/** Tabs as the ARIA practices describe them: arrows move, one of them is in the order of focus. */
+export function Tabs<T extends string>(props: {
+  readonly label: string
+  readonly tabs: readonly Tab<T>[]
+  readonly chosen: T
+  readonly choose: (name: T) => void
+  readonly children: ComponentChildren
+}) {
+  const { label, tabs, chosen, choose, children } = props
+  const id = useId()
+  const list = useRef<HTMLDivElement>(null)
+  const move = (event: KeyboardEvent): void => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
+    if (step === undefined) return
+    event.preventDefault()
+    const at = (tabs.findIndex(({ name }) => name === chosen) + step + tabs.length) % tabs.length
+    choose(tabs[at]!.name)
+    list.current?.querySelectorAll('button')[at]?.focus()
+  }
+  return (
+    <div class="stack">
+      <div class="tabs" role="tablist" aria-label={label} ref={list} onKeyDown={move}>
+        {tabs.map(({ name, text }) => (
+          <button
+            type="button"
+            role="tab"
+            key={name}
+            id={`${id}-${name}`}
+            data-text={text}
+            aria-selected={name === chosen}
+            aria-controls={`${id}-panel`}
+            tabIndex={name === chosen ? 0 : -1}
+            onClick={() => choose(name)}
+          >
+            {text}
+          </button>
+        ))}
+      </div>
+      <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${chosen}`} class="stack">
+        {children}
+      </div>
+    </div>
+  )
+}
+
+/** A dialog that keeps the focus until it is closed, by Escape too. */
+export function Dialog(props: {
+  readonly title: string
+  readonly close: () => void
+  readonly children: ComponentChildren
+}) {
+  const { title, close, children } = props
+  const id = useId()
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const before = document.activeElement
+    element.current?.showModal()
+    return () => {
+      if (before instanceof HTMLElement) before.focus()
+    }
+  }, [])
+  return (
+    <dialog ref={element} aria-labelledby={id} onClose={close}>
+      <div class="stack">
+        <div class="row">
+          <h2 id={id} class="grow">
+            {title}
+          </h2>
+          <button type="button" class="plain" onClick={close}>
+            Close
+          </button>
+        </div>
+        {children}
+      </div>
+    </dialog>
+  )
+}
+
+/** A number of results, said to screen readers when it has settled. */
+export function Said({ children }: { readonly children: ComponentChildren }) {
+  return (
+    <p role="status" class="small soft num">
+      {children}
+    </p>
+  )
+}

@@ -1,0 +1,192 @@
+/** Values to choose from, with the number of hits that have them. */
+import { useState } from 'preact/hooks'
+import { ask, indexPath } from '../api/client.ts'
+import type { SearchAnswer } from '../api/types.ts'
+import { count, cut } from '../parts/text.ts'
+import { useLoaded } from '../state/loading.ts'
+import { filterOf, type Lane } from './lane.ts'
+
+/** Values that are drawn at first, while one is looked for, and at most; an index may count 100,000. */
+const VALUES_STEP = 8
+const VALUES_FOUND = 40
+const VALUES_MAX = 400
+const VALUE_CHARS_MAX = 120
+const TYPING_MS = 120
+
+interface Faceting {
+  readonly maxValuesPerFacet: number
+  readonly sortFacetValuesBy: Readonly<Record<string, 'alpha' | 'count'>>
+}
+
+interface Found {
+  readonly facetHits: readonly { readonly value: string; readonly count: number }[]
+}
+
+export function Facets(props: {
+  readonly lane: Lane
+  readonly q: string
+  readonly facets: readonly string[]
+  readonly answer: SearchAnswer | null
+  readonly change: (changes: Partial<Lane>) => void
+}) {
+  const { lane, q, facets, answer, change } = props
+  const faceting = useLoaded(
+    (signal) => ask<Faceting>('GET', indexPath(lane.index, '/settings/faceting'), { signal }),
+    [lane.index],
+  )
+  return (
+    <>
+      {facets.map((facet) => (
+        <Facet
+          key={facet}
+          name={facet}
+          lane={lane}
+          q={q}
+          counts={answer?.facetDistribution?.[facet] ?? {}}
+          stats={answer?.facetStats?.[facet]}
+          faceting={faceting.value}
+          choose={(values) => change({ chosen: { ...lane.chosen, [facet]: values } })}
+          bound={(range) => change({ ranges: { ...lane.ranges, [facet]: range } })}
+        />
+      ))}
+    </>
+  )
+}
+
+interface FacetProps {
+  readonly name: string
+  readonly lane: Lane
+  readonly q: string
+  readonly counts: Readonly<Record<string, number>>
+  readonly stats: { readonly min: number; readonly max: number } | undefined
+  /** null as long as it is not known. */
+  readonly faceting: Faceting | null
+  readonly choose: (values: readonly string[]) => void
+  readonly bound: (range: readonly [string, string]) => void
+}
+
+function Facet({ name, lane, q, counts, stats, faceting, choose, bound }: FacetProps) {
+  const [wanted, setWanted] = useState(VALUES_STEP)
+  const [needle, setNeedle] = useState('')
+  const shown = needle === '' ? wanted : Math.max(wanted, VALUES_FOUND)
+  const chosen = lane.chosen[name] ?? []
+  const range = lane.ranges[name] ?? ['', '']
+  const all = Object.entries(counts)
+  const isCut = faceting !== null && all.length >= faceting.maxValuesPerFacet
+  const order = faceting?.sortFacetValuesBy[name] ?? faceting?.sortFacetValuesBy['*'] ?? 'alpha'
+  const found = useFound(lane, q, name, needle)
+  // The server knows values that it did not count, but cannot look for values of facets that are numbers alone.
+  const fitting =
+    needle === ''
+      ? all
+      : (found ?? all.filter(([value]) => value.toLowerCase().includes(needle.toLowerCase())))
+  const byCount = [...fitting].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
+  // Chosen values come first and stay, even where no hit is left.
+  const first = chosen.map((value) => [value, counts[value] ?? 0] as const)
+  const rest = byCount.filter(([value]) => !chosen.includes(value))
+  const drawn = [...first, ...rest.slice(0, Math.min(shown, VALUES_MAX))]
+  const toggle = (value: string): void =>
+    choose(chosen.includes(value) ? chosen.filter((one) => one !== value) : [...chosen, value])
+  return (
+    <details class="facet" open>
+      <summary>{name}</summary>
+      <fieldset>
+        <legend class="hidden">{name}</legend>
+        {stats !== undefined && (
+          <div class="range">
+            <Bound
+              name={`${name}, from`}
+              hint={stats.min}
+              value={range[0]}
+              set={(from) => bound([from, range[1]])}
+            />
+            <span class="soft">to</span>
+            <Bound
+              name={`${name}, to`}
+              hint={stats.max}
+              value={range[1]}
+              set={(to) => bound([range[0], to])}
+            />
+          </div>
+        )}
+        {(all.length > VALUES_STEP || needle !== '') && (
+          <input
+            type="search"
+            aria-label={`Find a value of ${name}`}
+            placeholder={isCut ? 'Find others' : `Find among ${count(all.length)}`}
+            value={needle}
+            onInput={(event) => setNeedle(event.currentTarget.value)}
+          />
+        )}
+        <ul>
+          {drawn.map(([value, hits]) => (
+            <li key={value}>
+              <label>
+                <input type="checkbox" checked={chosen.includes(value)} onChange={() => toggle(value)} />
+                <span>{value === '' ? '(empty text)' : cut(value, VALUE_CHARS_MAX)}</span>
+                <span class="soft num">{count(hits)}</span>
+              </label>
+            </li>
+          ))}
+        </ul>
+        {drawn.length === 0 && <p class="small soft">No value</p>}
+        {rest.length > shown && shown < VALUES_MAX && (
+          <button type="button" class="plain small" onClick={() => setWanted(shown * 4)}>
+            More values<span class="hidden"> of {name}</span>
+          </button>
+        )}
+        {rest.length > VALUES_MAX && shown >= VALUES_MAX && (
+          <p class="small soft">The {VALUES_MAX} most frequent are shown.</p>
+        )}
+        {isCut && order === 'alpha' && needle === '' && (
+          <p class="small soft">
+            Of the first {count(faceting.maxValuesPerFacet)} by the alphabet, as the faceting settings say.
+          </p>
+        )}
+      </fieldset>
+    </details>
+  )
+}
+
+/** Values that begin with what is typed; null while nothing is, and where the server cannot look for them. */
+function useFound(
+  lane: Lane,
+  q: string,
+  facet: string,
+  needle: string,
+): readonly (readonly [string, number])[] | null {
+  const filter = filterOf(lane, facet)
+  const body = {
+    facetName: facet,
+    facetQuery: needle,
+    q: lane.ownQuery ?? q,
+    ...(filter.length > 0 && { filter }),
+  }
+  const found = useLoaded(
+    needle === ''
+      ? null
+      : (signal) => ask<Found>('POST', indexPath(lane.index, '/facet-search'), { body, signal }),
+    [lane.index, JSON.stringify(body)],
+    TYPING_MS,
+  )
+  const hits = found.failure === null ? found.value?.facetHits : undefined
+  return hits === undefined || hits.length === 0 ? null : hits.map((hit) => [hit.value, hit.count] as const)
+}
+
+function Bound(props: {
+  readonly name: string
+  readonly hint: number
+  readonly value: string
+  readonly set: (value: string) => void
+}) {
+  return (
+    <input
+      aria-label={props.name}
+      inputMode="decimal"
+      class="num"
+      placeholder={String(props.hint)}
+      value={props.value}
+      onChange={(event) => props.set(event.currentTarget.value)}
+    />
+  )
+}

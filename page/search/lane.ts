@@ -1,0 +1,159 @@
+/** A lane is one search beside others: its index and settings. Here is what it asks the server. */
+import type { Json } from '../api/types.ts'
+import { MARK_END, MARK_START } from '../parts/marked.tsx'
+
+export interface Lane {
+  readonly index: string
+  readonly filter: string
+  /** `year:desc`, or empty for none. */
+  readonly sort: string
+  readonly strategy: 'last' | 'all' | 'frequency'
+  /** Attributes with commas between them; empty: all. */
+  readonly searchOn: string
+  readonly limit: number
+  readonly embedder: string
+  /** How much vectors count, from 0 to 1. */
+  readonly ratio: number
+  readonly threshold: number
+  readonly distinct: string
+  /** Another query than that of all lanes; null for none. */
+  readonly ownQuery: string | null
+  /** Chosen values by facet. */
+  readonly chosen: Readonly<Record<string, readonly string[]>>
+  /** Lower and upper bounds by facet, as typed. */
+  readonly ranges: Readonly<Record<string, readonly [string, string]>>
+}
+
+export interface SearchState {
+  readonly q: string
+  readonly lanes: readonly Lane[]
+}
+
+/** So many fit beside each other, and are told apart by their letters. */
+export const LANES_MAX = 4
+export const letterOf = (lane: number): string => 'ABCD'.charAt(lane)
+
+export const newLane = (index: string): Lane => ({
+  index,
+  filter: '',
+  sort: '',
+  strategy: 'last',
+  searchOn: '',
+  limit: 20,
+  embedder: '',
+  ratio: 0.5,
+  threshold: 0,
+  distinct: '',
+  ownQuery: null,
+  chosen: {},
+  ranges: {},
+})
+
+/** Reads what `JSON.stringify` of a state gave; addresses are edited by hand, so that anything may come. */
+export function readState(text: string | null, index: string): SearchState {
+  const empty = { q: '', lanes: [newLane(index)] }
+  if (text === null) return empty
+  try {
+    const { q, lanes } = JSON.parse(text) as Partial<SearchState>
+    const read = (Array.isArray(lanes) ? lanes : []).slice(0, LANES_MAX).map((lane) => readLane(lane, index))
+    return { q: typeof q === 'string' ? q : '', lanes: read.length > 0 ? read : empty.lanes }
+  } catch {
+    return empty
+  }
+}
+
+function readLane(given: unknown, index: string): Lane {
+  const base = newLane(index)
+  const read = Object.entries(base).map(([name, standard]) => {
+    const value = (given as Record<string, unknown> | null)?.[name]
+    if (name === 'ownQuery') return [name, typeof value === 'string' ? value : null]
+    if (name === 'chosen' || name === 'ranges') return [name, textLists(value)]
+    return [name, typeof value === typeof standard ? value : standard]
+  })
+  return Object.fromEntries(read) as Lane
+}
+
+const textLists = (value: unknown): Record<string, string[]> =>
+  Object.fromEntries(
+    Object.entries(typeof value === 'object' && value !== null ? value : {})
+      .filter(([, list]) => Array.isArray(list))
+      .map(([name, list]) => [name, (list as unknown[]).map(String)]),
+  )
+
+/** A value or an attribute in a filter. */
+export const quoted = (text: string): string => `"${text.replace(/["\\]/g, (character) => `\\${character}`)}"`
+
+/** Attributes with other characters are quoted. */
+export const attribute = (name: string): string => (/^[\w.-]+$/.test(name) ? name : quoted(name))
+
+/** The conditions of one facet; null for none. */
+function conditionOf(lane: Lane, facet: string): Json | null {
+  const values = (lane.chosen[facet] ?? []).map((value) => `${attribute(facet)} = ${quoted(value)}`)
+  return values.length > 0 ? values : null
+}
+
+function rangesOf(lane: Lane, facet: string): readonly string[] {
+  const [from = '', to = ''] = lane.ranges[facet] ?? []
+  const bound = (operator: string, text: string): string[] =>
+    text.trim() !== '' && Number.isFinite(Number(text))
+      ? [`${attribute(facet)} ${operator} ${text.trim()}`]
+      : []
+  return [...bound('>=', from), ...bound('<=', to)]
+}
+
+/** @param except a facet whose own choice is left out, to count what else could be chosen */
+export function filterOf(lane: Lane, except?: string): readonly Json[] {
+  const facets = new Set([...Object.keys(lane.chosen), ...Object.keys(lane.ranges)])
+  const conditions = [...facets]
+    .filter((facet) => facet !== except)
+    .flatMap((facet): Json[] => {
+      const condition = conditionOf(lane, facet)
+      return [...(condition === null ? [] : [condition]), ...rangesOf(lane, facet)]
+    })
+  const own = lane.filter.trim()
+  return own === '' ? conditions : [...conditions, own]
+}
+
+export interface SearchBody {
+  readonly [key: string]: Json
+}
+
+/** What a program would ask: the search alone, without what only the page needs. */
+export function plainBody(lane: Lane, q: string): SearchBody {
+  const filter = filterOf(lane)
+  const attributes = lane.searchOn.split(',').flatMap((name) => name.trim() || [])
+  return {
+    q: lane.ownQuery ?? q,
+    ...(filter.length > 0 && {
+      filter: filter.length === 1 && typeof filter[0] === 'string' ? filter[0] : filter,
+    }),
+    ...(lane.sort !== '' && { sort: [lane.sort] }),
+    ...(lane.strategy !== 'last' && { matchingStrategy: lane.strategy }),
+    ...(attributes.length > 0 && { attributesToSearchOn: attributes }),
+    ...(lane.embedder !== '' && { hybrid: { embedder: lane.embedder, semanticRatio: lane.ratio } }),
+    ...(lane.threshold > 0 && { rankingScoreThreshold: lane.threshold }),
+    ...(lane.distinct !== '' && { distinct: lane.distinct }),
+    limit: lane.limit,
+  }
+}
+
+/** The whole search of the page: with marked, cropped text, scores, facets, and the time of each stage. */
+export function pageBody(lane: Lane, q: string, facets: readonly string[]): SearchBody {
+  return {
+    ...plainBody(lane, q),
+    facets,
+    attributesToHighlight: ['*'],
+    attributesToCrop: ['*'],
+    cropLength: 36,
+    highlightPreTag: MARK_START,
+    highlightPostTag: MARK_END,
+    showRankingScore: true,
+    showRankingScoreDetails: true,
+    showPerformanceDetails: true,
+  }
+}
+
+/** Counts one facet as if nothing of it were chosen. */
+export function countingBody(lane: Lane, q: string, facet: string): SearchBody {
+  return { ...plainBody(lane, q), filter: filterOf(lane, facet), facets: [facet], limit: 0 }
+}

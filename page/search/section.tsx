@@ -1,0 +1,125 @@
+/** Search: a query for one lane or several beside each other, and a panel about one document. */
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import type { Hit, IndexInfo, SearchAnswer } from '../api/types.ts'
+import { Empty } from '../parts/basics.tsx'
+import { addressOf } from '../state/route.ts'
+import { LANES_MAX, type Lane, newLane, readState, type SearchState } from './lane.ts'
+import { LaneView } from './lane-view.tsx'
+import { WhyPanel } from './why.tsx'
+
+/** The document that the panel is about. */
+export interface Asked {
+  readonly lane: number
+  /** null: a document that is typed, to see why it is no hit. */
+  readonly hit: Hit | null
+}
+
+export function SearchSection(props: {
+  readonly indexes: readonly IndexInfo[]
+  readonly index: IndexInfo | null
+  readonly state: string | null
+}) {
+  const { indexes, index } = props
+  const [state, setState] = useState<SearchState>(() => readState(props.state, index?.uid ?? ''))
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const [first, setFirst] = useState<SearchAnswer | null>(null)
+  const input = useRef<HTMLInputElement>(null)
+
+  useEffect(() => {
+    if (index === null) return
+    history.replaceState(null, '', addressOf('search', state.lanes[0]?.index ?? index.uid, state))
+  }, [state, index])
+  useEffect(() => {
+    const jump = (event: KeyboardEvent): void => {
+      if (event.key !== '/' || event.ctrlKey || event.metaKey || isTyping(event.target)) return
+      event.preventDefault()
+      input.current?.focus()
+      input.current?.select()
+    }
+    addEventListener('keydown', jump)
+    return () => removeEventListener('keydown', jump)
+  }, [])
+  const close = useCallback(() => setAsked(null), [])
+
+  if (index === null)
+    return (
+      <Empty title={indexes.length === 0 ? 'There is no index yet' : 'There is no such index'}>
+        <p>
+          <a href={addressOf('index', null)}>
+            {indexes.length === 0 ? 'Create one and drop a file into it' : 'Choose another one'}
+          </a>
+          .
+        </p>
+      </Empty>
+    )
+  const change = (at: number, changes: Partial<Lane>): void =>
+    setState((now) => ({
+      ...now,
+      lanes: now.lanes.map((lane, i) => (i === at ? { ...lane, ...changes } : lane)),
+    }))
+  const compare = (): void =>
+    setState((now) => ({ ...now, lanes: [...now.lanes, now.lanes.at(-1) ?? newLane(index.uid)] }))
+  const drop = (at: number): void => {
+    setAsked(null)
+    setState((now) => ({ ...now, lanes: now.lanes.filter((_, i) => i !== at) }))
+  }
+  const isSingle = state.lanes.length === 1
+  const askedLane = asked === null ? undefined : state.lanes[asked.lane]
+  return (
+    <>
+      <h1 class="hidden">Search</h1>
+      <div class="ask">
+        <input
+          ref={input}
+          type="search"
+          aria-label="Query"
+          aria-keyshortcuts="/"
+          placeholder={`Search ${isSingle ? state.lanes[0]?.index : 'in every lane'}`}
+          autocomplete="off"
+          spellcheck={false}
+          value={state.q}
+          onInput={(event) => {
+            const q = event.currentTarget.value
+            setState((now) => ({ ...now, q }))
+          }}
+        />
+        <button type="button" onClick={compare} disabled={state.lanes.length === LANES_MAX}>
+          Compare
+        </button>
+      </div>
+      <div class={askedLane === undefined ? '' : 'with-panel'}>
+        <div class={`lanes ${isSingle ? 'single' : 'many'}`}>
+          {state.lanes.map((lane, at) => (
+            <LaneView
+              key={at}
+              at={at}
+              lane={lane}
+              q={state.q}
+              isSingle={isSingle}
+              indexes={indexes}
+              change={(changes) => change(at, changes)}
+              drop={() => drop(at)}
+              asked={asked?.lane === at ? asked.hit : null}
+              ask={(hit) => setAsked({ lane: at, hit })}
+              against={at === 0 ? null : first}
+              report={at === 0 ? setFirst : null}
+            />
+          ))}
+        </div>
+        {asked !== null && askedLane !== undefined && (
+          <WhyPanel
+            key={askedLane.index}
+            lane={askedLane}
+            q={state.q}
+            hit={asked.hit}
+            primaryKey={indexes.find(({ uid }) => uid === askedLane.index)?.primaryKey ?? null}
+            close={close}
+          />
+        )}
+      </div>
+    </>
+  )
+}
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest('input, textarea, select, dialog') !== null

@@ -1,0 +1,54 @@
+/** Here is a hit with fields of any kind: which is its title, which its image, which are facts? */
+import type { Doc, Hit, Json } from '../api/types.ts'
+import { unmarked } from '../parts/marked.tsx'
+import { cut, short } from '../parts/text.ts'
+
+export interface ShownHit {
+  readonly title: string
+  readonly image: string | null
+  /** The longest text, if it is longer than a fact; it may hold marks. */
+  readonly text: string | null
+  readonly facts: readonly (readonly [name: string, value: string])[]
+  readonly hiddenFacts: number
+}
+
+const TITLES = ['title', 'name', 'label', 'subject', 'heading', 'headline']
+const FACT_CHARS_MAX = 90
+const TEXT_CHARS_MAX = 600
+const FACTS_MAX = 8
+
+export function shownHit(hit: Hit, primaryKey: string | null): ShownHit {
+  const formatted = (hit._formatted ?? hit) as Doc
+  const fields = Object.entries(formatted).filter(([name]) => !name.startsWith('_'))
+  const images = fields.filter(([name]) => isImage(hit[name]))
+  const texts = fields.filter(
+    ([name, value]) => typeof value === 'string' && typeof hit[name] === 'string' && !isAddress(hit[name]),
+  )
+  const title =
+    texts.find(([name]) => TITLES.includes(name.toLowerCase())) ??
+    texts.find(([name, value]) => name !== primaryKey && String(value).length <= FACT_CHARS_MAX) ??
+    fields.find(([name]) => name === primaryKey) ??
+    fields[0]
+  const longest = texts
+    .filter(([name, value]) => name !== title?.[0] && unmarked(String(value)).length > FACT_CHARS_MAX)
+    .sort(([, a], [, b]) => String(b).length - String(a).length)[0]
+  const facts = fields
+    .filter(
+      ([name]) => name !== title?.[0] && name !== longest?.[0] && images.every(([image]) => image !== name),
+    )
+    .map(([name, value]) => [name, short(value, FACT_CHARS_MAX * 2)] as const)
+    .filter(([, value]) => value !== '')
+  return {
+    title: title === undefined ? '(no fields)' : short(title[1]) || '(empty)',
+    image: images.length > 0 ? String(hit[images[0]![0]]) : null,
+    text: longest === undefined ? null : cut(String(longest[1]), TEXT_CHARS_MAX),
+    facts: facts.slice(0, FACTS_MAX),
+    hiddenFacts: Math.max(0, facts.length - FACTS_MAX),
+  }
+}
+
+const isAddress = (value: Json | undefined): boolean =>
+  typeof value === 'string' && /^https?:\/\/\S+$/.test(value)
+
+const isImage = (value: Json | undefined): boolean =>
+  isAddress(value) && /\.(avif|gif|jpe?g|png|svg|webp)(\?|$)/i.test(String(value))

@@ -1,0 +1,129 @@
+/** The panel about one document: why it is a hit where it is, or why it is none. */
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { ask, indexPath } from '../api/client.ts'
+import type { Explanation } from '../api/explanation.ts'
+import type { Hit, RuleScore } from '../api/types.ts'
+import { Problem } from '../parts/basics.tsx'
+import { useLoaded } from '../state/loading.ts'
+import { ReasonList, StepList } from './explanation.tsx'
+import { type Lane, plainBody } from './lane.ts'
+import { ScoreDetails } from './score.tsx'
+
+const TYPING_MS = 300
+
+export function WhyPanel(props: {
+  readonly lane: Lane
+  readonly q: string
+  readonly hit: Hit | null
+  readonly primaryKey: string | null
+  readonly close: () => void
+}) {
+  const { lane, q, hit, primaryKey, close } = props
+  const [typed, setTyped] = useState('')
+  const id = hit === null ? typed.trim() : primaryKey === null ? '' : String(hit[primaryKey])
+  const { facets: _facets, ...search } = plainBody(lane, q)
+  const explained = useLoaded(
+    id === ''
+      ? null
+      : (signal) =>
+          ask<Explanation>('POST', indexPath(lane.index, '/explain'), { body: { ...search, id }, signal }),
+    [id, lane.index, JSON.stringify(search)],
+    TYPING_MS,
+  )
+  const heading = useRef<HTMLHeadingElement>(null)
+  // The panel takes the focus when it opens and gives it back to where it came from.
+  useEffect(() => {
+    const before = document.activeElement
+    heading.current?.focus()
+    return () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
+  }, [hit])
+  useEffect(() => {
+    const leave = (event: KeyboardEvent): void => {
+      if (
+        event.key === 'Escape' &&
+        !event.defaultPrevented &&
+        document.querySelector('dialog[open]') === null
+      )
+        close()
+    }
+    addEventListener('keydown', leave)
+    return () => removeEventListener('keydown', leave)
+  }, [close])
+  // Servers of other versions have no such route.
+  const isUnknown =
+    explained.failure !== null && [404, 405].includes(explained.failure.status) && !explained.failure.code
+  const answer = explained.value?.id === id ? explained.value : null
+  const details =
+    (hit?._rankingScoreDetails as Readonly<Record<string, RuleScore>> | undefined) ??
+    answer?.rankingScoreDetails ??
+    null
+  return (
+    <aside class="panel" aria-label="Explanation">
+      <header>
+        <h2 ref={heading} tabIndex={-1} class="wrap">
+          {hit === null ? 'Why is a document not found?' : `Why is ${id || 'this document'} a hit?`}
+        </h2>
+        <button type="button" class="plain" onClick={close}>
+          Close
+        </button>
+      </header>
+      {hit === null && (
+        <label class="field">
+          Id of the document{primaryKey === null ? '' : `, its ${primaryKey}`}
+          <input
+            autocomplete="off"
+            spellcheck={false}
+            value={typed}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
+        </label>
+      )}
+      {explained.failure !== null && !isUnknown && id !== '' && <Problem failure={explained.failure} />}
+      {isUnknown && <p class="note small">This server explains scores only, not words and filters.</p>}
+      {answer !== null && <Verdict answer={answer} />}
+      {answer !== null && answer.reasons.length > 0 && (
+        <section aria-label="Reasons">
+          <h3>What keeps it out</h3>
+          <ReasonList reasons={answer.reasons} />
+        </section>
+      )}
+      {details !== null && (
+        <section aria-label="Score">
+          <h3>Score, rule by rule</h3>
+          {Object.keys(details).length === 0 ? (
+            <p class="small soft">Without words in the query no rule has anything to tell apart.</p>
+          ) : (
+            <ScoreDetails details={details} />
+          )}
+        </section>
+      )}
+      {answer !== null && (
+        <section aria-label="Words">
+          <h3>How the query was read</h3>
+          <StepList query={answer.query} />
+        </section>
+      )}
+    </aside>
+  )
+}
+
+function Verdict({ answer }: { readonly answer: Explanation }) {
+  const by = { words: ', by its words', vectors: ', by its meaning' }[answer.foundBy ?? 'words']
+  if (answer.isHit)
+    return (
+      <p>
+        <span class="verdict pass">It is a hit</span>
+        {answer.position === null ? '' : `, number ${answer.position + 1}`}
+        {answer.foundBy === null ? '' : by}
+        {answer.rankingScore === null ? '.' : `, with a score of ${answer.rankingScore.toFixed(3)}.`}
+      </p>
+    )
+  return (
+    <p>
+      <span class="verdict fail">It is no hit.</span>{' '}
+      {answer.reasons.length > 1 ? 'Each of these reasons would be enough.' : ''}
+    </p>
+  )
+}

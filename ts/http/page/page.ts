@@ -1,0 +1,87 @@
+/** Here is a request of a browser: which file of the page answers it? */
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import { type Asset, type AssetName, type Assets, readAssets } from './assets.js'
+
+/**
+ * The page runs its own scripts and asks its own server, nothing else. Images of documents would tell other hosts who
+ * reads them, so they are loaded only by the page at `/?images`, to which a switch of the page leads.
+ */
+const policy = (images: string): string =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "connect-src 'self'",
+    `img-src ${images}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ].join('; ')
+const OWN_IMAGES = policy("'self' data:")
+const ALL_IMAGES = policy("'self' data: https: http:")
+
+const securityHeaders = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+} as const
+
+/** Read once per process: the files of a version never change. */
+let read: Assets | null | undefined
+function assets(): Assets | null {
+  read ??= readAssets()
+  return read
+}
+
+/** Answers with the page if the client asks for HTML before anything else; null otherwise. */
+export function servePage(request: FastifyRequest, reply: FastifyReply): FastifyReply | null {
+  void reply.header('vary', 'accept')
+  const html = assets()?.['index.html']
+  if (html === undefined || !prefersHtml(request.headers.accept)) return null
+  const withImages = request.url.split('?')[1]?.split('&').includes('images')
+  void reply.header('content-security-policy', withImages ? ALL_IMAGES : OWN_IMAGES)
+  return send(request, reply, html)
+}
+
+/** Scripts and styles of the page. They hold nothing of the instance, so that no key is asked for. */
+export const pageRoutes: FastifyPluginAsync = async (app) => {
+  for (const name of ['page.js', 'page.css', 'icon.svg'] satisfies AssetName[])
+    app.get(`/page/${name}`, (request, reply) => {
+      const asset = assets()?.[name]
+      return asset === undefined ? reply.callNotFound() : send(request, reply, asset)
+    })
+}
+
+/** Programs name JSON or accept anything; browsers name HTML. */
+function prefersHtml(accept = ''): boolean {
+  const named = accept.split(',').map((range) => range.split(';')[0]?.trim().toLowerCase())
+  const html = named.indexOf('text/html')
+  const json = named.indexOf('application/json')
+  return html !== -1 && (json === -1 || html < json)
+}
+
+function send(request: FastifyRequest, reply: FastifyReply, asset: Asset): FastifyReply {
+  const form = acceptedForm(request.headers['accept-encoding'])
+  const etag = `"${asset.etag}-${form}"`
+  // A newer version of the server has other files under the same names: browsers ask each time, and are told 304.
+  void reply.headers({ ...securityHeaders, etag, 'cache-control': 'no-cache' })
+  const vary = reply.getHeader('vary')
+  void reply.header('vary', vary === undefined ? 'accept-encoding' : `${String(vary)}, accept-encoding`)
+  if (request.headers['if-none-match']?.includes(etag)) return reply.code(304).send()
+  if (form !== 'identity') void reply.header('content-encoding', form)
+  return reply.type(asset.contentType).send(asset[form])
+}
+
+function acceptedForm(header: string | readonly string[] = ''): 'br' | 'gzip' | 'identity' {
+  const accepted = String(header)
+    .split(',')
+    .map((coding) => coding.trim().toLowerCase())
+    .filter((coding) => !/;\s*q=0(\.0*)?$/.test(coding))
+    .map((coding) => coding.split(';')[0]?.trim())
+  if (accepted.includes('br')) return 'br'
+  return accepted.includes('gzip') ? 'gzip' : 'identity'
+}
