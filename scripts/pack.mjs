@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { unbundled } from './bundle.mjs'
-import { buildPage, compileTypeScript, root } from './setup.mjs'
+import { buildPage, compileTypeScript, isBundled, root } from './setup.mjs'
 
 /** Bundled libraries whose types are part of ours. */
 const typed = ['pino', 'liquidjs']
@@ -36,7 +36,7 @@ if (values.out === undefined || !['none', 'built', 'all'].includes(values.platfo
 }
 const out = resolve(values.out)
 mkdirSync(out, { recursive: true })
-if (!compileTypeScript() || !buildPage()) process.exit(1)
+if (!compileTypeScript() || !isBundled() || !buildPage()) process.exit(1)
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const { version, license, engines, repository } = manifest

@@ -87,6 +87,9 @@ export function installDependencies() {
   return true
 }
 
+/** Whether the program was bundled. */
+export const isBundled = () => existsSync(inRoot('dist', 'bundle', 'siftd.js'))
+
 /** Compiles TypeScript into dist/ and bundles it, unless nothing changed, and removes what has no source any more. */
 export function compileTypeScript() {
   const sources = ['ts', '__test__', 'benchmark'].flatMap((folder) => filesBelow(inRoot(folder)))
@@ -101,7 +104,7 @@ export function compileTypeScript() {
   const wanted = hashOf(inputs)
   // The commit may be another one although no source of the program is.
   writeBuildInfo()
-  if (textOf(stamp) === wanted && existsSync(inRoot('dist', 'bundle', 'siftd.js'))) return true
+  if (textOf(stamp) === wanted) return true
   say('compiling TypeScript …')
   for (const path of filesBelow(inRoot('dist'))) if (isOrphan(path)) rmSync(path)
   if (!existsSync(inRoot('dist', 'ts', 'cli', 'main.js')))
@@ -109,7 +112,11 @@ export function compileTypeScript() {
   rmSync(stamp, { force: true })
   if (!run(process.execPath, [inRoot('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.json']))
     return false
-  if (!run(process.execPath, [inRoot('scripts', 'bundle.mjs')])) return false
+  // The bundler knows fewer systems and versions of Node.js than the program, which starts without it, only later.
+  if (!run(process.execPath, [inRoot('scripts', 'bundle.mjs')])) {
+    rmSync(inRoot('dist', 'bundle'), { recursive: true, force: true })
+    say('the program cannot be bundled here, see above: it runs unbundled, and starts a little later')
+  }
   writeFileSync(stamp, wanted)
   return true
 }

@@ -1,5 +1,12 @@
 // npm start: prepares a clone and runs the server. Arguments after `--` are the server's.
-import { buildAddon, buildPage, compileTypeScript, installDependencies, servingProfile } from './setup.mjs'
+import {
+  buildAddon,
+  buildPage,
+  compileTypeScript,
+  installDependencies,
+  isBundled,
+  servingProfile,
+} from './setup.mjs'
 
 const parent = process.ppid
 
@@ -26,7 +33,7 @@ if (addon === 'failed') {
   say('answers more slowly.')
 }
 endWithParent()
-await import('../dist/bundle/siftd.js')
+await import(isBundled() ? '../dist/bundle/siftd.js' : '../dist/ts/cli/siftd.js')
 
 /**
  * npm starts scripts by a shell and passes signals to that alone. A shell that ends without passing them on leaves

@@ -9,6 +9,7 @@ import {
   installBrowser,
   installDependencies,
   isBuilt,
+  isBundled,
   root,
 } from './setup.mjs'
 
@@ -50,7 +51,9 @@ const sum = (output, pattern) =>
 /** Runs one step. `counts` find the runner's own figures; without them only a failure counts, as one. */
 async function step(name, command, args, { counts, env } = {}) {
   process.stdout.write(`\n── ${name}\n`)
+  const began = Date.now()
   const { code, output } = await watch(command, args, env)
+  process.stdout.write(`── ${name}: ${Math.round((Date.now() - began) / 1000)} s\n`)
   // Colours would stand between a figure and its word.
   const plain = output.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g'), '')
   const passed = counts ? sum(plain, counts.passed) : 0
@@ -83,6 +86,7 @@ await step('biome', process.execPath, [
 // What does not compile is not run: its tests would be those of an older build.
 const compiled = compileTypeScript()
 if (!compiled) fail('tsc: the TypeScript sources do not compile')
+if (compiled && !isBundled()) fail('the program cannot be bundled')
 await step('tsc, page', process.execPath, [bin('typescript/bin/tsc'), '-p', 'page/tsconfig.json'])
 if (!buildPage()) fail('the page at / could not be built')
 installBrowser()
