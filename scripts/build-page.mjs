@@ -13,12 +13,14 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const sources = join(root, 'page')
 const out = join(root, 'dist', 'page')
+/** Tells which packages are inside, for their licences. */
+const bundledFiles = join(root, 'dist', 'page-files.json')
 
 /** @throws if the sources do not bundle, or the bundler is not installed */
 export async function buildPage() {
   const stamp = join(out, '.built')
   const wanted = hashOfSources()
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return
+  if (existsSync(stamp) && existsSync(bundledFiles) && readFileSync(stamp, 'utf8') === wanted) return
   rmSync(out, { recursive: true, force: true })
   mkdirSync(out, { recursive: true })
   write('page.js', await bundle())
@@ -33,6 +35,8 @@ async function bundle() {
   try {
     const { output } = await build.generate({ format: 'es', minify: true })
     if (output.length !== 1) throw new Error(`the page is one module, not ${output.length} files`)
+    const modules = Object.keys(output[0].modules).filter((path) => path.includes('node_modules'))
+    writeFileSync(bundledFiles, JSON.stringify(modules.map((path) => relative(root, path)).sort()))
     return Buffer.from(output[0].code)
   } finally {
     await build.close()

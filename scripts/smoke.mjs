@@ -1,17 +1,18 @@
-// Whether installed packages serve and search:  node smoke.mjs FOLDER SAMPLE native|fallback
+// Whether installed packages serve and search:  node smoke.mjs FOLDER SAMPLE native|fallback|auto [DATA OPTIONS…]
 // FOLDER holds node_modules/siftd, SAMPLE is an NDJSON file whose first document is found by its title.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-const [folder, sample, engine] = process.argv.slice(2)
-if (engine === undefined) throw new Error('usage: smoke.mjs FOLDER SAMPLE native|fallback')
+const [folder, sample, engine, given, ...options] = process.argv.slice(2)
+if (engine === undefined)
+  throw new Error('usage: smoke.mjs FOLDER SAMPLE native|fallback|auto [DATA OPTIONS…]')
 const [first] = readFileSync(sample, 'utf8').split('\n')
 const { id, title } = JSON.parse(first)
 
-const main = join(folder, 'node_modules', 'siftd', 'dist', 'ts', 'cli', 'main.js')
-const data = mkdtempSync(join(tmpdir(), 'siftd-smoke-'))
+const main = join(folder, 'node_modules', 'siftd', 'dist', 'bundle', 'siftd.js')
+const data = given ?? mkdtempSync(join(tmpdir(), 'siftd-smoke-'))
 const child = spawn(process.execPath, [
   main,
   '--engine',
@@ -20,16 +21,22 @@ const child = spawn(process.execPath, [
   '127.0.0.1:0',
   '--db-path',
   data,
+  ...options,
 ])
 child.once('exit', (code) => process.exit(code ?? 1))
 
 let text = ''
+let driver = ''
 const url = await new Promise((resolve) => {
   child.stderr.on('data', (chunk) => {
     process.stderr.write(chunk)
     text += chunk
     const [, found] = /^Server listening on: +"(.*)"$/m.exec(text) ?? []
-    if (found) resolve(found)
+    const [, store] = /^Task store: +"(.*)"$/m.exec(text) ?? []
+    if (found && store) {
+      driver = store
+      resolve(found)
+    }
   })
 })
 const post = (path, type, body) =>
@@ -45,5 +52,5 @@ for (let status = ''; status !== 'succeeded'; ) {
 }
 const { hits } = await post('/indexes/films/search', 'application/json', JSON.stringify({ q: title }))
 if (hits[0]?.id !== id) throw new Error(`expected document ${id} first, found ${JSON.stringify(hits[0])}`)
-console.log(`the ${engine} engine serves and finds "${title}"`)
+console.log(`the ${engine} engine over the task store of ${driver} serves and finds "${title}"`)
 child.kill('SIGTERM')

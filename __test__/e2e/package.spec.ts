@@ -1,5 +1,5 @@
 import { execFile, spawn } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -72,6 +72,7 @@ async function searchesTheSample(t: ExecutionContext, url: string): Promise<void
 test('the packages install into an empty folder, serve and search, with and without native parts', async (t) => {
   t.timeout(170_000)
   const folder = await installed(t)
+  await isWithinBudget(t, folder)
   const binaries = await nativeFiles(folder)
   const engines = binaries.filter((path) => path.includes('siftd-engine'))
   const whole = await serve(t, folder, join(folder, 'whole'))
@@ -85,6 +86,43 @@ test('the packages install into an empty folder, serve and search, with and with
   t.is(bare.engine, 'fallback')
   await searchesTheSample(t, bare.url)
 })
+
+/** Bytes of the server's package as installed. A library that is bundled unasked would show here. */
+const PACKAGE_BYTES_MAX = 9e6
+
+/** What must stand in the notices of a package, by the end of the package's name. */
+const credited: Readonly<Record<string, readonly string[]>> = {
+  siftd: ['fastify ', 'undici ', 'pino ', 'preact '],
+  'linux-x64-gnu': [
+    'tantivy ',
+    'usearch ',
+    'charabia ',
+    'irg-kvariants ',
+    'German word list',
+    'c_src/mimalloc',
+    'zstd/LICENSE',
+  ],
+}
+
+/** The size of the server's package, and what each package says of the code of others in it. */
+async function isWithinBudget(t: ExecutionContext, folder: string): Promise<void> {
+  const modules = join(folder, 'node_modules')
+  const own = await readdir(join(modules, 'siftd'), { recursive: true, withFileTypes: true })
+  const files = own.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const sizes = await Promise.all(files.map(async (path) => (await stat(path)).size))
+  const bytes = sizes.reduce((sum, size) => sum + size, 0)
+  t.true(bytes <= PACKAGE_BYTES_MAX, `${bytes} bytes`)
+  const engines = (await readdir(join(modules, '@siftd')).catch(() => [])).map((name) => `@siftd/${name}`)
+  for (const name of ['siftd', ...engines]) {
+    const notices = await readFile(join(modules, name, 'THIRD-PARTY.txt'), 'utf8')
+    const expected = Object.entries(credited).find(([end]) => name.endsWith(end))?.[1] ?? []
+    t.deepEqual(
+      expected.filter((part) => !notices.includes(part)),
+      [],
+      name,
+    )
+  }
+}
 
 /** A program of a user, which a wrong type in the package would not let compile. */
 const program = `

@@ -1,29 +1,46 @@
+import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import { packageFolder } from '../launch/index.js'
+import { packageFolder, packageVersion } from '../launch/index.js'
 
 /** A native module, or why none could be loaded: one line per place that was tried. */
 export type LoadedAddon =
   | { readonly ok: true; readonly addon: unknown; readonly from: string }
   | { readonly ok: false; readonly reasons: readonly string[] }
 
-/** Platforms with a binary, as they are named in package names and files. */
-export const addonPlatforms = [
-  'linux-x64-gnu',
-  'linux-x64-musl',
-  'linux-arm64-gnu',
-  'linux-arm64-musl',
-  'darwin-x64',
-  'darwin-arm64',
-  'win32-x64-msvc',
-] as const
-export type AddonPlatform = (typeof addonPlatforms)[number]
+/** A platform as it is named in package names and files, such as `linux-x64-gnu`. */
+export type AddonPlatform = string
+
+/** Parts of Rust's names of targets → those of Node.js. */
+const processors: Readonly<Record<string, string>> = { x86_64: 'x64', aarch64: 'arm64' }
+const systems: Readonly<Record<string, string>> = {
+  'unknown-linux-gnu': 'linux-*-gnu',
+  'unknown-linux-musl': 'linux-*-musl',
+  'apple-darwin': 'darwin-*',
+  'pc-windows-msvc': 'win32-*-msvc',
+}
+
+/** The platform of a target as Rust names it. */
+export function platformOf(target: string): AddonPlatform {
+  const [processor = '', ...system] = target.split('-')
+  const pattern = systems[system.join('-')]
+  const name = processors[processor]
+  if (pattern === undefined || name === undefined) throw new Error(`no platform is known for ${target}`)
+  return pattern.replace('*', name)
+}
+
+/** Platforms with a binary: those of the targets in this package's manifest. */
+export function addonPlatforms(): readonly AddonPlatform[] {
+  const manifest = readFileSync(join(packageFolder(), 'package.json'), 'utf8')
+  const { napi } = JSON.parse(manifest) as { readonly napi: { readonly targets: readonly string[] } }
+  return napi.targets.map(platformOf)
+}
 
 /** Which binary this process needs, null if there is none for it. */
 export function addonPlatform(): AddonPlatform | null {
   const suffix = process.platform === 'linux' ? (isMusl() ? '-musl' : '-gnu') : ''
   const name = `${process.platform}-${process.arch}${process.platform === 'win32' ? '-msvc' : suffix}`
-  return addonPlatforms.find((platform) => platform === name) ?? null
+  return addonPlatforms().find((platform) => platform === name) ?? null
 }
 
 let musl: boolean | null = null
@@ -50,6 +67,12 @@ export type AddonName = 'engine' | 'script' | 'embed'
 /** The binary package that holds an addon. */
 export const addonPackage = (which: AddonName, platform: AddonPlatform): string =>
   `@siftd/${which === 'embed' ? 'embed' : 'engine'}-${platform}`
+
+/** The command that installs the binary package of an addon; null if there is none for this machine. */
+export function installCommand(which: AddonName): string | null {
+  const platform = addonPlatform()
+  return platform === null ? null : `npm install ${addonPackage(which, platform)}@${packageVersion()}`
+}
 
 /** Loads the installed binary package, else the one built in this working copy. */
 export function loadAddon(which: AddonName = 'engine'): LoadedAddon {

@@ -1,5 +1,13 @@
 /** Here is an index and a request: what is the answer? One interface, two engines. */
-export { type AddonPlatform, addonPackage, addonPlatform, addonPlatforms, loadAddon } from './addon.js'
+export {
+  type AddonPlatform,
+  addonPackage,
+  addonPlatform,
+  addonPlatforms,
+  installCommand,
+  loadAddon,
+  platformOf,
+} from './addon.js'
 export type { Answers } from './answer-cache.js'
 export {
   type BackgroundFault,

@@ -1,5 +1,5 @@
 import { LaunchError } from '../launch/index.js'
-import { loadAddon } from './addon.js'
+import { installCommand, loadAddon } from './addon.js'
 import { type Answers, answersOf } from './answer-cache.js'
 import type { Engine } from './engine.js'
 import type { EngineSetup } from './setup.js'
@@ -18,13 +18,19 @@ export interface OpenedEngine {
   readonly reasons: readonly string[]
 }
 
+/** How the binary can be had, as the end of a sentence; empty if there is none for this machine. */
+function remedy(): string {
+  const command = installCommand('engine')
+  return command === null ? '' : `; its binary is installed by \`${command}\``
+}
+
 /** The native engine was asked for and cannot be had. */
 export class EngineLoadError extends LaunchError {
   override readonly name = 'EngineLoadError'
   readonly reasons: readonly string[]
 
   constructor(reasons: readonly string[]) {
-    super(`the native engine cannot be loaded: ${reasons.join('; ')}`, 1)
+    super(`the native engine cannot be loaded: ${reasons.join('; ')}${remedy()}`, 1)
     this.reasons = reasons
   }
 }
@@ -56,7 +62,7 @@ async function openChosen(choice: EngineChoice, setup: EngineSetup): Promise<Cho
     return { engine, kind: engine.kind, why: `loaded ${loaded.from}`, reasons: [] }
   }
   if (choice === 'native') throw new EngineLoadError(loaded.reasons)
-  setup.log.warn({ reasons: loaded.reasons }, 'native engine unavailable, using the fallback')
+  setup.log.warn({ reasons: loaded.reasons }, `native engine unavailable, using the fallback${remedy()}`)
   return openFallback(setup, 'the native engine could not be loaded', loaded.reasons)
 }
 

@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { access, constants, readFile, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { addonPackage, addonPlatform, loadAddon } from '../../engine/index.js'
+import { installCommand, loadAddon } from '../../engine/index.js'
 import { entriesOf, notedEngine, requireVersion } from '../../instance/index.js'
 import { addressText, LaunchError, type LaunchOptions, packageVersion } from '../../launch/index.js'
 import { claimDirectory, DirectoryInUseError } from '../../tasks/index.js'
@@ -22,12 +22,12 @@ const DAY_MS = 86_400_000
 export function checkBinary({ engine }: LaunchOptions): readonly Finding[] {
   const loaded = loadAddon()
   if (loaded.ok) return [good('native engine', `loaded ${loaded.from}`)]
-  const platform = addonPlatform()
+  const command = installCommand('engine')
   const found = loaded.reasons.join('; ')
   const fix =
-    platform === null
+    command === null
       ? 'nothing to do: the fallback engine answers the same, more slowly'
-      : `install the binary: npm install ${addonPackage('engine', platform)}@${packageVersion()}; without it the fallback engine answers the same, more slowly`
+      : `install the binary: ${command}; without it the fallback engine answers the same, more slowly`
   return [(engine === 'native' ? bad : odd)('native engine', found, fix)]
 }
 

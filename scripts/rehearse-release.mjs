@@ -1,0 +1,140 @@
+// Every step of a release that can run on one machine:  npm run release:rehearsal -- [--keep]
+//
+// Packs what is built here, publishes it to a registry of its own (verdaccio, installed for it), and then does as users
+// do, each time with an empty folder and an empty cache: `npx siftd`, an installation that serves over both engines, an
+// upgrade, and a downgrade, which must be refused with the data untouched.
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { root } from './setup.mjs'
+
+/** The last major version for Node.js 20. */
+const VERDACCIO = 'verdaccio@5'
+
+const home = mkdtempSync(join(tmpdir(), 'siftd-rehearsal-'))
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const next = version.replace(/\d+$/, (patch) => Number(patch) + 1)
+const port = await freePort()
+const registry = `http://127.0.0.1:${port}/`
+const upstream = run('npm', ['config', 'get', 'registry']).trim()
+
+function say(what) {
+  console.log(`✔ ${what}`)
+}
+
+/** Runs a command. @returns what it printed. @throws Error if it fails and may not */
+function run(command, args, { cwd = root, env = {}, mayFail = false } = {}) {
+  const shell = process.platform === 'win32'
+  const done = spawnSync(command, args, { cwd, encoding: 'utf8', shell, env: { ...process.env, ...env } })
+  if (done.status !== 0 && !mayFail)
+    throw new Error(`${command} ${args.join(' ')}: ${done.stdout}${done.stderr}`)
+  return `${done.stdout}${mayFail ? done.stderr : ''}`
+}
+
+async function freePort() {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const { port } = probe.address()
+  probe.close()
+  return port
+}
+
+/** An empty folder whose npm asks the registry of the rehearsal alone, with a cache of its own. */
+function emptyFolder(name) {
+  const folder = join(home, name)
+  mkdirSync(folder)
+  writeFileSync(join(folder, 'package.json'), '{}')
+  writeFileSync(
+    join(folder, '.npmrc'),
+    `registry=${registry}\n//127.0.0.1:${port}/:_authToken=rehearsal\ncache=${join(folder, 'cache')}\naudit=false\nfund=false\n`,
+  )
+  return folder
+}
+
+async function startRegistry() {
+  const config = join(home, 'verdaccio.yaml')
+  const rights = 'access: $anonymous\n    publish: $anonymous'
+  writeFileSync(
+    config,
+    `storage: ${join(home, 'storage')}
+uplinks:
+  upstream:
+    url: ${upstream}
+packages:
+  'siftd':
+    ${rights}
+  '@siftd/*':
+    ${rights}
+  '**':
+    access: $anonymous
+    proxy: upstream
+max_body_size: 200mb
+log: { type: stdout, format: pretty, level: warn }
+`,
+  )
+  const folder = join(home, 'registry')
+  mkdirSync(folder)
+  // verdaccio names a tag of this package, and mirrors of the public registry may lack tags.
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ overrides: { 'node-fetch': '^2.7.0' } }))
+  const quietly = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--silent']
+  run('npm', ['install', ...quietly, VERDACCIO], { cwd: folder })
+  const program = join(folder, 'node_modules', 'verdaccio', 'bin', 'verdaccio')
+  const child = spawn(process.execPath, [program, '--config', config, '--listen', `127.0.0.1:${port}`], {
+    cwd: folder,
+    stdio: ['ignore', 'inherit', 'inherit'],
+  })
+  for (;;) {
+    if (child.exitCode !== null) throw new Error('the registry did not start')
+    const answer = await fetch(`${registry}-/ping`).catch(() => null)
+    if (answer?.ok) break
+    await sleep(200)
+  }
+  return () => child.kill()
+}
+
+function release(number) {
+  const tarballs = emptyFolder(`tarballs-${number}`)
+  run('node', ['scripts/pack.mjs', '--out', tarballs, '--version', number])
+  run('node', [join(root, 'scripts/publish.mjs'), '.'], { cwd: tarballs })
+  const packed = readdirSync(tarballs).filter((name) => name.endsWith('.tgz'))
+  say(`published ${packed.join(', ')}`)
+}
+
+const smoke = (folder, engine, data) =>
+  run('node', [join(root, 'scripts/smoke.mjs'), '.', join(root, 'samples/films.ndjson'), engine, ...data], {
+    cwd: folder,
+  }).trim()
+
+const stopRegistry = await startRegistry()
+try {
+  release(version)
+  const found = run('npx', ['--yes', `siftd@${version}`, '--version'], { cwd: emptyFolder('npx') })
+  if (found.trim() !== `siftd ${version}`) throw new Error(`npx siftd --version printed ${found}`)
+  say(`npx siftd from an empty folder and cache: ${found.trim()}`)
+
+  const folder = emptyFolder('installed')
+  run('npm', ['install', `siftd@${version}`], { cwd: folder })
+  const hasBinary = readdirSync(join(folder, 'node_modules', '@siftd')).some((name) =>
+    name.startsWith('engine-'),
+  )
+  const data = join(home, 'data')
+  say(smoke(folder, hasBinary ? 'native' : 'fallback', [data]))
+  say(smoke(folder, 'fallback', []))
+
+  release(next)
+  run('npm', ['install', `siftd@${next}`], { cwd: folder })
+  say(`upgraded to ${next}: ${smoke(folder, 'auto', [data, '--upgrade-db'])}`)
+
+  run('npm', ['install', `siftd@${version}`], { cwd: folder })
+  const options = ['--db-path', data, '--http-addr', `127.0.0.1:${await freePort()}`]
+  const refusal = run('npx', ['siftd', ...options], { cwd: folder, mayFail: true }).trim()
+  if (!refusal.includes(next)) throw new Error(`a downgrade was not refused: ${refusal}`)
+  say(`a downgrade is refused: ${refusal.split('\n').at(-1)}`)
+} finally {
+  stopRegistry()
+  if (!process.argv.includes('--keep')) rmSync(home, { recursive: true, force: true })
+}
