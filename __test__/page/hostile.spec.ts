@@ -8,7 +8,7 @@ const HTML = `<img src=x onerror="window.hacked = true"><script>window.hacked = 
 
 test('markup in documents, facets and field names is text, also where it is marked', async (t) => {
   const { page, complaints } = await visit(t, async (server) => {
-    await server.settle(t, server.patch('/indexes/traps/settings', { filterableAttributes: ['*'] }))
+    await server.settle(t, server.patch('/indexes/traps/settings', { filterableAttributes: ['tag'] }))
     const document = {
       id: 1,
       title: `${HTML} word`,
@@ -28,6 +28,27 @@ test('markup in documents, facets and field names is text, also where it is mark
   await page.getByRole('rowheader', { name: 'onerror' }).waitFor()
   t.is(await page.evaluate('window.hacked'), undefined)
   t.is(await page.locator('#page img, #page script, a[href^="javascript"]').count(), 0)
+  t.deepEqual(complaints, [])
+})
+
+test('fields and values may be named as what every object of JavaScript has', async (t) => {
+  const { page, complaints } = await visit(t, async (server) => {
+    await server.settle(
+      t,
+      server.patch('/indexes/traps/settings', {
+        filterableAttributes: ['constructor', '__proto__', 'toString'],
+      }),
+    )
+    const document = '{"id":1,"constructor":"toString","__proto__":"x","toString":7,"valueOf":"valueOf"}'
+    await server.settle(t, server.post('/indexes/traps/documents?primaryKey=id', document))
+  })
+  await page.getByText('1 hit ').waitFor()
+  await page.getByRole('group', { name: '__proto__' }).getByLabel('x').waitFor()
+  await page.getByRole('group', { name: 'constructor' }).getByLabel('toString').check()
+  await page.getByRole('button', { name: 'Remove constructor toString' }).waitFor()
+  await page.getByRole('link', { name: 'Index' }).click()
+  await page.getByRole('tab', { name: 'Fields' }).click()
+  await page.getByRole('rowheader', { name: 'constructor' }).waitFor()
   t.deepEqual(complaints, [])
 })
 

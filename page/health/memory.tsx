@@ -1,6 +1,6 @@
 /** Memory of the process and its caches, from `/metrics`. */
 import { ask, askText } from '../api/client.ts'
-import { Meter, Problem } from '../parts/basics.tsx'
+import { Meter, Problem, Scroll } from '../parts/basics.tsx'
 import { bytes, count } from '../parts/text.ts'
 import { usePolled } from '../state/loading.ts'
 import { byKind, type Sample, samplesOf, valueNamed } from './metrics.ts'
@@ -70,7 +70,7 @@ function Figures({ samples }: { readonly samples: readonly Sample[] }) {
         </div>
       )}
       {caches.length > 0 && (
-        <div class="scroll">
+        <Scroll label="Caches">
           <table>
             <thead>
               <tr>
@@ -97,7 +97,7 @@ function Figures({ samples }: { readonly samples: readonly Sample[] }) {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scroll>
       )}
     </>
   )

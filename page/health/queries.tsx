@@ -1,6 +1,6 @@
 /** Slow queries: those the server counts, or else those of this tab. */
 import { ask } from '../api/client.ts'
-import { Problem } from '../parts/basics.tsx'
+import { Problem, Scroll } from '../parts/basics.tsx'
 import { count, cut, milliseconds, when } from '../parts/text.ts'
 import { slowest } from '../search/run.ts'
 import { useLoaded } from '../state/loading.ts'
@@ -40,7 +40,7 @@ export function Queries() {
         </p>
       )}
       {rows.length > 0 && (
-        <div class="scroll">
+        <Scroll label="Slowest searches">
           <table>
             <thead>
               <tr>
@@ -69,7 +69,7 @@ export function Queries() {
               ))}
             </tbody>
           </table>
-        </div>
+        </Scroll>
       )}
       {rows.length === 0 && <p class="soft">None yet.</p>}
     </section>

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { ask, type Failure } from '../api/client.ts'
 import type { Stats } from '../api/types.ts'
-import { Parts, Problem } from '../parts/basics.tsx'
+import { Parts, Problem, Scroll } from '../parts/basics.tsx'
 import { bytes, count, plural, when } from '../parts/text.ts'
 import { asFailure, useLoaded, usePolled } from '../state/loading.ts'
 import { MemoryView } from './memory.tsx'
@@ -82,7 +82,7 @@ function Disk({ stats }: { readonly stats: Stats }) {
     <section class="stack">
       <h2>Disk</h2>
       <Parts label="Disk by index" parts={parts} />
-      <div class="scroll">
+      <Scroll label="Disk by index">
         <table>
           <thead>
             <tr>
@@ -115,7 +115,7 @@ function Disk({ stats }: { readonly stats: Stats }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {indexes.length > INDEXES_MAX && (
         <p class="small soft">and {indexes.length - INDEXES_MAX} smaller ones</p>
       )}

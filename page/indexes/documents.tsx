@@ -30,7 +30,7 @@ export function Documents(props: { readonly index: IndexInfo; readonly changed: 
   return (
     <div class={open === null ? '' : 'split'}>
       <div class="stack">
-        <div class="row">
+        <div class="row beside">
           <label class="field grow">
             Filter
             <input

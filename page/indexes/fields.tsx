@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks'
 import { ask, indexPath } from '../api/client.ts'
 import type { Field, IndexInfo, IndexStats, Page } from '../api/types.ts'
-import { Empty, Meter, Problem } from '../parts/basics.tsx'
+import { Empty, Meter, Problem, Scroll } from '../parts/basics.tsx'
+import { own } from '../parts/own.ts'
 import { count } from '../parts/text.ts'
 import { useLoaded } from '../state/loading.ts'
 
@@ -25,8 +26,7 @@ export function Fields(props: { readonly index: IndexInfo; readonly stats: Index
   const documents = stats?.numberOfDocuments ?? 0
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys */}
-      <section class="scroll" tabIndex={0} aria-label="Fields">
+      <Scroll label="Fields">
         <table>
           <thead>
             <tr>
@@ -41,7 +41,7 @@ export function Fields(props: { readonly index: IndexInfo; readonly stats: Index
           </thead>
           <tbody>
             {fields.value?.results.map((field) => {
-              const held = stats?.fieldDistribution[field.name]
+              const held = own(stats?.fieldDistribution, field.name)
               return (
                 <tr key={field.name}>
                   <th scope="row" class="wrap">
@@ -78,7 +78,7 @@ export function Fields(props: { readonly index: IndexInfo; readonly stats: Index
             })}
           </tbody>
         </table>
-      </section>
+      </Scroll>
       {total > PAGE_SIZE && (
         <div class="row">
           <button type="button" disabled={offset === 0} onClick={() => setOffset(offset - PAGE_SIZE)}>

@@ -102,7 +102,7 @@ export function Import(props: { readonly index: IndexInfo; readonly changed: () 
         </button>
       </section>
       <Outcome stage={stage} name={name} stop={stop} />
-      <div class="pair">
+      <div class="pair wide">
         <label class="field">
           Format
           <select

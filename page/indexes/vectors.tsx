@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks'
 import { ask, indexPath } from '../api/client.ts'
 import type { Doc, IndexInfo, IndexStats, Json, Page } from '../api/types.ts'
-import { Empty, Meter, Problem } from '../parts/basics.tsx'
+import { Empty, Meter, Problem, Scroll } from '../parts/basics.tsx'
+import { own } from '../parts/own.ts'
 import { count, plural, short } from '../parts/text.ts'
 import { useLoaded } from '../state/loading.ts'
 
@@ -53,7 +54,7 @@ export function Vectors(props: { readonly index: IndexInfo; readonly stats: Inde
           </span>
         </div>
       )}
-      <div class="scroll">
+      <Scroll label="Embedders">
         <table>
           <thead>
             <tr>
@@ -76,7 +77,7 @@ export function Vectors(props: { readonly index: IndexInfo; readonly stats: Inde
             ))}
           </tbody>
         </table>
-      </div>
+      </Scroll>
       {sample.failure !== null && <Problem failure={sample.failure} />}
       <ul class="stack">
         {sample.value?.results.map((document, i) => (
@@ -100,7 +101,7 @@ export function Vectors(props: { readonly index: IndexInfo; readonly stats: Inde
 }
 
 function vectorsOf(document: Doc, embedder: string): readonly (readonly number[])[] {
-  const held = (document._vectors as Record<string, Json> | undefined)?.[embedder]
+  const held = own(document._vectors as Record<string, Json> | undefined, embedder)
   const embeddings = (held as { embeddings?: unknown } | undefined)?.embeddings ?? held ?? []
   const list = Array.isArray(embeddings) ? embeddings : []
   return (Array.isArray(list[0]) ? list : [list]) as (readonly number[])[]

@@ -152,6 +152,22 @@ export function Dialog(props: {
   )
 }
 
+/** A table that scrolls sideways where it is too wide, by keys too. */
+export function Scroll({
+  label,
+  children,
+}: {
+  readonly label: string
+  readonly children: ComponentChildren
+}) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+    <section class="scroll" tabIndex={0} aria-label={label}>
+      {children}
+    </section>
+  )
+}
+
 /** A number of results, said to screen readers when it has settled. */
 export function Said({ children }: { readonly children: ComponentChildren }) {
   return (

@@ -1,4 +1,6 @@
 /** What to do about errors whose message cannot say it, by their code. */
+import { own } from './own.ts'
+
 const fixes: Readonly<Record<string, string>> = {
   no_answer: 'The page asks again as soon as you do something.',
   missing_authorization_header: 'Give a key: this instance is protected.',
@@ -21,4 +23,4 @@ const fixes: Readonly<Record<string, string>> = {
   canceled: 'Send it again if it is still wanted.',
 }
 
-export const fixOf = (code: string): string | null => fixes[code] ?? null
+export const fixOf = (code: string): string | null => own(fixes, code) ?? null

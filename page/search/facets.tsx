@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { ask, indexPath } from '../api/client.ts'
 import type { SearchAnswer } from '../api/types.ts'
+import { own } from '../parts/own.ts'
 import { count, cut } from '../parts/text.ts'
 import { useLoaded } from '../state/loading.ts'
 import { filterOf, type Lane } from './lane.ts'
@@ -42,8 +43,8 @@ export function Facets(props: {
           name={facet}
           lane={lane}
           q={q}
-          counts={answer?.facetDistribution?.[facet] ?? {}}
-          stats={answer?.facetStats?.[facet]}
+          counts={own(answer?.facetDistribution, facet) ?? {}}
+          stats={own(answer?.facetStats, facet)}
           faceting={faceting.value}
           choose={(values) => change({ chosen: { ...lane.chosen, [facet]: values } })}
           bound={(range) => change({ ranges: { ...lane.ranges, [facet]: range } })}
@@ -69,11 +70,11 @@ function Facet({ name, lane, q, counts, stats, faceting, choose, bound }: FacetP
   const [wanted, setWanted] = useState(VALUES_STEP)
   const [needle, setNeedle] = useState('')
   const shown = needle === '' ? wanted : Math.max(wanted, VALUES_FOUND)
-  const chosen = lane.chosen[name] ?? []
-  const range = lane.ranges[name] ?? ['', '']
+  const chosen = own(lane.chosen, name) ?? []
+  const range = own(lane.ranges, name) ?? ['', '']
   const all = Object.entries(counts)
   const isCut = faceting !== null && all.length >= faceting.maxValuesPerFacet
-  const order = faceting?.sortFacetValuesBy[name] ?? faceting?.sortFacetValuesBy['*'] ?? 'alpha'
+  const order = own(faceting?.sortFacetValuesBy, name) ?? faceting?.sortFacetValuesBy['*'] ?? 'alpha'
   const found = useFound(lane, q, name, needle)
   // The server knows values that it did not count, but cannot look for values of facets that are numbers alone.
   const fitting =
@@ -82,7 +83,7 @@ function Facet({ name, lane, q, counts, stats, faceting, choose, bound }: FacetP
       : (found ?? all.filter(([value]) => value.toLowerCase().includes(needle.toLowerCase())))
   const byCount = [...fitting].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
   // Chosen values come first and stay, even where no hit is left.
-  const first = chosen.map((value) => [value, counts[value] ?? 0] as const)
+  const first = chosen.map((value) => [value, own(counts, value) ?? 0] as const)
   const rest = byCount.filter(([value]) => !chosen.includes(value))
   const drawn = [...first, ...rest.slice(0, Math.min(shown, VALUES_MAX))]
   const toggle = (value: string): void =>

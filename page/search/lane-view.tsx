@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ask, indexPath } from '../api/client.ts'
 import type { Field, Hit, IndexInfo, Page, SearchAnswer } from '../api/types.ts'
 import { Empty, Problem, Said } from '../parts/basics.tsx'
+import { own } from '../parts/own.ts'
 import { count, milliseconds, plural } from '../parts/text.ts'
 import { useLoaded } from '../state/loading.ts'
 import { CopyDialog } from './copy.tsx'
@@ -63,6 +64,8 @@ export function LaneView(props: LaneProps) {
   const primaryKey = indexes.find(({ uid }) => uid === lane.index)?.primaryKey ?? null
   const isFilterWrong = search.failure?.code === 'invalid_search_filter'
   const letter = letterOf(at)
+  // Beside each other, and on small screens, hits come before facets that are not asked for.
+  const isNarrow = matchMedia('(max-width: 44rem)').matches
   return (
     <section class="lane" aria-label={isSingle ? 'Search' : `Search ${letter}`} aria-busy={search.isLoading}>
       {!isSingle && (
@@ -110,7 +113,7 @@ export function LaneView(props: LaneProps) {
       <Chips lane={lane} change={change} />
       {search.failure !== null && !isFilterWrong && <Problem failure={search.failure} />}
       <div class={search.failure === null ? 'lane-body' : 'lane-body stale'}>
-        {isSingle ? (
+        {isSingle && !isNarrow ? (
           <aside aria-label="Facets">
             <Facets lane={lane} q={q} facets={facets} answer={answer} change={change} />
             {isReady && facets.length === 0 && <NoFacets />}
@@ -157,7 +160,7 @@ export function LaneView(props: LaneProps) {
 }
 
 function saidOf(answer: SearchAnswer | null, hasFailed: boolean): string {
-  if (answer === null) return hasFailed ? 'No answer' : 'Searching …'
+  if (answer === null) return hasFailed ? 'Not searched' : 'Searching …'
   return hasFailed ? 'The hits of the search before' : summary(answer)
 }
 
@@ -210,7 +213,7 @@ function Chips({ lane, change }: Pick<LaneProps, 'lane' | 'change'>) {
   )
   if (chips.length === 0) return null
   const drop = (facet: string, value: string): void => {
-    const left = (lane.chosen[facet] ?? []).filter((one) => one !== value)
+    const left = (own(lane.chosen, facet) ?? []).filter((one) => one !== value)
     change({ chosen: { ...lane.chosen, [facet]: left } })
   }
   return (

@@ -1,6 +1,7 @@
 /** A lane is one search beside others: its index and settings. Here is what it asks the server. */
 import type { Json } from '../api/types.ts'
 import { MARK_END, MARK_START } from '../parts/marked.tsx'
+import { own } from '../parts/own.ts'
 
 export interface Lane {
   readonly index: string
@@ -88,12 +89,12 @@ export const attribute = (name: string): string => (/^[\w.-]+$/.test(name) ? nam
 
 /** The conditions of one facet; null for none. */
 function conditionOf(lane: Lane, facet: string): Json | null {
-  const values = (lane.chosen[facet] ?? []).map((value) => `${attribute(facet)} = ${quoted(value)}`)
+  const values = (own(lane.chosen, facet) ?? []).map((value) => `${attribute(facet)} = ${quoted(value)}`)
   return values.length > 0 ? values : null
 }
 
 function rangesOf(lane: Lane, facet: string): readonly string[] {
-  const [from = '', to = ''] = lane.ranges[facet] ?? []
+  const [from = '', to = ''] = own(lane.ranges, facet) ?? []
   const bound = (operator: string, text: string): string[] =>
     text.trim() !== '' && Number.isFinite(Number(text))
       ? [`${attribute(facet)} ${operator} ${text.trim()}`]

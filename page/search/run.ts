@@ -1,6 +1,7 @@
 /** Runs the searches of a lane, and remembers how long they took. */
 import { ask, indexPath } from '../api/client.ts'
 import type { SearchAnswer } from '../api/types.ts'
+import { own } from '../parts/own.ts'
 import { countingBody, type Lane, pageBody } from './lane.ts'
 
 export interface SessionSearch {
@@ -22,14 +23,17 @@ export async function runLane(
 ): Promise<SearchAnswer> {
   const path = indexPath(lane.index, '/search')
   const search = (body: unknown): Promise<SearchAnswer> => ask<SearchAnswer>('POST', path, { body, signal })
-  const chosen = facets.filter((facet) => (lane.chosen[facet]?.length ?? 0) > 0)
+  const chosen = facets.filter((facet) => (own(lane.chosen, facet)?.length ?? 0) > 0)
   const [answer, ...counts] = await Promise.all([
     search(pageBody(lane, q, facets)),
     ...chosen.map((facet) => search(countingBody(lane, q, facet))),
   ])
   remember({ index: lane.index, q: lane.ownQuery ?? q, ms: answer.processingTimeMs })
-  const merged = counts.map(({ facetDistribution }) => facetDistribution ?? {})
-  return { ...answer, facetDistribution: Object.assign({}, answer.facetDistribution, ...merged) }
+  // Entries, since assigning a facet of the name `__proto__` would add none.
+  const counted = [answer, ...counts].flatMap(({ facetDistribution }) =>
+    Object.entries(facetDistribution ?? {}),
+  )
+  return { ...answer, facetDistribution: Object.fromEntries(counted) }
 }
 
 function remember(search: SessionSearch): void {

@@ -13,13 +13,22 @@ export interface ShownHit {
 }
 
 const TITLES = ['title', 'name', 'label', 'subject', 'heading', 'headline']
+/** What the server adds to a document. */
+const ADDED = new Set([
+  '_formatted',
+  '_matchesPosition',
+  '_rankingScore',
+  '_rankingScoreDetails',
+  '_federation',
+  '_vectors',
+])
 const FACT_CHARS_MAX = 90
 const TEXT_CHARS_MAX = 600
 const FACTS_MAX = 8
 
 export function shownHit(hit: Hit, primaryKey: string | null): ShownHit {
   const formatted = (hit._formatted ?? hit) as Doc
-  const fields = Object.entries(formatted).filter(([name]) => !name.startsWith('_'))
+  const fields = Object.entries(formatted).filter(([name]) => !ADDED.has(name))
   const images = fields.filter(([name]) => isImage(hit[name]))
   const texts = fields.filter(
     ([name, value]) => typeof value === 'string' && typeof hit[name] === 'string' && !isAddress(hit[name]),

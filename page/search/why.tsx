@@ -21,7 +21,7 @@ export function WhyPanel(props: {
   const { lane, q, hit, primaryKey, close } = props
   const [typed, setTyped] = useState('')
   const id = hit === null ? typed.trim() : primaryKey === null ? '' : String(hit[primaryKey])
-  const { facets: _facets, ...search } = plainBody(lane, q)
+  const search = plainBody(lane, q)
   const explained = useLoaded(
     id === ''
       ? null

@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { ask, type Failure } from '../api/client.ts'
 import type { Batch, IndexInfo, Json, Task, TaskStatus, UidPage } from '../api/types.ts'
-import { Empty, Problem } from '../parts/basics.tsx'
+import { Empty, Problem, Scroll } from '../parts/basics.tsx'
 import { count, milliseconds, millisecondsOfIso, plural, short, when, words } from '../parts/text.ts'
 import { asFailure, usePolled } from '../state/loading.ts'
 
@@ -75,7 +75,7 @@ export function TaskList({ indexes }: { readonly indexes: readonly IndexInfo[] }
   const isPending = page?.results.some((task) => task.status === 'enqueued' || task.status === 'processing')
   return (
     <>
-      <div class="row">
+      <div class="row beside">
         <div class="pair grow">
           <Choice name="Status" value={status} change={narrow(setStatus)} options={statuses} />
           <Choice name="Type" value={type} change={narrow(setType)} options={types} />
@@ -98,8 +98,7 @@ export function TaskList({ indexes }: { readonly indexes: readonly IndexInfo[] }
         </Empty>
       )}
       {page !== null && page.results.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
-        <section class="scroll" tabIndex={0} aria-label="Tasks">
+        <Scroll label="Tasks">
           <table>
             <thead>
               <tr>
@@ -133,7 +132,7 @@ export function TaskList({ indexes }: { readonly indexes: readonly IndexInfo[] }
               ))}
             </tbody>
           </table>
-        </section>
+        </Scroll>
       )}
       {page !== null && (
         <div class="row">
