@@ -20,7 +20,7 @@ export function Gate(props: {
     <main class="gate">
       <Brand />
       <div>
-        <h1>This instance asks for a key</h1>
+        <h1>{leave === null ? 'This instance asks for a key' : 'Another key'}</h1>
         <p class="soft">It stays in this tab and is forgotten when you close it.</p>
       </div>
       {failure !== null && <Problem failure={failure} />}
