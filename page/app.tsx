@@ -12,6 +12,8 @@ import { addressOf, type Section, sections, usePlace } from './state/route.ts'
 import { TasksSection } from './tasks/section.tsx'
 
 const INDEXES_MAX = 1000
+/** A first index, which some command may be making, is looked for as often. */
+const FIRST_INDEX_MS = 2000
 const titles: Readonly<Record<Section, string>> = {
   search: 'Search',
   index: 'Index',
@@ -34,6 +36,14 @@ export function App() {
   useEffect(() => {
     document.title = `${titles[place.section]}${index === null ? '' : ` · ${index.uid}`} · siftd`
   }, [place.section, index])
+
+  const isEmpty = list.value?.results.length === 0
+  const { reload } = list
+  useEffect(() => {
+    if (!isEmpty) return
+    const timer = setInterval(() => document.hidden || reload(), FIRST_INDEX_MS)
+    return () => clearInterval(timer)
+  }, [isEmpty, reload])
 
   const enter = useCallback((given: string, indexUid: string): void => {
     storeKey(given)
@@ -80,7 +90,7 @@ export function App() {
       <main id="main" ref={main} tabIndex={-1}>
         {list.failure !== null && only === null && <Problem failure={list.failure} />}
         {place.section === 'search' && list.value !== null && (
-          <SearchSection key={key} indexes={indexes} index={index} state={place.state} />
+          <SearchSection key={isEmpty ? 'empty' : key} indexes={indexes} index={index} state={place.state} />
         )}
         {place.section === 'search' && list.value === null && only !== null && (
           <SearchSection key={key} indexes={indexes} index={index} state={place.state} />

@@ -15,6 +15,14 @@ test('hits follow what is typed, with the matches marked, and nothing is asked o
   t.deepEqual(complaints, [])
 })
 
+test('an index that a command makes is shown once it is there', async (t) => {
+  const { page, server } = await visit(t, async () => undefined)
+  await page.getByText('siftd import films.ndjson').waitFor()
+  await fillFilms(t, server)
+  await page.getByText('5 hits').waitFor()
+  t.pass()
+})
+
 test('a facet that is clicked narrows the hits, and its other values stay to choose', async (t) => {
   const { page } = await visit(t, (server) => fillFilms(t, server))
   await page.getByLabel('Comedy').check()
@@ -74,7 +82,7 @@ test('why a document is no hit is told by its reasons', async (t) => {
   await page.getByText('No document matches').waitFor()
   await page.getByRole('button', { name: 'Why not …?' }).click()
   const panel = page.getByRole('complementary', { name: 'Explanation' })
-  await panel.getByLabel('Id of the document').fill('3')
+  await page.keyboard.type('3')
   await panel.getByText('It is no hit.').waitFor()
   await panel.getByText('The filter does not let it pass.').waitFor()
   const clauses = await panel.locator('.tree .step').allTextContents()

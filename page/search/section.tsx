@@ -41,14 +41,20 @@ export function SearchSection(props: {
   }, [])
   const close = useCallback(() => setAsked(null), [])
 
+  if (index === null && indexes.length === 0)
+    return (
+      <Empty title="There is no index yet">
+        <p>
+          <a href={addressOf('index', null)}>Create one and drop a file into it</a>, or run{' '}
+          <code>siftd import films.ndjson --index films</code>.
+        </p>
+      </Empty>
+    )
   if (index === null)
     return (
-      <Empty title={indexes.length === 0 ? 'There is no index yet' : 'There is no such index'}>
+      <Empty title="There is no such index">
         <p>
-          <a href={addressOf('index', null)}>
-            {indexes.length === 0 ? 'Create one and drop a file into it' : 'Choose another one'}
-          </a>
-          .
+          <a href={addressOf('index', null)}>Choose another one</a>.
         </p>
       </Empty>
     )

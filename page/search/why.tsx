@@ -31,10 +31,11 @@ export function WhyPanel(props: {
     TYPING_MS,
   )
   const heading = useRef<HTMLHeadingElement>(null)
+  const field = useRef<HTMLInputElement>(null)
   // The panel takes the focus when it opens and gives it back to where it came from.
   useEffect(() => {
     const before = document.activeElement
-    heading.current?.focus()
+    ;(hit === null ? field : heading).current?.focus()
     return () => {
       if (before instanceof HTMLElement && before.isConnected) before.focus()
     }
@@ -71,8 +72,9 @@ export function WhyPanel(props: {
       </header>
       {hit === null && (
         <label class="field">
-          Id of the document{primaryKey === null ? '' : `, its ${primaryKey}`}
+          Id of the document{primaryKey === null || primaryKey === 'id' ? '' : `, its ${primaryKey}`}
           <input
+            ref={field}
             autocomplete="off"
             spellcheck={false}
             value={typed}
