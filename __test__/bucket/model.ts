@@ -126,7 +126,7 @@ function applied(state: State, request: Request): State {
   const { slot, entry } = request
   const others = state.requests.filter((one) => one !== request)
   if (state.log[slot] !== '') return { ...state, requests: [...others, { ...request, outcome: 'refused' }] }
-  // What is created again where a base covers it is read by nobody.
+  // Readers begin behind the base, so that an entry that is created again before it is never read.
   const isRead = slot > state.base && state.history[slot] === ''
   return {
     ...state,

@@ -44,7 +44,7 @@ const folder = fileURLToPath(new URL('../../../node_modules/.cache/siftd-stores'
 const pathOf = ({ module, version }: StoreServer): string =>
   join(folder, version, module.slice(module.lastIndexOf('/') + 1))
 
-/** The second store takes minutes to compile and is tested where somebody has installed it. */
+/** What a machine lacks for a store. Compiling versitygw takes minutes, so that it is tested only where it is installed. */
 export function storeServer(name: keyof typeof storeServers): Requirement {
   const isInstalled = existsSync(pathOf(storeServers[name]))
   const hasGo = spawnSync('go', ['version']).status === 0

@@ -1,22 +1,18 @@
 /** Where binaries exist: package.json names their targets once, and everything else follows. */
 import { execFile } from 'node:child_process'
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import test, { type ExecutionContext } from 'ava'
+import test from 'ava'
 import { addonPlatforms } from '../../ts/engine/index.js'
+import { tempDir } from '../backup/archives.js'
+import { otherThanWindows } from '../support/requirements.js'
+import { testNeeding } from '../support/test-needing.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const execute = promisify(execFile)
 const script = (name: string): string => join(root, 'scripts', name)
-
-async function tempDir(t: ExecutionContext): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'siftd-platforms-'))
-  t.teardown(() => rm(path, { recursive: true, force: true }))
-  return path
-}
 
 test('the release builds exactly the platforms for which the server looks for a binary', async (t) => {
   const { stdout } = await execute(process.execPath, [script('platforms.mjs')])
@@ -40,7 +36,7 @@ const binaries = [
   ['x.darwin-arm64.node', '', null],
 ] as const
 
-const unlessWindows = process.platform === 'win32' ? test.skip : test
+const unlessWindows = testNeeding([otherThanWindows('no script of the shell stands in for readelf')], test)
 for (const [name, told, fault] of binaries) {
   unlessWindows(`a binary ${name} with ${told || 'nothing'} is ${fault ?? 'accepted'}`, async (t) => {
     const folder = await tempDir(t)

@@ -28,7 +28,7 @@ export interface TestDaemon {
 
 const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
 
-/** A port of this machine that nobody listens on. */
+/** Finds a TCP port of this machine that no process listens on. */
 export const freePort = () =>
   new Promise<number>((resolve) => {
     const probe = createServer().listen(0, '127.0.0.1', () => {

@@ -14,7 +14,10 @@ export interface S3Setup {
   readonly outbound: Outbound
 }
 
-/** A store that speaks the protocol of S3. Each call is made once: whoever repeats it must know what it did. */
+/**
+ * Opens an object store that speaks the protocol of S3. A method calls the store once: its caller alone knows whether the
+ * call may be repeated.
+ */
 export function s3Store({ address, credentials, outbound }: S3Setup): ObjectStore {
   const { origin, root, region, prefix, bucket } = address
   const name = `the bucket \`${bucket}\` at ${new URL(origin).host}`
