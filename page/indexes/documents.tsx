@@ -2,8 +2,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask, askText, Failure, indexPath } from '../api/client.ts'
 import type { Doc, IndexInfo, Page } from '../api/types.ts'
-import { Empty, Problem } from '../parts/basics.tsx'
-import { count, indented, short } from '../parts/text.ts'
+import { Empty, Pager, Problem } from '../parts/basics.tsx'
+import { indented, short } from '../parts/text.ts'
 import { asFailure, useLoaded } from '../state/loading.ts'
 import { settle } from '../state/tasks.ts'
 
@@ -73,27 +73,7 @@ export function Documents(props: { readonly index: IndexInfo; readonly changed: 
             )
           })}
         </ul>
-        {total > PAGE_SIZE && (
-          <div class="row">
-            <button
-              type="button"
-              disabled={offset === 0}
-              onClick={() => setOffset(Math.max(0, offset - PAGE_SIZE))}
-            >
-              Previous
-            </button>
-            <button
-              type="button"
-              disabled={offset + PAGE_SIZE >= total}
-              onClick={() => setOffset(offset + PAGE_SIZE)}
-            >
-              Next
-            </button>
-            <span class="soft small num" role="status">
-              {count(offset + 1)}–{count(Math.min(total, offset + PAGE_SIZE))} of {count(total)}
-            </span>
-          </div>
-        )}
+        {total > PAGE_SIZE && <Pager offset={offset} size={PAGE_SIZE} total={total} turn={setOffset} />}
       </div>
       {open !== null && (
         <Editor key={open} index={index} id={open} close={() => setOpen(null)} changed={reload} />

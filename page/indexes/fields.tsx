@@ -2,7 +2,7 @@
 import { useState } from 'preact/hooks'
 import { ask, indexPath } from '../api/client.ts'
 import type { Field, IndexInfo, IndexStats, Page } from '../api/types.ts'
-import { Empty, Meter, Problem, Scroll } from '../parts/basics.tsx'
+import { Empty, Meter, Pager, Problem, Scroll } from '../parts/basics.tsx'
 import { own } from '../parts/own.ts'
 import { count } from '../parts/text.ts'
 import { useLoaded } from '../state/loading.ts'
@@ -79,21 +79,7 @@ export function Fields(props: { readonly index: IndexInfo; readonly stats: Index
           </tbody>
         </table>
       </Scroll>
-      {total > PAGE_SIZE && (
-        <div class="row">
-          <button type="button" disabled={offset === 0} onClick={() => setOffset(offset - PAGE_SIZE)}>
-            Previous
-          </button>
-          <button
-            type="button"
-            disabled={offset + PAGE_SIZE >= total}
-            onClick={() => setOffset(offset + PAGE_SIZE)}
-          >
-            Next
-          </button>
-          <span class="soft small num">{count(total)} fields</span>
-        </div>
-      )}
+      {total > PAGE_SIZE && <Pager offset={offset} size={PAGE_SIZE} total={total} turn={setOffset} />}
     </>
   )
 }

@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Failure } from '../api/client.ts'
 import { fixOf } from './fixes.ts'
+import { count } from './text.ts'
 
 /** A length between 0 and 1, drawn; `label` says it in words. */
 export function Meter({ value, label }: { readonly value: number; readonly label: string }) {
@@ -174,5 +175,34 @@ export function Said({ children }: { readonly children: ComponentChildren }) {
     <p role="status" class="small soft num">
       {children}
     </p>
+  )
+}
+
+/** Buttons that lead through the pages of a list. */
+export function Pager({
+  offset,
+  size,
+  total,
+  turn,
+}: {
+  readonly offset: number
+  /** Entries of a page. */
+  readonly size: number
+  /** Entries of the list. */
+  readonly total: number
+  readonly turn: (offset: number) => void
+}) {
+  return (
+    <div class="row">
+      <button type="button" disabled={offset === 0} onClick={() => turn(Math.max(0, offset - size))}>
+        Previous
+      </button>
+      <button type="button" disabled={offset + size >= total} onClick={() => turn(offset + size)}>
+        Next
+      </button>
+      <span class="soft small num" role="status">
+        {count(Math.min(total, offset + 1))}–{count(Math.min(total, offset + size))} of {count(total)}
+      </span>
+    </div>
   )
 }
