@@ -318,6 +318,30 @@ test('a step of the query tells what may stand for it and where that stands in t
   })
 })
 
+test('a document that a rule pins is told to be there by the rule', async (t) => {
+  const server = await harbour(t)
+  await server.patch('/experimental-features', { dynamicSearchRules: true })
+  const pin = { selector: { id: 4 }, action: { type: 'pin', position: 1 } }
+  await server.settle(t, server.patch('/dynamic-search-rules/front', { actions: [pin] }))
+  const { isHit, position, foundBy } = await explain(server, { q: 'golden', id: 4 })
+  t.deepEqual([isHit, position, foundBy], [true, 1, 'rule'])
+})
+
+test('the languages of a query are those of the search, else those of the attributes searched', async (t) => {
+  const server = await harbour(t)
+  const languages = async (search: object): Promise<readonly string[]> =>
+    (await explain(server, { q: 'golden', id: 1, ...search })).query.languages
+  t.deepEqual(await languages({}), [])
+  t.deepEqual(await languages({ locales: ['ja', 'eng'] }), ['eng', 'jpn'])
+  const localizedAttributes = [
+    { attributePatterns: ['title'], locales: ['jpn', 'zho'] },
+    { attributePatterns: ['text'], locales: ['eng'] },
+  ]
+  await server.settle(t, server.patch('/indexes/signs/settings', { localizedAttributes }))
+  t.deepEqual(await languages({}), ['eng', 'jpn', 'zho'])
+  t.deepEqual(await languages({ attributesToSearchOn: ['text'] }), ['eng'])
+})
+
 test('an attribute that is not displayed is not named', async (t) => {
   const server = await harbour(t)
   await server.settle(t, server.patch('/indexes/signs/settings', { displayedAttributes: ['id', 'title'] }))

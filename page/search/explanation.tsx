@@ -30,8 +30,6 @@ function sentenceOf(reason: Reason): ComponentChildren {
       return `Its score of ${reason.score.toFixed(3)} is below the lowest score asked for, ${reason.threshold}.`
     case 'distinct':
       return `The better hit ${reason.id} has the same ${reason.attribute}, and only one of them is shown.`
-    case 'noVector':
-      return 'It has no vector to compare the query with.'
     case 'searchCutoff':
       return 'The search ran out of time before it came to this document; searchCutoffMs is the bound.'
     case 'tooFarDown':
@@ -79,6 +77,9 @@ export function StepList({ query }: { readonly query: Explanation['query'] }) {
       </ul>
       {query.ignoredWords.length > 0 && (
         <p class="small soft">Stop words, not looked for: {query.ignoredWords.join(', ')}</p>
+      )}
+      {query.languages.length > 0 && (
+        <p class="small soft">Read as {query.languages.join(', ')}, by the settings or the search</p>
       )}
       {query.excludedWords.length > 0 && <p class="small soft">Excluded: {query.excludedWords.join(', ')}</p>}
     </div>

@@ -112,7 +112,9 @@ export function WhyPanel(props: {
 }
 
 function Verdict({ answer }: { readonly answer: Explanation }) {
-  const by = { words: ', by its words', vectors: ', by its meaning' }[answer.foundBy ?? 'words']
+  const by = { words: ', by its words', vectors: ', by its meaning', rule: ', by a rule that pins it' }[
+    answer.foundBy ?? 'words'
+  ]
   if (answer.isHit)
     return (
       <p>

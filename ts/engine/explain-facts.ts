@@ -24,6 +24,8 @@ export interface RankFacts {
 
 /** What the query asks for, and what of it the document has, whatever else keeps it from being a hit. */
 export interface WordFacts {
+  /** Three-letter codes of the languages that the query may be in, sorted: those of the search, else of the attributes. */
+  readonly languages: readonly string[]
   /** Stop words that nothing is looked for by. */
   readonly ignored: readonly string[]
   /** What no hit may hold. In a phrase, null stands for any word. */

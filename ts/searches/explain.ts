@@ -39,7 +39,8 @@ export interface Explanation {
   readonly rankingScore: number | null
   /** As `_rankingScoreDetails`. */
   readonly rankingScoreDetails: Readonly<Record<string, unknown>> | null
-  readonly foundBy: 'words' | 'vectors' | null
+  /** `rule`: a dynamic search rule pins it. */
+  readonly foundBy: 'words' | 'vectors' | 'rule' | null
   /** What keeps it from being a hit, each of which would be enough; empty for a hit. */
   readonly reasons: readonly Reason[]
   readonly query: ExplainedQuery
@@ -68,6 +69,8 @@ export interface JudgedClause {
 
 export interface ExplainedQuery {
   readonly text: string
+  /** Three-letter codes of the languages that it may be in; none: any. */
+  readonly languages: readonly string[]
   readonly ignoredWords: readonly string[]
   readonly excludedWords: readonly string[]
   /** Terms of the query and neighbouring words read as one; see `WordStep`. */
@@ -116,7 +119,7 @@ export async function explain(
       position,
       rankingScore: score,
       rankingScoreDetails: details,
-      foundBy: byMeaning === true ? 'vectors' : 'words',
+      foundBy: 'pin' in details ? 'rule' : byMeaning === true ? 'vectors' : 'words',
       reasons: [],
       query,
     }
@@ -194,7 +197,7 @@ function lack(words: WordFacts, { missingWords }: ExplainedQuery): Reason {
 }
 
 function explainedQuery(q: string | null, words: WordFacts): ExplainedQuery {
-  const { steps, ignored, excluded, excludedPhrases } = words
+  const { languages, steps, ignored, excluded, excludedPhrases } = words
   const terms = steps.filter(({ parts }) => parts === null)
   const isCovered = (term: number): boolean =>
     steps.some(
@@ -202,6 +205,7 @@ function explainedQuery(q: string | null, words: WordFacts): ExplainedQuery {
     )
   return {
     text: q ?? '',
+    languages,
     ignoredWords: ignored,
     excludedWords: [...excluded, ...excludedPhrases.map(shownPhrase)],
     steps,

@@ -376,7 +376,7 @@ export const explanation = namedSchema(
     position: orNull(count),
     rankingScore: orNull({ type: 'number' }),
     rankingScoreDetails: orNull(mapTo(anyJson)),
-    foundBy: orNull({ type: 'string', enum: ['words', 'vectors'] }),
+    foundBy: orNull({ type: 'string', enum: ['words', 'vectors', 'rule'] }),
     reasons: listOf(
       record(
         {
@@ -406,6 +406,7 @@ export const explanation = namedSchema(
     ),
     query: record({
       text,
+      languages: words,
       ignoredWords: words,
       excludedWords: words,
       steps: listOf(wordStep),

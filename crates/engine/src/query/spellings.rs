@@ -9,7 +9,7 @@ use super::parse::Slots;
 use super::resolver::{Slot, TermResolver};
 use super::term::{DerivationKinds, Term};
 use crate::error::Result;
-use crate::postings::{Occurrences, Reading};
+use crate::postings::{Occurrences, Reading, Word};
 
 /// Something in the index that may stand for a node.
 pub(crate) struct Spelling {
@@ -24,6 +24,13 @@ pub(crate) struct Spelling {
     /// Where it stands in the document: attribute and position, in order, at most [`PLACES_MAX`]; a phrase where its
     /// first word stands.
     pub(crate) places: Vec<(String, u32)>,
+}
+
+/// A spelling of a kind that is known.
+struct Found {
+    text: String,
+    documents: u64,
+    places: Vec<(String, u32)>,
 }
 
 impl TermResolver<'_> {
@@ -42,15 +49,17 @@ impl TermResolver<'_> {
         for kind in DerivationKinds::EACH {
             let mut of_kind = self.words_of(term, kind, &own, visible)?;
             for phrase in term.phrases(kind) {
-                of_kind.extend(self.phrase_of(phrase, docid, &own, visible)?);
+                of_kind.push(self.phrase_of(phrase, docid, &own, visible)?);
             }
-            of_kind.retain(|spelling| spelling.documents > 0);
+            of_kind.retain(|found| found.documents > 0);
             of_kind.sort_by(|a, b| b.documents.cmp(&a.documents).then_with(|| a.text.cmp(&b.text)));
             let (name, typos) = name_of(kind, term);
-            found.extend(of_kind.into_iter().map(|spelling| Spelling {
+            found.extend(of_kind.into_iter().map(|Found { text, documents, places }| Spelling {
                 kind: name,
+                text,
                 typos: typos + joins,
-                ..spelling
+                documents,
+                places,
             }));
         }
         let total = found.len();
@@ -66,21 +75,22 @@ impl TermResolver<'_> {
         kind: DerivationKinds,
         own: &RoaringBitmap,
         visible: &RoaringBitmap,
-    ) -> Result<Vec<Spelling>> {
+    ) -> Result<Vec<Found>> {
         let reading = Reading { forgiving: term.is_forgiven(kind), within: self.within };
         let searchable = self.postings.searchable();
         if kind == DerivationKinds::PREFIX && term.completes_by_prefix() {
             let documents = term.docs(kind, self.postings)?.matching_in(visible, reading, searchable).len();
             let occurrences = self.postings.prefix_occurrences(&term.text, own)?;
             let places = self.places(&occurrences, reading.forgiving);
-            return Ok(vec![unnamed(format!("{}…", term.text), documents, places)]);
+            return Ok(vec![Found { text: format!("{}…", term.text), documents, places }]);
         }
-        let spelling = |word: &crate::postings::Word| {
+        let found = |word: &Word| {
             let documents = self.postings.word_docs(word)?.matching_in(visible, reading, searchable).len();
             let occurrences = self.postings.occurrences([word].into_iter(), own)?;
-            Ok(unnamed(word.text.to_string(), documents, self.places(&occurrences, reading.forgiving)))
+            let places = self.places(&occurrences, reading.forgiving);
+            Ok(Found { text: word.text.to_string(), documents, places })
         };
-        term.words(kind).iter().map(spelling).collect()
+        term.words(kind).iter().map(found).collect()
     }
 
     fn phrase_of(
@@ -89,7 +99,7 @@ impl TermResolver<'_> {
         docid: u32,
         own: &RoaringBitmap,
         visible: &RoaringBitmap,
-    ) -> Result<Option<Spelling>> {
+    ) -> Result<Found> {
         let documents = self.phrase_docs(phrase)?;
         let places = match self.slot_word(phrase, Slot::FirstWord)? {
             Some(word) if documents.contains(docid) => {
@@ -98,7 +108,7 @@ impl TermResolver<'_> {
             _ => Vec::new(),
         };
         let words: Vec<&str> = phrase.iter().map(|word| word.as_deref().unwrap_or("…")).collect();
-        Ok(Some(unnamed(words.join(" "), documents.intersection_len(visible), places)))
+        Ok(Found { text: words.join(" "), documents: documents.intersection_len(visible), places })
     }
 
     /// Occurrences in fields that are searched; `forgiving`: only where typos are forgiven.
@@ -113,10 +123,6 @@ impl TermResolver<'_> {
             .take(PLACES_MAX)
             .collect()
     }
-}
-
-fn unnamed(text: String, documents: u64, places: Vec<(String, u32)>) -> Spelling {
-    Spelling { kind: "", text, typos: 0, documents, places }
 }
 
 /// The name of a kind, and the typos it costs.

@@ -96,12 +96,22 @@ pub(super) fn parse(
     within: Option<&[u16]>,
 ) -> ParsedQuery {
     let Some(q) = request.q.filter(|q| !q.trim().is_empty()) else { return ParsedQuery::default() };
-    let languages = match request.locales {
-        Some(codes) => parse_locales(codes),
-        None => languages_searched(postings, analyzer, within),
-    };
+    let languages = languages(postings, analyzer, request, within);
     let locales = (!languages.is_empty()).then_some(languages.as_slice());
     ParsedQuery::parse(&analyzer.tokens(at_most(q, QUERY_BYTES_MAX), locales), true)
+}
+
+/// The languages that the query may be in; none: any.
+pub(super) fn languages(
+    postings: &Postings,
+    analyzer: &Analyzer,
+    request: &RankRequest,
+    within: Option<&[u16]>,
+) -> Vec<Language> {
+    match request.locales {
+        Some(codes) => parse_locales(codes),
+        None => languages_searched(postings, analyzer, within),
+    }
 }
 
 /// The languages of all attributes searched that say theirs.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 
 use super::cost::Removal;
-use super::rank::{parse, ruled_out};
+use super::rank::{languages, parse, ruled_out};
 use super::request::RankRequest;
-use crate::analysis::Analyzer;
+use crate::analysis::{Analyzer, Language};
 use crate::error::Result;
 use crate::postings::Postings;
 use crate::query::{Derivations, ParsedQuery, QueryGraph, Spelling, TermResolver, searched_fields};
@@ -16,6 +16,8 @@ use crate::store::Snapshot;
 
 /// What a query asks for, and what of it a document has.
 pub(crate) struct WordsInDocument {
+    /// The languages that the query may be in; none: any.
+    pub languages: Vec<Language>,
     /// The query, taken apart.
     pub query: ParsedQuery,
     /// Whether the document holds something that the query rules out.
@@ -87,5 +89,6 @@ pub(crate) fn words_in_document(
             })
         })
         .collect::<Result<_>>()?;
-    Ok(WordsInDocument { query, is_ruled_out, steps, matches })
+    let languages = languages(&postings, analyzer, request, within.as_deref());
+    Ok(WordsInDocument { languages, query, is_ruled_out, steps, matches })
 }

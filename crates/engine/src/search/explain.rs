@@ -93,7 +93,10 @@ fn words(
 }
 
 fn rendered(words: &WordsInDocument, displayed: &Selection) -> Value {
+    let mut languages: Vec<&str> = words.languages.iter().map(|language| language.code()).collect();
+    languages.sort_unstable();
     json!({
+        "languages": languages,
         "ignored": words.query.ignored,
         "excluded": words.query.negative_words,
         "excludedPhrases": words.query.negative_phrases,

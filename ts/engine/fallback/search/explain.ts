@@ -55,7 +55,7 @@ function rankFacts(
 }
 
 function wordFacts(index: OpenIndex, request: StoppableRequest, docid: number, visible: DocSet): WordFacts {
-  const { parsed, query, resolver, documents } = findCandidates(index, { ...request, filter: null })
+  const { parsed, query, resolver, documents, locales } = findCandidates(index, { ...request, filter: null })
   const { negativeWords, negativePhrases, ignored } = parsed
   const isExcluded =
     negativeWords.some((word) => resolver.documentsOfWord(word, false).has(docid)) ||
@@ -82,6 +82,7 @@ function wordFacts(index: OpenIndex, request: StoppableRequest, docid: number, v
     }
   }
   return {
+    languages: [...locales].sort(),
     ignored,
     excluded: negativeWords,
     excludedPhrases: negativePhrases,
