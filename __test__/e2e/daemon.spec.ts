@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
+import { program } from '../support/program.js'
 import { otherThanWindows } from '../support/requirements.js'
 import { testNeeding } from '../support/test-needing.js'
 
-const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
 const version = (
   JSON.parse(await readFile(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }
 ).version
@@ -39,7 +39,7 @@ interface Daemon {
 /** Runs the daemon in a directory of its own, without any configuration from outside. */
 function daemon(t: ExecutionContext, cwd: string, args: readonly string[]): Daemon {
   const env = { PATH: process.env.PATH, HOME: cwd, XDG_CONFIG_HOME: join(cwd, 'config') }
-  const child = spawn(process.execPath, [main, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [program, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
   let stdout = ''
   let stderr = ''

@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
 import { LineWriter } from '../../ts/telemetry/line-writer.js'
 import { tempDir } from '../backup/archives.js'
 import { startDaemon } from '../support/daemon.js'
+import { program } from '../support/program.js'
 import type { Requirement } from '../support/requirements.js'
 import { mountableDisks, smallDisk } from '../support/small-disk.js'
 import { testNeeding } from '../support/test-needing.js'
@@ -97,11 +97,10 @@ testNeeding([mountableDisks])(
 )
 
 test('a start that fails tells so by its exit code where nothing can be written', (t) => {
-  const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
   const full = opened(t, '/dev/full')
-  const { status } = spawnSync(process.execPath, [main, '--no-such-option'], {
+  const { status } = spawnSync(process.execPath, [program, '--no-such-option'], {
     stdio: ['ignore', full, full],
   })
   t.is(status, 2)
-  t.is(spawnSync(process.execPath, [main, '--version'], { stdio: ['ignore', full, full] }).status, 0)
+  t.is(spawnSync(process.execPath, [program, '--version'], { stdio: ['ignore', full, full] }).status, 0)
 })

@@ -3,14 +3,12 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
 import { startDaemon } from '../support/daemon.js'
+import { program } from '../support/program.js'
 import { nativeEngine, otherThanWindows } from '../support/requirements.js'
 import { failureAsRoot, mountableDisks, smallDisk } from '../support/small-disk.js'
 import { testNeeding } from '../support/test-needing.js'
-
-const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
 
 interface Refusal {
   readonly code: number | null
@@ -22,7 +20,7 @@ function start(cwd: string, args: readonly string[], uid?: number): Promise<Refu
   const env = { PATH: process.env.PATH, HOME: cwd, XDG_CONFIG_HOME: join(cwd, '..', 'config') }
   const child = spawn(
     process.execPath,
-    [main, '--http-addr', '127.0.0.1:0', '--log-level', 'ERROR', ...args],
+    [program, '--http-addr', '127.0.0.1:0', '--log-level', 'ERROR', ...args],
     {
       cwd,
       env,

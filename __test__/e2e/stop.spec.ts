@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
 import { tempDir } from '../backup/archives.js'
 import { startDaemon, type TestDaemon } from '../support/daemon.js'
+import { program } from '../support/program.js'
 import { nativeEngine, otherThanWindows } from '../support/requirements.js'
 import { testNeeding } from '../support/test-needing.js'
 
@@ -115,12 +116,11 @@ for (const engine of ['fallback', 'native']) {
     t.is(await source.stop(), 0)
     const [dump = ''] = await readdir(dumps)
 
-    const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
     let imports = 0
     /** Starts an import. @returns how its process ended, null if it was done before the import was seen to run */
     const stoppedImport = async (target: string): Promise<unknown> => {
       const given = ['--db-path', target, '--http-addr', '127.0.0.1:0', '--import-dump', join(dumps, dump)]
-      const child = spawn(process.execPath, [main, ...args, ...given], {
+      const child = spawn(process.execPath, [program, ...args, ...given], {
         stdio: ['ignore', 'ignore', 'pipe'],
       })
       t.teardown(() => child.kill('SIGKILL'))

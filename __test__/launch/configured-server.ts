@@ -3,8 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { ExecutionContext } from 'ava'
+import { program } from '../support/program.js'
 import { type Call, startProvider } from '../support/provider.js'
 import { type Receiver, startReceiver } from '../support/receiver.js'
 import type { TestBody } from '../support/server.js'
@@ -30,7 +30,6 @@ export interface Configured {
   stop(): Promise<number | null>
 }
 
-const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
 const KEY = 'a master key of enough bytes'
 /** Milliseconds that the provider takes for a slow query: longer than a search may wait for its turn. */
 const SLOW_MS = 4_000
@@ -163,7 +162,7 @@ async function start(
   more: NodeJS.ProcessEnv,
 ): Promise<Pick<Configured, 'url' | 'log' | 'stop'>> {
   const env = { PATH: process.env.PATH, HOME: cwd, XDG_CONFIG_HOME: join(cwd, 'config'), ...more }
-  const child: ChildProcess = spawn(process.execPath, [main, ...args], {
+  const child: ChildProcess = spawn(process.execPath, [program, ...args], {
     cwd,
     env,
     stdio: ['ignore', 'ignore', 'pipe'],

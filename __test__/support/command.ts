@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { program } from './program.js'
 
 /** What a command of the program printed, and how it ended. */
 export interface Outcome {
@@ -17,8 +17,6 @@ export interface RunningCommand {
   interrupt(): void
 }
 
-const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
-
 const linesOf = (chunks: readonly Buffer[]): readonly string[] =>
   Buffer.concat(chunks)
     .toString()
@@ -35,7 +33,7 @@ export function startCommand(
   input = '',
   env: NodeJS.ProcessEnv = {},
 ): RunningCommand {
-  const child: ChildProcess = spawn(process.execPath, [main, ...args], {
+  const child: ChildProcess = spawn(process.execPath, [program, ...args], {
     stdio: 'pipe',
     env: { ...process.env, ...env },
   })

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createServer } from 'node:net'
-import { fileURLToPath } from 'node:url'
 import type { ExecutionContext } from 'ava'
+import { program } from './program.js'
 import type { TestBody } from './server.js'
 
 export interface Reply {
@@ -26,8 +26,6 @@ export interface TestDaemon {
   signal(name: NodeJS.Signals): void
 }
 
-const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
-
 /** Finds a TCP port of this machine that no process listens on. */
 export const freePort = () =>
   new Promise<number>((resolve) => {
@@ -51,7 +49,7 @@ export async function startDaemon(
 ): Promise<TestDaemon> {
   const port = await freePort()
   const given = ['--db-path', data, '--http-addr', `127.0.0.1:${port}`, ...args]
-  const child: ChildProcess = spawn(process.execPath, [main, ...given], {
+  const child: ChildProcess = spawn(process.execPath, [program, ...given], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', typeof stderr === 'number' ? stderr : 'pipe'],
   })

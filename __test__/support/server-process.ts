@@ -1,7 +1,7 @@
 /** The daemon as a child process of a trial that outlives single tests. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { program } from './program.js'
 
 /** What a server answered. */
 export interface HttpAnswer {
@@ -44,7 +44,6 @@ export type Started =
 /** Guards every instance of a trial; keys derived from it are the same in all of them. */
 export const MASTER_KEY = 'master-key-of-a-trial'
 
-const main = fileURLToPath(new URL('../../ts/cli/main.js', import.meta.url))
 /** Longest time an answer may take on a busy machine before it counts as a hang. */
 const ANSWER_MS_MAX = 30_000
 
@@ -80,7 +79,7 @@ export class ServerProcess {
     if (!analytics) options.push('--no-analytics')
     const child = spawn(
       process.execPath,
-      [main, ...options, '--master-key', MASTER_KEY, '--experimental-logs-mode', 'JSON', ...args],
+      [program, ...options, '--master-key', MASTER_KEY, '--experimental-logs-mode', 'JSON', ...args],
       // The copy of the instance's uid outside the data directory would repair what a trial damages.
       {
         env: { ...process.env, ...env, XDG_CONFIG_HOME: `${data}.config` },
