@@ -1,4 +1,7 @@
 import test from 'ava'
+import { type DriverName, driverNames, loadDriver } from '../../ts/tasks/store/driver.js'
+import type { Requirement } from '../support/requirements.js'
+import { testNeeding } from '../support/test-needing.js'
 import { simulate } from './simulation/simulation.js'
 
 // Any number of runs from any seed: npm run scheduler -- RUNS SEED.
@@ -21,3 +24,21 @@ test('a seed is a run', async (t) => {
   t.deepEqual(first, second)
   t.not((await simulate(6)).digest, first.digest)
 })
+
+/** A build of SQLite. Each is there somewhere: one comes with Node.js 22, one is no package for every system. */
+function buildOfSqlite(driver: DriverName): Requirement {
+  try {
+    loadDriver(driver)
+    return { missing: null, isDemanded: false }
+  } catch (error) {
+    return { missing: String(error), isDemanded: false }
+  }
+}
+
+for (const driver of driverNames) {
+  const runs = testNeeding([buildOfSqlite(driver)])
+  runs(`${driver}: a store that is given what transactions changed has the same rows`, async (t) => {
+    for (let seed = 1; seed <= 10; seed++)
+      t.deepEqual((await simulate(seed, { driver, isReplicated: true })).problems, [], `seed ${seed}`)
+  })
+}

@@ -1,4 +1,10 @@
-import { type Connection, loadDriver, type Statement, type Value } from '../../../ts/tasks/store/driver.js'
+import {
+  type Connection,
+  type DriverName,
+  loadDriver,
+  type Statement,
+  type Value,
+} from '../../../ts/tasks/store/driver.js'
 import type { World } from './world.js'
 
 const full = () => new Error('database or disk is full')
@@ -11,7 +17,7 @@ const full = () => new Error('database or disk is full')
  */
 export class Disk implements Connection {
   readonly #world: World
-  readonly #real: Connection = loadDriver().driver.open(':memory:')
+  readonly #real: Connection
   readonly #reads = new Map<string, Statement>()
   #isOpen = false
   #inTransaction = false
@@ -22,8 +28,10 @@ export class Disk implements Connection {
   #slack = 0
   #reserved = true
 
-  constructor(world: World) {
+  /** @param driver the build of SQLite; absent: the one that siftd would choose here */
+  constructor(world: World, driver?: DriverName) {
     this.#world = world
+    this.#real = loadDriver(driver).driver.open(':memory:')
   }
 
   /** The mark beside the store. It survives each power cut, which is the worst case for the store. */

@@ -15,6 +15,7 @@ import { Store } from '../../../ts/tasks/store/store.js'
 import { PendingRequests, type StoreClient } from '../../../ts/tasks/store/store-client.js'
 import { applied, emptyIndex, type FakeIndex, unsupported } from '../fake-engine.js'
 import type { Disk } from './disk.js'
+import type { Replica } from './replica.js'
 import type { Life, World } from './world.js'
 
 /** The thread of the store. Requests wait until it takes all of them at once, and answers are delivered together. */
@@ -23,6 +24,7 @@ export function storeClient(
   life: Life,
   disk: Disk,
   files: Files,
+  replica: Replica | null,
   recorded: () => void,
 ): StoreClient {
   const store = new Store(disk, {
@@ -35,6 +37,7 @@ export function storeClient(
     openCopy: (path) => {
       throw new Error(`nothing in the simulation is copied to ${path}`)
     },
+    keepsChanges: replica !== null,
     clock: () => world.now(),
   })
   if (disk.mark !== null && isBehind(store.sequence, disk.mark.sequence))
@@ -51,6 +54,7 @@ export function storeClient(
     inbox = []
     const replies = groupCommit.carryOut(requests)
     if (requests.some(({ call }) => writingCalls[call] !== undefined)) recorded()
+    if (replica !== null && world.chance(0.3)) replica.take(store)
     outbox.push(() => exchange.receive(replies))
     if (outbox.length === 1) world.later(life, 'store answers', answer)
   }
@@ -60,6 +64,7 @@ export function storeClient(
     if (outbox.length > 0) world.later(life, 'store answers', answer)
     else if (inbox.length === 0) closed?.()
   }
+  if (replica !== null) replica.source = store
   return {
     driver: 'libsql',
     reasons: [],

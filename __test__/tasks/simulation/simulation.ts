@@ -1,11 +1,13 @@
 import { noPaidVectors } from '../../../ts/embedders/index.js'
 import type { OpenedTasks, TaskContent } from '../../../ts/tasks/index.js'
 import { assemble } from '../../../ts/tasks/open.js'
+import type { DriverName } from '../../../ts/tasks/store/driver.js'
 import { quiet } from '../test-queue.js'
 import { Client } from './client.js'
 import { Disk } from './disk.js'
 import { Oracle } from './oracle.js'
 import { type EngineFiles, engine, type Files, quarantine, spool, storeClient } from './parts.js'
+import { Replica } from './replica.js'
 import { type Life, World } from './world.js'
 
 export interface SimulationReport {
@@ -23,9 +25,17 @@ const WEBHOOK = '11111111-1111-4111-8111-111111111111'
 /** Most events without a request of a client; more of them mean a loop that never ends. */
 const STEPS_TO_REST_MAX = 20_000
 
+/** What the seed does not decide. */
+export interface SimulationSetup {
+  /** The build of SQLite; absent: the one that siftd would choose here. */
+  readonly driver?: DriverName
+  /** Whether another store is given what each transaction changed; absent: in one of five runs, since it takes long. */
+  readonly isReplicated?: boolean
+}
+
 /** One run of the queue with simulated disk, engine, clients and webhook. The seed decides what happens and when. */
-export async function simulate(seed: number): Promise<SimulationReport> {
-  const run = new Simulation(seed)
+export async function simulate(seed: number, given: SimulationSetup = {}): Promise<SimulationReport> {
+  const run = new Simulation(seed, given)
   try {
     return await run.carryOut()
   } finally {
@@ -45,6 +55,7 @@ class Simulation {
   readonly #seed: number
   readonly #world: World
   readonly #disk: Disk
+  readonly #replica: Replica | null
   readonly #files: Files = new Map()
   readonly #written: EngineFiles = { indexes: new Map(), applied: new Map(), failed: new Set() }
   readonly #wishes = new Map<string, TaskContent>()
@@ -55,10 +66,12 @@ class Simulation {
   #process: Process
   #isWell = true
 
-  constructor(seed: number) {
+  constructor(seed: number, { driver, isReplicated }: SimulationSetup) {
     this.#seed = seed
     this.#world = new World(seed)
-    this.#disk = new Disk(this.#world)
+    this.#disk = new Disk(this.#world, driver)
+    this.#replica =
+      (isReplicated ?? this.#world.chance(0.2)) ? new Replica(this.#world, this.#disk, driver) : null
     this.#oracle = new Oracle(this.#world, this.#disk, this.#written, this.#wishes)
     this.#client = new Client(this.#world, this.#files, this.#wishes, this.#oracle)
     this.#limits = { tasksMax: this.#world.pick([1, 2, 5, 100]) }
@@ -69,6 +82,7 @@ class Simulation {
   destroy(): void {
     this.#world.end(this.#process)
     this.#disk.destroy()
+    this.#replica?.destroy()
   }
 
   async carryOut(): Promise<SimulationReport> {
@@ -83,6 +97,8 @@ class Simulation {
     this.#restart('a last start')
     await this.#rest()
     this.#oracle.conclude()
+    this.#replica?.catchUp()
+    this.#replica?.compare()
     if (this.#files.size > 0) this.#world.problem(`${this.#files.size} uploads are left behind`)
     const { events, digest } = this.#world.summary()
     return { seed: this.#seed, problems: this.#world.problems, events, digest, tasks: this.#wishes.size }
@@ -171,7 +187,7 @@ class Simulation {
 
   async #open(life: Process): Promise<void> {
     const world = this.#world
-    const store = storeClient(world, life, this.#disk, this.#files, () => this.#oracle.look())
+    const store = storeClient(world, life, this.#disk, this.#files, this.#replica, () => this.#oracle.look())
     const log = {
       ...quiet,
       error: (facts: object, message: string) => {

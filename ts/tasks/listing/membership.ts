@@ -161,6 +161,31 @@ export class Membership {
   }
 
   /**
+   * Updates the sets for rows that come from another store.
+   * @param uids of tasks @param batchUids of batches @param change writes and deletes these rows
+   */
+  replacing(uids: readonly number[], batchUids: readonly number[], change: () => void): void {
+    const [tasks, batches] = [JSON.stringify(uids), JSON.stringify(batchUids)]
+    const groups = (): Groups => {
+      const found = new Groups()
+      // The eras of a task are those of its batch, and the statuses of a batch those of its tasks.
+      const ofTasks = `WHERE t.uid IN (SELECT value FROM json_each(?1))
+        OR t.batch_uid IN (SELECT value FROM json_each(?2))`
+      for (const row of this.#sql.all(`${taskSelection} ${ofTasks}`, [tasks, batches])) putTask(found, row)
+      const ofBatches = `SELECT value AS uid FROM json_each(?2)
+        UNION SELECT batch_uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?1)) AND +batch_uid IS NOT NULL`
+      const touched = this.#sql.all(ofBatches, [tasks, batches]).map((row) => number(row.uid))
+      for (const uid of touched) known.add(uid)
+      this.#batches(JSON.stringify([...known]), found)
+      return found
+    }
+    const known = new Set<number>()
+    groups().removeFrom(this.#sets)
+    change()
+    groups().addTo(this.#sets)
+  }
+
+  /**
    * Updates the sets for renamed indexes.
    * @param write updates the rows of those tasks
    */
@@ -189,8 +214,7 @@ export class Membership {
     })
   }
 
-  #batches(batches: string): Groups {
-    const groups = new Groups()
+  #batches(batches: string, groups: Groups = new Groups()): Groups {
     for (const row of this.#sql.all(`${batchSelection} WHERE uid IN (SELECT value FROM json_each(?))`, [
       batches,
     ]))

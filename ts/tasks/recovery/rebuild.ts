@@ -8,13 +8,13 @@ import { DriverLoadError, loadDriver, type Row, storeFault } from '../store/driv
 import { claim } from '../store/lock.js'
 import { indexesPath, lostPath, markPath } from '../store/paths.js'
 import type { CatalogueRow } from '../store/records.js'
+import { localValues } from '../store/replicated-tables.js'
 import { number, text } from '../store/rows.js'
 import { type SealedTable, unsealed } from '../store/sealed-rows.js'
 import { UID_FLOOR_STORED_AS, type UidFloor } from '../store/store.js'
 import { StoreError } from '../store/store-client.js'
 import { isMisread } from '../store/store-header.js'
 import type { WebhookBody } from '../store/stored-webhook.js'
-import { IDENTITY_STORED_AS } from '../store/tables.js'
 import type { StoredKey } from '../tasks.js'
 import { order } from './expected-commits.js'
 import { stampOf } from './orphans.js'
@@ -260,7 +260,7 @@ function read(path: string): Salvaged {
     )
     return {
       keys,
-      values: values.filter(([name]) => name !== IDENTITY_STORED_AS && name !== UID_FLOOR_STORED_AS),
+      values: values.filter(([name]) => !localValues.includes(name) && name !== UID_FLOOR_STORED_AS),
       webhooks,
       damaged,
       floor: { task: floorIn('tasks') + 1, batch: floorIn('batches') + 1 },

@@ -2,6 +2,7 @@ import type { BatchLimits, Busy, PickedBatch } from '../batching.js'
 import type { TaskContent, TaskStatus, TaskType } from '../task.js'
 import type { StoredKey, TaskCounts, TaskFilter, TaskPaging } from '../tasks.js'
 import type { Micros } from '../time.js'
+import type { OutboxPage, RowChanges } from './row-changes.js'
 import type { StoredWebhook } from './stored-webhook.js'
 
 /** A task as stored; `details` and `error` are JSON text. */
@@ -223,6 +224,12 @@ export interface StoreCalls {
   counts(): TaskCounts
   /** @param indexesMax the most indexes to name among those with waiting tasks */
   load(indexesMax: number): { readonly bytesUsed: number; readonly waiting: readonly WaitingRow[] }
+  /** The oldest changes that are kept and synced, null without any. @param charsMax see `Outbox.page` */
+  changes(charsMax: number): OutboxPage | null
+  /** Another place has the changes up to transaction `last`. @param position where they stand in it */
+  changesSent(last: number, position: number): void
+  /** Makes rows those of another store. @param position where these changes stand in the place they come from */
+  applyChanges(changes: RowChanges, position: number): void
   keys(): readonly StoredKey[]
   putKey(key: StoredKey): void
   deleteKey(uid: string): void
@@ -278,6 +285,9 @@ export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relax
   restoreBatches: 'durable',
   restoreIndex: 'durable',
   endRestore: 'durable',
+  // If it is lost, they are sent once more, to a place that knows them.
+  changesSent: 'relaxed',
+  applyChanges: 'durable',
   // If it is lost in a power cut, the webhook is told of the batch once more.
   delivered: 'relaxed',
 }

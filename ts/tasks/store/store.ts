@@ -3,17 +3,20 @@ import { Listing } from '../listing/listing.js'
 import { Membership, rebuildSets } from '../listing/membership.js'
 import { UidSets } from '../listing/uid-sets.js'
 import { type Micros, now } from '../time.js'
+import { applyChanges } from './apply-changes.js'
 import { BatchTable } from './batch-table.js'
 import { CatalogueTable } from './catalogue-table.js'
 import type { Connection } from './driver.js'
 import { DumpTable } from './dump-table.js'
 import { InstanceTable } from './instance-table.js'
+import { Outbox } from './outbox.js'
 import { waitingByIndex } from './queue-load.js'
 import { QueueTable } from './queue-table.js'
 import type { CopyPurpose, StoreCalls } from './records.js'
+import { BUCKET_POSITION_STORED_AS, IDENTITY_STORED_AS } from './replicated-tables.js'
 import { number } from './rows.js'
 import { Sql } from './sql.js'
-import { type ExpectedStore, IDENTITY_STORED_AS, prepareTables } from './tables.js'
+import { type ExpectedStore, prepareTables } from './tables.js'
 import { type Settled, Transactions } from './transactions.js'
 import { WebhookTable } from './webhook-table.js'
 
@@ -25,6 +28,8 @@ export interface StoreSetup extends ExpectedStore {
   readonly settle: () => void
   /** Copies the file of the store, which holds the whole log then, and opens the copy. */
   readonly openCopy: (path: string) => Connection
+  /** Whether what each transaction changes is kept for another place; if not, what was kept before is dropped. */
+  readonly keepsChanges?: boolean
   /** Dates the arrival of tasks. */
   readonly clock?: () => Micros
 }
@@ -58,6 +63,8 @@ export class Store implements StoreCalls {
   readonly #settle: () => void
   readonly #openCopy: (path: string) => Connection
   readonly #firstBatchUid: number
+  readonly #members: Membership
+  readonly #outbox: Outbox | null
   /** UUIDv4 that tells this store from every other one. */
   readonly identity: string
 
@@ -73,6 +80,9 @@ export class Store implements StoreCalls {
     this.#sql = new Sql(connection)
     this.#sets = new UidSets(this.#sql)
     const members = new Membership(this.#sql, this.#sets)
+    this.#members = members
+    this.#outbox = setup.keepsChanges === true ? new Outbox(connection, this.#sql) : null
+    if (this.#outbox === null) Outbox.drop(connection)
     this.#listing = new Listing(this.#sql, this.#sets)
     this.#catalogue = new CatalogueTable(this.#sql)
     this.#instance = new InstanceTable(this.#sql)
@@ -85,7 +95,10 @@ export class Store implements StoreCalls {
     this.#firstBatchUid = floor.batch
     this.#queue = new QueueTable(this.#sql, members, setup.clock ?? now, floor.task)
     const sequence = this.#sql.number('PRAGMA application_id', 'application_id')
-    this.#transactions = new Transactions(connection, this.#sets, sequence, setup.reached)
+    this.#transactions = new Transactions(connection, this.#sets, this.#outbox, {
+      sequence,
+      reached: setup.reached,
+    })
   }
 
   #identified(): string {
@@ -193,6 +206,15 @@ export class Store implements StoreCalls {
     return this.bytes() - this.#sql.number('PRAGMA freelist_count', 'freelist_count') * this.#pageBytes
   }
 
+  changes: StoreCalls['changes'] = (charsMax) => this.#outbox?.page(charsMax) ?? null
+  changesSent: StoreCalls['changesSent'] = (last, position) => {
+    this.#outbox?.sent(last)
+    this.#instance.putValue(BUCKET_POSITION_STORED_AS, position)
+  }
+  applyChanges: StoreCalls['applyChanges'] = (changes, position) => {
+    applyChanges(this.#sql, this.#members, changes)
+    this.#instance.putValue(BUCKET_POSITION_STORED_AS, position)
+  }
   load: StoreCalls['load'] = (indexesMax) => ({
     bytesUsed: this.bytesUsed(),
     waiting: waitingByIndex(this.#sql, indexesMax),

@@ -2,12 +2,10 @@
 import { rebuildSets } from '../listing/membership.js'
 import type { Connection } from './driver.js'
 import { DamagedStoreError } from './errors.js'
+import { IDENTITY_STORED_AS } from './replicated-tables.js'
 import { LAST_WITH_OTHER_SETS, LAST_WITHOUT_SEALS, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.js'
 import { sealRows } from './sealed-rows.js'
 import { Sql } from './sql.js'
-
-/** Name of the store's identity among the values of the instance. */
-export const IDENTITY_STORED_AS = 'taskStoreIdentity'
 
 /** How a store that exists is checked. */
 export interface ExpectedStore {

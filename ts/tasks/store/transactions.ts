@@ -1,6 +1,7 @@
 import type { UidSets } from '../listing/uid-sets.js'
 import type { Connection } from './driver.js'
 import { SEQUENCES } from './mark.js'
+import type { Outbox } from './outbox.js'
 import { SCHEMA_VERSION } from './schema.js'
 
 /** How one call of a transaction ended. */
@@ -16,15 +17,23 @@ export class Transactions {
   readonly #connection: Connection
   readonly #sets: UidSets
   readonly #reached: (sequence: number) => void
+  readonly #outbox: Outbox | null
   #sequence: number
 
   /**
+   * @param outbox keeps what each transaction changes; null: nothing does
    * @param sequence number of the last durable transaction
    * @param reached called with the number of each further one once it is on disk
    */
-  constructor(connection: Connection, sets: UidSets, sequence: number, reached: (sequence: number) => void) {
+  constructor(
+    connection: Connection,
+    sets: UidSets,
+    outbox: Outbox | null,
+    { sequence, reached }: { readonly sequence: number; readonly reached: (sequence: number) => void },
+  ) {
     this.#connection = connection
     this.#sets = sets
+    this.#outbox = outbox
     this.#sequence = sequence
     this.#reached = reached
   }
@@ -61,12 +70,14 @@ export class Transactions {
         }
       })
       this.#sets.flush()
+      this.#outbox?.collect()
       const sequence = (this.#sequence + 1) % SEQUENCES
       if (durable) connection.exec(`PRAGMA application_id = ${sequence}`)
       connection.exec('COMMIT')
       if (durable) {
         this.#sequence = sequence
         this.#reached(sequence)
+        this.#outbox?.synced()
       }
       return settled
     } catch (error) {

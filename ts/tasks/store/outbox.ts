@@ -1,0 +1,117 @@
+import type { Connection } from './driver.js'
+import { localValues, type ReplicatedTable, replicatedTables } from './replicated-tables.js'
+import { changesText, merged, type OutboxPage, type RowChanges } from './row-changes.js'
+import { number, text } from './rows.js'
+import type { Sql } from './sql.js'
+
+const TABLE = `CREATE TABLE IF NOT EXISTS outbox (
+  number INTEGER PRIMARY KEY AUTOINCREMENT,
+  changes TEXT NOT NULL
+) STRICT`
+
+/** Keys of the rows that the transaction under way has changed. */
+const CHANGED_TABLE = `CREATE TEMP TABLE IF NOT EXISTS changed (
+  source TEXT NOT NULL,
+  key NOT NULL,
+  PRIMARY KEY (source, key)
+) WITHOUT ROWID`
+
+/** Triggers of the connection alone: a store that no bucket follows pays nothing for them. */
+const triggers = replicatedTables.flatMap(({ name, key }) => {
+  const isLocal = (row: string): string =>
+    name === 'instance'
+      ? `WHEN ${row}.name NOT IN (${localValues.map((value) => `'${value}'`).join(', ')})`
+      : ''
+  const noted = (row: string): string => `INSERT OR IGNORE INTO changed VALUES ('${name}', ${row}.${key});`
+  return [
+    ['added', 'INSERT', 'NEW'],
+    ['edited', 'UPDATE', 'NEW'],
+    ['dropped', 'DELETE', 'OLD'],
+  ].map(
+    ([event, operation, row]) => `CREATE TEMP TRIGGER IF NOT EXISTS ${name}_${event} AFTER ${operation}
+      ON main.${name} ${isLocal(row!)} BEGIN ${noted(row!)} END`,
+  )
+})
+
+/**
+ * What each transaction changed, kept in the same transaction until another place has it.
+ *
+ * A transaction that survives a crash of the process but maybe not a power cut is held back until a later one is
+ * synced, so that nobody gets what this store may lose.
+ */
+export class Outbox {
+  readonly #sql: Sql
+  /** Number of the last transaction that is synced; the start of a process syncs its first one. */
+  #durable = 0
+
+  /** Drops what a former process has kept. */
+  static drop(connection: Connection): void {
+    connection.exec('DROP TABLE IF EXISTS outbox')
+  }
+
+  /** Keeps changes from now on, beside those that a former process has kept. */
+  constructor(connection: Connection, sql: Sql) {
+    this.#sql = sql
+    for (const made of [TABLE, CHANGED_TABLE, ...triggers]) connection.exec(made)
+    sql.run('DELETE FROM changed')
+  }
+
+  /** Keeps what the transaction under way has changed; called before it is committed. */
+  collect(): void {
+    const sources = new Set(
+      this.#sql.all('SELECT DISTINCT source FROM changed').map((row) => text(row.source)),
+    )
+    if (sources.size === 0) return
+    const changes = changesText(
+      replicatedTables.filter(({ name }) => sources.has(name)).map((table) => this.#changesOf(table)),
+    )
+    this.#sql.run('INSERT INTO outbox (changes) VALUES (?)', [changes])
+    this.#sql.run('DELETE FROM changed')
+  }
+
+  #changesOf({ name, key, columns }: ReplicatedTable): readonly [string, string, string] {
+    const keys = 'SELECT key FROM changed WHERE source = ?'
+    return [
+      name,
+      this.#sql.packed(columns, `SELECT * FROM ${name} WHERE ${key} IN (${keys})`, [name]),
+      this.#sql.packed('key', `${keys} AND key NOT IN (SELECT ${key} FROM ${name})`, [name]),
+    ]
+  }
+
+  /** The transaction that was collected last is synced. */
+  synced(): void {
+    this.#durable = this.#sql.number('SELECT ifnull(max(number), 0) AS n FROM outbox', 'n')
+  }
+
+  /**
+   * The oldest synced transactions, at least one if there is any.
+   * @param charsMax of the changes of further ones, before they are merged
+   */
+  page(charsMax: number): OutboxPage | null {
+    const taken: RowChanges[] = []
+    let [last, chars] = [0, 0]
+    for (;;) {
+      const [row] = this.#sql.all(
+        'SELECT number, changes FROM outbox WHERE number > ? AND number <= ? ORDER BY number LIMIT 1',
+        [last, this.#durable],
+      )
+      if (row === undefined) break
+      const changes = text(row.changes)
+      chars += changes.length
+      if (taken.length > 0 && chars > charsMax) break
+      taken.push(JSON.parse(changes) as RowChanges)
+      last = number(row.number)
+    }
+    return taken.length === 0 ? null : { last, changes: merged(taken), isCut: last < this.#durable }
+  }
+
+  /** Drops the transactions up to that number: another place has them. */
+  sent(last: number): void {
+    this.#sql.run('DELETE FROM outbox WHERE number <= ?', [last])
+  }
+
+  /** How many transactions wait, synced or not. */
+  waiting(): number {
+    return this.#sql.number('SELECT count(*) AS n FROM outbox', 'n')
+  }
+}

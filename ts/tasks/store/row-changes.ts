@@ -1,0 +1,54 @@
+/** Changes of rows as text: made by transactions, merged, and read. */
+import { type ReplicatedTable, replicatedTables } from './replicated-tables.js'
+
+export type Cell = string | number | null
+
+interface TableChanges {
+  /** Rows as they are now, with the columns of their `ReplicatedTable`. */
+  readonly rows: readonly (readonly Cell[])[]
+  /** Keys of rows that are there no more, each in a list of its own. */
+  readonly gone: readonly (readonly [string | number])[]
+}
+
+/** By name of the table; JSON text of this is what an outbox holds. */
+export type RowChanges = Readonly<Record<string, TableChanges>>
+
+/** Changes of several transactions as one. */
+export interface OutboxPage {
+  /** Number of the last transaction in it. */
+  readonly last: number
+  readonly changes: RowChanges
+  /** Whether synced transactions follow that did not fit. */
+  readonly isCut: boolean
+}
+
+/** @param tables name, rows and keys of rows that are gone, both as JSON text */
+export const changesText = (tables: readonly (readonly [string, string, string])[]): string =>
+  `{${tables.map(([name, rows, gone]) => `"${name}":{"rows":${rows},"gone":${gone}}`).join(',')}}`
+
+/** The key of a row, by the columns of its table. */
+export function keyOfRow({ key, columns }: ReplicatedTable): (row: readonly Cell[]) => string | number {
+  const at = columns.split(', ').indexOf(key)
+  return (row) => row[at] as string | number
+}
+
+/** Changes that follow each other, as one: of each row its last state alone. */
+export function merged(all: readonly RowChanges[]): RowChanges {
+  if (all.length === 1 && all[0] !== undefined) return all[0]
+  const tables: Record<string, TableChanges> = {}
+  for (const table of replicatedTables) {
+    const keyOf = keyOfRow(table)
+    const rows = new Map<string | number, readonly Cell[] | null>()
+    for (const changes of all) {
+      const own = changes[table.name]
+      for (const [key] of own?.gone ?? []) rows.set(key, null)
+      for (const row of own?.rows ?? []) rows.set(keyOf(row), row)
+    }
+    if (rows.size === 0) continue
+    tables[table.name] = {
+      rows: [...rows.values()].filter((row) => row !== null),
+      gone: [...rows].flatMap(([key, row]) => (row === null ? [[key] as const] : [])),
+    }
+  }
+  return tables
+}
