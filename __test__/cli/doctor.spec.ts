@@ -27,6 +27,8 @@ const cases: readonly Case[] = [
   { env: {}, states: ['master key: odd'], code: 0 },
   { env: { SVC_ENV: 'production' }, states: ['master key: bad'], code: 1 },
   { env: { SVC_MASTER_KEY: secret, SVC_HTTP_ADDR: 'PORT' }, states: ['address: odd'], code: 0 },
+  // A start makes the folders above too.
+  { env: { SVC_MASTER_KEY: secret, SVC_DB_PATH: 'OTHER/none/data' }, states: ['directory: good'], code: 0 },
   { env: { SVC_MASTER_KEY: secret, SVC_DB_PATH: 'OTHER' }, states: ['directory: bad'], code: 1 },
   { env: { SVC_MASTER_KEY: secret, SVC_LOG_LEVEL: 'loud' }, states: ['configuration: bad'], code: 1 },
   { env: { SVC_MASTER_KEY: secret, SVC_HTTP_ADR: 'a:1' }, states: ['configuration: odd'], code: 0 },

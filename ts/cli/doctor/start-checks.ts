@@ -1,5 +1,6 @@
 /** What `siftd doctor` looks at of a start: binary, directory, address, key, certificate. */
 import { X509Certificate } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { access, constants, readFile, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { installCommand, loadAddon } from '../../engine/index.js'
@@ -40,8 +41,14 @@ export async function checkDirectory(options: LaunchOptions): Promise<readonly F
     return [
       bad('directory', `${directory} cannot be read: ${entries}`, 'choose another --db-path, or its owner'),
     ]
-  const existing = entries.length > 0 ? directory : dirname(directory)
+  const existing = entries.length > 0 ? directory : existingAbove(directory)
   return [await contentOf(directory, entries, options), ...(await usable(existing))]
+}
+
+/** The nearest folder above that is there: a start makes those in between. */
+function existingAbove(directory: string): string {
+  const above = dirname(directory)
+  return existsSync(above) || above === directory ? above : existingAbove(above)
 }
 
 async function contentOf(
