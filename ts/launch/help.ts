@@ -70,7 +70,8 @@ function rowText(name: string, row: LaunchOption<unknown>): string {
 const placeholderText = ({ placeholder, bare }: LaunchOption<unknown>): string =>
   placeholder === null ? '' : bare === undefined ? ` <${placeholder}>` : ` [<${placeholder}>]`
 
-const effectText = ({ on, why }: NoEffect): string =>
+/** What an option without effect says about itself. */
+export const effectText = ({ on, why }: NoEffect): string =>
   on === undefined ? why : `without effect on the ${on} engine`
 
 const exampleText = (name: string, row: LaunchOption<unknown>): string => {
@@ -79,7 +80,8 @@ const exampleText = (name: string, row: LaunchOption<unknown>): string => {
   return `example: ${flag === undefined ? `${variableOf(name, row)}=${value}` : `--${flag} ${value}`}`
 }
 
-function defaultText(row: LaunchOption<unknown>): string {
+/** The default in words. */
+export function defaultText(row: LaunchOption<unknown>): string {
   if (row.defaultInWords !== undefined) return row.defaultInWords
   // Defaults that depend on the machine are told in words.
   const value = row.fallback({ memoryBytes: 0, cores: 1, indexingMemoryBytes: 0 })

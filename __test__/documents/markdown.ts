@@ -1,0 +1,72 @@
+/** What does a page of the documents hold that a reader could type? */
+import { readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The checkout. */
+export const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** A fenced block. */
+export interface Block {
+  /** The word after the fence; empty if there is none. */
+  readonly language: string
+  readonly text: string
+  /** The line of the page that the fence stands on, counted from 1. */
+  readonly line: number
+  /** Why no test runs it, as the comment `<!-- not run: … -->` right before it says; null: it is run. */
+  readonly notRun: string | null
+}
+
+export interface DocumentPage {
+  /** Path below the checkout, with slashes. */
+  readonly path: string
+  readonly text: string
+  readonly blocks: readonly Block[]
+}
+
+/** Pages with commands that users type: README.md, and those of `docs/` itself. */
+export async function commandPages(): Promise<readonly DocumentPage[]> {
+  const names = (await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md')).sort()
+  return ['README.md', ...names.map((name) => `docs/${name}`)].map(readPage)
+}
+
+/** All pages: those with commands, and those about the inside and about working on it. */
+export async function allPages(): Promise<readonly DocumentPage[]> {
+  const below = await readdir(join(root, 'docs'), { recursive: true })
+  const names = below
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name.replaceAll('\\', '/')}`)
+  const others = ['README.md', 'ARCHITECTURE.md', '.github/CONTRIBUTING.md', '.github/SECURITY.md']
+  return [...others, ...names.sort()].map(readPage)
+}
+
+const readPage = (path: string): DocumentPage => parsePage(path, readFileSync(join(root, path), 'utf8'))
+
+const NOT_RUN = /^<!-- not run: (.+) -->$/
+
+export function parsePage(path: string, text: string): DocumentPage {
+  const lines = text.split('\n')
+  const blocks: Block[] = []
+  let [open, inside]: [number, string[]] = [-1, []]
+  for (const [at, line] of lines.entries()) {
+    if (!line.startsWith('```')) inside.push(line)
+    else if (open < 0) [open, inside] = [at, []]
+    else {
+      const before = lines[lines[open - 1] === '' ? open - 2 : open - 1] ?? ''
+      const notRun = NOT_RUN.exec(before)?.[1] ?? null
+      blocks.push({ language: lines[open]!.slice(3).trim(), text: inside.join('\n'), line: open + 1, notRun })
+      open = -1
+    }
+  }
+  return { path, text, blocks }
+}
+
+/** Code between backticks that stands in running text, with its line. */
+export function inlineCode(text: string): readonly { readonly code: string; readonly line: number }[] {
+  const prose = text.replaceAll(/^```[^\n]*\n.*?^```$/gms, (block) => block.replaceAll(/[^\n]/g, ''))
+  return [...prose.matchAll(/`([^`\n]+)`/g)].map((match) => ({
+    code: match[1]!,
+    line: prose.slice(0, match.index).split('\n').length,
+  }))
+}
