@@ -1,0 +1,281 @@
+/**
+ * A reader who does what a page says, in an empty folder: commands in order, programs in files of their own,
+ * configurations where `siftd` finds them.
+ */
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { ExecutionContext } from 'ava'
+import { freePort } from '../support/daemon.js'
+import { type Block, type DocumentPage, root } from './markdown.js'
+import { commandsOf, type Ran, Shell } from './shell.js'
+import { breach, missingLine } from './shown.js'
+
+/** What a page presumes that its own commands do not make. */
+export interface Presumed {
+  /** Files beside the reader, by name. */
+  readonly files?: Readonly<Record<string, string>>
+  /** Commands that the reader has run before. */
+  readonly before?: string
+  /** Addresses of other servers that the page names, each with one that is there. */
+  readonly addresses?: Readonly<Record<string, string>>
+}
+
+/** What came of a page. */
+export interface Reading {
+  /** What is wrong, each with its place. */
+  readonly faults: readonly string[]
+  /** How many commands, programs and configurations were tried. */
+  readonly tried: number
+  /** Blocks that cannot run here, each with its place and reason. */
+  readonly notRun: readonly string[]
+}
+
+/** How a block is treated. */
+const shells = ['sh', 'bash']
+const programs = ['js', 'ts', 'mjs']
+const outputs = ['json', 'text']
+/** Configurations of other programs: their own tests read them. */
+const foreign = ['yaml', 'ini', 'dockerfile', 'nginx']
+export const languages = [...shells, ...programs, ...outputs, 'toml', ...foreign]
+
+/** Folders that a reader who may write anywhere has. */
+const SYSTEM_FOLDERS = /(?<![\w.])\/(?:var\/lib|var\/backups|etc|run\/secrets|srv)\/(?=\w)/g
+
+/** The engine that pages are tried with. */
+export const ENGINE = process.env.SIFTD_TEST_ENGINE ?? 'fallback'
+
+export async function readAlong(
+  t: Pick<ExecutionContext, 'teardown'>,
+  page: DocumentPage,
+  presumed: Presumed = {},
+): Promise<Reading> {
+  const reader = await Reader.arrive(t, presumed)
+  const faults: string[] = []
+  let tried = 0
+  let last: Ran | null = null
+  const say = (block: Block, fault: string | null): void => {
+    if (fault !== null) faults.push(`${page.path}:${block.line}: ${fault}`)
+  }
+  for (const command of commandsOf(presumed.before ?? '')) {
+    const fault = faultOf(await reader.run(command), command)
+    if (fault !== null) faults.push(`${page.path}, before it: ${fault}`)
+  }
+  for (const block of page.blocks) {
+    if (block.notRun !== null) {
+      last = null
+      continue
+    }
+    const isOutput = outputs.includes(block.language)
+    if (block.language === 'json') say(block, jsonFault(block.text, last))
+    if (block.language === 'text' && last !== null) say(block, lineFault(block.text, last))
+    if (isOutput) continue
+    last = null
+    if (block.language === 'toml') reader.write('config.toml', block.text)
+    for (const command of reader.commandsFor(block)) {
+      tried += 1
+      last = await reader.run(command)
+      say(block, faultOf(last, command) ?? (await reader.taskFault(last, command)))
+    }
+  }
+  const notRun = page.blocks.flatMap(({ notRun, line }) =>
+    notRun === null ? [] : [`${page.path}:${line}: ${notRun}`],
+  )
+  return { faults, tried, notRun }
+}
+
+class Reader {
+  #programs = 0
+
+  private constructor(
+    private readonly shell: Shell,
+    private readonly home: string,
+    private readonly port: number,
+    private readonly presumed: Presumed,
+  ) {}
+
+  static async arrive(t: Pick<ExecutionContext, 'teardown'>, presumed: Presumed): Promise<Reader> {
+    const base = mkdtempSync(join(tmpdir(), 'siftd-reader-'))
+    const [home, bin, system] = ['home', 'bin', 'system'].map((name) => join(base, name))
+    for (const folder of [home!, bin!, system!]) mkdirSync(folder)
+    const port = await freePort()
+    const url = `http://127.0.0.1:${port}`
+    const shell = new Shell(home!, base, {
+      ...ownEnvironment(),
+      PATH: `${bin}:${dirname(process.execPath)}:${process.env.PATH}`,
+      XDG_CONFIG_HOME: join(base, 'config'),
+      XDG_CACHE_HOME: join(base, 'cache'),
+      SVC_HTTP_ADDR: `127.0.0.1:${port}`,
+      SVC_URL: url,
+      SVC_ENGINE: ENGINE,
+    })
+    t.teardown(async () => {
+      shell.stop()
+      stopServer(base)
+      await rm(base, { recursive: true, force: true, maxRetries: 5 })
+    })
+    const reader = new Reader(shell, home!, port, presumed)
+    layOut(base, url)
+    for (const [name, text] of Object.entries(presumed.files ?? {})) reader.write(name, text)
+    return reader
+  }
+
+  /** Writes a file beside the reader, as a page shows it. */
+  write(name: string, text: string): void {
+    writeFileSync(join(this.home, name), `${this.here(text)}\n`)
+  }
+
+  /** The commands that try a block. */
+  commandsFor({ language, text }: Block): readonly string[] {
+    if (shells.includes(language)) return commandsOf(text)
+    if (language === 'toml') return ['siftd config validate config.toml']
+    if (!programs.includes(language)) return []
+    // A program is somebody's own, in a folder of its own.
+    const folder = `program-${++this.#programs}`
+    mkdirSync(join(this.home, folder))
+    this.write(join(folder, 'program.mjs'), text)
+    return [`(cd ${folder} && node program.mjs)`]
+  }
+
+  run(command: string): Promise<Ran> {
+    return this.shell.run(this.here(command))
+  }
+
+  /** What became of the task that a command was answered with; null: it succeeded, or there is none. */
+  async taskFault({ out }: Ran, command: string): Promise<string | null> {
+    for (const answer of answersIn(out)) {
+      const { taskUid } = answer
+      if (typeof taskUid !== 'number') continue
+      const url = `http://127.0.0.1:${this.port}/tasks/${taskUid}?waitMs=60000`
+      const [, key] = /authorization: bearer ([^'"]+)/i.exec(command) ?? []
+      const { out: value } = await this.shell.run(`printf %s "${key ?? ''}"`)
+      const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${value}` }
+      const task = (await (await fetch(url, { headers })).json()) as Readonly<Record<string, unknown>>
+      if (task.status !== 'succeeded') return `${command}\n  has the task ${JSON.stringify(task)}`
+    }
+    return null
+  }
+
+  /** A text with addresses and folders that are there. */
+  private here(text: string): string {
+    let there = text
+    for (const [name, address] of Object.entries(this.presumed.addresses ?? {}))
+      there = there.replaceAll(name, address)
+    return there
+      .replaceAll(/\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0):7700\b/g, `127.0.0.1:${this.port}`)
+      .replaceAll(SYSTEM_FOLDERS, (folder) => `${join(dirname(this.home), 'system')}${folder}`)
+  }
+}
+
+/** The environment without options of servers. */
+const ownEnvironment = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:SVC|MEILI)_/.test(name)))
+
+/** What a reader has: the samples, `siftd`, `npm start`, and the package for programs. */
+function layOut(base: string, url: string): void {
+  const home = join(base, 'home')
+  mkdirSync(join(home, 'samples'))
+  copyFileSync(join(root, 'samples/films.ndjson'), join(home, 'samples/films.ndjson'))
+  const library = join(home, 'node_modules/siftd')
+  mkdirSync(library, { recursive: true })
+  const compiled = pathToFileURL(join(root, 'dist/ts/index.js')).href
+  writeFileSync(join(library, 'package.json'), '{"type":"module","exports":"./index.js"}')
+  writeFileSync(join(library, 'index.js'), `export * from '${compiled}'\n`)
+  const main = join(root, 'dist/ts/cli/siftd.js')
+  script(join(base, 'bin/siftd'), serveBehind(base, main, url))
+  // Only `npm start` is the same here as in a checkout.
+  script(
+    join(base, 'bin/npm'),
+    `[ "$1" = start ] || { echo "npm $*: not here" >&2; exit 1; }
+shift
+[ "\${1-}" = -- ] && shift
+exec siftd "$@"`,
+  )
+}
+
+function script(path: string, text: string): void {
+  writeFileSync(path, `#!/bin/bash\n${text}\n`)
+  chmodSync(path, 0o755)
+}
+
+/**
+ * Commands of `siftd` as they are; a server runs in the background instead, in place of the one before, and is waited for
+ * until it is well.
+ */
+const serveBehind = (base: string, main: string, url: string): string => `serves=no
+case "\${1-}" in ''|-*) serves=yes ;; esac
+for word; do case "$word" in --help|--version|--print-config) serves=no ;; esac; done
+if [ $serves = no ]; then exec '${process.execPath}' '${main}' "$@"; fi
+if [ -f '${base}/pid' ]; then
+  kill "$(cat '${base}/pid')" 2>/dev/null
+  while kill -0 "$(cat '${base}/pid')" 2>/dev/null; do sleep 0.05; done
+fi
+'${process.execPath}' '${main}' "$@" >'${base}/log' 2>&1 </dev/null &
+echo $! >'${base}/pid'
+until curl -fs '${url}/health' >/dev/null; do
+  kill -0 $! 2>/dev/null || { cat '${base}/log' >&2; exit 1; }
+  sleep 0.05
+done`
+
+function stopServer(base: string): void {
+  const file = join(base, 'pid')
+  if (!existsSync(file)) return
+  try {
+    process.kill(Number(readFileSync(file, 'utf8')), 'SIGKILL')
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** Objects that an output holds: all of it, or one a line. */
+function answersIn(out: string): readonly Readonly<Record<string, unknown>>[] {
+  const read = (text: string): unknown => {
+    try {
+      return JSON.parse(text)
+    } catch {
+      return null
+    }
+  }
+  const whole = read(out)
+  const found = whole === null ? out.split('\n').map(read) : [whole]
+  return found.filter((one): one is Record<string, unknown> => typeof one === 'object' && one !== null)
+}
+
+/** Lines of an output that a fault repeats. */
+const LINES_MAX = 15
+
+function faultOf({ code, out, errors }: Ran, command: string): string | null {
+  const said = `${out}${errors}`.trim().split('\n').slice(-LINES_MAX).join('\n  ')
+  if (code !== 0) return `${command}\n  ends with ${code}: ${said}`
+  const refused = answersIn(out).find((one) => 'code' in one && 'type' in one && 'link' in one)
+  return refused === undefined ? null : `${command}\n  is refused: ${JSON.stringify(refused)}`
+}
+
+function jsonFault(example: string, last: Ran | null): string | null {
+  let shown: unknown
+  try {
+    shown = JSON.parse(example)
+  } catch (error) {
+    return `no JSON: ${(error as Error).message}`
+  }
+  if (last === null) return null
+  const answer = answersIn(last.out).at(-1)
+  return answer === undefined ? `the command before it answers no JSON: ${last.out}` : breach(shown, answer)
+}
+
+function lineFault(example: string, last: Ran): string | null {
+  const line = missingLine(example, `${last.out}\n${last.errors}`)
+  return line === null
+    ? null
+    : `the command before it does not print \`${line}\`, but\n${last.out}${last.errors}`
+}
