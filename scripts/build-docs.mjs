@@ -1,0 +1,197 @@
+// Renders the documents as a site of plain HTML, without scripts, into dist/docs/ or another folder:
+//
+//   npm run docs [-- FOLDER]
+//
+// Pages lie as in the repository, `docs/tls.md` as `docs/tls.html`; README.md is the first one. Links lead to rendered
+// pages, to copies of other files, and to indexes of folders. The contents beside each page are those of docs/README.md.
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { dirname, join, posix, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Marked } from 'marked'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const out = resolve(process.argv[2] ?? join(root, 'dist', 'docs'))
+const index = 'docs/README.md'
+const pages = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'benchmark/RESULTS.md']
+  .concat(['CONTRIBUTING', 'SECURITY'].map((name) => `.github/${name}.md`))
+  .concat(markdownBelow('docs'))
+
+function markdownBelow(folder) {
+  return readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
+    .map((entry) => relative(root, join(entry.parentPath ?? entry.path, entry.name)).replaceAll('\\', '/'))
+    .sort()
+}
+
+/** The path of a page in the site. Hosts of sites leave out folders that begin with a dot. */
+const placeOf = (path) =>
+  path
+    .replace(/^\.github\//, '')
+    .replace(/(^|\/)README\.md$/, '$1index.html')
+    .replace(/\.md$/, '.html')
+
+/** The anchor of a heading, as GitHub makes it. */
+function anchorOf(text, taken) {
+  const plain = text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replaceAll(/\s/g, '-')
+  const times = taken.get(plain) ?? 0
+  taken.set(plain, times + 1)
+  return times === 0 ? plain : `${plain}-${times}`
+}
+
+const escaped = (text) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+
+/** Files beside pages that links lead to, by their path in the repository. */
+const copies = new Set()
+/** Folders that links lead to. */
+const folders = new Set()
+
+/** Where a link of a page leads in the site. */
+function linkFrom(page, href) {
+  if (/^(?:[a-z]+:|#)/i.test(href)) return href
+  const [path, anchor] = href.split('#')
+  const target = posix.normalize(posix.join(posix.dirname(page), decodeURI(path))).replace(/\/$/, '')
+  const hash = anchor === undefined ? '' : `#${anchor}`
+  return `${posix.relative(posix.dirname(placeOf(page)), targetOf(target, page, href))}${hash}`
+}
+
+function targetOf(target, page, href) {
+  if (pages.includes(target)) return placeOf(target)
+  const path = join(root, target)
+  if (!existsSync(path)) throw new Error(`${page} links to ${href}, which is not there`)
+  if (!statSync(path).isDirectory()) {
+    copies.add(target)
+    return target
+  }
+  folders.add(target)
+  return `${target}/index.html`
+}
+
+/** The body of a page, and its first heading. */
+function rendered(page, text) {
+  const taken = new Map()
+  let title = page
+  const marked = new Marked({
+    gfm: true,
+    renderer: {
+      heading({ tokens, depth, text: plain }) {
+        if (depth === 1) title = plain.replaceAll('`', '')
+        const id = anchorOf(this.parser.parseInline(tokens, this.parser.textRenderer), taken)
+        return `<h${depth} id="${escaped(id)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
+      },
+      link({ href, tokens }) {
+        return `<a href="${escaped(linkFrom(page, href))}">${this.parser.parseInline(tokens)}</a>`
+      },
+      image({ href, text: alt }) {
+        return `<img src="${escaped(linkFrom(page, href))}" alt="${escaped(alt)}">`
+      },
+      // Wide tables scroll by themselves, so that the page does not.
+      table(token) {
+        const row = (cells, tag) =>
+          `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join('')}</tr>`
+        const body = token.rows.map((cells) => row(cells, 'td')).join('\n')
+        return `<div class="wide"><table><thead>${row(token.header, 'th')}</thead><tbody>\n${body}\n</tbody></table></div>\n`
+      },
+      // The documents hold no markup but comments for tests and what GitHub needs to show a picture.
+      html({ text: markup }) {
+        const picture = /^<img src="([^"]+)" alt="([^"]+)"[^>]*>$/.exec(markup.trim())
+        return picture ? `<img src="${linkFrom(page, picture[1])}" alt="${picture[2]}">` : ''
+      },
+    },
+  })
+  const body = marked.parse(text)
+  return { body, title }
+}
+
+/** The headings of docs/README.md with the pages below each. */
+function contents() {
+  const text = readFileSync(join(root, index), 'utf8')
+  return text
+    .split(/^## /m)
+    .slice(1)
+    .map((part) => {
+      const [title, ...lines] = part.split('\n')
+      const links = lines.flatMap((line) => [...line.matchAll(/^- \[([^\]]+)\]\(([^)]+)\)/g)])
+      return { title, links: links.map(([, name, href]) => ({ name: name.replace(/\.md$/, ''), href })) }
+    })
+}
+
+function navigation(page) {
+  const link = (href, name, isHere) =>
+    `<li><a href="${href}"${isHere ? ' aria-current="page"' : ''}>${name}</a></li>`
+  const here = placeOf(page)
+  const to = (place) => posix.relative(posix.dirname(here), place)
+  const parts = contents().map(({ title, links }) => {
+    const items = links.map(({ name, href }) => {
+      const place = linkFrom(index, href)
+      const target = posix.join(posix.dirname(placeOf(index)), place)
+      return link(to(target), name, target === here)
+    })
+    return `<h2>${title}</h2>\n<ul>${items.join('\n')}</ul>`
+  })
+  const start = `<ul>${link(to('index.html'), 'siftd', here === 'index.html')}${link(to(placeOf(index)), 'all documents', page === index)}</ul>`
+  return `<nav aria-label="Documents">${start}\n${parts.join('\n')}</nav>`
+}
+
+function write(page, title, body) {
+  const place = placeOf(page)
+  const style = posix.relative(posix.dirname(place), 'style.css')
+  const path = join(out, place)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(
+    path,
+    `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'self'; img-src 'self'">
+<title>${escaped(title === 'siftd' ? title : `${title} · siftd`)}</title>
+<link rel="stylesheet" href="${style}">
+</head>
+<body>
+${navigation(page)}
+<main>
+${body}</main>
+</body>
+</html>
+`,
+  )
+}
+
+rmSync(out, { recursive: true, force: true })
+mkdirSync(out, { recursive: true })
+const titles = new Map()
+for (const page of pages) {
+  const { body, title } = rendered(page, readFileSync(join(root, page), 'utf8'))
+  titles.set(page, title)
+  write(page, title, body)
+}
+for (const folder of folders) {
+  const inside = pages.filter((page) => posix.dirname(page) === folder)
+  if (inside.length === 0) throw new Error(`a page links to ${folder}/, which has no pages`)
+  const items = inside.map(
+    (page) => `<li><a href="${posix.basename(placeOf(page))}">${escaped(titles.get(page))}</a></li>`,
+  )
+  const own = `${folder}/README.md`
+  if (!pages.includes(own)) write(own, folder, `<h1>${folder}</h1>\n<ul>${items.join('\n')}</ul>\n`)
+}
+for (const file of copies) {
+  mkdirSync(dirname(join(out, file)), { recursive: true })
+  copyFileSync(join(root, file), join(out, file))
+}
+copyFileSync(join(root, 'scripts', 'docs.css'), join(out, 'style.css'))
