@@ -80,15 +80,16 @@ function targetOf(target, page, href) {
   return `${target}/index.html`
 }
 
-/** The body of a page, and its first heading. */
-function rendered(page, text) {
+/** The first heading of a page. */
+const titleOf = (page) => /^# (.+)$/m.exec(readFileSync(join(root, page), 'utf8'))?.[1] ?? page
+
+/** The body of a page. */
+function rendered(page) {
   const taken = new Map()
-  let title = page
   const marked = new Marked({
     gfm: true,
     renderer: {
-      heading({ tokens, depth, text: plain }) {
-        if (depth === 1) title = plain.replaceAll('`', '')
+      heading({ tokens, depth }) {
         const id = anchorOf(this.parser.parseInline(tokens, this.parser.textRenderer), taken)
         return `<h${depth} id="${escaped(id)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
       },
@@ -112,11 +113,10 @@ function rendered(page, text) {
       },
     },
   })
-  const body = marked.parse(text)
-  return { body, title }
+  return marked.parse(readFileSync(join(root, page), 'utf8'))
 }
 
-/** The headings of docs/README.md with the pages below each. */
+/** The headings of docs/README.md, each with the targets of the list below it. */
 function contents() {
   const text = readFileSync(join(root, index), 'utf8')
   return text
@@ -124,26 +124,29 @@ function contents() {
     .slice(1)
     .map((part) => {
       const [title, ...lines] = part.split('\n')
-      const links = lines.flatMap((line) => [...line.matchAll(/^- \[([^\]]+)\]\(([^)]+)\)/g)])
-      return { title, links: links.map(([, name, href]) => ({ name: name.replace(/\.md$/, ''), href })) }
+      const links = lines.flatMap((line) => [...line.matchAll(/^- \[[^\]]+\]\(([^)]+)\)/g)])
+      return { title, hrefs: links.map(([, href]) => href) }
     })
 }
 
 function navigation(page) {
-  const link = (href, name, isHere) =>
-    `<li><a href="${href}"${isHere ? ' aria-current="page"' : ''}>${name}</a></li>`
   const here = placeOf(page)
-  const to = (place) => posix.relative(posix.dirname(here), place)
-  const parts = contents().map(({ title, links }) => {
-    const items = links.map(({ name, href }) => {
-      const place = linkFrom(index, href)
-      const target = posix.join(posix.dirname(placeOf(index)), place)
-      return link(to(target), name, target === here)
+  const item = (target, name) => {
+    const href = posix.relative(posix.dirname(here), target)
+    return `<li><a href="${href}"${target === here ? ' aria-current="page"' : ''}>${escaped(name)}</a></li>`
+  }
+  const parts = contents().map(({ title, hrefs }) => {
+    const items = hrefs.map((href) => {
+      const target = posix.normalize(posix.join(posix.dirname(index), href)).replace(/\/$/, '')
+      return item(
+        targetOf(target, index, href),
+        pages.includes(target) ? titleOf(target) : target.split('/').at(-1),
+      )
     })
-    return `<h2>${title}</h2>\n<ul>${items.join('\n')}</ul>`
+    return `<h2>${escaped(title)}</h2>\n<ul>${items.join('\n')}</ul>`
   })
-  const start = `<ul>${link(to('index.html'), 'siftd', here === 'index.html')}${link(to(placeOf(index)), 'all documents', page === index)}</ul>`
-  return `<nav aria-label="Documents">${start}\n${parts.join('\n')}</nav>`
+  const start = [item('index.html', 'siftd'), item(placeOf(index), 'All documents')]
+  return `<nav aria-label="Documents"><ul>${start.join('\n')}</ul>\n${parts.join('\n')}</nav>`
 }
 
 function write(page, title, body) {
@@ -175,17 +178,12 @@ ${body}</main>
 
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
-const titles = new Map()
-for (const page of pages) {
-  const { body, title } = rendered(page, readFileSync(join(root, page), 'utf8'))
-  titles.set(page, title)
-  write(page, title, body)
-}
+for (const page of pages) write(page, titleOf(page), rendered(page))
 for (const folder of folders) {
   const inside = pages.filter((page) => posix.dirname(page) === folder)
   if (inside.length === 0) throw new Error(`a page links to ${folder}/, which has no pages`)
   const items = inside.map(
-    (page) => `<li><a href="${posix.basename(placeOf(page))}">${escaped(titles.get(page))}</a></li>`,
+    (page) => `<li><a href="${posix.basename(placeOf(page))}">${escaped(titleOf(page))}</a></li>`,
   )
   const own = `${folder}/README.md`
   if (!pages.includes(own)) write(own, folder, `<h1>${folder}</h1>\n<ul>${items.join('\n')}</ul>\n`)
