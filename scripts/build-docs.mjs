@@ -99,12 +99,15 @@ function rendered(page) {
       image({ href, text: alt }) {
         return `<img src="${escaped(linkFrom(page, href))}" alt="${escaped(alt)}">`
       },
-      // Wide tables scroll by themselves, so that the page does not.
+      // Wide code and tables scroll by themselves, so that the page does not; keys scroll what has the focus.
+      code({ text }) {
+        return `<pre tabindex="0"><code>${escaped(text)}</code></pre>\n`
+      },
       table(token) {
         const row = (cells, tag) =>
           `<tr>${cells.map((cell) => `<${tag}>${this.parser.parseInline(cell.tokens)}</${tag}>`).join('')}</tr>`
         const body = token.rows.map((cells) => row(cells, 'td')).join('\n')
-        return `<div class="wide"><table><thead>${row(token.header, 'th')}</thead><tbody>\n${body}\n</tbody></table></div>\n`
+        return `<div class="wide" tabindex="0"><table><thead>${row(token.header, 'th')}</thead><tbody>\n${body}\n</tbody></table></div>\n`
       },
       // The documents hold no markup but comments for tests and what GitHub needs to show a picture.
       html({ text: markup }) {
@@ -176,17 +179,25 @@ ${body}</main>
   )
 }
 
+/** The list of a folder's pages; of its files, which are copied, if it has no pages. */
+function indexOf(folder) {
+  const inside = pages.filter((page) => posix.dirname(page) === folder)
+  const files = readdirSync(join(root, folder)).filter((name) => statSync(join(root, folder, name)).isFile())
+  const items =
+    inside.length > 0
+      ? inside.map((page) => [posix.basename(placeOf(page)), titleOf(page)])
+      : files.map((name) => [name, name])
+  if (inside.length === 0) for (const name of files) copies.add(`${folder}/${name}`)
+  const lines = items.map(([href, name]) => `<li><a href="${encodeURI(href)}">${escaped(name)}</a></li>`)
+  return `<h1>${escaped(folder)}</h1>\n<ul>${lines.join('\n')}</ul>\n`
+}
+
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
 for (const page of pages) write(page, titleOf(page), rendered(page))
 for (const folder of folders) {
-  const inside = pages.filter((page) => posix.dirname(page) === folder)
-  if (inside.length === 0) throw new Error(`a page links to ${folder}/, which has no pages`)
-  const items = inside.map(
-    (page) => `<li><a href="${posix.basename(placeOf(page))}">${escaped(titleOf(page))}</a></li>`,
-  )
   const own = `${folder}/README.md`
-  if (!pages.includes(own)) write(own, folder, `<h1>${folder}</h1>\n<ul>${items.join('\n')}</ul>\n`)
+  if (!pages.includes(own)) write(own, folder, indexOf(folder))
 }
 for (const file of copies) {
   mkdirSync(dirname(join(out, file)), { recursive: true })

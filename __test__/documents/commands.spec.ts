@@ -30,6 +30,7 @@ const KEY = 'a-key-of-at-least-16-bytes'
 /** What pages presume; a reader of any other page begins with an empty folder. */
 const presumptions: Readonly<Record<string, (t: ExecutionContext) => Promise<Presumed>>> = {
   'docs/explain.md': async () => ({ before: films }),
+  'docs/cli.md': async () => ({ before: 'siftd --no-analytics' }),
   'docs/operate.md': async () => ({ before: films }),
   'docs/migrate.md': async (t) => {
     const [from, to] = await Promise.all([daemon(t), daemon(t)])

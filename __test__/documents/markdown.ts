@@ -62,11 +62,18 @@ export function parsePage(path: string, text: string): DocumentPage {
   return { path, text, blocks }
 }
 
-/** Code between backticks that stands in running text, with its line. */
-export function inlineCode(text: string): readonly { readonly code: string; readonly line: number }[] {
+/** Code between backticks that stands in running text. */
+export interface InlineCode {
+  readonly code: string
+  readonly line: number
+  readonly paragraph: string
+}
+
+export function inlineCode(text: string): readonly InlineCode[] {
   const prose = text.replaceAll(/^```[^\n]*\n.*?^```$/gms, (block) => block.replaceAll(/[^\n]/g, ''))
-  return [...prose.matchAll(/`([^`\n]+)`/g)].map((match) => ({
-    code: match[1]!,
-    line: prose.slice(0, match.index).split('\n').length,
-  }))
+  return [...prose.matchAll(/`([^`\n]+)`/g)].map((match) => {
+    const [before, after] = [prose.slice(0, match.index), prose.slice(match.index)]
+    const paragraph = `${before.split('\n\n').at(-1)}${after.split('\n\n', 1)[0]}`
+    return { code: match[1]!, line: before.split('\n').length, paragraph }
+  })
 }

@@ -9,6 +9,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  symlinkSync,
   writeFileSync,
 } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -45,8 +46,8 @@ export interface Reading {
 const shells = ['sh', 'bash']
 const programs = ['js', 'ts', 'mjs']
 const outputs = ['json', 'text']
-/** Configurations of other programs: their own tests read them. */
-const foreign = ['yaml', 'ini', 'dockerfile', 'nginx']
+/** Configurations of other programs, and programs in other languages: tests of their own run them. */
+const foreign = ['yaml', 'ini', 'dockerfile', 'python', 'go', 'rust', 'java']
 export const languages = [...shells, ...programs, ...outputs, 'toml', ...foreign]
 
 /** Folders that a reader who may write anywhere has. */
@@ -181,7 +182,7 @@ class Reader {
 const ownEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:SVC|MEILI)_/.test(name)))
 
-/** What a reader has: the samples, `siftd`, `npm start`, and the package for programs. */
+/** What a reader has: the samples, `siftd`, `npm start`, and for programs the package and the client. */
 function layOut(base: string, url: string): void {
   const home = join(base, 'home')
   mkdirSync(join(home, 'samples'))
@@ -191,6 +192,7 @@ function layOut(base: string, url: string): void {
   const compiled = pathToFileURL(join(root, 'dist/ts/index.js')).href
   writeFileSync(join(library, 'package.json'), '{"type":"module","exports":"./index.js"}')
   writeFileSync(join(library, 'index.js'), `export * from '${compiled}'\n`)
+  symlinkSync(join(root, 'node_modules/meilisearch'), join(home, 'node_modules/meilisearch'))
   const main = join(root, 'dist/ts/cli/siftd.js')
   script(join(base, 'bin/siftd'), serveBehind(base, main, url))
   // Only `npm start` is the same here as in a checkout.
