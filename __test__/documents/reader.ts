@@ -18,6 +18,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ExecutionContext } from 'ava'
 import { freePort } from '../support/daemon.js'
+import { program } from '../support/program.js'
 import { type Block, type DocumentPage, root } from './markdown.js'
 import { commandsOf, type Ran, Shell } from './shell.js'
 import { breach, missingLine } from './shown.js'
@@ -193,8 +194,7 @@ function layOut(base: string, url: string): void {
   writeFileSync(join(library, 'package.json'), '{"type":"module","exports":"./index.js"}')
   writeFileSync(join(library, 'index.js'), `export * from '${compiled}'\n`)
   symlinkSync(join(root, 'node_modules/meilisearch'), join(home, 'node_modules/meilisearch'))
-  const main = join(root, 'dist/ts/cli/siftd.js')
-  script(join(base, 'bin/siftd'), serveBehind(base, main, url))
+  script(join(base, 'bin/siftd'), serveBehind(base, program, url))
   // Only `npm start` is the same here as in a checkout.
   script(
     join(base, 'bin/npm'),
