@@ -15,8 +15,17 @@ export const PROBE_CREATES = 32
 export const PROBE_ROUNDS = 4
 export const PROBE_BYTES = 2 ** 10
 
-/** Longest entry of the log. Files of indexes above 256 KiB are objects of their own. */
+/** Longest entry of the log. */
 export const ENTRY_BYTES_MAX = 64 * 2 ** 20
+
+/** Longest part of a file that goes into an entry of the log; longer ones are objects of their own. */
+export const INLINE_BYTES_MAX = 256 * 2 ** 10
+
+/** Bytes of all such parts of one index in one entry. */
+export const INLINE_SUM_BYTES_MAX = 8 * 2 ** 20
+
+/** Longest part of a file: each is held in memory while it is sent or fetched. */
+export const PART_BYTES_MAX = 16 * 2 ** 20
 
 /** Milliseconds between two tries of a write that the store did not do: the first and the longest pause. */
 export const RETRY_MS_FIRST = 100

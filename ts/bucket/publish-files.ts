@@ -1,0 +1,150 @@
+/** Puts the files of an index into a bucket: those parts that are not there yet. */
+import { type FileHandle, open, readdir } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import { crc32 } from 'node:zlib'
+import {
+  bytesOf,
+  type FileChange,
+  type FilePart,
+  type FilesChange,
+  type IndexFiles,
+  type NewPart,
+} from './file-parts.js'
+import { INLINE_BYTES_MAX, INLINE_SUM_BYTES_MAX, PART_BYTES_MAX } from './limits.js'
+import type { ObjectStore } from './object-store.js'
+
+export interface Published {
+  readonly change: FilesChange
+  /** What goes into the entry that tells of the change: the bytes of short parts, one behind the other. */
+  readonly inline: Buffer
+}
+
+/** Publishes the files of indexes, each as it is at one commit after another. */
+export class FilePublisher {
+  readonly #store: ObjectStore
+  readonly #keyFor: (id: string, name: string, from: number, bytes: number) => string
+  /** Index id and name → which file stood there when it was published last. */
+  readonly #sent = new Map<string, string>()
+
+  /** @param keyFor key of the object for the bytes of a file from `from` on; another one at each call */
+  constructor(store: ObjectStore, keyFor: (id: string, name: string, from: number, bytes: number) => string) {
+    this.#store = store
+    this.#keyFor = keyFor
+  }
+
+  /**
+   * Uploads long parts of new and grown files, and hands over short ones.
+   * @param directory holds one commit of the index, and changes no more. Since the commit before, files were appended to
+   * or others took their names; none was overwritten
+   * @param known the files as the log tells of them up to now
+   * @throws BucketError
+   */
+  async publish(id: string, directory: string, known: IndexFiles, signal: AbortSignal): Promise<Published> {
+    const names = await namesBelow(directory)
+    const inline = new InlineParts()
+    const changed: FileChange[] = []
+    for (const name of names) {
+      const file = await open(join(directory, name))
+      try {
+        const parts = known.get(name) ?? []
+        const place = `${id}/${name}`
+        const { size, birth, isSame } = await this.#compared(place, file, parts)
+        const from = isSame ? bytesOf(parts) : 0
+        if (isSame && from === size) continue
+        const fresh: NewPart[] = []
+        for await (const [start, bytes] of chunks(file, from, size, signal)) {
+          const at = inline.add(bytes) ?? { key: this.#keyFor(id, name, start, bytes.length) }
+          if ('key' in at) await this.#store.put(at.key, bytes, signal)
+          fresh.push({ from: start, bytes: bytes.length, crc: crc32(bytes), place: at })
+        }
+        this.#sent.set(place, sentAs(birth, fresh))
+        changed.push({ name, isAnew: !isSame, parts: fresh })
+      } finally {
+        await file.close()
+      }
+    }
+    const gone = [...known.keys()].filter((name) => !names.includes(name))
+    for (const name of gone) this.#sent.delete(`${id}/${name}`)
+    return { change: { changed, gone }, inline: inline.joined() }
+  }
+
+  /** The length of a file, when it was made, and whether it begins with what was published under its name. */
+  async #compared(
+    place: string,
+    file: FileHandle,
+    parts: readonly FilePart[],
+  ): Promise<{ readonly size: number; readonly birth: string; readonly isSame: boolean }> {
+    const { size, ino, birthtimeNs } = await file.stat({ bigint: true })
+    const birth = `${ino} ${birthtimeNs}`
+    const isLong = parts.length > 0 && size >= bytesOf(parts)
+    const isSame = isLong && (this.#sent.get(place) === sentAs(birth, parts) || (await begins(file, parts)))
+    return { size: Number(size), birth, isSame }
+  }
+}
+
+/** Tells a file and its end, as it was sent. What was sent and never told in the log has another end. */
+function sentAs(birth: string, parts: readonly Pick<FilePart, 'from' | 'bytes' | 'crc'>[]): string {
+  const last = parts.at(-1)
+  return last === undefined ? birth : `${birth} ${last.from + last.bytes} ${last.crc}`
+}
+
+/** Short parts, which go into the entry that tells of them. */
+class InlineParts {
+  readonly #parts: Buffer[] = []
+  #bytes = 0
+
+  /** @returns the place of the bytes; null: they are too many */
+  add(bytes: Buffer): { readonly at: number } | null {
+    if (bytes.length > INLINE_BYTES_MAX || this.#bytes + bytes.length > INLINE_SUM_BYTES_MAX) return null
+    const at = this.#bytes
+    this.#parts.push(bytes)
+    this.#bytes += bytes.length
+    return { at }
+  }
+
+  joined(): Buffer {
+    return Buffer.concat(this.#parts)
+  }
+}
+
+/** Names of all files below, with slashes, in order. */
+async function namesBelow(directory: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .sort()
+}
+
+/** Whether a file begins with these parts. A log that was written anew under the same name does not. */
+async function begins(file: FileHandle, parts: readonly FilePart[]): Promise<boolean> {
+  for (const { from, bytes, crc } of parts) if (crc32(await readAt(file, from, bytes)) !== crc) return false
+  return true
+}
+
+/** The bytes of a file from `from` to `end`, in parts of bounded length; an empty file has one empty part. */
+async function* chunks(
+  file: FileHandle,
+  from: number,
+  end: number,
+  signal: AbortSignal,
+): AsyncGenerator<readonly [number, Buffer]> {
+  let start = from
+  do {
+    signal.throwIfAborted()
+    const bytes = await readAt(file, start, Math.min(PART_BYTES_MAX, end - start))
+    yield [start, bytes]
+    start += bytes.length
+  } while (start < end)
+}
+
+async function readAt(file: FileHandle, from: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.alloc(length)
+  let read = 0
+  while (read < length) {
+    const { bytesRead } = await file.read(bytes, read, length - read, from + read)
+    if (bytesRead === 0) throw new Error(`a file ended at ${from + read} while it was read`)
+    read += bytesRead
+  }
+  return bytes
+}
