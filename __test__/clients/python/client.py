@@ -165,7 +165,7 @@ def listed_keys():
 
 
 def keys():
-    # The SDK cannot read an expiry of whole seconds, which the reference sends back as it came, too.
+    # The SDK cannot read an expiry of whole seconds, and the API gives it back as it came.
     expires = (datetime.now(timezone.utc) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%S.25Z")
     key = client.create_key(
         {"name": "for a moment", "actions": ["search"], "indexes": ["films"], "expiresAt": expires}
