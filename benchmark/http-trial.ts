@@ -10,15 +10,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type BenchRequest, benchSettings, type Corpus } from './corpus.js'
 import { client, startDaemon, untilFinished } from './daemon.js'
+import { diskParts } from './disk-parts.js'
 import { bytesOnDisk, type Percentiles, percentiles, watchMemory } from './measure.js'
+import type { DiskPart } from './report/figures.js'
 
 export interface LoadResult extends Percentiles {
   readonly perSecond: number
+  /** Milliseconds of each search. */
+  readonly times: readonly number[]
 }
 
 export interface HttpTrialResult {
   readonly toSearchableMs: number
   readonly diskBytes: number
+  readonly diskParts: readonly DiskPart[]
   readonly peakAnonymousBytes: number
   readonly peakResidentBytes: number
   /** fsync and fdatasync calls of one one-document task; null where strace is not installed. */
@@ -51,7 +56,7 @@ async function load(
     }),
   )
   const seconds = (performance.now() - started) / 1000
-  return { ...percentiles(times), perSecond: requests.length / seconds }
+  return { ...percentiles(times), perSecond: requests.length / seconds, times }
 }
 
 /** A load of requests whose answers are all kept. */
@@ -114,6 +119,7 @@ export async function httpTrial(
     const toSearchableMs = performance.now() - posted
     const memory = await stopWatching()
     const diskBytes = await bytesOnDisk(data)
+    const parts = await diskParts(data)
     const oneConnection = await load(port, requests, 1)
     const eightConnections = await load(port, requests, 8)
     const one = (id: number) => JSON.stringify([{ id, title: `A small update, number ${id}` }])
@@ -129,6 +135,7 @@ export async function httpTrial(
     return {
       toSearchableMs,
       diskBytes,
+      diskParts: parts,
       peakAnonymousBytes: memory.anonymous,
       peakResidentBytes: memory.resident,
       syncsPerCommit,

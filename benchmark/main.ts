@@ -1,20 +1,25 @@
 /**
- * `npm run bench -- [--documents FILE] [--requests N] [--engines native,fallback] [--save]`
+ * `npm run bench -- [--documents FILE] [--requests N] [--engines native,fallback] [--save] [--report FILE.html]`
  *
  * Native next to fallback over the same films: each trial in a fresh process, the same requests, the same
  * hits checked. No answer is cached but in the row that says so.
  */
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { mkdtemp, writeFile } from 'node:fs/promises'
-import { cpus, tmpdir } from 'node:os'
+import { cpus, tmpdir, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { readCorpus, requestsFrom } from './corpus.js'
+import { growth } from './growth.js'
 import { type HttpTrialResult, httpTrial } from './http-trial.js'
+import { compareLibraries } from './libraries.js'
 import { madeFilms } from './made-films.js'
-import { megabytes } from './measure.js'
+import { megabytes, percentiles, watchBusy } from './measure.js'
+import { trialProcess } from './process.js'
+import type { EngineFigures, LibraryFigures } from './report/figures.js'
+import { reportPage } from './report/page.js'
+import { referenceTables } from './report/reference.js'
 import { type Figure, saveRun } from './results.js'
 import type { TrialResult } from './trial.js'
 
@@ -24,10 +29,14 @@ const help = `npm run bench -- [options]
   --requests N       requests per workload          (default 50)
   --engines LIST     native, fallback or both       (default native,fallback)
   --save             adds the figures to benchmark/runs and RESULTS.md
+  --report FILE      writes them as a page with plots, with growth by documents and the reference's figures
+  --compare-in-process
+                     asks MiniSearch and Orama for titles, correct and misspelt, beside siftd in process
 
 Examples
   npm run bench
   npm run bench -- --engines native --requests 200
+  npm run bench -- --report report.html --compare-in-process
   npm run bench -- --documents samples/films.ndjson`
 
 const { values } = parseArgs({
@@ -36,6 +45,8 @@ const { values } = parseArgs({
     requests: { type: 'string', default: '50' },
     engines: { type: 'string', default: 'native,fallback' },
     save: { type: 'boolean', default: false },
+    report: { type: 'string' },
+    'compare-in-process': { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
@@ -52,25 +63,12 @@ process.on('exit', () => rmSync(scratch, { recursive: true, force: true }))
 const documents = values.documents ?? join(scratch, 'made-films.ndjson')
 if (values.documents === undefined) await writeFile(documents, madeFilms(MADE_FILMS))
 
-function inProcess(engine: string): Promise<TrialResult> {
-  const script = fileURLToPath(new URL('./trial.js', import.meta.url))
-  return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [script, engine, documents, values.requests], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const chunks: Buffer[] = []
-    child.stdout.on('data', (chunk: Buffer) => chunks.push(chunk))
-    child.on('error', reject)
-    child.on('exit', (code) => {
-      if (code === 0) resolve(JSON.parse(Buffer.concat(chunks).toString()) as TrialResult)
-      else reject(new Error(`the ${engine} trial ended with exit code ${code}`))
-    })
-  })
-}
-
+const busy = watchBusy()
 const corpus = await readCorpus(documents)
 const requests = requestsFrom(corpus.films, Number(values.requests))
-const engines = values.engines.split(',')
+const isEngine = (name: string): name is EngineFigures['engine'] => name === 'native' || name === 'fallback'
+const engines = values.engines.split(',').filter(isEngine)
+if (engines.length !== values.engines.split(',').length) throw new Error(`--engines ${values.engines}`)
 const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD']).toString().trim()
 console.log(`${corpus.name}: ${corpus.films.length} documents, ${megabytes(corpus.bytes.length)} of NDJSON`)
 console.log(
@@ -80,7 +78,7 @@ console.log(
 const trials: TrialResult[] = []
 const overHttp: HttpTrialResult[] = []
 for (const engine of engines) {
-  trials.push(await inProcess(engine))
+  trials.push(await trialProcess<TrialResult>('trial', [engine, documents, values.requests]))
   overHttp.push(await httpTrial(engine, corpus, requests))
 }
 
@@ -129,13 +127,13 @@ for (const workload of Object.keys(trials[0]?.searches ?? {})) {
   row(`in process: ${workload}`, cells)
 }
 const loads = [
-  ['HTTP, 1 connection', 'oneConnection'],
-  ['HTTP, 8 connections', 'eightConnections'],
-  ['HTTP, 8 connections, cached answers', 'eightConnectionsKept'],
+  ['1 connection', 'oneConnection'],
+  ['8 connections', 'eightConnections'],
+  ['8 connections, cached answers', 'eightConnectionsKept'],
 ] as const
 for (const [label, name] of loads) {
   row(
-    label,
+    `HTTP, ${label}`,
     overHttp.map(
       (r) =>
         `${r[name].perSecond.toFixed(0)} /s, p50 ${r[name].p50.toFixed(1)}, p99 ${r[name].p99.toFixed(1)} ms`,
@@ -153,3 +151,48 @@ if (first && second) {
   process.exitCode = differing.length > 0 ? 1 : 0
 }
 if (values.save) await saveRun('native and fallback', figures)
+
+const libraries: readonly LibraryFigures[] = values['compare-in-process']
+  ? await compareLibraries(engines, documents, Number(values.requests))
+  : []
+for (const { title, indexMs, peakResidentBytes, searches } of libraries) {
+  const memory = `at most ${megabytes(peakResidentBytes)} resident`
+  console.log(`\n${title}: indexed in ${(indexMs / 1000).toFixed(2)} s, ${memory}`)
+  for (const [spelling, { times, found }] of Object.entries(searches)) {
+    const { p50, p99 } = percentiles(times)
+    const shown = `p50 ${p50.toFixed(2)} p99 ${p99.toFixed(1)} ms`
+    console.log(`  titles, ${spelling}: ${shown}, ${found} of ${times.length} in the first ten`)
+  }
+}
+
+if (values.report !== undefined) {
+  const figuresOf = async (engine: EngineFigures['engine'], at: number): Promise<EngineFigures> => {
+    const [trial, http] = [trials[at]!, overHttp[at]!]
+    const { toSearchableMs, diskBytes, diskParts, peakResidentBytes } = http
+    return {
+      engine,
+      indexMs: trial.indexMs,
+      toSearchableMs,
+      diskBytes,
+      diskParts,
+      peakResidentBytes,
+      searches: trial.times,
+      loads: loads.map(([label, name]) => ({ label, ...http[name] })),
+      growth: await growth(engine, corpus, scratch),
+    }
+  }
+  const measured: EngineFigures[] = []
+  for (const [at, engine] of engines.entries()) measured.push(await figuresOf(engine, at))
+  const page = reportPage({
+    date: new Date().toISOString(),
+    commit,
+    machine: `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`,
+    corpus: { name: corpus.name, documents: corpus.films.length, bytes: corpus.bytes.length },
+    busy: busy(),
+    engines: measured,
+    libraries,
+    reference: await referenceTables('benchmark/runs'),
+  })
+  await writeFile(values.report, page)
+  console.log(`\nreport: ${values.report}`)
+}

@@ -1,6 +1,7 @@
 /** How long, how much memory, how many bytes? Figures as a benchmark prints them. */
 import { readFileSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
+import { loadavg } from 'node:os'
 import { join } from 'node:path'
 
 export interface Percentiles {
@@ -71,6 +72,32 @@ export function watchStolen(): () => number {
     const [wanted, stolen] = [now.wanted - before.wanted, now.stolen - before.stolen]
     before = now
     return wanted < TICKS_MIN ? Number.NaN : Math.round((100 * stolen) / wanted)
+  }
+}
+
+export interface Busy {
+  /** Processes that ran or waited to, on average over a minute, as the watch began. */
+  readonly before: number
+  /** The highest such average since, the measured processes among them. */
+  readonly most: number
+  /** As `watchStolen` tells it; null where it is not told. */
+  readonly stolenPercent: number | null
+}
+
+/** How busy a machine is while it is measured. @returns a function that ends the watch and tells it */
+export function watchBusy(): () => Busy {
+  const stolen = watchStolen()
+  const [before = 0] = loadavg()
+  let most = before
+  const look = () => {
+    most = Math.max(most, loadavg()[0] ?? 0)
+  }
+  const timer = setInterval(look, 1000).unref()
+  return () => {
+    clearInterval(timer)
+    look()
+    const share = stolen()
+    return { before, most, stolenPercent: Number.isNaN(share) ? null : share }
   }
 }
 

@@ -18,13 +18,13 @@ export interface Figure {
   readonly beside?: Readonly<Record<string, string>>
 }
 
-interface Run {
+export interface Run {
   readonly date: string
   readonly machine: string
   readonly figures: readonly Figure[]
 }
 
-interface RunFile {
+export interface RunFile {
   readonly benchmark: string
   readonly commit: string
   readonly runs: readonly Run[]

@@ -21,6 +21,8 @@ export interface TrialResult {
   readonly peakAnonymousBytes: number
   readonly peakResidentBytes: number
   readonly searches: Readonly<Record<string, Percentiles>>
+  /** Milliseconds of each search, by workload. */
+  readonly times: Readonly<Record<string, readonly number[]>>
   /** Per request, in order: the ids of the page and the total. Two engines must print the same. */
   readonly answers: readonly { readonly ids: readonly unknown[]; readonly total: number }[]
 }
@@ -94,6 +96,7 @@ async function trial(
     peakAnonymousBytes: memory.anonymous,
     peakResidentBytes: memory.resident,
     searches: Object.fromEntries([...times].map(([workload, list]) => [workload, percentiles(list)])),
+    times: Object.fromEntries(times),
     answers,
   }
 }
