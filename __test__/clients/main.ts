@@ -63,7 +63,13 @@ for (const name of values.only.split(',').filter(isLanguage)) {
     row(name, '', `skipped: ${noToolchain}`)
     continue
   }
-  const command = await ready(name)
+  // A registry that does not answer, or a script that does not compile, fails its language alone.
+  const command = await ready(name).catch((error: Error) => {
+    failures.push(`${name}: ${error.message}`)
+    row(name, '', 'not installed')
+    return null
+  })
+  if (command === null) continue
   for (const engine of values.engine.split(',').filter(isEngine)) {
     if (engine === 'native' && nativeEngine.missing !== null) {
       skipped.push(`${name}, native: ${nativeEngine.missing}`)
