@@ -21,7 +21,7 @@ export const ENTRY_BYTES_MAX = 64 * 2 ** 20
 /** Longest part of a file that goes into an entry of the log; longer ones are objects of their own. */
 export const INLINE_BYTES_MAX = 256 * 2 ** 10
 
-/** Bytes of all such parts of one index in one entry. */
+/** Bytes of all such parts in one entry. */
 export const INLINE_SUM_BYTES_MAX = 8 * 2 ** 20
 
 /** Longest part of a file: each is held in memory while it is sent or fetched. */

@@ -13,12 +13,6 @@ import {
 import { INLINE_BYTES_MAX, INLINE_SUM_BYTES_MAX, PART_BYTES_MAX } from './limits.js'
 import type { ObjectStore } from './object-store.js'
 
-export interface Published {
-  readonly change: FilesChange
-  /** What goes into the entry that tells of the change: the bytes of short parts, one behind the other. */
-  readonly inline: Buffer
-}
-
 /** Publishes the files of indexes, each as it is at one commit after another. */
 export class FilePublisher {
   readonly #store: ObjectStore
@@ -33,15 +27,20 @@ export class FilePublisher {
   }
 
   /**
-   * Uploads long parts of new and grown files, and hands over short ones.
+   * Uploads long parts of new and grown files, and adds short ones to `inline`.
    * @param directory holds one commit of the index, and changes no more. Since the commit before, files were appended to
    * or others took their names; none was overwritten
    * @param known the files as the log tells of them up to now
    * @throws BucketError
    */
-  async publish(id: string, directory: string, known: IndexFiles, signal: AbortSignal): Promise<Published> {
+  async publish(
+    id: string,
+    directory: string,
+    known: IndexFiles,
+    inline: InlineParts,
+    signal: AbortSignal,
+  ): Promise<FilesChange> {
     const names = await namesBelow(directory)
-    const inline = new InlineParts()
     const changed: FileChange[] = []
     for (const name of names) {
       const file = await open(join(directory, name))
@@ -65,7 +64,7 @@ export class FilePublisher {
     }
     const gone = [...known.keys()].filter((name) => !names.includes(name))
     for (const name of gone) this.#sent.delete(`${id}/${name}`)
-    return { change: { changed, gone }, inline: inline.joined() }
+    return { changed, gone }
   }
 
   /** The length of a file, when it was made, and whether it begins with what was published under its name. */
@@ -89,7 +88,7 @@ function sentAs(birth: string, parts: readonly Pick<FilePart, 'from' | 'bytes' |
 }
 
 /** Short parts, which go into the entry that tells of them. */
-class InlineParts {
+export class InlineParts {
   readonly #parts: Buffer[] = []
   #bytes = 0
 

@@ -22,6 +22,7 @@ import {
   WORKING_BATCHES_MAX,
 } from './limits.js'
 import { makeDirectory } from './make-directory.js'
+import { type OutgoingChanges, outgoingChanges } from './outgoing-changes.js'
 import { instanceStore, queue, webhookStore } from './queue.js'
 import { enqueueUpgrade, type Upgrade } from './recovery/enqueue-upgrade.js'
 import { type Quarantine, quarantineIn } from './recovery/orphans.js'
@@ -53,6 +54,8 @@ export interface TasksSetup {
   readonly isCompared?: boolean
   /** The data is of an older version: a task that upgrades it is enqueued, which runs before all others. */
   readonly upgrade?: Upgrade
+  /** Whether what each transaction changes is kept for `OpenedTasks.outgoing`; if not, what was kept is dropped. */
+  readonly keepsChanges?: boolean
   /** Makes vectors. Absent: documents that need vectors fail with a code. */
   readonly embedders?: Embedders
   /** Copies an index to another instance. Absent: exports fail with a code. */
@@ -69,6 +72,8 @@ export interface OpenedTasks {
   readonly webhooks: WebhookStore
   /** Reads bodies of settings, and merges them when their tasks run. */
   readonly settingsThread: SettingsThread
+  /** What transactions changed, for another store. */
+  readonly outgoing: OutgoingChanges
   /** The build of SQLite in use. */
   readonly driver: DriverName
   /** Starts the scheduler. Until then tasks are accepted and wait. */
@@ -95,7 +100,15 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
   const { reserveBytes = RESERVE_BYTES, storeBytesMax = STORE_BYTES_MAX } = setup.capacity ?? {}
   const { faults = new BackgroundFaults(log) } = setup
   const store = await openStoreClient(
-    { directory, isNew: false, isCompared: setup.isCompared ?? false, driver, reserveBytes, storeBytesMax },
+    {
+      directory,
+      isNew: false,
+      isCompared: setup.isCompared ?? false,
+      keepsChanges: setup.keepsChanges ?? false,
+      driver,
+      reserveBytes,
+      storeBytesMax,
+    },
     faults.report,
   )
   try {
@@ -195,6 +208,7 @@ export async function assemble(
     instance: instanceStore(store),
     settingsThread,
     webhooks: webhookStore(store, changes),
+    outgoing: outgoingChanges(store),
     driver: store.driver,
     start: () => scheduler.start(),
     stop,

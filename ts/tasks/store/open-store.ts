@@ -21,6 +21,8 @@ export interface WorkerSetup {
   readonly isNew: boolean
   /** Whether the pages of the store have just been compared with their checksums. */
   readonly isCompared: boolean
+  /** See `StoreSetup`. */
+  readonly keepsChanges?: boolean
   readonly driver: DriverName | null
   /** See `RESERVE_BYTES` and `STORE_BYTES_MAX`. */
   readonly reserveBytes: number
@@ -28,7 +30,8 @@ export interface WorkerSetup {
 }
 
 /** @throws StoreUnusableError, StoreVersionError, DirectoryInUseError, or Error with a message for humans */
-export async function openStore({ directory, isNew, isCompared, driver: forced }: WorkerSetup) {
+export async function openStore(setup: WorkerSetup) {
+  const { directory, isNew, isCompared, driver: forced } = setup
   const { driver, reasons } = loadDriver(forced ?? undefined)
   const path = storePath(directory)
   mkdirSync(dirname(path), { recursive: true })
@@ -38,7 +41,7 @@ export async function openStore({ directory, isNew, isCompared, driver: forced }
     requireKnownVersion(path, found)
     const reason = isNew ? null : objection(found)
     if (reason !== null) throw refusal(directory, reason)
-    const { store, checkpoints, mark } = openMarked(driver, directory, found)
+    const { store, checkpoints, mark } = openMarked(driver, setup, found)
     return {
       store,
       checkpoints,
@@ -76,7 +79,11 @@ function requireKnownVersion(path: string, { header }: StoreFindings): void {
 }
 
 /** Opens the store with its checksums, and the mark that each further transaction is written to. */
-function openMarked(driver: Driver, directory: string, { header, mark: found, pages }: StoreFindings) {
+function openMarked(
+  driver: Driver,
+  { directory, keepsChanges }: WorkerSetup,
+  { header, mark: found, pages }: StoreFindings,
+) {
   const path = storePath(directory)
   const checksums = pages?.checksums ?? PageChecksums.none()
   saveBeforeOpening(path, checksums)
@@ -96,6 +103,7 @@ function openMarked(driver: Driver, directory: string, { header, mark: found, pa
       identity: typeof found === 'object' ? found.store : null,
       reached: (sequence) => mark?.reach(sequence),
       settle: () => made.settle(),
+      ...(keepsChanges !== undefined && { keepsChanges }),
       openCopy: (target) => {
         made.settle()
         copyFileSync(path, target, constants.COPYFILE_FICLONE)

@@ -44,6 +44,11 @@ export class Outbox {
   /** Number of the last transaction that is synced; the start of a process syncs its first one. */
   #durable = 0
 
+  /** Whether a former process has kept changes. */
+  static isIn(sql: Sql): boolean {
+    return sql.all("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'outbox'").length > 0
+  }
+
   /** Drops what a former process has kept. */
   static drop(connection: Connection): void {
     connection.exec('DROP TABLE IF EXISTS outbox')

@@ -52,3 +52,15 @@ export function merged(all: readonly RowChanges[]): RowChanges {
   }
   return tables
 }
+
+/** What changes tell of the catalogue: uids of indexes that are gone, and ids of those that were written. */
+export function catalogueIn({ catalogue }: RowChanges): {
+  readonly gone: readonly string[]
+  readonly written: readonly (readonly [uid: string, id: string])[]
+} {
+  const { rows = [], gone = [] } = catalogue ?? {}
+  return {
+    gone: gone.map(([uid]) => String(uid)),
+    written: rows.map(([uid, id]) => [String(uid), String(id)] as const),
+  }
+}

@@ -28,7 +28,10 @@ export interface StoreSetup extends ExpectedStore {
   readonly settle: () => void
   /** Copies the file of the store, which holds the whole log then, and opens the copy. */
   readonly openCopy: (path: string) => Connection
-  /** Whether what each transaction changes is kept for another place; if not, what was kept before is dropped. */
+  /**
+   * Whether what each transaction changes is kept for another place. false: what was kept before is dropped. Absent: it is
+   * kept if it was before.
+   */
   readonly keepsChanges?: boolean
   /** Dates the arrival of tasks. */
   readonly clock?: () => Micros
@@ -81,8 +84,9 @@ export class Store implements StoreCalls {
     this.#sets = new UidSets(this.#sql)
     const members = new Membership(this.#sql, this.#sets)
     this.#members = members
-    this.#outbox = setup.keepsChanges === true ? new Outbox(connection, this.#sql) : null
-    if (this.#outbox === null) Outbox.drop(connection)
+    if (setup.keepsChanges === false) Outbox.drop(connection)
+    const keeps = setup.keepsChanges ?? Outbox.isIn(this.#sql)
+    this.#outbox = keeps ? new Outbox(connection, this.#sql) : null
     this.#listing = new Listing(this.#sql, this.#sets)
     this.#catalogue = new CatalogueTable(this.#sql)
     this.#instance = new InstanceTable(this.#sql)
@@ -175,6 +179,8 @@ export class Store implements StoreCalls {
       const copy = new Store(connection, {
         isCompared: true,
         identity: this.identity,
+        // The copy is another store, of which no place has been told.
+        keepsChanges: false,
         reached: () => undefined,
         settle: () => undefined,
         openCopy: this.#openCopy,

@@ -1,0 +1,4 @@
+/** An instance in a bucket: sent there as it changes, and made from it elsewhere. */
+export { LogState } from './log-state.js'
+export { type Restored, restoreInstance } from './restore.js'
+export { Shipper, type ShipperSetup } from './shipper.js'
