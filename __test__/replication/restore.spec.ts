@@ -1,11 +1,11 @@
 /** An instance that is sent to a bucket while it is written to, and made from the bucket elsewhere. */
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
-import { Log } from '../../ts/bucket/index.js'
+import { decodeEntry, entryKey, Log } from '../../ts/bucket/index.js'
 import type { Engine } from '../../ts/engine/index.js'
 import { encodeRequest } from '../../ts/engine/index.js'
 import { LogState, restoreInstance, Shipper } from '../../ts/replication/index.js'
-import { type OpenedTasks, openTasks, type TaskSummary } from '../../ts/tasks/index.js'
+import { type OpenedTasks, openTasks, type TaskSummary, type Tasks } from '../../ts/tasks/index.js'
 import { memoryStore } from '../bucket/memory-store.js'
 import { completeRequest } from '../support/engine.js'
 import { type TestedEngine, testedEngines } from '../support/engines.js'
@@ -65,67 +65,133 @@ async function answersOf({ engine, opened: { tasks } }: Instance): Promise<Recor
   return answers
 }
 
-for (const tested of testedEngines) {
-  testNeeding(tested.needs)(
-    `${tested.name}: an instance that is made from its bucket has the same tasks, and its indexes answer alike`,
-    async (t) => {
-      t.timeout(240_000)
-      const directory = await temporaryDirectory(t)
-      const source = await instance(t, tested, join(directory, 'source'), true)
-      const { tasks } = source.opened
-      const store = memoryStore()
-      const log = new Log({ store, wait: async () => undefined, onRetry: () => undefined })
-      const candidate = {
-        ...{ instanceUid: '00000000-0000-4000-8000-000000000000', address: null, next: 0 },
-        apply: async () => undefined,
-        restore: async () => 0,
-      }
-      const shipper = new Shipper({
-        outgoing: source.opened.outgoing,
-        engine: source.engine,
-        isLive: (id) => tasks.indexes().some((index) => index.id === id),
-        store,
-        writer: await log.takeOver(candidate, never),
-        state: new LogState(),
-        scratch: join(directory, 'source/outgoing'),
-      })
-      source.opened.start()
-      const lot = numbers(7)
-      const names = ['left', 'right', 'third'] as const
-      const name = (): string => names[Math.floor(lot() * names.length)]!
-      const choices: readonly (() => Promise<TaskSummary>)[] = [
-        ...Array.from({ length: 5 }, () => () => {
-          const first = Math.floor(lot() * 40)
-          const documents = Array.from({ length: 20 }, (_, at) => ({
-            id: first + at,
-            t: `word${first + at} of ${lot()}`,
-          }))
-          return add(tasks, name(), documents)
-        }),
-        () => tasks.enqueue(deleteIds(name(), '3', '5', '8')),
-        () => tasks.enqueue(settings(name(), { searchableAttributes: lot() < 0.5 ? ['t'] : ['*'] })),
-        () => tasks.enqueue(swap(['left', 'right'])),
-        () => tasks.enqueue(lot() < 0.3 ? drop('third') : update('third', { primaryKey: 'id' })),
-        () => tasks.enqueue(forget('?uids=1,2', 1, 2)),
-      ]
-      let last = -1
-      for (let move = 0; move < 60; move++) {
-        last = (await choices[Math.floor(lot() * choices.length)]!()).taskUid
-        if (lot() < 0.4) await shipper.ship(never)
-      }
-      await tasks.wait(last, null, { waitMs: 120_000 })
-      // What the process has not synced is held back until something is.
-      await source.opened.instance.putValue('end', true)
-      while (await shipper.ship(never));
-      t.log(
-        `${store.objects.size} objects, ${[...store.objects.values()].reduce((sum, { length }) => sum + length, 0)} bytes`,
-      )
+/** Writes of all kinds, drawn by lot. */
+class Writes {
+  readonly #lot = numbers(7)
+  /** Uid of the last task. */
+  last = -1
 
-      const restored = join(directory, 'restored')
-      await restoreInstance({ log, store, directory: restored, signal: never })
-      const wanted = await answersOf(source)
-      t.true(tasks.indexes().length > 1)
-      t.deepEqual(await answersOf(await instance(t, tested, restored, false)), wanted)
+  async write(tasks: Tasks): Promise<void> {
+    const lot = this.#lot
+    const name = (): string => ['left', 'right', 'third'][Math.floor(lot() * 3)]!
+    const choices: readonly (() => Promise<TaskSummary>)[] = [
+      ...Array.from({ length: 5 }, () => () => {
+        const first = Math.floor(lot() * 40)
+        const document = (at: number) => ({ id: first + at, t: `word${first + at} of ${lot()}` })
+        return add(
+          tasks,
+          name(),
+          Array.from({ length: 20 }, (_, at) => document(at)),
+        )
+      }),
+      () => tasks.enqueue(deleteIds(name(), '3', '5', '8')),
+      () => tasks.enqueue(settings(name(), { searchableAttributes: lot() < 0.5 ? ['t'] : ['*'] })),
+      () => tasks.enqueue(swap(['left', 'right'])),
+      () => tasks.enqueue(lot() < 0.3 ? drop('third') : update('third', { primaryKey: 'id' })),
+      () => tasks.enqueue(forget('?uids=1,2', 1, 2)),
+    ]
+    this.last = (await choices[Math.floor(lot() * choices.length)]!()).taskUid
+  }
+
+  /** Whether something happens whose chance is that. */
+  happens(chance: number): boolean {
+    return this.#lot() < chance
+  }
+
+  async settle(tasks: Tasks): Promise<void> {
+    await tasks.wait(this.last, null, { waitMs: 120_000 })
+  }
+}
+
+/** A bucket with a log, and a shipper of an instance into it. */
+async function shipping(source: Instance) {
+  const store = memoryStore()
+  const log = new Log({ store, wait: async () => undefined, onRetry: () => undefined })
+  const writer = await log.takeOver(
+    {
+      ...{ instanceUid: '00000000-0000-4000-8000-000000000000', address: null, next: 0 },
+      apply: async () => undefined,
+      restore: async () => 0,
     },
+    never,
   )
+  const { engine, opened, directory } = source
+  const shipper = new Shipper({
+    ...{ outgoing: opened.outgoing, engine, store, log, writer, state: new LogState() },
+    indexes: () => opened.tasks.indexes(),
+    scratch: join(directory, 'outgoing'),
+  })
+  return { store, log, shipper }
+}
+
+for (const tested of testedEngines) {
+  const runs = testNeeding(tested.needs)
+
+  runs(`${tested.name}: an instance that is made from its log has the same tasks and answers`, async (t) => {
+    t.timeout(240_000)
+    const directory = await temporaryDirectory(t)
+    const source = await instance(t, tested, join(directory, 'source'), true)
+    const { tasks } = source.opened
+    const { store, log, shipper } = await shipping(source)
+    source.opened.start()
+    const writes = new Writes()
+    for (let move = 0; move < 60; move++) {
+      await writes.write(tasks)
+      if (writes.happens(0.4)) await shipper.ship(never)
+    }
+    await writes.settle(tasks)
+    // What the process has not synced is held back until something is.
+    await source.opened.instance.putValue('end', true)
+    while (await shipper.ship(never));
+
+    const restored = join(directory, 'restored')
+    await restoreInstance({ log, store, directory: restored, signal: never })
+    t.true(tasks.indexes().length > 1)
+    t.deepEqual(await answersOf(await instance(t, tested, restored, false)), await answersOf(source))
+  })
+
+  runs(`${tested.name}: an instance that was there before its bucket is made from a base`, async (t) => {
+    t.timeout(240_000)
+    const directory = await temporaryDirectory(t)
+    const before = await instance(t, tested, join(directory, 'source'), false)
+    before.opened.start()
+    const writes = new Writes()
+    for (let move = 0; move < 30; move++) await writes.write(before.opened.tasks)
+    await writes.settle(before.opened.tasks)
+    await before.opened.close()
+    await before.engine.close()
+
+    const source = await instance(t, tested, join(directory, 'source'), true)
+    const { tasks } = source.opened
+    const { store, log, shipper } = await shipping(source)
+    source.opened.start()
+    await shipper.makeBase(never)
+    for (let move = 0; move < 40; move++) {
+      await writes.write(tasks)
+      if (writes.happens(0.4)) await shipper.ship(never)
+      if (move === 25) await shipper.makeBase(never)
+    }
+    await writes.settle(tasks)
+    await source.opened.instance.putValue('end', true)
+    while (await shipper.ship(never));
+
+    const bases = [...store.objects.keys()].filter((key) => key.startsWith('base/')).sort()
+    t.is(bases.length, 2)
+    // Nothing but fences is read of what the newest base covers.
+    const covered = entryKey(Number(bases[1]!.slice('base/'.length)))
+    for (const [key, bytes] of store.objects)
+      if (key.startsWith('log/') && key <= covered && decodeEntry(bytes).kind === 'changes')
+        store.objects.delete(key)
+    const restored = join(directory, 'restored')
+    await restoreInstance({ log, store, directory: restored, signal: never })
+    t.true(tasks.indexes().length > 1)
+    t.deepEqual(await answersOf(await instance(t, tested, restored, false)), await answersOf(source))
+
+    store.objects.get([...store.objects.keys()].filter((key) => /^image\/.*\/0$/.test(key)).at(-1)!)![9]! ^= 1
+    const damaged = restoreInstance({ log, store, directory: join(directory, 'damaged'), signal: never })
+    t.regex(
+      (await t.throwsAsync(damaged)).message,
+      /the object image\/\d+\/0 is damaged: a part of the task store/,
+    )
+  })
 }

@@ -8,8 +8,10 @@ export interface FilePart {
   readonly place: PartPlace
 }
 
-/** Where the bytes of a part are: in an object of its own, or in the body of an entry of the log. */
-export type PartPlace = { readonly key: string } | { readonly seq: number; readonly at: number }
+/** Where the bytes of a part are: in an object, from `at` on (absent: from 0), or in the body of an entry of the log. */
+export type PartPlace =
+  | { readonly key: string; readonly at?: number }
+  | { readonly seq: number; readonly at: number }
 
 /** A part of a change. Within the entry that tells of it, `at` is the place of its bytes behind the text of the body. */
 export type NewPart = Omit<FilePart, 'place'> & {
@@ -60,6 +62,11 @@ export class PublishedFiles {
       )
       files.set(name, [...(isAnew ? [] : (files.get(name) ?? [])), ...placed])
     }
+    this.#indexes.set(id, files)
+  }
+
+  /** Sets the files of an index. */
+  set(id: string, files: IndexFiles): void {
     this.#indexes.set(id, files)
   }
 

@@ -90,11 +90,17 @@ function sentAs(birth: string, parts: readonly Pick<FilePart, 'from' | 'bytes' |
 /** Short parts, which go into the entry that tells of them. */
 export class InlineParts {
   readonly #parts: Buffer[] = []
+  readonly #bytesMax: number
   #bytes = 0
+
+  /** @param bytesMax of all parts; 0: each part gets an object of its own */
+  constructor(bytesMax = INLINE_SUM_BYTES_MAX) {
+    this.#bytesMax = bytesMax
+  }
 
   /** @returns the place of the bytes; null: they are too many */
   add(bytes: Buffer): { readonly at: number } | null {
-    if (bytes.length > INLINE_BYTES_MAX || this.#bytes + bytes.length > INLINE_SUM_BYTES_MAX) return null
+    if (bytes.length > INLINE_BYTES_MAX || this.#bytes + bytes.length > this.#bytesMax) return null
     const at = this.#bytes
     this.#parts.push(bytes)
     this.#bytes += bytes.length

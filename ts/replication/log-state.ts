@@ -1,5 +1,14 @@
-import { type Body, decodeBody, type Entry, PublishedFiles } from '../bucket/index.js'
+import {
+  type Body,
+  decodeBody,
+  type Entry,
+  type FilePart,
+  type IndexFiles,
+  type PartPlace,
+  PublishedFiles,
+} from '../bucket/index.js'
 import { catalogueIn, type RowChanges } from '../tasks/index.js'
+import type { Base } from './base.js'
 
 /** What the entries of a log tell together: which indexes there are, and where their files lie. */
 export class LogState {
@@ -27,8 +36,32 @@ export class LogState {
     for (const [uid, id] of written) this.#ids.set(uid, id)
   }
 
+  /** Takes an index that no entry tells of. */
+  adopt(uid: string, id: string, files: IndexFiles): void {
+    this.#ids.set(uid, id)
+    this.files.set(id, files)
+  }
+
   /** Ids of the indexes. */
   ids(): readonly string[] {
     return [...this.#ids.values()]
+  }
+
+  /** Gives parts other places. @param placeOf null: it stays where it is */
+  relocate(placeOf: (place: PartPlace) => PartPlace | null): void {
+    const moved = (part: FilePart): FilePart => ({ ...part, place: placeOf(part.place) ?? part.place })
+    for (const id of this.files.ids())
+      this.files.set(id, new Map([...this.files.of(id)].map(([name, parts]) => [name, parts.map(moved)])))
+  }
+
+  /** What a base has to say of it. */
+  described(): Pick<Base, 'ids' | 'files'> {
+    const files = this.files.ids().map((id) => [id, Object.fromEntries(this.files.of(id))] as const)
+    return { ids: [...this.#ids], files: Object.fromEntries(files) }
+  }
+
+  /** Takes what a base says, in place of all entries that it covers. */
+  load({ ids, files }: Pick<Base, 'ids' | 'files'>): void {
+    for (const [uid, id] of ids) this.adopt(uid, id, new Map(Object.entries(files[id] ?? {})))
   }
 }

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
-import { decodeBody, type FilePart, fetchFiles, type Log, type ObjectStore } from '../bucket/index.js'
-import { openReplicaStore } from '../tasks/index.js'
+import { fetchFiles, type Log, type ObjectStore } from '../bucket/index.js'
+import { imagePath, openReplicaStore } from '../tasks/index.js'
+import { fetchImage, readBase } from './base.js'
 import { LogState } from './log-state.js'
+import { partReader } from './part-reader.js'
 
 export interface RestoreSetup {
   readonly log: Log
@@ -19,29 +21,41 @@ export interface Restored {
 }
 
 /**
- * Makes the task store and the indexes of an instance from its log.
- * @throws BucketError, DamagedEntryError, DamagedBodyError, DamagedPartError; the directory is of no use then
+ * Makes the task store and the indexes of an instance from its newest base and the entries behind it.
+ * @throws BucketError, DamagedBaseError, DamagedEntryError, DamagedBodyError, DamagedPartError; the directory is of no use
+ * then
  */
 export async function restoreInstance({ log, store, directory, signal }: RestoreSetup): Promise<Restored> {
   const state = new LogState()
+  const newest = await log.newestBase(signal)
+  if (newest !== null) {
+    const base = await readBase(store, newest, signal)
+    state.load(base)
+    await fetchImage(base.image, imagePath(directory), store, signal)
+  }
+  const position = await replay({ log, directory, signal }, state, newest)
+  const read = partReader(log, store, signal)
+  for (const id of state.ids())
+    await fetchFiles(state.files.of(id), join(directory, 'indexes', id), read, () => undefined)
+  return { position, state }
+}
+
+/** Applies the entries behind a base. @returns number of the last one */
+async function replay(
+  { log, directory, signal }: Omit<RestoreSetup, 'store'>,
+  state: LogState,
+  base: number | null,
+): Promise<number> {
   const replica = await openReplicaStore(directory)
-  let seq = 0
   try {
-    for (; ; seq++) {
+    if (base !== null) await replica.apply({}, base)
+    for (let seq = (base ?? -1) + 1; ; seq++) {
       const entry = await log.read(seq, signal)
-      if (entry === null) break
+      if (entry === null) return seq - 1
       const changes = state.apply(seq, entry)
       if (changes !== null) await replica.apply(changes, seq)
     }
   } finally {
     await replica.close()
   }
-  const read = async ({ place, bytes }: FilePart): Promise<Uint8Array | null> => {
-    if ('key' in place) return store.get(place.key, { bytesMax: bytes, signal })
-    const entry = await log.read(place.seq, signal)
-    return entry === null ? null : decodeBody(entry.body).inline.subarray(place.at, place.at + bytes)
-  }
-  for (const id of state.ids())
-    await fetchFiles(state.files.of(id), join(directory, 'indexes', id), read, () => undefined)
-  return { position: seq - 1, state }
 }

@@ -14,6 +14,9 @@ export interface ReplicaStore {
   close(): Promise<void>
 }
 
+/** Where an image of another store has to lie before the replica is opened. */
+export { storePath as imagePath } from './store/paths.js'
+
 /** Opens the store of a data directory that no process serves, or makes it. @throws DirectoryInUseError, among others */
 export async function openReplicaStore(directory: string): Promise<ReplicaStore> {
   await makeDirectory(directory)

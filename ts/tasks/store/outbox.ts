@@ -85,7 +85,12 @@ export class Outbox {
 
   /** The transaction that was collected last is synced. */
   synced(): void {
-    this.#durable = this.#sql.number('SELECT ifnull(max(number), 0) AS n FROM outbox', 'n')
+    this.#durable = this.last()
+  }
+
+  /** Number of the transaction that was collected last, whether it was sent or not; 0 without any. */
+  last(): number {
+    return this.#sql.number("SELECT ifnull(max(seq), 0) AS n FROM sqlite_sequence WHERE name = 'outbox'", 'n')
   }
 
   /**
@@ -113,10 +118,5 @@ export class Outbox {
   /** Drops the transactions up to that number: another place has them. */
   sent(last: number): void {
     this.#sql.run('DELETE FROM outbox WHERE number <= ?', [last])
-  }
-
-  /** How many transactions wait, synced or not. */
-  waiting(): number {
-    return this.#sql.number('SELECT count(*) AS n FROM outbox', 'n')
   }
 }

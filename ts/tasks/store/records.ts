@@ -228,6 +228,8 @@ export interface StoreCalls {
   changes(charsMax: number): OutboxPage | null
   /** Another place has the changes up to transaction `last`. @param position where they stand in it */
   changesSent(last: number, position: number): void
+  /** Copies the store as `copyTo` does for a start. @returns number of the last transaction that is kept, 0 without any */
+  image(path: string): number
   /** Makes rows those of another store. @param position where these changes stand in the place they come from */
   applyChanges(changes: RowChanges, position: number): void
   keys(): readonly StoredKey[]

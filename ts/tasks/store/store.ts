@@ -217,6 +217,10 @@ export class Store implements StoreCalls {
     this.#outbox?.sent(last)
     this.#instance.putValue(BUCKET_POSITION_STORED_AS, position)
   }
+  image: StoreCalls['image'] = (path) => {
+    this.copyTo(path, 'starting', [])
+    return this.#outbox?.last() ?? 0
+  }
   applyChanges: StoreCalls['applyChanges'] = (changes, position) => {
     applyChanges(this.#sql, this.#members, changes)
     this.#instance.putValue(BUCKET_POSITION_STORED_AS, position)

@@ -1,0 +1,120 @@
+/**
+ * A base: everything that the log tells up to an entry, so that nobody has to read what comes before.
+ *
+ * The object `base/<seq>` is, in bytes: `SFBS`, the version of the format (one byte), the `Base` as JSON, and the CRC-32 of
+ * everything before (four bytes, little endian). What it names lies in objects of its own.
+ */
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { crc32, createGunzip, createGzip } from 'node:zlib'
+import { baseKey, DamagedPartError, type FilePart, type ObjectStore } from '../bucket/index.js'
+import { BASE_BYTES_MAX, IMAGE_PART_BYTES } from './limits.js'
+
+export interface Base {
+  /** The last entry that it covers. */
+  readonly seq: number
+  /** Parts of the compressed file of the task store, in order. */
+  readonly image: readonly ImagePart[]
+  /** Uid and id of each index. */
+  readonly ids: readonly (readonly [uid: string, id: string])[]
+  /** Id of an index → name of a file → its parts. No part is in an entry of the log. */
+  readonly files: Readonly<Record<string, Readonly<Record<string, readonly FilePart[]>>>>
+}
+
+export interface ImagePart {
+  readonly key: string
+  readonly bytes: number
+  readonly crc: number
+}
+
+/** A base that cannot be read. */
+export class DamagedBaseError extends Error {
+  override readonly name = 'DamagedBaseError'
+}
+
+const MAGIC = Buffer.from('SFBS')
+const VERSION = 1
+
+export function encodeBase(base: Base): Buffer {
+  const content = Buffer.concat([MAGIC, Buffer.of(VERSION), Buffer.from(JSON.stringify(base))])
+  const sum = Buffer.alloc(4)
+  sum.writeUInt32LE(crc32(content))
+  return Buffer.concat([content, sum])
+}
+
+/** @throws DamagedBaseError */
+export function decodeBase(bytes: Buffer): Base {
+  const at = MAGIC.length + 1
+  if (bytes.length < at + 4 || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
+    throw new DamagedBaseError('it is no base of a log')
+  const version = bytes[MAGIC.length]
+  if (version !== VERSION)
+    throw new DamagedBaseError(`its format has the version ${version}, and this build reads ${VERSION}`)
+  const content = bytes.subarray(0, -4)
+  if (crc32(content) !== bytes.readUInt32LE(content.length))
+    throw new DamagedBaseError('its bytes do not have their checksum')
+  return JSON.parse(content.toString('utf8', at)) as Base
+}
+
+/** Reads the base that covers the entries up to `seq`. @throws BucketError, DamagedBaseError */
+export async function readBase(store: ObjectStore, seq: number, signal: AbortSignal): Promise<Base> {
+  const bytes = await store.get(baseKey(seq), { bytesMax: BASE_BYTES_MAX, signal })
+  if (bytes === null) throw new DamagedBaseError(`the base of entry ${seq} is gone`)
+  return decodeBase(bytes)
+}
+
+/** Compresses a file and uploads it. @param keyFor key of the object for each part */
+export async function uploadImage(
+  path: string,
+  store: ObjectStore,
+  keyFor: (number: number) => string,
+  signal: AbortSignal,
+): Promise<readonly ImagePart[]> {
+  const parts: ImagePart[] = []
+  const compressed = createReadStream(path).pipe(createGzip({ level: 1 }))
+  for await (const bytes of inParts(compressed)) {
+    const key = keyFor(parts.length)
+    await store.put(key, bytes, signal)
+    parts.push({ key, bytes: bytes.length, crc: crc32(bytes) })
+  }
+  return parts
+}
+
+async function* inParts(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let waiting: Buffer[] = []
+  let length = 0
+  for await (const bytes of stream) {
+    waiting.push(bytes)
+    length += bytes.length
+    if (length < IMAGE_PART_BYTES) continue
+    yield Buffer.concat(waiting)
+    waiting = []
+    length = 0
+  }
+  if (length > 0) yield Buffer.concat(waiting)
+}
+
+/** Writes the file that `uploadImage` has uploaded. @throws BucketError, DamagedPartError; the file is of no use then */
+export async function fetchImage(
+  parts: readonly ImagePart[],
+  path: string,
+  store: ObjectStore,
+  signal: AbortSignal,
+): Promise<void> {
+  async function* bytesOf(): AsyncGenerator<Buffer> {
+    for (const { key, bytes, crc } of parts) {
+      const found = await store.get(key, { bytesMax: bytes, signal })
+      if (found === null) throw new DamagedPartError(`the object ${key} is missing: a part of the task store`)
+      if (found.length !== bytes || crc32(found) !== crc)
+        throw new DamagedPartError(`the object ${key} is damaged: a part of the task store`)
+      yield found
+    }
+  }
+  await mkdir(dirname(path), { recursive: true })
+  await pipeline(Readable.from(bytesOf()), createGunzip(), createWriteStream(path, { flush: true }), {
+    signal,
+  })
+}
