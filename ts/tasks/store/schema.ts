@@ -133,6 +133,8 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
  *
  * `catalogue.last_batch` is the batch of the newest recorded commit of an index; null in rows of earlier versions.
  *
+ * A store whose changes are kept for another place has the table `outbox` too, see `Outbox`.
+ *
  * `checksum` of `keys`, `instance` and `webhooks` is that of the row, see `sealed-rows.ts`. `application_id` in the
  * header counts durable transactions, see `mark.ts`.
  *
