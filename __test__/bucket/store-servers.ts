@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { ExecutionContext } from 'ava'
+import { bucketAddress, type ObjectStore, s3Store } from '../../ts/bucket/index.js'
+import { openOutbound } from '../../ts/outbound/index.js'
 import { freePort } from '../support/daemon.js'
 import { isCi, type Requirement } from '../support/requirements.js'
 
@@ -98,4 +100,22 @@ async function answers(origin: string): Promise<boolean> {
   } catch {
     return false
   }
+}
+
+/** What is opened otherwise than the server expects it. */
+interface Opening {
+  readonly secret?: string
+  readonly url?: string
+}
+
+/** The store of a server that was started. */
+export function storeAt(
+  t: ExecutionContext,
+  origin: string,
+  { secret = secretAccessKey, url = `s3://${bucket}/some/prefix` }: Opening = {},
+): ObjectStore {
+  const outbound = openOutbound({ allowedNetworks: 'any' })
+  t.teardown(() => outbound.close())
+  const credentials = async () => ({ accessKeyId, secretAccessKey: secret, sessionToken: null })
+  return s3Store({ address: bucketAddress(url, origin, null), credentials, outbound })
 }

@@ -7,15 +7,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
-import {
-  BucketError,
-  bucketAddress,
-  type ObjectStore,
-  probe,
-  s3Store,
-  UnfitStoreError,
-} from '../../ts/bucket/index.js'
-import { openOutbound } from '../../ts/outbound/index.js'
+import { BucketError, type ObjectStore, probe, UnfitStoreError } from '../../ts/bucket/index.js'
 import { runCommand } from '../support/command.js'
 import { testNeeding } from '../support/test-needing.js'
 import { memoryStore, type Weakness } from './memory-store.js'
@@ -24,25 +16,10 @@ import {
   bucket,
   secretAccessKey,
   startStore,
+  storeAt,
   storeServer,
   storeServers,
 } from './store-servers.js'
-
-interface Opening {
-  readonly secret?: string
-  readonly url?: string
-}
-
-function storeAt(
-  t: ExecutionContext,
-  origin: string,
-  { secret = secretAccessKey, url = `s3://${bucket}/some/prefix` }: Opening = {},
-): ObjectStore {
-  const outbound = openOutbound({ allowedNetworks: 'any' })
-  t.teardown(() => outbound.close())
-  const credentials = async () => ({ accessKeyId, secretAccessKey: secret, sessionToken: null })
-  return s3Store({ address: bucketAddress(url, origin, null), credentials, outbound })
-}
 
 const keysIn = async (store: ObjectStore, prefix: string, after?: string): Promise<readonly string[]> => {
   const keys: string[] = []

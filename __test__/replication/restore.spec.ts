@@ -1,14 +1,15 @@
 /** An instance that is sent to a bucket while it is written to, and made from the bucket elsewhere. */
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
-import { decodeEntry, entryKey, Log } from '../../ts/bucket/index.js'
+import { decodeEntry, entryKey, Log, type ObjectStore } from '../../ts/bucket/index.js'
 import type { Engine } from '../../ts/engine/index.js'
 import { encodeRequest } from '../../ts/engine/index.js'
 import { LogState, restoreInstance, Shipper } from '../../ts/replication/index.js'
 import { type OpenedTasks, openTasks, type TaskSummary, type Tasks } from '../../ts/tasks/index.js'
 import { memoryStore } from '../bucket/memory-store.js'
+import { startStore, storeAt, storeServer } from '../bucket/store-servers.js'
 import { completeRequest } from '../support/engine.js'
-import { type TestedEngine, testedEngines } from '../support/engines.js'
+import { fallback, type TestedEngine, testedEngines } from '../support/engines.js'
 import { numbers } from '../support/numbers.js'
 import { testNeeding } from '../support/test-needing.js'
 import {
@@ -104,8 +105,7 @@ class Writes {
 }
 
 /** A bucket with a log, and a shipper of an instance into it. */
-async function shipping(source: Instance) {
-  const store = memoryStore()
+async function shipping(source: Instance, store: ObjectStore) {
   const log = new Log({ store, wait: async () => undefined, onRetry: () => undefined })
   const writer = await log.takeOver(
     {
@@ -121,7 +121,7 @@ async function shipping(source: Instance) {
     indexes: () => opened.tasks.indexes(),
     scratch: join(directory, 'outgoing'),
   })
-  return { store, log, shipper }
+  return { log, shipper }
 }
 
 for (const tested of testedEngines) {
@@ -132,7 +132,8 @@ for (const tested of testedEngines) {
     const directory = await temporaryDirectory(t)
     const source = await instance(t, tested, join(directory, 'source'), true)
     const { tasks } = source.opened
-    const { store, log, shipper } = await shipping(source)
+    const store = memoryStore()
+    const { log, shipper } = await shipping(source, store)
     source.opened.start()
     const writes = new Writes()
     for (let move = 0; move < 60; move++) {
@@ -163,7 +164,8 @@ for (const tested of testedEngines) {
 
     const source = await instance(t, tested, join(directory, 'source'), true)
     const { tasks } = source.opened
-    const { store, log, shipper } = await shipping(source)
+    const store = memoryStore()
+    const { log, shipper } = await shipping(source, store)
     source.opened.start()
     await shipper.makeBase(never)
     for (let move = 0; move < 40; move++) {
@@ -195,3 +197,26 @@ for (const tested of testedEngines) {
     )
   })
 }
+
+for (const name of ['gofakes3', 'versitygw'] as const)
+  testNeeding([storeServer(name)])(`${name}: an instance is made from what this store keeps`, async (t) => {
+    t.timeout(600_000)
+    const directory = await temporaryDirectory(t)
+    const source = await instance(t, fallback, join(directory, 'source'), true)
+    const { tasks } = source.opened
+    const store = storeAt(t, await startStore(t, name))
+    const { log, shipper } = await shipping(source, store)
+    source.opened.start()
+    const writes = new Writes()
+    for (let move = 0; move < 20; move++) {
+      await writes.write(tasks)
+      if (move === 10) await shipper.makeBase(never)
+      if (writes.happens(0.4)) await shipper.ship(never)
+    }
+    await writes.settle(tasks)
+    await source.opened.instance.putValue('end', true)
+    while (await shipper.ship(never));
+    const restored = join(directory, 'restored')
+    await restoreInstance({ log, store, directory: restored, signal: never })
+    t.deepEqual(await answersOf(await instance(t, fallback, restored, false)), await answersOf(source))
+  })
