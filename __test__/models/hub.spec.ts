@@ -3,10 +3,11 @@
  *
  * 1. A model is its files as the hub has them, in a folder of its revision; the hub is not asked twice.
  * 2. What was cut goes on where it ended, also in a later start; a file with another checksum is thrown away.
- * 3. A refusal names the model, the file and what to do, and leaves no model behind.
+ * 3. Of several processes one downloads, and the others wait for it; if it ends, one of them goes on.
+ * 4. A refusal names the model, the file and what to do, and leaves no model behind.
  */
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
@@ -26,9 +27,13 @@ interface WorldOptions extends HubOptions {
   readonly files?: ReadonlyMap<string, Buffer>
   readonly allowedNetworks?: AllowedNetworks
   readonly token?: string
+  readonly staleMs?: number
 }
 
-async function world(t: ExecutionContext, { allowedNetworks, token, ...options }: WorldOptions = {}) {
+async function world(
+  t: ExecutionContext,
+  { allowedNetworks, token, staleMs, ...options }: WorldOptions = {},
+) {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-models-'))
   const stored = async (end: number): Promise<void> => {
     for (;;) {
@@ -51,11 +56,15 @@ async function world(t: ExecutionContext, { allowedNetworks, token, ...options }
     hubToken: token ?? null,
     report: (line: string) => void lines.push(line),
     wait: async () => undefined,
+    ...(staleMs !== undefined && { lockStaleMs: staleMs }),
   }
   const get = (model = 'org/tiny', revision: string | null = null, signal = new AbortController().signal) =>
     hubFolder(setup, { model, revision }, signal)
   return { hub, directory, lines, get }
 }
+
+/** Where a process that downloads `org/tiny` shows that it does. */
+const lockIn = (directory: string): string => join(directory, 'hub/org--tiny/main%lock')
 
 const parts = async (directory: string): Promise<readonly string[]> =>
   (await readdir(directory, { recursive: true })).filter((path) => path.endsWith('.part'))
@@ -214,4 +223,32 @@ test('a download ends as soon as it is given up', async (t) => {
   })
   const error = await t.throwsAsync(get('org/tiny', null, giving.signal))
   t.is((error as { fault?: string }).fault, 'aborted')
+})
+
+test('several that want a model at once have it downloaded once', async (t) => {
+  const { hub, directory, lines, get } = await world(t)
+  const folders = await Promise.all([get(), get(), get()])
+  t.deepEqual([...new Set(folders)], [join(directory, 'hub/org--tiny/main')])
+  t.is(hub.asked('model.safetensors').length, 1)
+  t.is(
+    lines.filter((line) => line === 'another process downloads the model org/tiny: waiting for it').length,
+    2,
+  )
+  t.deepEqual(await readdir(join(directory, 'hub/org--tiny')), ['main'])
+})
+
+test('a download whose process has ended is gone on with, and one that goes on is waited for', async (t) => {
+  const { directory, get } = await world(t, { staleMs: 2_000 })
+  await mkdir(lockIn(directory), { recursive: true })
+  const stop = new AbortController()
+  // The other process shows that it lives.
+  const beat = setInterval(() => void utimes(lockIn(directory), new Date(), new Date()), 20)
+  const waiting = get('org/tiny', null, stop.signal)
+  await new Promise((resolve) => setTimeout(resolve, 3_000))
+  t.false(existsSync(join(directory, 'hub/org--tiny/main')))
+  stop.abort()
+  await t.throwsAsync(waiting)
+  clearInterval(beat)
+  t.deepEqual(await readFile(join(await get(), 'model.safetensors')), weights)
+  t.false(existsSync(lockIn(directory)))
 })

@@ -7,6 +7,7 @@
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Download, type DownloadSetup, download } from './download.js'
+import { locked } from './folder-lock.js'
 import { CONFIG_BYTES_MAX, PROGRESS_MS, TOKENIZER_BYTES_MAX, WEIGHTS_BYTES_MAX } from './limits.js'
 import { ModelError, type ModelName } from './model-error.js'
 
@@ -17,6 +18,8 @@ export interface HubSetup extends DownloadSetup {
   readonly hubUrl: string
   /** For models that are not for everybody. */
   readonly hubToken: string | null
+  /** Milliseconds after which a process that downloads and shows no sign of life is taken for gone. */
+  readonly lockStaleMs?: number
   /** Told what is downloaded, a line now and then. */
   report(line: string): void
 }
@@ -38,14 +41,30 @@ export async function hubFolder(setup: HubSetup, name: ModelName, signal: AbortS
   // Names of a hub have no `--`, and its revisions are encoded: two models never share a folder.
   const folder = join(setup.directory, 'hub', model.replace('/', '--'), encodeURIComponent(revision))
   if (await isThere(folder)) return folder
-  // No encoded revision ends so.
+  const lock = {
+    signal,
+    onWait: () => setup.report(`another process downloads the model ${model}: waiting for it`),
+    ...(setup.lockStaleMs !== undefined && { staleMs: setup.lockStaleMs }),
+  }
+  // No encoded revision ends so. Two processes that append to the same file would garble it.
+  return locked(`${folder}%lock`, lock, async () =>
+    (await isThere(folder)) ? folder : downloaded(setup, { model, revision }, folder, signal),
+  )
+}
+
+async function downloaded(
+  setup: HubSetup,
+  { model, revision }: { readonly model: string; readonly revision: string },
+  folder: string,
+  signal: AbortSignal,
+): Promise<string> {
   const partial = `${folder}%partial`
   const base = setup.hubUrl.endsWith('/') ? setup.hubUrl.slice(0, -1) : setup.hubUrl
   let commit = revision
   for (const { name: file, bytesMax, isOptional } of files) {
     const path = join(partial, file)
     await mkdir(dirname(path), { recursive: true })
-    const downloaded = await download(setup, {
+    const answer = await download(setup, {
       url: `${base}/${model}/resolve/${encodeURIComponent(commit)}/${file}`,
       headers: setup.hubToken === null ? {} : { authorization: `Bearer ${setup.hubToken}` },
       path,
@@ -53,12 +72,12 @@ export async function hubFolder(setup: HubSetup, name: ModelName, signal: AbortS
       signal,
       progress: progressOf(setup, `${file} of ${model}`),
     })
-    if ('missing' in downloaded) {
-      if (isOptional && downloaded.missing === 404) continue
-      throw missing({ model, revision }, file, downloaded.missing)
+    if ('missing' in answer) {
+      if (isOptional && answer.missing === 404) continue
+      throw missing({ model, revision }, file, answer.missing)
     }
     // A branch may move on between two files.
-    const named = downloaded.found['x-repo-commit']
+    const named = answer.found['x-repo-commit']
     if (typeof named === 'string' && /^[0-9a-f]{40}$/.test(named)) commit = named
   }
   await rm(folder, { recursive: true, force: true })

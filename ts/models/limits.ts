@@ -16,5 +16,11 @@ export const DOWNLOAD_PAUSE_MS = { first: 500, longest: 10_000 }
 /** Milliseconds between two lines about the progress of a download. */
 export const PROGRESS_MS = 5000
 
+/** Milliseconds between two signs of life of a process that downloads, and between two looks of one that waits for it. */
+export const LOCK_BEAT_MS = 2_000
+export const LOCK_POLL_MS = 250
+/** Milliseconds without a sign of life after which another process goes on with a download. */
+export const LOCK_STALE_MS = 30_000
+
 /** Models that are kept in memory. Those that were used longest ago make room. */
 export const LOADED_MODELS_MAX = 4

@@ -1,0 +1,75 @@
+import { mkdir, rename, rm, stat, utimes } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { waitOnTimer } from '../outbound/index.js'
+import { LOCK_BEAT_MS, LOCK_POLL_MS, LOCK_STALE_MS } from './limits.js'
+
+export interface LockOptions {
+  readonly signal: AbortSignal
+  /** Told once if somebody else holds the lock. */
+  readonly onWait: () => void
+  /** Milliseconds without a sign of life after which a holder is taken for gone. */
+  readonly staleMs?: number
+}
+
+/**
+ * Runs `work` while no other process does that holds a lock of the same path, on this machine or another one that has the
+ * folder mounted.
+ *
+ * The lock is a directory, which one process alone can make. Its holder touches it now and then; those who wait compare
+ * what they see with what they saw, so that clocks need not agree.
+ */
+export async function locked<T>(path: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
+  await acquire(path, options)
+  const beat = setInterval(() => {
+    const now = new Date()
+    // A lock that was taken away is missed by the work itself, whose files are gone.
+    utimes(path, now, now).catch(() => undefined)
+  }, LOCK_BEAT_MS)
+  beat.unref()
+  try {
+    return await work()
+  } finally {
+    clearInterval(beat)
+    await rm(path, { recursive: true, force: true })
+  }
+}
+
+async function acquire(
+  path: string,
+  { signal, onWait, staleMs = LOCK_STALE_MS }: LockOptions,
+): Promise<void> {
+  await mkdir(dirname(path), { recursive: true })
+  let seen: { readonly at: number; readonly since: number } | null = null
+  for (;;) {
+    signal.throwIfAborted()
+    if (await made(path)) return
+    if (seen === null) onWait()
+    const at = await touchedAt(path)
+    if (seen === null || seen.at !== at) seen = { at, since: performance.now() }
+    else if (performance.now() - seen.since > staleMs) {
+      // One of those who wait moves it; the others find nothing to move.
+      const aside = `${path}-${process.pid}-${seen.since}`
+      await rename(path, aside).catch(() => undefined)
+      await rm(aside, { recursive: true, force: true })
+      continue
+    }
+    await waitOnTimer(LOCK_POLL_MS, signal)
+  }
+}
+
+async function made(path: string): Promise<boolean> {
+  try {
+    await mkdir(path)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false
+    throw error
+  }
+}
+
+/** When the lock was touched last; 0 if it is gone. */
+const touchedAt = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ mtimeMs }) => mtimeMs,
+    () => 0,
+  )
