@@ -70,7 +70,8 @@ export async function readAlong(
     if (fault !== null) faults.push(`${page.path}:${block.line}: ${fault}`)
   }
   for (const command of commandsOf(presumed.before ?? '')) {
-    const fault = faultOf(await reader.run(command), command)
+    const ran = await reader.run(command)
+    const fault = faultOf(ran, command) ?? (await reader.taskFault(ran, command))
     if (fault !== null) faults.push(`${page.path}, before it: ${fault}`)
   }
   for (const block of page.blocks) {
