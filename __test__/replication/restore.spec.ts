@@ -1,15 +1,10 @@
 /** An instance that is sent to a bucket while it is written to, and made from the bucket elsewhere. */
 import { join } from 'node:path'
-import type { ExecutionContext } from 'ava'
-import { decodeEntry, entryKey, Log, type ObjectStore } from '../../ts/bucket/index.js'
-import type { Engine } from '../../ts/engine/index.js'
-import { encodeRequest } from '../../ts/engine/index.js'
-import { LogState, restoreInstance, Shipper } from '../../ts/replication/index.js'
-import { type OpenedTasks, openTasks, type TaskSummary, type Tasks } from '../../ts/tasks/index.js'
+import { decodeEntry, entryKey } from '../../ts/bucket/index.js'
+import type { TaskSummary, Tasks } from '../../ts/tasks/index.js'
 import { memoryStore } from '../bucket/memory-store.js'
 import { startStore, storeAt, storeServer } from '../bucket/store-servers.js'
-import { completeRequest } from '../support/engine.js'
-import { fallback, type TestedEngine, testedEngines } from '../support/engines.js'
+import { fallback, testedEngines } from '../support/engines.js'
 import { numbers } from '../support/numbers.js'
 import { testNeeding } from '../support/test-needing.js'
 import {
@@ -17,54 +12,14 @@ import {
   deleteIds,
   drop,
   forget,
-  quiet,
   settings,
   swap,
   temporaryDirectory,
   update,
 } from '../tasks/test-queue.js'
+import { answersOf, instance, restoredFrom, shipAll, shipping } from './instance-world.js'
 
 const never = new AbortController().signal
-
-interface Instance {
-  readonly directory: string
-  readonly engine: Engine
-  readonly opened: OpenedTasks
-}
-
-async function instance(
-  t: ExecutionContext,
-  { open }: TestedEngine,
-  directory: string,
-  keepsChanges: boolean,
-): Promise<Instance> {
-  const engine = (await open(join(directory, 'indexes'))) as Engine
-  const opened = await openTasks({ directory, engine, log: quiet, keepsChanges })
-  t.teardown(async () => {
-    await opened.close()
-    await engine.close()
-  })
-  return { directory, engine, opened }
-}
-
-/** Everything that is answered of tasks and indexes. */
-async function answersOf({ engine, opened: { tasks } }: Instance): Promise<Record<string, unknown>> {
-  const paging = { from: null, limit: 1000, reverse: false }
-  const answers: Record<string, unknown> = {
-    tasks: await tasks.list({}, paging),
-    batches: await tasks.batches({}, paging),
-    indexes: tasks.indexes(),
-  }
-  for (const { uid, id } of tasks.indexes()) {
-    for (const q of ['', 'word3', 'wrod5']) {
-      const body = completeRequest({ indexUid: uid, q, limit: 50, showRankingScore: true })
-      const found = JSON.parse(Buffer.from((await engine.search(id, encodeRequest(body))).body).toString())
-      answers[`${uid}, ${q}`] = { hits: found.hits, total: found.estimatedTotalHits }
-    }
-    answers[`settings of ${uid}`] = await engine.settings(id)
-  }
-  return answers
-}
 
 /** Writes of all kinds, drawn by lot. */
 class Writes {
@@ -91,6 +46,7 @@ class Writes {
       () => tasks.enqueue(lot() < 0.3 ? drop('third') : update('third', { primaryKey: 'id' })),
       () => tasks.enqueue(forget('?uids=1,2', 1, 2)),
     ]
+    if (lot() < 0.05) await tasks.compact()
     this.last = (await choices[Math.floor(lot() * choices.length)]!()).taskUid
   }
 
@@ -104,36 +60,16 @@ class Writes {
   }
 }
 
-/** A bucket with a log, and a shipper of an instance into it. */
-async function shipping(source: Instance, store: ObjectStore) {
-  const log = new Log({ store, wait: async () => undefined, onRetry: () => undefined })
-  const writer = await log.takeOver(
-    {
-      ...{ instanceUid: '00000000-0000-4000-8000-000000000000', address: null, next: 0 },
-      apply: async () => undefined,
-      restore: async () => 0,
-    },
-    never,
-  )
-  const { engine, opened, directory } = source
-  const shipper = new Shipper({
-    ...{ outgoing: opened.outgoing, engine, store, log, writer, state: new LogState() },
-    indexes: () => opened.tasks.indexes(),
-    scratch: join(directory, 'outgoing'),
-  })
-  return { log, shipper }
-}
-
 for (const tested of testedEngines) {
   const runs = testNeeding(tested.needs)
 
   runs(`${tested.name}: an instance that is made from its log has the same tasks and answers`, async (t) => {
     t.timeout(240_000)
     const directory = await temporaryDirectory(t)
-    const source = await instance(t, tested, join(directory, 'source'), true)
+    const source = await instance(t, tested, join(directory, 'source'))
     const { tasks } = source.opened
     const store = memoryStore()
-    const { log, shipper } = await shipping(source, store)
+    const { shipper } = await shipping(source, store)
     source.opened.start()
     const writes = new Writes()
     for (let move = 0; move < 60; move++) {
@@ -141,31 +77,28 @@ for (const tested of testedEngines) {
       if (writes.happens(0.4)) await shipper.ship(never)
     }
     await writes.settle(tasks)
-    // What the process has not synced is held back until something is.
-    await source.opened.instance.putValue('end', true)
-    while (await shipper.ship(never));
+    await shipAll(source, { shipper })
 
     const restored = join(directory, 'restored')
-    await restoreInstance({ log, store, directory: restored, signal: never })
+    await restoredFrom(store, restored)
     t.true(tasks.indexes().length > 1)
-    t.deepEqual(await answersOf(await instance(t, tested, restored, false)), await answersOf(source))
+    t.deepEqual(await answersOf(await instance(t, tested, restored, {})), await answersOf(source))
   })
 
   runs(`${tested.name}: an instance that was there before its bucket is made from a base`, async (t) => {
     t.timeout(240_000)
     const directory = await temporaryDirectory(t)
-    const before = await instance(t, tested, join(directory, 'source'), false)
+    const before = await instance(t, tested, join(directory, 'source'), {})
     before.opened.start()
     const writes = new Writes()
     for (let move = 0; move < 30; move++) await writes.write(before.opened.tasks)
     await writes.settle(before.opened.tasks)
-    await before.opened.close()
-    await before.engine.close()
+    await before.close()
 
-    const source = await instance(t, tested, join(directory, 'source'), true)
+    const source = await instance(t, tested, join(directory, 'source'))
     const { tasks } = source.opened
     const store = memoryStore()
-    const { log, shipper } = await shipping(source, store)
+    const { shipper } = await shipping(source, store)
     source.opened.start()
     await shipper.makeBase(never)
     for (let move = 0; move < 40; move++) {
@@ -174,8 +107,7 @@ for (const tested of testedEngines) {
       if (move === 25) await shipper.makeBase(never)
     }
     await writes.settle(tasks)
-    await source.opened.instance.putValue('end', true)
-    while (await shipper.ship(never));
+    await shipAll(source, { shipper })
 
     const bases = [...store.objects.keys()].filter((key) => key.startsWith('base/')).sort()
     t.is(bases.length, 2)
@@ -185,15 +117,17 @@ for (const tested of testedEngines) {
       if (key.startsWith('log/') && key <= covered && decodeEntry(bytes).kind === 'changes')
         store.objects.delete(key)
     const restored = join(directory, 'restored')
-    await restoreInstance({ log, store, directory: restored, signal: never })
+    await restoredFrom(store, restored)
     t.true(tasks.indexes().length > 1)
-    t.deepEqual(await answersOf(await instance(t, tested, restored, false)), await answersOf(source))
+    t.deepEqual(await answersOf(await instance(t, tested, restored, {})), await answersOf(source))
 
-    store.objects.get([...store.objects.keys()].filter((key) => /^image\/.*\/0$/.test(key)).at(-1)!)![9]! ^= 1
-    const damaged = restoreInstance({ log, store, directory: join(directory, 'damaged'), signal: never })
+    store.objects.get(
+      [...store.objects.keys()].filter((key) => /^image\/\d+\/\d+-0$/.test(key)).at(-1)!,
+    )![9]! ^= 1
+    const damaged = restoredFrom(store, join(directory, 'damaged'))
     t.regex(
       (await t.throwsAsync(damaged)).message,
-      /the object image\/\d+\/0 is damaged: a part of the task store/,
+      /the object image\/\d+\/\d+-0 is damaged: a part of the task store/,
     )
   })
 }
@@ -202,10 +136,10 @@ for (const name of ['gofakes3', 'versitygw'] as const)
   testNeeding([storeServer(name)])(`${name}: an instance is made from what this store keeps`, async (t) => {
     t.timeout(600_000)
     const directory = await temporaryDirectory(t)
-    const source = await instance(t, fallback, join(directory, 'source'), true)
+    const source = await instance(t, fallback, join(directory, 'source'))
     const { tasks } = source.opened
     const store = storeAt(t, await startStore(t, name))
-    const { log, shipper } = await shipping(source, store)
+    const { shipper } = await shipping(source, store)
     source.opened.start()
     const writes = new Writes()
     for (let move = 0; move < 20; move++) {
@@ -214,9 +148,8 @@ for (const name of ['gofakes3', 'versitygw'] as const)
       if (writes.happens(0.4)) await shipper.ship(never)
     }
     await writes.settle(tasks)
-    await source.opened.instance.putValue('end', true)
-    while (await shipper.ship(never));
+    await shipAll(source, { shipper })
     const restored = join(directory, 'restored')
-    await restoreInstance({ log, store, directory: restored, signal: never })
-    t.deepEqual(await answersOf(await instance(t, fallback, restored, false)), await answersOf(source))
+    await restoredFrom(store, restored)
+    t.deepEqual(await answersOf(await instance(t, fallback, restored, {})), await answersOf(source))
   })

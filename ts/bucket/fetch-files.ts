@@ -13,7 +13,7 @@ export class DamagedPartError extends Error {
 export type ReadPart = (part: FilePart) => Promise<Uint8Array | null>
 
 /**
- * Writes files into a directory, which may be missing, and syncs them. Files that are there are overwritten.
+ * Writes files into a directory, which may be missing, and syncs them with their names. Files that are there are overwritten.
  * @param written called after each part with its bytes
  * @throws DamagedPartError; what was written then is of no use
  */
@@ -33,9 +33,9 @@ export async function fetchFiles(
         if (part.from !== end) throw new DamagedPartError(`the file ${name} lacks its bytes from ${end} on`)
         const bytes = await read(part)
         if (bytes === null)
-          throw new DamagedPartError(`${placeOf(part)} is missing: a part of the file ${name}`)
+          throw new DamagedPartError(`${locationOf(part)} is missing: a part of the file ${name}`)
         if (bytes.length !== part.bytes || crc32(bytes) !== part.crc)
-          throw new DamagedPartError(`${placeOf(part)} is damaged: a part of the file ${name}`)
+          throw new DamagedPartError(`${locationOf(part)} is damaged: a part of the file ${name}`)
         await file.writeFile(bytes)
         end = bytesOf([part])
         written(bytes.length)
@@ -44,6 +44,20 @@ export async function fetchFiles(
     } finally {
       await file.close()
     }
+  }
+  const made = new Set([directory, ...[...files.keys()].map((name) => dirname(join(directory, name)))])
+  for (const one of made) await syncNames(one)
+}
+
+/** Windows refuses to open a directory; its file systems journal names by themselves. */
+async function syncNames(directory: string): Promise<void> {
+  if (process.platform === 'win32') return
+  await mkdir(directory, { recursive: true })
+  const handle = await open(directory, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
   }
 }
 
@@ -55,5 +69,5 @@ function within(name: string): string {
   return path
 }
 
-const placeOf = ({ place }: FilePart): string =>
-  'key' in place ? `the object ${place.key}` : `the entry ${place.seq} at byte ${place.at}`
+const locationOf = ({ location }: FilePart): string =>
+  'key' in location ? `the object ${location.key}` : `the entry ${location.seq} at byte ${location.offset}`

@@ -5,24 +5,24 @@ export interface FilePart {
   readonly from: number
   readonly bytes: number
   readonly crc: number
-  readonly place: PartPlace
+  readonly location: PartLocation
 }
 
-/** Where the bytes of a part are: in an object, from `at` on (absent: from 0), or in the body of an entry of the log. */
-export type PartPlace =
-  | { readonly key: string; readonly at?: number }
-  | { readonly seq: number; readonly at: number }
+/** Where the bytes of a part are: in an object (`offset` absent: from 0), or among the inline bytes of an entry. */
+export type PartLocation =
+  | { readonly key: string; readonly offset?: number }
+  | { readonly seq: number; readonly offset: number }
 
-/** A part of a change. Within the entry that tells of it, `at` is the place of its bytes behind the text of the body. */
-export type NewPart = Omit<FilePart, 'place'> & {
-  readonly place: { readonly key: string } | { readonly at: number }
+/** A part of a change. Without an object, its bytes begin at `offset` of the inline bytes of the entry that tells of it. */
+export type NewPart = Omit<FilePart, 'location'> & {
+  readonly location: { readonly key: string } | { readonly offset: number }
 }
 
 /** What is new about a file. */
 export interface FileChange {
   readonly name: string
-  /** Whether the file consists of these parts alone. If not, they follow those that it had. */
-  readonly isAnew: boolean
+  /** Whether the file consists of these parts alone, none for an empty file. If not, they follow those that it had. */
+  readonly isWhole: boolean
   readonly parts: readonly NewPart[]
 }
 
@@ -53,14 +53,11 @@ export class PublishedFiles {
   apply(seq: number, id: string, { changed, gone }: FilesChange): void {
     const files = new Map(this.of(id))
     for (const name of gone) files.delete(name)
-    for (const { name, isAnew, parts } of changed) {
-      const placed = parts.map(
-        (part): FilePart => ({
-          ...part,
-          place: 'key' in part.place ? part.place : { seq, at: part.place.at },
-        }),
-      )
-      files.set(name, [...(isAnew ? [] : (files.get(name) ?? [])), ...placed])
+    for (const { name, isWhole, parts } of changed) {
+      const placed = parts.map(({ location, ...part }): FilePart => {
+        return { ...part, location: 'key' in location ? location : { seq, offset: location.offset } }
+      })
+      files.set(name, [...(isWhole ? [] : (files.get(name) ?? [])), ...placed])
     }
     this.#indexes.set(id, files)
   }

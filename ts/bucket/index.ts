@@ -1,6 +1,5 @@
 /** Here is a bucket: what is in it, and who may write its log? */
 export { type BucketAddress, bucketAddress } from './address.js'
-export { type Body, DamagedBodyError, decodeBody, encodeBody } from './body.js'
 export { type Credentials, credentialsFrom } from './credentials.js'
 export { DamagedEntryError, decodeEntry, type Entry, encodeEntry } from './entry.js'
 export { DamagedPartError, fetchFiles, type ReadPart } from './fetch-files.js'
@@ -9,4 +8,5 @@ export * from './log.js'
 export * from './object-store.js'
 export { probe, UnfitStoreError } from './probe.js'
 export { FilePublisher, InlineParts } from './publish-files.js'
+export { type Repeating, repeatingStore } from './repeating.js'
 export { type S3Setup, s3Store } from './s3.js'

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { decodeEntry, type Entry, encodeEntry } from './entry.js'
-import { ENTRY_BYTES_MAX, RETRY_MS_FIRST, RETRY_MS_MAX } from './limits.js'
+import { ENTRY_BYTES_MAX } from './limits.js'
 import { BucketError, type ObjectStore } from './object-store.js'
+import { pauseMs, type Repeating, repeated } from './repeating.js'
 
 /** Key of an entry. Numbers have twenty digits, so that keys are in their order. */
 export const entryKey = (seq: number): string => `log/${padded(seq)}`
@@ -11,12 +12,8 @@ export const baseKey = (seq: number): string => `base/${padded(seq)}`
 
 const padded = (seq: number): string => String(seq).padStart(20, '0')
 
-export interface LogSetup {
+export interface LogSetup extends Repeating {
   readonly store: ObjectStore
-  /** Resolves after so many milliseconds; rejects when `signal` aborts. */
-  readonly wait: (ms: number, signal: AbortSignal) => Promise<void>
-  /** Told of each call that is made again, with the pause before it. */
-  readonly onRetry: (error: BucketError, pauseMs: number) => void
 }
 
 /** Another writer has taken the log over. Nothing that was not acknowledged yet may be. */
@@ -55,7 +52,7 @@ export class Log {
 
   /** null: the log ends before. @throws BucketError, DamagedEntryError */
   async read(seq: number, signal: AbortSignal): Promise<Entry | null> {
-    const bytes = await this.#repeated(signal, () =>
+    const bytes = await repeated(this.#setup, signal, () =>
       this.#setup.store.get(entryKey(seq), { bytesMax: ENTRY_BYTES_MAX, signal }),
     )
     return bytes === null ? null : decodeEntry(bytes)
@@ -63,7 +60,7 @@ export class Log {
 
   /** The last entry that the newest base covers; null: there is no base. */
   async newestBase(signal: AbortSignal): Promise<number | null> {
-    return this.#repeated(signal, async () => {
+    return repeated(this.#setup, signal, async () => {
       let newest: number | null = null
       for await (const { key } of this.#setup.store.list('base/', { signal }))
         newest = Math.max(newest ?? 0, Number(key.slice('base/'.length)))
@@ -120,7 +117,7 @@ export class Log {
       }
     }
     for (let tries = 0; ; tries++) {
-      if ((await this.#repeated(signal, create)) === 'created') return null
+      if ((await repeated(this.#setup, signal, create)) === 'created') return null
       // A create that met its own earlier try is refused as well.
       const found = await this.read(seq, signal)
       if (found !== null) return found.writeId === writeId ? null : found
@@ -128,22 +125,8 @@ export class Log {
     }
   }
 
-  /** Repeats a call until the store answers it, or refuses it for good. */
-  async #repeated<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
-    for (let tries = 0; ; tries++) {
-      signal.throwIfAborted()
-      try {
-        return await call()
-      } catch (error) {
-        signal.throwIfAborted()
-        if (!(error instanceof BucketError) || !error.isUnknown) throw error
-        await this.#pause(tries, error, signal)
-      }
-    }
-  }
-
   async #pause(tries: number, error: BucketError, signal: AbortSignal): Promise<void> {
-    const ms = Math.min(RETRY_MS_MAX, RETRY_MS_FIRST * 2 ** Math.min(tries, 20))
+    const ms = pauseMs(tries)
     this.#setup.onRetry(error, ms)
     await this.#setup.wait(ms, signal)
   }

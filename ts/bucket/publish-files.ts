@@ -15,13 +15,16 @@ import type { ObjectStore } from './object-store.js'
 
 /** Publishes the files of indexes, each as it is at one commit after another. */
 export class FilePublisher {
-  readonly #store: ObjectStore
+  readonly #store: Pick<ObjectStore, 'put'>
   readonly #keyFor: (id: string, name: string, from: number, bytes: number) => string
   /** Index id and name → which file stood there when it was published last. */
   readonly #sent = new Map<string, string>()
 
   /** @param keyFor key of the object for the bytes of a file from `from` on; another one at each call */
-  constructor(store: ObjectStore, keyFor: (id: string, name: string, from: number, bytes: number) => string) {
+  constructor(
+    store: Pick<ObjectStore, 'put'>,
+    keyFor: (id: string, name: string, from: number, bytes: number) => string,
+  ) {
     this.#store = store
     this.#keyFor = keyFor
   }
@@ -45,19 +48,18 @@ export class FilePublisher {
     for (const name of names) {
       const file = await open(join(directory, name))
       try {
-        const parts = known.get(name) ?? []
-        const place = `${id}/${name}`
-        const { size, birth, isSame } = await this.#compared(place, file, parts)
-        const from = isSame ? bytesOf(parts) : 0
+        const parts = known.get(name) ?? null
+        const { size, birth, isSame } = await this.#compared(`${id}/${name}`, file, parts)
+        const from = isSame ? bytesOf(parts ?? []) : 0
         if (isSame && from === size) continue
         const fresh: NewPart[] = []
         for await (const [start, bytes] of chunks(file, from, size, signal)) {
-          const at = inline.add(bytes) ?? { key: this.#keyFor(id, name, start, bytes.length) }
-          if ('key' in at) await this.#store.put(at.key, bytes, signal)
-          fresh.push({ from: start, bytes: bytes.length, crc: crc32(bytes), place: at })
+          const location = inline.add(bytes) ?? { key: this.#keyFor(id, name, start, bytes.length) }
+          if ('key' in location) await this.#store.put(location.key, bytes, signal)
+          fresh.push({ from: start, bytes: bytes.length, crc: crc32(bytes), location })
         }
-        this.#sent.set(place, sentAs(birth, fresh))
-        changed.push({ name, isAnew: !isSame, parts: fresh })
+        this.#sent.set(`${id}/${name}`, sentAs(birth, fresh))
+        changed.push({ name, isWhole: !isSame, parts: fresh })
       } finally {
         await file.close()
       }
@@ -69,22 +71,23 @@ export class FilePublisher {
 
   /** The length of a file, when it was made, and whether it begins with what was published under its name. */
   async #compared(
-    place: string,
+    sentKey: string,
     file: FileHandle,
-    parts: readonly FilePart[],
-  ): Promise<{ readonly size: number; readonly birth: string; readonly isSame: boolean }> {
+    parts: readonly FilePart[] | null,
+  ): Promise<{ readonly size: number; readonly birth: string | null; readonly isSame: boolean }> {
     const { size, ino, birthtimeNs } = await file.stat({ bigint: true })
-    const birth = `${ino} ${birthtimeNs}`
-    const isLong = parts.length > 0 && size >= bytesOf(parts)
-    const isSame = isLong && (this.#sent.get(place) === sentAs(birth, parts) || (await begins(file, parts)))
-    return { size: Number(size), birth, isSame }
+    // Without dates of birth, a new file that got the number of a deleted one looks like it.
+    const birth = birthtimeNs === 0n ? null : `${ino} ${birthtimeNs}`
+    if (parts === null || size < bytesOf(parts)) return { size: Number(size), birth, isSame: false }
+    const isKnown = birth !== null && this.#sent.get(sentKey) === sentAs(birth, parts)
+    return { size: Number(size), birth, isSame: isKnown || (await begins(file, parts)) }
   }
 }
 
 /** Tells a file and its end, as it was sent. What was sent and never told in the log has another end. */
-function sentAs(birth: string, parts: readonly Pick<FilePart, 'from' | 'bytes' | 'crc'>[]): string {
+function sentAs(birth: string | null, parts: readonly Pick<FilePart, 'from' | 'bytes' | 'crc'>[]): string {
   const last = parts.at(-1)
-  return last === undefined ? birth : `${birth} ${last.from + last.bytes} ${last.crc}`
+  return `${birth} ${last === undefined ? 0 : last.from + last.bytes} ${last?.crc ?? 0}`
 }
 
 /** Short parts, which go into the entry that tells of them. */
@@ -98,13 +101,13 @@ export class InlineParts {
     this.#bytesMax = bytesMax
   }
 
-  /** @returns the place of the bytes; null: they are too many */
-  add(bytes: Buffer): { readonly at: number } | null {
+  /** @returns null: the bytes are too many */
+  add(bytes: Buffer): { readonly offset: number } | null {
     if (bytes.length > INLINE_BYTES_MAX || this.#bytes + bytes.length > this.#bytesMax) return null
-    const at = this.#bytes
+    const offset = this.#bytes
     this.#parts.push(bytes)
     this.#bytes += bytes.length
-    return { at }
+    return { offset }
   }
 
   joined(): Buffer {
@@ -123,24 +126,24 @@ async function namesBelow(directory: string): Promise<readonly string[]> {
 
 /** Whether a file begins with these parts. A log that was written anew under the same name does not. */
 async function begins(file: FileHandle, parts: readonly FilePart[]): Promise<boolean> {
+  if ((parts[0]?.from ?? 0) !== 0) return false
   for (const { from, bytes, crc } of parts) if (crc32(await readAt(file, from, bytes)) !== crc) return false
   return true
 }
 
-/** The bytes of a file from `from` to `end`, in parts of bounded length; an empty file has one empty part. */
+/** The bytes of a file from `from` to `end`, in parts of bounded length. */
 async function* chunks(
   file: FileHandle,
   from: number,
   end: number,
   signal: AbortSignal,
 ): AsyncGenerator<readonly [number, Buffer]> {
-  let start = from
-  do {
+  for (let start = from; start < end; ) {
     signal.throwIfAborted()
     const bytes = await readAt(file, start, Math.min(PART_BYTES_MAX, end - start))
     yield [start, bytes]
     start += bytes.length
-  } while (start < end)
+  }
 }
 
 async function readAt(file: FileHandle, from: number, length: number): Promise<Buffer> {

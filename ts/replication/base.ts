@@ -1,5 +1,5 @@
 /**
- * A base: everything that the log tells up to an entry, so that nobody has to read what comes before.
+ * A base: everything that the log tells up to an entry, so that what comes before need not be read.
  *
  * The object `base/<seq>` is, in bytes: `SFBS`, the version of the format (one byte), the `Base` as JSON, and the CRC-32 of
  * everything before (four bytes, little endian). What it names lies in objects of its own.
@@ -11,17 +11,27 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32, createGunzip, createGzip } from 'node:zlib'
 import { baseKey, DamagedPartError, type FilePart, type ObjectStore } from '../bucket/index.js'
+import type { Reached } from './body.js'
 import { BASE_BYTES_MAX, IMAGE_PART_BYTES } from './limits.js'
 
 export interface Base {
   /** The last entry that it covers. */
   readonly seq: number
-  /** Parts of the compressed file of the task store, in order. */
-  readonly image: readonly ImagePart[]
+  readonly image: Image
+  /** The last transaction of the entries that it covers. */
+  readonly reached: Reached | null
   /** Uid and id of each index. */
   readonly ids: readonly (readonly [uid: string, id: string])[]
   /** Id of an index → name of a file → its parts. No part is in an entry of the log. */
   readonly files: Readonly<Record<string, Readonly<Record<string, readonly FilePart[]>>>>
+}
+
+/** The task store as it was a little later than the last entry that the base covers. */
+export interface Image {
+  /** Parts of its compressed file, in order. */
+  readonly parts: readonly ImagePart[]
+  /** The last transaction in it. Entries behind the base have what it changed too. */
+  readonly reached: Reached
 }
 
 export interface ImagePart {
@@ -42,7 +52,10 @@ export function encodeBase(base: Base): Buffer {
   const content = Buffer.concat([MAGIC, Buffer.of(VERSION), Buffer.from(JSON.stringify(base))])
   const sum = Buffer.alloc(4)
   sum.writeUInt32LE(crc32(content))
-  return Buffer.concat([content, sum])
+  const bytes = Buffer.concat([content, sum])
+  if (bytes.length > BASE_BYTES_MAX)
+    throw new Error(`a base of ${bytes.length} bytes is longer than ${BASE_BYTES_MAX}`)
+  return bytes
 }
 
 /** @throws DamagedBaseError */
@@ -60,7 +73,11 @@ export function decodeBase(bytes: Buffer): Base {
 }
 
 /** Reads the base that covers the entries up to `seq`. @throws BucketError, DamagedBaseError */
-export async function readBase(store: ObjectStore, seq: number, signal: AbortSignal): Promise<Base> {
+export async function readBase(
+  store: Pick<ObjectStore, 'get'>,
+  seq: number,
+  signal: AbortSignal,
+): Promise<Base> {
   const bytes = await store.get(baseKey(seq), { bytesMax: BASE_BYTES_MAX, signal })
   if (bytes === null) throw new DamagedBaseError(`the base of entry ${seq} is gone`)
   return decodeBase(bytes)
@@ -69,7 +86,7 @@ export async function readBase(store: ObjectStore, seq: number, signal: AbortSig
 /** Compresses a file and uploads it. @param keyFor key of the object for each part */
 export async function uploadImage(
   path: string,
-  store: ObjectStore,
+  store: Pick<ObjectStore, 'put'>,
   keyFor: (number: number) => string,
   signal: AbortSignal,
 ): Promise<readonly ImagePart[]> {
@@ -101,7 +118,7 @@ async function* inParts(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
 export async function fetchImage(
   parts: readonly ImagePart[],
   path: string,
-  store: ObjectStore,
+  store: Pick<ObjectStore, 'get'>,
   signal: AbortSignal,
 ): Promise<void> {
   async function* bytesOf(): AsyncGenerator<Buffer> {

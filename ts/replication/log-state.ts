@@ -1,33 +1,59 @@
-import {
-  type Body,
-  decodeBody,
-  type Entry,
-  type FilePart,
-  type IndexFiles,
-  type PartPlace,
-  PublishedFiles,
-} from '../bucket/index.js'
-import { catalogueIn, type RowChanges } from '../tasks/index.js'
+import { type Entry, type FilePart, type PartLocation, PublishedFiles } from '../bucket/index.js'
+import { catalogueIn, mergedChanges, type RowChanges, replicaSchema } from '../tasks/index.js'
 import type { Base } from './base.js'
+import { type Body, DamagedBodyError, decodeBody, type Reached } from './body.js'
 
-/** What the entries of a log tell together: which indexes there are, and where their files lie. */
+/**
+ * What the entries of a log tell together: which indexes there are, and where their files lie.
+ *
+ * Rows of entries that are open count with the entry of the same epoch that completes them. A fence before that makes them
+ * void: their writer never came to a state that another one could go on from.
+ */
 export class LogState {
   readonly files = new PublishedFiles()
   /** Uid of an index → its id. */
   readonly #ids = new Map<string, string>()
+  /** Bodies of open entries. */
+  #open: Body[] = []
+  #reached: Reached | null = null
+  /** What the image of the base has, although its entries follow. */
+  #image: Reached | null = null
 
-  /** Takes an entry. @returns what it changes in the task store; null: nothing @throws DamagedBodyError */
+  /**
+   * Takes the entry `seq`.
+   * @returns the rows that it changes in the task store; null: none
+   * @throws DamagedBodyError
+   */
   apply(seq: number, entry: Entry): RowChanges | null {
-    return entry.kind === 'fence' ? null : this.take(seq, decodeBody(entry.body))
+    if (entry.kind === 'changes') return this.take(seq, decodeBody(entry.body))
+    this.#open = []
+    return null
   }
 
-  take(seq: number, { rows, files }: Pick<Body, 'rows' | 'files'>): RowChanges | null {
-    const changes = rows === '' ? null : (JSON.parse(rows) as RowChanges)
-    if (changes !== null) this.#name(changes)
-    for (const [id, change] of Object.entries(files)) this.files.apply(seq, id, change)
+  /** As `apply`, for an entry of which the body is at hand. */
+  take(seq: number, body: Omit<Body, 'inline'>): RowChanges | null {
+    if (body.rows !== '' && body.schema !== replicaSchema)
+      throw new DamagedBodyError(
+        `entry ${seq} has rows of version ${body.schema} of the task store, this build reads ${replicaSchema}`,
+      )
+    if (body.isOpen) {
+      this.#open.push({ ...body, inline: new Uint8Array() })
+      return null
+    }
+    const bodies = [...this.#open, body]
+    this.#open = []
+    // A page that was sent again has rows that are older than what came after its first time.
+    const fresh = bodies.filter((one) => one.rows !== '' && !hasPassed(this.#reached, one))
+    const changes = fresh.map(({ rows }) => JSON.parse(rows) as RowChanges)
+    for (const one of changes) this.#name(one)
+    for (const [uid, id] of body.adopted) this.#ids.set(uid, id)
+    const newest = fresh.at(-1)
+    if (newest !== undefined) this.#reached = { outbox: newest.outbox, last: newest.last }
+    for (const [id, change] of Object.entries(body.files)) this.files.apply(seq, id, change)
     const live = new Set(this.#ids.values())
     for (const id of this.files.ids()) if (!live.has(id)) this.files.drop(id)
-    return changes
+    const unknown = changes.filter((_, number) => !hasPassed(this.#image, fresh[number]!))
+    return unknown.length === 0 ? null : mergedChanges(unknown)
   }
 
   #name(changes: RowChanges): void {
@@ -36,32 +62,40 @@ export class LogState {
     for (const [uid, id] of written) this.#ids.set(uid, id)
   }
 
-  /** Takes an index that no entry tells of. */
-  adopt(uid: string, id: string, files: IndexFiles): void {
-    this.#ids.set(uid, id)
-    this.files.set(id, files)
-  }
-
   /** Ids of the indexes. */
   ids(): readonly string[] {
     return [...this.#ids.values()]
   }
 
-  /** Gives parts other places. @param placeOf null: it stays where it is */
-  relocate(placeOf: (place: PartPlace) => PartPlace | null): void {
-    const moved = (part: FilePart): FilePart => ({ ...part, place: placeOf(part.place) ?? part.place })
-    for (const id of this.files.ids())
-      this.files.set(id, new Map([...this.files.of(id)].map(([name, parts]) => [name, parts.map(moved)])))
+  /** Moves parts. @param locationOf null: it stays where it is */
+  relocate(locationOf: (location: PartLocation) => PartLocation | null): void {
+    const moved = (part: FilePart): FilePart => ({
+      ...part,
+      location: locationOf(part.location) ?? part.location,
+    })
+    for (const id of this.files.ids()) {
+      const files = [...this.files.of(id)].map(([name, parts]) => [name, parts.map(moved)] as const)
+      this.files.set(id, new Map(files))
+    }
   }
 
   /** What a base has to say of it. */
-  described(): Pick<Base, 'ids' | 'files'> {
+  described(): Pick<Base, 'ids' | 'files' | 'reached'> {
     const files = this.files.ids().map((id) => [id, Object.fromEntries(this.files.of(id))] as const)
-    return { ids: [...this.#ids], files: Object.fromEntries(files) }
+    return { ids: [...this.#ids], files: Object.fromEntries(files), reached: this.#reached }
   }
 
   /** Takes what a base says, in place of all entries that it covers. */
-  load({ ids, files }: Pick<Base, 'ids' | 'files'>): void {
-    for (const [uid, id] of ids) this.adopt(uid, id, new Map(Object.entries(files[id] ?? {})))
+  load({ ids, files, reached, image }: Pick<Base, 'ids' | 'files' | 'reached' | 'image'>): void {
+    for (const [uid, id] of ids) {
+      this.#ids.set(uid, id)
+      this.files.set(id, new Map(Object.entries(files[id] ?? {})))
+    }
+    this.#reached = reached
+    this.#image = image.reached
   }
 }
+
+/** Whether a state has the rows of a body already. */
+const hasPassed = (reached: Reached | null, { outbox, last }: Reached): boolean =>
+  reached !== null && reached.outbox === outbox && last <= reached.last

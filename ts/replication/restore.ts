@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { fetchFiles, type Log, type ObjectStore } from '../bucket/index.js'
+import { fetchFiles, type Log, type ObjectStore, type Repeating, repeatingStore } from '../bucket/index.js'
 import { imagePath, openReplicaStore } from '../tasks/index.js'
 import { fetchImage, readBase } from './base.js'
 import { LogState } from './log-state.js'
@@ -8,6 +8,7 @@ import { partReader } from './part-reader.js'
 export interface RestoreSetup {
   readonly log: Log
   readonly store: ObjectStore
+  readonly repeating: Repeating
   /** The data directory, which holds nothing yet. */
   readonly directory: string
   readonly signal: AbortSignal
@@ -25,13 +26,15 @@ export interface Restored {
  * @throws BucketError, DamagedBaseError, DamagedEntryError, DamagedBodyError, DamagedPartError; the directory is of no use
  * then
  */
-export async function restoreInstance({ log, store, directory, signal }: RestoreSetup): Promise<Restored> {
+export async function restoreInstance(setup: RestoreSetup): Promise<Restored> {
+  const { log, directory, signal } = setup
+  const store = repeatingStore(setup.store, setup.repeating)
   const state = new LogState()
   const newest = await log.newestBase(signal)
   if (newest !== null) {
     const base = await readBase(store, newest, signal)
     state.load(base)
-    await fetchImage(base.image, imagePath(directory), store, signal)
+    await fetchImage(base.image.parts, imagePath(directory), store, signal)
   }
   const position = await replay({ log, directory, signal }, state, newest)
   const read = partReader(log, store, signal)
@@ -42,7 +45,7 @@ export async function restoreInstance({ log, store, directory, signal }: Restore
 
 /** Applies the entries behind a base. @returns number of the last one */
 async function replay(
-  { log, directory, signal }: Omit<RestoreSetup, 'store'>,
+  { log, directory, signal }: Pick<RestoreSetup, 'log' | 'directory' | 'signal'>,
   state: LogState,
   base: number | null,
 ): Promise<number> {

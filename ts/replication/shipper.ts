@@ -1,21 +1,22 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
-  type Body,
   baseKey,
   DamagedPartError,
-  encodeBody,
   FilePublisher,
   type FilesChange,
   InlineParts,
   type Log,
   type LogWriter,
   type ObjectStore,
-  type PartPlace,
+  type PartLocation,
+  type Repeating,
+  repeatingStore,
 } from '../bucket/index.js'
-import type { Engine } from '../engine/index.js'
-import { catalogueIn, type OutgoingChanges } from '../tasks/index.js'
+import type { Engine, Pin } from '../engine/index.js'
+import { catalogueIn, type OutgoingChanges, type OutgoingPage, replicaSchema } from '../tasks/index.js'
 import { type Base, encodeBase, uploadImage } from './base.js'
+import { type Body, encodeBody } from './body.js'
 import { ENTRY_CHANGES_CHARS } from './limits.js'
 import type { LogState } from './log-state.js'
 import { partReader } from './part-reader.js'
@@ -23,43 +24,62 @@ import { partReader } from './part-reader.js'
 export interface ShipperSetup {
   readonly outgoing: OutgoingChanges
   readonly engine: Pick<Engine, 'pin' | 'snapshot' | 'unpin'>
-  /** Uid and id of the indexes that there are now. Files of others may be gone. */
-  readonly indexes: () => readonly { readonly uid: string; readonly id: string }[]
+  /** Uid and id of the indexes that there are now. */
+  readonly indexes: () => readonly NamedIndex[]
   readonly store: ObjectStore
+  readonly repeating: Repeating
   readonly log: Log
   readonly writer: LogWriter
   /** What the log tells up to its end. */
   readonly state: LogState
-  /** A directory of the same file system as the indexes, for copies of commits. */
+  /** A directory of the same file system as the indexes, for copies of commits. What is in it is removed. */
   readonly scratch: string
 }
 
-/** An entry that is not known to be in the log yet, and what becomes of it then. */
+interface NamedIndex {
+  readonly uid: string
+  readonly id: string
+}
+
+/** An entry that is not known to be in the log yet. */
 interface Pending {
-  readonly entry: ReturnType<LogWriter['entry']>
+  readonly entry: { readonly bytes: Uint8Array; readonly writeId: string }
   readonly body: Body
-  /** The last transaction that it holds. */
-  readonly last: number
+}
+
+/** A page, and the commits that belong to it. */
+interface Taken {
+  readonly page: OutgoingPage
+  readonly pins: readonly Pin[]
 }
 
 /**
  * Sends what the task store and the indexes have become, in the order of transactions: first the files of indexes, then
- * the entry that names them beside the rows. So whoever reads the log finds each index at least as new as its tasks.
+ * the entry that names them beside the rows. Rows and files of an entry are of one moment, at which no batch was between
+ * its commit and its record, so that another server can go on from there.
  */
 export class Shipper {
   readonly #setup: ShipperSetup
+  readonly #store: Pick<ObjectStore, 'put' | 'get'>
   readonly #publisher: FilePublisher
   #objects = 0
   #pending: Pending | null = null
+  /** What the log has and the task store was not told of yet. */
+  #unnoted: { readonly last: number; readonly seq: number } | null = null
+  /** Uids of indexes whose rows were sent in open entries, without their files. */
+  #owed = new Set<string>()
   /** A base whose image holds transactions that were not sent yet. */
-  #base: { readonly base: Base; readonly last: number } | null = null
+  #base: Base | null = null
+  #newestBase = -1
   #sent = 0
+  #cleared: Promise<unknown> | null = null
 
   constructor(setup: ShipperSetup) {
     this.#setup = setup
+    this.#store = repeatingStore(setup.store, setup.repeating)
     const { epoch } = setup.writer
     this.#publisher = new FilePublisher(
-      setup.store,
+      this.#store,
       (id, name, from, bytes) => `index/${id}/${epoch}/${this.#objects++}-${name}.${from}-${from + bytes}`,
     )
   }
@@ -71,116 +91,215 @@ export class Shipper {
    * again, and then sends the same bytes
    */
   async ship(signal: AbortSignal): Promise<boolean> {
-    const { writer, state, outgoing } = this.#setup
+    await this.#clear()
+    await this.#note()
     this.#pending ??= await this.#next(signal)
-    if (this.#base !== null && (this.#pending === null || this.#sent >= this.#base.last))
-      await this.#publishBase(this.#base.base, signal)
-    if (this.#pending === null) return false
-    const { entry, body, last } = this.#pending
-    const seq = await writer.append(entry, signal)
-    this.#pending = null
-    state.take(seq, body)
-    await outgoing.sent(last, seq)
-    this.#sent = last
-    return true
+    const isSending = this.#pending !== null
+    if (this.#pending !== null) await this.#append(this.#pending, signal)
+    if (this.#base !== null && (!isSending || this.#sent >= this.#base.image.reached.last))
+      await this.#publishBase(this.#base, signal)
+    return isSending
   }
 
   /**
-   * Makes a base of what the log tells now, and of indexes that no entry tells of. A later call of `ship` publishes it:
-   * its image is newer than the entry it is named by, and whoever reads it has to find what the image holds in the log.
+   * Makes a base of what the log tells now. A later call of `ship` publishes it: its image is newer than the entry it is
+   * named by, and what the image has must be in the log for those who read on from there.
    */
   async makeBase(signal: AbortSignal): Promise<void> {
-    const { writer, state, outgoing, store, scratch } = this.#setup
+    const { writer, state, outgoing, scratch } = this.#setup
+    await this.#clear()
     if (this.#pending !== null) await this.ship(signal)
+    await this.#adopt(signal)
     const seq = writer.next - 1
-    await mkdir(scratch, { recursive: true })
-    const path = join(scratch, 'image')
-    await rm(path, { force: true })
+    if (seq === this.#newestBase || seq === this.#base?.seq) return
+    const directory = join(scratch, `image-${this.#objects++}`)
+    await mkdir(directory)
+    const path = join(directory, 'tasks.db')
     try {
-      const last = await outgoing.image(path)
-      for (const { uid, id } of this.#setup.indexes())
-        if (state.files.of(id).size === 0) await this.#adopt(uid, id, signal)
+      const reached = await outgoing.image(path)
       await this.#moveInline(seq, signal)
       const described = state.described()
-      const image = await uploadImage(path, store, (number) => `image/${seq}/${number}`, signal)
-      this.#base = { base: { seq, image, ...described }, last }
+      const number = this.#objects++
+      const keyFor = (part: number): string => `image/${seq}/${number}-${part}`
+      const parts = await uploadImage(path, this.#store, keyFor, signal)
+      this.#base = { seq, image: { parts, reached }, ...described }
     } finally {
-      await rm(path, { force: true })
+      await rm(directory, { recursive: true, force: true })
     }
   }
 
+  /** Removes what a former process left. */
+  #clear(): Promise<unknown> {
+    const { scratch } = this.#setup
+    this.#cleared ??= rm(scratch, { recursive: true, force: true }).then(() =>
+      mkdir(scratch, { recursive: true }),
+    )
+    return this.#cleared
+  }
+
+  async #append({ entry, body }: Pending, signal: AbortSignal): Promise<void> {
+    const { writer, state } = this.#setup
+    const seq = await writer.append(entry, signal)
+    this.#pending = null
+    state.take(seq, body)
+    if (body.rows === '') return
+    this.#unnoted = { last: body.last, seq }
+    await this.#note()
+  }
+
+  /** Tells the task store what the log has. If that fails, nothing more is sent until it succeeds. */
+  async #note(): Promise<void> {
+    if (this.#unnoted === null) return
+    const { last, seq } = this.#unnoted
+    await this.#setup.outgoing.sent(last, seq)
+    this.#sent = last
+    this.#unnoted = null
+  }
+
   async #publishBase(base: Base, signal: AbortSignal): Promise<void> {
-    // Only the writer of this epoch makes a base of this entry, so one that is there is its own.
+    // Keys are numbers of entries, and only the writer of this epoch makes bases of them: one that is there is this one.
     await this.#setup.store.create(baseKey(base.seq), encodeBase(base), signal)
+    this.#newestBase = base.seq
     this.#base = null
   }
 
-  /** Uploads an index that no entry tells of. */
-  async #adopt(uid: string, id: string, signal: AbortSignal): Promise<void> {
-    const { state } = this.#setup
-    const change = await this.#publish(id, new InlineParts(0), signal)
-    if (change === null) return
-    state.adopt(uid, id, new Map())
-    state.files.apply(0, id, change)
+  async #next(signal: AbortSignal): Promise<Pending | null> {
+    const { outgoing } = this.#setup
+    const first = await outgoing.next(ENTRY_CHANGES_CHARS)
+    if (first === null) return null
+    if (first.isCut) return this.#openEntry(first)
+    for (let uids = this.#uidsOf(first); ; ) {
+      const taken = await this.#taken(uids)
+      if (taken === null) return null
+      if (taken.page.isCut) return this.#openEntry(taken.page)
+      const missed = this.#uidsOf(taken.page).filter((uid) => !uids.includes(uid))
+      if (missed.length === 0) return this.#closedEntry(taken, signal)
+      await this.#release(taken.pins)
+      uids = [...uids, ...missed]
+    }
+  }
+
+  #uidsOf({ changes }: OutgoingPage): readonly string[] {
+    return [...new Set([...this.#owed, ...catalogueIn(changes).written.map(([uid]) => uid)])]
+  }
+
+  /** The changes that wait, and the commits of these indexes, of one moment. */
+  #taken(uids: readonly string[]): Promise<Taken | null> {
+    const { outgoing, indexes } = this.#setup
+    return outgoing.keepOut(uids, async () => {
+      const page = await outgoing.next(ENTRY_CHANGES_CHARS)
+      if (page === null) return null
+      const named = page.isCut ? [] : indexes().filter(({ uid }) => uids.includes(uid))
+      return { page, pins: await this.#pinned(named) }
+    })
+  }
+
+  async #pinned(indexes: readonly NamedIndex[]): Promise<readonly Pin[]> {
+    const pins: Pin[] = []
+    try {
+      for (const { id } of indexes) pins.push(await this.#setup.engine.pin(id))
+      return pins
+    } catch (error) {
+      await this.#release(pins)
+      throw error
+    }
+  }
+
+  async #release(pins: readonly Pin[]): Promise<void> {
+    for (const pin of pins) await this.#setup.engine.unpin(pin)
+  }
+
+  /** Rows that are too many for one entry go ahead of the files that complete them. */
+  #openEntry(page: OutgoingPage): Pending {
+    for (const [uid] of catalogueIn(page.changes).written) this.#owed.add(uid)
+    return this.#entry({ ...rowsOf(page), isOpen: true, files: {}, inline: Buffer.alloc(0) })
+  }
+
+  async #closedEntry({ page, pins }: Taken, signal: AbortSignal): Promise<Pending> {
+    const published = await this.#published(pins, new InlineParts(), signal)
+    this.#owed.clear()
+    return this.#entry({ ...rowsOf(page), isOpen: false, ...published })
+  }
+
+  #entry(given: Omit<Body, 'adopted'> & Partial<Body>): Pending {
+    const body = { adopted: [], ...given }
+    return { entry: this.#setup.writer.entry(encodeBody(body)), body }
+  }
+
+  /** Sends indexes whose rows no entry has, since they were there before the log, or before this store kept changes. */
+  async #adopt(signal: AbortSignal): Promise<void> {
+    const { state, outgoing, indexes } = this.#setup
+    for (;;) {
+      const known = new Set(state.ids())
+      if (indexes().every(({ id }) => known.has(id))) return
+      const taken = await outgoing.keepOut(null, async () => {
+        // An index that was made just now comes with its rows.
+        if ((await outgoing.next(0)) !== null) return null
+        const unknown = indexes().filter(({ id }) => !known.has(id))
+        return { unknown, pins: await this.#pinned(unknown) }
+      })
+      if (taken !== null) {
+        const published = await this.#published(taken.pins, new InlineParts(0), signal)
+        const adopted = taken.unknown.map(({ uid, id }) => [uid, id] as const)
+        const rows = { rows: '', schema: replicaSchema, outbox: '', last: 0, isOpen: false }
+        await this.#append(this.#entry({ ...rows, adopted, ...published }), signal)
+      } else await this.ship(signal)
+    }
+  }
+
+  /** Publishes what pins hold, and lets go of them. */
+  async #published(
+    pins: readonly Pin[],
+    inline: InlineParts,
+    signal: AbortSignal,
+  ): Promise<Pick<Body, 'files' | 'inline'>> {
+    const { engine, state, scratch } = this.#setup
+    const files: Record<string, FilesChange> = {}
+    try {
+      for (const pin of pins) {
+        const copy = join(scratch, `${pin.index}-${this.#objects++}`)
+        try {
+          await engine.snapshot(pin, copy)
+          const known = state.files.of(pin.index)
+          files[pin.index] = await this.#publisher.publish(pin.index, copy, known, inline, signal)
+        } finally {
+          await rm(copy, { recursive: true, force: true })
+        }
+      }
+    } finally {
+      await this.#release(pins)
+    }
+    return { files, inline: inline.joined() }
   }
 
   /** Copies parts out of entries, which a base must not need. */
   async #moveInline(seq: number, signal: AbortSignal): Promise<void> {
-    const { state, log, store } = this.#setup
-    const read = partReader(log, store, signal)
-    const places = new Map<string, PartPlace>()
-    const key = `image/${seq}/parts`
+    const { state, log } = this.#setup
+    const read = partReader(log, this.#store, signal)
+    const moved = new Map<string, PartLocation>()
+    const key = `image/${seq}/${this.#objects++}-parts`
+    const inEntries = state
+      .ids()
+      .flatMap((id) => [...state.files.of(id).values()].flat())
+      .flatMap(({ location, ...part }) => ('key' in location ? [] : [{ ...part, location }]))
+      .sort((one, other) => one.location.seq - other.location.seq)
     const taken: Uint8Array[] = []
-    let at = 0
-    for (const id of state.ids())
-      for (const part of [...state.files.of(id).values()].flat()) {
-        if ('key' in part.place) continue
-        const bytes = await read(part)
-        if (bytes === null) throw new DamagedPartError(`the entry ${part.place.seq} is gone`)
-        places.set(placeText(part.place), { key, at })
-        taken.push(bytes)
-        at += part.bytes
-      }
-    if (taken.length > 0) await store.put(key, Buffer.concat(taken), signal)
-    state.relocate((place) => places.get(placeText(place)) ?? null)
-  }
-
-  async #next(signal: AbortSignal): Promise<Pending | null> {
-    const { outgoing, writer } = this.#setup
-    const page = await outgoing.next(ENTRY_CHANGES_CHARS)
-    if (page === null) return null
-    const inline = new InlineParts()
-    const files: Record<string, FilesChange> = {}
-    for (const [, id] of catalogueIn(page.changes).written) {
-      const change = await this.#publish(id, inline, signal)
-      if (change !== null) files[id] = change
+    let offset = 0
+    for (const part of inEntries) {
+      const bytes = await read(part)
+      if (bytes === null) throw new DamagedPartError(`the entry ${part.location.seq} is gone`)
+      moved.set(textOf(part.location), { key, offset })
+      taken.push(bytes)
+      offset += part.bytes
     }
-    const body = { rows: JSON.stringify(page.changes), files, inline: inline.joined() }
-    return { entry: writer.entry(encodeBody(body)), body, last: page.last }
-  }
-
-  /** null: a transaction that was not sent yet deletes the index. */
-  async #publish(id: string, inline: InlineParts, signal: AbortSignal): Promise<FilesChange | null> {
-    const { engine, indexes, state, scratch } = this.#setup
-    const isLive = (): boolean => indexes().some((index) => index.id === id)
-    const copy = join(scratch, id)
-    await mkdir(scratch, { recursive: true })
-    // Of a process that was killed.
-    await rm(copy, { recursive: true, force: true })
-    if (!isLive()) return null
-    const pin = await engine.pin(id).catch((error: unknown) => {
-      if (!isLive()) return null
-      throw error
-    })
-    if (pin === null) return null
-    try {
-      await engine.snapshot(pin, copy)
-      return await this.#publisher.publish(id, copy, state.files.of(id), inline, signal)
-    } finally {
-      await engine.unpin(pin)
-      await rm(copy, { recursive: true, force: true })
-    }
+    if (taken.length > 0) await this.#store.put(key, Buffer.concat(taken), signal)
+    state.relocate((location) => moved.get(textOf(location)) ?? null)
   }
 }
 
-const placeText = (place: PartPlace): string => JSON.stringify(place)
+const rowsOf = ({ changes, schema, outbox, last }: OutgoingPage) => ({
+  rows: JSON.stringify(changes),
+  ...{ schema, outbox, last },
+})
+
+const textOf = (location: PartLocation): string => JSON.stringify(location)

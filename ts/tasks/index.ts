@@ -22,14 +22,19 @@ export { type Rebuilt, rebuildTaskStore } from './recovery/rebuild.js'
 export { UnreadableIndexError } from './recovery/recovery.js'
 export { openRepair, type RepairedIndex, type RepairQueue, storeObjection } from './recovery/repair.js'
 export { openRestore, type Restore } from './recovery/restore.js'
-export { imagePath, openReplicaStore, type ReplicaStore } from './replica-store.js'
+export { imagePath, openReplicaStore, type ReplicaStore, replicaSchema } from './replica-store.js'
 export { sourceAtRest } from './source-at-rest.js'
 export { checksumOf, isDiskFull, noSpace } from './spool.js'
 export { requireCompleteStore, StoreUnusableError } from './store/completeness.js'
 export { giveUpReserve } from './store/disk-reserve.js'
 export { type DriverName, driverNames } from './store/driver.js'
 export { DirectoryInUseError } from './store/lock.js'
-export { catalogueIn, type RowChanges } from './store/row-changes.js'
+export {
+  catalogueIn,
+  merged as mergedChanges,
+  type OutgoingPage,
+  type RowChanges,
+} from './store/row-changes.js'
 export { StoreError } from './store/store-client.js'
 export type { StoredWebhook, WebhookBody } from './store/stored-webhook.js'
 export { LAUNCH_WEBHOOK } from './store/webhook-table.js'

@@ -72,7 +72,7 @@ export interface OpenedTasks {
   readonly webhooks: WebhookStore
   /** Reads bodies of settings, and merges them when their tasks run. */
   readonly settingsThread: SettingsThread
-  /** What transactions changed, for another store. */
+  /** What transactions changed, for a bucket. */
   readonly outgoing: OutgoingChanges
   /** The build of SQLite in use. */
   readonly driver: DriverName
@@ -208,7 +208,7 @@ export async function assemble(
     instance: instanceStore(store),
     settingsThread,
     webhooks: webhookStore(store, changes),
-    outgoing: outgoingChanges(store),
+    outgoing: outgoingChanges(store, (names, read) => scheduler.keepOut(names, read)),
     driver: store.driver,
     start: () => scheduler.start(),
     stop,

@@ -4,15 +4,19 @@ import { RESERVE_BYTES, STORE_BYTES_MAX } from './limits.js'
 import { makeDirectory } from './make-directory.js'
 import { BUCKET_POSITION_STORED_AS } from './store/replicated-tables.js'
 import type { RowChanges } from './store/row-changes.js'
+import { SCHEMA_VERSION } from './store/schema.js'
 import { openStoreClient } from './store/store-client.js'
 
 export interface ReplicaStore {
   /** The position of the last changes that it has; null without any. */
   readonly position: number | null
-  /** Makes rows those of the other store. @param position where these changes stand in the place they come from */
+  /** Makes rows those of the other store. @param position the entry of the log that has these changes */
   apply(changes: RowChanges, position: number): Promise<void>
   close(): Promise<void>
 }
+
+/** Version of the tables that a replica takes rows for. */
+export const replicaSchema = SCHEMA_VERSION
 
 /** Where an image of another store has to lie before the replica is opened. */
 export { storePath as imagePath } from './store/paths.js'

@@ -273,12 +273,17 @@ export class Scheduler {
     await this.#tidy(done)
   }
 
+  /** See `CommitGate.keepOut`. */
+  keepOut<T>(names: readonly string[] | null, read: () => Promise<T>): Promise<T> {
+    return this.#gate.keepOut(names, read)
+  }
+
   #runOf(running: RunningBatch, begun: Promise<void>, passage: Passage): Run {
     return {
       batchUid: running.batchUid,
       begun,
       mayCommit: () => passage.enter(),
-      keepOut: (names, read) => this.#gate.keepOut(names, read),
+      keepOut: (names, read) => this.keepOut(names, read),
       startedAt: running.startedAt,
       signal: running.signal,
       step: (name, progress) => running.enter(name, progress),

@@ -42,7 +42,7 @@ export class Replica {
   take(source: Store): boolean {
     const page = source.changes(this.#world.pick(CHARS_MAX))
     if (page === null) return false
-    if (page.last < this.#last) this.#world.note('changes come once more')
+    if (page.last <= this.#last) this.#world.note('changes come once more')
     else this.#apply(page.changes, page.last)
     // The process may end before the source knows.
     if (this.#world.chance(0.9)) source.transaction([() => source.changesSent(page.last, page.last)], false)
@@ -58,7 +58,7 @@ export class Replica {
 
   /** Takes all that is left, what was not synced yet included. */
   catchUp(): void {
-    this.source?.supersede()
+    this.source?.transaction([() => this.source?.sync()], true)
     while (this.source !== null && this.take(this.source));
   }
 

@@ -34,6 +34,10 @@ export class InstanceTable {
     return row === undefined ? null : unsealed('instance', row)
   }
 
+  deleteValue(name: string): void {
+    this.#sql.run('DELETE FROM instance WHERE name = ?', [name])
+  }
+
   putValue(name: string, value: unknown): void {
     const body = JSON.stringify(value ?? null)
     this.#sql.run('INSERT OR REPLACE INTO instance (name, body, checksum) VALUES (?, ?, ?)', [

@@ -4,6 +4,7 @@ import { changesText, merged, type OutboxPage, type RowChanges } from './row-cha
 import { number, text } from './rows.js'
 import type { Sql } from './sql.js'
 
+/** Numbers of transactions that were sent are not given again, which AUTOINCREMENT sees to. */
 const TABLE = `CREATE TABLE IF NOT EXISTS outbox (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   changes TEXT NOT NULL
@@ -34,14 +35,14 @@ const triggers = replicatedTables.flatMap(({ name, key }) => {
 })
 
 /**
- * What each transaction changed, kept in the same transaction until another place has it.
+ * What each transaction changed, kept in the same transaction until the bucket has it.
  *
  * A transaction that survives a crash of the process but maybe not a power cut is held back until a later one is
- * synced, so that nobody gets what this store may lose.
+ * synced, so that the bucket never has what this store may lose.
  */
 export class Outbox {
   readonly #sql: Sql
-  /** Number of the last transaction that is synced; the start of a process syncs its first one. */
+  /** Number of the last transaction that is synced, as far as this process knows; its first durable one tells it. */
   #durable = 0
 
   /** Whether a former process has kept changes. */
@@ -57,8 +58,14 @@ export class Outbox {
   /** Keeps changes from now on, beside those that a former process has kept. */
   constructor(connection: Connection, sql: Sql) {
     this.#sql = sql
-    for (const made of [TABLE, CHANGED_TABLE, ...triggers]) connection.exec(made)
-    sql.run('DELETE FROM changed')
+    connection.exec(TABLE)
+    this.install(connection)
+  }
+
+  /** Makes what belongs to the connection, which also loses it with each change of where temporary tables lie. */
+  install(connection: Connection): void {
+    for (const made of [CHANGED_TABLE, ...triggers]) connection.exec(made)
+    this.#sql.run('DELETE FROM changed')
   }
 
   /** Keeps what the transaction under way has changed; called before it is committed. */
@@ -115,7 +122,7 @@ export class Outbox {
     return taken.length === 0 ? null : { last, changes: merged(taken), isCut: last < this.#durable }
   }
 
-  /** Drops the transactions up to that number: another place has them. */
+  /** Drops the transactions up to that number, which the bucket has. */
   sent(last: number): void {
     this.#sql.run('DELETE FROM outbox WHERE number <= ?', [last])
   }

@@ -2,7 +2,7 @@ import type { BatchLimits, Busy, PickedBatch } from '../batching.js'
 import type { TaskContent, TaskStatus, TaskType } from '../task.js'
 import type { StoredKey, TaskCounts, TaskFilter, TaskPaging } from '../tasks.js'
 import type { Micros } from '../time.js'
-import type { OutboxPage, RowChanges } from './row-changes.js'
+import type { OutgoingPage, RowChanges } from './row-changes.js'
 import type { StoredWebhook } from './stored-webhook.js'
 
 /** A task as stored; `details` and `error` are JSON text. */
@@ -225,12 +225,14 @@ export interface StoreCalls {
   /** @param indexesMax the most indexes to name among those with waiting tasks */
   load(indexesMax: number): { readonly bytesUsed: number; readonly waiting: readonly WaitingRow[] }
   /** The oldest changes that are kept and synced, null without any. @param charsMax see `Outbox.page` */
-  changes(charsMax: number): OutboxPage | null
-  /** Another place has the changes up to transaction `last`. @param position where they stand in it */
+  changes(charsMax: number): OutgoingPage | null
+  /** The bucket has the changes up to transaction `last`. @param position the entry of its log that has them */
   changesSent(last: number, position: number): void
-  /** Copies the store as `copyTo` does for a start. @returns number of the last transaction that is kept, 0 without any */
-  image(path: string): number
-  /** Makes rows those of another store. @param position where these changes stand in the place they come from */
+  /** Copies the store as `copyTo` does for a start. @returns the last transaction that was kept, 0 without any */
+  image(path: string): { readonly last: number; readonly outbox: string }
+  /** Changes nothing, and is durable, as is then what came before. */
+  sync(): void
+  /** Makes rows those of another store. @param position the entry of the log that has these changes */
   applyChanges(changes: RowChanges, position: number): void
   keys(): readonly StoredKey[]
   putKey(key: StoredKey): void
@@ -287,8 +289,9 @@ export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relax
   restoreBatches: 'durable',
   restoreIndex: 'durable',
   endRestore: 'durable',
-  // If it is lost, they are sent once more, to a place that knows them.
+  // If it is lost, they are sent once more.
   changesSent: 'relaxed',
+  sync: 'durable',
   applyChanges: 'durable',
   // If it is lost in a power cut, the webhook is told of the batch once more.
   delivered: 'relaxed',

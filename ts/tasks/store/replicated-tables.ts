@@ -53,8 +53,12 @@ export const IDENTITY_STORED_AS = 'taskStoreIdentity'
 /** Name of the position in the bucket's log up to which the store has the changes, among the values of the instance. */
 export const BUCKET_POSITION_STORED_AS = 'bucketPosition'
 
-/** Name of the last transaction in the newest image, among the values of the instance. */
-export const IMAGE_STORED_AS = 'bucketImage'
+/** Name of the outbox's identity among the values of the instance: numbers of transactions are told apart by it. */
+export const OUTBOX_STORED_AS = 'outboxIdentity'
 
 /** Values of the instance that belong to one store, whatever its rows came from. */
-export const localValues: readonly string[] = [IDENTITY_STORED_AS, BUCKET_POSITION_STORED_AS, IMAGE_STORED_AS]
+export const localValues: readonly string[] = [
+  IDENTITY_STORED_AS,
+  BUCKET_POSITION_STORED_AS,
+  OUTBOX_STORED_AS,
+]

@@ -22,6 +22,14 @@ export interface OutboxPage {
   readonly isCut: boolean
 }
 
+/** A page, and what it is of. */
+export interface OutgoingPage extends OutboxPage {
+  /** Identity of the outbox, which numbers its transactions. */
+  readonly outbox: string
+  /** Version of the tables. */
+  readonly schema: number
+}
+
 /** @param tables name, rows and keys of rows that are gone, both as JSON text */
 export const changesText = (tables: readonly (readonly [string, string, string])[]): string =>
   `{${tables.map(([name, rows, gone]) => `"${name}":{"rows":${rows},"gone":${gone}}`).join(',')}}`

@@ -13,8 +13,9 @@ import { Outbox } from './outbox.js'
 import { waitingByIndex } from './queue-load.js'
 import { QueueTable } from './queue-table.js'
 import type { CopyPurpose, StoreCalls } from './records.js'
-import { BUCKET_POSITION_STORED_AS, IDENTITY_STORED_AS } from './replicated-tables.js'
+import { BUCKET_POSITION_STORED_AS, IDENTITY_STORED_AS, OUTBOX_STORED_AS } from './replicated-tables.js'
 import { number } from './rows.js'
+import { SCHEMA_VERSION } from './schema.js'
 import { Sql } from './sql.js'
 import { type ExpectedStore, prepareTables } from './tables.js'
 import { type Settled, Transactions } from './transactions.js'
@@ -29,7 +30,7 @@ export interface StoreSetup extends ExpectedStore {
   /** Copies the file of the store, which holds the whole log then, and opens the copy. */
   readonly openCopy: (path: string) => Connection
   /**
-   * Whether what each transaction changes is kept for another place. false: what was kept before is dropped. Absent: it is
+   * Whether what each transaction changes is kept for a bucket. false: what was kept before is dropped. Absent: it is
    * kept if it was before.
    */
   readonly keepsChanges?: boolean
@@ -84,17 +85,18 @@ export class Store implements StoreCalls {
     this.#sets = new UidSets(this.#sql)
     const members = new Membership(this.#sql, this.#sets)
     this.#members = members
-    if (setup.keepsChanges === false) Outbox.drop(connection)
-    const keeps = setup.keepsChanges ?? Outbox.isIn(this.#sql)
-    this.#outbox = keeps ? new Outbox(connection, this.#sql) : null
-    this.#listing = new Listing(this.#sql, this.#sets)
     this.#catalogue = new CatalogueTable(this.#sql)
     this.#instance = new InstanceTable(this.#sql)
+    if (setup.keepsChanges === false) this.#forgetChanges()
+    const isKeeping = setup.keepsChanges ?? Outbox.isIn(this.#sql)
+    this.#outbox = isKeeping ? new Outbox(connection, this.#sql) : null
+    if (isKeeping) this.#named(OUTBOX_STORED_AS)
+    this.#listing = new Listing(this.#sql, this.#sets)
     this.#webhooks = new WebhookTable(this.#sql)
     this.#batches = new BatchTable(this.#sql, members, this.#catalogue, this.#webhooks)
     this.#dumps = new DumpTable(this.#sql)
     this.#pageBytes = this.#sql.number('PRAGMA page_size', 'page_size')
-    this.identity = this.#identified()
+    this.identity = this.#named(IDENTITY_STORED_AS)
     const floor = (this.#instance.value(UID_FLOOR_STORED_AS) as UidFloor | null) ?? { task: 0, batch: 0 }
     this.#firstBatchUid = floor.batch
     this.#queue = new QueueTable(this.#sql, members, setup.clock ?? now, floor.task)
@@ -105,12 +107,19 @@ export class Store implements StoreCalls {
     })
   }
 
-  #identified(): string {
-    const known = this.#instance.value(IDENTITY_STORED_AS)
+  /** A UUID among the values of the instance, which is drawn if it is not there. */
+  #named(name: string): string {
+    const known = this.#instance.value(name)
     if (typeof known === 'string') return known
     const identity = randomUUID()
-    this.#instance.putValue(IDENTITY_STORED_AS, identity)
+    this.#instance.putValue(name, identity)
     return identity
+  }
+
+  /** What follows is unknown to the bucket, so what was kept before is of no use to it. */
+  #forgetChanges(): void {
+    Outbox.drop(this.#connection)
+    for (const name of [OUTBOX_STORED_AS, BUCKET_POSITION_STORED_AS]) this.#instance.deleteValue(name)
   }
 
   /** Number of the last durable transaction. */
@@ -168,6 +177,7 @@ export class Store implements StoreCalls {
       this.#settle()
     } finally {
       connection.exec('PRAGMA temp_store = MEMORY')
+      this.#outbox?.install(connection)
     }
     return { bytesBefore, bytesAfter: this.bytes() }
   }
@@ -179,7 +189,7 @@ export class Store implements StoreCalls {
       const copy = new Store(connection, {
         isCompared: true,
         identity: this.identity,
-        // The copy is another store, of which no place has been told.
+        // The copy is another store, of which no bucket has been told.
         keepsChanges: false,
         reached: () => undefined,
         settle: () => undefined,
@@ -212,15 +222,19 @@ export class Store implements StoreCalls {
     return this.bytes() - this.#sql.number('PRAGMA freelist_count', 'freelist_count') * this.#pageBytes
   }
 
-  changes: StoreCalls['changes'] = (charsMax) => this.#outbox?.page(charsMax) ?? null
+  changes: StoreCalls['changes'] = (charsMax) => {
+    const page = this.#outbox?.page(charsMax) ?? null
+    return page && { ...page, outbox: this.#named(OUTBOX_STORED_AS), schema: SCHEMA_VERSION }
+  }
   changesSent: StoreCalls['changesSent'] = (last, position) => {
     this.#outbox?.sent(last)
     this.#instance.putValue(BUCKET_POSITION_STORED_AS, position)
   }
   image: StoreCalls['image'] = (path) => {
     this.copyTo(path, 'starting', [])
-    return this.#outbox?.last() ?? 0
+    return { last: this.#outbox?.last() ?? 0, outbox: this.#named(OUTBOX_STORED_AS) }
   }
+  sync: StoreCalls['sync'] = () => undefined
   applyChanges: StoreCalls['applyChanges'] = (changes, position) => {
     applyChanges(this.#sql, this.#members, changes)
     this.#instance.putValue(BUCKET_POSITION_STORED_AS, position)

@@ -49,6 +49,13 @@ export class Transactions {
    * @param durable whether to return only when the changes would survive a power cut
    */
   run<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[] {
+    const settled = this.#transact(calls, durable)
+    // What was not synced before is now, if this transaction is.
+    if (durable && settled.some(({ ok }) => ok)) this.#outbox?.synced()
+    return settled
+  }
+
+  #transact<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[] {
     const connection = this.#connection
     const isAlone = calls.length === 1
     // In write-ahead mode this only leaves out the sync of the log at the end; checkpoints still sync.
@@ -77,7 +84,6 @@ export class Transactions {
       if (durable) {
         this.#sequence = sequence
         this.#reached(sequence)
-        this.#outbox?.synced()
       }
       return settled
     } catch (error) {
@@ -99,7 +105,8 @@ export class Transactions {
    * @returns false if this transaction fails too
    */
   supersede(): boolean {
-    const written = this.run([() => this.#connection.exec(SAME_VERSION)], true)
+    // Nothing is said to be synced: the sync that failed may have lost what came before.
+    const written = this.#transact([() => this.#connection.exec(SAME_VERSION)], true)
     return written.every(({ ok }) => ok)
   }
 

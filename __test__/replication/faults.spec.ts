@@ -1,0 +1,306 @@
+/**
+ * What may happen between two steps of an instance that is sent to a bucket. Rules held here:
+ * 1. Whatever is lost when, an instance that is made from the bucket is one that there was, and serves on.
+ * 2. A fault keeps the writer from sending for as long as it lasts, and no longer.
+ */
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import test from 'ava'
+import { BucketError, type ObjectStore } from '../../ts/bucket/index.js'
+import type { OutgoingChanges, OutgoingPage } from '../../ts/tasks/index.js'
+import { memoryStore } from '../bucket/memory-store.js'
+import { fallback, testedEngines } from '../support/engines.js'
+import { testNeeding } from '../support/test-needing.js'
+import { add, deleteIds, drop, ended, swap, temporaryDirectory, update } from '../tasks/test-queue.js'
+import {
+  answersOf,
+  hitsOf,
+  type Instance,
+  instance,
+  restoredFrom,
+  shipAll,
+  shipping,
+} from './instance-world.js'
+
+const never = new AbortController().signal
+
+/** A page for each transaction, as for transactions that are large. */
+const oneByOne = (outgoing: OutgoingChanges): OutgoingChanges => ({
+  ...outgoing,
+  next: () => outgoing.next(0),
+})
+
+const done = async ({ opened }: Instance, { taskUid }: { readonly taskUid: number }): Promise<void> =>
+  void (await ended(opened.tasks, taskUid))
+
+const entriesIn = ({ objects }: ReturnType<typeof memoryStore>): number =>
+  [...objects.keys()].filter((key) => key.startsWith('log/')).length
+
+for (const tested of testedEngines) {
+  const runs = testNeeding(tested.needs)
+
+  runs(
+    `${tested.name}: a writer that is killed before its first base is published goes on with what it sent`,
+    async (t) => {
+      const base = await temporaryDirectory(t)
+      const directory = join(base, 'source')
+      const before = await instance(t, tested, directory, {})
+      before.opened.start()
+      await done(before, await add(before.opened.tasks, 'a', [{ id: 1, t: 'one' }]))
+      await before.close()
+      const store = memoryStore()
+      const first = await instance(t, tested, directory)
+      first.opened.start()
+      const one = await shipping(first, store)
+      await done(first, await add(first.opened.tasks, 'a', [{ id: 2, t: 'two' }]))
+      await one.shipper.makeBase(never)
+      await done(first, await add(first.opened.tasks, 'a', [{ id: 3, t: 'three' }]))
+      await one.shipper.ship(never)
+      await first.close()
+      const second = await instance(t, tested, directory)
+      second.opened.start()
+      const two = await shipping(second, store)
+      await two.shipper.makeBase(never)
+      await done(second, await add(second.opened.tasks, 'a', [{ id: 4, t: 'four' }]))
+      await shipAll(second, two)
+      await restoredFrom(store, join(base, 'restored'))
+      t.deepEqual(
+        await answersOf(await instance(t, tested, join(base, 'restored'), {})),
+        await answersOf(second),
+      )
+    },
+  )
+
+  runs(
+    `${tested.name}: a machine that is lost while a base waits has sent its new index whole`,
+    async (t) => {
+      const base = await temporaryDirectory(t)
+      const source = await instance(t, tested, join(base, 'source'))
+      source.opened.start()
+      const store = memoryStore()
+      const { shipper } = await shipping(source, store)
+      await done(source, await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }]))
+      await shipper.makeBase(never)
+      await shipper.ship(never)
+      await restoredFrom(store, join(base, 'restored'))
+      const made = await instance(t, tested, join(base, 'restored'), {})
+      t.deepEqual(await hitsOf(made, 'a'), await hitsOf(source, 'a'))
+    },
+  )
+
+  runs(
+    `${tested.name}: batches that end while an entry is made are all in it, or none of them`,
+    async (t) => {
+      const base = await temporaryDirectory(t)
+      const source = await instance(t, tested, join(base, 'source'))
+      source.opened.start()
+      let isRaced = false
+      const store = memoryStore()
+      const { shipper } = await shipping(source, store, {
+        ...source.opened.outgoing,
+        async next(charsMax) {
+          const page = await source.opened.outgoing.next(charsMax)
+          if (!isRaced && page !== null) {
+            isRaced = true
+            await done(source, await add(source.opened.tasks, 'a', [{ id: 2 }]))
+          }
+          return page
+        },
+      })
+      await done(source, await add(source.opened.tasks, 'a', [{ id: 1 }]))
+      await shipper.ship(never)
+      const restored = join(base, 'restored')
+      await restoredFrom(store, restored)
+      const made = await instance(t, tested, restored, {})
+      made.opened.start()
+      // The uid of a batch that was in the index and in no row would be given once more.
+      await done(made, await add(made.opened.tasks, 'b', [{ id: 3 }]))
+      await made.close()
+      const again = await instance(t, tested, restored, {})
+      t.deepEqual(await hitsOf(again, 'a'), await hitsOf(source, 'a'))
+    },
+  )
+
+  runs(`${tested.name}: a log that ends within large changes gives the state before them`, async (t) => {
+    const base = await temporaryDirectory(t)
+    const source = await instance(t, tested, join(base, 'source'), {
+      keepsChanges: true,
+      limits: { tasksMax: 1 },
+    })
+    const { tasks } = source.opened
+    const store = memoryStore()
+    const { shipper } = await shipping(source, store, oneByOne(source.opened.outgoing))
+    await add(tasks, 'a', [{ id: 1, v: 'first' }])
+    await tasks.enqueue(deleteIds('a', '1'))
+    await add(tasks, 'a', [{ id: 1, v: 'third' }])
+    source.opened.start()
+    await done(source, await add(tasks, 'gone', [{ id: 1 }]))
+    await done(source, await tasks.enqueue(drop('gone')))
+    const indexesNow = async (name: string): Promise<readonly string[]> => {
+      const directory = join(base, name)
+      await restoredFrom(store, directory)
+      const made = await instance(t, tested, directory, {})
+      const indexes = made.opened.tasks.indexes()
+      return Promise.all(
+        indexes.map(async ({ uid, id }) => {
+          const hits = JSON.stringify(await hitsOf(made, uid))
+          return `${uid}: ${hits}, damage: ${made.engine.damage(id)}`
+        }),
+      )
+    }
+    for (let entry = 0; entry < 5; entry++) t.true(await shipper.ship(never))
+    t.deepEqual(await indexesNow('early'), [])
+    while (await shipper.ship(never));
+    t.deepEqual(await indexesNow('late'), ['a: [{"id":1,"v":"third","_rankingScore":1}], damage: null'])
+  })
+}
+
+for (const kind of ['rename', 'swap'] as const)
+  test(`a ${kind} between an entry and the image of its base is applied once`, async (t) => {
+    const base = await temporaryDirectory(t)
+    const source = await instance(t, fallback, join(base, 'source'))
+    const { tasks } = source.opened
+    source.opened.start()
+    const store = memoryStore()
+    const sent = await shipping(source, store, oneByOne(source.opened.outgoing))
+    await done(source, await add(tasks, 'a', [{ id: 1 }]))
+    await done(source, await add(tasks, 'b', [{ id: 2 }]))
+    await shipAll(source, sent)
+    await done(source, await add(tasks, 'a', [{ id: 3 }]))
+    await done(source, await tasks.enqueue(kind === 'swap' ? swap(['a', 'b']) : update('a', { newUid: 'c' })))
+    await sent.shipper.makeBase(never)
+    await shipAll(source, sent)
+    t.true([...store.objects.keys()].some((key) => key.startsWith('base/')))
+    await restoredFrom(store, join(base, 'restored'))
+    t.deepEqual(
+      await answersOf(await instance(t, fallback, join(base, 'restored'), {})),
+      await answersOf(source),
+    )
+  })
+
+test('changes that are sent again from an earlier one on are applied once', async (t) => {
+  const base = await temporaryDirectory(t)
+  const source = await instance(t, fallback, join(base, 'source'))
+  const { tasks, outgoing } = source.opened
+  source.opened.start()
+  await done(source, await add(tasks, 'a', [{ id: 1 }]))
+  await done(source, await tasks.enqueue(update('a', { newUid: 'c' })))
+  const pages: OutgoingPage[] = []
+  for (let page = await outgoing.next(0); page !== null; page = await outgoing.next(0)) {
+    pages.push(page)
+    await outgoing.sent(page.last, 0)
+  }
+  // A power cut takes the notes of what was sent.
+  const twice = [...pages, ...pages]
+  const store = memoryStore()
+  const { shipper } = await shipping(source, store, {
+    ...outgoing,
+    next: async () => twice[0] ?? null,
+    sent: async () => void twice.shift(),
+  })
+  while (await shipper.ship(never));
+  await restoredFrom(store, join(base, 'restored'))
+  t.deepEqual(
+    await answersOf(await instance(t, fallback, join(base, 'restored'), {})),
+    await answersOf(source),
+  )
+})
+
+test('a second base of the same entry leaves the first one whole', async (t) => {
+  const base = await temporaryDirectory(t)
+  const source = await instance(t, fallback, join(base, 'source'))
+  source.opened.start()
+  const store = memoryStore()
+  const sent = await shipping(source, store)
+  await done(source, await add(source.opened.tasks, 'a', [{ id: 1 }]))
+  await shipAll(source, sent)
+  for (let round = 0; round < 2; round++) {
+    await sent.shipper.makeBase(never)
+    while (await sent.shipper.ship(never));
+  }
+  await restoredFrom(store, join(base, 'restored'))
+  t.deepEqual(
+    await answersOf(await instance(t, fallback, join(base, 'restored'), {})),
+    await answersOf(source),
+  )
+})
+
+test('tasks are accepted and sent after the store was compacted', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const store = memoryStore()
+  const sent = await shipping(source, store)
+  await add(source.opened.tasks, 'a', [{ id: 1 }])
+  await source.opened.tasks.compact()
+  await add(source.opened.tasks, 'a', [{ id: 2 }])
+  await shipAll(source, sent)
+  await restoredFrom(store, join(source.directory, 'restored'))
+  const made = await instance(t, fallback, join(source.directory, 'restored'), {})
+  t.is((await made.opened.tasks.list({}, { from: null, limit: 10, reverse: false })).total, 2)
+})
+
+test('what a killed process left of an image is no part of the next one', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const scratch = join(source.directory, 'outgoing')
+  await mkdir(scratch)
+  await mkdir(join(scratch, 'image-0'))
+  for (const name of ['tasks.db', 'tasks.db-wal'])
+    await writeFile(join(scratch, 'image-0', name), 'of another store')
+  const store = memoryStore()
+  const sent = await shipping(source, store)
+  await add(source.opened.tasks, 'a', [{ id: 1 }])
+  await sent.shipper.makeBase(never)
+  await shipAll(source, sent)
+  await restoredFrom(store, join(source.directory, 'restored'))
+  const made = await instance(t, fallback, join(source.directory, 'restored'), {})
+  t.is((await made.opened.tasks.list({}, { from: null, limit: 10, reverse: false })).total, 1)
+})
+
+test('while what was sent cannot be noted nothing more is sent, and nothing twice', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { outgoing, tasks } = source.opened
+  const store = memoryStore()
+  let isFailing = true
+  const sent = await shipping(source, store, {
+    ...outgoing,
+    sent: (last, position) =>
+      isFailing ? Promise.reject(new Error('the disk failed')) : outgoing.sent(last, position),
+  })
+  await add(tasks, 'a', [{ id: 1 }])
+  for (let tries = 0; tries < 5; tries++) await t.throwsAsync(sent.shipper.ship(never))
+  t.is(entriesIn(store), 2)
+  isFailing = false
+  await add(tasks, 'a', [{ id: 2 }])
+  await shipAll(source, sent)
+  t.is(await outgoing.position(), entriesIn(store) - 1)
+})
+
+test('a base that cannot be published holds up no entry', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const store = memoryStore()
+  const refusing: ObjectStore = {
+    ...store,
+    create: (key, body) =>
+      key.startsWith('base/') ? Promise.reject(new BucketError('no', 'unanswered')) : store.create(key, body),
+  }
+  const { shipper, writer } = await shipping(source, refusing)
+  await shipper.makeBase(never)
+  const before = writer.next
+  await add(source.opened.tasks, 'a', [{ id: 1 }])
+  for (let tries = 0; tries < 5; tries++) await shipper.ship(never).catch(() => undefined)
+  t.is(writer.next, before + 1)
+})
+
+test('a start that keeps no changes leaves no position to go on from', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const first = await instance(t, fallback, directory)
+  const sent = await shipping(first, memoryStore())
+  await add(first.opened.tasks, 'a', [{ id: 1 }])
+  await shipAll(first, sent)
+  t.not(await first.opened.outgoing.position(), null)
+  await first.close()
+  const second = await instance(t, fallback, directory, { keepsChanges: false })
+  await add(second.opened.tasks, 'a', [{ id: 2 }])
+  await second.close()
+  const third = await instance(t, fallback, directory)
+  t.is(await third.opened.outgoing.position(), null)
+})
