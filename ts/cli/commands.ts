@@ -38,6 +38,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./doctor/index.js')).doctor,
   },
   {
+    name: 'health',
+    summary: 'tells whether the server of this machine or container answers',
+    load: async () => (await import('./health.js')).health,
+  },
+  {
     name: 'bucket',
     summary: 'tells whether an S3-compatible bucket creates objects atomically',
     load: async () => (await import('./bucket.js')).bucket,
