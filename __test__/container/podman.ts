@@ -1,0 +1,68 @@
+/** Images and containers of a trial, in a store of its own. */
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface Ended {
+  readonly code: number | null
+  readonly out: string
+  readonly errors: string
+}
+
+export interface PodmanSetup {
+  /** The folder of the store. */
+  readonly home: string
+  /** A program such as `runc`; null: the one that podman chooses. */
+  readonly runtime: string | null
+}
+
+export class Podman {
+  readonly #options: readonly string[]
+
+  constructor({ home, runtime }: PodmanSetup) {
+    this.#options = [
+      ...['--root', join(home, 'store'), '--runroot', join(home, 'run')],
+      // A machine that systemd did not start has nothing to ask for groups.
+      ...(existsSync('/run/systemd/system') ? [] : ['--cgroup-manager', 'cgroupfs']),
+      ...(runtime === null ? [] : ['--runtime', runtime]),
+    ]
+  }
+
+  /** Runs a command, whatever its outcome. @param input for its standard input */
+  tried(args: readonly string[], input: string | Buffer = ''): Ended {
+    const { status, stdout, stderr, error } = spawnSync('podman', [...this.#options, ...args], {
+      input,
+      encoding: 'utf8',
+      maxBuffer: 2 ** 28,
+    })
+    if (error !== undefined) throw error
+    return { code: status, out: stdout.trim(), errors: stderr.trim() }
+  }
+
+  /** Runs a command that must succeed. @returns its output */
+  run(args: readonly string[], input: string | Buffer = ''): string {
+    const { code, out, errors } = this.tried(args, input)
+    if (code !== 0) throw new Error(`podman ${args.join(' ')} ended with ${code}:\n${out}\n${errors}`)
+    return out
+  }
+
+  /** Builds an image. Formats other than that of docker have no health check. */
+  build(tag: string, containerfile: string, folder: string, args: readonly string[] = []): void {
+    const common = ['--format', 'docker', '--isolation', 'chroot', '--network', 'host', '--tag', tag]
+    this.run(['build', ...common, ...args, '--file', containerfile, folder])
+  }
+
+  /** What both outputs of a container hold. */
+  logs(name: string): string {
+    const { out, errors } = this.tried(['logs', name])
+    return `${out}\n${errors}`
+  }
+
+  /** A part of what podman knows, by a Go template. */
+  inspected(name: string, template: string): string {
+    return this.run(['inspect', '--format', `{{${template}}}`, name])
+  }
+}
+
+/** Limits that are low enough for every machine: podman asks for higher ones, which not all grant. */
+export const modestLimits = ['--ulimit', 'nofile=8192:8192', '--ulimit', 'nproc=4096:4096'] as const
