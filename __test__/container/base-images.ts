@@ -31,7 +31,7 @@ export const baseImages = {
 } as const
 
 /** Makes both images. @param home a folder for their files, which a later call uses again */
-export function makeBaseImages(podman: Podman, home: string): void {
+export async function makeBaseImages(podman: Podman, home: string): Promise<void> {
   const debian = join(home, 'debian')
   if (!existsSync(join(debian, 'etc', 'os-release'))) {
     const include = 'ca-certificates,libstdc++6,systemd,systemd-sysv,dbus'
@@ -47,8 +47,8 @@ export function makeBaseImages(podman: Podman, home: string): void {
   for (const folder of ['proc', 'sys', 'dev', 'tmp']) mkdirSync(join(runtime, folder), { recursive: true })
   const containerfile = join(home, 'Base')
   writeFileSync(containerfile, 'FROM scratch\nCOPY . /\n')
-  podman.build(baseImages.build, containerfile, debian)
-  podman.build(baseImages.runtime, containerfile, runtime)
+  await podman.build(baseImages.build, containerfile, debian)
+  await podman.build(baseImages.runtime, containerfile, runtime)
 }
 
 function addNode(prefix: string): void {

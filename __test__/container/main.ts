@@ -76,7 +76,7 @@ function buildArgs(): readonly string[] {
 
 async function tryClone(): Promise<void> {
   const image = 'localhost/siftd-trial/clone'
-  podman.build(image, join(root, 'Dockerfile'), root, buildArgs())
+  await podman.build(image, join(root, 'Dockerfile'), root, buildArgs())
   say('the image of this clone is built')
   // The local base has no Rust.
   const engine = bases === 'local' ? 'fallback' : 'native'
@@ -97,7 +97,7 @@ async function tryPackages(): Promise<void> {
     const secret = ['--secret', `id=npmrc,src=${npmrc}`, '--no-cache']
     if (only.includes('npm')) await tryNpm(engine, secret)
     if (only.includes('unit')) {
-      await tryUnit({ podman, base: unitBase(), engine, version, npmrc: secret, home: files, say })
+      await tryUnit({ podman, base: await unitBase(), engine, version, npmrc: secret, home: files, say })
       removeContainers()
     }
   } finally {
@@ -112,14 +112,14 @@ async function tryNpm(engine: 'native' | 'fallback', secret: readonly string[]):
   mkdirSync(alone)
   cpSync(join(root, 'Dockerfile'), join(alone, 'Dockerfile'))
   const args = [...buildArgs(), ...secret, '--target', 'npm', '--build-arg', `VERSION=${version}`]
-  podman.build(image, join(alone, 'Dockerfile'), alone, args)
+  await podman.build(image, join(alone, 'Dockerfile'), alone, args)
   say('the image of the packages is built, from the Dockerfile alone')
   await tryImage({ podman, image, engine, home: mkdtempSync(join(files, 'npm-')), say })
   removeContainers()
 }
 
 /** An image with Node.js and systemd. */
-function unitBase(): string {
+async function unitBase(): Promise<string> {
   if (bases === 'local') return baseImages.build
   const node = /^ARG NODE_IMAGE=(.*)$/m.exec(readFileSync(join(root, 'Dockerfile'), 'utf8'))?.[1]
   const containerfile = join(files, 'Systemd')
@@ -127,13 +127,13 @@ function unitBase(): string {
     containerfile,
     `FROM ${node}\nRUN apt-get update && apt-get install -y --no-install-recommends systemd systemd-sysv dbus\n`,
   )
-  podman.build('localhost/siftd-trial/systemd', containerfile, files)
+  await podman.build('localhost/siftd-trial/systemd', containerfile, files)
   return 'localhost/siftd-trial/systemd'
 }
 
 try {
   if (bases === 'local') {
-    makeBaseImages(podman, home)
+    await makeBaseImages(podman, home)
     say('base images are made')
   }
   if (only.includes('clone')) await tryClone()

@@ -1,7 +1,10 @@
 /** Images and containers of a trial, in a store of its own. */
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
+
+const OUTPUT_BYTES_MAX = 2 ** 28
 
 export interface Ended {
   readonly code: number | null
@@ -33,7 +36,7 @@ export class Podman {
     const { status, stdout, stderr, error } = spawnSync('podman', [...this.#options, ...args], {
       input,
       encoding: 'utf8',
-      maxBuffer: 2 ** 28,
+      maxBuffer: OUTPUT_BYTES_MAX,
     })
     if (error !== undefined) throw error
     return { code: status, out: stdout.trim(), errors: stderr.trim() }
@@ -47,9 +50,16 @@ export class Podman {
   }
 
   /** Builds an image. Formats other than that of docker have no health check. */
-  build(tag: string, containerfile: string, folder: string, args: readonly string[] = []): void {
+  async build(
+    tag: string,
+    containerfile: string,
+    folder: string,
+    args: readonly string[] = [],
+  ): Promise<void> {
     const common = ['--format', 'docker', '--isolation', 'chroot', '--network', 'host', '--tag', tag]
-    this.run(['build', ...common, ...args, '--file', containerfile, folder])
+    // The registry that a build asks may be in this process.
+    const all = [...this.#options, 'build', ...common, ...args, '--file', containerfile, folder]
+    await promisify(execFile)('podman', all, { maxBuffer: OUTPUT_BYTES_MAX })
   }
 
   /** What both outputs of a container hold. */

@@ -40,7 +40,7 @@ export async function tryUnit({ podman, base, engine, version, npmrc, home, say 
   writeFileSync(join(context, 'Containerfile'), containerfile(base, version))
   for (const path of ['deploy/systemd/siftd.service', 'samples/films.ndjson'])
     cpSync(fileURLToPath(new URL(path, root)), join(context, path.split('/').at(-1)!))
-  podman.build('localhost/siftd-trial/unit', join(context, 'Containerfile'), context, npmrc)
+  await podman.build('localhost/siftd-trial/unit', join(context, 'Containerfile'), context, npmrc)
   const whole = ['--systemd=always', '--privileged', '--network', 'none', ...modestLimits]
   podman.run(['run', '--detach', '--name', NAME, ...whole, 'localhost/siftd-trial/unit'])
 
