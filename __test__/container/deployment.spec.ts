@@ -79,6 +79,13 @@ test('the manifests name the version of the package', (t) => {
   t.true(texts.Dockerfile.includes(`VERSION=${version} `), 'the example at its beginning')
 })
 
+test('--help of the trial names every option', (t) => {
+  const main = fileURLToPath(new URL('./main.js', import.meta.url))
+  const { status, stdout } = spawnSync(process.execPath, [main, '--help'], { encoding: 'utf8' })
+  t.is(status, 0)
+  for (const option of ['bases', 'only', 'runtime', 'home']) t.true(stdout.includes(`--${option} `), option)
+})
+
 testNeeding([analyzer])('systemd finds no mistake in the unit, and calls it well protected', async (t) => {
   const unit = join(await tempDir(t), 'siftd.service')
   // The program need not be installed here.
