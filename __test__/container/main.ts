@@ -142,7 +142,9 @@ try {
 } finally {
   removeContainers()
   if (values.home === undefined) {
-    podman.run(['system', 'reset', '--force'])
+    // `system reset` would also take networks away that belong to others.
+    podman.run(['rmi', '--all', '--force'])
+    podman.release()
     rmSync(home, { recursive: true, force: true })
   } else rmSync(files, { recursive: true, force: true })
 }

@@ -20,9 +20,11 @@ export interface PodmanSetup {
 }
 
 export class Podman {
+  readonly #home: string
   readonly #options: readonly string[]
 
   constructor({ home, runtime }: PodmanSetup) {
+    this.#home = home
     this.#options = [
       ...['--root', join(home, 'store'), '--runroot', join(home, 'run')],
       // A machine that systemd did not start has nothing to ask for groups.
@@ -60,6 +62,12 @@ export class Podman {
     // The registry that a build asks may be in this process.
     const all = [...this.#options, 'build', ...common, ...args, '--file', containerfile, folder]
     await promisify(execFile)('podman', all, { maxBuffer: OUTPUT_BYTES_MAX })
+  }
+
+  /** Lets go of the store, which podman leaves mounted upon itself. */
+  release(): void {
+    for (const folder of ['overlay', 'overlay-containers'])
+      spawnSync('umount', [join(this.#home, 'store', folder)], { stdio: 'ignore' })
   }
 
   /** What both outputs of a container hold. */
