@@ -53,8 +53,8 @@ function faultOf(code: string, routes: ReadonlySet<string>): string | null {
     const script = code.split(/\s+/)[2] ?? ''
     return script in manifest.scripts ? null : `no script ${script}`
   }
-  // Options behind a script are its own.
-  if (first === 'npm' || first === 'npx' || first === 'cargo') return null
+  // Options behind a script, and of other programs, are their own.
+  if (['npm', 'npx', 'cargo', 'docker'].includes(first)) return null
   if (first === 'siftd' && /^[a-z]/.test(second)) {
     const words = code.split(/\s+/).slice(1, 3)
     // Alternatives stand side by side, as in `tasks list|watch`.
