@@ -11,7 +11,16 @@ import type { OutgoingChanges, OutgoingPage } from '../../ts/tasks/index.js'
 import { memoryStore } from '../bucket/memory-store.js'
 import { fallback, testedEngines } from '../support/engines.js'
 import { testNeeding } from '../support/test-needing.js'
-import { add, deleteIds, drop, ended, swap, temporaryDirectory, update } from '../tasks/test-queue.js'
+import {
+  add,
+  deleteIds,
+  drop,
+  ended,
+  settings,
+  swap,
+  temporaryDirectory,
+  update,
+} from '../tasks/test-queue.js'
 import {
   answersOf,
   hitsOf,
@@ -303,4 +312,16 @@ test('a start that keeps no changes leaves no position to go on from', async (t)
   await second.close()
   const third = await instance(t, fallback, directory)
   t.is(await third.opened.outgoing.position(), null)
+})
+
+test('a transaction that is longer than an entry is sent in several, which count together', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const store = memoryStore()
+  const sent = await shipping(source, store)
+  await source.opened.tasks.enqueue(settings('a', { stopWords: ['a'.repeat(3 * 2 ** 20)] }))
+  await shipAll(source, sent)
+  t.true(entriesIn(store) > 2)
+  await restoredFrom(store, join(source.directory, 'restored'))
+  const made = await instance(t, fallback, join(source.directory, 'restored'), {})
+  t.is((await made.opened.tasks.list({}, { from: null, limit: 10, reverse: false })).total, 1)
 })

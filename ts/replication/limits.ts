@@ -1,4 +1,4 @@
-/** Characters of changes of the task store in one entry, unless a single transaction has more. */
+/** Characters of rows in one entry, unless a single row has more. */
 export const ENTRY_CHANGES_CHARS = 4 * 2 ** 20
 
 /** Bytes of a part of a compressed task store, at least, except for the last one. */

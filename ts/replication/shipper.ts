@@ -14,7 +14,13 @@ import {
   repeatingStore,
 } from '../bucket/index.js'
 import type { Engine, Pin } from '../engine/index.js'
-import { catalogueIn, type OutgoingChanges, type OutgoingPage, replicaSchema } from '../tasks/index.js'
+import {
+  catalogueIn,
+  type OutgoingChanges,
+  type OutgoingPage,
+  portionsOf,
+  replicaSchema,
+} from '../tasks/index.js'
 import { type Base, encodeBase, uploadImage } from './base.js'
 import { type Body, encodeBody } from './body.js'
 import { ENTRY_CHANGES_CHARS } from './limits.js'
@@ -45,6 +51,8 @@ interface NamedIndex {
 interface Pending {
   readonly entry: { readonly bytes: Uint8Array; readonly writeId: string }
   readonly body: Body
+  /** The last transaction that the log has whole with this entry; null: the next entry goes on with it. */
+  readonly completes: number | null
 }
 
 /** A page, and the commits that belong to it. */
@@ -63,7 +71,8 @@ export class Shipper {
   readonly #store: Pick<ObjectStore, 'put' | 'get'>
   readonly #publisher: FilePublisher
   #objects = 0
-  #pending: Pending | null = null
+  /** Entries of one page, in order. */
+  #pending: readonly Pending[] = []
   /** What the log has and the task store was not told of yet. */
   #unnoted: { readonly last: number; readonly seq: number } | null = null
   /** Uids of indexes whose rows were sent in open entries, without their files. */
@@ -93,9 +102,10 @@ export class Shipper {
   async ship(signal: AbortSignal): Promise<boolean> {
     await this.#clear()
     await this.#note()
-    this.#pending ??= await this.#next(signal)
-    const isSending = this.#pending !== null
-    if (this.#pending !== null) await this.#append(this.#pending, signal)
+    if (this.#pending.length === 0) this.#pending = await this.#next(signal)
+    const [pending] = this.#pending
+    const isSending = pending !== undefined
+    if (isSending) await this.#append(pending, signal)
     if (this.#base !== null && (!isSending || this.#sent >= this.#base.image.reached.last))
       await this.#publishBase(this.#base, signal)
     return isSending
@@ -108,7 +118,7 @@ export class Shipper {
   async makeBase(signal: AbortSignal): Promise<void> {
     const { writer, state, outgoing, scratch } = this.#setup
     await this.#clear()
-    if (this.#pending !== null) await this.ship(signal)
+    while (this.#pending.length > 0) await this.ship(signal)
     await this.#adopt(signal)
     const seq = writer.next - 1
     if (seq === this.#newestBase || seq === this.#base?.seq) return
@@ -137,13 +147,13 @@ export class Shipper {
     return this.#cleared
   }
 
-  async #append({ entry, body }: Pending, signal: AbortSignal): Promise<void> {
+  async #append({ entry, body, completes }: Pending, signal: AbortSignal): Promise<void> {
     const { writer, state } = this.#setup
     const seq = await writer.append(entry, signal)
-    this.#pending = null
+    this.#pending = this.#pending.slice(1)
     state.take(seq, body)
-    if (body.rows === '') return
-    this.#unnoted = { last: body.last, seq }
+    if (completes === null) return
+    this.#unnoted = { last: completes, seq }
     await this.#note()
   }
 
@@ -163,17 +173,17 @@ export class Shipper {
     this.#base = null
   }
 
-  async #next(signal: AbortSignal): Promise<Pending | null> {
+  async #next(signal: AbortSignal): Promise<readonly Pending[]> {
     const { outgoing } = this.#setup
     const first = await outgoing.next(ENTRY_CHANGES_CHARS)
-    if (first === null) return null
-    if (first.isCut) return this.#openEntry(first)
+    if (first === null) return []
+    if (first.isCut) return this.#openEntries(first)
     for (let uids = this.#uidsOf(first); ; ) {
       const taken = await this.#taken(uids)
-      if (taken === null) return null
-      if (taken.page.isCut) return this.#openEntry(taken.page)
+      if (taken === null) return []
+      if (taken.page.isCut) return this.#openEntries(taken.page)
       const missed = this.#uidsOf(taken.page).filter((uid) => !uids.includes(uid))
-      if (missed.length === 0) return this.#closedEntry(taken, signal)
+      if (missed.length === 0) return this.#closedEntries(taken, signal)
       await this.#release(taken.pins)
       uids = [...uids, ...missed]
     }
@@ -210,20 +220,43 @@ export class Shipper {
   }
 
   /** Rows that are too many for one entry go ahead of the files that complete them. */
-  #openEntry(page: OutgoingPage): Pending {
+  #openEntries(page: OutgoingPage): readonly Pending[] {
     for (const [uid] of catalogueIn(page.changes).written) this.#owed.add(uid)
-    return this.#entry({ ...rowsOf(page), isOpen: true, files: {}, inline: Buffer.alloc(0) })
+    return this.#entries(page, null)
   }
 
-  async #closedEntry({ page, pins }: Taken, signal: AbortSignal): Promise<Pending> {
+  async #closedEntries({ page, pins }: Taken, signal: AbortSignal): Promise<readonly Pending[]> {
     const published = await this.#published(pins, new InlineParts(), signal)
     this.#owed.clear()
-    return this.#entry({ ...rowsOf(page), isOpen: false, ...published })
+    return this.#entries(page, published)
   }
 
-  #entry(given: Omit<Body, 'adopted'> & Partial<Body>): Pending {
-    const body = { adopted: [], ...given }
-    return { entry: this.#setup.writer.entry(encodeBody(body)), body }
+  /** @param files what the last entry closes with; null: it stays open */
+  #entries(
+    { changes, schema, outbox, last }: OutgoingPage,
+    files: Pick<Body, 'files' | 'inline'> | null,
+  ): readonly Pending[] {
+    const whole = JSON.stringify(changes)
+    const portions =
+      whole.length <= ENTRY_CHANGES_CHARS
+        ? [whole]
+        : portionsOf(changes, ENTRY_CHANGES_CHARS).map((portion) => JSON.stringify(portion))
+    return portions.map((rows, number) => {
+      const isLast = number === portions.length - 1
+      const closing = isLast ? files : null
+      return this.#entry(
+        {
+          ...{ rows, schema, outbox, last, adopted: [] },
+          isOpen: closing === null,
+          ...(closing ?? nothing),
+        },
+        isLast ? last : null,
+      )
+    })
+  }
+
+  #entry(body: Body, completes: number | null): Pending {
+    return { entry: this.#setup.writer.entry(encodeBody(body)), body, completes }
   }
 
   /** Sends indexes whose rows no entry has, since they were there before the log, or before this store kept changes. */
@@ -242,7 +275,7 @@ export class Shipper {
         const published = await this.#published(taken.pins, new InlineParts(0), signal)
         const adopted = taken.unknown.map(({ uid, id }) => [uid, id] as const)
         const rows = { rows: '', schema: replicaSchema, outbox: '', last: 0, isOpen: false }
-        await this.#append(this.#entry({ ...rows, adopted, ...published }), signal)
+        await this.#append(this.#entry({ ...rows, adopted, ...published }, null), signal)
       } else await this.ship(signal)
     }
   }
@@ -297,9 +330,6 @@ export class Shipper {
   }
 }
 
-const rowsOf = ({ changes, schema, outbox, last }: OutgoingPage) => ({
-  rows: JSON.stringify(changes),
-  ...{ schema, outbox, last },
-})
+const nothing: Pick<Body, 'files' | 'inline'> = { files: {}, inline: Buffer.alloc(0) }
 
 const textOf = (location: PartLocation): string => JSON.stringify(location)

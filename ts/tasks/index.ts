@@ -33,6 +33,7 @@ export {
   catalogueIn,
   merged as mergedChanges,
   type OutgoingPage,
+  portionsOf,
   type RowChanges,
 } from './store/row-changes.js'
 export { StoreError } from './store/store-client.js'

@@ -61,6 +61,29 @@ export function merged(all: readonly RowChanges[]): RowChanges {
   return tables
 }
 
+/** Changes in several portions of about that many characters as JSON text, at least a row each. */
+export function portionsOf(changes: RowChanges, charsMax: number): readonly RowChanges[] {
+  const portions: Record<string, { rows: (readonly Cell[])[]; gone: (readonly [string | number])[] }>[] = []
+  let chars = Number.POSITIVE_INFINITY
+  const put = (name: string, member: 'rows' | 'gone', value: readonly Cell[]): void => {
+    const length = JSON.stringify(value).length
+    if (chars + length > charsMax) {
+      portions.push({})
+      chars = 0
+    }
+    chars += length
+    const portion = portions.at(-1)!
+    const table = portion[name] ?? { rows: [], gone: [] }
+    portion[name] = table
+    ;(table[member] as (readonly Cell[])[]).push(value)
+  }
+  for (const [name, { rows, gone }] of Object.entries(changes)) {
+    for (const row of rows) put(name, 'rows', row)
+    for (const key of gone) put(name, 'gone', key)
+  }
+  return portions
+}
+
 /** What changes tell of the catalogue: uids of indexes that are gone, and ids of those that were written. */
 export function catalogueIn({ catalogue }: RowChanges): {
   readonly gone: readonly string[]
