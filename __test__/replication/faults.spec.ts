@@ -3,7 +3,7 @@
  * 1. Whatever is lost when, an instance that is made from the bucket is one that there was, and serves on.
  * 2. A fault keeps the writer from sending for as long as it lasts, and no longer.
  */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
 import { BucketError, type ObjectStore } from '../../ts/bucket/index.js'
@@ -324,4 +324,26 @@ test('a transaction that is longer than an entry is sent in several, which count
   await restoredFrom(store, join(source.directory, 'restored'))
   const made = await instance(t, fallback, join(source.directory, 'restored'), {})
   t.is((await made.opened.tasks.list({}, { from: null, limit: 10, reverse: false })).total, 1)
+})
+
+test('a base that is begun within large changes is named by the entry that completes them', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { tasks, outgoing } = source.opened
+  const store = memoryStore()
+  const sent = await shipping(source, store, oneByOne(outgoing))
+  source.opened.start()
+  for (const name of ['a', 'b']) await done(source, await add(tasks, name, [{ id: 1 }]))
+  await shipAll(source, sent)
+  await done(source, await tasks.enqueue(drop('a')))
+  await done(source, await add(tasks, 'b', [{ id: 2 }]))
+  // All but the last transaction are in open entries then.
+  while ((await outgoing.next(0))?.isCut) await sent.shipper.ship(never)
+  await sent.shipper.makeBase(never)
+  await shipAll(source, sent)
+  const restored = join(source.directory, 'restored')
+  await restoredFrom(store, restored)
+  t.deepEqual(
+    await readdir(join(restored, 'indexes')),
+    tasks.indexes().map(({ id }) => id),
+  )
 })

@@ -56,6 +56,11 @@ export class LogState {
     return unknown.length === 0 ? null : mergedChanges(unknown)
   }
 
+  /** Whether the log ends with open entries. */
+  get isOpen(): boolean {
+    return this.#open.length > 0
+  }
+
   #name(changes: RowChanges): void {
     const { gone, written } = catalogueIn(changes)
     for (const uid of gone) this.#ids.delete(uid)

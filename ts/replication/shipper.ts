@@ -118,7 +118,8 @@ export class Shipper {
   async makeBase(signal: AbortSignal): Promise<void> {
     const { writer, state, outgoing, scratch } = this.#setup
     await this.#clear()
-    while (this.#pending.length > 0) await this.ship(signal)
+    // A base names an entry that closes a state.
+    while (this.#pending.length > 0 || state.isOpen) await this.ship(signal)
     await this.#adopt(signal)
     const seq = writer.next - 1
     if (seq === this.#newestBase || seq === this.#base?.seq) return
