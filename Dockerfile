@@ -18,7 +18,8 @@ COPY --from=node /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
 RUN ln -sf ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm
 WORKDIR /src
 COPY package.json package-lock.json ./
-# The secret `npmrc` is optional and names another registry: --secret id=npmrc,src=$HOME/.npmrc
+# The secret `npmrc` is optional and names another registry: --secret id=npmrc,src=$HOME/.npmrc. Its target is the home of
+# the user who builds in the base image, and no layer keeps it.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci --no-audit --no-fund
 COPY . .
 RUN node scripts/build-engine.mjs

@@ -143,7 +143,7 @@ class Reader {
     if (shells.includes(language)) return commandsOf(text)
     if (language === 'toml') return ['siftd config validate config.toml']
     if (!programs.includes(language)) return []
-    // A program is somebody's own, in a folder of its own.
+    // The program of a reader lies in a folder of its own, as a project does.
     const folder = `program-${++this.#programs}`
     mkdirSync(join(this.home, folder))
     this.write(join(folder, 'program.mjs'), text)

@@ -5,7 +5,7 @@ import { LOCK_BEAT_MS, LOCK_POLL_MS, LOCK_STALE_MS } from './limits.js'
 
 export interface LockOptions {
   readonly signal: AbortSignal
-  /** Told once if somebody else holds the lock. */
+  /** Called once if another process holds the lock. */
   readonly onWait: () => void
   /** Milliseconds without a sign of life after which a holder is taken for gone. */
   readonly staleMs?: number

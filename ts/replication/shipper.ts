@@ -96,8 +96,8 @@ export class Shipper {
   /**
    * Sends the oldest changes that wait.
    * @returns whether there were any
-   * @throws FencedError: another writer has taken over; BucketError: the store refuses. After the latter it may be called
-   * again, and then sends the same bytes
+   * @throws FencedError once another writer has taken over the log
+   * @throws BucketError if the store refuses; the next call sends the same bytes again
    */
   async ship(signal: AbortSignal): Promise<boolean> {
     await this.#clear()
