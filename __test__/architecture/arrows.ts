@@ -21,7 +21,7 @@ export const tsModules: ModuleTable = {
   embedders: ['models', 'outbound', 'settings', 'parse', 'errors'],
   auth: ['settings', 'parse', 'errors'],
   tasks: ['rules', 'engine', 'embedders', 'launch', 'settings', 'parse', 'errors'],
-  replication: ['tasks', 'bucket', 'engine'],
+  replication: ['tasks', 'bucket', 'engine', 'errors'],
   webhooks: ['tasks', 'outbound', 'settings', 'parse', 'errors'],
   reports: ['instance', 'tasks', 'outbound', 'engine', 'telemetry', 'launch'],
   peer: ['outbound', 'launch', 'settings', 'parse', 'errors'],
@@ -84,6 +84,7 @@ export const tsModules: ModuleTable = {
     'errors',
   ],
   cli: [
+    'replication',
     'bucket',
     'searches',
     'commands',

@@ -65,7 +65,7 @@ class Channel {
     const files = new PublishedFiles()
     for (const [seq, { id, change }] of this.#entries.entries()) files.apply(seq, id, change)
     await fetchFiles(
-      files.of(id),
+      { there: new Map(), files: files.of(id) },
       directory,
       (part) => this.#read(part),
       () => undefined,
@@ -152,7 +152,7 @@ test('a part that is missing or damaged is told by its object, and a name leads 
   for (const name of ['../log', '/log', 'a/../../log', '..', 'a\\b', 'C:log', '.', ''])
     await t.throwsAsync(
       fetchFiles(
-        new Map([[name, []]]),
+        { there: new Map(), files: new Map([[name, []]]) },
         target,
         async () => null,
         () => undefined,

@@ -26,6 +26,9 @@ const turns = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await null
 }
 
+/** What entries say of a writer that nobody asks about. */
+const unnamed = { address: null, writer: 'a directory', about: Buffer.alloc(0) }
+
 /** All that a reader from the beginning would have seen. */
 class History {
   readonly entries = new Map<number, Entry>()
@@ -99,7 +102,7 @@ async function run(seed: number, servers: number): Promise<readonly [History, re
         writer = await log.takeOver(
           {
             instanceUid: 'one',
-            address: null,
+            ...unnamed,
             next: 1,
             apply: async (seq) => {
               known.next = seq + 1
@@ -183,7 +186,7 @@ test('a writer that slept through a takeover appends nothing and says who took o
   const log = new Log({ store: memoryStore(), wait: async () => undefined, onRetry: () => undefined })
   const candidate = {
     instanceUid: 'one',
-    address: null,
+    ...unnamed,
     next: 1,
     apply: async () => undefined,
     restore: async () => 1,
@@ -209,6 +212,8 @@ test('an entry whose bytes changed anywhere is refused', (t) => {
     epoch: 7,
     writeId: 'w',
     address: null,
+    writer: 'a directory',
+    writtenAt: 1,
     body: Buffer.from('body'),
   }
   const bytes = encodeEntry(entry)

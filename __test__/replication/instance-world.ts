@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { Log, type ObjectStore } from '../../ts/bucket/index.js'
 import { type Engine, encodeRequest } from '../../ts/engine/index.js'
-import { LogState, restoreInstance, Shipper } from '../../ts/replication/index.js'
+import { connect, restoreInstance, Shipper } from '../../ts/replication/index.js'
 import { type OpenedTasks, type OutgoingChanges, openTasks, type TasksSetup } from '../../ts/tasks/index.js'
 import { completeRequest } from '../support/engine.js'
 import type { TestedEngine } from '../support/engines.js'
@@ -44,17 +44,14 @@ export async function shipping(
   outgoing: OutgoingChanges = opened.outgoing,
 ) {
   const log = new Log({ store, ...repeating })
-  const state = new LogState()
-  const writer = await log.takeOver(
-    {
-      ...{ instanceUid: '00000000-0000-4000-8000-000000000000', address: null, next: 0 },
-      apply: async (seq, entry) => void state.apply(seq, entry),
-      restore: async () => 0,
-    },
-    never,
-  )
+  const instanceUid = '00000000-0000-4000-8000-000000000000'
+  const claimant = {
+    ...{ instanceUid, address: null, outgoing, takesOver: true },
+    ...{ engine: engine.kind, version: '0.0.0' },
+  }
+  const { writer, state, fence, base } = await connect({ log, store, repeating }, claimant, never)
   const shipper = new Shipper({
-    ...{ outgoing, engine, store, repeating, log, writer, state },
+    ...{ outgoing, engine, store, repeating, log, writer, state, fence, base, instanceUid },
     indexes: () => opened.tasks.indexes(),
     scratch: join(directory, 'outgoing'),
   })
@@ -70,13 +67,13 @@ export async function shipAll({ opened }: Instance, { shipper }: Pick<Shipping, 
 }
 
 export const restoredFrom = async (store: ObjectStore, directory: string): Promise<void> =>
-  void (await restoreInstance({
-    log: new Log({ store, ...repeating }),
-    store,
-    repeating,
-    directory,
-    signal: never,
-  }))
+  void (await restoreInstance(
+    {
+      ...{ log: new Log({ store, ...repeating }), store, repeating, directory },
+      ...{ until: null, progress: () => undefined },
+    },
+    never,
+  ))
 
 /** The hits of a search in an index. */
 export async function hitsOf({ engine, opened }: Instance, uid: string, q = ''): Promise<unknown> {

@@ -17,7 +17,10 @@ export interface Entry {
   readonly writeId: string
   /** Where followers reach the writer over HTTP; null: nowhere. */
   readonly address: string | null
-  /** Empty for a fence. */
+  /** Identity of the data directory that its writer sends, the same after each start. */
+  readonly writer: string
+  /** Milliseconds since 1970 by the clock of its writer, for people who look for a moment. */
+  readonly writtenAt: number
   readonly body: Uint8Array
 }
 

@@ -2,7 +2,15 @@
 export { type BucketAddress, bucketAddress } from './address.js'
 export { type Credentials, credentialsFrom } from './credentials.js'
 export { DamagedEntryError, decodeEntry, type Entry, encodeEntry } from './entry.js'
-export { DamagedPartError, fetchFiles, type ReadPart } from './fetch-files.js'
+export {
+  DamagedPartError,
+  fetchFiles,
+  partsThere,
+  type ReadPart,
+  removeFiles,
+  removeUnknown,
+  syncNames,
+} from './fetch-files.js'
 export * from './file-parts.js'
 export * from './log.js'
 export * from './object-store.js'

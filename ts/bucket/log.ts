@@ -34,6 +34,10 @@ export interface Candidate {
   readonly instanceUid: string
   /** Where followers reach it over HTTP; null: nowhere. */
   readonly address: string | null
+  /** Identity of the data directory that it sends. */
+  readonly writer: string
+  /** Body of its fence. */
+  readonly about: Uint8Array
   /** Number of the first entry that it does not know. */
   readonly next: number
   /** Called with each entry that it does not know, in order, before it goes on. */
@@ -58,14 +62,19 @@ export class Log {
     return bytes === null ? null : decodeEntry(bytes)
   }
 
+  /** The last entry that each base covers, ascending. */
+  async bases(signal: AbortSignal): Promise<readonly number[]> {
+    return repeated(this.#setup, signal, async () => {
+      const found: number[] = []
+      for await (const { key } of this.#setup.store.list('base/', { signal }))
+        found.push(Number(key.slice('base/'.length)))
+      return found.sort((one, other) => one - other)
+    })
+  }
+
   /** The last entry that the newest base covers; null: there is no base. */
   async newestBase(signal: AbortSignal): Promise<number | null> {
-    return repeated(this.#setup, signal, async () => {
-      let newest: number | null = null
-      for await (const { key } of this.#setup.store.list('base/', { signal }))
-        newest = Math.max(newest ?? 0, Number(key.slice('base/'.length)))
-      return newest
-    })
+    return (await this.bases(signal)).at(-1) ?? null
   }
 
   /**
@@ -89,11 +98,12 @@ export class Log {
 
   /** @returns number of the fence */
   async #fence(candidate: Candidate, from: number, signal: AbortSignal): Promise<number> {
-    const { instanceUid, address } = candidate
-    const [kind, body] = ['fence', new Uint8Array()] as const
     for (let seq = from; ; seq++) {
       const writeId = randomUUID()
-      const fence = encodeEntry({ kind, instanceUid, epoch: seq, writeId, address, body })
+      const fence = encodeEntry({
+        ...headOf(candidate, 'fence', seq),
+        ...{ writeId, body: candidate.about },
+      })
       const taken = await this.write(seq, fence, writeId, signal)
       if (taken === null) return seq
       await candidate.apply(seq, taken)
@@ -132,6 +142,11 @@ export class Log {
   }
 }
 
+const headOf = ({ instanceUid, address, writer }: Candidate, kind: Entry['kind'], epoch: number) => ({
+  ...{ kind, instanceUid, epoch, address, writer },
+  writtenAt: Date.now(),
+})
+
 /** The one that may append to a log, until another takes it over. */
 export class LogWriter {
   readonly #log: Log
@@ -156,9 +171,8 @@ export class LogWriter {
   /** The bytes of an entry, which the caller keeps until it is appended. */
   entry(body: Uint8Array): { readonly bytes: Buffer; readonly writeId: string } {
     const writeId = randomUUID()
-    const { instanceUid, address } = this.#candidate
-    const head = { kind: 'changes', instanceUid, epoch: this.epoch, writeId, address } as const
-    return { bytes: encodeEntry({ ...head, body }), writeId }
+    const head = headOf(this.#candidate, 'changes', this.epoch)
+    return { bytes: encodeEntry({ ...head, writeId, body }), writeId }
   }
 
   /**

@@ -45,7 +45,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'bucket',
     summary: 'tells whether an S3-compatible bucket creates objects atomically',
-    load: async () => (await import('./bucket.js')).bucket,
+    load: async () => (await import('./bucket/command.js')).bucket,
   },
   {
     name: 'completion',

@@ -1,8 +1,15 @@
 import type { AddressInfo } from 'node:net'
+import { resolve } from 'node:path'
 import { openAuth } from '../auth/index.js'
 import { exporterOver } from '../export/index.js'
 import { buildServer, defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
-import { type EngineRequest, openEmbedding, openFeaturesOf, openInstance } from '../instance/index.js'
+import {
+  type EngineRequest,
+  type Instance,
+  openEmbedding,
+  openFeaturesOf,
+  openInstance,
+} from '../instance/index.js'
 import {
   addressText,
   type Build,
@@ -14,6 +21,9 @@ import {
 import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { openTls, type Tls } from '../tls/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
+import { acknowledging } from './bucket/acknowledging.js'
+import { openBucket } from './bucket/open-bucket.js'
+import { openKept } from './bucket/open-kept.js'
 import { cannotListen, requireFreeAddress } from './free-address.js'
 import { judgeMasterKey } from './master-key.js'
 import { scheduleSnapshots } from './snapshot-schedule.js'
@@ -88,38 +98,59 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     }
     const imported = importOf(options)
     const isImported = imported !== null && (await importArchive(imported, engine, request))
-    const { data, opened, queue, faults, rebuilt, close } = await openInstance({
-      ...engine,
-      directory: options.dbPath,
-      version,
-      upgrade: options.upgradeDb,
-      ...(options.experimentalReplicationParameters && { storedTasksMax: Number.POSITIVE_INFINITY }),
-      // An archive that was just imported is itself the copy to go back to.
-      upgradeSnapshot: !options.upgradeWithoutSnapshot && !isImported,
-      signal,
-      rebuildTaskStore: options.rebuildTaskStore,
-      userDirectory: request.userDirectory,
-      batch: {
-        tasksMax: options.experimentalMaxNumberOfBatchedTasks,
-        payloadBytesMax: options.experimentalLimitBatchedTasksTotalSize,
-      },
-      exportIndex: exporterOver(outbound, options.httpPayloadSizeLimit),
-      dumpDirectory: options.dumpDir,
-      snapshots: { directory: options.snapshotDir, keptMax: options.snapshotsKept },
-      embedders,
-    })
+    const open = (keepsChanges: boolean): Promise<Instance> =>
+      openInstance({
+        ...engine,
+        directory: options.dbPath,
+        keepsChanges,
+        version,
+        upgrade: options.upgradeDb,
+        ...(options.experimentalReplicationParameters && { storedTasksMax: Number.POSITIVE_INFINITY }),
+        // An archive that was just imported is itself the copy to go back to.
+        upgradeSnapshot: !options.upgradeWithoutSnapshot && !isImported,
+        signal,
+        rebuildTaskStore: options.rebuildTaskStore,
+        userDirectory: request.userDirectory,
+        batch: {
+          tasksMax: options.experimentalMaxNumberOfBatchedTasks,
+          payloadBytesMax: options.experimentalLimitBatchedTasksTotalSize,
+        },
+        exportIndex: exporterOver(outbound, options.httpPayloadSizeLimit),
+        dumpDirectory: options.dumpDir,
+        snapshots: { directory: options.snapshotDir, keptMax: options.snapshotsKept },
+        embedders,
+      })
+    const { instance: kept, sender } = await (options.bucket === null
+      ? open(false).then((instance) => ({ instance, sender: null }))
+      : openKept({
+          ...{
+            options,
+            version,
+            signal,
+            open,
+            directory: resolve(options.dbPath),
+            log: moduleLog(log, 'bucket'),
+          },
+          bucket: openBucket({ ...options, bucket: options.bucket }, outbound),
+        }))
+    const { data, opened, queue, faults, rebuilt, close } = kept
     closers.push(close)
+    if (sender !== null) {
+      sender.start()
+      closers.push(() => sender.stop())
+    }
+    const writes = sender === null ? queue : acknowledging(queue, sender, options.bucketAck)
     for (const remark of [...request.launch.remarks, ...withoutEffect(request.launch.given, opened.kind)])
       log.warn(remark)
     signal.throwIfAborted()
     const webhooks = await openWebhooks({
-      store: queue.webhooks,
+      store: writes.webhooks,
       outbound,
       launch: launchWebhook(options),
       log: moduleLog(log, 'webhooks'),
     })
     closers.push(() => webhooks.close())
-    const features = await openFeaturesOf(queue.instance, options)
+    const features = await openFeaturesOf(writes.instance, options)
     const telemetry = telemetryOf(options)
     const instance = {
       ...{ engine: opened.engine, tasks: queue.tasks, features },
@@ -130,13 +161,13 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     const app = buildServer({
       engine: opened.engine,
       answers: opened.answers,
-      tasks: queue.tasks,
+      tasks: writes.tasks,
       settingsThread: queue.settingsThread,
-      instance: queue.instance,
+      instance: writes.instance,
       webhooks,
       outbound,
       embedders,
-      auth: await openAuth({ masterKey: options.masterKey, store: queue.instance }),
+      auth: await openAuth({ masterKey: options.masterKey, store: writes.instance }),
       features,
       options: httpOptions(options, request.machine),
       log: moduleLog(log, 'http'),

@@ -20,7 +20,8 @@ import {
   UnreadableIndexError,
 } from '../tasks/index.js'
 import { type Logger, moduleLog } from '../telemetry/index.js'
-import { type DataDirectory, entriesOf, openDataDirectory } from './data-directory.js'
+import { endCopying } from './copied-directory.js'
+import { type DataDirectory, entriesOf, openDataDirectory, replaceFile } from './data-directory.js'
 import { prepareDirectory } from './new-directory.js'
 import { isSystemFault } from './system-fault.js'
 import { beginUpgrade, forgetVersionBefore, versionBefore } from './upgrade.js'
@@ -50,6 +51,8 @@ export interface InstanceRequest extends EngineRequest {
   readonly upgradeSnapshot?: boolean
   /** Aborting it makes a snapshot before an upgrade reject soon. */
   readonly signal?: AbortSignal
+  /** See `TasksSetup`. */
+  readonly keepsChanges?: boolean
   /** Whether a damaged or incomplete task store is replaced by a new one. */
   readonly rebuildTaskStore: boolean
   /** Directory of per-user configuration. */
@@ -154,6 +157,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
     snapshotDirectory: upgradeSnapshot && snapshots !== undefined ? snapshots.directory : null,
     engine: () => requiredEngine(path, request.engine),
   }).catch(asLaunchError)
+  await endCopying(path)
   const data = await openDataDirectory({ path, version, userDirectory })
   const { faults = new BackgroundFaults(moduleLog(log, 'instance')) } = request
   const opened = await openEngineIn(data.path, { ...request, faults })
@@ -169,6 +173,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
       log: moduleLog(log, 'tasks'),
       faults,
       limits: request.batch,
+      ...(request.keepsChanges !== undefined && { keepsChanges: request.keepsChanges }),
       ...(request.storedTasksMax !== undefined && { storedTasksMax: request.storedTasksMax }),
       ...(request.exportIndex !== undefined && { exportIndex: request.exportIndex }),
       ...(dumpDirectory !== undefined && {
@@ -282,6 +287,10 @@ export async function notedEngine(directory: string): Promise<OpenedEngine['kind
   const kind = text?.trim()
   return kind === 'native' || kind === 'fallback' ? kind : null
 }
+
+/** Notes the engine that writes a data directory. */
+export const noteEngine = (directory: string, kind: OpenedEngine['kind']): Promise<void> =>
+  replaceFile(join(directory, ENGINE_FILE), kind)
 
 /** Patterns of the files that only one engine writes. */
 const ownFiles: Readonly<Record<OpenedEngine['kind'], RegExp>> = {

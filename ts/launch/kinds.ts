@@ -213,6 +213,27 @@ export function schedule(about: About): LaunchOption<number | null> {
   }
 }
 
+/** A moment of a log: the number of an entry, or milliseconds since 1970. */
+export type Moment = { readonly seq: number } | { readonly date: number }
+
+/** A moment of the log in a bucket; null: its end. */
+export function moment(about: About): LaunchOption<Moment | null> {
+  const fromText = (given: string): Moment | undefined => {
+    if (/^\d{1,15}$/.test(given)) return { seq: Number(given) }
+    const isDate = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(given)
+    const date = isDate ? Date.parse(given) : Number.NaN
+    return Number.isNaN(date) ? undefined : { date }
+  }
+  return {
+    ...about,
+    placeholder: 'entry|date',
+    accepts: 'the number of an entry, or a date such as `2026-01-31T12:00:00Z`',
+    fallback: () => null,
+    fromText,
+    fromToml: (value) => (value instanceof Date ? { date: value.getTime() } : numberOr(fromText)(value)),
+  }
+}
+
 /** Networks that outgoing calls may reach in addition to public ones. `any` allows all addresses. */
 export function networks(about: About): LaunchOption<'any' | readonly string[]> {
   const fromText = (given: string): 'any' | readonly string[] | undefined => {

@@ -6,7 +6,16 @@ export const logLevels = ['off', 'error', 'warn', 'info', 'debug', 'trace'] as c
 export type LogLevel = (typeof logLevels)[number]
 
 /** Parts of the server whose lines have a level of their own. */
-export const logModules = ['cli', 'engine', 'http', 'instance', 'queries', 'tasks', 'webhooks'] as const
+export const logModules = [
+  'bucket',
+  'cli',
+  'engine',
+  'http',
+  'instance',
+  'queries',
+  'tasks',
+  'webhooks',
+] as const
 
 export type LogModule = (typeof logModules)[number]
 

@@ -22,7 +22,8 @@ function line(name: OptionName, row: LaunchOption<unknown>, options: LaunchOptio
   const word = row.isVariable ? variableOf(name, row) : snake(name)
   const source = given.get(name)
   const from = source === undefined ? 'default' : `from ${source.from}`
-  if (value === null || (row.isVariable && shown(value) === '')) return `# ${word} is not set`
+  const isIdle = source === undefined && row.requires !== undefined && !given.has(row.requires as OptionName)
+  if (isIdle || value === null || (row.isVariable && shown(value) === '')) return `# ${word} is not set`
   if (row.isSecret || holdsSecret(value)) return `# ${word} is set and not shown (${from})`
   if (row.isVariable || name === 'configFilePath') return `# ${word}=${shown(value)} (${from})`
   const kept = typeof value === 'object' ? shown(value) : value

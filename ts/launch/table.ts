@@ -1,5 +1,6 @@
 /** Every launch option, by subject. Help, parsing, printing and tests are derived from this table. */
 import type { LaunchOption, Rows } from './option.js'
+import { bucket } from './rows/bucket.js'
 import { configuration, data, listening, protection, tls } from './rows/instance.js'
 import { backups, features, observation, outgoing, telemetry } from './rows/operation.js'
 import { embedding, memory, searches, tasks } from './rows/work.js'
@@ -14,6 +15,7 @@ const table = {
   ...searches,
   ...embedding,
   ...backups,
+  ...bucket,
   ...outgoing,
   ...observation,
   ...telemetry,
@@ -47,6 +49,7 @@ export const subjects: readonly (readonly [title: string, rows: Rows])[] = [
   ['Searches', searches],
   ['Embedders', embedding],
   ['Dumps and snapshots', backups],
+  ['Bucket', bucket],
   ['Calls to others', outgoing],
   ['Logs and metrics', observation],
   ['Telemetry', telemetry],

@@ -1,10 +1,15 @@
+import type { Moment } from './kinds.js'
 import type { Address } from './option.js'
 
 /** The value of an option as it is written on a command line. */
 export function shown(value: unknown): string {
   if (Array.isArray(value)) return value.join(',')
+  if (isMoment(value)) return 'seq' in value ? String(value.seq) : new Date(value.date).toISOString()
   return isAddress(value) ? addressText(value) : String(value)
 }
+
+const isMoment = (value: unknown): value is Moment =>
+  typeof value === 'object' && value !== null && ('seq' in value || 'date' in value)
 
 /** `host:port`, with an IPv6 host in brackets. */
 export const addressText = ({ host, port }: Address): string =>

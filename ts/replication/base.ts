@@ -12,11 +12,18 @@ import { pipeline } from 'node:stream/promises'
 import { crc32, createGunzip, createGzip } from 'node:zlib'
 import { baseKey, DamagedPartError, type FilePart, type ObjectStore } from '../bucket/index.js'
 import type { Reached } from './body.js'
+import type { Fence } from './fence.js'
+import { inParts } from './in-parts.js'
 import { BASE_BYTES_MAX, IMAGE_PART_BYTES } from './limits.js'
 
 export interface Base {
   /** The last entry that it covers. */
   readonly seq: number
+  readonly instanceUid: string
+  /** Milliseconds since 1970 by the clock of the writer. */
+  readonly writtenAt: number
+  /** Under which fence the entry stands. */
+  readonly fence: Fence
   readonly image: Image
   /** The last transaction of the entries that it covers. */
   readonly reached: Reached | null
@@ -72,6 +79,14 @@ export function decodeBase(bytes: Buffer): Base {
   return JSON.parse(content.toString('utf8', at)) as Base
 }
 
+/** Keys of the objects that a base refers to. */
+export const keysOfBase = ({ image, files }: Base): readonly string[] => [
+  ...image.parts.map(({ key }) => key),
+  ...Object.values(files)
+    .flatMap((of) => Object.values(of).flat())
+    .flatMap(({ location }) => ('key' in location ? [location.key] : [])),
+]
+
 /** Reads the base that covers the entries up to `seq`. @throws BucketError, DamagedBaseError */
 export async function readBase(
   store: Pick<ObjectStore, 'get'>,
@@ -92,26 +107,12 @@ export async function uploadImage(
 ): Promise<readonly ImagePart[]> {
   const parts: ImagePart[] = []
   const compressed = createReadStream(path).pipe(createGzip({ level: 1 }))
-  for await (const bytes of inParts(compressed)) {
+  for await (const bytes of inParts(compressed, IMAGE_PART_BYTES)) {
     const key = keyFor(parts.length)
     await store.put(key, bytes, signal)
     parts.push({ key, bytes: bytes.length, crc: crc32(bytes) })
   }
   return parts
-}
-
-async function* inParts(stream: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let waiting: Buffer[] = []
-  let length = 0
-  for await (const bytes of stream) {
-    waiting.push(bytes)
-    length += bytes.length
-    if (length < IMAGE_PART_BYTES) continue
-    yield Buffer.concat(waiting)
-    waiting = []
-    length = 0
-  }
-  if (length > 0) yield Buffer.concat(waiting)
 }
 
 /** Writes the file that `uploadImage` has uploaded. @throws BucketError, DamagedPartError; the file is of no use then */

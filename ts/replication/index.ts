@@ -1,6 +1,30 @@
 /** An instance in a bucket: sent there as it changes, and made from it elsewhere. */
 export { DamagedBaseError } from './base.js'
 export { DamagedBodyError } from './body.js'
+export {
+  type Claimant,
+  type Connected,
+  connect,
+  ForeignLogError,
+  type Place,
+  SupersededError,
+  takeOver,
+} from './connect.js'
+export { encodeAbout, type Fence, fenceOf } from './fence.js'
+export { Garbage } from './garbage.js'
+export {
+  type CopySetup,
+  type CopyTarget,
+  InstanceCopy,
+  type OpenedCopy,
+  openCopy,
+  PassedOverError,
+} from './instance-copy.js'
+export { GARBAGE_AGE_MS } from './limits.js'
 export { LogState } from './log-state.js'
+export { type OwnState, readOwnState } from './own-state.js'
 export { type Restored, restoreInstance } from './restore.js'
+export { notTheWriter, Sender, type SenderFigures, type Sending } from './sender.js'
 export { Shipper, type ShipperSetup } from './shipper.js'
+export type { Until } from './until.js'
+export { fetchUploads } from './uploads.js'

@@ -6,3 +6,37 @@ export const IMAGE_PART_BYTES = 8 * 2 ** 20
 
 /** Longest base: it names each part of each file, a few hundred bytes for each. */
 export const BASE_BYTES_MAX = 64 * 2 ** 20
+
+/** Bytes of a part of an upload, at least, except for the last one. */
+export const UPLOAD_PART_BYTES = 8 * 2 ** 20
+
+/** Bytes of short parts of files that are kept in memory, so that their entries are not read again. */
+export const INLINE_KEPT_BYTES = 64 * 2 ** 20
+
+/** Bytes of entries that a copy takes together, at least one entry. */
+export const ROUND_BYTES = 16 * 2 ** 20
+
+/** Entries, and bytes of entries and files, after which a base is made. */
+export const BASE_ENTRIES = 10_000
+export const BASE_BYTES = 64 * 2 ** 20
+
+/** Milliseconds after which an idle writer looks whether another one has taken over. */
+export const LOOK_MS = 2_000
+
+/** Milliseconds for which an object has to be of no use before it is removed: a day. */
+export const GARBAGE_AGE_MS = 24 * 3_600_000
+
+/** Milliseconds between two looks for garbage. */
+export const GARBAGE_EVERY_MS = 3_600_000
+
+/** Longest fence: longer entries are known to be none without a look into them. */
+export const FENCE_BYTES_MAX = 4_096
+
+/** Objects that are deleted at the same time. */
+export const GARBAGE_DELETES = 8
+
+/** Milliseconds without any answer of the bucket after which writes that need it are refused. */
+export const AWAY_MS = 10_000
+
+/** Milliseconds for which a stop goes on sending what waits. */
+export const LAST_SENDING_MS = 5_000

@@ -26,8 +26,13 @@ export class LogState {
    */
   apply(seq: number, entry: Entry): RowChanges | null {
     if (entry.kind === 'changes') return this.take(seq, decodeBody(entry.body))
-    this.#open = []
+    this.fenced()
     return null
+  }
+
+  /** A writer begins: what an earlier one left open is void. */
+  fenced(): void {
+    this.#open = []
   }
 
   /** As `apply`, for an entry of which the body is at hand. */
@@ -70,6 +75,12 @@ export class LogState {
   /** Ids of the indexes. */
   ids(): readonly string[] {
     return [...this.#ids.values()]
+  }
+
+  /** Bytes of all files. */
+  bytes(): number {
+    const parts = this.files.ids().flatMap((id) => [...this.files.of(id).values()].flat())
+    return parts.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
   /** Moves parts. @param locationOf null: it stays where it is */

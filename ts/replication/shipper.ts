@@ -20,12 +20,15 @@ import {
   type OutgoingPage,
   portionsOf,
   replicaSchema,
+  uploadsIn,
 } from '../tasks/index.js'
-import { type Base, encodeBase, uploadImage } from './base.js'
+import { type Base, encodeBase, keysOfBase, uploadImage } from './base.js'
 import { type Body, encodeBody } from './body.js'
-import { ENTRY_CHANGES_CHARS } from './limits.js'
+import type { Fence } from './fence.js'
+import { BASE_BYTES, BASE_ENTRIES, ENTRY_CHANGES_CHARS } from './limits.js'
 import type { LogState } from './log-state.js'
-import { partReader } from './part-reader.js'
+import { PartReader } from './part-reader.js'
+import { sendUpload } from './uploads.js'
 
 export interface ShipperSetup {
   readonly outgoing: OutgoingChanges
@@ -36,6 +39,11 @@ export interface ShipperSetup {
   readonly repeating: Repeating
   readonly log: Log
   readonly writer: LogWriter
+  readonly instanceUid: string
+  /** The fence of the writer. */
+  readonly fence: Fence
+  /** The entry that the newest base covers to; null: there is no base. */
+  readonly base: number | null
   /** What the log tells up to its end. */
   readonly state: LogState
   /** A directory of the same file system as the indexes, for copies of commits. What is in it is removed. */
@@ -59,6 +67,8 @@ interface Pending {
 interface Taken {
   readonly page: OutgoingPage
   readonly pins: readonly Pin[]
+  /** Lets go of the uploads of the page. */
+  readonly release: () => Promise<void>
 }
 
 /**
@@ -70,6 +80,7 @@ export class Shipper {
   readonly #setup: ShipperSetup
   readonly #store: Pick<ObjectStore, 'put' | 'get'>
   readonly #publisher: FilePublisher
+  readonly #parts: PartReader
   #objects = 0
   /** Entries of one page, in order. */
   #pending: readonly Pending[] = []
@@ -79,18 +90,42 @@ export class Shipper {
   #owed = new Set<string>()
   /** A base whose image holds transactions that were not sent yet. */
   #base: Base | null = null
-  #newestBase = -1
+  #newestBase: number
+  /** Names of uploads that the bucket has. */
+  readonly #uploaded = new Set<string>()
   #sent = 0
+  /** Bytes that were sent since the newest base. */
+  #bytes = 0
   #cleared: Promise<unknown> | null = null
 
   constructor(setup: ShipperSetup) {
     this.#setup = setup
-    this.#store = repeatingStore(setup.store, setup.repeating)
+    const store = repeatingStore(setup.store, setup.repeating)
+    this.#store = {
+      ...store,
+      put: (key, body, signal) => {
+        this.#bytes += body.length
+        return store.put(key, body, signal)
+      },
+    }
+    this.#parts = new PartReader(setup.log, this.#store)
+    this.#newestBase = setup.base ?? -1
+    setup.state.fenced()
     const { epoch } = setup.writer
     this.#publisher = new FilePublisher(
       this.#store,
       (id, name, from, bytes) => `index/${id}/${epoch}/${this.#objects++}-${name}.${from}-${from + bytes}`,
     )
+  }
+
+  /** The entry that the newest base covers to; -1: there is no base. */
+  get newestBase(): number {
+    return this.#newestBase
+  }
+
+  /** Number of the last transaction that the bucket has. */
+  get sent(): number {
+    return this.#sent
   }
 
   /**
@@ -126,17 +161,44 @@ export class Shipper {
     const directory = join(scratch, `image-${this.#objects++}`)
     await mkdir(directory)
     const path = join(directory, 'tasks.db')
+    const needed = (await outgoing.uploads.needed()).map(({ name }) => name)
+    const release = outgoing.uploads.hold(needed)
     try {
       const reached = await outgoing.image(path)
+      await this.#sendUploads(needed, signal)
       await this.#moveInline(seq, signal)
       const described = state.described()
       const number = this.#objects++
       const keyFor = (part: number): string => `image/${seq}/${number}-${part}`
       const parts = await uploadImage(path, this.#store, keyFor, signal)
-      this.#base = { seq, image: { parts, reached }, ...described }
+      const { fence, instanceUid } = this.#setup
+      this.#bytes = 0
+      this.#base = { seq, instanceUid, writtenAt: Date.now(), fence, image: { parts, reached }, ...described }
     } finally {
+      await release()
       await rm(directory, { recursive: true, force: true })
     }
+  }
+
+  /** Whether so much was sent since the newest base that the next one pays. */
+  get isBaseDue(): boolean {
+    const { state, writer } = this.#setup
+    if (this.#base !== null) return false
+    if (this.#newestBase === -1 || writer.next - this.#newestBase > BASE_ENTRIES) return true
+    return this.#bytes >= Math.max(BASE_BYTES, state.bytes() / 2)
+  }
+
+  /** Keys of all objects that the log, or what was not appended yet, refers to. */
+  references(): ReadonlySet<string> {
+    const { files } = this.#setup.state
+    const parts = files.ids().flatMap((id) => [...files.of(id).values()].flat())
+    const keys = parts.flatMap(({ location }) => ('key' in location ? [location.key] : []))
+    for (const { body } of this.#pending)
+      for (const { changed } of Object.values(body.files))
+        for (const { location } of changed.flatMap((change) => change.parts))
+          if ('key' in location) keys.push(location.key)
+    if (this.#base !== null) keys.push(...keysOfBase(this.#base))
+    return new Set(keys)
   }
 
   /** Removes what a former process left. */
@@ -151,8 +213,10 @@ export class Shipper {
   async #append({ entry, body, completes }: Pending, signal: AbortSignal): Promise<void> {
     const { writer, state } = this.#setup
     const seq = await writer.append(entry, signal)
+    this.#bytes += entry.bytes.length
     this.#pending = this.#pending.slice(1)
     state.take(seq, body)
+    this.#parts.remember(seq, body.inline)
     if (completes === null) return
     this.#unnoted = { last: completes, seq }
     await this.#note()
@@ -178,15 +242,25 @@ export class Shipper {
     const { outgoing } = this.#setup
     const first = await outgoing.next(ENTRY_CHANGES_CHARS)
     if (first === null) return []
-    if (first.isCut) return this.#openEntries(first)
+    if (first.isCut) return this.#openEntries(first, signal)
     for (let uids = this.#uidsOf(first); ; ) {
       const taken = await this.#taken(uids)
       if (taken === null) return []
-      if (taken.page.isCut) return this.#openEntries(taken.page)
-      const missed = this.#uidsOf(taken.page).filter((uid) => !uids.includes(uid))
-      if (missed.length === 0) return this.#closedEntries(taken, signal)
-      await this.#release(taken.pins)
-      uids = [...uids, ...missed]
+      try {
+        if (taken.page.isCut) return await this.#openEntries(taken.page, signal)
+        const missed = this.#uidsOf(taken.page).filter((uid) => !uids.includes(uid))
+        let isWhole = false
+        try {
+          // An upload may be gone because its task ended just now, which the page does not tell.
+          isWhole = missed.length === 0 && (await this.#sendUploads(uploadsIn(taken.page.changes), signal))
+        } finally {
+          if (!isWhole) await this.#release(taken.pins)
+        }
+        if (isWhole) return await this.#closedEntries(taken, signal)
+        uids = [...uids, ...missed]
+      } finally {
+        await taken.release()
+      }
     }
   }
 
@@ -201,7 +275,8 @@ export class Shipper {
       const page = await outgoing.next(ENTRY_CHANGES_CHARS)
       if (page === null) return null
       const named = page.isCut ? [] : indexes().filter(({ uid }) => uids.includes(uid))
-      return { page, pins: await this.#pinned(named) }
+      const release = outgoing.uploads.hold(uploadsIn(page.changes))
+      return { page, release, pins: await this.#pinned(named) }
     })
   }
 
@@ -221,9 +296,27 @@ export class Shipper {
   }
 
   /** Rows that are too many for one entry go ahead of the files that complete them. */
-  #openEntries(page: OutgoingPage): readonly Pending[] {
+  async #openEntries(page: OutgoingPage, signal: AbortSignal): Promise<readonly Pending[]> {
+    await this.#sendUploads(uploadsIn(page.changes), signal)
     for (const [uid] of catalogueIn(page.changes).written) this.#owed.add(uid)
     return this.#entries(page, null)
+  }
+
+  /** Sends uploads of these names. @returns false: one of them is gone */
+  async #sendUploads(names: readonly string[], signal: AbortSignal): Promise<boolean> {
+    const { uploads } = this.#setup.outgoing
+    let isWhole = true
+    for (const name of names) {
+      if (this.#uploaded.has(name)) continue
+      try {
+        await sendUpload(uploads.pathOf(name), name, this.#store, signal)
+        this.#uploaded.add(name)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+        isWhole = false
+      }
+    }
+    return isWhole
   }
 
   async #closedEntries({ page, pins }: Taken, signal: AbortSignal): Promise<readonly Pending[]> {
@@ -262,7 +355,7 @@ export class Shipper {
 
   /** Sends indexes whose rows no entry has, since they were there before the log, or before this store kept changes. */
   async #adopt(signal: AbortSignal): Promise<void> {
-    const { state, outgoing, indexes } = this.#setup
+    const { state, outgoing, indexes, fence } = this.#setup
     for (;;) {
       const known = new Set(state.ids())
       if (indexes().every(({ id }) => known.has(id))) return
@@ -275,7 +368,7 @@ export class Shipper {
       if (taken !== null) {
         const published = await this.#published(taken.pins, new InlineParts(0), signal)
         const adopted = taken.unknown.map(({ uid, id }) => [uid, id] as const)
-        const rows = { rows: '', schema: replicaSchema, outbox: '', last: 0, isOpen: false }
+        const rows = { rows: '', schema: replicaSchema, outbox: fence.writer, last: 0, isOpen: false }
         await this.#append(this.#entry({ ...rows, adopted, ...published }, null), signal)
       } else await this.ship(signal)
     }
@@ -308,8 +401,8 @@ export class Shipper {
 
   /** Copies parts out of entries, which a base must not need. */
   async #moveInline(seq: number, signal: AbortSignal): Promise<void> {
-    const { state, log } = this.#setup
-    const read = partReader(log, this.#store, signal)
+    const { state } = this.#setup
+    const read = this.#parts.reading(signal)
     const moved = new Map<string, PartLocation>()
     const key = `image/${seq}/${this.#objects++}-parts`
     const inEntries = state

@@ -16,25 +16,36 @@ export type { SnapshotSource, WriteSnapshot } from './execute/snapshot-source.js
 export { INLINE_PAYLOAD_BYTES_MAX, RESTORED_BATCH_UIDS } from './limits.js'
 export { makeDirectory } from './make-directory.js'
 export { type OpenedTasks, openTasks, type TasksSetup } from './open.js'
-export type { OutgoingChanges } from './outgoing-changes.js'
+export type { OutgoingChanges, Uploads } from './outgoing-changes.js'
 export type { Upgrade } from './recovery/enqueue-upgrade.js'
 export { type Rebuilt, rebuildTaskStore } from './recovery/rebuild.js'
 export { UnreadableIndexError } from './recovery/recovery.js'
 export { openRepair, type RepairedIndex, type RepairQueue, storeObjection } from './recovery/repair.js'
 export { openRestore, type Restore } from './recovery/restore.js'
-export { imagePath, openReplicaStore, type ReplicaStore, replicaSchema } from './replica-store.js'
+export {
+  imagePath,
+  indexesPath,
+  openReplicaStore,
+  type ReplicaStore,
+  removeStore,
+  replicaSchema,
+  uploadsPath,
+} from './replica-store.js'
 export { sourceAtRest } from './source-at-rest.js'
 export { checksumOf, isDiskFull, noSpace } from './spool.js'
 export { requireCompleteStore, StoreUnusableError } from './store/completeness.js'
 export { giveUpReserve } from './store/disk-reserve.js'
 export { type DriverName, driverNames } from './store/driver.js'
 export { DirectoryInUseError } from './store/lock.js'
+export type { NeededUpload } from './store/records.js'
 export {
   catalogueIn,
   merged as mergedChanges,
+  type OutboxFacts,
   type OutgoingPage,
   portionsOf,
   type RowChanges,
+  uploadsIn,
 } from './store/row-changes.js'
 export { StoreError } from './store/store-client.js'
 export type { StoredWebhook, WebhookBody } from './store/stored-webhook.js'

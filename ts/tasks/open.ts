@@ -30,7 +30,7 @@ import { recover } from './recovery/recovery.js'
 import { Scheduler, type SchedulerLimits } from './scheduler.js'
 import { openSpool, type Spool } from './spool.js'
 import type { DriverName } from './store/driver.js'
-import { storePath } from './store/paths.js'
+import { storePath, uploadsPath } from './store/paths.js'
 import { openStoreClient, type StoreClient } from './store/store-client.js'
 import type { InstanceStore, Tasks, WebhookStore } from './tasks.js'
 import { Waiting } from './waiting.js'
@@ -54,7 +54,10 @@ export interface TasksSetup {
   readonly isCompared?: boolean
   /** The data is of an older version: a task that upgrades it is enqueued, which runs before all others. */
   readonly upgrade?: Upgrade
-  /** Whether what each transaction changes is kept for `OpenedTasks.outgoing`; if not, what was kept is dropped. */
+  /**
+   * Whether what each transaction changes is kept for `OpenedTasks.outgoing`; if not, what was kept is dropped. Absent: it is
+   * kept if it was before.
+   */
   readonly keepsChanges?: boolean
   /** Makes vectors. Absent: documents that need vectors fail with a code. */
   readonly embedders?: Embedders
@@ -104,7 +107,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
       directory,
       isNew: false,
       isCompared: setup.isCompared ?? false,
-      keepsChanges: setup.keepsChanges ?? false,
+      ...(setup.keepsChanges !== undefined && { keepsChanges: setup.keepsChanges }),
       driver,
       reserveBytes,
       storeBytesMax,
@@ -116,7 +119,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
       log.warn({ reasons: store.reasons, driver: store.driver }, 'task store fallback')
     if (store.doubt !== null)
       log.warn({ reason: store.doubt }, 'the task store cannot be checked; it is taken as it is')
-    const spool = await openSpool(join(directory, 'update_files'))
+    const spool = await openSpool(uploadsPath(directory))
     const runScript = scriptsOnce()
     const path = storePath(directory)
     const quarantine = quarantineIn(directory)
@@ -208,7 +211,7 @@ export async function assemble(
     instance: instanceStore(store),
     settingsThread,
     webhooks: webhookStore(store, changes),
-    outgoing: outgoingChanges(store, (names, read) => scheduler.keepOut(names, read)),
+    outgoing: outgoingChanges(store, spool, (names, read) => scheduler.keepOut(names, read)),
     driver: store.driver,
     start: () => scheduler.start(),
     stop,

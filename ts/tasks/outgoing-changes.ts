@@ -1,6 +1,8 @@
 /** What transactions of the task store changed, on its way to a bucket. */
+import type { Spool } from './spool.js'
+import type { NeededUpload } from './store/records.js'
 import { BUCKET_POSITION_STORED_AS } from './store/replicated-tables.js'
-import type { OutgoingPage } from './store/row-changes.js'
+import type { OutboxFacts, OutgoingPage } from './store/row-changes.js'
 import type { StoreClient } from './store/store-client.js'
 
 /** Runs `read` while no batch is between the commit of one of these indexes and the record of its outcome. */
@@ -18,11 +20,26 @@ export interface OutgoingChanges {
    * @returns the last transaction in the copy, and whose number it is; `next` gives what led to it at once
    */
   image(path: string): Promise<{ readonly last: number; readonly outbox: string }>
+  /** See `OutboxFacts`. */
+  facts(): Promise<OutboxFacts>
+  /** Makes what was written so far durable, so that `next` gives it. */
+  sync(): Promise<void>
+  /** Files of uploaded bodies, which tasks name until they have ended. */
+  readonly uploads: Uploads
   /** The position that was noted last; null without one, and after a start that kept no changes. */
   position(): Promise<number | null>
 }
 
-export const outgoingChanges = (store: StoreClient, keepOut: KeepOut): OutgoingChanges => ({
+/** Files of uploaded bodies by their names. */
+export interface Uploads {
+  pathOf(name: string): string
+  /** Keeps files although their tasks may end. @returns lets go of them */
+  hold(names: readonly string[]): () => Promise<void>
+  /** Those that waiting tasks need. */
+  needed(): Promise<readonly NeededUpload[]>
+}
+
+export const outgoingChanges = (store: StoreClient, spool: Spool, keepOut: KeepOut): OutgoingChanges => ({
   next: (charsMax) => store.call('changes', [charsMax]),
   keepOut,
   sent: (last, position) => store.call('changesSent', [last, position]),
@@ -31,6 +48,17 @@ export const outgoingChanges = (store: StoreClient, keepOut: KeepOut): OutgoingC
     // What was not synced yet is given to no bucket.
     await store.call('sync', [])
     return image
+  },
+  async facts() {
+    const facts = await store.call('outbox', [])
+    if (facts === null) throw new Error('the task store keeps no changes')
+    return facts
+  },
+  sync: () => store.call('sync', []),
+  uploads: {
+    pathOf: spool.pathOf,
+    hold: spool.hold,
+    needed: () => store.call('uploads', []),
   },
   position: async () => (await store.call('value', [BUCKET_POSITION_STORED_AS])) as number | null,
 })

@@ -1,25 +1,42 @@
 /** A task store that is made from what transactions of another one changed. */
+import { randomUUID } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
 
 import { RESERVE_BYTES, STORE_BYTES_MAX } from './limits.js'
 import { makeDirectory } from './make-directory.js'
-import { BUCKET_POSITION_STORED_AS } from './store/replicated-tables.js'
-import type { RowChanges } from './store/row-changes.js'
+import { markPath, storePath } from './store/paths.js'
+import type { NeededUpload } from './store/records.js'
+import { BUCKET_POSITION_STORED_AS, OUTBOX_STORED_AS } from './store/replicated-tables.js'
+import type { OutboxFacts, RowChanges } from './store/row-changes.js'
 import { SCHEMA_VERSION } from './store/schema.js'
 import { openStoreClient } from './store/store-client.js'
 
 export interface ReplicaStore {
   /** The position of the last changes that it has; null without any. */
   readonly position: number | null
+  /** What a bucket was not sent of its own changes; null: the store keeps none. */
+  readonly outbox: OutboxFacts | null
+  /** Uploads that waiting tasks need. */
+  uploads(): Promise<readonly NeededUpload[]>
   /** Makes rows those of the other store. @param position the entry of the log that has these changes */
   apply(changes: RowChanges, position: number): Promise<void>
+  /** The identity under which changes of this store are kept; drawn if it has none. */
+  identify(): Promise<string>
   close(): Promise<void>
 }
 
 /** Version of the tables that a replica takes rows for. */
 export const replicaSchema = SCHEMA_VERSION
 
-/** Where an image of another store has to lie before the replica is opened. */
-export { storePath as imagePath } from './store/paths.js'
+/** Where an image of another store has to lie before the replica is opened, and where uploads lie. */
+export { indexesPath, storePath as imagePath, uploadsPath } from './store/paths.js'
+
+/** Removes the store of a data directory that no process serves. */
+export async function removeStore(directory: string): Promise<void> {
+  await rm(markPath(directory), { force: true })
+  await rm(dirname(storePath(directory)), { recursive: true, force: true })
+}
 
 /** Opens the store of a data directory that no process serves, or makes it. @throws DirectoryInUseError, among others */
 export async function openReplicaStore(directory: string): Promise<ReplicaStore> {
@@ -35,9 +52,24 @@ export async function openReplicaStore(directory: string): Promise<ReplicaStore>
     },
     () => undefined,
   )
+  let position = (await store.call('value', [BUCKET_POSITION_STORED_AS])) as number | null
   return {
-    position: (await store.call('value', [BUCKET_POSITION_STORED_AS])) as number | null,
-    apply: (changes, position) => store.call('applyChanges', [changes, position]),
+    get position() {
+      return position
+    },
+    outbox: await store.call('outbox', []),
+    uploads: () => store.call('uploads', []),
+    async apply(changes, reached) {
+      await store.call('applyChanges', [changes, reached])
+      position = reached
+    },
+    async identify() {
+      const known = await store.call('value', [OUTBOX_STORED_AS])
+      if (typeof known === 'string') return known
+      const drawn = randomUUID()
+      await store.call('putValue', [OUTBOX_STORED_AS, drawn])
+      return drawn
+    },
     close: () => store.close(),
   }
 }

@@ -4,7 +4,7 @@ import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { SnapshotSource } from './execute/snapshot-source.js'
 import { copyStoreIntoOneFile } from './store/copy-at-rest.js'
-import { indexesPath, storePath } from './store/paths.js'
+import { indexesPath, storePath, uploadsPath } from './store/paths.js'
 
 /**
  * All of the directory, byte for byte, in the formats of the version that wrote it. Nothing in it is changed.
@@ -14,7 +14,7 @@ import { indexesPath, storePath } from './store/paths.js'
  */
 export async function sourceAtRest(directory: string, signal: AbortSignal): Promise<SnapshotSource | null> {
   if (!existsSync(storePath(directory))) return null
-  const uploads = join(directory, 'update_files')
+  const uploads = uploadsPath(directory)
   return {
     startedAt: new Date(),
     async freeze(path) {

@@ -10,7 +10,7 @@ import { openSpool } from './spool.js'
 import { inspectStore, objection, refusal } from './store/completeness.js'
 import { copyStoreAtRest } from './store/copy-at-rest.js'
 import { claim } from './store/lock.js'
-import { storePath } from './store/paths.js'
+import { storePath, uploadsPath } from './store/paths.js'
 import { openStoreClient } from './store/store-client.js'
 import type { Finding } from './tasks.js'
 import { verifyIndexes, verifyQueue } from './verify.js'
@@ -58,7 +58,7 @@ export async function verifyDirectory(
       const start = await store.call('start', [])
       const { catalogue } = start
       expectCommits(engine, catalogue, unrecordedIn(start))
-      const spool = await openSpool(join(directory, 'update_files'))
+      const spool = await openSpool(uploadsPath(directory))
       return await verifyQueue({ engine, store, spool, rows: catalogue }, checked)
     } finally {
       await store.close()

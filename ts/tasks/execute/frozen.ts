@@ -37,7 +37,7 @@ export function frozen(
 ): Promise<Frozen> {
   return run.keepOut(null, async () => {
     await store.call('copyTo', [copy.path, copy.purpose, copy.omitted])
-    const uploads = await store.call('payloads', [])
+    const uploads = (await store.call('uploads', [])).map(({ name }) => name)
     const free = spool.hold(uploads)
     const indexes: FrozenIndex[] = []
     const release = async () => {

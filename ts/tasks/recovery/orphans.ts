@@ -76,7 +76,7 @@ export async function clearOrphans(start: Start, context: OrphanContext): Promis
     const left = new Set(await engine.list())
     await store.call('removed', [start.disposable.filter((id) => named.has(id) || !left.has(id))])
   }
-  const uploads = new Set(await store.call('payloads', []))
+  const uploads = new Set((await store.call('uploads', [])).map(({ name }) => name))
   await attempted({}, async () => {
     if (isComplete) {
       const orphans = await spool.removeOrphans(uploads)

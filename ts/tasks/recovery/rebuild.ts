@@ -6,7 +6,7 @@ import { readCatalogueFile } from '../catalogue/catalogue-file.js'
 import { RESTORED_BATCH_UIDS } from '../limits.js'
 import { DriverLoadError, loadDriver, type Row, storeFault } from '../store/driver.js'
 import { claim } from '../store/lock.js'
-import { indexesPath, lostPath, markPath } from '../store/paths.js'
+import { indexesPath, lostPath, markPath, uploadsPath } from '../store/paths.js'
 import type { CatalogueRow } from '../store/records.js'
 import { localValues } from '../store/replicated-tables.js'
 import { number, text } from '../store/rows.js'
@@ -58,7 +58,7 @@ export async function rebuildTaskStore(directory: string, engine: Engine): Promi
   release()
   const old = await salvage(tasks)
   const { rows, documents, missing, floor } = await catalogueOf(directory, engine)
-  const uploads = join(directory, 'update_files')
+  const uploads = uploadsPath(directory)
   const hasUploads = await readdir(uploads).then(
     (names) => names.length > 0,
     (error: NodeJS.ErrnoException) => {

@@ -9,7 +9,7 @@ import { RESERVE_BYTES, STORE_BYTES_MAX } from '../limits.js'
 import { openSpool } from '../spool.js'
 import { inspectStore, objection } from '../store/completeness.js'
 import { driverNames } from '../store/driver.js'
-import { indexesPath } from '../store/paths.js'
+import { indexesPath, uploadsPath } from '../store/paths.js'
 import type { CatalogueRow } from '../store/records.js'
 import { openStoreClient } from '../store/store-client.js'
 import type { Finding } from '../tasks.js'
@@ -66,7 +66,7 @@ export async function openRepair(directory: string, engine: Engine, log: TaskLog
   try {
     const start = await store.call('start', [])
     const catalogue = new Catalogue(start.catalogue)
-    const spool = await openSpool(join(directory, 'update_files'))
+    const spool = await openSpool(uploadsPath(directory))
     const quarantine = quarantineIn(directory)
     const context: RecoveryContext = { engine, store, spool, catalogue, log, clock: systemClock }
     await recover(start, context, quarantine)

@@ -7,6 +7,7 @@ import type { DumpedBatch, DumpedTask } from '../execute/dump-source.js'
 import { STORE_BYTES_MAX } from '../limits.js'
 import { openSpool } from '../spool.js'
 import { newRow, withFileName } from '../store/new-row.js'
+import { uploadsPath } from '../store/paths.js'
 import type { BatchRow, CatalogueRow, DumpedTaskRow, NewRow } from '../store/records.js'
 import { openStoreClient } from '../store/store-client.js'
 import type { StoredWebhook } from '../store/stored-webhook.js'
@@ -43,7 +44,7 @@ export async function openRestore(directory: string): Promise<Restore> {
     // Background work belongs to the end of a task, and a restore ends no task.
     () => undefined,
   )
-  const spool = await openSpool(join(directory, 'update_files'))
+  const spool = await openSpool(uploadsPath(directory))
   // Listings rely on dates that never fall while uids rise.
   let lastEnqueuedAt: Micros = 0
   return {

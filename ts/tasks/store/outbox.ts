@@ -122,6 +122,16 @@ export class Outbox {
     return taken.length === 0 ? null : { last, changes: merged(taken), isCut: last < this.#durable }
   }
 
+  /** Number of the last synced transaction, as far as this process knows. */
+  get durable(): number {
+    return this.#durable
+  }
+
+  /** Number of transactions that were not sent. */
+  unsent(): number {
+    return this.#sql.number('SELECT count(*) AS n FROM outbox', 'n')
+  }
+
   /** Drops the transactions up to that number, which the bucket has. */
   sent(last: number): void {
     this.#sql.run('DELETE FROM outbox WHERE number <= ?', [last])

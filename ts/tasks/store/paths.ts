@@ -5,6 +5,8 @@ export const storePath = (directory: string): string => join(directory, 'tasks',
 /** The mark lies beside `tasks/`, so that an older copy of that whole directory does not bring its own mark along. */
 export const markPath = (directory: string): string => join(directory, 'tasks.mark')
 export const indexesPath = (directory: string): string => join(directory, 'indexes')
+/** Bodies of requests that wait in files of their own. */
+export const uploadsPath = (directory: string): string => join(directory, 'update_files')
 export const lostPath = (directory: string): string => join(directory, 'lost')
 
 /** @param store path of the store's file */

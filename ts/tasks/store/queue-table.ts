@@ -49,10 +49,10 @@ export class QueueTable {
     return { uid, enqueuedAt }
   }
 
-  payloads(): readonly string[] {
+  uploads(): ReturnType<StoreCalls['uploads']> {
     return this.#sql
-      .all('SELECT payload FROM contents WHERE payload IS NOT NULL', [])
-      .map((row) => text(row.payload))
+      .all('SELECT payload, payload_bytes FROM contents WHERE payload IS NOT NULL', [])
+      .map((row) => ({ name: text(row.payload), bytes: number(row.payload_bytes) }))
   }
 
   pick(limits: BatchLimits, busy: Busy): ReturnType<StoreCalls['pick']> {

@@ -2,7 +2,7 @@ import type { BatchLimits, Busy, PickedBatch } from '../batching.js'
 import type { TaskContent, TaskStatus, TaskType } from '../task.js'
 import type { StoredKey, TaskCounts, TaskFilter, TaskPaging } from '../tasks.js'
 import type { Micros } from '../time.js'
-import type { OutgoingPage, RowChanges } from './row-changes.js'
+import type { OutboxFacts, OutgoingPage, RowChanges } from './row-changes.js'
 import type { StoredWebhook } from './stored-webhook.js'
 
 /** A task as stored; `details` and `error` are JSON text. */
@@ -178,8 +178,8 @@ export interface WaitingRow {
 /** The calls that cross into the worker: arguments and results are structured clones. */
 export interface StoreCalls {
   start(): Start
-  /** File names of the payloads of tasks that have not ended. */
-  payloads(): readonly string[]
+  /** Uploads of tasks that have not ended. */
+  uploads(): readonly NeededUpload[]
   append(row: NewRow): { readonly uid: number; readonly enqueuedAt: Micros }
   /** The next batch and its tasks, as `nextBatch` chooses it; null if none can begin. */
   pick(
@@ -228,6 +228,8 @@ export interface StoreCalls {
   changes(charsMax: number): OutgoingPage | null
   /** The bucket has the changes up to transaction `last`. @param position the entry of its log that has them */
   changesSent(last: number, position: number): void
+  /** null: no changes are kept. */
+  outbox(): OutboxFacts | null
   /** Copies the store as `copyTo` does for a start. @returns the last transaction that was kept, 0 without any */
   image(path: string): { readonly last: number; readonly outbox: string }
   /** Changes nothing, and is durable, as is then what came before. */
@@ -263,6 +265,13 @@ export interface StoreCalls {
 
 /** What a copy of the store is for: a process that starts from it, or `openStoreCopy`. */
 export type CopyPurpose = 'starting' | 'reading'
+
+/** An uploaded body that lies in a file of its own, which its task needs until it has ended. */
+export interface NeededUpload {
+  /** Of the file, without its directory. */
+  readonly name: string
+  readonly bytes: number
+}
 
 export type StoreCall = keyof StoreCalls
 

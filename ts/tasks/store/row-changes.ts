@@ -30,6 +30,16 @@ export interface OutgoingPage extends OutboxPage {
   readonly schema: number
 }
 
+/** What an outbox holds. */
+export interface OutboxFacts {
+  /** Identity of the outbox, which numbers its transactions. */
+  readonly outbox: string
+  /** Number of the last synced transaction that was kept, whether it was sent or not, as far as this process knows. */
+  readonly last: number
+  /** Transactions that were not sent, whether they are synced or not. */
+  readonly unsent: number
+}
+
 /** @param tables name, rows and keys of rows that are gone, both as JSON text */
 export const changesText = (tables: readonly (readonly [string, string, string])[]): string =>
   `{${tables.map(([name, rows, gone]) => `"${name}":{"rows":${rows},"gone":${gone}}`).join(',')}}`
@@ -82,6 +92,13 @@ export function portionsOf(changes: RowChanges, charsMax: number): readonly RowC
     for (const key of gone) put(name, 'gone', key)
   }
   return portions
+}
+
+/** Names of the uploads that changed tasks wait with. */
+export function uploadsIn({ contents }: RowChanges): readonly string[] {
+  const table = replicatedTables.find(({ name }) => name === 'contents')!
+  const at = table.columns.split(', ').indexOf('payload')
+  return (contents?.rows ?? []).flatMap((row) => (typeof row[at] === 'string' ? [row[at]] : []))
 }
 
 /** What changes tell of the catalogue: uids of indexes that are gone, and ids of those that were written. */

@@ -230,6 +230,12 @@ export class Store implements StoreCalls {
     this.#outbox?.sent(last)
     this.#instance.putValue(BUCKET_POSITION_STORED_AS, position)
   }
+  outbox: StoreCalls['outbox'] = () =>
+    this.#outbox && {
+      outbox: this.#named(OUTBOX_STORED_AS),
+      last: this.#outbox.durable,
+      unsent: this.#outbox.unsent(),
+    }
   image: StoreCalls['image'] = (path) => {
     this.copyTo(path, 'starting', [])
     return { last: this.#outbox?.last() ?? 0, outbox: this.#named(OUTBOX_STORED_AS) }
@@ -246,7 +252,7 @@ export class Store implements StoreCalls {
   announce: StoreCalls['announce'] = (id) => this.#catalogue.announce(id)
   removed: StoreCalls['removed'] = (ids) => this.#catalogue.removed(ids)
   undone: StoreCalls['undone'] = (index) => this.#catalogue.undone(index)
-  payloads: StoreCalls['payloads'] = () => this.#queue.payloads()
+  uploads: StoreCalls['uploads'] = () => this.#queue.uploads()
   append: StoreCalls['append'] = (row) => this.#queue.append(row)
   pick: StoreCalls['pick'] = (...given) => this.#queue.pick(...given)
   waitingOf: StoreCalls['waitingOf'] = (indexUid) => this.#queue.waitingOf(indexUid)

@@ -5,10 +5,10 @@ import {
   probe,
   s3Store,
   UnfitStoreError,
-} from '../bucket/index.js'
-import { defineCommand, examples } from '../command/index.js'
-import { openOutbound } from '../outbound/index.js'
-import { textOf } from './text-of.js'
+} from '../../bucket/index.js'
+import { defineCommand, examples } from '../../command/index.js'
+import { openOutbound } from '../../outbound/index.js'
+import { textOf } from '../text-of.js'
 
 export const bucket = defineCommand('bucket', (command, output) =>
   command

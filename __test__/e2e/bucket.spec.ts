@@ -1,0 +1,208 @@
+/**
+ * A server that is kept in a bucket. Rules held here:
+ * 1. An empty data directory becomes the instance that the bucket holds: documents, tasks, keys, uploads that wait.
+ * 2. A directory that another server has taken over from writes nothing to the bucket, unless it is told to.
+ * 3. With `--bucket-ack bucket` no write is answered that the bucket does not have.
+ */
+import { readdir, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
+import { tempDir } from '../backup/archives.js'
+import {
+  accessKeyId,
+  bucket,
+  secretAccessKey,
+  startStore,
+  storeAt,
+  storeServer,
+} from '../bucket/store-servers.js'
+import { startDaemon, type TestDaemon } from '../support/daemon.js'
+import { testEngine } from '../support/server.js'
+import { testNeeding } from '../support/test-needing.js'
+
+const tests = testNeeding([storeServer('gofakes3')])
+
+const engine = ['--engine', testEngine === 'auto' ? 'native' : testEngine]
+const masterKey = 'a-master-key-of-the-tests'
+/** Keeps all tasks waiting. */
+const held = ['--experimental-max-number-of-batched-tasks', '0']
+
+interface World {
+  readonly directory: string
+  readonly origin: string
+  start(name: string, ...args: readonly string[]): Promise<TestDaemon>
+}
+
+async function world(t: ExecutionContext): Promise<World> {
+  t.timeout(240_000)
+  const directory = await tempDir(t)
+  const origin = await startStore(t, 'gofakes3')
+  return {
+    directory,
+    origin,
+    start: (name, ...args) =>
+      startDaemon(
+        t,
+        join(directory, name),
+        [
+          ...engine,
+          ...['--bucket', `s3://${bucket}/instances/one`, '--bucket-endpoint', origin],
+          ...['--bucket-region', 'eu-central-1'],
+          ...['--experimental-allowed-ip-networks', '127.0.0.0/8', '--bucket-interval', '50'],
+          ...args,
+        ],
+        { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
+      ),
+  }
+}
+
+async function settled(server: TestDaemon, uid: unknown) {
+  for (;;) {
+    const { body } = await server.call('GET', `/tasks/${uid}`)
+    if (body.status !== 'enqueued' && body.status !== 'processing') return body
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+async function add(server: TestDaemon, documents: readonly object[]) {
+  const { status, body } = await server.call('POST', '/indexes/films/documents', documents)
+  if (status !== 202) throw new Error(`an addition was answered with ${status}: ${JSON.stringify(body)}`)
+  return body.taskUid
+}
+
+const titles = async (server: TestDaemon, q: string): Promise<readonly unknown[]> => {
+  const { body } = await server.call('POST', '/indexes/films/search', { q })
+  return (body.hits as unknown as readonly { title: string }[]).map(({ title }) => title)
+}
+
+/** Resolves once the bucket has what was written. */
+async function sent(server: TestDaemon): Promise<void> {
+  await server.call('PATCH', '/experimental-features', { containsFilter: true })
+}
+
+/** A body that is too long to be stored in its task. */
+const many = Array.from({ length: 4000 }, (_, id) => ({
+  id: id + 100,
+  title: `film ${id} ${'x'.repeat(100)}`,
+}))
+
+tests(
+  'a server with an empty data directory is the one that was killed, with what it had acknowledged',
+  async (t) => {
+    const { directory, start } = await world(t)
+    const first = await start('first', '--bucket-ack', 'bucket')
+    await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
+    await first.call('POST', '/keys', { actions: ['search'], indexes: ['films'], expiresAt: null })
+    await sent(first)
+    await first.stop()
+    const holding = await start('first', '--bucket-ack', 'bucket', ...held)
+    await add(holding, many)
+    const uids = (await holding.call('GET', '/tasks')).body.results
+    await holding.kill()
+    await rm(join(directory, 'first'), { recursive: true })
+
+    const second = await start('second')
+    t.deepEqual(await titles(second, 'solars'), ['Solaris'])
+    t.is((uids as readonly unknown[]).length, 2)
+    t.is((await settled(second, 1)).status, 'succeeded')
+    t.is((await second.call('GET', '/indexes/films/stats')).body.numberOfDocuments, 4001)
+    t.true((await readdir(join(directory, 'second'))).includes('VERSION'))
+  },
+)
+
+tests('a server goes on with its own data directory, and sends what the bucket did not have', async (t) => {
+  const { directory, start } = await world(t)
+  // What is written within so long an interval is lost to the bucket when the process is killed.
+  const first = await start('first', '--bucket-interval', '3600000')
+  await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
+  await first.kill()
+  const again = await start('first', '--bucket-ack', 'bucket')
+  t.deepEqual(await titles(again, ''), ['Solaris'])
+  await sent(again)
+  await again.kill()
+  await rm(join(directory, 'first'), { recursive: true })
+  t.deepEqual(await titles(await start('second'), ''), ['Solaris'])
+})
+
+tests(
+  'a server that another one has taken over from is refused, and sets aside what it did not send',
+  async (t) => {
+    const { directory, start } = await world(t)
+    const first = await start('first', '--bucket-ack', 'bucket')
+    await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
+    await sent(first)
+    await first.kill()
+    const second = await start('second', '--bucket-ack', 'bucket')
+    await settled(second, await add(second, [{ id: 2, title: 'Stalker' }]))
+    await sent(second)
+    await second.stop()
+
+    const refused = await t.throwsAsync(start('first'))
+    t.regex(
+      refused.message,
+      /another server writes to the bucket since entry \d+; start with --bucket-take-over/,
+    )
+    const forced = await start('first', '--bucket-take-over')
+    t.deepEqual((await titles(forced, '')).toSorted(), ['Solaris', 'Stalker'])
+    await forced.stop()
+    const aside = (await readdir(join(directory, 'first'))).filter((name) => name.startsWith('diverged-'))
+    for (const name of aside) {
+      const note = JSON.parse(
+        await readFile(join(directory, 'first', name, 'diverged.json'), 'utf8'),
+      ) as object
+      t.deepEqual(Object.keys(note), ['epoch', 'unsentTransactions', 'setAsideAt'])
+    }
+  },
+)
+
+tests('a running server that another one takes over from refuses writes, and names the other', async (t) => {
+  const { start } = await world(t)
+  const first = await start('first', '--bucket-ack', 'bucket')
+  await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
+  await sent(first)
+  await start('second', '--advertised-url', 'http://second.example.com:7700')
+  const { status, body } = await first.call('POST', '/indexes/films/documents', [{ id: 2 }])
+  t.deepEqual([status, body.code], [400, 'not_leader'])
+  t.regex(String(body.message), /send them to http:\/\/second\.example\.com:7700/)
+  t.deepEqual(await titles(first, 'solaris'), ['Solaris'])
+})
+
+tests('data that was never kept in a bucket is refused by one that holds another instance', async (t) => {
+  const { start } = await world(t)
+  const first = await start('first', '--bucket-ack', 'bucket')
+  await sent(first)
+  await first.stop()
+  const other = await start('other', '--bucket', `s3://${bucket}/instances/two`, '--bucket-ack', 'bucket')
+  await sent(other)
+  await other.stop()
+  const refused = await t.throwsAsync(start('other'))
+  t.regex(
+    refused.message,
+    /the bucket holds the instance [0-9a-f-]+, the data directory is of [0-9a-f-]+; choose/,
+  )
+})
+
+tests('a former moment is served from a new data directory, and nothing of it is sent', async (t) => {
+  const { start, origin } = await world(t)
+  const first = await start('first', '--bucket-ack', 'bucket')
+  await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
+  await sent(first)
+  const store = storeAt(t, origin, { url: `s3://${bucket}/instances/one` })
+  const entries = async (): Promise<number> => {
+    let count = 0
+    for await (const { key } of store.list('log/')) count += Number(key.startsWith('log/'))
+    return count
+  }
+  const moment = (await entries()) - 1
+  await settled(first, await add(first, [{ id: 2, title: 'Stalker' }]))
+  await sent(first)
+  await first.stop()
+  const before = await entries()
+  const former = await start('former', '--bucket-until', String(moment))
+  t.deepEqual(await titles(former, ''), ['Solaris'])
+  await settled(former, await add(former, [{ id: 3, title: 'Mirror' }]))
+  await former.stop()
+  t.is(await entries(), before)
+  const refused = await t.throwsAsync(start('early', '--bucket-until', '2020-01-01'))
+  t.regex(refused.message, /--bucket-until: the bucket holds nothing of that moment/)
+})

@@ -1,0 +1,129 @@
+/** Makes data directories from a bucket, and sets aside those that another server has left behind. */
+import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { repeatingStore } from '../../bucket/index.js'
+import { copyStage, entriesOf, markDataDirectory, noteEngine, setCopyStage } from '../../instance/index.js'
+import { LaunchError } from '../../launch/index.js'
+import {
+  type Connected,
+  type CopySetup,
+  fetchUploads,
+  openCopy,
+  PassedOverError,
+  restoreInstance,
+  takeOver,
+  type Until,
+} from '../../replication/index.js'
+import { makeDirectory } from '../../tasks/index.js'
+import type { OpenedBucket, Origin } from './open-bucket.js'
+
+export interface DirectoryRequest {
+  readonly bucket: OpenedBucket
+  readonly origin: Origin
+  /** The data directory: an empty one, or a copy. */
+  readonly directory: string
+  /** `major.minor.patch` of this build. */
+  readonly version: string
+  readonly signal: AbortSignal
+  /** Called often. */
+  progress(doing: string, finished: number, total: number): void
+}
+
+/** Names of directories in which data is set aside begin with it. */
+const DIVERGED = 'diverged-'
+
+/** Whether a directory holds nothing but what was set aside. */
+export const holdsNothing = async (directory: string): Promise<boolean> =>
+  (await entriesOf(directory)).every((name) => name.startsWith(DIVERGED))
+
+/** Brings a copy up to the end of the log and takes that over. @throws BucketError and others of a damaged bucket */
+export async function takeOverCopy(request: DirectoryRequest, address: string | null): Promise<Connected> {
+  await beginCopy(request)
+  for (;;) {
+    try {
+      return await takeOverOnce(request, address)
+    } catch (error) {
+      if (!(error instanceof PassedOverError)) throw error
+    }
+  }
+}
+
+async function takeOverOnce(request: DirectoryRequest, address: string | null): Promise<Connected> {
+  const { bucket, directory, signal, version, origin } = request
+  const { copy, replica, target } = await openCopy(copySetup(request, null), signal)
+  try {
+    while (!(await copy.advance(target, signal)));
+    const writer = await replica.identify()
+    if (copy.fence === null) throw new LaunchError('--bucket: its log does not begin with a fence', 1)
+    const { engine } = copy.fence
+    const claimant = { instanceUid: origin.instanceUid, address, engine, version, writer, next: copy.next }
+    const taken = await takeOver(bucket.log, claimant, (seq, entry) => copy.take(seq, entry), signal)
+    await copy.settle(target, signal)
+    const store = repeatingStore(bucket.store, bucket.repeating)
+    const [missing] = await fetchUploads(await replica.uploads(), directory, store, signal)
+    if (missing !== undefined)
+      throw new LaunchError(
+        `--bucket: the object ${missing} is missing, a part of an upload that a task waits with`,
+        1,
+      )
+    await noteEngine(directory, engine)
+    await setCopyStage(directory, null)
+    return { ...taken, state: copy.state, base: await bucket.log.newestBase(signal) }
+  } finally {
+    await replica.close()
+  }
+}
+
+/** Makes a directory of what the log told at a former moment. @returns the last entry that it has, and uploads it lacks */
+export async function restoreMoment(
+  request: DirectoryRequest,
+  until: Until,
+): Promise<{ readonly position: number; readonly missing: readonly string[] }> {
+  await beginCopy(request)
+  const { directory, signal } = request
+  const { position, missing, fence } = await restoreInstance(copySetup(request, until), signal)
+  if (fence === null) throw new LaunchError('--bucket-until: the bucket holds nothing of that moment', 1)
+  await noteEngine(directory, fence.engine)
+  await setCopyStage(directory, 'whole')
+  return { position, missing }
+}
+
+/** Marks a directory as a copy, so that one that is not finished is not taken for data. */
+export async function beginCopy({ directory, version, origin }: DirectoryRequest): Promise<void> {
+  if (!origin.hasBase)
+    throw new LaunchError(
+      '--bucket: it has no base, since the first server that was to fill it never finished; start that one, or choose another prefix',
+      1,
+    )
+  if ((await copyStage(directory)) === null) {
+    await makeDirectory(directory, 0o700)
+    await setCopyStage(directory, 'copying')
+  }
+  await markDataDirectory(directory, version, origin.instanceUid)
+}
+
+export const copySetup = (
+  { bucket, directory, progress }: DirectoryRequest,
+  until: Until | null,
+): CopySetup => ({
+  ...{ log: bucket.log, store: bucket.store, repeating: bucket.repeating, directory, until },
+  progress: (finished, total) => progress('fetching indexes from the bucket', finished, total),
+})
+
+/**
+ * Moves data that the bucket does not have into a directory of its own in the data directory.
+ * @param epoch of the server that has taken over
+ * @param unsent transactions that the bucket does not have
+ * @returns where the data is
+ */
+export async function setAside(directory: string, epoch: number, unsent: number): Promise<string> {
+  const names = (await readdir(directory)).filter((name) => !name.startsWith(DIVERGED))
+  let aside = join(directory, `${DIVERGED}${epoch}`)
+  for (let number = 1; (await entriesOf(aside)).length > 0; number++)
+    aside = join(directory, `${DIVERGED}${epoch}-${number}`)
+  await mkdir(aside, { recursive: true })
+  const note = { epoch, unsentTransactions: unsent, setAsideAt: new Date().toISOString() }
+  await writeFile(join(aside, 'diverged.json'), `${JSON.stringify(note, null, 2)}\n`, { flush: true })
+  for (const name of names) await rename(join(directory, name), join(aside, name))
+  return aside
+}

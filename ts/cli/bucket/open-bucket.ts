@@ -1,0 +1,93 @@
+import {
+  BucketError,
+  bucketAddress,
+  credentialsFrom,
+  Log,
+  type ObjectStore,
+  probe,
+  type Repeating,
+  s3Store,
+  UnfitStoreError,
+} from '../../bucket/index.js'
+import { LaunchError, type LaunchOptions } from '../../launch/index.js'
+import type { Outbound } from '../../outbound/index.js'
+import { textOf } from '../text-of.js'
+
+/** A bucket, and the log in it. */
+export interface OpenedBucket {
+  readonly store: ObjectStore
+  readonly log: Log
+  readonly repeating: Repeating
+  /** Probes the store once. @throws UnfitStoreError, BucketError */
+  requireFit(signal: AbortSignal): Promise<void>
+  /** Has failures of calls told from now on. */
+  onFailure(failed: (error: BucketError) => void): void
+}
+
+/** What a bucket holds. */
+export interface Origin {
+  readonly instanceUid: string
+  /** Whether there is a base. Without one nothing can be made from the log. */
+  readonly hasBase: boolean
+}
+
+/** @throws LaunchError if address or credentials cannot be used */
+export function openBucket(
+  options: LaunchOptions & { readonly bucket: string },
+  outbound: Outbound,
+): OpenedBucket {
+  const region = options.bucketRegion ?? process.env.AWS_REGION ?? null
+  const address = bucketAddress(options.bucket, options.bucketEndpoint, region)
+  const credentials = credentialsFrom(process.env, textOf)
+  const store = s3Store({ address, credentials: async () => credentials, outbound })
+  let failed: (error: BucketError) => void = () => undefined
+  const repeating: Repeating = {
+    wait: (ms, stop) => pause(ms, stop),
+    onRetry: (error) => failed(error),
+  }
+  let isFit = false
+  return {
+    async requireFit(signal) {
+      if (!isFit) await probe(store, signal)
+      isFit = true
+    },
+    store,
+    log: new Log({ store, ...repeating }),
+    repeating,
+    onFailure: (next) => {
+      failed = next
+    },
+  }
+}
+
+/** null: the bucket is empty. @throws LaunchError if it is damaged or refuses */
+export async function originOf({ log }: OpenedBucket, signal: AbortSignal): Promise<Origin | null> {
+  const newest = await log.newestBase(signal).catch((error: unknown) => {
+    throw asLaunchError(error)
+  })
+  const entry = await log.read(newest ?? 0, signal)
+  return entry && { instanceUid: entry.instanceUid, hasBase: newest !== null }
+}
+
+/** A fault of the bucket as a `LaunchError`, any other error as it is. */
+export function asLaunchError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const isOfBucket =
+    error instanceof UnfitStoreError || error instanceof BucketError || error.name.startsWith('Damaged')
+  if (!isOfBucket) return error
+  return new LaunchError(`--bucket: ${error.message}`, 1, { cause: error })
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', end)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', end, { once: true })
+  })
+}

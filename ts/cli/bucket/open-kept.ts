@@ -1,0 +1,198 @@
+/** Here is a bucket and a data directory: which of them is ahead, and who writes? */
+import { join } from 'node:path'
+import { BucketError } from '../../bucket/index.js'
+import { openProgress } from '../../command/index.js'
+import { copyStage, type Instance } from '../../instance/index.js'
+import { LaunchError, type LaunchOptions } from '../../launch/index.js'
+import {
+  type Connected,
+  connect,
+  ForeignLogError,
+  GARBAGE_AGE_MS,
+  Garbage,
+  PassedOverError,
+  Sender,
+  type Sending,
+  Shipper,
+  SupersededError,
+} from '../../replication/index.js'
+import type { Logger } from '../../telemetry/index.js'
+import {
+  type DirectoryRequest,
+  holdsNothing,
+  restoreMoment,
+  setAside,
+  takeOverCopy,
+} from './copy-directory.js'
+import { asLaunchError, type OpenedBucket, originOf } from './open-bucket.js'
+
+/** Milliseconds for which a start waits for the bucket if the data is here. Then the server starts without it. */
+const START_MS = 10_000
+
+export interface KeptRequest {
+  readonly bucket: OpenedBucket
+  readonly options: LaunchOptions
+  /** The data directory. */
+  readonly directory: string
+  readonly version: string
+  readonly signal: AbortSignal
+  readonly log: Logger
+  /** Opens the data directory. */
+  readonly open: (keepsChanges: boolean) => Promise<Instance>
+}
+
+/** An instance that is kept in a bucket. */
+export interface Kept {
+  readonly instance: Instance
+  /** null: nothing is sent. */
+  readonly sender: Sender | null
+}
+
+/** @throws LaunchError; the reason of the signal */
+export async function openKept(request: KeptRequest): Promise<Kept> {
+  const { signal } = request
+  try {
+    const taken = await prepare(request)
+    if (taken === 'moment') return { instance: await request.open(false), sender: null }
+    return await openWriter(request, taken)
+  } catch (error) {
+    signal.throwIfAborted()
+    throw asLaunchError(error)
+  }
+}
+
+/**
+ * Makes the data directory from the bucket if it is empty or a copy.
+ * @returns the log as it was taken over then; null: the directory has its own history; `moment`: it is of a former moment
+ */
+async function prepare(request: KeptRequest): Promise<Connected | 'moment' | null> {
+  const { bucket, directory, options, version, signal, log } = request
+  const isNew = await holdsNothing(directory)
+  if (!isNew && (options.bucketUntil !== null || (await copyStage(directory)) === null)) return null
+  const origin = await originOf(bucket, signal)
+  if (origin === null) {
+    if (isNew && options.bucketUntil === null) return null
+    const what = isNew ? 'is empty' : `is empty, and ${directory} is a copy of what it held`
+    throw new LaunchError(`--bucket: ${options.bucket} ${what}`, 1)
+  }
+  const line = await openProgress(process.stderr, (doing, finished, total) =>
+    log.info({ finished, total }, doing),
+  )
+  const copying: DirectoryRequest = {
+    ...{ bucket, origin, directory, version, signal },
+    progress: (...given) => line.show(...given),
+  }
+  try {
+    if (options.bucketUntil === null) await bucket.requireFit(signal)
+    if (options.bucketUntil === null) return await takeOverCopy(copying, options.advertisedUrl)
+    const { position, missing } = await restoreMoment(copying, options.bucketUntil)
+    log.warn({ position, missing }, 'this is the instance of a former moment: nothing is sent to the bucket')
+    return 'moment'
+  } finally {
+    line.end()
+  }
+}
+
+async function openWriter(request: KeptRequest, taken: Connected | null): Promise<Kept> {
+  const { options, directory, signal, log, bucket } = request
+  const instance = await request.open(options.bucketUntil === null)
+  if (options.bucketUntil !== null) return { instance, sender: null }
+  try {
+    const sending =
+      taken === null ? await connectSoon(request, instance) : sendingOf(request, instance, taken)
+    const sender = new Sender({
+      outgoing: instance.queue.outgoing,
+      connect: (stop) => connectNow(request, instance, stop),
+      sending,
+      intervalMs: options.bucketInterval,
+      log,
+      onFenced: () => {
+        log.error({}, 'another server has taken over: this one writes nothing any more')
+        void instance.queue.stop()
+      },
+    })
+    bucket.onFailure((error) => sender.failed(error))
+    return { instance, sender }
+  } catch (error) {
+    if (!(error instanceof SupersededError)) {
+      await instance.close()
+      throw error
+    }
+    const { unsent } = await instance.queue.outgoing.facts()
+    await instance.close()
+    signal.throwIfAborted()
+    const advice = 'start with --bucket-take-over to write here again'
+    if (!options.bucketTakeOver) throw new LaunchError(`--bucket: ${error.message}; ${advice}`, 1)
+    const aside = await setAside(directory, error.fence.seq, unsent)
+    log.warn(
+      { unsent, directory: aside },
+      'another server had taken over: what it does not have was set aside',
+    )
+    return openWriter(request, (await prepare(request)) as Connected)
+  }
+}
+
+/** @returns null: the bucket does not answer, and is asked again while the server runs */
+async function connectSoon(request: KeptRequest, instance: Instance): Promise<Sending | null> {
+  const { signal, log } = request
+  const limit = new AbortController()
+  const end = (): void => limit.abort(signal.reason)
+  const timer = setTimeout(() => limit.abort(), START_MS)
+  signal.addEventListener('abort', end)
+  try {
+    return await connectNow(request, instance, limit.signal)
+  } catch (error) {
+    signal.throwIfAborted()
+    const isAway = limit.signal.aborted || (error instanceof BucketError && error.isUnknown)
+    if (!isAway) throw error
+    log.warn({ err: error }, 'the bucket does not answer: the server starts without it, and asks again')
+    return null
+  } finally {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', end)
+  }
+}
+
+async function connectNow(request: KeptRequest, instance: Instance, signal: AbortSignal): Promise<Sending> {
+  const { bucket, options, version } = request
+  for (;;) {
+    try {
+      await bucket.requireFit(signal)
+      const claimant = {
+        ...{ instanceUid: instance.data.instanceUid, address: options.advertisedUrl, version },
+        ...{
+          engine: instance.opened.kind,
+          outgoing: instance.queue.outgoing,
+          takesOver: options.bucketTakeOver,
+        },
+      }
+      return sendingOf(request, instance, await connect(bucket, claimant, signal))
+    } catch (error) {
+      if (error instanceof PassedOverError) continue
+      if (!(error instanceof ForeignLogError)) throw error
+      const wayOut =
+        'choose an empty --db-path to start from the bucket, or another prefix to begin a new copy'
+      throw new LaunchError(`--bucket: ${error.message}; ${wayOut}`, 1)
+    }
+  }
+}
+
+function sendingOf(
+  { bucket, directory }: KeptRequest,
+  { opened, queue, data }: Instance,
+  connected: Connected,
+): Sending {
+  const { store, log, repeating } = bucket
+  const { writer, fence, state, base } = connected
+  const shipper = new Shipper({
+    ...{ outgoing: queue.outgoing, engine: opened.engine, store, repeating, log, writer, fence, base, state },
+    instanceUid: data.instanceUid,
+    indexes: () => queue.tasks.indexes(),
+    scratch: join(directory, 'outgoing'),
+  })
+  const garbage = new Garbage({
+    ...{ store, repeating, log, epoch: writer.epoch, ageMs: GARBAGE_AGE_MS },
+    now: () => performance.now(),
+  })
+  return { shipper, writer, garbage }
+}

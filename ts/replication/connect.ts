@@ -1,0 +1,105 @@
+import type { Entry, Log, LogWriter, ObjectStore, Repeating } from '../bucket/index.js'
+import type { OutgoingChanges } from '../tasks/index.js'
+import { type About, encodeAbout, type Fence } from './fence.js'
+import { PassedOverError } from './instance-copy.js'
+import type { LogState } from './log-state.js'
+import { readOwnState } from './own-state.js'
+
+/** Another directory has sent changes, or begun to, since this one did. */
+export class SupersededError extends Error {
+  override readonly name = 'SupersededError'
+
+  /** @param fence of the directory that writes now @param isBehind whether it has sent changes */
+  constructor(
+    readonly fence: Fence,
+    readonly isBehind: boolean,
+  ) {
+    super(`another server writes to the bucket since entry ${fence.seq}`)
+  }
+}
+
+/** The log in the bucket is not that of this directory. */
+export class ForeignLogError extends Error {
+  override readonly name = 'ForeignLogError'
+}
+
+export interface Place {
+  readonly log: Log
+  readonly store: ObjectStore
+  readonly repeating: Repeating
+}
+
+/** A data directory that wants to send what it changes. */
+export interface Claimant extends About {
+  readonly instanceUid: string
+  /** Where followers reach the server over HTTP; null: nowhere. */
+  readonly address: string | null
+  readonly outgoing: Pick<OutgoingChanges, 'facts' | 'position'>
+  /** Whether to go on although another server has begun to write, as long as that one has sent no changes. */
+  readonly takesOver: boolean
+}
+
+/** The log, taken over. */
+export interface Connected {
+  readonly writer: LogWriter
+  readonly fence: Fence
+  readonly state: LogState
+  /** The entry that the newest base covers to; null: there is no base. */
+  readonly base: number | null
+}
+
+/**
+ * Takes over the log for a directory whose changes are in it already, or for a new log.
+ * @throws SupersededError, ForeignLogError; then nothing was written
+ * @throws PassedOverError if other servers take over at the same time: try again
+ * @throws BucketError, DamagedBaseError, DamagedEntryError, DamagedBodyError
+ */
+export async function connect(place: Place, claimant: Claimant, signal: AbortSignal): Promise<Connected> {
+  const { outgoing, takesOver, instanceUid } = claimant
+  const position = (await outgoing.position()) ?? -1
+  const { outbox: writer } = await outgoing.facts()
+  const own = await readOwnState(place, { position, writer }, signal)
+  if (own.fence !== null && own.instanceUid !== instanceUid)
+    throw new ForeignLogError(
+      `the bucket holds the instance ${own.instanceUid}, the data directory is of ${instanceUid}`,
+    )
+  const isOwn = own.fence === null || own.fence.writer === writer
+  if (!isOwn && position === -1)
+    throw new ForeignLogError('the data directory was used without the bucket since, or was never kept in it')
+  if (own.fence !== null && (own.isBehind || (!isOwn && !takesOver)))
+    throw new SupersededError(own.fence, own.isBehind)
+  const taken = await takeOver(
+    place.log,
+    { ...claimant, writer, next: own.next },
+    (seq) => {
+      throw new PassedOverError(`the entry ${seq} was written while this server took over`)
+    },
+    signal,
+  )
+  return { ...taken, state: own.state, base: own.base }
+}
+
+/** Takes over a log. @param apply called with each entry from `next` on that the claimant does not know */
+export async function takeOver(
+  log: Log,
+  claimant: Pick<Claimant, 'instanceUid' | 'address' | 'engine' | 'version'> & {
+    readonly writer: string
+    readonly next: number
+  },
+  apply: (seq: number, entry: Entry) => void,
+  signal: AbortSignal,
+): Promise<Pick<Connected, 'writer' | 'fence'>> {
+  const { instanceUid, address, engine, version, next } = claimant
+  const about = encodeAbout({ engine, version })
+  const writer = await log.takeOver(
+    {
+      ...{ instanceUid, address, writer: claimant.writer, about, next },
+      apply: async (seq, entry) => apply(seq, entry),
+      restore: async (seq) => {
+        throw new PassedOverError(`the entries up to ${seq} may be gone`)
+      },
+    },
+    signal,
+  )
+  return { writer, fence: { seq: writer.epoch, writer: claimant.writer, address, engine, version } }
+}

@@ -1,0 +1,289 @@
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  DamagedPartError,
+  type Entry,
+  fetchFiles,
+  type IndexFiles,
+  type Log,
+  type ObjectStore,
+  partsThere,
+  type Repeating,
+  removeFiles,
+  removeUnknown,
+  repeatingStore,
+  syncNames,
+} from '../bucket/index.js'
+import {
+  imagePath,
+  indexesPath,
+  mergedChanges,
+  openReplicaStore,
+  type ReplicaStore,
+  type RowChanges,
+  removeStore,
+} from '../tasks/index.js'
+import { type Base, fetchImage } from './base.js'
+import { decodeBody } from './body.js'
+import { type Fence, fenceOf } from './fence.js'
+import { ROUND_BYTES } from './limits.js'
+import { LogState } from './log-state.js'
+import { PartReader } from './part-reader.js'
+import { baseUntil, isBeyond, type Until } from './until.js'
+
+/** Where a copy comes from, and which directory becomes one. */
+export interface CopySetup {
+  readonly log: Log
+  readonly store: ObjectStore
+  readonly repeating: Repeating
+  /** The data directory: an empty one, or an earlier copy that no process serves. */
+  readonly directory: string
+  /** The last moment to copy; null: the end of the log. */
+  readonly until: Until | null
+  /** Told of bytes of indexes that were fetched, of those that are missing. */
+  readonly progress: (finished: number, total: number) => void
+}
+
+/** What is told of news, in this order: files of an index lie there, rows changed, an index is gone. */
+export interface CopyTarget {
+  adopt(id: string): Promise<void>
+  apply(changes: RowChanges, position: number): Promise<void>
+  drop(id: string): Promise<void>
+}
+
+/** The log goes on behind a base, and the entries before it are gone: the copy has to be opened again. */
+export class PassedOverError extends Error {
+  override readonly name = 'PassedOverError'
+}
+
+/** What a directory has of the log when a copy of it is opened. */
+interface Beginning {
+  readonly state: LogState
+  /** Id of an index → what its directory holds. */
+  readonly there: Map<string, IndexFiles>
+  readonly position: number
+  readonly fence: Fence | null
+}
+
+/**
+ * A data directory that becomes what a log tells, entry by entry. Files of indexes are there before the rows that name
+ * their commits, so that a task has succeeded only where its documents are found.
+ */
+export class InstanceCopy {
+  readonly state: LogState
+  readonly #setup: CopySetup
+  readonly #store: Pick<ObjectStore, 'put' | 'get'>
+  readonly #parts: PartReader
+  /** Id of an index → what its directory holds. */
+  readonly #there: Map<string, IndexFiles>
+  /** Rows that the target was not told of. */
+  #rows: RowChanges[] = []
+  #read: number
+  /** The last entry that was read and does not leave a state open. */
+  #closed: number
+  #position: number
+  #fence: Fence | null
+  /** Whether the directories of indexes are those of the position: at the beginning the rows may be ahead of them. */
+  #hasFiles = false
+
+  constructor(setup: CopySetup, { state, there, position, fence }: Beginning) {
+    this.#setup = setup
+    this.#store = repeatingStore(setup.store, setup.repeating)
+    this.#parts = new PartReader(setup.log, this.#store)
+    this.state = state
+    this.#there = there
+    this.#read = position
+    this.#closed = position
+    this.#position = position
+    this.#fence = fence
+  }
+
+  /** The last entry that the target has; -1: none. */
+  get position(): number {
+    return this.#position
+  }
+
+  /** Number of the entry to read next. */
+  get next(): number {
+    return this.#read + 1
+  }
+
+  /** The last fence up to what was read; null without one. */
+  get fence(): Fence | null {
+    return this.#fence
+  }
+
+  /** Takes the next entry, of which the target is told by `settle`. @throws DamagedBodyError */
+  take(seq: number, entry: Entry): void {
+    if (entry.kind === 'fence') {
+      this.#fence = fenceOf(seq, entry)
+      this.state.fenced()
+    } else {
+      const body = decodeBody(entry.body)
+      this.#parts.remember(seq, body.inline)
+      const rows = this.state.take(seq, body)
+      if (rows !== null) this.#rows.push(rows)
+    }
+    this.#read = seq
+    if (!this.state.isOpen) this.#closed = seq
+  }
+
+  /**
+   * Takes the entries that follow, a bounded part of them.
+   * @returns whether these were all
+   * @throws BucketError, DamagedEntryError, DamagedBodyError, DamagedPartError
+   */
+  async advance(target: CopyTarget, signal: AbortSignal): Promise<boolean> {
+    const { log, until } = this.#setup
+    for (let bytes = 0; ; ) {
+      const entry = await log.read(this.next, signal)
+      const isEnd = entry === null || isBeyond(until, this.next, entry)
+      if (!isEnd) {
+        bytes += entry.body.length
+        this.take(this.next, entry)
+        if (bytes < ROUND_BYTES) continue
+      }
+      try {
+        await this.settle(target, signal)
+        return isEnd
+      } catch (error) {
+        // A part may be gone because a later entry needs it no more.
+        if (isEnd || !(error instanceof DamagedPartError)) throw error
+        bytes = 0
+      }
+    }
+  }
+
+  /** Tells the target of what was taken, as far as it is a whole state. @throws BucketError, DamagedPartError */
+  async settle(target: CopyTarget, signal: AbortSignal): Promise<void> {
+    if (this.#hasFiles && this.#closed === this.#position) return
+    const { state } = this
+    const wanted = state.ids().map((id) => [id, state.files.of(id)] as const)
+    const changed = wanted.filter(([id, files]) => !areSame(this.#there.get(id), files))
+    const isNew = changed.some(([id]) => !this.#there.has(id))
+    const missing = new Missing(changed, this.#there)
+    const { progress, directory } = this.#setup
+    for (const [id, files] of changed) {
+      const there = this.#there.get(id) ?? new Map()
+      await fetchFiles(
+        { there, files },
+        join(indexesPath(directory), id),
+        this.#parts.reading(signal),
+        (bytes) => progress(...missing.fetched(bytes)),
+      )
+      await target.adopt(id)
+      await removeFiles(join(indexesPath(directory), id), there, files)
+      this.#there.set(id, files)
+    }
+    if (isNew) await syncNames(indexesPath(directory))
+    const rows = this.#rows
+    await target.apply(rows.length === 0 ? {} : mergedChanges(rows), this.#closed)
+    this.#rows = []
+    this.#position = this.#closed
+    this.#hasFiles = true
+    for (const id of [...this.#there.keys()])
+      if (!wanted.some(([one]) => one === id)) {
+        await target.drop(id)
+        this.#there.delete(id)
+      }
+  }
+}
+
+/** Bytes of files that are fetched together. */
+class Missing {
+  #finished = 0
+  readonly #total: number
+
+  constructor(changed: readonly (readonly [string, IndexFiles])[], there: ReadonlyMap<string, IndexFiles>) {
+    this.#total = changed.reduce(
+      (sum, [id, files]) => sum + bytesIn(files) - bytesIn(there.get(id) ?? new Map()),
+      0,
+    )
+  }
+
+  fetched(bytes: number): [finished: number, total: number] {
+    this.#finished += bytes
+    return [this.#finished, Math.max(this.#total, this.#finished)]
+  }
+}
+
+const bytesIn = (files: IndexFiles): number =>
+  [...files.values()].flat().reduce((sum, { bytes }) => sum + bytes, 0)
+
+const areSame = (there: IndexFiles | undefined, files: IndexFiles): boolean =>
+  there === files ||
+  (there !== undefined &&
+    there.size === files.size &&
+    [...files].every(([name, parts]) => {
+      const known = there.get(name)
+      return (
+        known?.length === parts.length &&
+        known.every(({ crc, from }, at) => parts[at]?.crc === crc && parts[at]?.from === from)
+      )
+    }))
+
+/** A copy of which the store is open. */
+export interface OpenedCopy {
+  readonly copy: InstanceCopy
+  readonly replica: ReplicaStore
+  /** What is told of news while no process serves the directory. */
+  readonly target: CopyTarget
+}
+
+/**
+ * Opens a copy in an empty directory or in one that was a copy before. Of the latter, everything is kept that is there still.
+ * @throws BucketError, DamagedBaseError, DamagedEntryError, DamagedBodyError, DamagedPartError
+ */
+export async function openCopy(setup: CopySetup, signal: AbortSignal): Promise<OpenedCopy> {
+  const { log, directory, until } = setup
+  const store = repeatingStore(setup.store, setup.repeating)
+  const base = await baseUntil(until, log, store, signal)
+  const replica = await replicaBehind(base, directory, store, signal)
+  try {
+    const position = replica.position ?? -1
+    const state = new LogState()
+    if (base !== null) state.load(base)
+    let fence = base?.fence ?? null
+    for (let seq = (base?.seq ?? -1) + 1; seq <= position; seq++) {
+      const entry = await log.read(seq, signal)
+      if (entry === null) throw new PassedOverError(`the entry ${seq} is gone, which this copy has`)
+      state.apply(seq, entry)
+      if (entry.kind === 'fence') fence = fenceOf(seq, entry)
+    }
+    const indexes = indexesPath(directory)
+    const there = new Map<string, IndexFiles>()
+    for (const id of state.ids()) {
+      const files = state.files.of(id)
+      await removeUnknown(join(indexes, id), files)
+      there.set(id, await partsThere(join(indexes, id), files))
+    }
+    for (const name of await readdir(indexes).catch(() => []))
+      if (!there.has(name)) await rm(join(indexes, name), { recursive: true, force: true })
+    const target: CopyTarget = {
+      adopt: async () => undefined,
+      apply: (changes, to) => replica.apply(changes, to),
+      drop: (id) => rm(join(indexes, id), { recursive: true, force: true }),
+    }
+    return { copy: new InstanceCopy(setup, { state, there, position, fence }), replica, target }
+  } catch (error) {
+    await replica.close()
+    throw error
+  }
+}
+
+/** The store of a directory, which becomes the image of the base unless it is further. */
+async function replicaBehind(
+  base: Base | null,
+  directory: string,
+  store: Pick<ObjectStore, 'get'>,
+  signal: AbortSignal,
+): Promise<ReplicaStore> {
+  const found = await openReplicaStore(directory)
+  if (base === null || (found.position ?? -1) >= base.seq) return found
+  await found.close()
+  await removeStore(directory)
+  await fetchImage(base.image.parts, imagePath(directory), store, signal)
+  const replica = await openReplicaStore(directory)
+  await replica.apply({}, base.seq)
+  return replica
+}

@@ -1,0 +1,290 @@
+import { BucketError, FencedError, type LogWriter } from '../bucket/index.js'
+import { ApiError } from '../errors/index.js'
+import type { OutgoingChanges } from '../tasks/index.js'
+import { SupersededError } from './connect.js'
+import type { Garbage } from './garbage.js'
+import { AWAY_MS, GARBAGE_EVERY_MS, LAST_SENDING_MS, LOOK_MS } from './limits.js'
+import type { Shipper } from './shipper.js'
+
+export interface SenderLog {
+  info(facts: object, message: string): void
+  warn(facts: object, message: string): void
+  error(facts: object, message: string): void
+}
+
+/** What sends, once the log was taken over. */
+export interface Sending {
+  readonly shipper: Shipper
+  readonly writer: LogWriter
+  readonly garbage: Garbage
+}
+
+export interface SenderSetup {
+  readonly outgoing: Pick<OutgoingChanges, 'facts' | 'sync' | 'uploads'>
+  /** Takes over the log; tried again after each failure that another server is not the reason of. */
+  readonly connect: (signal: AbortSignal) => Promise<Sending>
+  /** What `connect` gave already; null: it was not called yet. */
+  readonly sending: Sending | null
+  /** Milliseconds between two looks for changes that nobody waits for. */
+  readonly intervalMs: number
+  readonly log: SenderLog
+  /** Called once, when another writer has taken over: from then on nothing is sent. */
+  readonly onFenced: () => void
+}
+
+/** What is told of the way to the bucket. */
+export interface SenderFigures {
+  /** Number of the last entry of the log; null: the log was not taken over yet. */
+  readonly position: number | null
+  /** Transactions that the bucket does not have. */
+  readonly unsent: number
+  /** Seconds since the bucket answered last, while calls fail; else 0. */
+  readonly awaySeconds: number
+  readonly isFenced: boolean
+}
+
+/** Those who wait until the bucket has what they wrote. */
+interface Waiter {
+  readonly last: number
+  resolve(): void
+  reject(error: Error): void
+}
+
+/** Sends what changes as long as the server runs, makes bases, and removes garbage. */
+export class Sender {
+  readonly #setup: SenderSetup
+  readonly #stop = new AbortController()
+  readonly #waiters = new Set<Waiter>()
+  #isAsked = false
+  #wake: () => void = () => undefined
+  #running: Promise<void> | null = null
+  #sweeping: Promise<void> | null = null
+  #sweptAt = performance.now()
+  #lookedAt = performance.now()
+  /** When the first of the calls failed that have failed since the bucket answered last; null: it answers. */
+  #awaySince: number | null = null
+  #sending: Sending | null
+  /** The refusal of writes since another writer has taken over. */
+  #fenced: ApiError | null = null
+
+  constructor(setup: SenderSetup) {
+    this.#setup = setup
+    this.#sending = setup.sending
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  /** Goes on for a bounded time until the bucket has everything, then ends. */
+  async stop(): Promise<void> {
+    this.#ask()
+    const limit = setTimeout(() => this.#stop.abort(), LAST_SENDING_MS)
+    const { outgoing } = this.#setup
+    await outgoing.sync()
+    const { last, unsent } = await outgoing.facts()
+    if (unsent > 0 && this.#running !== null) await this.#until(last).catch(() => undefined)
+    clearTimeout(limit)
+    this.#stop.abort()
+    this.#ask()
+    await this.#running
+    await this.#sweeping
+  }
+
+  /** Call it when a call to the bucket failed and is made again. */
+  failed(error: BucketError): void {
+    if (this.#awaySince === null) {
+      this.#awaySince = performance.now()
+      this.#setup.log.warn({ err: error }, 'the bucket does not answer; it is asked again')
+    }
+    if (performance.now() - this.#awaySince >= AWAY_MS) this.#refuseWaiters()
+  }
+
+  /** @throws ApiError once another server has taken over */
+  requireLead(): void {
+    if (this.#fenced !== null) throw this.#fenced
+  }
+
+  /** @throws ApiError while the bucket is away, or once another server has taken over */
+  requireBucket(): void {
+    this.requireLead()
+    if (this.#awaySince !== null && performance.now() - this.#awaySince >= AWAY_MS)
+      throw new ApiError(
+        'bucket_unavailable',
+        'the bucket does not answer, so that nothing can be written; searches go on, and writes will once it answers',
+      )
+  }
+
+  /** Resolves once the bucket has all that was written before. @throws ApiError if that is not known */
+  async acknowledged(): Promise<void> {
+    const { last, unsent } = await this.#setup.outgoing.facts()
+    const shipper = this.#sending?.shipper ?? null
+    const hasBase = shipper !== null && shipper.newestBase !== -1
+    if (hasBase && (unsent === 0 || shipper.sent >= last)) return
+    await this.#until(last)
+  }
+
+  async figures(): Promise<SenderFigures> {
+    const { unsent } = await this.#setup.outgoing.facts()
+    const away = this.#awaySince === null ? 0 : (performance.now() - this.#awaySince) / 1000
+    return {
+      position: this.#sending === null ? null : this.#sending.writer.next - 1,
+      unsent,
+      awaySeconds: away,
+      isFenced: this.#fenced !== null,
+    }
+  }
+
+  #until(last: number): Promise<void> {
+    if (this.#fenced !== null) return Promise.reject(this.#fenced)
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        last,
+        resolve() {
+          clearTimeout(limit)
+          resolve()
+        },
+        reject(error) {
+          clearTimeout(limit)
+          reject(error)
+        },
+      }
+      // A call that is never answered fails later than those who wait for it should know.
+      const limit = setTimeout(() => {
+        this.#awaySince ??= performance.now() - AWAY_MS
+        this.#waiters.delete(waiter)
+        reject(unknownOutcome('the bucket does not answer'))
+      }, AWAY_MS)
+      this.#waiters.add(waiter)
+      this.#ask()
+    })
+  }
+
+  #ask(): void {
+    this.#isAsked = true
+    this.#wake()
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted && this.#fenced === null) {
+      try {
+        this.#isAsked = false
+        await this.#step(signal)
+        this.#answered()
+      } catch (error) {
+        if (signal.aborted) break
+        if (error instanceof FencedError || error instanceof SupersededError)
+          return this.#end(error instanceof FencedError ? error.by.address : error.fence.address)
+        this.#fault(error)
+        await this.#pause(this.#setup.intervalMs)
+      }
+    }
+    for (const waiter of this.#waiters) waiter.reject(unknownOutcome('the server stops'))
+    this.#waiters.clear()
+  }
+
+  /** Sends what waits; without anything, looks whether the log is still this writer's, and waits. */
+  async #step(signal: AbortSignal): Promise<void> {
+    const { intervalMs } = this.#setup
+    this.#sending ??= await this.#setup.connect(signal)
+    const { shipper, writer } = this.#sending
+    if (shipper.isBaseDue) await shipper.makeBase(signal)
+    if (await shipper.ship(signal)) return this.#settleWaiters()
+    this.#settleWaiters()
+    if (performance.now() - this.#lookedAt >= LOOK_MS) {
+      await writer.look(signal)
+      this.#lookedAt = performance.now()
+    }
+    if (performance.now() - this.#sweptAt >= GARBAGE_EVERY_MS) this.#sweep(this.#sending, signal)
+    if (!this.#isAsked) await this.#pause(intervalMs)
+  }
+
+  /** Resolves after so long, or when somebody asks. */
+  async #pause(ms: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms)
+      this.#wake = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+    this.#wake = () => undefined
+  }
+
+  #settleWaiters(): void {
+    if (this.#sending === null) return
+    const { sent, newestBase } = this.#sending.shipper
+    // Without a base the log does not tell what was there before it.
+    if (newestBase === -1) return
+    for (const waiter of this.#waiters)
+      if (waiter.last <= sent) {
+        this.#waiters.delete(waiter)
+        waiter.resolve()
+      }
+  }
+
+  #answered(): void {
+    if (this.#awaySince === null) return
+    this.#awaySince = null
+    this.#setup.log.info({}, 'the bucket answers again')
+  }
+
+  #fault(error: unknown): void {
+    if (error instanceof BucketError) {
+      if (this.#awaySince === null) this.#setup.log.error({ err: error }, 'the bucket refuses what is sent')
+      this.#awaySince ??= performance.now()
+      this.#refuseWaiters()
+    } else {
+      this.#setup.log.error({ err: error }, 'changes could not be sent to the bucket')
+      this.#awaySince ??= performance.now()
+      this.#refuseWaiters()
+    }
+  }
+
+  #refuseWaiters(): void {
+    for (const waiter of this.#waiters) waiter.reject(unknownOutcome('the bucket does not answer'))
+    this.#waiters.clear()
+  }
+
+  /** @param address of the server that has taken over */
+  #end(address: string | null): void {
+    const refusal = notTheWriter(address)
+    this.#fenced = refusal
+    for (const waiter of this.#waiters) waiter.reject(refusal)
+    this.#waiters.clear()
+    this.#setup.onFenced()
+  }
+
+  #sweep(sending: Sending, signal: AbortSignal): void {
+    this.#sweptAt = performance.now()
+    this.#sweeping ??= this.#swept(sending, signal).finally(() => {
+      this.#sweeping = null
+    })
+  }
+
+  async #swept({ shipper, writer, garbage }: Sending, signal: AbortSignal): Promise<void> {
+    const { outgoing, log } = this.#setup
+    try {
+      const uploads = new Set((await outgoing.uploads.needed()).map(({ name }) => name))
+      const removed = await garbage.sweep({ keys: shipper.references(), uploads, next: writer.next }, signal)
+      if (removed > 0) log.info({ removed }, 'removed objects of no use from the bucket')
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error }, 'objects of no use could not be removed from the bucket')
+    }
+  }
+}
+
+/** The refusal of a write. @param address of the server that writes; null: not known */
+export const notTheWriter = (address: string | null): ApiError =>
+  new ApiError(
+    'not_leader',
+    `this server follows another one and takes no writes: send them to ${address ?? 'the one that writes to the bucket'}`,
+  )
+
+/** A write of which it is not known whether it will last. */
+const unknownOutcome = (why: string): ApiError =>
+  new ApiError(
+    'bucket_unavailable',
+    `${why}: the write is stored here, and it is not known whether the bucket has it; look at GET /tasks before it is sent again`,
+  )

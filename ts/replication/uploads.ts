@@ -1,0 +1,65 @@
+/** Uploaded bodies of waiting tasks, which lie below `spool/` in parts that are numbered from 0. */
+import { createReadStream } from 'node:fs'
+import { mkdir, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { DamagedPartError, type ObjectStore } from '../bucket/index.js'
+import { type NeededUpload, uploadsPath } from '../tasks/index.js'
+import { inParts } from './in-parts.js'
+import { UPLOAD_PART_BYTES } from './limits.js'
+
+/** Begins the keys of all parts of an upload. */
+export const uploadPrefix = (name: string): string => `spool/${name}/`
+
+/** @throws BucketError; an error of the system with `ENOENT` if the file is gone */
+export async function sendUpload(
+  path: string,
+  name: string,
+  store: Pick<ObjectStore, 'put'>,
+  signal: AbortSignal,
+): Promise<void> {
+  let number = 0
+  for await (const bytes of inParts(createReadStream(path), UPLOAD_PART_BYTES))
+    await store.put(`${uploadPrefix(name)}${number++}`, bytes, signal)
+}
+
+/**
+ * Writes the uploads that tasks of a data directory need.
+ * @returns keys of parts that are missing
+ * @throws BucketError, DamagedPartError
+ */
+export async function fetchUploads(
+  uploads: readonly NeededUpload[],
+  directory: string,
+  store: Pick<ObjectStore, 'get'>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const missing: string[] = []
+  if (uploads.length === 0) return missing
+  await mkdir(uploadsPath(directory), { recursive: true })
+  for (const { name, bytes } of uploads) {
+    if (!FILE_NAME.test(name)) throw new DamagedPartError(`no upload has the name ${JSON.stringify(name)}`)
+    const file = await open(join(uploadsPath(directory), name), 'w')
+    try {
+      let left = bytes
+      for (let number = 0; left > 0; number++) {
+        const key = `${uploadPrefix(name)}${number}`
+        const part = await store.get(key, { bytesMax: 2 * UPLOAD_PART_BYTES, signal })
+        if (part === null) {
+          missing.push(key)
+          break
+        }
+        if (part.length === 0 || part.length > left)
+          throw new DamagedPartError(`the object ${key} is damaged: a part of an upload`)
+        await file.writeFile(part)
+        left -= part.length
+      }
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+  }
+  return missing
+}
+
+/** Names of uploads come from outside this machine. */
+const FILE_NAME = /^[0-9a-f-]{36}\.[a-z]+$/
