@@ -27,6 +27,8 @@ pub struct Engine {
     limits: Limits,
     cache: Arc<Cache>,
     faults: FaultReporter,
+    /// Whether another process writes the files of the indexes.
+    follows_files: bool,
     indexes: Mutex<HashMap<String, Arc<Index>>>,
     pins: Mutex<Pins>,
     /// Number of batches being written, which share the threads for indexing.
@@ -62,11 +64,18 @@ impl Engine {
             limits,
             cache: Cache::new(limits.cache_bytes),
             faults,
+            follows_files: false,
             indexes: Mutex::default(),
             pins: Mutex::default(),
             writing: Arc::default(),
             lock: Mutex::default(),
         })
+    }
+
+    /// Opens a directory of indexes whose files another process writes. Nothing is written there but by
+    /// [`Engine::drop_index`]; commits that lie there are shown by [`Engine::adopt`].
+    pub fn follow(directory: &Path, limits: Limits, faults: FaultReporter) -> Result<Self> {
+        Ok(Self { follows_files: true, ..Self::open(directory, limits, faults)? })
     }
 
     /// The index of that name, opened if it is not.
@@ -79,18 +88,17 @@ impl Engine {
         if let Some(index) = indexes.get(id) {
             return Ok(Arc::clone(index));
         }
-        // Code of other crates may panic over bytes that it did not write.
         let services = IndexServices {
             cache: Arc::clone(&self.cache),
             faults: self.faults.of_index(id),
             writing: Arc::clone(&self.writing),
         };
-        let opened = catch_unwind(AssertUnwindSafe(|| Index::open_with(&path, self.limits, services)));
-        let opened = opened.unwrap_or_else(|_| {
-            Err(Error::internal(format!("{} could not be opened", path.display()), "it does not decode"))
-        });
-        let index = Arc::new(opened.map_err(Error::or_damaged)?);
-        indexes.insert(id.to_owned(), Arc::clone(&index));
+        let open = if self.follows_files { Index::follow } else { Index::open_with };
+        let index = Arc::new(decoded(&path, || open(&path, self.limits, services))?);
+        // One that was asked for before its files came is opened once they are there.
+        if !self.follows_files || index.has_commit() {
+            indexes.insert(id.to_owned(), Arc::clone(&index));
+        }
         Ok(index)
     }
 
@@ -101,6 +109,22 @@ impl Engine {
     pub fn index_to_write(&self, id: &str) -> Result<Arc<Index>> {
         self.lock_for_writing()?;
         self.index(id)
+    }
+
+    /// Shows the newest commit that lies in the directory of an index. Searches under way end on the commit they began
+    /// with, and none waits. Does nothing if the index is not open. Once it returns, no file is needed any more that the
+    /// newest commit does not name.
+    ///
+    /// # Errors
+    /// `index_damaged` if the newest commit does not decode: the one before it is still shown then. Internal if this engine
+    /// writes the files itself.
+    pub fn adopt(&self, id: &str) -> Result<()> {
+        if !self.follows_files {
+            return Err(Error::internal("a commit cannot be adopted", "this engine writes the files itself"));
+        }
+        let path = self.path_of(id)?;
+        let index = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
+        index.map_or(Ok(()), |index| decoded(&path, || index.adopt()))
     }
 
     /// Takes back the newest commits of an index that is not open, as long as they are of these batches. Once it returns,
@@ -120,6 +144,10 @@ impl Engine {
     }
 
     fn lock_for_writing(&self) -> Result<()> {
+        if self.follows_files {
+            let reason = "another process writes its files";
+            return Err(Error::internal(format!("{} is not written to", self.directory.display()), reason));
+        }
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         if lock.is_none() {
             let path = self.directory.join(LOCK);
@@ -318,6 +346,7 @@ impl Engine {
         let index = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
         if let Some(index) = index {
             index.close();
+            index.hold_vectors();
         }
         match fs::remove_dir_all(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -357,6 +386,17 @@ impl Indexes for Engine {
     fn newest(&self, id: &str) -> Result<Snapshot> {
         self.index(id)?.snapshot()
     }
+}
+
+/// Runs `open` over files in `path`. Code of other crates may panic over bytes that it did not write.
+///
+/// # Errors
+/// `index_damaged` if they do not decode.
+fn decoded<T>(path: &Path, open: impl FnOnce() -> Result<T>) -> Result<T> {
+    let opened = catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|_| {
+        Err(Error::internal(format!("{} could not be opened", path.display()), "it does not decode"))
+    });
+    opened.map_err(Error::or_damaged)
 }
 
 /// Reads the dictionary of Chinese, as the file `note` asks for, on a thread that gives way to all others.

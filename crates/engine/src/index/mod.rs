@@ -1,5 +1,6 @@
 //! One index: its newest commit for readers, and at most one batch on its way to the next.
 
+mod follow;
 mod limits;
 mod merge;
 mod open_index;
@@ -20,3 +21,5 @@ pub use verify::Damage;
 
 #[cfg(test)]
 mod cache_tests;
+#[cfg(test)]
+mod follow_tests;

@@ -81,7 +81,17 @@ impl Index {
         } else {
             None
         };
-        Ok(Self {
+        Ok(Self::of(path, limits, services, current))
+    }
+
+    /// An index with its newest commit.
+    pub(super) fn of(
+        path: &Path,
+        limits: Limits,
+        services: IndexServices,
+        current: Option<Arc<Current>>,
+    ) -> Self {
+        Self {
             path: path.to_owned(),
             limits,
             services,
@@ -91,7 +101,7 @@ impl Index {
             merging: Mutex::default(),
             closed: Arc::default(),
             tidied: Once::new(),
-        })
+        }
     }
 
     /// The newest commit, and the directory of its index.
@@ -107,6 +117,11 @@ impl Index {
         let current = self.current();
         let committed = current.as_ref().and_then(|current| current.committed.as_ref());
         committed.map(|committed| committed.snapshot.clone()).ok_or_else(|| self.without_commit())
+    }
+
+    /// Whether there is a commit.
+    pub fn has_commit(&self) -> bool {
+        self.current().is_some_and(|current| current.committed.is_some())
     }
 
     /// The error of reading an index without a commit.

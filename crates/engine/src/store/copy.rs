@@ -18,7 +18,7 @@ impl IndexDirectory {
         for file in committed.files.iter() {
             let source = self.path_of(file.name());
             // The link fails on another file system, and on one without links.
-            if fs::hard_link(&source, target.path().join(file.name())).is_ok() {
+            if file.has_its_name() && fs::hard_link(&source, target.path().join(file.name())).is_ok() {
                 continue;
             }
             let context = || format!("{source} could not be copied");

@@ -79,27 +79,56 @@ impl IndexDirectory {
     /// left are removed by the next commit: a newest commit that proves to be damaged, or to belong to
     /// another index, does not tell which files the documents of this index need.
     pub fn open_disk(disk: Arc<dyn Disk>, layout: Layout) -> Result<(Self, Option<Committed>)> {
-        let context = || format!("{} could not be opened", disk.path().display());
-        let names: Vec<String> = disk.list().context(context())?.into_iter().map(|(name, _)| name).collect();
+        let names = names_in(&disk)?;
+        for name in names.iter().filter(|name| commit_file::is_unfinished(name)) {
+            disk.discard(name);
+        }
+        let (directory, committed) = Self::read_newest(disk, layout, &names, None)?;
+        let files = committed.iter().flat_map(|committed| committed.files.iter());
+        directory.leave(&names, &files.map(|file| file.name()).collect());
+        Ok((directory, committed))
+    }
+
+    /// Opens a local directory that another process fills, as [`Self::open`] does, and changes nothing in it. What
+    /// `previous`, an earlier commit of it, has open and the newest one needs too is shared.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`].
+    pub fn follow(
+        path: &Path,
+        layout: Layout,
+        faults: &FaultReporter,
+        previous: Option<&Committed>,
+    ) -> Result<(Self, Option<Committed>)> {
+        let folder = Folder::open(path).context(format!("{} could not be opened", path.display()))?;
+        let disk: Arc<dyn Disk> = Arc::new(folder.reporting(faults));
+        let names = names_in(&disk)?;
+        Self::read_newest(disk, layout, &names, previous)
+    }
+
+    /// The directory and the newest commit among files of these names.
+    fn read_newest(
+        disk: Arc<dyn Disk>,
+        layout: Layout,
+        names: &[String],
+        previous: Option<&Committed>,
+    ) -> Result<(Self, Option<Committed>)> {
         let newest = names.iter().filter_map(|name| commit_file::number_of(name)).max();
         let next = AtomicU64::new(newest.map_or(1, |number| number + 1));
-        let (files, leftovers) = (Mutex::default(), Mutex::default());
-        let directory = Self { disk, layout, next, files, leftovers };
-        for name in names.iter().filter(|name| commit_file::is_unfinished(name)) {
-            directory.disk.discard(name);
-        }
-        let Some(newest) = newest else {
-            directory.leave(&names, &BTreeSet::new());
-            return Ok((directory, None));
-        };
+        let known = previous.iter().flat_map(|previous| previous.files.iter());
+        let known = known.filter(|file| file.has_its_name());
+        let files = Mutex::new(known.map(|file| (file.name().to_owned(), Arc::clone(file))).collect());
+        let directory = Self { disk, layout, next, files, leftovers: Mutex::default() };
+        let Some(newest) = newest else { return Ok((directory, None)) };
         let name = commit_file::name_of(newest);
         let file = directory.file(&name)?;
         let manifest = commit_file::read_manifest(&directory.path_of(&name), file.bytes())?;
-        let mut keep = manifest.file_names();
-        keep.insert(&name);
-        directory.leave(&names, &keep);
-        directory.disk.read_ahead(&keep);
-        let committed = directory.read(manifest, name)?;
+        let mut needed = manifest.file_names();
+        needed.insert(&name);
+        directory.files().retain(|name, _| needed.contains(name.as_str()));
+        let unread = needed.iter().copied().filter(|name| !directory.files().contains_key(*name));
+        directory.disk.read_ahead(&unread.collect());
+        let committed = directory.read(manifest, name, previous)?;
         Ok((directory, Some(committed)))
     }
 
@@ -159,7 +188,7 @@ impl IndexDirectory {
         Ok(bytes)
     }
 
-    fn read(&self, manifest: Manifest, name: String) -> Result<Committed> {
+    fn read(&self, manifest: Manifest, name: String, previous: Option<&Committed>) -> Result<Committed> {
         let settings = match &manifest.settings {
             Some(blob) => {
                 let text = String::from_utf8(self.blob_bytes(blob)?.to_vec());
@@ -181,7 +210,11 @@ impl IndexDirectory {
             directory: Some(Arc::from(self.path())),
             faults: self.disk.faults().clone(),
         };
-        let segments = manifest.segments.iter().map(|entry| self.open_segment(entry, None));
+        let open = |entry: &SegmentEntry| match self.shared(entry, previous)? {
+            Some(shared) => Ok(shared),
+            None => self.open_segment(entry, None),
+        };
+        let segments = manifest.segments.iter().map(open);
         let snapshot = Snapshot::new(&self.layout, parts, segments.collect::<Result<_>>()?);
         self.committed(manifest, &name, snapshot)
     }
@@ -191,6 +224,23 @@ impl IndexDirectory {
         names.insert(name);
         let files = names.into_iter().map(|name| self.file(name)).collect::<Result<_>>()?;
         Ok(Committed { record: manifest.record.clone(), snapshot, manifest: Arc::new(manifest), files })
+    }
+
+    /// A segment as `previous` has it open, without the documents deleted since; `None` if that is another one.
+    fn shared(&self, entry: &SegmentEntry, previous: Option<&Committed>) -> Result<Option<SegmentView>> {
+        let known = previous.iter().flat_map(|previous| previous.snapshot.segments());
+        let files = self.files().clone();
+        let is_open =
+            |file: &Arc<IndexFile>| files.get(file.name()).is_some_and(|open| Arc::ptr_eq(open, file));
+        let mut known = known.filter(|segment| segment.core.is_of(entry, is_open));
+        let Some(known) = known.next() else { return Ok(None) };
+        if known.deleted_blob == entry.deleted {
+            return Ok(Some(known.clone()));
+        }
+        let Some(blob) = &entry.deleted else { return Ok(None) };
+        let deleted = self.deleted(entry, blob)?;
+        let is_later = known.deleted.is_subset(&deleted);
+        Ok(is_later.then(|| known.mask(deleted - &*known.deleted).with_deleted_blob(blob)))
     }
 
     /// Opens a segment from disk. `like` is the same segment as it was opened from memory.
@@ -217,15 +267,20 @@ impl IndexDirectory {
             .map_err(|error| self.blame(entry, error))?;
         let Some(blob) = &entry.deleted else { return Ok(view) };
         if like.is_some() {
-            return Ok(SegmentView { deleted_blob: Some(blob.clone()), ..view });
+            return Ok(view.with_deleted_blob(blob));
         }
+        Ok(view.mask(self.deleted(entry, blob)?).with_deleted_blob(blob))
+    }
+
+    /// Segment docids of the documents of a segment that are deleted.
+    fn deleted(&self, entry: &SegmentEntry, blob: &Blob) -> Result<RoaringBitmap> {
         let deleted = RoaringBitmap::deserialize_from(self.blob_bytes(blob)?.as_slice())
             .context(format!("{} is damaged", self.path_of(&blob.file)))?;
         if deleted.max().is_some_and(|last| last >= entry.documents) {
             let reason = "a document is deleted that was never there";
             return Err(Error::internal(format!("{} is damaged", self.path_of(&blob.file)), reason));
         }
-        Ok(SegmentView { deleted_blob: Some(blob.clone()), ..view.mask(&deleted) })
+        Ok(deleted)
     }
 
     /// An error about a segment that cannot be opened, which names its files.
@@ -242,6 +297,12 @@ impl IndexDirectory {
         let stores = committed.manifest.segments.iter().filter_map(|segment| segment.files.get("store"));
         Ok((all, stores.map(|blob| blob.length).sum()))
     }
+}
+
+/// Names of all files of a directory.
+fn names_in(disk: &Arc<dyn Disk>) -> Result<Vec<String>> {
+    let files = disk.list().context(format!("{} could not be opened", disk.path().display()))?;
+    Ok(files.into_iter().map(|(name, _)| name).collect())
 }
 
 /// Segment files up to this many bytes are checked when an index is opened, which takes a millisecond or two;

@@ -22,6 +22,12 @@ pub trait Disk: Debug + Send + Sync {
     /// The bytes of a file, mapped.
     fn open(&self, name: &str) -> io::Result<FileSlice>;
 
+    /// What tells a file from another one that takes its name; `None` if there is no such file, or where no file that is
+    /// mapped can lose its name.
+    fn identity(&self, _name: &str) -> Option<FileIdentity> {
+        None
+    }
+
     /// Announces the files that are opened next, so that their beginnings and ends are read in the
     /// background. Announcing all of them at once takes hardly longer than one.
     fn read_ahead(&self, _names: &BTreeSet<&str>) {}
@@ -52,6 +58,28 @@ pub trait Disk: Debug + Send + Sync {
 pub trait DiskFile: Write + Send + Sync {
     /// Makes its content survive a crash.
     fn sync(&mut self) -> io::Result<()>;
+}
+
+/// Tells a file from all others that exist at the same time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileIdentity {
+    device: u64,
+    number: u64,
+}
+
+impl FileIdentity {
+    /// The identity of a file; `None` on Windows, where no other file can take the name of one that is mapped.
+    #[cfg(unix)]
+    pub fn of(metadata: &fs::Metadata) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        Some(Self { device: metadata.dev(), number: metadata.ino() })
+    }
+
+    /// The identity of a file; `None` on Windows, where no other file can take the name of one that is mapped.
+    #[cfg(not(unix))]
+    pub fn of(_: &fs::Metadata) -> Option<Self> {
+        None
+    }
 }
 
 /// A local directory.
@@ -95,6 +123,10 @@ impl Disk for Folder {
         // mapped.
         let maps = MmapDirectory::open(&self.path).map_err(io::Error::other)?;
         maps.open_read(Path::new(name)).map_err(io::Error::other)
+    }
+
+    fn identity(&self, name: &str) -> Option<FileIdentity> {
+        FileIdentity::of(&fs::metadata(self.path.join(name)).ok()?)
     }
 
     fn read_ahead(&self, names: &BTreeSet<&str>) {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tantivy::directory::FileSlice;
 
-use super::disk::Disk;
+use super::disk::{Disk, FileIdentity};
 
 /// A file that is removed with its last reader, unless a commit names it.
 #[derive(Debug)]
@@ -14,6 +14,7 @@ pub struct IndexFile {
     disk: Arc<dyn Disk>,
     name: String,
     bytes: FileSlice,
+    identity: Option<FileIdentity>,
     /// Whether no commit names the file.
     obsolete: AtomicBool,
 }
@@ -22,7 +23,9 @@ impl IndexFile {
     /// Maps a file that a commit names.
     pub fn open(disk: &Arc<dyn Disk>, name: &str) -> io::Result<Self> {
         let bytes = disk.open(name)?;
-        Ok(Self { disk: Arc::clone(disk), name: name.to_owned(), bytes, obsolete: AtomicBool::new(false) })
+        let identity = disk.identity(name);
+        let obsolete = AtomicBool::new(false);
+        Ok(Self { disk: Arc::clone(disk), name: name.to_owned(), bytes, identity, obsolete })
     }
 
     /// Maps a file that no commit names yet; it is removed with its last reader unless a commit names it
@@ -36,6 +39,11 @@ impl IndexFile {
     /// Its name in the directory.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Whether the file that has its name now is still this one.
+    pub fn has_its_name(&self) -> bool {
+        self.disk.identity(&self.name) == self.identity
     }
 
     /// Its content.

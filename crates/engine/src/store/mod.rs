@@ -32,7 +32,7 @@ pub use background_merge::Merge;
 pub use commit::Change;
 pub use committed::Committed;
 pub use directory::IndexDirectory;
-pub use disk::{Disk, DiskFile, Folder, sync_directory, unique_name};
+pub use disk::{Disk, DiskFile, FileIdentity, Folder, sync_directory, unique_name};
 pub use docid_set::{DocidSet, ascending, bitmap_bytes};
 pub use docids::DELETED;
 pub use document::{ColumnValue, IndexedDocument, WrittenDocument};

@@ -49,7 +49,7 @@ pub(super) struct SegmentCore {
     initial_postings: Option<InitialPostings>,
     /// Files that contain the segment, none if it is in memory: held so that they stay as long as a reader is
     /// open.
-    _index_files: Vec<Arc<IndexFile>>,
+    index_files: Vec<Arc<IndexFile>>,
 }
 
 /// One segment of a snapshot.
@@ -106,7 +106,7 @@ impl SegmentView {
                 positions: OnceLock::new(),
                 initials,
                 initial_postings,
-                _index_files: index_files,
+                index_files,
             };
             return Ok(Self { reader, core: Arc::new(core), ..like.clone() });
         }
@@ -134,7 +134,7 @@ impl SegmentView {
             positions: OnceLock::new(),
             initials,
             initial_postings,
-            _index_files: index_files,
+            index_files,
         };
         Ok(Self { reader, docids, live, core: Arc::new(core), deleted: Arc::default(), deleted_blob: None })
     }
@@ -163,6 +163,11 @@ impl SegmentView {
             deleted_blob: None,
             ..self.clone()
         }
+    }
+
+    /// This segment, whose deleted documents are written in `blob`.
+    pub(super) fn with_deleted_blob(self, blob: &Blob) -> Self {
+        Self { deleted_blob: Some(blob.clone()), ..self }
     }
 
     /// Whether any document of the segment is deleted.
@@ -318,6 +323,13 @@ impl SegmentView {
 }
 
 impl SegmentCore {
+    /// Whether it is the segment of `entry`, in files of which `is_there` holds.
+    pub(super) fn is_of(&self, entry: &SegmentEntry, is_there: impl Fn(&Arc<IndexFile>) -> bool) -> bool {
+        let known = &self.entry;
+        (&known.id, known.documents, &known.files) == (&entry.id, entry.documents, &entry.files)
+            && self.index_files.iter().all(is_there)
+    }
+
     fn segment_docids(&self, docid: u32) -> impl Iterator<Item = DocId> + '_ {
         let at = |rank: usize| self.order.as_ref().map_or(rank as DocId, |order| order[rank]);
         let docid_at = move |rank: usize| self.docids[at(rank) as usize];

@@ -29,11 +29,21 @@ pub fn reached(sealed: &Sealed) -> u64 {
     sealed.last().map_or(0, |graph| graph.covers().end)
 }
 
+/// Who writes the files of graphs?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GraphFiles {
+    /// This process, which removes those that are of no use too.
+    Own,
+    /// Another process: files are read, and graphs that are due before they come stay in memory.
+    Followed,
+}
+
 /// The graphs of a lineage, shared by all its commits.
 pub struct Graphs {
     directory: PathBuf,
     lineage: String,
     faults: FaultReporter,
+    files: GraphFiles,
     sealed: RwLock<Sealed>,
     /// The newest commit's vectors, over which graphs are built.
     newest: Mutex<Weak<VectorSet>>,
@@ -54,11 +64,12 @@ pub const GRAPH_SUFFIX: &str = ".graph";
 impl Graphs {
     /// The graphs of the log at `path`; their files are read when a search first needs them. Faults of
     /// background work are reported to `faults`.
-    pub fn of_log(path: &Path, faults: &FaultReporter) -> Arc<Self> {
+    pub fn of_log(path: &Path, faults: &FaultReporter, files: GraphFiles) -> Arc<Self> {
         Arc::new(Self {
             directory: path.parent().map(Path::to_owned).unwrap_or_default(),
             lineage: lineage_of(path),
             faults: faults.clone(),
+            files,
             sealed: RwLock::default(),
             newest: Mutex::default(),
             busy: AtomicBool::new(false),
@@ -70,6 +81,16 @@ impl Graphs {
     /// Receives faults of reading, building and removing graphs.
     pub fn faults(&self) -> &FaultReporter {
         &self.faults
+    }
+
+    /// Who writes their files.
+    pub fn files(&self) -> GraphFiles {
+        self.files
+    }
+
+    /// Has the files read once more, since there may be others now.
+    pub fn look_again(&self) {
+        self.files_read.store(false, Ordering::Release);
     }
 
     /// The graphs that are available now.
@@ -130,7 +151,10 @@ impl Graphs {
                 break;
             };
             // A graph that cannot be written serves until the process ends.
-            let saved = graph.save(&self.path_of(graph.covers()));
+            let saved = match self.files {
+                GraphFiles::Own => graph.save(&self.path_of(graph.covers())),
+                GraphFiles::Followed => Ok(()),
+            };
             self.put(graph);
             saved?;
             wait(self);
@@ -174,11 +198,18 @@ impl Graphs {
         graphs.sort_by_key(|graph| graph.covers().start);
         *sealed = Arc::new(graphs);
         for old in replaced.iter().filter(|old| *old.covers() != covers) {
-            self.faults.remove_file(&self.path_of(old.covers()));
+            self.discard(&self.path_of(old.covers()));
         }
     }
 
-    /// Reads the longest run of files over adjacent ranges; removes other files.
+    fn discard(&self, path: &Path) {
+        if self.files == GraphFiles::Own {
+            self.faults.remove_file(path);
+        }
+    }
+
+    /// Reads the longest run of files over adjacent ranges, and takes its graphs if they reach further than those that are
+    /// available; removes other files.
     fn read_files(&self) {
         let Some(set) = self.newest() else { return };
         let entries = match fs::read_dir(&self.directory) {
@@ -198,19 +229,28 @@ impl Graphs {
             .collect();
         // Of files with the same start, the one with the greatest end comes first.
         files.sort_by_key(|(covers, _)| (covers.start, std::cmp::Reverse(covers.end)));
-        let mut reached = 0;
+        let sealed = self.sealed();
+        let load = |covers: &Range<u64>, path: &Path| match sealed.iter().find(|it| it.covers() == covers) {
+            Some(known) => Ok(Arc::clone(known)),
+            None => Graph::load(path, set.shape().dimensions).map(Arc::new),
+        };
+        let mut run: Vec<Arc<Graph>> = Vec::new();
         for (covers, path) in files {
-            let next = covers.start == reached && covers.end <= set.sequence();
-            match next.then(|| Graph::load(&path, set.shape().dimensions)) {
+            let from = run.last().map_or(0, |graph| graph.covers().end);
+            let next = covers.start == from && covers.end <= set.sequence();
+            match next.then(|| load(&covers, &path)) {
                 Some(Ok(graph)) if *graph.covers() == covers => {
-                    reached = covers.end;
-                    self.put(graph);
+                    run.push(graph);
                     continue;
                 }
                 Some(Err(error)) => self.faults.report(BackgroundFaultKind::VectorGraph, &path, error),
                 _ => {}
             }
-            self.faults.remove_file(&path);
+            self.discard(&path);
+        }
+        let run = Arc::new(run);
+        if reached(&run) > reached(&sealed) {
+            *self.sealed.write().unwrap_or_else(PoisonError::into_inner) = run;
         }
     }
 }

@@ -25,7 +25,7 @@ use memmap2::Mmap;
 use super::distance::{bits_of, floats, norm};
 use super::sent::DocumentVectors;
 use crate::error::{Context, Error, Result};
-use crate::store::sync_directory;
+use crate::store::{FileIdentity, sync_directory};
 
 /// Suffix of the names of logs.
 pub const LOG_SUFFIX: &str = ".log";
@@ -101,6 +101,7 @@ pub struct Log {
     path: PathBuf,
     shape: Shape,
     end: u64,
+    identity: Option<FileIdentity>,
     map: Arc<Mmap>,
 }
 
@@ -112,7 +113,8 @@ impl Log {
     pub fn open(path: &Path, end: u64) -> Result<Self> {
         let context = || format!("{} could not be read", path.display());
         let file = File::open(path).context(context())?;
-        let length = file.metadata().context(context())?.len();
+        let metadata = file.metadata().context(context())?;
+        let length = metadata.len();
         if length < end || end < HEADER_BYTES {
             return Err(Error::internal(context(), format!("it has {length} bytes, its commit {end}")));
         }
@@ -123,7 +125,14 @@ impl Log {
             return Err(Error::internal(context(), "it does not begin as a log of vectors"));
         }
         let shape = Shape { dimensions: number(8) as usize, binary: number(12) == 1 };
-        Ok(Self { path: path.to_owned(), shape, end, map: Arc::new(map) })
+        let identity = FileIdentity::of(&metadata);
+        Ok(Self { path: path.to_owned(), shape, end, identity, map: Arc::new(map) })
+    }
+
+    /// Whether it begins with all of `earlier`, in the same file.
+    pub fn continues(&self, earlier: &Self) -> bool {
+        (&self.path, self.shape, self.identity) == (&earlier.path, earlier.shape, earlier.identity)
+            && self.end >= earlier.end
     }
 
     /// The format of its vectors.
@@ -217,14 +226,16 @@ impl Log {
     pub fn open_damaged(path: &Path, end: u64) -> Result<Self> {
         let context = || format!("{} could not be read", path.display());
         let file = File::open(path).context(context())?;
-        let end = end.min(file.metadata().context(context())?.len());
+        let metadata = file.metadata().context(context())?;
+        let end = end.min(metadata.len());
         if end < HEADER_BYTES {
             return Err(Error::internal(context(), format!("it has {end} bytes")));
         }
         // SAFETY: bytes before the end of a commit never change; the file is only appended to.
         let map = unsafe { memmap2::MmapOptions::new().len(end as usize).map(&file) }.context(context())?;
         let shape = Shape { dimensions: u32_at(&map, 8) as usize, binary: u32_at(&map, 12) == 1 };
-        Ok(Self { path: path.to_owned(), shape, end, map: Arc::new(map) })
+        let identity = FileIdentity::of(&metadata);
+        Ok(Self { path: path.to_owned(), shape, end, identity, map: Arc::new(map) })
     }
 
     /// The records that match their checksums, and the number of bytes that are in none.

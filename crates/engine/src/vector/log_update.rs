@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::graphs::lineage_of;
+use super::graphs::{GraphFiles, lineage_of};
 use super::log::{LOG_SUFFIX, LogWriter, Record};
 use super::staged_embedder::StagedEmbedder;
 use super::vector_index::VectorIndex;
@@ -28,7 +28,8 @@ pub(super) fn write_embedder(
         let records: Vec<Record> =
             changes().map(|(docid, state)| writer.write(docid, Some(state))).collect::<Result<_>>()?;
         let (log, sequence) = writer.finish()?;
-        return Ok(Some(VectorIndex::new(VectorSet::new(log, sequence).with(records), faults)));
+        let set = VectorSet::new(log, sequence).with(records);
+        return Ok(Some(VectorIndex::new(set, faults, GraphFiles::Own)));
     };
     let base = index.set();
     if base.shape() == shape && !base.is_mostly_dead() {
@@ -62,7 +63,7 @@ pub(super) fn write_embedder(
     let (log, sequence) = writer.finish()?;
     let set = VectorSet::new(log, sequence).with(records);
     // Rewriting preserves sequence numbers, so the graphs stay valid.
-    Ok(Some(if rewritten { index.followed_by(set) } else { VectorIndex::new(set, faults) }))
+    Ok(Some(if rewritten { index.followed_by(set) } else { VectorIndex::new(set, faults, GraphFiles::Own) }))
 }
 
 /// Writes the log of an embedder anew, without records that were replaced.

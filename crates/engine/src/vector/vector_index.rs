@@ -3,7 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::graphs::Graphs;
+use super::graphs::{GraphFiles, Graphs, lineage_of};
+use super::log::Log;
 use super::vector_set::VectorSet;
 use crate::background_fault::FaultReporter;
 use crate::error::Result;
@@ -17,9 +18,36 @@ pub struct VectorIndex {
 
 impl VectorIndex {
     /// Vectors of a log of a new lineage. Faults of its graphs are reported to `faults`.
-    pub fn new(set: VectorSet, faults: &FaultReporter) -> Self {
-        let graphs = Graphs::of_log(set.log().path(), faults);
+    pub fn new(set: VectorSet, faults: &FaultReporter, files: GraphFiles) -> Self {
+        let graphs = Graphs::of_log(set.log().path(), faults, files);
         Self { set: Arc::new(set), graphs }
+    }
+
+    /// The vectors of a later commit, whose log another process has written. Of a log that has only grown, the end is read.
+    ///
+    /// # Errors
+    /// Internal, naming the file, if the log is damaged.
+    pub fn adopting(&self, log: Log, sequence: u64) -> Result<Self> {
+        let known = &self.set;
+        let is_lineage = log.shape() == known.shape()
+            && lineage_of(log.path()) == lineage_of(known.log().path())
+            && sequence >= known.sequence();
+        if !is_lineage {
+            let set = VectorSet::read(log, sequence)?;
+            return Ok(Self::new(set, self.graphs.faults(), self.graphs.files()));
+        }
+        self.graphs.look_again();
+        if log.continues(known.log()) && log.end() == known.log().end() {
+            return Ok(self.clone());
+        }
+        let set = if log.continues(known.log()) {
+            let mut records = Vec::new();
+            log.each(known.log().end(), |record| records.push(record))?;
+            known.continued(log, sequence).with(records)
+        } else {
+            VectorSet::read(log, sequence)?
+        };
+        Ok(self.followed_by(set))
     }
 
     /// The vectors of a later commit, whose log continues the sequence numbers of this one.

@@ -10,7 +10,7 @@ use roaring::RoaringBitmap;
 
 use super::embedder_vectors::EmbedderVectors;
 use super::flags::Flags;
-use super::graphs::{GRAPH_SUFFIX, lineage_of};
+use super::graphs::{GRAPH_SUFFIX, GraphFiles, lineage_of};
 use super::log::{LOG_SUFFIX, Log};
 use super::log_update::rewrite;
 use super::vector_index::VectorIndex;
@@ -35,9 +35,31 @@ impl Vectors {
     pub fn of_commit(directory: &Path, logs: &BTreeMap<String, VectorLog>, faults: &FaultReporter) -> Self {
         let unread = |(name, reference): (&String, &VectorLog)| {
             let path = directory.join(DIRECTORY).join(&reference.file);
-            (name.clone(), Arc::new(EmbedderVectors::unread(path, reference.clone(), faults.clone())))
+            let vectors = EmbedderVectors::unread(path, reference.clone(), faults.clone(), GraphFiles::Own);
+            (name.clone(), Arc::new(vectors))
         };
         Self { embedders: logs.iter().map(unread).collect(), preview: None }
+    }
+
+    /// The vectors of a commit that another process made in `directory`, with logs held open. What is read of those of
+    /// `before`, an earlier commit, is read of these.
+    ///
+    /// # Errors
+    /// Internal, naming the file, if a log is shorter than the commit says, no log or damaged.
+    pub fn followed(
+        directory: &Path,
+        logs: &BTreeMap<String, VectorLog>,
+        faults: &FaultReporter,
+        before: Option<&Self>,
+    ) -> Result<Self> {
+        let adopted = |(name, reference): (&String, &VectorLog)| {
+            let path = directory.join(DIRECTORY).join(&reference.file);
+            let before = before.and_then(|before| before.embedders.get(name));
+            let vectors =
+                EmbedderVectors::adopted(path, reference.clone(), faults.clone(), before.map(|it| &**it))?;
+            Ok((name.clone(), Arc::new(vectors)))
+        };
+        Ok(Self { embedders: logs.iter().map(adopted).collect::<Result<_>>()?, preview: None })
     }
 
     /// The vectors of a batch that was just written.

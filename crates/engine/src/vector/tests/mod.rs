@@ -440,6 +440,51 @@ fn a_graph_that_cannot_be_written_is_reported_and_serves_from_memory() {
 }
 
 #[test]
+fn graphs_of_another_process_are_read_and_none_is_written() {
+    let count = EXACT_MAX as u32 + 1;
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join(DIRECTORY);
+    let vectors = written(folder.path(), Vectors::default(), 0..count, 0);
+    let follow = |logs: &Vectors, before: Option<&Vectors>| {
+        Vectors::followed(folder.path(), &logs.logs(), &FaultReporter::default(), before).unwrap()
+    };
+    let names = || {
+        let names = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.filter(|name| name.to_string_lossy().ends_with(".graph")).collect();
+        names.sort();
+        names
+    };
+    let followed = follow(&vectors, None);
+    let index = followed.index("v").unwrap().unwrap();
+    index.tend_now().unwrap();
+    let reach = |index: &VectorIndex| index.graphs().sealed().iter().map(|graph| graph.keys()).sum::<u64>();
+    assert_eq!(reach(&index), u64::from(count));
+    assert!(names().is_empty());
+
+    // The file of a later commit reaches further than what was made in memory.
+    let vectors = written(folder.path(), vectors, count..count + 9000, 0);
+    vectors.index("v").unwrap().unwrap().tend_now().unwrap();
+    let files = names();
+    assert_eq!(files.len(), 1);
+    let later = follow(&vectors, Some(&followed));
+    let index = later.index("v").unwrap().unwrap();
+    assert_eq!(reach(&index), u64::from(count), "nothing is read before there is time");
+    index.tend_now().unwrap();
+    assert_eq!(reach(&index), u64::from(count) + 9000);
+    assert_eq!(index.graphs().sealed().len(), 1);
+    let all = RoaringBitmap::from_iter(0..count + 9000);
+    assert!(recall(&index, &all) >= 0.97);
+
+    // One that is damaged is left to whoever writes it, and made in memory.
+    fs::write(directory.join(&files[0]), "damaged").unwrap();
+    let again = follow(&vectors, None).index("v").unwrap().unwrap();
+    again.tend_now().unwrap();
+    assert_eq!(reach(&again), u64::from(count) + 9000);
+    assert_eq!(fs::read(directory.join(&files[0])).unwrap(), b"damaged");
+    assert_eq!(names(), files);
+}
+
+#[test]
 fn a_log_that_no_commit_needs_and_that_stays_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = with_one(folder.path());
