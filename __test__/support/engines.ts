@@ -8,6 +8,8 @@ import { nativeEngine, type Requirement } from './requirements.js'
 export interface TestedEngine {
   readonly name: 'fallback' | 'native'
   readonly open: OpenEngine
+  /** Opens one over files that another process writes. */
+  readonly follow: OpenEngine
   /** What its tests need of the machine. */
   readonly needs: readonly Requirement[]
 }
@@ -19,17 +21,21 @@ const log = { debug: silent, info: silent, warn: loud, error: loud }
 export const fallback: TestedEngine = {
   name: 'fallback',
   open: (directory) => openFallback({ directory, log }),
+  follow: (directory) => openFallback({ directory, log, followsFiles: true }),
   needs: [],
+}
+
+function openedNative(directory: string, followsFiles: boolean): ReturnType<OpenEngine> {
+  const loaded = loadAddon()
+  if (!loaded.ok) throw new Error(loaded.reasons.join('; '))
+  const limits = { indexingMemoryBytes: 256 * 1024 * 1024, indexingThreads: 2 }
+  return openNative(loaded.addon, { directory, log, followsFiles, ...limits })
 }
 
 export const native: TestedEngine = {
   name: 'native',
-  open: (directory) => {
-    const loaded = loadAddon()
-    if (!loaded.ok) throw new Error(loaded.reasons.join('; '))
-    const setup = { directory, log, indexingMemoryBytes: 256 * 1024 * 1024, indexingThreads: 2 }
-    return openNative(loaded.addon, setup)
-  },
+  open: (directory) => openedNative(directory, false),
+  follow: (directory) => openedNative(directory, true),
   needs: [nativeEngine],
 }
 

@@ -79,6 +79,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     expect: () => undefined,
     revision: () => 0,
     foreignKeys: async () => [],
+    adopt: unsupported,
     cacheFigures: unsupported,
     hooks,
     commits,

@@ -431,6 +431,15 @@ export interface BareEngine {
    */
   rescue(index: IndexId, path: string): Promise<Rescued>
 
+  /**
+   * Takes the newest commit that lies in the directory of an index, where another process has written it. Searches under way
+   * end on the commit they began with, later ones see the new one, and none waits. Once it resolves, no file is needed any
+   * more that the new commit does not name; pins hold what they need. If that commit does not open the promise rejects, and
+   * the one before it is served on. Does nothing for an index that was not opened yet. Only of an engine with
+   * `followsFiles`, which refuses `prepare`, `commit`, `undo` and `compact`.
+   */
+  adopt(index: IndexId): Promise<void>
+
   /** Closes the index and removes its directory; does nothing if there is none. */
   drop(index: IndexId): Promise<void>
 
@@ -443,7 +452,10 @@ export interface BareEngine {
   close(): Promise<void>
 }
 
-/** An engine that remembers which indexes are damaged, and refuses them with `index_damaged` until they are dropped. */
+/**
+ * An engine that remembers which indexes are damaged, and refuses them with `index_damaged` until they are dropped, or
+ * adopted with other files.
+ */
 export interface Engine extends BareEngine {
   /**
    * The damage of an index, naming the file. Damage is found at an index's first use, so that null stands for a sound
@@ -455,7 +467,8 @@ export interface Engine extends BareEngine {
   condemn(index: IndexId, damage: string): void
 
   /**
-   * A number that grows with each commit of an index, before the promise of that commit settles, whatever its outcome.
+   * A number that grows with each commit of an index that is made or adopted, before the promise of that call settles,
+   * whatever its outcome.
    * What was found under one number holds as long as the index has that number.
    */
   revision(index: IndexId): number
@@ -504,7 +517,8 @@ export interface Engine extends BareEngine {
   ): Promise<Uint8Array>
 
   /**
-   * Has an index looked at when it is first used: it counts as damaged if `lacks` says so of its newest commit.
+   * Has an index looked at when it is first used: it counts as damaged if `lacks` says so of its newest commit. Nothing is
+   * expected any more of one that was adopted.
    * @param lacks given the report of that commit, null without any, what is wrong with it; null: nothing
    */
   expect(index: IndexId, lacks: (report: BatchReport | null) => string | null): void

@@ -17,8 +17,11 @@ const SYSTEM_FAULT = /ENOSPC|EDQUOT|EIO|EMFILE|ENFILE|ENOMEM|os error (5|12|23|2
  *    `drop` still takes it, and what asks for no content.
  * 2. An index of which something is expected is compared with that before its first use. Rule 1 holds if it falls short.
  * 3. After a fault that nothing explains, all files of the index are read once: if one does not decode, rule 1 holds.
+ * 4. Once other files were adopted, nothing is known of the index and nothing expected.
+ *
+ * @param followsFiles as in `EngineSetup`
  */
-export function guarding(engine: BareEngine, log: GuardLog): Engine {
+export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false): Engine {
   const damaged = new Map<IndexId, string>()
   /** Indexes whose files were read after a fault, and found to be whole; a commit makes new files. */
   const examined = new Set<IndexId>()
@@ -26,7 +29,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
   const abandoned = new Set<IndexId>()
   /** What is expected of indexes that were not used yet. */
   const expected = new Map<IndexId, Parameters<Engine['expect']>[1]>()
-  /** Commits of this process. */
+  /** Commits that this process made or adopted. */
   let commits = 0
   /** The newest of those commits, for indexes that had any. */
   const revisions = new Map<IndexId, number>()
@@ -61,6 +64,7 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     const comparison = engine
       .lastCommit(index)
       .then((report) => {
+        if (expected.get(index) !== lacks) return
         expected.delete(index)
         const damage = lacks(report)
         if (damage !== null) condemn(index, `the index directory ${index} is incomplete: ${damage}`)
@@ -117,7 +121,10 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     }
   }
 
-  return {
+  const isNotWriter = () => Promise.reject(new Error('an engine that follows files writes none'))
+  const isWriter = () => Promise.reject(new Error('an engine that writes files adopts none'))
+
+  const guardedEngine: Engine = {
     kind: engine.kind,
     damage: (index) => damaged.get(index) ?? null,
     condemn,
@@ -192,6 +199,16 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
     compact: (index, stop) => guarded([index], () => engine.compact(index, stop)),
     verify: (index) => engine.verify(index),
     rescue: (index, path) => engine.rescue(index, path),
+    async adopt(index) {
+      try {
+        await engine.adopt(index)
+        damaged.delete(index)
+        expected.delete(index)
+        examined.delete(index)
+      } finally {
+        revisions.set(index, ++commits)
+      }
+    },
     async drop(index) {
       await engine.drop(index)
       damaged.delete(index)
@@ -208,6 +225,9 @@ export function guarding(engine: BareEngine, log: GuardLog): Engine {
       return engine.close()
     },
   }
+  return followsFiles
+    ? { ...guardedEngine, prepare: isNotWriter, commit: isNotWriter, undo: isNotWriter, compact: isNotWriter }
+    : { ...guardedEngine, adopt: isWriter }
 }
 
 /** The file that is damaged, and how. */

@@ -22,6 +22,11 @@ export interface EngineSetup {
   readonly indexingThreads: number
   /** Bytes of what is cached for all indexes together; 0 caches nothing. Absent: `CACHE_BYTES_MIN`. */
   readonly cacheBytes?: number
+  /**
+   * Whether another process writes the files of the indexes: this one then reads them, changes nothing below `directory`
+   * but by `drop`, and takes new commits by `adopt`. Absent: it writes them itself.
+   */
+  readonly followsFiles?: boolean
 }
 
 /** How `fallback/` and `native/` open theirs. `addon`: the loaded native module; null for the fallback. */

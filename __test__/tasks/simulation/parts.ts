@@ -187,6 +187,7 @@ export function engine(
     expect: () => undefined,
     revision: () => 0,
     foreignKeys: async () => [],
+    adopt: unsupported,
     cacheFigures: unsupported,
     async prepare(index, batch) {
       if (busy.has(index)) world.problem(`two batches are prepared at once on one index, ${batch.uid} second`)

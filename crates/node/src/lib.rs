@@ -78,6 +78,8 @@ pub struct Setup {
     pub indexing_threads: u32,
     /// Bytes of what is cached for all indexes together.
     pub cache_bytes: f64,
+    /// Whether another process writes the files of the indexes.
+    pub follows_files: bool,
 }
 
 /// One query of a multi-search.
@@ -154,7 +156,8 @@ impl EngineHandle {
             indexing_threads: setup.indexing_threads as usize,
             cache_bytes: setup.cache_bytes as usize,
         };
-        let engine = Engine::open(&PathBuf::from(setup.directory), limits, fault::reporter(report))
+        let open = if setup.follows_files { Engine::follow } else { Engine::open };
+        let engine = open(&PathBuf::from(setup.directory), limits, fault::reporter(report))
             .map_err(|error| napi::Error::from_reason(error.to_string()))?;
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
         let pools = Pools {
@@ -261,6 +264,12 @@ impl EngineHandle {
     pub fn undo<'e>(&self, env: &'e Env, index: String, batch_uids: Vec<u32>) -> napi::Result<Object<'e>> {
         let batch_uids = batch_uids.into_iter().map(u64::from).collect();
         self.writing(env, true, move |engine| engine.undo(&index, &batch_uids).map(|()| Reply::default()))
+    }
+
+    /// Shows the newest commit that lies in the directory of an index. Resolves to nothing.
+    #[napi]
+    pub fn adopt<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+        self.writing(env, false, move |engine| engine.adopt(&index).map(|()| Reply::default()))
     }
 
     /// Resolves to `BatchReport`, or to nothing.

@@ -84,6 +84,8 @@ export interface FallbackOptions {
   readonly failedCommits?: ReadonlyMap<IndexId, readonly number[]>
   /** As in `EngineSetup`. */
   readonly cacheBytes?: number | undefined
+  /** As in `EngineSetup`. */
+  readonly followsFiles?: boolean | undefined
 }
 
 /** A request that may follow foreign keys. */
@@ -97,14 +99,21 @@ export class LocalEngine implements BareEngine {
   private readonly indexes = new Map<IndexId, Promise<OpenIndex>>()
   private readonly pins = new Map<number, PinnedIndex>()
   private readonly cache: Cache
+  private readonly followsFiles: boolean
   private tickets = 0
   /** Ends what goes on in the background, and indexes being opened. */
   private readonly closing = { aborted: false }
 
   private constructor(
-    { directory, failedCommits = new Map(), cacheBytes = CACHE_BYTES_MIN }: FallbackOptions,
+    {
+      directory,
+      failedCommits = new Map(),
+      cacheBytes = CACHE_BYTES_MIN,
+      followsFiles = false,
+    }: FallbackOptions,
     report: ReportFault,
   ) {
+    this.followsFiles = followsFiles
     this.directory = directory
     this.cache = new Cache(cacheBytes)
     this.report = report
@@ -138,7 +147,8 @@ export class LocalEngine implements BareEngine {
     if (failed !== undefined) await this.takeBack(index, failed)
     const report = (kind: BackgroundFaultKind, file: string, error: unknown): void =>
       this.report({ kind, index, file, reason: reasonOf(error) })
-    return openIndex(this.path(index), this.closing, report, this.cache)
+    const { closing, cache, followsFiles } = this
+    return openIndex(this.path(index), { closing, report, cache, followsFiles })
   }
 
   private takeBack(index: IndexId, batchUids: readonly number[]): Promise<void> {
@@ -355,10 +365,11 @@ export class LocalEngine implements BareEngine {
   }
 
   async stats(index: IndexId): Promise<IndexStats> {
-    const { data } = await this.existing(index)
+    const open = await this.existing(index)
+    const { data } = open
     return {
       numberOfDocuments: data.docids.size,
-      ...(await this.sizes(index)),
+      ...sizesOf(open),
       ...embeddingCounts(data.vectors),
       fieldDistribution: Object.fromEntries(
         [...data.fieldCounts].filter(([name]) => name !== '_vectors').sort(([a], [b]) => compareUtf8(a, b)),
@@ -367,8 +378,7 @@ export class LocalEngine implements BareEngine {
   }
 
   async sizes(index: IndexId): Promise<IndexSizes> {
-    const { data, log, snapshotBytes } = await this.existing(index)
-    return { rawDocumentDbSize: data.sourceBytes, indexSize: log.bytes + snapshotBytes }
+    return sizesOf(await this.existing(index))
   }
 
   async fields(index: IndexId): Promise<readonly string[]> {
@@ -447,6 +457,13 @@ export class LocalEngine implements BareEngine {
     await open?.close()
   }
 
+  async adopt(index: IndexId): Promise<void> {
+    const opening = this.indexes.get(index)
+    // An index that did not open is opened anew when it is used next.
+    const open = await opening?.catch(() => null)
+    if (this.indexes.get(index) === opening) await open?.adopt()
+  }
+
   async drop(index: IndexId): Promise<void> {
     await this.closeIndex(index)
     await rm(this.path(index), { recursive: true, force: true })
@@ -520,6 +537,11 @@ function* logged(documents: Iterable<readonly [number, StoredDocument | null | u
   for (const [docid, document] of documents)
     if (document !== null && document !== undefined) yield { docid, id: document.id, source: document.source }
 }
+
+const sizesOf = ({ data, log, snapshotBytes }: OpenIndex): IndexSizes => ({
+  rawDocumentDbSize: data.sourceBytes,
+  indexSize: log.bytes + snapshotBytes,
+})
 
 /** Source: vectors §9.2. Opt-outs count for nothing. */
 function embeddingCounts(

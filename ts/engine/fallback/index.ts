@@ -4,7 +4,7 @@ import type { BareEngine, Engine, StopSignal } from '../engine.js'
 import { guarding } from '../guarded.js'
 import type { FallbackOptions } from './engine.js'
 import { Batches } from './worker/batches.js'
-import { EngineWorker, type FallbackLog } from './worker/engine-worker.js'
+import { EngineWorker, type FallbackLog, ThreadEndedError } from './worker/engine-worker.js'
 import type { Call } from './worker/protocol.js'
 import { flagged } from './worker/stop-flag.js'
 
@@ -25,13 +25,14 @@ const isStopSignal = (value: unknown): value is StopSignal =>
 export function openFallback({
   directory,
   cacheBytes,
+  followsFiles = false,
   log,
   faults = new BackgroundFaults(log),
 }: FallbackOptions & {
   readonly log: FallbackLog
   readonly faults?: BackgroundFaults | undefined
 }): Promise<Engine> {
-  const worker = new EngineWorker({ directory, cacheBytes }, log, faults)
+  const worker = new EngineWorker({ directory, cacheBytes, followsFiles }, log, faults)
   const batches = new Batches(worker)
   const forward =
     <C extends Call>(call: C) =>
@@ -78,10 +79,19 @@ export function openFallback({
     compact: stoppable('compact'),
     verify: forward('verify'),
     rescue: forward('rescue'),
+    adopt: async (index) => {
+      try {
+        await worker.call('adopt', [index])
+      } catch (error) {
+        if (!(error instanceof ThreadEndedError)) throw error
+        // The thread that follows opens the newest commit once the index is used.
+        await worker.call('adopt', [index])
+      }
+    },
     drop: forward('drop'),
     list: forward('list'),
     cacheFigures: forward('cacheFigures'),
     close: () => worker.close(),
   }
-  return Promise.resolve(guarding(bare, log))
+  return Promise.resolve(guarding(bare, log, followsFiles))
 }

@@ -1,8 +1,9 @@
 /** An index in memory, the files it lives in, and what is about to happen to it. */
-import { mkdir } from 'node:fs/promises'
+import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
 import type { BackgroundFaultKind } from '../background-faults.js'
+import { adoptionOf } from './adoption.js'
 import { type Cache, OwnedCache } from './cache.js'
 import { builtOf } from './index-data/built.js'
 import { emptyIndex, fieldId, type IndexData, type StoredDocument } from './index-data/index-data.js'
@@ -13,8 +14,8 @@ import { Pacer, type Stop, StoppedError } from './indexing/pacer.js'
 import { planIndexes } from './indexing/plan.js'
 import type { PreparedPlan } from './indexing/prepare.js'
 import { Replayed } from './replayed.js'
-import { DamagedFileError, syncDirectory } from './store/frames.js'
-import { CommitLog, type LogPosition } from './store/log.js'
+import { DamagedFileError, isMissing, syncDirectory } from './store/frames.js'
+import { CommitLog, type LogPosition, type Replay } from './store/log.js'
 import { embeddersOf } from './vector/index.js'
 
 /** Names within an index's directory. */
@@ -44,6 +45,7 @@ export class OpenIndex {
   /** Where the log was when the snapshot was made; null without a snapshot that is of use. */
   private covered: LogPosition | null
   private writing: Promise<void> | null = null
+  private adopting: Promise<void> = Promise.resolve()
   private readonly shared: Cache
   private ofVersion: { readonly version: number; readonly cache: OwnedCache }
   /** Ends the writing of a snapshot. */
@@ -78,6 +80,25 @@ export class OpenIndex {
   replaceLog(log: CommitLog): void {
     this.commits = log
     this.covered = null
+  }
+
+  /**
+   * Goes on to the newest commit in the directory, where another process has written it. Searches are answered meanwhile; if
+   * it rejects, all is as before.
+   */
+  adopt(): Promise<void> {
+    const earlier = this.adopting.catch(() => undefined)
+    this.adopting = earlier.then(() => this.adoptNewest())
+    return this.adopting
+  }
+
+  private async adoptNewest(): Promise<void> {
+    const before = this.commits
+    const { log, plan } = await adoptionOf(this.data, before, new Pacer(undefined, this.closing))
+    if (plan !== null) applyPlan(this.data, plan)
+    this.replaceLog(log)
+    await before.close()
+    this.snapshotBytes = await fileBytes(join(this.directory, SNAPSHOT_FILE))
   }
 
   /** What was worked out for the present version. */
@@ -127,33 +148,49 @@ export class OpenIndex {
   async close(): Promise<void> {
     this.ofVersion.cache.drop()
     await this.settled()
+    // Whoever asked for an adoption got its error.
+    await this.adopting.catch(() => undefined)
     await this.log.close()
   }
 }
 
+/** What an index is opened with. */
+interface Opening {
+  /** Once aborted, opening fails soon, and what goes on in the background ends. */
+  readonly closing: Stop
+  /** Gets faults of what goes on in the background. */
+  readonly report: ReportIndexFault
+  /** Of all indexes. */
+  readonly cache: Cache
+  /** Whether another process writes the files: nothing is made or changed then. */
+  readonly followsFiles: boolean
+}
+
 /**
  * Reads what `directory` holds, which is made if missing.
- * @param closing once aborted, opening fails soon, and what goes on in the background ends
- * @param report gets faults of what goes on in the background
- * @param cache of all indexes
  * @throws DamagedFileError
  */
 export async function openIndex(
   directory: string,
-  closing: Stop,
-  report: ReportIndexFault,
-  cache: Cache,
+  { closing, report, cache, followsFiles }: Opening,
 ): Promise<OpenIndex> {
-  await mkdir(directory, { recursive: true })
-  await syncDirectory(join(directory, '..'))
+  if (!followsFiles) {
+    await mkdir(directory, { recursive: true })
+    await syncDirectory(join(directory, '..'))
+  }
   const snapshot = await usableSnapshot(join(directory, SNAPSHOT_FILE))
   const replayed = new Replayed()
-  const log = await CommitLog.open(join(directory, LOG_FILE), (commit, { end, check }) => {
-    replayed.apply(commit)
+  const pacer = new Pacer(undefined, closing)
+  const replay: Replay = async (commit, { end, check }) => {
+    await replayed.apply(commit, pacer)
     if (snapshot !== null && end === snapshot.position.end && check === snapshot.position.check)
       replayed.mark()
-  })
+  }
+  const path = join(directory, LOG_FILE)
+  const log = await (followsFiles ? CommitLog.follow(path, replay) : CommitLog.open(path, replay))
   try {
+    // A writer begins with such a log; elsewhere it comes with a commit.
+    if (followsFiles && replayed.report === null) throw new DamagedFileError(path, 'it holds no commit')
     const used = replayed.marked === null ? null : snapshot
     const data =
       used === null || replayed.marked === null
@@ -161,10 +198,20 @@ export async function openIndex(
         : indexOf(used, replayed.marked)
     const rebuilt = await catchUp(data, replayed, closing)
     const open = new OpenIndex(directory, data, log, used, closing, report, cache)
-    open.snapshotIfDue(rebuilt)
+    if (!followsFiles) open.snapshotIfDue(rebuilt)
     return open
   } catch (error) {
     await log.close()
+    throw error
+  }
+}
+
+/** 0 without such a file. */
+async function fileBytes(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size
+  } catch (error) {
+    if (isMissing(error)) return 0
     throw error
   }
 }

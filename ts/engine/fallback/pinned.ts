@@ -15,6 +15,7 @@ interface HeldFile {
   readonly name: string
   readonly handle: FileHandle
   readonly bytes: number
+  close(): Promise<void>
 }
 
 /** Its files stay readable until it is closed, although a compaction puts others in their place. */
@@ -32,25 +33,17 @@ export class PinnedIndex {
   /** Holds the newest commit. */
   static async of(index: OpenIndex, directory: string): Promise<PinnedIndex> {
     await index.settled()
-    for (;;) {
-      const { log } = index
-      // First what was built, then the log: the copied log must have the commit that the other is of.
-      const built = await heldFile(join(directory, SNAPSHOT_FILE))
-      const handle = await open(log.path)
-      if (log === index.log) {
-        const { documents, settings, vectors } = index.data
-        const held = new Map([...vectors].map(([name, set]) => [name, set.held()]))
-        const files = [
-          ...(built === null ? [] : [{ name: SNAPSHOT_FILE, ...built }]),
-          { name: LOG_FILE, handle, bytes: log.bytes },
-        ]
-        const data = { documents: documents.slice(), settings, vectors: held }
-        return new PinnedIndex(data, index.data.alive.toArray(), files)
-      }
-      // The log was rewritten meanwhile.
-      await built?.handle.close()
-      await handle.close()
-    }
+    // First what was built, then the log: the copied log should have the commit that the other is of.
+    const built = await heldFile(join(directory, SNAPSHOT_FILE))
+    const { log } = index
+    const { documents, settings, vectors } = index.data
+    const held = new Map([...vectors].map(([name, set]) => [name, set.held()]))
+    const files = [
+      ...(built === null ? [] : [{ name: SNAPSHOT_FILE, ...built }]),
+      { name: LOG_FILE, ...log.hold(), close: () => log.close() },
+    ]
+    const data = { documents: documents.slice(), settings, vectors: held }
+    return new PinnedIndex(data, index.data.alive.toArray(), files)
   }
 
   get settings(): string {
@@ -72,7 +65,7 @@ export class PinnedIndex {
   }
 
   async close(): Promise<void> {
-    for (const { handle } of this.#files) await handle.close()
+    for (const file of this.#files) await file.close()
   }
 }
 
@@ -80,7 +73,7 @@ export class PinnedIndex {
 async function heldFile(path: string): Promise<Omit<HeldFile, 'name'> | null> {
   try {
     const handle = await open(path)
-    return { handle, bytes: (await handle.stat()).size }
+    return { handle, bytes: (await handle.stat()).size, close: () => handle.close() }
   } catch (error) {
     if (isMissing(error)) return null
     throw error

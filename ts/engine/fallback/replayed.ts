@@ -2,13 +2,14 @@
 import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
 import type { BatchReport } from '../engine.js'
 import type { StoredDocument } from './index-data/index-data.js'
+import type { Pacer } from './indexing/pacer.js'
 import type { Commit } from './store/log.js'
-import { VectorReplay } from './vector/index.js'
+import { VectorReplay, type VectorTail } from './vector/index.js'
 
 /** Documents and records of a log, as far as it was read. */
 export class Replayed {
   readonly documents = new Map<number, StoredDocument>()
-  readonly vectors = new VectorReplay()
+  readonly vectors: VectorReplay | VectorTail
   settings: IndexSettings | null = null
   primaryKey: string | null = null
   report: BatchReport | null = null
@@ -20,7 +21,11 @@ export class Replayed {
     readonly settings: IndexSettings
   } | null = null
 
-  apply({ record, documents, vectors }: Commit): void {
+  constructor(vectors: VectorReplay | VectorTail = new VectorReplay()) {
+    this.vectors = vectors
+  }
+
+  async apply({ record, documents, vectors }: Commit, pacer: Pacer): Promise<void> {
     if (record.cleared) {
       this.documents.clear()
       this.since?.docids.clear()
@@ -31,11 +36,15 @@ export class Replayed {
       this.since?.docids.add(docid)
     }
     this.vectors.forget(record.dropped ?? [], record.deleted, record.cleared)
-    for (const payload of vectors) this.vectors.read(payload)
+    for (const payload of vectors) {
+      this.vectors.read(payload)
+      if (pacer.due()) await pacer.pause()
+    }
     // The frame's memory lives as long as its newest document: copied, so that old versions can go.
     for (const { docid, id, source } of documents) {
       this.documents.set(docid, { id, source: Buffer.from(source) })
       this.since?.docids.add(docid)
+      if (pacer.due()) await pacer.pause()
     }
     this.settings = record.settings ?? this.settings
     this.primaryKey = record.primaryKey

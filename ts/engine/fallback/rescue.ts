@@ -3,6 +3,7 @@ import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defaultIndexSettings } from '../../settings/index.js'
 import type { Rescued } from '../engine.js'
+import { Pacer } from './indexing/pacer.js'
 import { LOG_FILE } from './open-index.js'
 import { Replayed } from './replayed.js'
 import { readDamagedLog } from './store/damaged-log.js'
@@ -18,9 +19,10 @@ const WRITE_CHARS = 1024 * 1024
 export async function rescueIndex(directory: string, target: string): Promise<Rescued> {
   const log = join(directory, LOG_FILE)
   const replayed = new Replayed()
+  const pacer = new Pacer()
   const losses = [
     ...(await readDamagedLog(log, ({ record, ...commit }) =>
-      replayed.apply({ ...commit, record: record ?? recordLike(replayed) }),
+      replayed.apply({ ...commit, record: record ?? recordLike(replayed) }, pacer),
     ).catch((error: unknown) => {
       if (!isMissing(error)) throw error
       return [`${log}: there is no such file, and all documents in it are lost`]

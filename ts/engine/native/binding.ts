@@ -33,6 +33,7 @@ export interface NativeSetup {
   readonly indexingMemoryBytes: number
   readonly indexingThreads: number
   readonly cacheBytes: number
+  readonly followsFiles: boolean
 }
 
 export interface NativeRequest {
@@ -73,6 +74,7 @@ export interface EngineHandle {
   progress(index: string): Promise<Reply>
   abandon(index: string, ticket: number): Promise<Reply>
   undo(index: string, batchUids: readonly number[]): Promise<Reply>
+  adopt(index: string): Promise<Reply>
   lastCommit(index: string): Promise<Reply>
   settings(index: string): Promise<Reply>
   settingsCost(index: string, settings: string): Promise<Reply>

@@ -40,10 +40,10 @@ import { isSmallBatch } from './small-batch.js'
 export async function openNative(addon: unknown, setup: EngineSetup): Promise<Engine> {
   if (!isBinding(addon)) throw new TypeError('the native module is not an engine of this version')
   const { directory, indexingMemoryBytes, indexingThreads, cacheBytes = CACHE_BYTES_MIN, log } = setup
-  const { faults = new BackgroundFaults(log) } = setup
-  const options = { directory, indexingMemoryBytes, indexingThreads, cacheBytes }
+  const { faults = new BackgroundFaults(log), followsFiles = false } = setup
+  const options = { directory, indexingMemoryBytes, indexingThreads, cacheBytes, followsFiles }
   const handle = new addon.EngineHandle(options, faults.report)
-  return guarding(new NativeEngine(handle), log)
+  return guarding(new NativeEngine(handle), log, followsFiles)
 }
 
 const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(codes, code)
@@ -238,6 +238,10 @@ class NativeEngine implements BareEngine {
       this.handle.rescue(index, path),
     )
     return { ...rescued, settings: rescued.settings ?? JSON.stringify(defaultIndexSettings) }
+  }
+
+  async adopt(index: IndexId): Promise<void> {
+    await succeeded(this.handle.adopt(index))
   }
 
   async drop(index: IndexId): Promise<void> {

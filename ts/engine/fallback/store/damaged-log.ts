@@ -26,7 +26,7 @@ export interface ReadCommit {
  */
 export async function readDamagedLog(
   path: string,
-  replay: (commit: ReadCommit) => void,
+  replay: (commit: ReadCommit) => Promise<void>,
 ): Promise<readonly string[]> {
   const file = await open(path, 'r')
   try {
@@ -39,15 +39,15 @@ export async function readDamagedLog(
 async function readPast(
   path: string,
   reader: FrameReader,
-  replay: (commit: ReadCommit) => void,
+  replay: (commit: ReadCommit) => Promise<void>,
 ): Promise<readonly string[]> {
   const losses: string[] = []
   /** Losses behind the last commit, which cost nothing unless another commit follows. */
   let latest: string[] = []
   let documents: Buffer[] = []
   let vectors: Buffer[] = []
-  const commit = (record: CommitRecord | null): void => {
-    replay({ record, documents: documentsOfFrames(documents), vectors })
+  const commit = async (record: CommitRecord | null): Promise<void> => {
+    await replay({ record, documents: documentsOfFrames(documents), vectors })
     documents = []
     vectors = []
     losses.push(...latest)
@@ -59,7 +59,7 @@ async function readPast(
       at = found.end
       if (found.kind === DOCUMENTS) documents.push(found.payload)
       else if (found.kind === VECTORS) vectors.push(found.payload)
-      else if (found.kind === COMMIT) commit(JSON.parse(found.payload.toString()) as CommitRecord)
+      else if (found.kind === COMMIT) await commit(JSON.parse(found.payload.toString()) as CommitRecord)
       else latest.push(`${path}: the frame before byte ${at} is of an unknown kind`)
       continue
     }
@@ -71,7 +71,7 @@ async function readPast(
       `${path}: bytes ${at} to ${end} do not match their checksum, ${costOf(damaged?.kind ?? null)}`,
     )
     // Documents in front of the lost end of a commit do not belong to the next one, which may begin with a deletion.
-    if (damaged?.kind === COMMIT) commit(null)
+    if (damaged?.kind === COMMIT) await commit(null)
     at = end
   }
   return losses

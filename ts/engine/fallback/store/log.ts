@@ -63,6 +63,15 @@ export interface LogPosition {
   readonly check: number
 }
 
+/** The newest commit of a log. */
+interface LogEnd extends LogPosition {
+  /** Offset of its commit frame. */
+  readonly frameAt: number
+}
+
+/** The end of a log without commits. */
+const START: LogEnd = { end: HEADER.length, check: 0, frameAt: 0 }
+
 /** Gets every commit of a log, oldest first. */
 export type Replay = (commit: Commit, position: LogPosition) => void | Promise<void>
 
@@ -99,14 +108,16 @@ function* documentsIn(payload: Buffer): Generator<LoggedDocument> {
 /** The writer's end of a log. One per index, used by one commit at a time. */
 export class CommitLog {
   private readonly file: FileHandle
-  private last: LogPosition
+  private last: LogEnd
+  /** Who may read the file: it is closed after the last of them. */
+  private holders = 1
   /** A failed commit may lie behind the last one. */
   private isUncut = false
   /** The log has got its name, which might not survive a power cut. */
   private isUnnamed = false
   readonly path: string
 
-  private constructor(path: string, file: FileHandle, last: LogPosition) {
+  private constructor(path: string, file: FileHandle, last: LogEnd) {
     this.path = path
     this.file = file
     this.last = last
@@ -125,7 +136,7 @@ export class CommitLog {
         await file.write(HEADER, 0, HEADER.length, 0)
         await file.sync()
         await syncDirectory(dirname(path))
-        return new CommitLog(path, file, { end: HEADER.length, check: 0 })
+        return new CommitLog(path, file, START)
       }
       const last = await readCommits(path, file, replay)
       // The process that made it may have ended before its name was synced.
@@ -140,6 +151,46 @@ export class CommitLog {
     }
   }
 
+  /**
+   * Opens a log that another process writes, and hands every commit in it to `replay`, oldest first. It is for reading alone.
+   * @throws DamagedFileError if there is none, or anything before the last commit does not check out
+   */
+  static async follow(path: string, replay: Replay): Promise<CommitLog> {
+    return CommitLog.read(path, async (file) => readCommits(path, file, replay))
+  }
+
+  /**
+   * The log that lies at the path of this one now, for reading alone. Commits that this one does not have go to a replay.
+   * @param replayOf told whether it begins with all commits of this one, which are not replayed then
+   * @throws DamagedFileError if there is none, or anything before the last commit does not check out
+   */
+  async successor(replayOf: (isContinued: boolean) => Replay): Promise<CommitLog> {
+    return CommitLog.read(this.path, async (file) => {
+      const isContinued = await this.isBeginningOf(file)
+      return readCommits(this.path, file, replayOf(isContinued), isContinued ? this.last : START)
+    })
+  }
+
+  private static async read(path: string, end: (file: FileHandle) => Promise<LogEnd>): Promise<CommitLog> {
+    const file = await open(path, 'r').catch((error: unknown) => {
+      throw isMissing(error) ? new DamagedFileError(path, 'there is no such file') : error
+    })
+    try {
+      return new CommitLog(path, file, await end(file))
+    } catch (error) {
+      await file.close()
+      throw error
+    }
+  }
+
+  /** Whether a file has the newest commit of this log, at the same place. */
+  private async isBeginningOf(file: FileHandle): Promise<boolean> {
+    const { end, check, frameAt } = this.last
+    if (end === START.end) return true
+    const found = await (await FrameReader.over(file)).frame(frameAt)
+    return found?.kind === COMMIT && found.end === end && found.check === check
+  }
+
   /** Bytes of the log. */
   get bytes(): number {
     return this.last.end
@@ -147,7 +198,14 @@ export class CommitLog {
 
   /** Where the newest commit is. */
   get position(): LogPosition {
-    return this.last
+    const { end, check } = this.last
+    return { end, check }
+  }
+
+  /** The file with all commits so far, which stays open until the caller closes this log too. */
+  hold(): { readonly handle: FileHandle; readonly bytes: number } {
+    this.holders += 1
+    return { handle: this.file, bytes: this.last.end }
   }
 
   /**
@@ -187,9 +245,10 @@ export class CommitLog {
       // A commit frame must never reach the disk before its documents: it would vouch for a torn frame.
       if (at > start) await this.file.datasync()
       const bytes = frame(COMMIT, Buffer.from(JSON.stringify(record)))
+      const frameAt = at
       at = await writeAt(this.file, bytes, at)
       await this.file.datasync()
-      this.last = { end: at, check: bytes.readUInt32LE(5) }
+      this.last = { end: at, check: bytes.readUInt32LE(5), frameAt }
     } catch (error) {
       this.isUncut = true
       // What cannot be cut off now is cut off before the next commit; the commit fails by its own error.
@@ -235,12 +294,13 @@ export class CommitLog {
       // The next commit syncs the directory before it writes anything.
       onUnsynced(directory, error)
     }
-    await this.file.close()
+    await this.close()
     return renamed
   }
 
   async close(): Promise<void> {
-    await this.file.close()
+    this.holders -= 1
+    if (this.holders === 0) await this.file.close()
   }
 }
 
@@ -272,28 +332,37 @@ export async function readLog(path: string, replay: Replay): Promise<void> {
   }
 }
 
-/** @returns the place of the last commit */
-async function readCommits(path: string, file: FileHandle, replay: Replay): Promise<LogPosition> {
+/** @param from the commit after which reading begins @returns the last commit */
+async function readCommits(
+  path: string,
+  file: FileHandle,
+  replay: Replay,
+  from: LogEnd = START,
+): Promise<LogEnd> {
   const reader = await FrameReader.over(file)
   if (!(await reader.bytes(0, HEADER.length)).equals(HEADER))
     throw new DamagedFileError(path, 'it does not begin as a log')
-  let last: LogPosition = { end: HEADER.length, check: 0 }
+  let last = from
   let pending: Buffer[] = []
   let vectors: Buffer[] = []
-  for (let at = HEADER.length; ; ) {
+  for (let at = from.end; ; ) {
     const found = await reader.frame(at)
     if (found === null) {
       const later = await reader.find([COMMIT], at + 1)
       if (later === null) return last
       throw new DamagedFileError(path, `the frame at byte ${at} does not match its checksum`)
     }
+    const frameAt = at
     at = found.end
     if (found.kind === DOCUMENTS) pending.push(found.payload)
     else if (found.kind === VECTORS) vectors.push(found.payload)
     else if (found.kind === COMMIT) {
-      last = { end: at, check: found.check }
+      last = { end: at, check: found.check, frameAt }
       const record = JSON.parse(found.payload.toString()) as CommitRecord
-      await replay({ record, documents: documentsOfFrames(pending), vectors }, last)
+      await replay(
+        { record, documents: documentsOfFrames(pending), vectors },
+        { end: at, check: found.check },
+      )
       pending = []
       vectors = []
     } else throw new DamagedFileError(path, `the frame before byte ${at} is of an unknown kind`)

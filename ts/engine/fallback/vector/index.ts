@@ -2,7 +2,7 @@
 
 export { similarity } from './distance.js'
 export { type Embedder, embeddersOf } from './embedder.js'
-export { allVectorPayloads, VectorReplay, vectorPayloads } from './log.js'
+export { allVectorPayloads, VectorReplay, VectorTail, vectorPayloads } from './log.js'
 export { MissingVectors } from './missing-vectors.js'
 export { bothWants, PendingEmbeddings, type Want } from './pending-embeddings.js'
 export { shownVectors } from './readback.js'

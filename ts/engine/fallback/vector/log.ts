@@ -7,6 +7,7 @@
  *     fragments = number of the fragment u8 per vector
  */
 
+import { quantized } from './distance.js'
 import type { Embedder } from './embedder.js'
 import { type DocumentVectors, VectorSet } from './set.js'
 import type { EmbedderChange } from './staged-vectors.js'
@@ -74,6 +75,39 @@ const flagsOf = ({ userProvided, skipRegenerate, fragments }: DocumentVectors): 
   (skipRegenerate ? SKIP_REGENERATE : 0) |
   (fragments === null ? 0 : FRAGMENTS)
 
+/** Whose vectors a payload holds, and their entries. */
+function payloadParts(payload: Buffer): {
+  readonly name: string
+  readonly dimensions: number
+  readonly entries: Iterable<Entry>
+} {
+  const nameEnd = 2 + payload.readUInt16LE(0)
+  const name = payload.toString('utf8', 2, nameEnd)
+  const dimensions = payload.readUInt32LE(nameEnd)
+  return { name, dimensions, entries: entriesIn(payload, nameEnd + 4, dimensions) }
+}
+
+function* entriesIn(payload: Buffer, from: number, dimensions: number): Generator<Entry> {
+  for (let at = from; at < payload.length; ) {
+    const docid = payload.readUInt32LE(at)
+    const flags = payload.readUInt8(at + 4)
+    const count = payload.readUInt8(at + 5)
+    const rows = new Float32Array(count * dimensions)
+    const rowsEnd = at + ENTRY_HEAD + rows.length * 4
+    const end = rowsEnd + ((flags & FRAGMENTS) === 0 ? 0 : count)
+    for (let component = 0; component < rows.length; component++)
+      rows[component] = payload.readFloatLE(at + ENTRY_HEAD + component * 4)
+    const state: DocumentVectors = {
+      userProvided: (flags & USER_PROVIDED) !== 0,
+      skipRegenerate: (flags & SKIP_REGENERATE) !== 0,
+      rows,
+      fragments: (flags & FRAGMENTS) === 0 ? null : Uint8Array.from(payload.subarray(rowsEnd, end)),
+    }
+    yield [docid, (flags & GONE) === 0 ? state : null]
+    at = end
+  }
+}
+
 /** Rebuilds the vectors of an index from the payloads of its log. */
 export class VectorReplay {
   private readonly sets = new Map<string, VectorSet>()
@@ -86,29 +120,11 @@ export class VectorReplay {
   }
 
   read(payload: Buffer): void {
-    const nameEnd = 2 + payload.readUInt16LE(0)
-    const name = payload.toString('utf8', 2, nameEnd)
-    const dimensions = payload.readUInt32LE(nameEnd)
+    const { name, dimensions, entries } = payloadParts(payload)
     const set = this.setOf(name, dimensions)
-    for (let at = nameEnd + 4; at < payload.length; ) {
-      const docid = payload.readUInt32LE(at)
-      const flags = payload.readUInt8(at + 4)
-      const count = payload.readUInt8(at + 5)
-      const rows = new Float32Array(count * dimensions)
-      const rowsEnd = at + ENTRY_HEAD + rows.length * 4
-      const end = rowsEnd + ((flags & FRAGMENTS) === 0 ? 0 : count)
-      for (let component = 0; component < rows.length; component++)
-        rows[component] = payload.readFloatLE(at + ENTRY_HEAD + component * 4)
-      if ((flags & GONE) !== 0) set.delete(docid)
-      else
-        set.put(docid, {
-          userProvided: (flags & USER_PROVIDED) !== 0,
-          skipRegenerate: (flags & SKIP_REGENERATE) !== 0,
-          rows,
-          fragments: (flags & FRAGMENTS) === 0 ? null : Uint8Array.from(payload.subarray(rowsEnd, end)),
-        })
-      at = end
-    }
+    for (const [docid, state] of entries)
+      if (state === null) set.delete(docid)
+      else set.put(docid, state)
   }
 
   private setOf(name: string, dimensions: number): VectorSet {
@@ -133,6 +149,79 @@ export class VectorReplay {
     )
   }
 }
+
+/** One embedder of a tail. */
+interface TailedEmbedder {
+  /** What it has from before the tail; null: nothing. */
+  base: VectorSet | null
+  dimensions: number
+  changes: Map<number, DocumentVectors | null>
+}
+
+/** What the end of a log does to the vectors that an index has. */
+export class VectorTail {
+  private readonly before: ReadonlyMap<string, Embedder>
+  private readonly embedders: Map<string, TailedEmbedder>
+
+  /**
+   * @param sets the vectors, which are left as they are
+   * @param before their embedders
+   */
+  constructor(sets: ReadonlyMap<string, VectorSet>, before: ReadonlyMap<string, Embedder>) {
+    this.before = before
+    this.embedders = new Map(
+      [...sets].map(([name, base]) => [name, { base, dimensions: base.dimensions, changes: new Map() }]),
+    )
+  }
+
+  /** @param dropped embedders whose vectors from before count no more */
+  forget(dropped: readonly string[], deleted: readonly number[], cleared: boolean): void {
+    if (cleared) this.embedders.clear()
+    for (const name of dropped) this.embedders.delete(name)
+    for (const { changes } of this.embedders.values()) for (const docid of deleted) changes.set(docid, null)
+  }
+
+  read(payload: Buffer): void {
+    const { name, dimensions, entries } = payloadParts(payload)
+    const { changes } = this.embedderOf(name, dimensions)
+    for (const [docid, state] of entries) changes.set(docid, state)
+  }
+
+  private embedderOf(name: string, dimensions: number): TailedEmbedder {
+    const known = this.embedders.get(name) ?? { base: null, dimensions, changes: new Map() }
+    this.embedders.set(name, known)
+    setDimensions(known, dimensions)
+    return known
+  }
+
+  /** What is different afterwards, for the embedders of the settings then. */
+  result(embedders: ReadonlyMap<string, Embedder>): Map<string, EmbedderChange> {
+    return new Map(
+      [...embedders].map(([name, embedder]) => {
+        const dimensions = embedder.dimensions ?? 0
+        const tail = this.embedderOf(name, dimensions)
+        const isOldSuited = !embedder.binary || this.before.get(name)?.binary === true
+        const base = isOldSuited ? tail.base : (tail.base?.quantized() ?? null)
+        const changes = embedder.binary ? changedRows(tail.changes, quantized) : tail.changes
+        return [name, { embedder, base, changes }]
+      }),
+    )
+  }
+}
+
+/** The number of components only changes while there are no vectors. */
+function setDimensions(tail: TailedEmbedder, dimensions: number): void {
+  if (tail.dimensions === dimensions) return
+  tail.dimensions = dimensions
+  tail.base = tail.base?.withDimensions(dimensions) ?? null
+  tail.changes = changedRows(tail.changes, () => new Float32Array(0))
+}
+
+const changedRows = (
+  changes: TailedEmbedder['changes'],
+  change: (rows: Float32Array) => Float32Array,
+): TailedEmbedder['changes'] =>
+  new Map([...changes].map(([docid, state]) => [docid, state && { ...state, rows: change(state.rows) }]))
 
 /** Settings may have changed since the vectors were written. */
 function suited(set: VectorSet, { dimensions, binary }: Embedder): VectorSet {
