@@ -71,7 +71,14 @@ export async function installStore(name: keyof typeof storeServers): Promise<voi
 }
 
 /** Starts a store with one bucket. @returns its origin */
-export async function startStore(t: ExecutionContext, name: keyof typeof storeServers): Promise<string> {
+export const startStore = async (t: ExecutionContext, name: keyof typeof storeServers): Promise<string> =>
+  (await startStoreProcess(t, name)).origin
+
+/** Starts a store with one bucket. */
+export async function startStoreProcess(
+  t: ExecutionContext,
+  name: keyof typeof storeServers,
+): Promise<{ readonly origin: string; signal(name: NodeJS.Signals): void }> {
   await installStore(name)
   const server: StoreServer = storeServers[name]
   const directory = await mkdtemp(join(tmpdir(), 'siftd-store-'))
@@ -90,7 +97,7 @@ export async function startStore(t: ExecutionContext, name: keyof typeof storeSe
     if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  return origin
+  return { origin, signal: (sent) => void child.kill(sent) }
 }
 
 async function answers(origin: string): Promise<boolean> {

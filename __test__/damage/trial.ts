@@ -96,8 +96,10 @@ export async function trial(
     if (named.isSound === null) return verdict('stack trace', ...named.lines)
     if (failing.has(judged.class)) return verdict(judged.class)
     if (judged.class === 'told' || judged.class === 'refused') {
-      if (named.isSound) return verdict('not named')
-      const spread = await spreadOf(judged, fault, world)
+      // A version that was changed into another one is no damage that can be seen; the start says which one it finds.
+      const isVersion = fault.path === 'VERSION' && judged.class === 'refused'
+      if (named.isSound && !isVersion) return verdict('not named')
+      const spread = await spreadOf(judged, { ...fault, done }, world)
       if (spread.length > 0) return verdict('spread', ...spread)
     }
     const repair = given.repairs ? await repairTrial(world, expected, fault, given) : null
@@ -113,13 +115,16 @@ export async function trial(
 /** Indexes that answer otherwise although the damaged file is of another index, a line each. */
 async function spreadOf(
   { told }: Judgement,
-  fault: Fault,
+  fault: Fault & { readonly done: string },
   { directories }: World,
 ): Promise<readonly string[]> {
   const own = await indexOf(fault, directories[fault.ending])
   // A file of no index may cost all of them, such as the task store. Directories may have been exchanged.
   if (own === null || fault.kind.endsWith('/')) return []
-  const others = new Set(told.filter((index) => index !== null && index !== own))
+  const [, other] = /^exchanged with (.*)$/.exec(fault.done) ?? []
+  const alsoDamaged =
+    other === undefined ? null : await indexOf({ ...fault, path: other }, directories[fault.ending])
+  const others = new Set(told.filter((index) => index !== null && index !== own && index !== alsoDamaged))
   return [...others].map((index) => `SPREAD to ${index}, though the file is of ${own}`)
 }
 

@@ -6,79 +6,8 @@
  */
 import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { ExecutionContext } from 'ava'
-import { tempDir } from '../backup/archives.js'
-import {
-  accessKeyId,
-  bucket,
-  secretAccessKey,
-  startStore,
-  storeAt,
-  storeServer,
-} from '../bucket/store-servers.js'
-import { startDaemon, type TestDaemon } from '../support/daemon.js'
-import { testEngine } from '../support/server.js'
-import { testNeeding } from '../support/test-needing.js'
-
-const tests = testNeeding([storeServer('gofakes3')])
-
-const engine = ['--engine', testEngine === 'auto' ? 'native' : testEngine]
-const masterKey = 'a-master-key-of-the-tests'
-/** Keeps all tasks waiting. */
-const held = ['--experimental-max-number-of-batched-tasks', '0']
-
-interface World {
-  readonly directory: string
-  readonly origin: string
-  start(name: string, ...args: readonly string[]): Promise<TestDaemon>
-}
-
-async function world(t: ExecutionContext): Promise<World> {
-  t.timeout(240_000)
-  const directory = await tempDir(t)
-  const origin = await startStore(t, 'gofakes3')
-  return {
-    directory,
-    origin,
-    start: (name, ...args) =>
-      startDaemon(
-        t,
-        join(directory, name),
-        [
-          ...engine,
-          ...['--bucket', `s3://${bucket}/instances/one`, '--bucket-endpoint', origin],
-          ...['--bucket-region', 'eu-central-1'],
-          ...['--experimental-allowed-ip-networks', '127.0.0.0/8', '--bucket-interval', '50'],
-          ...args,
-        ],
-        { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
-      ),
-  }
-}
-
-async function settled(server: TestDaemon, uid: unknown) {
-  for (;;) {
-    const { body } = await server.call('GET', `/tasks/${uid}`)
-    if (body.status !== 'enqueued' && body.status !== 'processing') return body
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}
-
-async function add(server: TestDaemon, documents: readonly object[]) {
-  const { status, body } = await server.call('POST', '/indexes/films/documents', documents)
-  if (status !== 202) throw new Error(`an addition was answered with ${status}: ${JSON.stringify(body)}`)
-  return body.taskUid
-}
-
-const titles = async (server: TestDaemon, q: string): Promise<readonly unknown[]> => {
-  const { body } = await server.call('POST', '/indexes/films/search', { q })
-  return (body.hits as unknown as readonly { title: string }[]).map(({ title }) => title)
-}
-
-/** Resolves once the bucket has what was written. */
-async function sent(server: TestDaemon): Promise<void> {
-  await server.call('PATCH', '/experimental-features', { containsFilter: true })
-}
+import { bucket, storeAt } from '../bucket/store-servers.js'
+import { add, held, sent, settled, tests, titles, world } from './bucket-world.js'
 
 /** A body that is too long to be stored in its task. */
 const many = Array.from({ length: 4000 }, (_, id) => ({

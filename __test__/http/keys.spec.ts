@@ -53,6 +53,8 @@ test('keys made at the same time keep their order after a restart', async (t) =>
     keys: async () => [...records.values()].reverse(),
     putKey: async (record: KeyRecord) => void records.set(record.uid, record),
     deleteKey: async () => undefined,
+    isCopy: false,
+    onReplaced: () => undefined,
   }
   const book = await KeyBook.open(store, masterKey)
   const anything = { uid: null, name: null, description: null, actions: ['search'], indexes: ['*'] } as const

@@ -149,6 +149,8 @@ const effects: Readonly<Record<OptionName, Effect>> = {
   bucketInterval: { seenIn: 'e2e/bucket.spec.ts' },
   bucketTakeOver: { seenIn: 'e2e/bucket.spec.ts' },
   bucketUntil: { seenIn: 'e2e/bucket.spec.ts' },
+  follow: { seenIn: 'e2e/followers.spec.ts' },
+  followStaleAfter: { seenIn: 'e2e/followers.spec.ts' },
   advertisedUrl: { seenIn: 'e2e/bucket.spec.ts' },
   ignoreMissingSnapshot: { seenIn: 'launch/configured-server.ts' },
   ignoreSnapshotIfDbExists: { seenIn: 'interrupted/operations.ts' },

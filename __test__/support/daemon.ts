@@ -36,7 +36,7 @@ export const freePort = () =>
   })
 
 /**
- * Starts it over a data directory and waits until it is well; killed when the test ends.
+ * Starts it over a data directory and waits until it answers; killed when the test ends.
  * @param env in addition to that of the tests
  * @param stderr a file for its log, or what becomes of the pipe; absent: it is read
  */
@@ -75,7 +75,8 @@ export async function startDaemon(
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, ...sent })
     return { status: answer.status, body: (await answer.json()) as TestBody }
   }
-  while ((await call('GET', '/health').catch(() => null))?.status !== 200) {
+  // A follower without its bucket is not well, and serves all the same.
+  while (![200, 503].includes((await call('GET', '/health').catch(() => null))?.status ?? 0)) {
     if (child.exitCode !== null) throw new Error(`the daemon ended with ${child.exitCode}: ${log}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }

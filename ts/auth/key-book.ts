@@ -20,6 +20,10 @@ export interface KeyStore {
   keys(): Promise<readonly KeyRecord[]>
   putKey(key: KeyRecord): Promise<void>
   deleteKey(uid: string): Promise<void>
+  /** Whether another server writes, of which this one has a copy: nothing may be written here. */
+  readonly isCopy: boolean
+  /** Calls `read` again whenever the keys have changed otherwise than by these calls. */
+  onReplaced(read: () => Promise<void>): void
 }
 
 /**
@@ -109,11 +113,17 @@ export class KeyBook {
   /** Reads the keys of `store`; an empty store gets the default keys first. */
   static async open(store: KeyStore, masterKey: string | null): Promise<KeyBook> {
     const book = new KeyBook(store, masterKey)
-    const known = [...(await store.keys())]
-    known.sort((a, b) => (sortable(a.createdAt) < sortable(b.createdAt) ? -1 : 1))
-    for (const record of known) book.#remember(record)
-    if (known.length === 0) for (const key of defaultKeys) await book.create(key)
+    await book.#read()
+    if (book.#keys.size === 0 && !store.isCopy) for (const key of defaultKeys) await book.create(key)
+    store.onReplaced(() => book.#read())
     return book
+  }
+
+  async #read(): Promise<void> {
+    const known = [...(await this.#store.keys())]
+    known.sort((a, b) => (sortable(a.createdAt) < sortable(b.createdAt) ? -1 : 1))
+    this.#keys.clear()
+    for (const record of known) this.#remember(record)
   }
 
   /** All keys, newest first. */

@@ -75,10 +75,11 @@ async function bytesOfPart(name: string, part: FilePart, end: number, read: Read
 }
 
 /**
- * The parts that files of a directory begin with, of those that the log tells of. What follows them in a file is cut off:
- * a process that was killed may have left it.
+ * The parts that files of a directory begin with, of those that the log tells of.
+ * @param isOpen whether an engine has the directory open. If not, what follows these parts in a file is cut off, which a
+ * process that was killed may have left; else such a file counts as missing
  */
-export async function partsThere(directory: string, files: IndexFiles): Promise<IndexFiles> {
+export async function partsThere(directory: string, files: IndexFiles, isOpen: boolean): Promise<IndexFiles> {
   const there = new Map<string, readonly FilePart[]>()
   for (const [name, parts] of files) {
     const path = join(directory, within(name))
@@ -101,6 +102,7 @@ export async function partsThere(directory: string, files: IndexFiles): Promise<
       await file.close()
     }
     if (found.length === 0 && parts.length > 0) continue
+    if (size > bytesOf(found) && isOpen) continue
     if (size > bytesOf(found)) await truncate(path, bytesOf(found))
     there.set(name, found)
   }

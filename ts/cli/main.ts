@@ -59,29 +59,33 @@ async function main(): Promise<void> {
   // The listeners are there before anything is opened, so that a signal during a long start is not lost.
   const stop = stopOnSignals(log)
   const { serve } = await import('./serve.js')
-  const serving = await serve({
-    options,
-    launch,
-    configFile,
-    machine: machine(),
-    version,
-    build: build(),
-    userDirectory: userDirectory(process.env),
-    log,
-    outlets,
-    signal: stop.signal,
-  }).catch((error: unknown) => {
-    if (error !== stop.signal.reason) throw error
-    return null
-  })
-  if (serving !== null) {
+  const started = {
+    ...{ launch, configFile, machine: machine(), version, build: build() },
+    ...{ userDirectory: userDirectory(process.env), log, outlets, signal: stop.signal },
+  }
+  for (let [given, follows] = [options, options.follow]; !stop.signal.aborted; follows = true) {
+    const serving = await serve({ ...started, options: given, follows }).catch((error: unknown) => {
+      if (error !== stop.signal.reason) throw error
+      return null
+    })
+    if (serving === null) break
     console?.write(`${serving.screen}\n`)
-    await stop.asked
+    await Promise.race([stop.asked, aborted(serving.ended)])
     await serving.stop()
+    // What was imported is in the data directory since.
+    given = { ...given, importDump: null, importSnapshot: null }
   }
   log.info('stopped')
   await console?.end()
   process.exit(0)
+}
+
+/** Resolves once a signal is aborted. */
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 /**

@@ -2,12 +2,19 @@ import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { openAuth } from '../auth/index.js'
 import { exporterOver } from '../export/index.js'
-import { buildServer, defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
+import {
+  buildServer,
+  defaultHttpOptions,
+  type HttpOptions,
+  memoryBounds,
+  type Replicated,
+} from '../http/index.js'
 import {
   type EngineRequest,
   type Instance,
   openEmbedding,
   openFeaturesOf,
+  openFollowedInstance,
   openInstance,
 } from '../instance/index.js'
 import {
@@ -23,7 +30,8 @@ import { openTls, type Tls } from '../tls/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
 import { acknowledging } from './bucket/acknowledging.js'
 import { openBucket } from './bucket/open-bucket.js'
-import { openKept } from './bucket/open-kept.js'
+import { type Kept, openKept } from './bucket/open-kept.js'
+import { following, writing } from './bucket/replicated.js'
 import { cannotListen, requireFreeAddress } from './free-address.js'
 import { judgeMasterKey } from './master-key.js'
 import { scheduleSnapshots } from './snapshot-schedule.js'
@@ -52,6 +60,8 @@ export interface ServeRequest {
   readonly userDirectory: string
   readonly log: Logger
   readonly outlets: LogOutlets
+  /** Whether another server writes to the bucket. */
+  readonly follows: boolean
   /** Aborting it makes an unfinished start reject with the reason of the signal. */
   readonly signal: AbortSignal
 }
@@ -61,6 +71,8 @@ export interface Serving {
   /** The text of `startScreen`. */
   readonly screen: string
   readonly url: string
+  /** Aborted once the server has to be started again, as a follower of another one. */
+  readonly ended: AbortSignal
   /**
    * Interrupts indexing, accepts no more requests, gives running requests a bounded time to finish, and then closes
    * everything.
@@ -120,25 +132,28 @@ export async function serve(request: ServeRequest): Promise<Serving> {
         snapshots: { directory: options.snapshotDir, keptMax: options.snapshotsKept },
         embedders,
       })
-    const { instance: kept, sender } = await (options.bucket === null
-      ? open(false).then((instance) => ({ instance, sender: null }))
+    const end = new AbortController()
+    const kept: Kept = await (options.bucket === null
+      ? open(false).then((instance) => ({ instance, sender: null, follower: null }))
       : openKept({
-          ...{
-            options,
-            version,
-            signal,
-            open,
-            directory: resolve(options.dbPath),
-            log: moduleLog(log, 'bucket'),
-          },
+          ...{ options, version, signal, open, follows: request.follows },
+          ...{ directory: resolve(options.dbPath), log: moduleLog(log, 'bucket') },
+          openFollowed: (refusal) =>
+            openFollowedInstance({
+              ...{ ...engine, directory: options.dbPath, version, refusal },
+              userDirectory: request.userDirectory,
+            }),
+          onEnd: () => end.abort(),
           bucket: openBucket({ ...options, bucket: options.bucket }, outbound),
         }))
-    const { data, opened, queue, faults, rebuilt, close } = kept
-    closers.push(close)
-    if (sender !== null) {
-      sender.start()
-      closers.push(() => sender.stop())
-    }
+    const { sender, follower } = kept
+    const { data, opened, queue, faults } = kept.instance
+    closers.push(() => kept.instance.close())
+    for (const running of [sender, follower])
+      if (running !== null) {
+        running.start()
+        closers.push(() => running.stop())
+      }
     const writes = sender === null ? queue : acknowledging(queue, sender, options.bucketAck)
     for (const remark of [...request.launch.remarks, ...withoutEffect(request.launch.given, opened.kind)])
       log.warn(remark)
@@ -175,6 +190,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       usage: telemetry.usage,
       outlets: request.outlets,
       version: { ...request.build, pkgVersion: version },
+      replicated: replicatedBy(kept, options),
       createServer: tls && ((handler) => tls.createServer(handler)),
     })
     closers.push(async () => {
@@ -185,7 +201,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     })
     signal.throwIfAborted()
     queue.start()
-    if (options.scheduleSnapshot !== null) {
+    if (options.scheduleSnapshot !== null && follower === null) {
       const end = scheduleSnapshots(queue.tasks, options.scheduleSnapshot, log)
       closers.push(() => Promise.resolve(end()))
     }
@@ -215,11 +231,12 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       telemetry: telemetry.shown,
       instanceUid,
       key,
-      rebuilt,
+      rebuilt: 'rebuilt' in kept.instance ? kept.instance.rebuilt : null,
     })
     return {
       screen,
       url,
+      ended: end.signal,
       async stop() {
         // Interrupting a batch and answering the running requests both take time, so they happen at once.
         const stopped = queue.stop()
@@ -245,6 +262,12 @@ function answerHangUps(tls: Tls | null, log: Logger): () => Promise<void> {
   }
   process.on('SIGHUP', answer)
   return async () => void process.off('SIGHUP', answer)
+}
+
+/** The bucket as routes see it. */
+function replicatedBy({ sender, follower, instance }: Kept, options: LaunchOptions): Replicated | null {
+  if (follower !== null) return following(follower, options.followStaleAfter)
+  return sender !== null && 'outgoing' in instance.queue ? writing(sender, instance.queue.outgoing) : null
 }
 
 type Import = Pick<ArchiveStart, 'kind' | 'archive' | 'ignoreMissing' | 'ignoreIfDbExists'>

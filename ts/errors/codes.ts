@@ -3,7 +3,7 @@
  *
  * Codes that differ only by the name of a field of the request are listed by family, since all of them have the type
  * `invalid_request` and the status 400. Source: the published error table of the API, which has all codes but
- * `bucket_unavailable`, `index_damaged`, `upload_damaged`, `invalid_task_wait_ms` and `invalid_settings_dry_run`.
+ * `bucket_unavailable`, `follower_behind`, `index_damaged`, `upload_damaged`, `invalid_task_wait_ms` and `invalid_settings_dry_run`.
  */
 
 /** The origin of an error, as clients see it. */
@@ -37,6 +37,7 @@ const special = {
   too_many_requests: { type: 'system', status: 503 },
   database_size_limit_reached: { type: 'internal', status: 500 },
   invalid_store_file: { type: 'internal', status: 500 },
+  follower_behind: { type: 'system', status: 503 },
   bucket_unavailable: { type: 'system', status: 503 },
   index_damaged: { type: 'internal', status: 500 },
   upload_damaged: { type: 'internal', status: 500 },

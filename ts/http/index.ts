@@ -1,4 +1,5 @@
 /** Here is an HTTP request, which answer does it get? */
+export type { Replicated } from './replicas/index.js'
 export { buildServer } from './server.js'
 export {
   defaultHttpOptions,

@@ -8,6 +8,7 @@ import { logRequests, openMetrics } from './metrics/index.js'
 import { collectOperations } from './operations/index.js'
 import { QueryWatch } from './queries/index.js'
 import { NetworkBook } from './remotes/index.js'
+import { awaitPositions } from './replicas/index.js'
 import { routes } from './routes/index.js'
 import { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
@@ -73,6 +74,7 @@ export function buildServer(services: Services): FastifyInstance {
     // `*` alone prefers no encoding, so that the answer is not compressed, as without the header.
     if (request.headers['accept-encoding'] === '*') delete request.headers['accept-encoding']
   })
+  if (services.replicated) awaitPositions(app, services.replicated)
   void app.register(compress, {
     globalDecompression: false,
     encodings: ['br', 'gzip', 'deflate'],

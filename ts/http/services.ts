@@ -17,6 +17,7 @@ import {
   UNREAD_BYTES_MAX,
 } from './limits.js'
 import type { QueryWatchOptions } from './queries/index.js'
+import type { Replicated } from './replicas/index.js'
 
 /** Launch options of the HTTP layer. */
 export interface HttpOptions extends QueryWatchOptions {
@@ -96,6 +97,8 @@ export interface Services {
   /** The destinations of the lines of `log`. */
   readonly outlets: LogOutlets
   readonly version: Version
+  /** null or absent: the instance is kept in no bucket. */
+  readonly replicated?: Replicated | null
   /** Makes the server that listens; null or absent: plain HTTP. */
   readonly createServer?: ((handler: RequestListener) => Server) | null
 }

@@ -4,15 +4,22 @@ import { join } from 'node:path'
 import { LaunchError } from '../launch/index.js'
 import { replaceFile, textOf } from './data-directory.js'
 
-/** `copying`: it is being made, and of no use before that has ended; `whole`: it is what the log told at some time. */
-export type CopyStage = 'copying' | 'whole'
+/** How far a copy is. */
+export type CopyStage =
+  /** It is being made, and of no use before that has ended. */
+  | 'copying'
+  /** It is what the log told at some time. */
+  | 'whole'
+  /** It is whole, and of a server that another one has taken over from: it follows until it is told to take over. */
+  | 'superseded'
 
 const FILE = 'following'
 
 /** null: the directory is no copy. */
 export async function copyStage(directory: string): Promise<CopyStage | null> {
   const text = await textOf(join(directory, FILE))
-  return text === null ? null : text.trim() === 'whole' ? 'whole' : 'copying'
+  const stage = text?.trim() ?? null
+  return stage === null || stage === 'whole' || stage === 'superseded' ? stage : 'copying'
 }
 
 /** @param stage null: the directory has its own history from now on */
@@ -29,5 +36,5 @@ export async function endCopying(directory: string): Promise<void> {
       `${directory} is an unfinished copy of a bucket; start with --bucket to finish it, or choose another --db-path`,
       1,
     )
-  if (stage === 'whole') await setCopyStage(directory, null)
+  if (stage !== null) await setCopyStage(directory, null)
 }

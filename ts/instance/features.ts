@@ -70,14 +70,20 @@ export async function openFeatures(
   forced: readonly Feature[] = [],
   ruleBudgets: RuleBudgets = defaultRuleBudgets,
 ): Promise<Features> {
-  const stored = (await instance.value(STORED_AS)) as { readonly [F in Feature]?: boolean | null } | null
-  let flags = Object.fromEntries(
-    // Importing a dump stores null for features that nothing but a request may switch on again.
-    featureNames.map((name) => [
-      name,
-      stored?.[name] === true || (stored?.[name] !== null && forced.includes(name)),
-    ]),
-  ) as FeatureFlags
+  const read = async (): Promise<FeatureFlags> => {
+    const stored = (await instance.value(STORED_AS)) as { readonly [F in Feature]?: boolean | null } | null
+    return Object.fromEntries(
+      // Importing a dump stores null for features that nothing but a request may switch on again.
+      featureNames.map((name) => [
+        name,
+        stored?.[name] === true || (stored?.[name] !== null && forced.includes(name)),
+      ]),
+    ) as FeatureFlags
+  }
+  let flags = await read()
+  instance.onReplaced(async () => {
+    flags = await read()
+  })
   const turn = inTurn()
   return {
     ruleBudgets,

@@ -10,6 +10,7 @@ export {
   openFeatures,
   requestFeatures,
 } from './features.js'
+export { type FollowedInstance, openFollowedInstance } from './followed-instance.js'
 export { type InTurn, inTurn } from './in-turn.js'
 export * from './instance.js'
 export { openFeaturesOf } from './launch-features.js'

@@ -38,6 +38,8 @@ export interface EngineRequest {
   readonly log: Logger
   /** Counts faults in the background. Absent: they are only logged. */
   readonly faults?: BackgroundFaults
+  /** See `EngineSetup`. */
+  readonly followsFiles?: boolean
   /** Whether the directory stays as it is, even if the file that names its engine is missing or damaged. */
   readonly isReadOnly?: boolean
 }
@@ -250,6 +252,7 @@ export async function openEngineIn(path: string, request: EngineRequest): Promis
     indexingMemoryBytes: request.indexingMemoryBytes,
     indexingThreads: request.indexingThreads,
     ...(request.cacheBytes !== undefined && { cacheBytes: request.cacheBytes }),
+    ...(request.followsFiles !== undefined && { followsFiles: request.followsFiles }),
   }
   const opened = await openEngine(chosen(request.engine, written, path), setup, request.answerCacheBytes)
   try {

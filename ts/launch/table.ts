@@ -49,7 +49,7 @@ export const subjects: readonly (readonly [title: string, rows: Rows])[] = [
   ['Searches', searches],
   ['Embedders', embedding],
   ['Dumps and snapshots', backups],
-  ['Bucket', bucket],
+  ['Bucket and followers', bucket],
   ['Calls to others', outgoing],
   ['Logs and metrics', observation],
   ['Telemetry', telemetry],

@@ -11,6 +11,7 @@ export {
   takeOver,
 } from './connect.js'
 export { encodeAbout, type Fence, fenceOf } from './fence.js'
+export { Follower, type FollowerFigures } from './follower.js'
 export { Garbage } from './garbage.js'
 export {
   type CopySetup,
@@ -19,10 +20,12 @@ export {
   type OpenedCopy,
   openCopy,
   PassedOverError,
+  resumeCopy,
 } from './instance-copy.js'
 export { GARBAGE_AGE_MS } from './limits.js'
 export { LogState } from './log-state.js'
 export { type OwnState, readOwnState } from './own-state.js'
+export { type Position, positionText, readPosition } from './position.js'
 export { type Restored, restoreInstance } from './restore.js'
 export { notTheWriter, Sender, type SenderFigures, type Sending } from './sender.js'
 export { Shipper, type ShipperSetup } from './shipper.js'

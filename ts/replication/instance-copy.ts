@@ -24,7 +24,7 @@ import {
   removeStore,
 } from '../tasks/index.js'
 import { type Base, fetchImage } from './base.js'
-import { decodeBody } from './body.js'
+import { decodeBody, type Reached } from './body.js'
 import { type Fence, fenceOf } from './fence.js'
 import { ROUND_BYTES } from './limits.js'
 import { LogState } from './log-state.js'
@@ -83,6 +83,8 @@ export class InstanceCopy {
   #closed: number
   #position: number
   #fence: Fence | null
+  /** The last transaction that the target has. */
+  #reached: Reached | null = null
   /** Whether the directories of indexes are those of the position: at the beginning the rows may be ahead of them. */
   #hasFiles = false
 
@@ -111,6 +113,15 @@ export class InstanceCopy {
   /** The last fence up to what was read; null without one. */
   get fence(): Fence | null {
     return this.#fence
+  }
+
+  /**
+   * Whether the target has the changes of a transaction. What a directory wrote whose fence another one's follows is there as
+   * far as it will ever be.
+   */
+  hasReached({ outbox, last }: Reached): boolean {
+    if (this.#fence !== null && this.#fence.writer !== outbox) return true
+    return this.#reached !== null && this.#reached.outbox === outbox && this.#reached.last >= last
   }
 
   /** Takes the next entry, of which the target is told by `settle`. @throws DamagedBodyError */
@@ -180,6 +191,7 @@ export class InstanceCopy {
     await target.apply(rows.length === 0 ? {} : mergedChanges(rows), this.#closed)
     this.#rows = []
     this.#position = this.#closed
+    this.#reached = this.state.reached
     this.#hasFiles = true
     for (const id of [...this.#there.keys()])
       if (!wanted.some(([one]) => one === id)) {
@@ -240,35 +252,33 @@ export async function openCopy(setup: CopySetup, signal: AbortSignal): Promise<O
   const base = await baseUntil(until, log, store, signal)
   const replica = await replicaBehind(base, directory, store, signal)
   try {
-    const position = replica.position ?? -1
-    const state = new LogState()
-    if (base !== null) state.load(base)
-    let fence = base?.fence ?? null
-    for (let seq = (base?.seq ?? -1) + 1; seq <= position; seq++) {
-      const entry = await log.read(seq, signal)
-      if (entry === null) throw new PassedOverError(`the entry ${seq} is gone, which this copy has`)
-      state.apply(seq, entry)
-      if (entry.kind === 'fence') fence = fenceOf(seq, entry)
-    }
+    const copy = await beginAt(setup, base, { position: replica.position ?? -1, isOpen: false }, signal)
     const indexes = indexesPath(directory)
-    const there = new Map<string, IndexFiles>()
-    for (const id of state.ids()) {
-      const files = state.files.of(id)
-      await removeUnknown(join(indexes, id), files)
-      there.set(id, await partsThere(join(indexes, id), files))
-    }
-    for (const name of await readdir(indexes).catch(() => []))
-      if (!there.has(name)) await rm(join(indexes, name), { recursive: true, force: true })
     const target: CopyTarget = {
       adopt: async () => undefined,
       apply: (changes, to) => replica.apply(changes, to),
       drop: (id) => rm(join(indexes, id), { recursive: true, force: true }),
     }
-    return { copy: new InstanceCopy(setup, { state, there, position, fence }), replica, target }
+    return { copy, replica, target }
   } catch (error) {
     await replica.close()
     throw error
   }
+}
+
+/**
+ * Goes on with a copy whose store is open, and has the entries up to `position`.
+ * @throws PassedOverError, BucketError, DamagedBaseError, DamagedEntryError, DamagedBodyError
+ */
+export async function resumeCopy(
+  setup: CopySetup,
+  position: number,
+  signal: AbortSignal,
+): Promise<InstanceCopy> {
+  const { log, directory } = setup
+  const store = repeatingStore(setup.store, setup.repeating)
+  const base = await baseUntil({ seq: position }, log, store, signal)
+  return beginAt(setup, base, { position, isOpen: true }, signal)
 }
 
 /** The store of a directory, which becomes the image of the base unless it is further. */
@@ -286,4 +296,36 @@ async function replicaBehind(
   const replica = await openReplicaStore(directory)
   await replica.apply({}, base.seq)
   return replica
+}
+
+/**
+ * What a directory has of the log, whose rows it has up to `position`.
+ * @param isOpen whether an engine has it open. If not, files that the log does not tell of are removed
+ */
+async function beginAt(
+  setup: CopySetup,
+  base: Base | null,
+  { position, isOpen }: { readonly position: number; readonly isOpen: boolean },
+  signal: AbortSignal,
+): Promise<InstanceCopy> {
+  const { log, directory } = setup
+  const state = new LogState()
+  if (base !== null) state.load(base)
+  let fence = base?.fence ?? null
+  for (let seq = (base?.seq ?? -1) + 1; seq <= position; seq++) {
+    const entry = await log.read(seq, signal)
+    if (entry === null) throw new PassedOverError(`the entry ${seq} is gone, which this copy has`)
+    state.apply(seq, entry)
+    if (entry.kind === 'fence') fence = fenceOf(seq, entry)
+  }
+  const indexes = indexesPath(directory)
+  const there = new Map<string, IndexFiles>()
+  for (const id of state.ids()) {
+    const files = state.files.of(id)
+    if (!isOpen) await removeUnknown(join(indexes, id), files)
+    there.set(id, await partsThere(join(indexes, id), files, isOpen))
+  }
+  for (const name of isOpen ? [] : await readdir(indexes).catch(() => []))
+    if (!there.has(name)) await rm(join(indexes, name), { recursive: true, force: true })
+  return new InstanceCopy(setup, { state, there, position, fence })
 }

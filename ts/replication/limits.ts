@@ -40,3 +40,6 @@ export const AWAY_MS = 10_000
 
 /** Milliseconds for which a stop goes on sending what waits. */
 export const LAST_SENDING_MS = 5_000
+
+/** Milliseconds between two looks of a follower for bases that have passed it over. */
+export const BASES_LOOK_MS = 30_000

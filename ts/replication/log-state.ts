@@ -61,6 +61,11 @@ export class LogState {
     return unknown.length === 0 ? null : mergedChanges(unknown)
   }
 
+  /** The last transaction of what the log tells; null without any. */
+  get reached(): Reached | null {
+    return this.#reached
+  }
+
   /** Whether the log ends with open entries. */
   get isOpen(): boolean {
     return this.#open.length > 0

@@ -23,7 +23,7 @@ export interface QueueParts {
   readonly spool: Spool
   readonly catalogue: Catalogue
   readonly rules: StoredRules
-  readonly scheduler: Scheduler
+  readonly scheduler: Pick<Scheduler, 'interrupt' | 'wake' | 'isIndexing' | 'progress'>
   readonly changes: TaskChanges
   readonly waiting: Waiting
   /** The store's file. */
@@ -181,6 +181,8 @@ export function instanceStore(store: StoreClient): InstanceStore {
     deleteKey: (uid) => store.call('deleteKey', [uid]),
     value: (name) => store.call('value', [name]),
     putValue: (name, value) => store.call('putValue', [name, value]),
+    isCopy: false,
+    onReplaced: () => undefined,
   }
 }
 
@@ -198,6 +200,7 @@ export function webhookStore(store: StoreClient, changes: TaskChanges): WebhookS
       changes.listen(({ hasEnded }) => {
         if (hasEnded) listener()
       }),
+    onReplaced: () => undefined,
   }
 }
 

@@ -21,6 +21,8 @@ export interface ReplicaStore {
   uploads(): Promise<readonly NeededUpload[]>
   /** Makes rows those of the other store. @param position the entry of the log that has these changes */
   apply(changes: RowChanges, position: number): Promise<void>
+  /** Stops to keep changes of its own; the next opening keeps none. */
+  endKeeping(): Promise<void>
   /** The identity under which changes of this store are kept; drawn if it has none. */
   identify(): Promise<string>
   close(): Promise<void>
@@ -70,6 +72,7 @@ export async function openReplicaStore(directory: string): Promise<ReplicaStore>
       await store.call('putValue', [OUTBOX_STORED_AS, drawn])
       return drawn
     },
+    endKeeping: () => store.call('endKeeping', []),
     close: () => store.close(),
   }
 }

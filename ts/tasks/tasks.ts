@@ -181,6 +181,10 @@ export interface InstanceStore {
   /** A JSON value by name (`experimentalFeatures`, `network`, …), null if never set. */
   value(name: string): Promise<unknown>
   putValue(name: string, value: unknown): Promise<void>
+  /** Whether another server writes, of which this one has a copy: nothing may be written here. */
+  readonly isCopy: boolean
+  /** Calls `read` again whenever keys or values have changed otherwise than by these calls. */
+  onReplaced(read: () => Promise<void>): void
 }
 
 /** Webhooks, each with a durable cursor: the last batch it was told of. */
@@ -201,4 +205,6 @@ export interface WebhookStore {
   delivered(uuid: string, batchUid: number): Promise<void>
   /** `listener` runs whenever a batch has been recorded. Returns how to stop that. */
   onBatch(listener: () => void): () => void
+  /** Calls `read` again whenever webhooks have changed otherwise than by these calls. */
+  onReplaced(read: () => Promise<void>): void
 }

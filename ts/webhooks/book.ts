@@ -32,7 +32,13 @@ export class WebhookBook {
   static async open(store: WebhookStore, launch: LaunchWebhook | null): Promise<WebhookBook> {
     await store.launch(launch !== null)
     const stored = launch === null ? null : { uuid: LAUNCH_WEBHOOK, ...launchBody(launch) }
-    return new WebhookBook(store, stored, await store.all())
+    const book = new WebhookBook(store, stored, await store.all())
+    store.onReplaced(async () => {
+      const found = await store.all()
+      book.#known.clear()
+      for (const webhook of found) book.#known.set(webhook.uuid, webhook)
+    })
+    return book
   }
 
   /** All webhooks, ascending by uuid, including the one of the launch options. */

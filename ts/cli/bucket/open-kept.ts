@@ -1,12 +1,13 @@
 /** Here is a bucket and a data directory: which of them is ahead, and who writes? */
 import { join } from 'node:path'
-import { BucketError } from '../../bucket/index.js'
 import { openProgress } from '../../command/index.js'
-import { copyStage, type Instance } from '../../instance/index.js'
+import type { ApiError } from '../../errors/index.js'
+import { copyStage, type FollowedInstance, type Instance } from '../../instance/index.js'
 import { LaunchError, type LaunchOptions } from '../../launch/index.js'
 import {
   type Connected,
   connect,
+  type Follower,
   ForeignLogError,
   GARBAGE_AGE_MS,
   Garbage,
@@ -25,9 +26,8 @@ import {
   takeOverCopy,
 } from './copy-directory.js'
 import { asLaunchError, type OpenedBucket, originOf } from './open-bucket.js'
-
-/** Milliseconds for which a start waits for the bucket if the data is here. Then the server starts without it. */
-const START_MS = 10_000
+import { openFollower } from './open-follower.js'
+import { withinStart } from './within-start.js'
 
 export interface KeptRequest {
   readonly bucket: OpenedBucket
@@ -37,23 +37,34 @@ export interface KeptRequest {
   readonly version: string
   readonly signal: AbortSignal
   readonly log: Logger
+  /** Whether another server writes. */
+  readonly follows: boolean
   /** Opens the data directory. */
   readonly open: (keepsChanges: boolean) => Promise<Instance>
+  /** Opens it as a copy. @param refusal the error for a write */
+  readonly openFollowed: (refusal: () => ApiError) => Promise<FollowedInstance>
+  /** Called once, when the server has to be started again as a follower. */
+  readonly onEnd: () => void
 }
 
 /** An instance that is kept in a bucket. */
 export interface Kept {
-  readonly instance: Instance
+  readonly instance: Instance | FollowedInstance
   /** null: nothing is sent. */
   readonly sender: Sender | null
+  /** null: this server writes. */
+  readonly follower: Follower | null
 }
 
 /** @throws LaunchError; the reason of the signal */
 export async function openKept(request: KeptRequest): Promise<Kept> {
   const { signal } = request
   try {
+    const isSuperseded =
+      (await copyStage(request.directory)) === 'superseded' && !request.options.bucketTakeOver
+    if (request.follows || isSuperseded) return await openFollower(request)
     const taken = await prepare(request)
-    if (taken === 'moment') return { instance: await request.open(false), sender: null }
+    if (taken === 'moment') return { instance: await request.open(false), sender: null, follower: null }
     return await openWriter(request, taken)
   } catch (error) {
     signal.throwIfAborted()
@@ -96,10 +107,12 @@ async function prepare(request: KeptRequest): Promise<Connected | 'moment' | nul
 async function openWriter(request: KeptRequest, taken: Connected | null): Promise<Kept> {
   const { options, directory, signal, log, bucket } = request
   const instance = await request.open(options.bucketUntil === null)
-  if (options.bucketUntil !== null) return { instance, sender: null }
+  if (options.bucketUntil !== null) return { instance, sender: null, follower: null }
   try {
     const sending =
-      taken === null ? await connectSoon(request, instance) : sendingOf(request, instance, taken)
+      taken === null
+        ? await withinStart(request, (stop) => connectNow(request, instance, stop))
+        : sendingOf(request, instance, taken)
     const sender = new Sender({
       outgoing: instance.queue.outgoing,
       connect: (stop) => connectNow(request, instance, stop),
@@ -107,12 +120,13 @@ async function openWriter(request: KeptRequest, taken: Connected | null): Promis
       intervalMs: options.bucketInterval,
       log,
       onFenced: () => {
-        log.error({}, 'another server has taken over: this one writes nothing any more')
+        log.error({}, 'another server has taken over: this one writes nothing any more, and follows')
         void instance.queue.stop()
+        request.onEnd()
       },
     })
     bucket.onFailure((error) => sender.failed(error))
-    return { instance, sender }
+    return { instance, sender, follower: null }
   } catch (error) {
     if (!(error instanceof SupersededError)) {
       await instance.close()
@@ -121,35 +135,19 @@ async function openWriter(request: KeptRequest, taken: Connected | null): Promis
     const { unsent } = await instance.queue.outgoing.facts()
     await instance.close()
     signal.throwIfAborted()
-    const advice = 'start with --bucket-take-over to write here again'
-    if (!options.bucketTakeOver) throw new LaunchError(`--bucket: ${error.message}; ${advice}`, 1)
+    if (!options.bucketTakeOver) {
+      log.warn(
+        { entry: error.fence.seq },
+        'another server has taken over: this one follows, unless it is started with --bucket-take-over',
+      )
+      return openFollower(request)
+    }
     const aside = await setAside(directory, error.fence.seq, unsent)
     log.warn(
       { unsent, directory: aside },
       'another server had taken over: what it does not have was set aside',
     )
     return openWriter(request, (await prepare(request)) as Connected)
-  }
-}
-
-/** @returns null: the bucket does not answer, and is asked again while the server runs */
-async function connectSoon(request: KeptRequest, instance: Instance): Promise<Sending | null> {
-  const { signal, log } = request
-  const limit = new AbortController()
-  const end = (): void => limit.abort(signal.reason)
-  const timer = setTimeout(() => limit.abort(), START_MS)
-  signal.addEventListener('abort', end)
-  try {
-    return await connectNow(request, instance, limit.signal)
-  } catch (error) {
-    signal.throwIfAborted()
-    const isAway = limit.signal.aborted || (error instanceof BucketError && error.isUnknown)
-    if (!isAway) throw error
-    log.warn({ err: error }, 'the bucket does not answer: the server starts without it, and asks again')
-    return null
-  } finally {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', end)
   }
 }
 

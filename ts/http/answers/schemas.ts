@@ -169,6 +169,16 @@ export const indexStats = namedSchema(
   ),
 )
 
+/** How far a server is that is kept in a bucket. */
+export const replicationFigures = record({
+  role: { type: 'string', enum: ['writer', 'follower'] },
+  position: { type: ['integer', 'null'] },
+  unsentTransactions: count,
+  awaySeconds: { type: 'number' },
+  staleSeconds: { type: ['number', 'null'] },
+  writer: { type: ['string', 'null'] },
+})
+
 export const instanceStats = namedSchema(
   'Stats',
   record(
@@ -178,8 +188,9 @@ export const instanceStats = namedSchema(
       lastUpdate: orNull(date),
       indexes: mapTo(indexStats),
       damagedIndexes: mapTo(text),
+      replication: replicationFigures,
     },
-    ['damagedIndexes'],
+    ['damagedIndexes', 'replication'],
   ),
 )
 

@@ -36,6 +36,21 @@ export async function reportInstance(services: Measured, report: Report): Promis
   )
 }
 
+/** How far this server is behind what it is kept in, or behind the one that it follows. */
+export async function reportReplication({ replicated }: Measured, report: Report): Promise<void> {
+  if (!replicated) return
+  const { position, unsentTransactions, awaySeconds, staleSeconds } = await replicated.figures()
+  if (position !== null) report.gauge('siftd_bucket_position', 'last entry of the log', position)
+  report.gauge(
+    'siftd_bucket_unsent_transactions',
+    'transactions the bucket does not have',
+    unsentTransactions,
+  )
+  report.gauge('siftd_bucket_away_seconds', 'seconds since calls to the bucket fail', awaySeconds)
+  if (staleSeconds !== null)
+    report.gauge('siftd_follower_stale_seconds', 'seconds since the end of the log was met', staleSeconds)
+}
+
 /** null for an index that is damaged, or was deleted meanwhile. */
 async function statsOf(
   { engine, tasks }: Measured,

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { reportBatches } from './batch-figures.js'
-import { reportInstance, reportTasks, reportWaiting } from './instance-figures.js'
+import { reportInstance, reportReplication, reportTasks, reportWaiting } from './instance-figures.js'
 import { processFigures } from './process-figures.js'
 import { type Measured, Report } from './report.js'
 
@@ -35,6 +35,7 @@ export function openMetrics(app: FastifyInstance, services: Measured): Metrics {
       ofProcess ??= processFigures()
       const report = new Report()
       await reportInstance(services, report)
+      await reportReplication(services, report)
       await reportTasks(services, report)
       await reportWaiting(services, report)
       await reportBatches(services, report)

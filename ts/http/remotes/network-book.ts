@@ -37,6 +37,9 @@ export class NetworkBook {
 
   constructor(store: InstanceStore) {
     this.#store = store
+    store.onReplaced(async () => {
+      this.#network = null
+    })
   }
 
   current(): Promise<Network> {

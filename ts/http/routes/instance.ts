@@ -4,7 +4,16 @@ import { ApiError } from '../../errors/index.js'
 import { orNull, type Schema } from '../../requests/index.js'
 import { hasMoved } from '../../searches/index.js'
 import type { Finding, IndexEntry } from '../../tasks/index.js'
-import { count, date, instanceStats, listOf, record, sendJson, text } from '../answers/index.js'
+import {
+  count,
+  date,
+  instanceStats,
+  listOf,
+  record,
+  replicationFigures,
+  sendJson,
+  text,
+} from '../answers/index.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import { servePage } from '../page/index.js'
@@ -24,7 +33,11 @@ const readHealth = {
   url: '/health',
   summary: 'Say that the service is available',
   actions: [],
-  answers: { 200: word('available') },
+  answers: {
+    200: record({ status: { type: 'string', enum: ['available'] }, replication: replicationFigures }, [
+      'replication',
+    ]),
+  },
 } as const
 const readVersion = {
   method: 'GET',
@@ -102,7 +115,17 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     return page ?? sendJson(reply, { status: 'siftd is running' })
   })
 
-  serve(app, services, readHealth, ({ reply }) => sendJson(reply, { status: 'available' }))
+  serve(app, services, readHealth, async ({ reply }) => {
+    const { replicated = null } = services
+    if (replicated === null) return sendJson(reply, { status: 'available' })
+    const replication = await replicated.figures()
+    if (replicated.isTooStale())
+      throw new ApiError(
+        'follower_behind',
+        `this server has not met the end of the log for ${replication.staleSeconds ?? 'unknown'} seconds; look at its log and at the bucket`,
+      )
+    return sendJson(reply, { status: 'available', replication })
+  })
 
   serve(app, services, readVersion, ({ reply }) => {
     const { commitSha, commitDate, pkgVersion } = version
@@ -134,12 +157,14 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
         lastUpdate = entry.updatedAt
       }
     }
+    const replication = (await services.replicated?.figures()) ?? null
     const shown = size(bytes, options.sizeFormat)
     return sendJson(reply, {
       databaseSize: shown,
       usedDatabaseSize: shown,
       lastUpdate,
       indexes: Object.fromEntries(indexes),
+      ...(replication !== null && { replication }),
       ...(damagedIndexes.length > 0 && { damagedIndexes: Object.fromEntries(damagedIndexes) }),
     })
   })

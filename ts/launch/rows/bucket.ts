@@ -1,5 +1,5 @@
-/** Options of an instance that is kept in a bucket. */
-import { choice, count, moment, text, toggle, url } from '../kinds.js'
+/** Options of an instance that is kept in a bucket, and of its followers. */
+import { choice, count, moment, seconds, text, toggle, url } from '../kinds.js'
 
 export const bucket = {
   bucket: text('url', null, {
@@ -23,7 +23,7 @@ export const bucket = {
     requires: 'bucket',
   }),
   bucketInterval: count({ min: 1, countsAtMost: 3_600_000 }, 1_000, {
-    help: 'Milliseconds between two looks for changes to send',
+    help: 'Milliseconds between two looks for changes to send, or for followers to take',
     example: '250',
     requires: 'bucket',
   }),
@@ -36,8 +36,18 @@ export const bucket = {
     example: '2026-01-31T12:00:00Z',
     requires: 'bucket',
   }),
+  follow: toggle({
+    help: 'Serves what another server writes to the bucket, and refuses writes',
+    requires: 'bucket',
+    excludes: 'bucketTakeOver',
+  }),
+  followStaleAfter: seconds(60, {
+    help: 'Seconds without a look at the end of the log after which the /health of a follower fails',
+    example: '10',
+    requires: 'bucket',
+  }),
   advertisedUrl: url(null, {
-    help: 'URL of this server, which a server that it takes over from names to its clients',
+    help: 'URL of this server, which others name to clients that want to write',
     example: 'http://search-1.internal:7700',
     requires: 'bucket',
   }),

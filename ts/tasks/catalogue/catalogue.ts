@@ -31,6 +31,13 @@ export class Catalogue {
     }
   }
 
+  /** Takes all rows anew. */
+  replace(rows: readonly CatalogueRow[]): void {
+    this.#rows.clear()
+    this.#entries.clear()
+    this.apply([], rows)
+  }
+
   row(uid: string): CatalogueRow | null {
     return this.#rows.get(uid) ?? null
   }

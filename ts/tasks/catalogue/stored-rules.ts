@@ -21,6 +21,11 @@ export class StoredRules {
     return new StoredRules(store, stored ?? {})
   }
 
+  /** Reads the rules anew. */
+  async reload(): Promise<void> {
+    this.#take(((await this.#store.call('value', [RULES_STORED_AS])) as Rules | null) ?? {})
+  }
+
   /** In no order; the same array until a rule changes. */
   all(): readonly Rule[] {
     return this.#list
@@ -43,6 +48,10 @@ export class StoredRules {
 
   async #replace(rules: Rules): Promise<void> {
     await this.#store.call('putValue', [RULES_STORED_AS, rules])
+    this.#take(rules)
+  }
+
+  #take(rules: Rules): void {
     this.#rules = rules
     this.#list = Object.values(rules)
   }

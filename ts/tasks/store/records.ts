@@ -178,6 +178,9 @@ export interface WaitingRow {
 /** The calls that cross into the worker: arguments and results are structured clones. */
 export interface StoreCalls {
   start(): Start
+  catalogue(): readonly CatalogueRow[]
+  /** Stops to keep changes and forgets those that were kept, but not up to where the bucket has them. */
+  endKeeping(): void
   /** Uploads of tasks that have not ended. */
   uploads(): readonly NeededUpload[]
   append(row: NewRow): { readonly uid: number; readonly enqueuedAt: Micros }
@@ -302,6 +305,7 @@ export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relax
   changesSent: 'relaxed',
   sync: 'durable',
   applyChanges: 'durable',
+  endKeeping: 'durable',
   // If it is lost in a power cut, the webhook is told of the batch once more.
   delivered: 'relaxed',
 }

@@ -252,6 +252,11 @@ export class Store implements StoreCalls {
   announce: StoreCalls['announce'] = (id) => this.#catalogue.announce(id)
   removed: StoreCalls['removed'] = (ids) => this.#catalogue.removed(ids)
   undone: StoreCalls['undone'] = (index) => this.#catalogue.undone(index)
+  catalogue: StoreCalls['catalogue'] = () => this.#catalogue.rows()
+  endKeeping: StoreCalls['endKeeping'] = () => {
+    Outbox.drop(this.#connection)
+    this.#instance.deleteValue(OUTBOX_STORED_AS)
+  }
   uploads: StoreCalls['uploads'] = () => this.#queue.uploads()
   append: StoreCalls['append'] = (row) => this.#queue.append(row)
   pick: StoreCalls['pick'] = (...given) => this.#queue.pick(...given)

@@ -1,0 +1,40 @@
+import type { Replicated } from '../../http/index.js'
+import { type Follower, positionText, readPosition, type Sender } from '../../replication/index.js'
+import type { OutgoingChanges } from '../../tasks/index.js'
+
+/** Milliseconds for which a request waits for what its client has seen elsewhere. */
+const REACH_MS = 5_000
+
+/** The bucket as routes of a server that writes see it. */
+export const writing = (sender: Sender, outgoing: OutgoingChanges): Replicated => ({
+  async figures() {
+    const { position, unsent, awaySeconds } = await sender.figures()
+    return {
+      ...{ role: 'writer', position, unsentTransactions: unsent, awaySeconds, staleSeconds: 0 },
+      writer: null,
+    }
+  },
+  isTooStale: () => false,
+  position: async () => {
+    const { outbox, last } = await outgoing.facts()
+    return positionText({ outbox, last })
+  },
+  reaches: async (text) => (readPosition(text) === null ? null : true),
+})
+
+/** The bucket as routes of a follower see it. @param staleSecondsMax after which clients should ask another server */
+export const following = (follower: Follower, staleSecondsMax: number): Replicated => ({
+  async figures() {
+    const { position, staleSeconds, writer } = follower.figures()
+    return { role: 'follower', position, unsentTransactions: 0, awaySeconds: 0, staleSeconds, writer }
+  },
+  isTooStale() {
+    const { staleSeconds } = follower.figures()
+    return staleSeconds === null || staleSeconds > staleSecondsMax
+  },
+  position: async () => null,
+  async reaches(text) {
+    const position = readPosition(text)
+    return position && follower.reaches(position, REACH_MS)
+  },
+})

@@ -1,0 +1,48 @@
+import { resolve } from 'node:path'
+import { BackgroundFaults, type OpenedEngine } from '../engine/index.js'
+import type { ApiError } from '../errors/index.js'
+import { type FollowedTasks, openFollowedTasks } from '../tasks/index.js'
+import { moduleLog } from '../telemetry/index.js'
+import { type DataDirectory, openDataDirectory } from './data-directory.js'
+import { type EngineRequest, openEngineIn } from './instance.js'
+
+export interface FollowedRequest extends EngineRequest {
+  /** A data directory that is a whole copy. */
+  readonly directory: string
+  readonly version: string
+  readonly userDirectory: string
+  /** The error for a write. */
+  readonly refusal: () => ApiError
+}
+
+/** An open data directory that becomes what another server's is. */
+export interface FollowedInstance {
+  readonly data: DataDirectory
+  readonly opened: OpenedEngine
+  readonly queue: FollowedTasks
+  readonly faults: BackgroundFaults
+  close(): Promise<void>
+}
+
+/** Opens a copy, of which neither the engine nor the queue changes anything by itself. @throws LaunchError */
+export async function openFollowedInstance(request: FollowedRequest): Promise<FollowedInstance> {
+  const { log, version, userDirectory, refusal } = request
+  const data = await openDataDirectory({ path: resolve(request.directory), version, userDirectory })
+  const faults = new BackgroundFaults(moduleLog(log, 'instance'))
+  const opened = await openEngineIn(data.path, { ...request, faults, followsFiles: true })
+  try {
+    const queue = await openFollowedTasks({
+      ...{ directory: data.path, engine: opened.engine, log: moduleLog(log, 'tasks'), refusal },
+    })
+    return {
+      ...{ data, opened, queue, faults },
+      async close() {
+        await queue.close()
+        await opened.engine.close()
+      },
+    }
+  } catch (error) {
+    await opened.engine.close()
+    throw error
+  }
+}

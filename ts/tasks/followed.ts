@@ -1,0 +1,129 @@
+import type { ApiError } from '../errors/index.js'
+import { optionOf } from '../launch/index.js'
+import { SettingsThread } from '../settings/index.js'
+import { Catalogue } from './catalogue/catalogue.js'
+import { StoredRules } from './catalogue/stored-rules.js'
+import { TaskChanges } from './changes.js'
+import { systemClock } from './clock.js'
+import { RESERVE_BYTES, STORE_BYTES_MAX } from './limits.js'
+import type { OpenedTasks, TasksSetup } from './open.js'
+import { instanceStore, queue, webhookStore } from './queue.js'
+import { openSpool } from './spool.js'
+import { storePath, uploadsPath } from './store/paths.js'
+import { BUCKET_POSITION_STORED_AS } from './store/replicated-tables.js'
+import type { RowChanges } from './store/row-changes.js'
+import { openStoreClient } from './store/store-client.js'
+import { Waiting } from './waiting.js'
+
+export interface FollowedSetup extends Pick<TasksSetup, 'directory' | 'engine' | 'log' | 'driver'> {
+  /** The error for a write. */
+  readonly refusal: () => ApiError
+}
+
+/** The queue and the catalogue of another server, which are read here and change as that one's do. */
+export interface FollowedTasks extends Omit<OpenedTasks, 'outgoing'> {
+  /** The entry of the log whose changes it has; null: none. */
+  position(): Promise<number | null>
+  /** Makes rows those of the other server, and tells all who wait for them. */
+  follow(changes: RowChanges, position: number): Promise<void>
+}
+
+/** Opens a task store that is a copy of another server's. No task runs, and every write is refused. */
+export async function openFollowedTasks({
+  directory,
+  engine,
+  log,
+  refusal,
+  ...setup
+}: FollowedSetup): Promise<FollowedTasks> {
+  const store = await openStoreClient(
+    {
+      ...{ directory, isNew: false, isCompared: false },
+      driver: setup.driver ?? optionOf('taskStoreDriver', process.env),
+      ...{ reserveBytes: RESERVE_BYTES, storeBytesMax: STORE_BYTES_MAX },
+    },
+    (fault) => log.warn(fault, 'work in the background failed'),
+  )
+  try {
+    const spool = await openSpool(uploadsPath(directory))
+    const catalogue = new Catalogue(await store.call('catalogue', []))
+    const rules = await StoredRules.open(store)
+    const changes = new TaskChanges()
+    const waiting = new Waiting(changes, systemClock)
+    const settingsThread = new SettingsThread()
+    const readers = new Set<() => Promise<void>>()
+    const refuse = (): Promise<never> => Promise.reject(refusal())
+    const path = storePath(directory)
+    const tasks = queue({
+      ...{ engine, store, spool, catalogue, rules, changes, waiting, path },
+      scheduler: idle,
+      storeBytesMax: STORE_BYTES_MAX,
+      runScript: refuse,
+    })
+    const webhooks = webhookStore(store, changes)
+    return {
+      tasks: { ...tasks, enqueue: refuse, checkFunction: refuse, spool: refuse },
+      instance: {
+        ...instanceStore(store),
+        ...{ putKey: refuse, deleteKey: refuse, putValue: refuse },
+        isCopy: true,
+        onReplaced: (read) => void readers.add(read),
+      },
+      webhooks: {
+        ...webhooks,
+        ...{ put: refuse, delete: refuse },
+        // The server that writes calls them.
+        ...{ launch: async () => undefined, next: async () => null, onBatch: () => () => undefined },
+        onReplaced: (read) => void readers.add(read),
+      },
+      settingsThread,
+      driver: store.driver,
+      start: () => undefined,
+      stop: async () => waiting.close(),
+      async close() {
+        waiting.close()
+        await settingsThread.close()
+        await store.close()
+      },
+      position: async () => (await store.call('value', [BUCKET_POSITION_STORED_AS])) as number | null,
+      async follow(rows, position) {
+        await store.call('applyChanges', [rows, position])
+        if (rows.catalogue !== undefined) catalogue.replace(await store.call('catalogue', []))
+        if (rows.instance !== undefined) await rules.reload()
+        if ([rows.keys, rows.instance, rows.webhooks].some((table) => table !== undefined))
+          for (const read of readers) await read()
+        tell(rows, changes)
+      },
+    }
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+/** The part of a scheduler where no batch runs. */
+const idle = {
+  interrupt: () => undefined,
+  wake: () => undefined,
+  isIndexing: () => false,
+  progress: async () => null,
+}
+
+const ENDED: ReadonlySet<unknown> = new Set(['succeeded', 'failed', 'canceled'])
+
+/** Tells of tasks by their batches, as a queue tells of its own. */
+function tell({ tasks }: RowChanges, changes: TaskChanges): void {
+  const batches = new Map<
+    string,
+    { readonly batchUid: number | null; readonly hasEnded: boolean; taskUids: number[] }
+  >()
+  for (const [uid, batch, , , status] of tasks?.rows ?? []) {
+    const batchUid = batch === null || batch === undefined ? null : Number(batch)
+    const hasEnded = ENDED.has(status)
+    const key = `${batchUid} ${hasEnded}`
+    const known = batches.get(key) ?? { batchUid, hasEnded, taskUids: [] }
+    known.taskUids.push(Number(uid))
+    batches.set(key, known)
+  }
+  for (const change of batches.values()) changes.tell(change)
+}
