@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib'
 import { ENTRY_BYTES_MAX } from './limits.js'
+import { isSealed, SEALED_MESSAGE } from './sealed-store.js'
 
 /**
  * What stands at a number of the log. A fence says whose entries follow; its number is the epoch of that writer.
@@ -48,6 +49,7 @@ export function encodeEntry({ body, ...head }: Entry): Buffer {
 
 /** @throws DamagedEntryError */
 export function decodeEntry(bytes: Buffer): Entry {
+  if (isSealed(bytes)) throw new DamagedEntryError(SEALED_MESSAGE)
   if (bytes.length < HEAD_AT + 4 || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
     throw new DamagedEntryError('it is no entry of a log')
   const version = bytes[MAGIC.length]

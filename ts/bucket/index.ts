@@ -1,5 +1,6 @@
 /** Here is a bucket: what is in it, and who may write its log? */
 export { type BucketAddress, bucketAddress } from './address.js'
+export { bucketKey } from './bucket-key.js'
 export { type Credentials, credentialsFrom } from './credentials.js'
 export { DamagedEntryError, decodeEntry, type Entry, encodeEntry } from './entry.js'
 export {
@@ -18,3 +19,4 @@ export { probe, UnfitStoreError } from './probe.js'
 export { FilePublisher, InlineParts } from './publish-files.js'
 export { type Repeating, repeatingStore } from './repeating.js'
 export { type S3Setup, s3Store } from './s3.js'
+export { isSealed, SEALED_MESSAGE, sealedStore } from './sealed-store.js'

@@ -30,3 +30,9 @@ export const PART_BYTES_MAX = 16 * 2 ** 20
 /** Milliseconds between two tries of a write that the store did not do: the first and the longest pause. */
 export const RETRY_MS_FIRST = 100
 export const RETRY_MS_MAX = 10_000
+
+/** Content of a frame of an encrypted object: what has to be read to get at a single byte. */
+export const FRAME_BYTES = 64 * 2 ** 10
+
+/** Frames that are encrypted before the event loop has a turn: 4 MiB. */
+export const FRAMES_IN_TURN = 64

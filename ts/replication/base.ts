@@ -10,7 +10,14 @@ import { dirname } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { crc32, createGunzip, createGzip } from 'node:zlib'
-import { baseKey, DamagedPartError, type FilePart, type ObjectStore } from '../bucket/index.js'
+import {
+  baseKey,
+  DamagedPartError,
+  type FilePart,
+  isSealed,
+  type ObjectStore,
+  SEALED_MESSAGE,
+} from '../bucket/index.js'
 import type { Reached } from './body.js'
 import type { Fence } from './fence.js'
 import { inParts } from './in-parts.js'
@@ -67,6 +74,7 @@ export function encodeBase(base: Base): Buffer {
 
 /** @throws DamagedBaseError */
 export function decodeBase(bytes: Buffer): Base {
+  if (isSealed(bytes)) throw new DamagedBaseError(SEALED_MESSAGE)
   const at = MAGIC.length + 1
   if (bytes.length < at + 4 || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
     throw new DamagedBaseError('it is no base of a log')
