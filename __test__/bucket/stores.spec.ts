@@ -111,6 +111,7 @@ testNeeding([storeServer('gofakes3')])('siftd bucket check tells whether a bucke
   }
   const bare = await runCommand(['bucket', 'check', `s3://${bucket}`, '--endpoint', origin], '', {
     HOME: '/none',
+    AWS_EC2_METADATA_DISABLED: 'true',
   })
   t.is(bare.code, 2)
   t.regex(bare.errors.join(), /AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and there is no file/)

@@ -10,34 +10,53 @@ export interface Credentials {
   readonly sessionToken: string | null
 }
 
-type Environment = Readonly<Record<string, string | undefined>>
+/** Variables of a process. */
+export type Environment = Readonly<Record<string, string | undefined>>
 
-/**
- * Credentials of the usual variables, else of the usual file.
- * @param readFile null if there is no such file
- * @throws LaunchError that names where they were looked for
- */
-export function credentialsFrom(env: Environment, readFile: (path: string) => string | null): Credentials {
-  const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: token } = env
-  if (id !== undefined && id !== '' && secret !== undefined && secret !== '')
-    return { accessKeyId: id, secretAccessKey: secret, sessionToken: token || null }
-  const path = env.AWS_SHARED_CREDENTIALS_FILE ?? join(env.HOME ?? homedir(), '.aws', 'credentials')
+/** Reads a file as text; null if there is none. */
+export type ReadText = (path: string) => string | null
+
+/** Credentials of the usual variables; null if they are not set. */
+export function credentialsOfVariables({
+  AWS_ACCESS_KEY_ID: id,
+  AWS_SECRET_ACCESS_KEY: secret,
+  AWS_SESSION_TOKEN: token,
+}: Environment): Credentials | null {
+  if (!id || !secret) return null
+  return { accessKeyId: id, secretAccessKey: secret, sessionToken: token || null }
+}
+
+/** Credentials of the usual file; else where they were looked for. */
+export function credentialsOfFile(env: Environment, readText: ReadText): Credentials | string {
+  const path = env.AWS_SHARED_CREDENTIALS_FILE || join(env.HOME ?? homedir(), '.aws', 'credentials')
   const profile = env.AWS_PROFILE || 'default'
-  const text = readFile(path)
-  const section: unknown = text === null ? undefined : parse(text)[profile]
+  const text = readText(path)
+  if (text === null) return `there is no file ${path}`
+  const section: unknown = parse(text)[profile]
   const found = (typeof section === 'object' ? section : {}) as Readonly<Record<string, unknown>>
   const { aws_access_key_id, aws_secret_access_key, aws_session_token } = found
-  if (typeof aws_access_key_id !== 'string' || typeof aws_secret_access_key !== 'string') {
-    const place =
-      text === null ? `there is no file ${path}` : `${path} has none for the profile \`${profile}\``
-    throw new LaunchError(
-      `no credentials for the bucket: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and ${place}`,
-      2,
-    )
-  }
+  if (typeof aws_access_key_id !== 'string' || typeof aws_secret_access_key !== 'string')
+    return `${path} has none for the profile \`${profile}\``
   return {
     accessKeyId: aws_access_key_id,
     secretAccessKey: aws_secret_access_key,
     sessionToken: typeof aws_session_token === 'string' ? aws_session_token : null,
   }
+}
+
+/** @param places where else they were looked for, in words */
+export const noCredentials = (places: readonly string[]): LaunchError =>
+  new LaunchError(
+    `no credentials for the bucket: ${['AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set', ...places].join(', and ')}`,
+    2,
+  )
+
+/**
+ * Credentials of the usual variables, else of the usual file.
+ * @throws LaunchError that names where they were looked for
+ */
+export function credentialsFrom(env: Environment, readText: ReadText): Credentials {
+  const given = credentialsOfVariables(env) ?? credentialsOfFile(env, readText)
+  if (typeof given === 'string') throw noCredentials([given])
+  return given
 }

@@ -15,6 +15,7 @@ export {
 export * from './file-parts.js'
 export * from './log.js'
 export * from './object-store.js'
+export { type CredentialsSetup, openCredentials } from './open-credentials.js'
 export { probe, UnfitStoreError } from './probe.js'
 export { FilePublisher, InlineParts } from './publish-files.js'
 export { type Repeating, repeatingStore } from './repeating.js'

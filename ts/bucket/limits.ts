@@ -36,3 +36,14 @@ export const FRAME_BYTES = 64 * 2 ** 10
 
 /** Frames that are encrypted before the event loop has a turn: 4 MiB. */
 export const FRAMES_IN_TURN = 64
+
+/** Milliseconds that a service takes to give credentials, and one that may not exist. */
+export const CREDENTIALS_MS = 20_000
+export const METADATA_MS = 2_000
+
+/** Longest answer with credentials. */
+export const CREDENTIALS_BYTES_MAX = 64 * 2 ** 10
+
+/** Milliseconds before the end of credentials at which new ones are asked for, and between two tries. */
+export const REFRESH_BEFORE_MS = 5 * 60_000
+export const REFRESH_PAUSE_MS = 10_000

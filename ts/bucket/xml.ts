@@ -51,6 +51,21 @@ export function readError(xml: string): { readonly code: string; readonly messag
   return code === '' ? null : { code, message }
 }
 
+/** Credentials that were issued for a role, by the names of their elements. Empty if there are none. */
+export function readIssued(xml: string): Readonly<Record<string, string>> {
+  const found: Record<string, string> = {}
+  try {
+    walk(xml, (path, text) => {
+      const [action, , container, name] = path
+      if (action === 'AssumeRoleWithWebIdentityResponse' && container === 'Credentials' && name !== undefined)
+        found[name] = text
+    })
+  } catch {
+    return {}
+  }
+  return found
+}
+
 /** Calls `ended` with the names of an element and those around it, and its own text, whenever one ends. */
 function walk(xml: string, ended: (path: readonly string[], text: string) => void): void {
   const parser = sax.parser(true)

@@ -1,7 +1,7 @@
 import {
   BucketError,
   bucketAddress,
-  credentialsFrom,
+  openCredentials,
   probe,
   s3Store,
   UnfitStoreError,
@@ -22,8 +22,9 @@ Several servers can share a bucket only if of many creates of one key at once ex
 created is read and listed at once. Tries that with a few small objects below \`probe/\`, and deletes them. The exit code
 is 0 if the store does, 1 if it does not or cannot be used, 2 for wrong usage.
 
-Credentials are those of AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, else of the profile AWS_PROFILE
-in ~/.aws/credentials.`)
+Credentials are those of AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, else of a web identity
+(AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN), of the profile AWS_PROFILE in ~/.aws/credentials, of the role of a container
+(AWS_CONTAINER_CREDENTIALS_FULL_URI), or of the machine unless AWS_EC2_METADATA_DISABLED is true.`)
     .argument('<url>', 'Address, such as s3://name/prefix')
     .option('--endpoint <origin>', 'Origin of a store other than AWS')
     .option('--region <name>', 'Region of the bucket (default: AWS_REGION, else us-east-1)')
@@ -35,10 +36,10 @@ in ~/.aws/credentials.`)
     )
     .action(async (url, { endpoint, region }) => {
       const address = bucketAddress(url, endpoint ?? null, region ?? process.env.AWS_REGION ?? null)
-      const found = credentialsFrom(process.env, textOf)
       const outbound = openOutbound({ allowedNetworks: 'any' })
-      const store = s3Store({ address, credentials: async () => found, outbound })
       try {
+        const credentials = openCredentials({ env: process.env, readText: textOf, outbound })
+        const store = s3Store({ address, credentials, outbound })
         await probe(store)
         output.line(`${store.name} creates objects atomically`)
       } catch (error) {
