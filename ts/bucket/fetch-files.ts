@@ -3,6 +3,7 @@ import { mkdir, open, readdir, rename, rm, truncate } from 'node:fs/promises'
 import { dirname, join, normalize, relative, sep } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { bytesOf, type FilePart, type IndexFiles } from './file-parts.js'
+import { PART_BYTES_MAX } from './limits.js'
 
 /** A part that is not there, or not as it was written. */
 export class DamagedPartError extends Error {
@@ -64,8 +65,15 @@ export async function fetchFiles(
   await syncAll(directory, whole)
 }
 
+/** Lengths come from outside this machine, and so much is kept in memory. */
+function requireLength(name: string, { bytes }: FilePart): void {
+  if (!Number.isInteger(bytes) || bytes < 0 || bytes > PART_BYTES_MAX)
+    throw new DamagedPartError(`a part of the file ${name} cannot have ${bytes} bytes`)
+}
+
 /** @param end of what the file has before it */
 async function bytesOfPart(name: string, part: FilePart, end: number, read: ReadPart): Promise<Uint8Array> {
+  requireLength(name, part)
   if (part.from !== end) throw new DamagedPartError(`the file ${name} lacks its bytes from ${end} on`)
   const bytes = await read(part)
   if (bytes === null) throw new DamagedPartError(`${locationOf(part)} is missing: a part of the file ${name}`)
@@ -93,6 +101,7 @@ export async function partsThere(directory: string, files: IndexFiles, isOpen: b
     try {
       size = (await file.stat()).size
       for (const part of parts) {
+        requireLength(name, part)
         const bytes = Buffer.alloc(part.bytes)
         const { bytesRead } = await file.read(bytes, 0, part.bytes, part.from)
         if (bytesRead < part.bytes || crc32(bytes) !== part.crc) break

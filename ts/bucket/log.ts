@@ -67,7 +67,7 @@ export class Log {
     return repeated(this.#setup, signal, async () => {
       const found: number[] = []
       for await (const { key } of this.#setup.store.list('base/', { signal }))
-        found.push(Number(key.slice('base/'.length)))
+        if (/^base\/\d{20}$/.test(key)) found.push(Number(key.slice('base/'.length)))
       return found.sort((one, other) => one - other)
     })
   }

@@ -51,7 +51,7 @@ export class LogState {
     const fresh = bodies.filter((one) => one.rows !== '' && !hasPassed(this.#reached, one))
     const changes = fresh.map(({ rows }) => JSON.parse(rows) as RowChanges)
     for (const one of changes) this.#name(one)
-    for (const [uid, id] of body.adopted) this.#ids.set(uid, id)
+    for (const [uid, id] of body.adopted) this.#ids.set(uid, directoryName(id))
     const newest = fresh.at(-1)
     if (newest !== undefined) this.#reached = { outbox: newest.outbox, last: newest.last }
     for (const [id, change] of Object.entries(body.files)) this.files.apply(seq, id, change)
@@ -74,7 +74,7 @@ export class LogState {
   #name(changes: RowChanges): void {
     const { gone, written } = catalogueIn(changes)
     for (const uid of gone) this.#ids.delete(uid)
-    for (const [uid, id] of written) this.#ids.set(uid, id)
+    for (const [uid, id] of written) this.#ids.set(uid, directoryName(id))
   }
 
   /** Ids of the indexes. */
@@ -109,12 +109,19 @@ export class LogState {
   /** Takes what a base says, in place of all entries that it covers. */
   load({ ids, files, reached, image }: Pick<Base, 'ids' | 'files' | 'reached' | 'image'>): void {
     for (const [uid, id] of ids) {
-      this.#ids.set(uid, id)
+      this.#ids.set(uid, directoryName(id))
       this.files.set(id, new Map(Object.entries(files[id] ?? {})))
     }
     this.#reached = reached
     this.#image = image.reached
   }
+}
+
+/** The id of an index, which names its directory and comes from outside this machine. @throws DamagedBodyError */
+function directoryName(id: string): string {
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))
+    throw new DamagedBodyError(`no index has the id ${JSON.stringify(id).slice(0, 100)}`)
+  return id
 }
 
 /** Whether a state has the rows of a body already. */

@@ -1,12 +1,15 @@
+import { readFileSync } from 'node:fs'
 import {
   BucketError,
   bucketAddress,
-  credentialsFrom,
+  bucketKey,
   Log,
   type ObjectStore,
+  openCredentials,
   probe,
   type Repeating,
   s3Store,
+  sealedStore,
   UnfitStoreError,
 } from '../../bucket/index.js'
 import { LaunchError, type LaunchOptions } from '../../launch/index.js'
@@ -38,8 +41,10 @@ export function openBucket(
 ): OpenedBucket {
   const region = options.bucketRegion ?? process.env.AWS_REGION ?? null
   const address = bucketAddress(options.bucket, options.bucketEndpoint, region)
-  const credentials = credentialsFrom(process.env, textOf)
-  const store = s3Store({ address, credentials: async () => credentials, outbound })
+  const credentials = openCredentials({ env: process.env, readText: textOf, outbound })
+  const plain = s3Store({ address, credentials, outbound })
+  const { bucketKeyFile } = options
+  const store = bucketKeyFile === null ? plain : sealedStore(plain, bucketKey(bucketKeyFile, bytesIn))
   let failed: (error: BucketError) => void = () => undefined
   const repeating: Repeating = {
     wait: (ms, stop) => pause(ms, stop),
@@ -57,6 +62,17 @@ export function openBucket(
     onFailure: (next) => {
       failed = next
     },
+  }
+}
+
+/** @returns null if there is no such file */
+function bytesIn(path: string): Buffer | null {
+  try {
+    return readFileSync(path)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return null
+    throw new LaunchError(`--bucket-key-file: ${path} cannot be read: ${code}`, 2)
   }
 }
 

@@ -15,8 +15,8 @@ import {
 } from '../../replication/index.js'
 import { openReplicaStore } from '../../tasks/index.js'
 import { beginCopy, copySetup, type DirectoryRequest, holdsNothing, setAside } from './copy-directory.js'
+import type { Kept, KeptRequest } from './kept.js'
 import { originOf } from './open-bucket.js'
-import type { Kept, KeptRequest } from './open-kept.js'
 import { withinStart } from './within-start.js'
 
 /** @throws LaunchError; the reason of the signal */

@@ -1,13 +1,11 @@
 /** Here is a bucket and a data directory: which of them is ahead, and who writes? */
 import { join } from 'node:path'
 import { openProgress } from '../../command/index.js'
-import type { ApiError } from '../../errors/index.js'
-import { copyStage, type FollowedInstance, type Instance } from '../../instance/index.js'
-import { LaunchError, type LaunchOptions } from '../../launch/index.js'
+import { copyStage, type Instance } from '../../instance/index.js'
+import { LaunchError } from '../../launch/index.js'
 import {
   type Connected,
   connect,
-  type Follower,
   ForeignLogError,
   GARBAGE_AGE_MS,
   Garbage,
@@ -17,7 +15,6 @@ import {
   Shipper,
   SupersededError,
 } from '../../replication/index.js'
-import type { Logger } from '../../telemetry/index.js'
 import {
   type DirectoryRequest,
   holdsNothing,
@@ -25,36 +22,10 @@ import {
   setAside,
   takeOverCopy,
 } from './copy-directory.js'
-import { asLaunchError, type OpenedBucket, originOf } from './open-bucket.js'
+import type { Kept, KeptRequest } from './kept.js'
+import { asLaunchError, originOf } from './open-bucket.js'
 import { openFollower } from './open-follower.js'
 import { withinStart } from './within-start.js'
-
-export interface KeptRequest {
-  readonly bucket: OpenedBucket
-  readonly options: LaunchOptions
-  /** The data directory. */
-  readonly directory: string
-  readonly version: string
-  readonly signal: AbortSignal
-  readonly log: Logger
-  /** Whether another server writes. */
-  readonly follows: boolean
-  /** Opens the data directory. */
-  readonly open: (keepsChanges: boolean) => Promise<Instance>
-  /** Opens it as a copy. @param refusal the error for a write */
-  readonly openFollowed: (refusal: () => ApiError) => Promise<FollowedInstance>
-  /** Called once, when the server has to be started again as a follower. */
-  readonly onEnd: () => void
-}
-
-/** An instance that is kept in a bucket. */
-export interface Kept {
-  readonly instance: Instance | FollowedInstance
-  /** null: nothing is sent. */
-  readonly sender: Sender | null
-  /** null: this server writes. */
-  readonly follower: Follower | null
-}
 
 /** @throws LaunchError; the reason of the signal */
 export async function openKept(request: KeptRequest): Promise<Kept> {

@@ -1,5 +1,5 @@
 import { BucketError } from '../../bucket/index.js'
-import type { KeptRequest } from './open-kept.js'
+import type { KeptRequest } from './kept.js'
 
 /** Milliseconds for which a start waits for the bucket if the data is here. Then the server starts without it. */
 const START_MS = 10_000

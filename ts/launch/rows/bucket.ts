@@ -17,6 +17,11 @@ export const bucket = {
     requires: 'bucket',
     defaultInWords: 'AWS_REGION, else us-east-1',
   }),
+  bucketKeyFile: text('path', null, {
+    help: 'File with a key of 32 bytes that everything in the bucket is encrypted with',
+    example: '/etc/siftd/bucket.key',
+    requires: 'bucket',
+  }),
   bucketAck: choice(['local', 'bucket'], 'local', {
     help: 'When a write is answered: once this disk has it, or once the bucket has it too',
     example: 'bucket',
