@@ -22,7 +22,7 @@ COPY package.json package-lock.json ./
 # the user who builds in the base image, and no layer keeps it.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci --no-audit --no-fund
 COPY . .
-RUN node scripts/build-engine.mjs
+RUN node scripts/build-addons.mjs engine
 ARG COMMIT_SHA
 ARG COMMIT_DATE
 RUN node scripts/pack.mjs --out /packages

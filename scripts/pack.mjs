@@ -1,20 +1,19 @@
 // Makes the packages to publish, as tarballs:
 //
-//   node scripts/pack.mjs --out DIR [--platforms none|built|all] [--version X.Y.Z]
+//   node scripts/pack.mjs --out DIR [--all] [--version X.Y.Z]
 //
-// `built` (the default) packs the binaries that lie in npm/<platform>/, `all` fails unless every platform has
-// one, `none` packs the server alone. The server's package names exactly the binary packages of the same run
-// as optional dependencies: the manifest in the repository names none, so that `npm ci` works before anything
-// was published. `--version` stands in for that of the manifest.
+// Binaries are those that lie in npm/<platform>/; with `--all` every platform must have them. The server's package names
+// exactly the binary packages of the same run as optional dependencies: the manifest in the repository names none, so that
+// `npm ci` works before anything was published. `--version` stands in for that of the manifest.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { NapiCli, parseTriple } from '@napi-rs/cli'
 import { unbundled } from './bundle.mjs'
 import { bundledParts, crateParts, noticesOf, undecided } from './notices.mjs'
-import { platforms } from './platforms.mjs'
-import { buildPage, compileTypeScript, isBundled, root } from './setup.mjs'
+import { binaryPackages, buildPage, compileTypeScript, isBundled, root } from './setup.mjs'
 
 /** The file of a package with the licences of what is inside. */
 const NOTICES = 'THIRD-PARTY.txt'
@@ -25,81 +24,80 @@ const typed = ['pino', 'liquidjs']
 const { values } = parseArgs({
   options: {
     out: { type: 'string' },
-    platforms: { type: 'string', default: 'built' },
+    all: { type: 'boolean', default: false },
     version: { type: 'string' },
   },
 })
-if (values.out === undefined || !['none', 'built', 'all'].includes(values.platforms)) {
-  throw new Error('usage: pack.mjs --out DIR [--platforms none|built|all] [--version X.Y.Z]')
-}
+if (values.out === undefined) throw new Error('usage: pack.mjs --out DIR [--all] [--version X.Y.Z]')
 const out = resolve(values.out)
 mkdirSync(out, { recursive: true })
 if (!compileTypeScript() || !isBundled() || !buildPage()) process.exit(1)
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-const { license, engines } = manifest
+const { license, napi } = manifest
 const version = values.version ?? manifest.version
 // npm compares it with the repository of the run that signs the provenance.
 const { GITHUB_REPOSITORY } = process.env
 const repository = GITHUB_REPOSITORY
   ? { type: 'git', url: `git+https://github.com/${GITHUB_REPOSITORY}.git` }
   : manifest.repository
-/** A package with the engine and the interpreter of scripts, and one with what runs embedding models. */
-const binaryPackages = [
-  {
-    name: 'engine',
-    addons: ['engine', 'script'],
-    crates: ['siftd-node', 'script-node'],
-    // The word list of docs/decisions/0023-the-german-word-list.md is inside.
-    license: `${license} AND LGPL-3.0-or-later`,
-    what: 'The native engine of siftd',
-  },
-  {
-    name: 'embed',
-    addons: ['embed'],
-    crates: ['embed-node'],
-    license,
-    what: 'What runs embedding models inside siftd',
-  },
-]
-const filesOf = (platform, { addons }) => addons.map((which) => `siftd-${which}.${platform}.node`)
-const binary = (platform, file) => join(root, 'npm', platform, file)
-const platformsWith = (binaries) =>
-  platforms.filter(
-    ({ name }) =>
-      values.platforms !== 'none' && filesOf(name, binaries).every((file) => existsSync(binary(name, file))),
-  )
-for (const binaries of binaryPackages) {
-  const packed = platformsWith(binaries)
-  const missing = platforms.filter((platform) => !packed.includes(platform)).map(({ name }) => name)
-  if (values.platforms === 'all' && missing.length > 0)
-    throw new Error(`no binary of ${binaries.name} for ${missing.join(', ')}`)
-  for (const platform of packed) packBinaries(platform, binaries)
+
+/** What `napi` cannot know of binary packages. */
+const details = {
+  // The word list of docs/decisions/0023-the-german-word-list.md is inside.
+  engine: { license: `${license} AND LGPL-3.0-or-later`, what: 'The native engine of siftd' },
+  embed: { license, what: 'What runs embedding models inside siftd' },
+}
+const binary = (platform, addon) => join(root, 'npm', platform, `siftd-${addon}.${platform}.node`)
+/** Targets for which every addon of a package has been built, and their names. */
+const platformsWith = (which) =>
+  napi.targets
+    .map((target) => ({ target, name: parseTriple(target).platformArchABI }))
+    .filter(({ name }) =>
+      Object.keys(binaryPackages[which].addons).every((addon) => existsSync(binary(name, addon))),
+    )
+
+const staging = mkdtempSync(join(tmpdir(), 'siftd-pack-'))
+try {
+  writeFileSync(join(staging, 'package.json'), JSON.stringify({ ...manifest, version, repository }))
+  for (const which of Object.keys(binaryPackages)) await packBinaries(which)
+  packServer(join(staging, 'server'))
+} finally {
+  rmSync(staging, { recursive: true, force: true })
 }
 
-function packBinaries({ name: platform, target, matches }, binaries) {
-  const files = filesOf(platform, binaries)
-  pack((folder) => {
-    for (const file of files) cpSync(binary(platform, file), join(folder, file))
-    cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
-    writeNotices(folder, crateParts(target, binaries.crates))
-    const hint = binaries.name === 'engine' ? 'Install `siftd` instead.' : 'Install it beside `siftd`.'
-    writeFileSync(join(folder, 'README.md'), `${binaries.what} for ${platform}. ${hint}\n`)
-    return {
-      name: `@siftd/${binaries.name}-${platform}`,
-      version,
-      description: `${binaries.what} for ${platform}`,
-      license: binaries.license,
-      repository,
-      engines,
-      ...matches,
-      main: files[0],
-      files: [...files, NOTICES],
-    }
+/** Packs the binaries of all platforms, each with the manifest that `napi create-npm-dirs` makes for it. */
+async function packBinaries(which) {
+  const packed = platformsWith(which)
+  const missing = napi.targets.length - packed.length
+  if (values.all && missing > 0) throw new Error(`${missing} platforms have no binaries of ${which}`)
+  const { config } = binaryPackages[which].addons[which]
+  const npmDir = `npm-${which}`
+  await new NapiCli().createNpmDirs({
+    cwd: staging,
+    npmDir,
+    ...(config && { configPath: join(root, config) }),
   })
+  for (const platform of packed) packBinary(join(staging, npmDir, platform.name), which, platform)
 }
 
-pack((folder) => {
+function packBinary(folder, which, { name, target }) {
+  const { what, license } = details[which]
+  const addons = Object.entries(binaryPackages[which].addons)
+  const paths = addons.map(([addon]) => binary(name, addon))
+  for (const path of [...paths, join(root, 'LICENSE')]) cpSync(path, join(folder, basename(path)))
+  const crates = addons.map(([, { crate }]) => crate)
+  writeNotices(folder, crateParts(target, crates))
+  const hint = which === 'engine' ? 'Install `siftd` instead.' : 'Install it beside `siftd`.'
+  const description = `${what} for ${name}`
+  writeFileSync(join(folder, 'README.md'), `${description}. ${hint}\n`)
+  const made = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
+  const files = [...paths.map((path) => basename(path)), NOTICES]
+  pack(folder, { ...made, description, license, files })
+}
+
+function packServer(folder) {
+  mkdirSync(folder)
   for (const file of ['README.md', 'CHANGELOG.md', 'LICENSE']) cpSync(join(root, file), join(folder, file))
   writeNotices(folder, bundledParts())
   cpSync(join(root, 'dist', 'bundle'), join(folder, 'dist', 'bundle'), { recursive: true })
@@ -113,21 +111,17 @@ pack((folder) => {
   const { scripts: _scripts, ava: _ava, devDependencies: _dev, dependencies, ...rest } = manifest
   // Other libraries are in the bundle.
   const apart = [...unbundled, ...typed].filter((name) => name in dependencies)
-  const published = {
+  // Models are rarely run here, so their package is not installed unasked.
+  const engines = platformsWith('engine').map(({ name }) => [`@siftd/engine-${name}`, version])
+  pack(folder, {
     ...rest,
     files: [...rest.files, NOTICES],
     version,
-    ...(repository && { repository }),
+    repository,
     dependencies: Object.fromEntries(apart.map((name) => [name, dependencies[name]])),
-  }
-  // Models are rarely run here, so their package is not installed unasked.
-  const packed = platformsWith(binaryPackages[0])
-  const engines = packed.map(({ name }) => [`@siftd/engine-${name}`, version])
-  return {
-    ...published,
     optionalDependencies: { ...manifest.optionalDependencies, ...Object.fromEntries(engines) },
-  }
-})
+  })
+}
 
 /** @throws Error for a licence that this project has not decided about */
 function writeNotices(folder, parts) {
@@ -136,19 +130,14 @@ function writeNotices(folder, parts) {
   writeFileSync(join(folder, NOTICES), noticesOf(parts))
 }
 
-/** Packs a folder that `fill` fills and describes; prints the tarball's name. */
-function pack(fill) {
-  const folder = mkdtempSync(join(tmpdir(), 'siftd-pack-'))
-  try {
-    writeFileSync(join(folder, 'package.json'), JSON.stringify(fill(folder), null, 2))
-    const shell = process.platform === 'win32'
-    const { status } = spawnSync('npm', ['pack', '--silent', '--pack-destination', out], {
-      cwd: folder,
-      stdio: ['ignore', 'inherit', 'inherit'],
-      shell,
-    })
-    if (status !== 0) throw new Error('npm pack failed')
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+/** Packs a folder under a manifest; prints the tarball's name. */
+function pack(folder, published) {
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(published, null, 2))
+  const shell = process.platform === 'win32'
+  const { status } = spawnSync('npm', ['pack', '--silent', '--pack-destination', out], {
+    cwd: folder,
+    stdio: ['ignore', 'inherit', 'inherit'],
+    shell,
+  })
+  if (status !== 0) throw new Error('npm pack failed')
 }

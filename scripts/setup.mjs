@@ -2,17 +2,7 @@
 // Every step is skipped when its inputs have not changed since it last succeeded.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import {
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -143,7 +133,7 @@ function isOrphan(path) {
   return source?.includes(sep) === true && !existsSync(inRoot(`${source}.ts`))
 }
 
-/** Libraries as cargo names them → platform names of the binary packages. */
+/** The platform of this process, as binary packages are named after it. */
 function platform() {
   if (process.platform !== 'linux') {
     return `${process.platform}-${process.arch}${process.platform === 'win32' ? '-msvc' : ''}`
@@ -151,27 +141,23 @@ function platform() {
   return `linux-${process.arch}-${process.report.getReport().header.glibcVersionRuntime ? 'gnu' : 'musl'}`
 }
 
-/** How cargo names the library of a crate. */
-function libraryOf(crate) {
-  const name = crate.replaceAll('-', '_')
-  if (process.platform === 'win32') return `${name}.dll`
-  return `lib${name}.${process.platform === 'darwin' ? 'dylib' : 'so'}`
-}
-
 /**
- * Binary packages: the crates of each, and what their addons are called in it. Built one by one: the interpreter of
- * scripts asks for features of shared dependencies with which the engine's would be compiled a second time. What runs
- * embedding models takes longer to build than all the rest, so only its own command builds it.
+ * Binary packages and the crates of their addons; `config` is what `napi` reads beside package.json. Addons are built one
+ * by one: the interpreter of scripts asks for features of shared dependencies with which the engine's would be compiled a
+ * second time. What runs embedding models takes longer to build than all the rest, so only its own command builds it.
  */
-const packages = {
+export const binaryPackages = {
   engine: {
     what: 'the native engine',
-    addons: [
-      { crate: 'siftd-node', which: 'engine' },
-      { crate: 'script-node', which: 'script' },
-    ],
+    addons: {
+      engine: { crate: 'siftd-node' },
+      script: { crate: 'script-node', config: 'crates/script-node/napi.json' },
+    },
   },
-  embed: { what: 'what runs embedding models', addons: [{ crate: 'embed-node', which: 'embed' }] },
+  embed: {
+    what: 'what runs embedding models',
+    addons: { embed: { crate: 'embed-node', config: 'crates/embed-node/napi.json' } },
+  },
 }
 
 /** Files of the crates of a package. */
@@ -182,59 +168,71 @@ const sourcesOf = (which) =>
 
 export const hasRust = () => answers('cargo', ['--version']) && answers('rustc', ['--version'])
 
-/** Cargo's profiles: the folder each builds in, and how it is asked for. */
-const profiles = {
-  /** Shares its dependencies with the tests, and is compiled again in less than a minute. */
-  dev: { folder: 'debug', options: [] },
-  /** As binaries are published: 5 to 20 % more searches a second. */
-  release: { folder: 'release', options: ['--release'] },
+/**
+ * Variables with which cargo finds what it has compiled for the addons: `napi build` names the target, and cargo keeps builds
+ * for a named target apart from those for none.
+ */
+export function namedTarget() {
+  const { stdout } = spawnSync('rustc', ['--print', 'host-tuple'], { encoding: 'utf8' })
+  return { CARGO_BUILD_TARGET: process.env.CARGO_BUILD_TARGET ?? stdout.trim() }
 }
 
-/** What an addon is built with by who has no need of tests; a checkout that has been tested stays with one build. */
-export function servingProfile() {
-  return existsSync(join(cargoTarget(), profiles.dev.folder, libraryOf('siftd-node'))) ? 'dev' : 'release'
-}
-
-const cargoTarget = () => process.env.CARGO_TARGET_DIR ?? inRoot('target')
-
-/** Whether an addon of a binary package has been built here. */
-export const isBuilt = (which) => existsSync(inRoot('npm', platform(), `siftd-${which}.${platform()}.node`))
+/** Remembers of which sources and with which profile the addons of a package were built. */
+const stampOf = (which) => inRoot('npm', platform(), which === 'engine' ? '.built' : `.built-${which}`)
 
 /**
- * Builds a binary package, `engine` or `embed`, where `ts/engine/addon.ts` looks for it; one of these sources that is
- * there already will do, whichever profile it was built with.
+ * The profile that an addon is built with for someone who has no need of tests: that of binaries, with which a server
+ * answers 5 to 20 % more searches a second. A checkout that has been tested stays with its one build.
+ */
+export const servingProfile = () => (textOf(stampOf('engine')).endsWith(' dev') ? 'dev' : 'release')
+
+const addonFile = (which) => inRoot('npm', platform(), `siftd-${which}.${platform()}.node`)
+
+/** Whether an addon of a binary package has been built here. */
+export const isBuilt = (which) => existsSync(addonFile(which))
+
+/**
+ * Builds a binary package, `engine` or `embed`, where `ts/engine/addon.ts` looks for it, with the types of its addons
+ * beside them; one of these sources that is there already will do, whichever profile it was built with.
+ * @param profile `release`, or `dev`, which shares its dependencies with the tests and is compiled again in less than a minute
  * Returns 'ready', 'prebuilt' (an installed package has it), 'no-rust', or 'failed'.
  */
 export function buildAddon(profile = 'dev', which = 'engine') {
-  const name = platform()
-  const { addons, what } = packages[which]
+  const { addons, what } = binaryPackages[which]
   try {
-    createRequire(import.meta.url).resolve(`@siftd/${which}-${name}`)
+    createRequire(import.meta.url).resolve(`@siftd/${which}-${platform()}`)
     return 'prebuilt'
   } catch {
     // Not installed: built from here.
   }
-  const target = inRoot('npm', name)
-  const pathOf = (addon) => join(target, `siftd-${addon}.${name}.node`)
-  const stamp = join(target, which === 'engine' ? '.built' : `.built-${which}`)
   const manifests = ['Cargo.toml', 'Cargo.lock'].map((file) => inRoot(file)).filter(existsSync)
   const wanted = hashOf([...manifests, ...sourcesOf(which)])
-  if (addons.every((addon) => existsSync(pathOf(addon.which))) && textOf(stamp) === wanted) return 'ready'
+  const isCurrent = textOf(stampOf(which)).split(' ')[0] === wanted
+  if (isCurrent && Object.keys(addons).every(isBuilt)) return 'ready'
   if (!hasRust()) return 'no-rust'
-  say(`building ${what} (cargo build; the first time takes some minutes) …`)
-  // A musl build must be a shared library, which static linking of the C library rules out.
-  const env = name.endsWith('-musl')
-    ? { RUSTFLAGS: `${process.env.RUSTFLAGS ?? ''} -C target-feature=-crt-static` }
-    : {}
-  mkdirSync(target, { recursive: true })
-  for (const { crate, which: addon } of addons) {
-    const { folder, options } = profiles[profile]
-    if (!run('cargo', ['build', ...options, '-p', crate], env)) return 'failed'
-    const built = join(cargoTarget(), folder, libraryOf(crate))
-    // A running server has the old file mapped: replace the name, never the bytes.
-    copyFileSync(built, `${pathOf(addon)}.new`)
-    renameSync(`${pathOf(addon)}.new`, pathOf(addon))
+  say(`building ${what} (napi build; the first time takes some minutes) …`)
+  for (const [addon, { crate, config }] of Object.entries(addons)) {
+    const options = [
+      `--package=${crate}`,
+      `--output-dir=npm/${platform()}`,
+      '--platform',
+      '--no-js',
+      `--dts=siftd-${addon}.d.ts`,
+      ...(config ? [`--config-path=${config}`] : []),
+      ...(profile === 'release' ? ['--release'] : []),
+      // As for npm: CI insists on the lock.
+      ...(process.env.CI ? ['--', '--locked'] : []),
+    ]
+    if (!run(process.execPath, [napi, 'build', ...options], compilers)) return 'failed'
   }
-  writeFileSync(stamp, wanted)
+  writeFileSync(stampOf(which), `${wanted} ${profile}`)
   return 'ready'
+}
+
+const napi = inRoot('node_modules', '@napi-rs', 'cli', 'dist', 'cli.js')
+
+/** `napi` expects a cross compiler for this target, which a machine of the target itself lacks. */
+const compilers = {
+  CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER:
+    process.env.CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER ?? 'cc',
 }

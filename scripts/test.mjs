@@ -10,6 +10,7 @@ import {
   installDependencies,
   isBuilt,
   isBundled,
+  namedTarget,
   root,
 } from './setup.mjs'
 
@@ -104,21 +105,25 @@ const crateGroups = [
 if (!isBuilt('embed'))
   process.stdout.write('what runs embedding models is not tested: `npm run build:embed` has not built it\n')
 const addon = buildAddon()
-if (addon === 'failed') fail('cargo build: the native engine could not be built')
+if (addon === 'failed') fail('napi build: the native engine could not be built')
 if (addon === 'no-rust')
   process.stdout.write('no Rust toolchain: the native engine is neither built nor tested\n')
 if (addon === 'no-rust' && isCi) fail('CI must test the native engine, and there is none')
 
 if (rust) {
+  const env = namedTarget()
   if (answers('cargo', ['fmt', '--version'])) await step('rustfmt', 'cargo', ['fmt', '--all', '--check'])
   else if (isCi) fail('rustfmt is not installed')
   if (answers('cargo', ['clippy', '--version'])) {
     for (const [name, crates] of crateGroups)
-      await step(`clippy${name}`, 'cargo', ['clippy', ...crates, '--all-targets', '--', '-D', 'warnings'])
+      await step(`clippy${name}`, 'cargo', ['clippy', ...crates, '--all-targets', '--', '-D', 'warnings'], {
+        env,
+      })
   } else if (isCi) fail('clippy is not installed')
   for (const [name, crates] of crateGroups)
     await step(`cargo test${name}`, 'cargo', ['test', ...crates, '--no-fail-fast'], {
       counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
+      env,
     })
 }
 if (compiled) {
