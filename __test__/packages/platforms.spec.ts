@@ -1,10 +1,13 @@
 /** Where binaries exist: package.json names their targets once, and everything else follows. */
 import { execFile } from 'node:child_process'
-import { chmod, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { chmod, readdir, writeFile } from 'node:fs/promises'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { parseTriple } from '@napi-rs/cli'
 import test from 'ava'
+import { platformOf } from '../../ts/engine/addon.js'
 import { addonPlatforms } from '../../ts/engine/index.js'
 import { tempDir } from '../backup/archives.js'
 import { otherThanWindows } from '../support/requirements.js'
@@ -24,6 +27,38 @@ test('the release builds exactly the platforms for which the server looks for a 
     [...addonPlatforms()],
   )
   t.true(include.every(({ os }) => os !== undefined))
+})
+
+test('platforms are called as `napi build` calls its files, also those without a binary', (t) => {
+  const { napi } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly napi: { readonly targets: readonly string[] }
+  }
+  for (const target of [...napi.targets, 'aarch64-pc-windows-msvc'])
+    t.is(platformOf(target), parseTriple(target).platformArchABI)
+})
+
+/** Platforms that are named, whole or without their C library, where users and workflows read them. */
+async function namedPlatforms(): Promise<readonly string[]> {
+  const folders = ['docs', 'scripts', 'ts', 'deploy', '.github']
+  const below = await Promise.all(folders.map((folder) => readdir(join(root, folder), { recursive: true })))
+  const files = below.flatMap((names, at) => names.map((name) => join(folders[at] ?? '', name)))
+  return [...files, 'README.md', 'Dockerfile'].flatMap((path) => {
+    if (!/\.(md|mjs|ts|ya?ml|service)$|^Dockerfile$/.test(path)) return []
+    const text = readFileSync(join(root, path), 'utf8')
+    return [...text.matchAll(/\b(?:linux|darwin|win32)-[a-z]*\d+(?:-(?:gnu|musl|msvc))?\b/g)].map(
+      ([name]) => `${path}: ${name}`,
+    )
+  })
+}
+
+test('no page, script or workflow names a platform that is not built', async (t) => {
+  const named = await namedPlatforms()
+  t.true(named.length > 15, 'platforms are found at all')
+  const known = [...addonPlatforms(), 'win32-arm64 has no binary, and pages say so']
+  t.deepEqual(
+    named.filter((line) => !known.some((platform) => platform.startsWith(line.split(': ')[1] ?? ''))),
+    [],
+  )
 })
 
 /** What `readelf` tells of binaries, and what the check says of them. */
