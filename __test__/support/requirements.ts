@@ -1,5 +1,8 @@
 /** What do tests need that not every machine has? */
-import { type AddonName, loadAddon } from '../../ts/engine/addon.js'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type AddonName, addonPlatform, loadAddon } from '../../ts/engine/addon.js'
+import { packageFolder } from '../../ts/launch/index.js'
 
 /** Something that tests need and not every machine has. */
 export interface Requirement {
@@ -12,14 +15,26 @@ export interface Requirement {
 /** Whether this run decides about a change. An empty `CI` says that a machine lacks things on purpose. */
 export const isCi = Boolean(process.env.CI)
 
+/** `npm test` sets the variable to `required` wherever it could build the addons. */
+const isNativeDemanded = isCi || process.env.SIFTD_NATIVE_TESTS === 'required'
+
 function addon(which: AddonName): Requirement {
   const loaded = loadAddon(which)
   return {
     missing: loaded.ok ? null : loaded.reasons.join('; '),
-    // `npm test` sets the variable to `required` wherever it could build the addons.
-    isDemanded: isCi || process.env.SIFTD_NATIVE_TESTS === 'required',
+    isDemanded: isNativeDemanded,
   }
 }
+
+/** Where a build of this checkout leaves the types of an addon. */
+export const builtTypes = (which: AddonName): string =>
+  join(packageFolder(), 'npm', addonPlatform() ?? 'none', `siftd-${which}.d.ts`)
+
+/** An addon that was built here, not installed or copied. */
+export const addonBuild = (which: AddonName): Requirement => ({
+  missing: existsSync(builtTypes(which)) ? null : `no build has left the types of the addon ${which}`,
+  isDemanded: which !== 'embed' && isNativeDemanded,
+})
 
 /** A binary of the native engine. */
 export const nativeEngine = addon('engine')

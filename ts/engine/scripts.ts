@@ -1,6 +1,7 @@
 import { ApiError, type ErrorCode } from '../errors/index.js'
 import { loadAddon } from './addon.js'
 import type { StopSignal } from './engine.js'
+import type * as ScriptAddon from './script-addon-types.js'
 
 /** Documents, and the Rhai script to run over each of them. */
 export interface ScriptPage {
@@ -31,26 +32,11 @@ export interface EditedPage {
  */
 export type RunScript = (page: ScriptPage, stop?: StopSignal) => Promise<EditedPage>
 
-interface Addon {
-  editPage(page: Uint8Array, stop: StopFlag): Promise<Reply>
-  readonly StopFlag: new () => StopFlag
-}
-interface StopFlag {
-  set(): void
-}
-interface Reply {
-  readonly changed?: Uint8Array
-  readonly deleted: readonly string[]
-  readonly documents: number
-  readonly code?: string
-  readonly message?: string
-}
-
 /** The interpreter of scripts, or why there is none on this machine. */
 export function loadScripts(): RunScript | { readonly reasons: readonly string[] } {
   const loaded = loadAddon('script')
   if (!loaded.ok) return { reasons: loaded.reasons }
-  const { editPage, StopFlag } = loaded.addon as Addon
+  const { editPage, StopFlag } = loaded.addon as typeof ScriptAddon
   return async ({ documents, ...page }, stop) => {
     // The listing is JSON already: it is set into the page as it is.
     const head = Buffer.from(`${JSON.stringify(page).slice(0, -1)},"documents":`)

@@ -1,5 +1,6 @@
 /** The addon that runs models: how it is loaded, and what is said where it is missing. */
 import { addonPackage, addonPlatform, loadAddon } from '../engine/index.js'
+import type * as EmbedAddon from './addon-types.js'
 import { ModelError } from './model-error.js'
 
 /** How the vectors of tokens become one. */
@@ -18,25 +19,13 @@ export interface LoadedModel {
 /** Reads a model from its folder, off the main thread. @throws ModelError */
 export type LoadModel = (folder: string, pooling: Pooling) => Promise<LoadedModel>
 
-interface Addon {
-  readonly Runtime: new (threads: number) => { load(folder: string, pooling: string): Promise<NativeModel> }
-  readonly StopFlag: new () => StopFlag
-}
-interface StopFlag {
-  set(): void
-}
-interface NativeModel {
-  readonly dimensions: number
-  embed(texts: Uint8Array, isSearch: boolean, stop: StopFlag): Promise<Buffer>
-}
-
 /** Loads the addon. @param threads for documents, of all models together @throws ModelError that says what to install */
 export function loadRuntime(threads: number, version: string): LoadModel {
   // The addon divides texts among its own threads. candle reads from the environment alone that it starts no others.
   process.env.CANDLE_NUM_THREADS = '1'
   const loaded = loadAddon('embed')
   if (!loaded.ok) throw new ModelError(lacking(loaded.reasons, version))
-  const { Runtime, StopFlag } = loaded.addon as Addon
+  const { Runtime, StopFlag } = loaded.addon as typeof EmbedAddon
   const runtime = new Runtime(threads)
   return async (folder, pooling) => {
     const model = await runtime.load(folder, pooling).catch(rethrown)

@@ -50,6 +50,54 @@ impl StopFlag {
     }
 }
 
+// The generated types know what a task resolves to only where the task stands before the methods that return it.
+
+/// A model on its way through libuv's pool.
+pub struct Loading {
+    folder: PathBuf,
+    pooling: Option<Pooling>,
+    threads: Threads,
+}
+
+#[napi]
+impl Task for Loading {
+    type Output = embed::Model;
+    type JsValue = Model;
+
+    fn compute(&mut self) -> Result<Self::Output> {
+        guarded("loading a model", || embed::Model::load(&self.folder, self.pooling, self.threads.clone()))
+    }
+
+    fn resolve(&mut self, _env: Env, model: Self::Output) -> Result<Self::JsValue> {
+        Ok(Model { model: Arc::new(model) })
+    }
+}
+
+/// Texts on their way through libuv's pool.
+pub struct Embedding {
+    model: Arc<embed::Model>,
+    texts: Vec<u8>,
+    purpose: Purpose,
+    stop: Arc<AtomicBool>,
+}
+
+#[napi]
+impl Task for Embedding {
+    type Output = Vec<f32>;
+    type JsValue = Buffer;
+
+    fn compute(&mut self) -> Result<Self::Output> {
+        let texts: Vec<String> =
+            serde_json::from_slice(&self.texts).map_err(|error| Error::from_reason(error.to_string()))?;
+        guarded("a model", || self.model.embed(&texts, self.purpose, &self.stop))
+    }
+
+    fn resolve(&mut self, _env: Env, vectors: Self::Output) -> Result<Self::JsValue> {
+        let bytes: Vec<u8> = vectors.into_iter().flat_map(f32::to_ne_bytes).collect();
+        Ok(bytes.into())
+    }
+}
+
 /// The threads that all models share.
 #[napi]
 pub struct Runtime {
@@ -78,26 +126,6 @@ impl Runtime {
     }
 }
 
-/// A model on its way through libuv's pool.
-pub struct Loading {
-    folder: PathBuf,
-    pooling: Option<Pooling>,
-    threads: Threads,
-}
-
-impl Task for Loading {
-    type Output = embed::Model;
-    type JsValue = Model;
-
-    fn compute(&mut self) -> Result<Self::Output> {
-        guarded("loading a model", || embed::Model::load(&self.folder, self.pooling, self.threads.clone()))
-    }
-
-    fn resolve(&mut self, _env: Env, model: Self::Output) -> Result<Self::JsValue> {
-        Ok(Model { model: Arc::new(model) })
-    }
-}
-
 /// A loaded model.
 #[napi]
 pub struct Model {
@@ -118,29 +146,5 @@ impl Model {
         let (model, stop) = (Arc::clone(&self.model), Arc::clone(&stop.flag));
         let purpose = if is_search { Purpose::Search } else { Purpose::Documents };
         AsyncTask::new(Embedding { model, texts: texts.to_vec(), purpose, stop })
-    }
-}
-
-/// Texts on their way through libuv's pool.
-pub struct Embedding {
-    model: Arc<embed::Model>,
-    texts: Vec<u8>,
-    purpose: Purpose,
-    stop: Arc<AtomicBool>,
-}
-
-impl Task for Embedding {
-    type Output = Vec<f32>;
-    type JsValue = Buffer;
-
-    fn compute(&mut self) -> Result<Self::Output> {
-        let texts: Vec<String> =
-            serde_json::from_slice(&self.texts).map_err(|error| Error::from_reason(error.to_string()))?;
-        guarded("a model", || self.model.embed(&texts, self.purpose, &self.stop))
-    }
-
-    fn resolve(&mut self, _env: Env, vectors: Self::Output) -> Result<Self::JsValue> {
-        let bytes: Vec<u8> = vectors.into_iter().flat_map(f32::to_ne_bytes).collect();
-        Ok(bytes.into())
     }
 }

@@ -19,6 +19,7 @@ pub struct Fault {
 }
 
 /// A JavaScript function that any thread may call with a fault. The function is weak: it does not keep the event loop alive.
+#[napi]
 pub type ReportFault = ThreadsafeFunction<Fault, (), Fault, Status, false, true>;
 
 /// Queues faults for `report`, which runs on the thread of its event loop. Once that loop has ended, faults are dropped.

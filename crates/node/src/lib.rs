@@ -14,8 +14,8 @@ use std::sync::{Arc, Barrier};
 use std::time::Instant;
 
 use fault::ReportFault;
-use napi::bindgen_prelude::{Buffer, Float32Array, Object, Uint8Array, Uint32Array};
-use napi::{Env, JsDeferred};
+use napi::bindgen_prelude::{Buffer, Float32Array, PromiseRaw, Uint8Array, Uint32Array};
+use napi::{Env, JsDeferred, JsValue};
 use napi_derive::napi;
 use pool::Pool;
 use running::{Running, Ticket};
@@ -172,14 +172,14 @@ impl EngineHandle {
 
     /// `payload`: `Payload`. Resolves to `PayloadReport`.
     #[napi]
-    pub fn inspect<'e>(&self, env: &'e Env, payload: Uint8Array) -> napi::Result<Object<'e>> {
+    pub fn inspect<'e>(&self, env: &'e Env, payload: Uint8Array) -> napi::Result<PromiseRaw<'e, Reply>> {
         let payload = payload.to_vec();
         self.background(env, move |engine| json(&engine.inspect(&payload)?))
     }
 
     /// `filter`: `FilterCheck`. Resolves to nothing.
     #[napi]
-    pub fn check_filter<'e>(&self, env: &'e Env, filter: Uint8Array) -> napi::Result<Object<'e>> {
+    pub fn check_filter<'e>(&self, env: &'e Env, filter: Uint8Array) -> napi::Result<PromiseRaw<'e, Reply>> {
         let filter = filter.to_vec();
         self.searching(env, move |engine| engine.check_filter(&filter).map(|()| Reply::default()))
     }
@@ -194,7 +194,7 @@ impl EngineHandle {
         batch: Uint8Array,
         is_small: bool,
         ticket: Option<Ticket>,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let (batch, waited) = (batch.to_vec(), self.running.wait(ticket));
         self.writing(env, is_small, move |engine| {
             let index = engine.index_to_write(&index)?;
@@ -212,7 +212,7 @@ impl EngineHandle {
         ticket: u32,
         is_small: bool,
         from: Option<String>,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.writing(env, is_small, move |engine| {
             Ok(optional(engine.index(&index)?.pending_embeddings(ticket, from.as_deref())?))
         })
@@ -226,8 +226,8 @@ impl EngineHandle {
         index: String,
         ticket: u32,
         is_small: bool,
-        vectors: Vec<Vectors>,
-    ) -> napi::Result<Object<'e>> {
+        #[napi(ts_arg_type = "readonly Vectors[]")] vectors: Vec<Vectors>,
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let vectors: Vec<VectorPage> = vectors.into_iter().map(VectorPage::from).collect();
         let (merging, merger) = (self.pools.as_ref().map(|pools| pools.merging.clone()), self.engine.clone());
         self.writing(env, is_small, move |engine| {
@@ -246,13 +246,18 @@ impl EngineHandle {
 
     /// How far the batch being prepared or committed has come: `Step`s, outermost first, or nothing.
     #[napi]
-    pub fn progress<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+    pub fn progress<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.searching(env, move |engine| Ok(optional(engine.index(&index)?.progress()?)))
     }
 
     /// Forgets a prepared batch. Resolves to nothing.
     #[napi]
-    pub fn abandon<'e>(&self, env: &'e Env, index: String, ticket: u32) -> napi::Result<Object<'e>> {
+    pub fn abandon<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        ticket: u32,
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.background(env, move |engine| {
             engine.index(&index)?.abandon(ticket);
             Ok(Reply::default())
@@ -261,26 +266,31 @@ impl EngineHandle {
 
     /// Takes back the newest commits of an index as long as they are of these batches. Resolves to nothing.
     #[napi]
-    pub fn undo<'e>(&self, env: &'e Env, index: String, batch_uids: Vec<u32>) -> napi::Result<Object<'e>> {
+    pub fn undo<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        #[napi(ts_arg_type = "readonly number[]")] batch_uids: Vec<u32>,
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let batch_uids = batch_uids.into_iter().map(u64::from).collect();
         self.writing(env, true, move |engine| engine.undo(&index, &batch_uids).map(|()| Reply::default()))
     }
 
     /// Shows the newest commit that lies in the directory of an index. Resolves to nothing.
     #[napi]
-    pub fn adopt<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+    pub fn adopt<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.writing(env, false, move |engine| engine.adopt(&index).map(|()| Reply::default()))
     }
 
     /// Resolves to `BatchReport`, or to nothing.
     #[napi]
-    pub fn last_commit<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+    pub fn last_commit<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.background(env, move |engine| Ok(optional(engine.index(&index)?.last_commit()?)))
     }
 
     /// Resolves to `IndexSettings`, or to nothing if none were ever set.
     #[napi]
-    pub fn settings<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+    pub fn settings<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.searching(env, move |engine| {
             Ok(optional(engine.index(&index)?.settings()?.map(String::into_bytes)))
         })
@@ -293,7 +303,7 @@ impl EngineHandle {
         env: &'e Env,
         index: String,
         settings: String,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.searching(env, move |engine| engine.index(&index)?.settings_cost(&settings).map(bytes))
     }
 
@@ -305,7 +315,7 @@ impl EngineHandle {
         index: String,
         request: Uint8Array,
         ticket: Option<Ticket>,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let (request, waited) = (request.to_vec(), self.running.wait(ticket));
         self.searching(env, move |engine| {
             engine.search(&index, &request, waited.search_deadline()).map(answer)
@@ -317,10 +327,10 @@ impl EngineHandle {
     pub fn multi_search<'e>(
         &self,
         env: &'e Env,
-        requests: Vec<IndexedRequest>,
+        #[napi(ts_arg_type = "readonly IndexedRequest[]")] requests: Vec<IndexedRequest>,
         federation: Option<Uint8Array>,
         ticket: Option<Ticket>,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let requests: Vec<_> = requests.into_iter().map(|one| (one.index, one.request.to_vec())).collect();
         let federation = federation.map(|federation| federation.to_vec());
         let waited = self.running.wait(ticket);
@@ -337,7 +347,7 @@ impl EngineHandle {
         index: String,
         request: Uint8Array,
         ticket: Option<Ticket>,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let (request, waited) = (request.to_vec(), self.running.wait(ticket));
         self.searching(env, move |engine| {
             engine.facet_search(&index, &request, waited.search_deadline()).map(answer)
@@ -352,7 +362,7 @@ impl EngineHandle {
         index: String,
         request: Uint8Array,
         ticket: Option<Ticket>,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let (request, waited) = (request.to_vec(), self.running.wait(ticket));
         self.searching(env, move |engine| {
             engine.explain(&index, &request, waited.search_deadline()).map(optional)
@@ -367,7 +377,12 @@ impl EngineHandle {
 
     /// `request`: `SimilarRequest`.
     #[napi]
-    pub fn similar<'e>(&self, env: &'e Env, index: String, request: Uint8Array) -> napi::Result<Object<'e>> {
+    pub fn similar<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        request: Uint8Array,
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let (request, started) = (request.to_vec(), Instant::now());
         self.searching(env, move |engine| engine.similar(&index, &request, started).map(answer))
     }
@@ -379,45 +394,50 @@ impl EngineHandle {
         env: &'e Env,
         index: String,
         request: Uint8Array,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let request = request.to_vec();
         self.searching(env, move |engine| engine.documents(&index, &request).map(bytes))
     }
 
     /// `request`: `DocumentRequest`. Resolves to nothing if there is no such document.
     #[napi]
-    pub fn document<'e>(&self, env: &'e Env, index: String, request: Uint8Array) -> napi::Result<Object<'e>> {
+    pub fn document<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        request: Uint8Array,
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let request = request.to_vec();
         self.searching(env, move |engine| engine.index(&index)?.document(&request).map(optional))
     }
 
     /// Resolves to `IndexStats`.
     #[napi]
-    pub fn stats<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+    pub fn stats<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.searching(env, move |engine| json(&engine.index(&index)?.stats()?))
     }
 
     /// Resolves to `IndexSizes`.
     #[napi]
-    pub fn sizes<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+    pub fn sizes<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.searching(env, move |engine| json(&engine.index(&index)?.sizes()?))
     }
 
     /// Resolves to an array of names.
     #[napi]
-    pub fn fields<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+    pub fn fields<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.searching(env, move |engine| json(&engine.index(&index)?.fields()?))
     }
 
     /// Holds the newest commit of an index for reading. Resolves to the number of the pin as JSON.
     #[napi]
-    pub fn pin<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+    pub fn pin<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.background(env, move |engine| json(&engine.pin(&index)?))
     }
 
     /// Resolves to `IndexSettings`, or to nothing if none were ever set.
     #[napi]
-    pub fn pinned_settings<'e>(&self, env: &'e Env, pin: u32) -> napi::Result<Object<'e>> {
+    pub fn pinned_settings<'e>(&self, env: &'e Env, pin: u32) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.background(env, move |engine| {
             Ok(optional(engine.pinned(pin)?.settings().map(String::into_bytes)))
         })
@@ -430,14 +450,19 @@ impl EngineHandle {
         env: &'e Env,
         pin: u32,
         request: Uint8Array,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let request = request.to_vec();
         self.background(env, move |engine| engine.pinned(pin)?.documents(&request).map(bytes))
     }
 
     /// Copies a pinned commit to `directory`, which must not exist. Resolves to nothing.
     #[napi]
-    pub fn copy_pinned<'e>(&self, env: &'e Env, pin: u32, directory: String) -> napi::Result<Object<'e>> {
+    pub fn copy_pinned<'e>(
+        &self,
+        env: &'e Env,
+        pin: u32,
+        directory: String,
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.background(env, move |engine| {
             engine.pinned(pin)?.copy_to(&PathBuf::from(directory)).map(|()| Reply::default())
         })
@@ -445,7 +470,7 @@ impl EngineHandle {
 
     /// Lets go of a pinned commit. Resolves to nothing.
     #[napi]
-    pub fn unpin<'e>(&self, env: &'e Env, pin: u32) -> napi::Result<Object<'e>> {
+    pub fn unpin<'e>(&self, env: &'e Env, pin: u32) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.background(env, move |engine| {
             engine.unpin(pin);
             Ok(Reply::default())
@@ -459,7 +484,7 @@ impl EngineHandle {
         env: &'e Env,
         index: String,
         ticket: Option<Ticket>,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let waited = self.running.wait(ticket);
         self.writing(env, false, move |engine| {
             engine.index(&index)?.compact(&waited.stop().unwrap_or_default())?;
@@ -469,37 +494,42 @@ impl EngineHandle {
 
     /// Resolves to an array of `Damage`.
     #[napi]
-    pub fn verify<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+    pub fn verify<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.background(env, move |engine| json(&engine.verify(&index)?))
     }
 
     /// Writes the documents of an index that can be read to a new file. Resolves to `Rescued`.
     #[napi]
-    pub fn rescue<'e>(&self, env: &'e Env, index: String, path: String) -> napi::Result<Object<'e>> {
+    pub fn rescue<'e>(
+        &self,
+        env: &'e Env,
+        index: String,
+        path: String,
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.background(env, move |engine| json(&engine.rescue(&index, &PathBuf::from(path))?))
     }
 
     /// Removes an index. Resolves to nothing.
     #[napi]
-    pub fn drop<'e>(&self, env: &'e Env, index: String) -> napi::Result<Object<'e>> {
+    pub fn drop<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.writing(env, true, move |engine| engine.drop_index(&index).map(|()| Reply::default()))
     }
 
     /// Resolves to an array of ids.
     #[napi]
-    pub fn list<'e>(&self, env: &'e Env) -> napi::Result<Object<'e>> {
+    pub fn list<'e>(&self, env: &'e Env) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.background(env, |engine| json(&engine.list()?))
     }
 
     /// Resolves to `CacheFigures`.
     #[napi]
-    pub fn cache_figures<'e>(&self, env: &'e Env) -> napi::Result<Object<'e>> {
+    pub fn cache_figures<'e>(&self, env: &'e Env) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.background(env, |engine| json(&engine.cache_figures()))
     }
 
     /// Finishes what is being written and lets go of everything. Later calls fail. Resolves to nothing.
     #[napi]
-    pub fn close<'e>(&mut self, env: &'e Env) -> napi::Result<Object<'e>> {
+    pub fn close<'e>(&mut self, env: &'e Env) -> napi::Result<PromiseRaw<'e, Reply>> {
         // Each thread that writes waits here once its queue is empty.
         let writers_ended = Arc::new(Barrier::new(WRITERS + 2));
         for (pool, threads) in
@@ -527,7 +557,7 @@ impl EngineHandle {
         &self,
         env: &'e Env,
         job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.defer(env, |pools| &pools.searching, job)
     }
 
@@ -536,7 +566,7 @@ impl EngineHandle {
         env: &'e Env,
         is_small: bool,
         job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.defer(env, move |pools| if is_small { &pools.writing_small } else { &pools.writing }, job)
     }
 
@@ -544,7 +574,7 @@ impl EngineHandle {
         &self,
         env: &'e Env,
         job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.defer(env, |pools| &pools.background, job)
     }
 
@@ -554,7 +584,7 @@ impl EngineHandle {
         env: &'e Env,
         pick: impl FnOnce(&Pools) -> &Pool,
         job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
-    ) -> napi::Result<Object<'e>> {
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let Some(pools) = &self.pools else {
             return Err(napi::Error::from_reason("the engine is closed"));
         };
@@ -569,7 +599,7 @@ impl EngineHandle {
             };
             deferred.resolve(Box::new(move |_| Ok(reply)));
         });
-        Ok(promise)
+        Ok(PromiseRaw::new(env.raw(), promise.raw()))
     }
 }
 

@@ -52,6 +52,7 @@ pub struct Editing {
     stop: Arc<AtomicBool>,
 }
 
+#[napi]
 impl Task for Editing {
     type Output = Result<EditedPage, Failure>;
     type JsValue = Reply;

@@ -1,0 +1,28 @@
+/** The types by which addons are called are those that `napi build` makes of them. */
+import { readFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import test from 'ava'
+import { addonBuild, builtTypes } from '../support/requirements.js'
+import { testNeeding } from '../support/test-needing.js'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+
+/** git may have checked files out with the line ends of Windows. */
+const read = (path: string): string => readFileSync(path, 'utf8').replaceAll('\r\n', '\n')
+
+const committed = {
+  engine: 'ts/engine/native/addon-types.ts',
+  script: 'ts/engine/script-addon-types.ts',
+  embed: 'ts/models/addon-types.ts',
+} as const
+
+for (const which of ['engine', 'script', 'embed'] as const) {
+  const needing = testNeeding([addonBuild(which)], test)
+  needing(`the types of the addon ${which} are those of its last build`, (t) => {
+    const made = builtTypes(which)
+    const path = committed[which]
+    const renewal = `cp ${relative(root, made)} ${path}`
+    t.is(read(join(root, path)), read(made), renewal)
+  })
+}
