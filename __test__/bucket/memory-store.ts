@@ -1,4 +1,4 @@
-import type { ObjectStore } from '../../ts/bucket/index.js'
+import type { ObjectStore, Repeating } from '../../ts/bucket/index.js'
 
 /** An object store in memory, and how it departs from what a store must do. */
 export interface Weakness {
@@ -52,3 +52,14 @@ export function memoryStore(
     },
   }
 }
+
+/** Fails with what a call failed with. */
+export const noRepeating: Repeating = {
+  wait: async () => undefined,
+  onRetry(error) {
+    throw error
+  },
+}
+
+/** A signal that nothing aborts. */
+export const never: AbortSignal = new AbortController().signal

@@ -21,7 +21,7 @@ import {
 import { LaunchError } from '../../ts/launch/index.js'
 import { DamagedBaseError, decodeBase } from '../../ts/replication/base.js'
 import { testNeeding } from '../support/test-needing.js'
-import { memoryStore } from './memory-store.js'
+import { memoryStore, never, noRepeating } from './memory-store.js'
 import { startStore, storeAt, storeServer } from './store-servers.js'
 
 const FRAME = 64 * 2 ** 10
@@ -235,7 +235,7 @@ test('the probe and a log whose answers are lost work through it', async (t) => 
     },
   }
   const store = sealedStore(losing, key)
-  await t.notThrowsAsync(probe(sealedStore(memoryStore(), key)))
+  await t.notThrowsAsync(probe(sealedStore(memoryStore(), key), noRepeating, never))
   const log = new Log({ store, wait: async () => undefined, onRetry: () => undefined })
   const signal = new AbortController().signal
   const writer = await log.takeOver(
@@ -256,7 +256,7 @@ testNeeding([storeServer('gofakes3')])(
   async (t) => {
     t.timeout(600_000)
     const store = sealedStore(storeAt(t, await startStore(t, 'gofakes3')), key)
-    await t.notThrowsAsync(probe(store))
+    await t.notThrowsAsync(probe(store, noRepeating, never))
     const body = bodyOf(3 * FRAME + 9)
     await store.put('a', body)
     for (const [first, last] of [

@@ -71,12 +71,14 @@ export async function installStore(name: keyof typeof storeServers): Promise<voi
 }
 
 /** Starts a store with one bucket. @returns its origin */
-export const startStore = async (t: ExecutionContext, name: keyof typeof storeServers): Promise<string> =>
-  (await startStoreProcess(t, name)).origin
+export const startStore = async (
+  t: Pick<ExecutionContext, 'teardown'>,
+  name: keyof typeof storeServers,
+): Promise<string> => (await startStoreProcess(t, name)).origin
 
 /** Starts a store with one bucket. */
 export async function startStoreProcess(
-  t: ExecutionContext,
+  t: Pick<ExecutionContext, 'teardown'>,
   name: keyof typeof storeServers,
 ): Promise<{ readonly origin: string; signal(name: NodeJS.Signals): void }> {
   await installStore(name)

@@ -10,7 +10,7 @@ import test, { type ExecutionContext } from 'ava'
 import { BucketError, type ObjectStore, probe, UnfitStoreError } from '../../ts/bucket/index.js'
 import { runCommand } from '../support/command.js'
 import { testNeeding } from '../support/test-needing.js'
-import { memoryStore, type Weakness } from './memory-store.js'
+import { memoryStore, never, noRepeating, type Weakness } from './memory-store.js'
 import {
   accessKeyId,
   bucket,
@@ -78,7 +78,7 @@ for (const name of Object.keys(storeServers) as (keyof typeof storeServers)[]) {
   declare(`${name}: the probe accepts it and leaves nothing behind`, async (t) => {
     t.timeout(600_000)
     const store = storeAt(t, await startStore(t, name))
-    await t.notThrowsAsync(probe(store))
+    await t.notThrowsAsync(probe(store, noRepeating, never))
     t.deepEqual(await keysIn(store, ''), [])
   })
 
@@ -138,7 +138,10 @@ const weaknesses: readonly (readonly [lack: RegExp, Weakness])[] = [
 
 for (const [lack, weakness] of weaknesses)
   test(`the probe refuses a store that ${Object.keys(weakness)[0]}`, async (t) => {
-    await t.throwsAsync(probe(memoryStore(weakness)), { instanceOf: UnfitStoreError, message: lack })
+    await t.throwsAsync(probe(memoryStore(weakness), noRepeating, never), {
+      instanceOf: UnfitStoreError,
+      message: lack,
+    })
   })
 
 const outcomes: readonly (readonly [status: number, body: string, kind: BucketError['kind']])[] = [

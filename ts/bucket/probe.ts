@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { PROBE_BYTES, PROBE_CREATES, PROBE_ROUNDS } from './limits.js'
 import { BucketError, type ObjectStore } from './object-store.js'
+import { type Repeating, repeated, repeatingStore } from './repeating.js'
 
 /** What a store lacks that the log in it needs. */
 export class UnfitStoreError extends Error {
@@ -12,10 +13,12 @@ export class UnfitStoreError extends Error {
  * is not replaced, and what was written is read and listed at once. Leaves nothing behind, unless a call fails.
  *
  * A store that checks and then writes passes a single round by luck, hence several.
+ * @param repeating how calls are repeated whose outcome says nothing
  * @throws UnfitStoreError that says what is missing
  * @throws BucketError if the store cannot be used at all
  */
-export async function probe(store: ObjectStore, signal?: AbortSignal): Promise<void> {
+export async function probe(given: ObjectStore, repeating: Repeating, signal: AbortSignal): Promise<void> {
+  const store = { ...given, ...repeatingStore(given, repeating) }
   const folder = `probe/${randomBytes(8).toString('hex')}/`
   const made = new Set<string>()
   try {
@@ -25,12 +28,12 @@ export async function probe(store: ObjectStore, signal?: AbortSignal): Promise<v
       await createAtOnce(store, key, signal)
     }
     const first = `${folder}0`
-    if (!(await isListed(store, first, signal)))
+    if (!(await repeated(repeating, signal, () => isListed(store, first, signal))))
       throw new UnfitStoreError(`${store.name} does not list an object right after it was created`)
     const other = Buffer.from('another object')
-    if ((await createOnce(store, first, other, signal)) !== 'exists')
+    if ((await repeated(repeating, signal, () => store.create(first, other, signal))) !== 'exists')
       throw new UnfitStoreError(`${store.name} creates an object whose key is taken`)
-    if ((await store.get(first, { bytesMax: PROBE_BYTES, ...given(signal) }))?.equals(other))
+    if ((await store.get(first, { bytesMax: PROBE_BYTES, signal }))?.equals(other))
       throw new UnfitStoreError(
         `${store.name} refuses to create an object whose key is taken, and replaces it`,
       )
@@ -40,13 +43,13 @@ export async function probe(store: ObjectStore, signal?: AbortSignal): Promise<v
 }
 
 /** Many create one key at once, each with bytes of its own. */
-async function createAtOnce(store: ObjectStore, key: string, signal: AbortSignal | undefined): Promise<void> {
+async function createAtOnce(store: ObjectStore, key: string, signal: AbortSignal): Promise<void> {
   const bodies = Array.from({ length: PROBE_CREATES }, (_, i) => Buffer.alloc(PROBE_BYTES, `${i} `))
   // Connections that are open already let the creates arrive together.
-  await Promise.all(bodies.map(() => store.get(key, { bytesMax: PROBE_BYTES, ...given(signal) })))
+  await Promise.all(bodies.map(() => store.get(key, { bytesMax: PROBE_BYTES, signal })))
   const outcomes = await Promise.all(bodies.map((body) => createOnce(store, key, body, signal)))
   const winners = bodies.filter((_, i) => outcomes[i] === 'created')
-  const found = await store.get(key, { bytesMax: PROBE_BYTES, ...given(signal) })
+  const found = await store.get(key, { bytesMax: PROBE_BYTES, signal })
   // A create without a clear answer may be the one that succeeded.
   const mayHaveWon = outcomes.includes('unclear') && winners.length === 0
   if (winners.length !== 1 && !mayHaveWon)
@@ -64,7 +67,7 @@ async function createOnce(
   store: ObjectStore,
   key: string,
   body: Uint8Array,
-  signal: AbortSignal | undefined,
+  signal: AbortSignal,
 ): Promise<'created' | 'exists' | 'unclear'> {
   try {
     return await store.create(key, body, signal)
@@ -74,9 +77,7 @@ async function createOnce(
   }
 }
 
-async function isListed(store: ObjectStore, key: string, signal: AbortSignal | undefined): Promise<boolean> {
-  for await (const object of store.list(key, given(signal))) if (object.key === key) return true
+async function isListed(store: ObjectStore, key: string, signal: AbortSignal): Promise<boolean> {
+  for await (const object of store.list(key, { signal })) if (object.key === key) return true
   return false
 }
-
-const given = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { signal })

@@ -57,7 +57,7 @@ export interface Connected {
 export async function connect(place: Place, claimant: Claimant, signal: AbortSignal): Promise<Connected> {
   const { outgoing, takesOver, instanceUid } = claimant
   const position = (await outgoing.position()) ?? -1
-  const { outbox: writer } = await outgoing.facts()
+  const { outbox: writer, newest } = await outgoing.facts()
   const own = await readOwnState(place, { position, writer }, signal)
   if (own.fence !== null && own.instanceUid !== instanceUid)
     throw new ForeignLogError(
@@ -66,6 +66,11 @@ export async function connect(place: Place, claimant: Claimant, signal: AbortSig
   const isOwn = own.fence === null || own.fence.writer === writer
   if (!isOwn && position === -1)
     throw new ForeignLogError('the data directory was used without the bucket since, or was never kept in it')
+  const { reached } = own.state
+  if (reached?.outbox === writer && reached.last > newest)
+    throw new ForeignLogError(
+      'the data directory is older than what it has sent to the bucket, such as a restored backup',
+    )
   if (own.fence !== null && (own.isBehind || (!isOwn && !takesOver)))
     throw new SupersededError(own.fence, own.isBehind)
   const taken = await takeOver(

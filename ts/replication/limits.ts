@@ -38,6 +38,9 @@ export const GARBAGE_DELETES = 8
 /** Milliseconds without any answer of the bucket after which writes that need it are refused. */
 export const AWAY_MS = 10_000
 
+/** Milliseconds between two tries after a failure. */
+export const FAILED_MS = 1_000
+
 /** Milliseconds for which a stop goes on sending what waits. */
 export const LAST_SENDING_MS = 5_000
 

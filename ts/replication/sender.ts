@@ -3,7 +3,7 @@ import { ApiError } from '../errors/index.js'
 import type { OutgoingChanges } from '../tasks/index.js'
 import { SupersededError } from './connect.js'
 import type { Garbage } from './garbage.js'
-import { AWAY_MS, GARBAGE_EVERY_MS, LAST_SENDING_MS, LOOK_MS } from './limits.js'
+import { AWAY_MS, FAILED_MS, GARBAGE_EVERY_MS, LAST_SENDING_MS, LOOK_MS } from './limits.js'
 import type { Shipper } from './shipper.js'
 
 export interface SenderLog {
@@ -61,6 +61,8 @@ export class Sender {
   #sweeping: Promise<void> | null = null
   #sweptAt = performance.now()
   #lookedAt = performance.now()
+  /** When everything was sent last; null: not yet. */
+  #sentAt: number | null = null
   /** When the first of the calls failed that have failed since the bucket answered last; null: it answers. */
   #awaySince: number | null = null
   #sending: Sending | null
@@ -169,7 +171,6 @@ export class Sender {
     const { signal } = this.#stop
     while (!signal.aborted && this.#fenced === null) {
       try {
-        this.#isAsked = false
         await this.#step(signal)
         this.#answered()
       } catch (error) {
@@ -177,27 +178,49 @@ export class Sender {
         if (error instanceof FencedError || error instanceof SupersededError)
           return this.#end(error instanceof FencedError ? error.by.address : error.fence.address)
         this.#fault(error)
-        await this.#pause(this.#setup.intervalMs)
+        await this.#pause(FAILED_MS)
       }
     }
     for (const waiter of this.#waiters) waiter.reject(unknownOutcome('the server stops'))
     this.#waiters.clear()
   }
 
-  /** Sends what waits; without anything, looks whether the log is still this writer's, and waits. */
+  /** Sends what waits, looks from time to time whether the log is still this writer's, and waits. */
   async #step(signal: AbortSignal): Promise<void> {
-    const { intervalMs } = this.#setup
     this.#sending ??= await this.#setup.connect(signal)
-    const { shipper, writer } = this.#sending
-    if (shipper.isBaseDue) await shipper.makeBase(signal)
-    if (await shipper.ship(signal)) return this.#settleWaiters()
-    this.#settleWaiters()
+    const sending = this.#sending
+    if (this.#isAsked || this.#untilSending() === 0) {
+      this.#isAsked = false
+      await this.#sendAll(sending, signal)
+      this.#sentAt = performance.now()
+    }
     if (performance.now() - this.#lookedAt >= LOOK_MS) {
-      await writer.look(signal)
+      await sending.writer.look(signal)
       this.#lookedAt = performance.now()
     }
-    if (performance.now() - this.#sweptAt >= GARBAGE_EVERY_MS) this.#sweep(this.#sending, signal)
-    if (!this.#isAsked) await this.#pause(intervalMs)
+    if (performance.now() - this.#sweptAt >= GARBAGE_EVERY_MS) this.#sweep(sending, signal)
+    if (!this.#isAsked) await this.#pause(Math.min(LOOK_MS, this.#untilSending()))
+  }
+
+  /** Milliseconds until changes are sent that nobody waits for. */
+  #untilSending(): number {
+    return this.#sentAt === null ? 0 : Math.max(0, this.#sentAt + this.#setup.intervalMs - performance.now())
+  }
+
+  async #sendAll({ shipper }: Sending, signal: AbortSignal): Promise<void> {
+    for (let isSending = true; isSending; ) {
+      if (shipper.isBaseDue) await shipper.makeBase(signal)
+      // What they wait for was synced before they came.
+      const waiting = [...this.#waiters]
+      isSending = await shipper.ship(signal)
+      // Without a base the log does not tell what was there before it.
+      if (shipper.newestBase === -1) continue
+      for (const waiter of waiting)
+        if (!isSending || waiter.last <= shipper.sent) {
+          this.#waiters.delete(waiter)
+          waiter.resolve()
+        }
+    }
   }
 
   /** Resolves after so long, or when somebody asks. */
@@ -210,18 +233,6 @@ export class Sender {
       }
     })
     this.#wake = () => undefined
-  }
-
-  #settleWaiters(): void {
-    if (this.#sending === null) return
-    const { sent, newestBase } = this.#sending.shipper
-    // Without a base the log does not tell what was there before it.
-    if (newestBase === -1) return
-    for (const waiter of this.#waiters)
-      if (waiter.last <= sent) {
-        this.#waiters.delete(waiter)
-        waiter.resolve()
-      }
   }
 
   #answered(): void {

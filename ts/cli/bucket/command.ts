@@ -3,12 +3,24 @@ import {
   bucketAddress,
   openCredentials,
   probe,
+  type Repeating,
   s3Store,
   UnfitStoreError,
 } from '../../bucket/index.js'
 import { defineCommand, examples } from '../../command/index.js'
 import { openOutbound } from '../../outbound/index.js'
 import { textOf } from '../text-of.js'
+
+/** Repeats calls that were not answered, a few of them. */
+function patiently(): Repeating {
+  let left = 10
+  return {
+    wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
+    onRetry(error) {
+      if (--left < 0) throw error
+    },
+  }
+}
 
 export const bucket = defineCommand('bucket', (command, output) =>
   command
@@ -40,7 +52,7 @@ Credentials are those of AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSIO
       try {
         const credentials = openCredentials({ env: process.env, readText: textOf, outbound })
         const store = s3Store({ address, credentials, outbound })
-        await probe(store)
+        await probe(store, patiently(), new AbortController().signal)
         output.line(`${store.name} creates objects atomically`)
       } catch (error) {
         if (!(error instanceof UnfitStoreError || error instanceof BucketError)) throw error

@@ -53,7 +53,7 @@ export function openBucket(
   let isFit = false
   return {
     async requireFit(signal) {
-      if (!isFit) await probe(store, signal)
+      if (!isFit) await probe(store, repeating, signal)
       isFit = true
     },
     store,

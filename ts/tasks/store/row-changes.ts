@@ -36,6 +36,8 @@ export interface OutboxFacts {
   readonly outbox: string
   /** Number of the last synced transaction that was kept, whether it was sent or not, as far as this process knows. */
   readonly last: number
+  /** Number of the last one, whether it is synced or not; 0 without any. */
+  readonly newest: number
   /** Transactions that were not sent, whether they are synced or not. */
   readonly unsent: number
 }

@@ -234,6 +234,7 @@ export class Store implements StoreCalls {
     this.#outbox && {
       outbox: this.#named(OUTBOX_STORED_AS),
       last: this.#outbox.durable,
+      newest: this.#outbox.last(),
       unsent: this.#outbox.unsent(),
     }
   image: StoreCalls['image'] = (path) => {

@@ -1,0 +1,104 @@
+/** A proxy before an object store, which fails calls by lot, as networks and stores do. */
+import { request as callStore, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+/** What may become of a call. */
+export type Fate =
+  | 'answered'
+  /** The call never arrives. */
+  | 'dropped'
+  /** The store does what was asked, and the answer is lost. */
+  | 'unanswered'
+  /** The answer ends in the middle. */
+  | 'cut'
+  | 409
+  | 429
+  | 500
+  | 503
+
+export interface FaultProxy {
+  readonly origin: string
+  /** How many calls met each fate. */
+  readonly counts: ReadonlyMap<Fate, number>
+  /** The store cannot be reached until `comeBack`. */
+  leave(): void
+  comeBack(): void
+  close(): Promise<void>
+}
+
+export interface FaultProxySetup {
+  readonly store: string
+  /** Numbers from 0 to 1. */
+  readonly lot: () => number
+  /** Share of calls that are not simply answered. */
+  readonly failing: number
+  /** Longest delay of a call, in milliseconds. */
+  readonly delayMs: number
+}
+
+const FAILURES: readonly Fate[] = ['dropped', 'unanswered', 'cut', 409, 429, 500, 503]
+
+/** Starts a proxy. Signatures stay valid only for stores that look at none, since the host is another one. */
+export async function startFaultProxy({
+  store,
+  lot,
+  failing,
+  delayMs,
+}: FaultProxySetup): Promise<FaultProxy> {
+  const counts = new Map<Fate, number>()
+  let isAway = false
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body: Buffer[] = []
+    for await (const chunk of request) body.push(chunk as Buffer)
+    if (isAway) return void request.socket.destroy()
+    const fate = lot() < failing ? FAILURES[Math.floor(lot() * FAILURES.length)]! : 'answered'
+    counts.set(fate, (counts.get(fate) ?? 0) + 1)
+    if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, lot() * delayMs))
+    if (fate === 'dropped') return void request.socket.destroy()
+    if (typeof fate === 'number') {
+      response.writeHead(fate)
+      return void response.end('<Error><Code>Drawn</Code><Message>by lot</Message></Error>')
+    }
+    const found = await passedOn(request, Buffer.concat(body))
+    if (fate === 'unanswered') return void request.socket.destroy()
+    response.writeHead(found.status, found.headers)
+    if (fate === 'answered') return void response.end(found.body)
+    response.write(found.body.subarray(0, found.body.length / 2))
+    setTimeout(() => request.socket.destroy(), 1)
+  }
+
+  function passedOn({ method, url, headers }: IncomingMessage, body: Buffer) {
+    return new Promise<{ status: number; headers: IncomingMessage['headers']; body: Buffer }>(
+      (resolve, reject) => {
+        const call = callStore(`${store}${url}`, { method, headers }, async (found) => {
+          const parts: Buffer[] = []
+          for await (const chunk of found) parts.push(chunk as Buffer)
+          resolve({ status: found.statusCode ?? 500, headers: found.headers, body: Buffer.concat(parts) })
+        })
+        call.on('error', reject)
+        call.end(body)
+      },
+    )
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => request.socket.destroy())
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    counts,
+    leave: () => {
+      isAway = true
+    },
+    comeBack: () => {
+      isAway = false
+    },
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}
