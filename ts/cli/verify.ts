@@ -60,6 +60,7 @@ async function openedAndVerified(
     indexingThreads: cores,
     log: openLog({ level: 'OFF', mode: 'HUMAN' }),
     isReadOnly: true,
+    followsFiles: true,
   })
   try {
     const checked = (finished: number, total: number): void => progress('verifying indexes', finished, total)
