@@ -38,6 +38,9 @@ export const GARBAGE_DELETES = 8
 /** Milliseconds without any answer of the bucket after which writes that need it are refused. */
 export const AWAY_MS = 10_000
 
+/** Milliseconds after which a base is tried again that could not be made. */
+export const BASE_RETRY_MS = 60_000
+
 /** Milliseconds between two tries after a failure. */
 export const FAILED_MS = 1_000
 

@@ -3,7 +3,7 @@ import { ApiError } from '../errors/index.js'
 import type { OutgoingChanges } from '../tasks/index.js'
 import { SupersededError } from './connect.js'
 import type { Garbage } from './garbage.js'
-import { AWAY_MS, FAILED_MS, GARBAGE_EVERY_MS, LAST_SENDING_MS, LOOK_MS } from './limits.js'
+import { AWAY_MS, BASE_RETRY_MS, FAILED_MS, GARBAGE_EVERY_MS, LAST_SENDING_MS, LOOK_MS } from './limits.js'
 import type { Shipper } from './shipper.js'
 
 export interface SenderLog {
@@ -61,6 +61,8 @@ export class Sender {
   #sweeping: Promise<void> | null = null
   #sweptAt = performance.now()
   #lookedAt = performance.now()
+  /** When a base may be made next. */
+  #basesFrom = 0
   /** When everything was sent last; null: not yet. */
   #sentAt: number | null = null
   /** When the first of the calls failed that have failed since the bucket answered last; null: it answers. */
@@ -209,7 +211,7 @@ export class Sender {
 
   async #sendAll({ shipper }: Sending, signal: AbortSignal): Promise<void> {
     for (let isSending = true; isSending; ) {
-      if (shipper.isBaseDue) await shipper.makeBase(signal)
+      if (shipper.isBaseDue && performance.now() >= this.#basesFrom) await this.#makeBase(shipper, signal)
       // What they wait for was synced before they came.
       const waiting = [...this.#waiters]
       isSending = await shipper.ship(signal)
@@ -223,7 +225,18 @@ export class Sender {
     }
   }
 
-  /** Resolves after so long, or when somebody asks. */
+  /** Makes a base. A disk without room for its image holds up no changes. */
+  async #makeBase(shipper: Shipper, signal: AbortSignal): Promise<void> {
+    try {
+      await shipper.makeBase(signal)
+    } catch (error) {
+      if (signal.aborted || error instanceof BucketError || error instanceof FencedError) throw error
+      this.#setup.log.error({ err: error }, 'a base could not be made; it is tried again')
+      this.#basesFrom = performance.now() + BASE_RETRY_MS
+    }
+  }
+
+  /** Resolves after so long, or when it is asked to send. */
   async #pause(ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, ms)
@@ -242,15 +255,10 @@ export class Sender {
   }
 
   #fault(error: unknown): void {
-    if (error instanceof BucketError) {
-      if (this.#awaySince === null) this.#setup.log.error({ err: error }, 'the bucket refuses what is sent')
-      this.#awaySince ??= performance.now()
-      this.#refuseWaiters()
-    } else {
-      this.#setup.log.error({ err: error }, 'changes could not be sent to the bucket')
-      this.#awaySince ??= performance.now()
-      this.#refuseWaiters()
-    }
+    const isRepeated = error instanceof BucketError && this.#awaySince !== null
+    if (!isRepeated) this.#setup.log.error({ err: error }, 'changes could not be sent to the bucket')
+    this.#awaySince ??= performance.now()
+    this.#refuseWaiters()
   }
 
   #refuseWaiters(): void {
