@@ -20,6 +20,8 @@ export interface FaultProxy {
   readonly origin: string
   /** How many calls met each fate. */
   readonly counts: ReadonlyMap<Fate, number>
+  /** How many calls of each method were answered. */
+  readonly methods: ReadonlyMap<string, number>
   /** The store cannot be reached until `comeBack`. */
   leave(): void
   comeBack(): void
@@ -46,6 +48,7 @@ export async function startFaultProxy({
   delayMs,
 }: FaultProxySetup): Promise<FaultProxy> {
   const counts = new Map<Fate, number>()
+  const methods = new Map<string, number>()
   let isAway = false
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -60,6 +63,8 @@ export async function startFaultProxy({
       response.writeHead(fate)
       return void response.end('<Error><Code>Drawn</Code><Message>by lot</Message></Error>')
     }
+    const { method = '' } = request
+    methods.set(method, (methods.get(method) ?? 0) + 1)
     const found = await passedOn(request, Buffer.concat(body))
     if (fate === 'unanswered') return void request.socket.destroy()
     response.writeHead(found.status, found.headers)
@@ -89,6 +94,7 @@ export async function startFaultProxy({
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     counts,
+    methods,
     leave: () => {
       isAway = true
     },

@@ -1,0 +1,167 @@
+/**
+ * npm run bench:bucket -- [--engine NAME] [--seconds S] [--save]
+ *
+ * What a bucket costs a server, and how far a follower is behind, at several latencies of the bucket. Needs Go, which installs
+ * the store that stands behind the latency.
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import autocannon from 'autocannon'
+import { startFaultProxy } from '../__test__/bucket/fault-proxy.js'
+import { accessKeyId, bucket, secretAccessKey, startStore } from '../__test__/bucket/store-servers.js'
+import { startDaemon, type TestDaemon } from '../__test__/support/daemon.js'
+import { type Figure, saveRun } from './results.js'
+
+const { values } = parseArgs({
+  options: {
+    engine: { type: 'string', default: 'native' },
+    seconds: { type: 'string', default: '5' },
+    save: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  console.log(`npm run bench:bucket -- [options]
+
+  --engine NAME        native or fallback                     (default native)
+  --seconds S          of each load                           (default 5)
+  --save               adds the figures to benchmark/runs and RESULTS.md`)
+  process.exit(0)
+}
+const { engine } = values
+const seconds = Number(values.seconds)
+
+/** Milliseconds that each call to the bucket takes longer. */
+const LATENCIES = [0, 20, 100]
+const CONNECTIONS = [1, 16, 100]
+/** Documents, one after the other, whose way to a follower is timed. */
+const LAGS = 60
+
+const ends: (() => unknown)[] = []
+const t = { teardown: (end: () => unknown) => void ends.push(end) }
+const directory = await mkdtemp(join(tmpdir(), 'siftd-bench-bucket-'))
+const figures: Figure[] = []
+let started = 0
+process.env.AWS_ACCESS_KEY_ID = accessKeyId
+process.env.AWS_SECRET_ACCESS_KEY = secretAccessKey
+
+try {
+  const store = await startStore(t, 'gofakes3')
+  await writes('no bucket', [], null)
+  for (const latency of LATENCIES) {
+    const proxy = await startFaultProxy({ store, lot: () => 1, failing: 0, delayMs: latency })
+    t.teardown(() => proxy.close())
+    for (const ack of ['local', 'bucket'] as const)
+      await writes(`${ack}, ${latency} ms`, [...bucketAt(proxy.origin), '--bucket-ack', ack], proxy.methods)
+    await followed(latency, bucketAt(proxy.origin))
+  }
+  for (const { table, label, measured } of figures) console.log(table, '·', label, measured)
+  if (values.save) await saveRun('bucket', figures)
+} finally {
+  for (const end of ends.toReversed()) await end()
+  await rm(directory, { recursive: true, force: true })
+}
+
+/** Options for a bucket with a prefix that nothing else uses. */
+function bucketAt(origin: string): readonly string[] {
+  return [
+    ...['--bucket', `s3://${bucket}/bench-${started}`, '--bucket-endpoint', origin],
+    ...['--experimental-allowed-ip-networks', '127.0.0.0/8'],
+  ]
+}
+
+function start(args: readonly string[]): Promise<TestDaemon> {
+  const data = join(directory, `${started++}`)
+  return startDaemon(t, data, ['--engine', engine, '--log-level', 'ERROR', ...args])
+}
+
+/** Tasks of one document a second, how long each is waited for, and calls to the bucket for each thousand. */
+async function writes(
+  label: string,
+  args: readonly string[],
+  methods: ReadonlyMap<string, number> | null,
+): Promise<void> {
+  const server = await start(args)
+  const before = new Map(methods ?? [])
+  let tasks = 0
+  for (const connections of CONNECTIONS) {
+    let serial = 0
+    const result = await autocannon({
+      url: `http://127.0.0.1:${server.port}`,
+      connections,
+      duration: seconds,
+      requests: [
+        {
+          method: 'POST',
+          path: '/indexes/notes/documents',
+          headers: { 'content-type': 'application/json' },
+          setupRequest: (request) => ({
+            ...request,
+            body: JSON.stringify({ id: serial++, title: 'a note' }),
+          }),
+        },
+      ],
+    })
+    if (result.non2xx > 0) throw new Error(`${label}: ${result.non2xx} writes were refused`)
+    tasks += result['2xx']
+    const perSecond = Math.round(result['2xx'] / result.duration)
+    add('one-document tasks a second', label, connections, `${perSecond} (p50 ${result.latency.p50} ms)`)
+  }
+  for (const method of ['PUT', 'GET']) {
+    if (methods === null) continue
+    const calls = (methods.get(method) ?? 0) - (before.get(method) ?? 0)
+    figures.push({
+      ...{ table: 'calls per 1,000 tasks', label },
+      measured: { [method]: String(Math.round((calls / tasks) * 1000)) },
+    })
+  }
+  await server.kill()
+}
+
+/** Milliseconds from the end of a task at the writer until a follower shows it, and what following costs that. */
+async function followed(latency: number, args: readonly string[]): Promise<void> {
+  const writer = await start([...args, '--bucket-ack', 'bucket', '--bucket-interval', '100'])
+  await ended(writer, (await writer.call('POST', '/indexes/notes/documents', [{ id: 0 }])).body.taskUid)
+  const follower = await start([...args, '--follow', '--bucket-interval', '100'])
+  const usedBefore = await cpuMs(follower.pid)
+  const lags: number[] = []
+  for (let id = 1; id <= LAGS; id++) {
+    const { taskUid } = (await writer.call('POST', '/indexes/notes/documents', [{ id, title: `note ${id}` }]))
+      .body
+    await ended(writer, taskUid)
+    const from = performance.now()
+    await ended(follower, taskUid)
+    lags.push(performance.now() - from)
+  }
+  lags.sort((one, other) => one - other)
+  const at = (share: number): string => `${Math.round(lags[Math.floor(lags.length * share)] ?? 0)} ms`
+  const cost = ((await cpuMs(follower.pid)) - usedBefore) / LAGS
+  figures.push({
+    ...{ table: 'a follower that looks every 100 ms', label: `${latency} ms` },
+    measured: { 'lag p50': at(0.5), 'lag p99': at(0.99), 'processor per commit': `${cost.toFixed(1)} ms` },
+  })
+  await follower.kill()
+  await writer.kill()
+}
+
+async function ended(server: TestDaemon, uid: unknown): Promise<void> {
+  for (;;) {
+    const { status } = (await server.call('GET', `/tasks/${uid}`)).body
+    if (status === 'succeeded') return
+    if (status === 'failed') throw new Error(`task ${uid} failed`)
+    await new Promise((resolve) => setTimeout(resolve, 2))
+  }
+}
+
+function add(table: string, label: string, connections: number, value: string): void {
+  figures.push({ table, label: `${label}, ${connections} connections`, measured: { [engine]: value } })
+}
+
+/** Processor time that a process has used, in milliseconds; 0 where the system does not tell. */
+async function cpuMs(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) * 10
+}
