@@ -164,6 +164,30 @@ for (const tested of testedEngines) {
   })
 }
 
+for (const tested of testedEngines)
+  testNeeding(tested.needs)(
+    `${tested.name}: files that an index gets without a task are sent once it has settled`,
+    async (t) => {
+      const base = await temporaryDirectory(t)
+      const source = await instance(t, tested, join(base, 'source'))
+      source.opened.start()
+      const sent = await shipping(source, memoryStore())
+      for (let batch = 0; batch < 4; batch++)
+        await done(source, await add(source.opened.tasks, 'a', [{ id: batch % 2, t: `word${batch}` }]))
+      await shipAll(source, sent)
+      t.false(await sent.shipper.refresh(60_000, never))
+      // As a merge in the background does.
+      await source.engine.compact(source.opened.tasks.index('a')!.id)
+      t.true(await sent.shipper.refresh(0, never))
+      t.false(await sent.shipper.refresh(0, never))
+      await restoredFrom(sent.store, join(base, 'restored'))
+      t.deepEqual(
+        await answersOf(await instance(t, tested, join(base, 'restored'), {})),
+        await answersOf(source),
+      )
+    },
+  )
+
 for (const kind of ['rename', 'swap'] as const)
   test(`a ${kind} between an entry and the image of its base is applied once`, async (t) => {
     const base = await temporaryDirectory(t)

@@ -55,7 +55,7 @@ export async function shipping(
     indexes: () => opened.tasks.indexes(),
     scratch: join(directory, 'outgoing'),
   })
-  return { log, writer, shipper }
+  return { log, writer, shipper, store }
 }
 
 export type Shipping = Awaited<ReturnType<typeof shipping>>

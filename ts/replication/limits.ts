@@ -41,6 +41,9 @@ export const AWAY_MS = 10_000
 /** Milliseconds after which a base is tried again that could not be made. */
 export const BASE_RETRY_MS = 60_000
 
+/** Milliseconds after a commit was sent in which merges and graphs of it are made, which are sent then. */
+export const SETTLED_MS = 5_000
+
 /** Milliseconds between two tries after a failure. */
 export const FAILED_MS = 1_000
 

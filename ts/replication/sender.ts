@@ -3,7 +3,15 @@ import { ApiError } from '../errors/index.js'
 import type { OutgoingChanges } from '../tasks/index.js'
 import { SupersededError } from './connect.js'
 import type { Garbage } from './garbage.js'
-import { AWAY_MS, BASE_RETRY_MS, FAILED_MS, GARBAGE_EVERY_MS, LAST_SENDING_MS, LOOK_MS } from './limits.js'
+import {
+  AWAY_MS,
+  BASE_RETRY_MS,
+  FAILED_MS,
+  GARBAGE_EVERY_MS,
+  LAST_SENDING_MS,
+  LOOK_MS,
+  SETTLED_MS,
+} from './limits.js'
 import type { Shipper } from './shipper.js'
 
 export interface SenderLog {
@@ -195,6 +203,7 @@ export class Sender {
       this.#isAsked = false
       await this.#sendAll(sending, signal)
       this.#sentAt = performance.now()
+      while (!this.#isAsked && (await sending.shipper.refresh(SETTLED_MS, signal)));
     }
     if (performance.now() - this.#lookedAt >= LOOK_MS) {
       await sending.writer.look(signal)

@@ -91,6 +91,8 @@ export class Shipper {
   /** A base whose image holds transactions that were not sent yet. */
   #base: Base | null = null
   #newestBase: number
+  /** Id of an index → when files of a commit of it were sent, which merges and graphs follow in the background. */
+  readonly #settling = new Map<string, number>()
   /** Names of uploads that the bucket has. */
   readonly #uploaded = new Set<string>()
   #sent = 0
@@ -180,6 +182,34 @@ export class Shipper {
     }
   }
 
+  /**
+   * Sends files that an index got in the background, once so long after its last commit was sent.
+   * @returns whether there were any
+   * @throws FencedError, BucketError
+   */
+  async refresh(ageMs: number, signal: AbortSignal): Promise<boolean> {
+    const { state, outgoing, indexes, fence } = this.#setup
+    if (this.#pending.length > 0 || state.isOpen) return false
+    for (const [id, sentAt] of this.#settling) {
+      if (performance.now() - sentAt < ageMs) continue
+      this.#settling.delete(id)
+      const named = indexes().find((index) => index.id === id)
+      if (named === undefined) continue
+      const pins = await outgoing.keepOut([named.uid], async () =>
+        // A commit whose rows wait goes with them.
+        (await outgoing.next(0)) === null ? this.#pinned([named]) : null,
+      )
+      if (pins === null) continue
+      const published = await this.#published(pins, new InlineParts(), signal)
+      const { changed, gone } = published.files[id]!
+      if (changed.length === 0 && gone.length === 0) continue
+      const rows = { rows: '', schema: replicaSchema, outbox: fence.writer, last: 0, isOpen: false }
+      await this.#append(this.#entry({ ...rows, adopted: [], ...published }, null), signal)
+      return true
+    }
+    return false
+  }
+
   /** Whether so much was sent since the newest base that the next one pays. */
   get isBaseDue(): boolean {
     const { state, writer } = this.#setup
@@ -216,6 +246,7 @@ export class Shipper {
     this.#bytes += entry.bytes.length
     this.#pending = this.#pending.slice(1)
     state.take(seq, body)
+    if (body.rows !== '') for (const id of Object.keys(body.files)) this.#settling.set(id, performance.now())
     this.#parts.remember(seq, body.inline)
     if (completes === null) return
     this.#unnoted = { last: completes, seq }
