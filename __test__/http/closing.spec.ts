@@ -4,10 +4,11 @@ import { buildServer, defaultHttpOptions, type Services } from '../../ts/http/in
 import { openLog } from '../../ts/telemetry/index.js'
 
 test('a request that comes while the server closes is carried out, and its connection is not kept', async (t) => {
-  const parts = ['engine', 'tasks', 'instance', 'auth', 'features', 'webhooks', 'outbound', 'faults']
+  const parts = ['engine', 'tasks', 'auth', 'features', 'webhooks', 'outbound', 'faults']
   // Adding the routes calls none of the services, and the one that is called needs none.
   const app = buildServer({
     ...Object.fromEntries(parts.map((name) => [name, {}])),
+    instance: { onReplaced: () => undefined },
     log: openLog({ level: 'OFF', mode: 'HUMAN' }),
     options: defaultHttpOptions,
     version: { pkgVersion: '0.0.0' },
