@@ -58,8 +58,16 @@ export function storeServer(name: keyof typeof storeServers): Requirement {
   }
 }
 
+const installing = new Map<keyof typeof storeServers, Promise<void>>()
+
 /** Installs a store, unless it is there. */
-export async function installStore(name: keyof typeof storeServers): Promise<void> {
+export function installStore(name: keyof typeof storeServers): Promise<void> {
+  const running = installing.get(name) ?? installOnce(name)
+  installing.set(name, running)
+  return running
+}
+
+async function installOnce(name: keyof typeof storeServers): Promise<void> {
   const server = storeServers[name]
   if (existsSync(pathOf(server))) return
   const directory = join(folder, server.version)
