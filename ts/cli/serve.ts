@@ -28,11 +28,7 @@ import {
 import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { openTls, type Tls } from '../tls/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
-import { acknowledging } from './bucket/acknowledging.js'
 import type { Kept } from './bucket/kept.js'
-import { openBucket } from './bucket/open-bucket.js'
-import { openKept } from './bucket/open-kept.js'
-import { following, writing } from './bucket/replicated.js'
 import { cannotListen, requireFreeAddress } from './free-address.js'
 import { judgeMasterKey } from './master-key.js'
 import { scheduleSnapshots } from './snapshot-schedule.js'
@@ -134,9 +130,11 @@ export async function serve(request: ServeRequest): Promise<Serving> {
         embedders,
       })
     const end = new AbortController()
-    const kept: Kept = await (options.bucket === null
+    // What keeps an instance in a bucket is loaded with one.
+    const keeping = options.bucket === null ? null : await import('./bucket/index.js')
+    const kept: Kept = await (keeping === null || options.bucket === null
       ? open(false).then((instance) => ({ instance, sender: null, follower: null }))
-      : openKept({
+      : keeping.openKept({
           ...{ options, version, signal, open, follows: request.follows },
           ...{ directory: resolve(options.dbPath), log: moduleLog(log, 'bucket') },
           openFollowed: (refusal) =>
@@ -145,7 +143,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
               userDirectory: request.userDirectory,
             }),
           onEnd: () => end.abort(),
-          bucket: openBucket({ ...options, bucket: options.bucket }, outbound),
+          bucket: keeping.openBucket({ ...options, bucket: options.bucket }, outbound),
         }))
     const { sender, follower } = kept
     const { data, opened, queue, faults } = kept.instance
@@ -155,7 +153,8 @@ export async function serve(request: ServeRequest): Promise<Serving> {
         running.start()
         closers.push(() => running.stop())
       }
-    const writes = sender === null ? queue : acknowledging(queue, sender, options.bucketAck)
+    const writes =
+      keeping === null || sender === null ? queue : keeping.acknowledging(queue, sender, options.bucketAck)
     for (const remark of [...request.launch.remarks, ...withoutEffect(request.launch.given, opened.kind)])
       log.warn(remark)
     signal.throwIfAborted()
@@ -191,7 +190,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       usage: telemetry.usage,
       outlets: request.outlets,
       version: { ...request.build, pkgVersion: version },
-      replicated: replicatedBy(kept, options),
+      replicated: keeping?.replicatedBy(kept, options) ?? null,
       createServer: tls && ((handler) => tls.createServer(handler)),
     })
     closers.push(async () => {
@@ -263,12 +262,6 @@ function answerHangUps(tls: Tls | null, log: Logger): () => Promise<void> {
   }
   process.on('SIGHUP', answer)
   return async () => void process.off('SIGHUP', answer)
-}
-
-/** The bucket as routes see it. */
-function replicatedBy({ sender, follower, instance }: Kept, options: LaunchOptions): Replicated | null {
-  if (follower !== null) return following(follower, options.followStaleAfter)
-  return sender !== null && 'outgoing' in instance.queue ? writing(sender, instance.queue.outgoing) : null
 }
 
 type Import = Pick<ArchiveStart, 'kind' | 'archive' | 'ignoreMissing' | 'ignoreIfDbExists'>

@@ -1,12 +1,14 @@
 import type { Replicated } from '../../http/index.js'
+import type { LaunchOptions } from '../../launch/index.js'
 import { type Follower, positionText, readPosition, type Sender } from '../../replication/index.js'
 import type { OutgoingChanges } from '../../tasks/index.js'
+import type { Kept } from './kept.js'
 
 /** Milliseconds for which a request waits for what its client has seen elsewhere. */
 const REACH_MS = 5_000
 
 /** The bucket as routes of a server that writes see it. */
-export const writing = (sender: Sender, outgoing: OutgoingChanges): Replicated => ({
+const writing = (sender: Sender, outgoing: OutgoingChanges): Replicated => ({
   async figures() {
     const { position, unsent, awaySeconds } = await sender.figures()
     return {
@@ -23,7 +25,7 @@ export const writing = (sender: Sender, outgoing: OutgoingChanges): Replicated =
 })
 
 /** The bucket as routes of a follower see it. @param staleSecondsMax after which clients should ask another server */
-export const following = (follower: Follower, staleSecondsMax: number): Replicated => ({
+const following = (follower: Follower, staleSecondsMax: number): Replicated => ({
   async figures() {
     const { position, staleSeconds, writer } = follower.figures()
     return { role: 'follower', position, unsentTransactions: 0, awaySeconds: 0, staleSeconds, writer }
@@ -38,3 +40,12 @@ export const following = (follower: Follower, staleSecondsMax: number): Replicat
     return position && follower.reaches(position, REACH_MS)
   },
 })
+
+/** The bucket as routes see it; null: nothing is sent to one, and nothing followed. */
+export function replicatedBy(
+  { sender, follower, instance }: Kept,
+  options: LaunchOptions,
+): Replicated | null {
+  if (follower !== null) return following(follower, options.followStaleAfter)
+  return sender !== null && 'outgoing' in instance.queue ? writing(sender, instance.queue.outgoing) : null
+}
