@@ -9,7 +9,7 @@ import {
   startStoreProcess,
   storeServer,
 } from '../bucket/store-servers.js'
-import { startDaemon, type TestDaemon } from '../support/daemon.js'
+import { type Reply, startDaemon, type TestDaemon } from '../support/daemon.js'
 import { testEngine } from '../support/server.js'
 import { testNeeding } from '../support/test-needing.js'
 
@@ -60,6 +60,16 @@ export async function settled(server: TestDaemon, uid: unknown) {
     // A follower does not know the newest tasks yet.
     if (status !== 'enqueued' && status !== 'processing' && code !== 'task_not_found') return body
     await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** The answer to a call, of a server that may close and open again meanwhile. */
+export async function answered(server: TestDaemon, ...call: Parameters<TestDaemon['call']>): Promise<Reply> {
+  for (;;) {
+    if (server.ended()) throw new Error(server.log())
+    const reply = await server.call(...call).catch(() => null)
+    if (reply !== null) return reply
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
 

@@ -8,7 +8,7 @@ import { randomBytes } from 'node:crypto'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bucket, storeAt } from '../bucket/store-servers.js'
-import { add, held, sent, settled, tests, titles, world } from './bucket-world.js'
+import { add, answered, held, sent, settled, tests, titles, world } from './bucket-world.js'
 
 /** A body that is too long to be stored in its task. */
 const many = Array.from({ length: 4000 }, (_, id) => ({
@@ -116,7 +116,7 @@ tests('a running server that another one takes over from refuses writes, and nam
   await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
   await sent(first)
   await start('second', '--advertised-url', 'http://second.example.com:7700')
-  const { status, body } = await first.call('POST', '/indexes/films/documents', [{ id: 2 }])
+  const { status, body } = await answered(first, 'POST', '/indexes/films/documents', [{ id: 2 }])
   t.deepEqual([status, body.code], [400, 'not_leader'])
   t.regex(String(body.message), /send them to http:\/\/second\.example\.com:7700/)
 })

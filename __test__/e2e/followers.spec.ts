@@ -6,16 +6,12 @@
  * 4. A writer that another one takes over from follows, without a restart by hand.
  */
 import type { TestDaemon } from '../support/daemon.js'
-import { add, sent, settled, tests, titles, world } from './bucket-world.js'
+import { add, answered, sent, settled, tests, titles, world } from './bucket-world.js'
 
 /** The status of a task once it has ended, of a server that may close and open again meanwhile. */
 async function statusThrough(server: TestDaemon, uid: unknown): Promise<unknown> {
   for (;;) {
-    if (server.ended()) throw new Error(server.log())
-    const status = await server.call('GET', `/tasks/${uid}`).then(
-      ({ body }) => body.status,
-      () => null,
-    )
+    const { status } = (await answered(server, 'GET', `/tasks/${uid}`)).body
     if (status === 'succeeded' || status === 'failed') return status
     await new Promise((resolve) => setTimeout(resolve, 50))
   }

@@ -2,13 +2,7 @@ import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { openAuth } from '../auth/index.js'
 import { exporterOver } from '../export/index.js'
-import {
-  buildServer,
-  defaultHttpOptions,
-  type HttpOptions,
-  memoryBounds,
-  type Replicated,
-} from '../http/index.js'
+import { buildServer, defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
 import {
   type EngineRequest,
   type Instance,

@@ -275,7 +275,7 @@ export async function resumeCopy(
   position: number,
   signal: AbortSignal,
 ): Promise<InstanceCopy> {
-  const { log, directory } = setup
+  const { log } = setup
   const store = repeatingStore(setup.store, setup.repeating)
   const base = await baseUntil({ seq: position }, log, store, signal)
   return beginAt(setup, base, { position, isOpen: true }, signal)

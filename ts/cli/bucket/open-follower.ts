@@ -1,7 +1,7 @@
 /** Opens a data directory that becomes what another server writes to the bucket. */
 import { BucketError } from '../../bucket/index.js'
 import { openProgress } from '../../command/index.js'
-import { copyStage, type FollowedInstance, noteEngine, setCopyStage } from '../../instance/index.js'
+import { copyStage, noteEngine, setCopyStage } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
 import {
   type CopyTarget,

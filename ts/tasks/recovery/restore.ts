@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { PayloadFormat } from '../../engine/index.js'
 import { optionOf } from '../../launch/index.js'
 import type { Rules } from '../../rules/index.js'
