@@ -122,6 +122,9 @@ const town = (random: Random, id: number): Document => ({
   _geo: { lat: Math.round(random() * 9000) / 100, lng: Math.round(random() * 18000) / 100 },
 })
 
+/** A search that a busy machine cuts off would look like one that answers wrongly. */
+const uncut = { searchCutoffMs: 600_000 }
+
 async function firstStage(server: ServerProcess, random: Random): Promise<void> {
   await send(server, 'PATCH', '/experimental-features', {
     containsFilter: true,
@@ -133,6 +136,7 @@ async function firstStage(server: ServerProcess, random: Random): Promise<void> 
     sortableAttributes: ['year'],
     synonyms: { lantern: ['lamp'] },
     stopWords: ['the'],
+    ...uncut,
   })
   await send(
     server,
@@ -142,6 +146,7 @@ async function firstStage(server: ServerProcess, random: Random): Promise<void> 
   )
   await send(server, 'PATCH', '/indexes/sky/settings', {
     embedders: { sight: { source: 'userProvided', dimensions: 8 } },
+    ...uncut,
   })
   await send(
     server,
@@ -159,7 +164,7 @@ async function firstStage(server: ServerProcess, random: Random): Promise<void> 
 }
 
 async function secondStage(server: ServerProcess, random: Random): Promise<void> {
-  await send(server, 'PATCH', '/indexes/books/settings', { filterableAttributes: ['motto'] })
+  await send(server, 'PATCH', '/indexes/books/settings', { filterableAttributes: ['motto'], ...uncut })
   await send(
     server,
     'POST',
@@ -169,6 +174,7 @@ async function secondStage(server: ServerProcess, random: Random): Promise<void>
   await send(server, 'PATCH', '/indexes/coast/settings', {
     filterableAttributes: ['_geo'],
     sortableAttributes: ['_geo'],
+    ...uncut,
   })
   await send(
     server,
