@@ -76,6 +76,14 @@ tests(
     const last = await writer.call('POST', '/indexes/films/documents', [{ id: 1 }])
     await settled(follower, last.body.taskUid)
     t.true((await follower.call('GET', '/experimental-features')).body.metrics)
+    const metrics = await (await fetch(`http://127.0.0.1:${follower.port}/metrics`)).text()
+    for (const name of [
+      'bucket_position',
+      'bucket_unsent_transactions',
+      'bucket_away_seconds',
+      'follower_stale_seconds',
+    ])
+      t.regex(metrics, new RegExp(`^siftd_${name} \\d`, 'm'))
     const tasks = async (server: typeof writer) => (await server.call('GET', '/tasks?limit=1000')).body
     await settled(writer, last.body.taskUid)
     t.deepEqual(await tasks(follower), await tasks(writer))
