@@ -181,7 +181,7 @@ export function namedTarget() {
 const stampOf = (which) => inRoot('npm', platform(), which === 'engine' ? '.built' : `.built-${which}`)
 
 /**
- * The profile that an addon is built with for someone who has no need of tests: that of binaries, with which a server
+ * The profile that an addon is built with where no tests are run: that of binaries, with which a server
  * answers 5 to 20 % more searches a second. A checkout that has been tested stays with its one build.
  */
 export const servingProfile = () => (textOf(stampOf('engine')).endsWith(' dev') ? 'dev' : 'release')

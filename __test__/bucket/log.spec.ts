@@ -26,7 +26,7 @@ const turns = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await null
 }
 
-/** What entries say of a writer that nobody asks about. */
+/** What entries say of their writer, which no test here looks at. */
 const unnamed = { address: null, writer: 'a directory', about: Buffer.alloc(0) }
 
 /** All that a reader from the beginning would have seen. */

@@ -1,5 +1,5 @@
 /**
- * Encrypts what goes into a bucket, so that whoever holds the bucket can neither read it nor change it unnoticed.
+ * Encrypts what goes into a bucket, so that the owner of the bucket can neither read it nor change it unnoticed.
  *
  * An object is a row of frames. A frame is, in bytes: `SFSL`, the version of the format (one byte), whether it is the last of
  * its object (one byte), the id of the key (8 bytes), the salt of the object (32 bytes), its content encrypted with
@@ -68,7 +68,7 @@ export function sealedStore(store: ObjectStore, key: Uint8Array): ObjectStore {
       const found = await part(first, end)
       if (found === null) return null
       if (found.length === 0 && first > 0) {
-        // Either the object ends before, or somebody has cut it off: its last frame knows.
+        // Either the object ends before the range, or its end was cut off: the last frame tells which.
         const last = await lastFrame(name, signal)
         if (last === null) return null
         if (last >= first) throw seal.damaged(name, 'it changed while it was read')

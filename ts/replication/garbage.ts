@@ -18,7 +18,7 @@ export interface GarbageSetup {
   readonly epoch: number
   /** Milliseconds for which an object has to be of no use. */
   readonly ageMs: number
-  /** Milliseconds by a clock that nobody sets. */
+  /** Milliseconds by a monotonic clock. */
   readonly now: () => number
 }
 

@@ -243,7 +243,7 @@ export interface OpenedCopy {
 }
 
 /**
- * Opens a copy in an empty directory or in one that was a copy before. Of the latter, everything is kept that is there still.
+ * Opens a copy in an empty directory or in one that was a copy before. An earlier copy keeps its files that the log still tells of.
  * @throws BucketError, DamagedBaseError, DamagedEntryError, DamagedBodyError, DamagedPartError
  */
 export async function openCopy(setup: CopySetup, signal: AbortSignal): Promise<OpenedCopy> {

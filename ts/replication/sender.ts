@@ -33,7 +33,7 @@ export interface SenderSetup {
   readonly connect: (signal: AbortSignal) => Promise<Sending>
   /** What `connect` gave already; null: it was not called yet. */
   readonly sending: Sending | null
-  /** Milliseconds between two looks for changes that nobody waits for. */
+  /** Milliseconds between two looks for changes that no client waits for. */
   readonly intervalMs: number
   readonly log: SenderLog
   /** Called once, when another writer has taken over: from then on nothing is sent. */
@@ -51,7 +51,7 @@ export interface SenderFigures {
   readonly isFenced: boolean
 }
 
-/** Those who wait until the bucket has what they wrote. */
+/** A client that waits until the bucket has what it wrote. */
 interface Waiter {
   readonly last: number
   resolve(): void
@@ -213,7 +213,7 @@ export class Sender {
     if (!this.#isAsked) await this.#pause(Math.min(LOOK_MS, this.#untilSending()))
   }
 
-  /** Milliseconds until changes are sent that nobody waits for. */
+  /** Milliseconds until changes are sent that no client waits for. */
   #untilSending(): number {
     return this.#sentAt === null ? 0 : Math.max(0, this.#sentAt + this.#setup.intervalMs - performance.now())
   }

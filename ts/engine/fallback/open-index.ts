@@ -112,7 +112,7 @@ export class OpenIndex {
   }
 
   /**
-   * Begins to write a snapshot if opening would otherwise take long. Nobody waits for it.
+   * Begins to write a snapshot if opening would otherwise take long. No caller waits for it.
    * @param rebuilt whether the tail of the log cannot be worked through without the whole index
    */
   snapshotIfDue(rebuilt: boolean): void {
@@ -148,7 +148,7 @@ export class OpenIndex {
   async close(): Promise<void> {
     this.ofVersion.cache.drop()
     await this.settled()
-    // Whoever asked for an adoption got its error.
+    // The caller of `adopt` got the error of an adoption that failed.
     await this.adopting.catch(() => undefined)
     await this.log.close()
   }

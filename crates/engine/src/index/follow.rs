@@ -46,7 +46,7 @@ impl Index {
     /// Keeps what readers of the newest commit may need of files that are removed.
     pub fn hold_vectors(&self) {
         if let Ok(snapshot) = self.snapshot() {
-            // A log that is gone already is missed by whoever reads it.
+            // A read of vectors reports a log that is gone already; holding files is not the place for it.
             Vectors::of(&snapshot).hold().ok();
         }
     }

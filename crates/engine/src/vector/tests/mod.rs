@@ -475,7 +475,7 @@ fn graphs_of_another_process_are_read_and_none_is_written() {
     let all = RoaringBitmap::from_iter(0..count + 9000);
     assert!(recall(&index, &all) >= 0.97);
 
-    // One that is damaged is left to whoever writes it, and made in memory.
+    // A follower leaves a damaged graph file to the writer, and makes the graph in memory.
     fs::write(directory.join(&files[0]), "damaged").unwrap();
     let again = follow(&vectors, None).index("v").unwrap().unwrap();
     again.tend_now().unwrap();
