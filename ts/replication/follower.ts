@@ -1,6 +1,6 @@
 import { BucketError } from '../bucket/index.js'
-import type { CopyTarget, InstanceCopy } from './instance-copy.js'
-import { PassedOverError } from './instance-copy.js'
+import { Alarm } from './alarm.js'
+import { type CopyTarget, type InstanceCopy, PassedOverError } from './instance-copy.js'
 import { BASES_LOOK_MS } from './limits.js'
 import type { Position } from './position.js'
 import type { SenderLog } from './sender.js'
@@ -46,7 +46,7 @@ export class Follower {
   #metEndAt: number | null = null
   #basesLookedAt = performance.now()
   #isFailing = false
-  #wake: () => void = () => undefined
+  readonly #alarm = new Alarm()
 
   constructor(setup: FollowerSetup) {
     this.#setup = setup
@@ -60,7 +60,7 @@ export class Follower {
 
   async stop(): Promise<void> {
     this.#stop.abort()
-    this.#wake()
+    this.#alarm.ring()
     await this.#running
     for (const waiter of this.#waiters) waiter.resolve(false)
   }
@@ -87,7 +87,7 @@ export class Follower {
       }
       const limit = setTimeout(() => waiter.resolve(false), waitMs)
       this.#waiters.add(waiter)
-      this.#wake()
+      this.#alarm.ring()
     })
   }
 
@@ -103,12 +103,12 @@ export class Follower {
         const isEnd = await this.#step(signal)
         if (this.#isFailing) log.info({}, 'the log is followed again')
         this.#isFailing = false
-        if (isEnd) await this.#pause(intervalMs)
+        if (isEnd) await this.#alarm.wait(intervalMs)
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof PassedOverError) return this.#setup.onPassedOver()
         this.#failed(error)
-        await this.#pause(intervalMs)
+        await this.#alarm.wait(intervalMs)
       }
     }
   }
@@ -137,16 +137,5 @@ export class Follower {
     const what = 'the log cannot be followed; what is here is served, and the log is read again'
     if (error instanceof BucketError) this.#setup.log.warn({ err: error }, what)
     else this.#setup.log.error({ err: error }, what)
-  }
-
-  async #pause(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.#wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-    this.#wake = () => undefined
   }
 }

@@ -17,13 +17,11 @@ export {
   type CopySetup,
   type CopyTarget,
   InstanceCopy,
-  type OpenedCopy,
-  openCopy,
   PassedOverError,
-  resumeCopy,
 } from './instance-copy.js'
 export { GARBAGE_AGE_MS } from './limits.js'
 export { LogState } from './log-state.js'
+export { type OpenedCopy, openCopy, resumeCopy } from './open-copy.js'
 export { type OwnState, readOwnState } from './own-state.js'
 export { type Position, positionText, readPosition } from './position.js'
 export { type Restored, restoreInstance } from './restore.js'

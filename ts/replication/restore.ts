@@ -1,7 +1,8 @@
 import { repeatingStore } from '../bucket/index.js'
 import type { Fence } from './fence.js'
-import { type CopySetup, openCopy } from './instance-copy.js'
+import type { CopySetup } from './instance-copy.js'
 import type { LogState } from './log-state.js'
+import { openCopy } from './open-copy.js'
 import { fetchUploads } from './uploads.js'
 
 /** What was restored. */

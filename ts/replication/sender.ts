@@ -1,6 +1,7 @@
 import { BucketError, FencedError, type LogWriter } from '../bucket/index.js'
 import { ApiError } from '../errors/index.js'
 import type { OutgoingChanges } from '../tasks/index.js'
+import { Alarm } from './alarm.js'
 import { SupersededError } from './connect.js'
 import type { Garbage } from './garbage.js'
 import {
@@ -64,7 +65,7 @@ export class Sender {
   readonly #stop = new AbortController()
   readonly #waiters = new Set<Waiter>()
   #isAsked = false
-  #wake: () => void = () => undefined
+  readonly #alarm = new Alarm()
   #running: Promise<void> | null = null
   #sweeping: Promise<void> | null = null
   #sweptAt = performance.now()
@@ -174,7 +175,7 @@ export class Sender {
 
   #ask(): void {
     this.#isAsked = true
-    this.#wake()
+    this.#alarm.ring()
   }
 
   async #run(): Promise<void> {
@@ -188,7 +189,7 @@ export class Sender {
         if (error instanceof FencedError || error instanceof SupersededError)
           return this.#end(error instanceof FencedError ? error.by.address : error.fence.address)
         this.#fault(error)
-        await this.#pause(FAILED_MS)
+        await this.#alarm.wait(FAILED_MS)
       }
     }
     for (const waiter of this.#waiters) waiter.reject(unknownOutcome('the server stops'))
@@ -210,7 +211,7 @@ export class Sender {
       this.#lookedAt = performance.now()
     }
     if (performance.now() - this.#sweptAt >= GARBAGE_EVERY_MS) this.#sweep(sending, signal)
-    if (!this.#isAsked) await this.#pause(Math.min(LOOK_MS, this.#untilSending()))
+    if (!this.#isAsked) await this.#alarm.wait(Math.min(LOOK_MS, this.#untilSending()))
   }
 
   /** Milliseconds until changes are sent that no client waits for. */
@@ -243,18 +244,6 @@ export class Sender {
       this.#setup.log.error({ err: error }, 'a base could not be made; it is tried again')
       this.#basesFrom = performance.now() + BASE_RETRY_MS
     }
-  }
-
-  /** Resolves after so long, or when it is asked to send. */
-  async #pause(ms: number): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms)
-      this.#wake = () => {
-        clearTimeout(timer)
-        resolve()
-      }
-    })
-    this.#wake = () => undefined
   }
 
   #answered(): void {

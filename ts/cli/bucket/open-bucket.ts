@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   BucketError,
   bucketAddress,
@@ -47,7 +48,7 @@ export function openBucket(
   const store = bucketKeyFile === null ? plain : sealedStore(plain, bucketKey(bucketKeyFile, bytesIn))
   let failed: (error: BucketError) => void = () => undefined
   const repeating: Repeating = {
-    wait: (ms, stop) => pause(ms, stop),
+    wait: (ms, stop) => sleep(ms, undefined, { signal: stop }),
     onRetry: (error) => failed(error),
   }
   let isFit = false
@@ -92,18 +93,4 @@ export function asLaunchError(error: unknown): unknown {
     error instanceof UnfitStoreError || error instanceof BucketError || error.name.startsWith('Damaged')
   if (!isOfBucket) return error
   return new LaunchError(`--bucket: ${error.message}`, 1, { cause: error })
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', end)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', end, { once: true })
-  })
 }

@@ -50,7 +50,8 @@ export async function openKept(request: KeptRequest): Promise<Kept> {
 async function prepare(request: KeptRequest): Promise<Connected | 'moment' | null> {
   const { bucket, directory, options, version, signal, log } = request
   const isNew = await holdsNothing(directory)
-  if (!isNew && (options.bucketUntil !== null || (await copyStage(directory)) === null)) return null
+  if (!isNew && options.bucketUntil !== null) return 'moment'
+  if (!isNew && (await copyStage(directory)) === null) return null
   const origin = await originOf(bucket, signal)
   if (origin === null) {
     if (isNew && options.bucketUntil === null) return null
@@ -77,8 +78,7 @@ async function prepare(request: KeptRequest): Promise<Connected | 'moment' | nul
 
 async function openWriter(request: KeptRequest, taken: Connected | null): Promise<Kept> {
   const { options, directory, signal, log, bucket } = request
-  const instance = await request.open(options.bucketUntil === null)
-  if (options.bucketUntil !== null) return { instance, sender: null, follower: null }
+  const instance = await request.open(true)
   try {
     const sending =
       taken === null
