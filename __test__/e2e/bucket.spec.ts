@@ -8,6 +8,7 @@ import { randomBytes } from 'node:crypto'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bucket, storeAt } from '../bucket/store-servers.js'
+import { freePort } from '../support/daemon.js'
 import { add, answered, held, sent, settled, tests, titles, world } from './bucket-world.js'
 
 /** A body that is too long to be stored in its task. */
@@ -119,6 +120,18 @@ tests('a running server that another one takes over from refuses writes, and nam
   const { status, body } = await answered(first, 'POST', '/indexes/films/documents', [{ id: 2 }])
   t.deepEqual([status, body.code], [400, 'not_leader'])
   t.regex(String(body.message), /send them to http:\/\/second\.example\.com:7700/)
+})
+
+tests('a server without data is told that its bucket does not answer', async (t) => {
+  const { start, pauseStore, continueStore } = await world(t)
+  const nowhere = `http://127.0.0.1:${await freePort()}`
+  for (const role of [[], ['--follow'], ['--bucket-until', '3']]) {
+    const refused = await t.throwsAsync(start('alone', '--bucket-endpoint', nowhere, ...role))
+    t.regex(refused.message, /--bucket: .*127\.0\.0\.1.*; a server without data of its own needs the bucket/)
+  }
+  pauseStore()
+  t.regex((await t.throwsAsync(start('alone'))).message, /needs the bucket at its start/)
+  continueStore()
 })
 
 tests('data that was never kept in a bucket is refused by one that holds another instance', async (t) => {

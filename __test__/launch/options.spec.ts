@@ -194,6 +194,7 @@ const refused: readonly (readonly [Given, 1 | 2, RegExp])[] = [
   [{ args: ['--experimental-allowed-ip-networks', '10.0.0.0/40'] }, 2, /10\.0\.0\.0\/40/],
   [{ args: ['--ignore-missing-dump'] }, 2, /needs --import-dump/],
   [{ args: ['--import-dump', 'a', '--import-snapshot', 'b'] }, 2, /exclude each other/],
+  [{ args: ['--bucket', 's3://one/two', '--follow', '--bucket-take-over'] }, 2, /exclude each other/],
   [{ env: { SVC_MAX_INDEXING_MEMORY: '3 apples' } }, 2, /SVC_MAX_INDEXING_MEMORY: invalid value `3 apples`/],
   [{ args: ['--config-file-path', 'gone.toml'] }, 1, /`gone\.toml` does not exist/],
   [toml('db_path = 3'), 1, /`db_path`: invalid value `3`/],

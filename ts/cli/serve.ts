@@ -137,7 +137,11 @@ export async function serve(request: ServeRequest): Promise<Serving> {
               userDirectory: request.userDirectory,
             }),
           onEnd: () => end.abort(),
-          bucket: keeping.openBucket({ ...options, bucket: options.bucket }, outbound),
+          bucket: keeping.openBucket(
+            { ...options, bucket: options.bucket },
+            outbound,
+            moduleLog(log, 'bucket'),
+          ),
         }))
     const { sender, follower } = kept
     const { data, opened, queue, faults } = kept.instance

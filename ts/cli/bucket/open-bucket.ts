@@ -15,7 +15,11 @@ import {
 } from '../../bucket/index.js'
 import { LaunchError, type LaunchOptions } from '../../launch/index.js'
 import type { Outbound } from '../../outbound/index.js'
+import type { Logger } from '../../telemetry/index.js'
 import { textOf } from '../text-of.js'
+
+/** Milliseconds between two lines of the log about a bucket that does not answer. */
+const TOLD_MS = 30_000
 
 /** A bucket, and the log in it. */
 export interface OpenedBucket {
@@ -24,8 +28,8 @@ export interface OpenedBucket {
   readonly repeating: Repeating
   /** Probes the store once. @throws UnfitStoreError, BucketError */
   requireFit(signal: AbortSignal): Promise<void>
-  /** Has failures of calls told from now on. */
-  onFailure(failed: (error: BucketError) => void): void
+  /** Has failures of calls told from now on; null: they are logged, one in `TOLD_MS`. */
+  onFailure(failed: ((error: BucketError) => void) | null): void
 }
 
 /** What a bucket holds. */
@@ -39,6 +43,7 @@ export interface Origin {
 export function openBucket(
   options: LaunchOptions & { readonly bucket: string },
   outbound: Outbound,
+  log: Logger,
 ): OpenedBucket {
   const region = options.bucketRegion ?? process.env.AWS_REGION ?? null
   const address = bucketAddress(options.bucket, options.bucketEndpoint, region)
@@ -46,7 +51,13 @@ export function openBucket(
   const plain = s3Store({ address, credentials, outbound })
   const { bucketKeyFile } = options
   const store = bucketKeyFile === null ? plain : sealedStore(plain, bucketKey(bucketKeyFile, bytesIn))
-  let failed: (error: BucketError) => void = () => undefined
+  let toldAt = Number.NEGATIVE_INFINITY
+  const tell = (error: BucketError): void => {
+    if (performance.now() - toldAt < TOLD_MS) return
+    toldAt = performance.now()
+    log.warn({ err: error }, 'the bucket does not answer; it is asked again')
+  }
+  let failed = tell
   const repeating: Repeating = {
     wait: (ms, stop) => sleep(ms, undefined, { signal: stop }),
     onRetry: (error) => failed(error),
@@ -61,7 +72,7 @@ export function openBucket(
     log: new Log({ store, ...repeating }),
     repeating,
     onFailure: (next) => {
-      failed = next
+      failed = next ?? tell
     },
   }
 }

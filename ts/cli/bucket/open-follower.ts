@@ -17,7 +17,7 @@ import { openReplicaStore } from '../../tasks/index.js'
 import { beginCopy, copySetup, type DirectoryRequest, holdsNothing, setAside } from './copy-directory.js'
 import type { Kept, KeptRequest } from './kept.js'
 import { originOf } from './open-bucket.js'
-import { withinStart } from './within-start.js'
+import { requiredToStart, withinStart } from './within-start.js'
 
 /** @throws LaunchError; the reason of the signal */
 export async function openFollower(request: KeptRequest): Promise<Kept> {
@@ -28,7 +28,9 @@ export async function openFollower(request: KeptRequest): Promise<Kept> {
   const isWhole = stage === 'whole' || stage === 'superseded'
   const copy = isWhole
     ? await withinStart(request, (signal) => copied(request, signal))
-    : await copied(request, request.signal)
+    : await requiredToStart(request, (signal) => originOf(bucket, signal)).then(() =>
+        copied(request, request.signal),
+      )
   await setCopyStage(directory, options.follow ? 'whole' : 'superseded')
   let follower: Follower | null = null
   const instance = await request.openFollowed(() => notTheWriter(follower?.figures().writer ?? null))

@@ -25,7 +25,7 @@ import {
 import type { Kept, KeptRequest } from './kept.js'
 import { asLaunchError, originOf } from './open-bucket.js'
 import { openFollower } from './open-follower.js'
-import { withinStart } from './within-start.js'
+import { requiredToStart, withinStart } from './within-start.js'
 
 /** @throws LaunchError; the reason of the signal */
 export async function openKept(request: KeptRequest): Promise<Kept> {
@@ -52,7 +52,7 @@ async function prepare(request: KeptRequest): Promise<Connected | 'moment' | nul
   const isNew = await holdsNothing(directory)
   if (!isNew && options.bucketUntil !== null) return 'moment'
   if (!isNew && (await copyStage(directory)) === null) return null
-  const origin = await originOf(bucket, signal)
+  const origin = await requiredToStart(request, (limit) => originOf(bucket, limit))
   if (origin === null) {
     if (isNew && options.bucketUntil === null) return null
     const what = isNew ? 'is empty' : `is empty, and ${directory} is a copy of what it held`
@@ -66,8 +66,10 @@ async function prepare(request: KeptRequest): Promise<Connected | 'moment' | nul
     progress: (...given) => line.show(...given),
   }
   try {
-    if (options.bucketUntil === null) await bucket.requireFit(signal)
-    if (options.bucketUntil === null) return await takeOverCopy(copying, options.advertisedUrl)
+    if (options.bucketUntil === null) {
+      await bucket.requireFit(signal)
+      return await takeOverCopy(copying, options.advertisedUrl)
+    }
     const { position, missing } = await restoreMoment(copying, options.bucketUntil)
     log.warn({ position, missing }, 'this is the instance of a former moment: nothing is sent to the bucket')
     return 'moment'

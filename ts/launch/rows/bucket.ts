@@ -35,6 +35,7 @@ export const bucket = {
   bucketTakeOver: toggle({
     help: 'Takes over although another server has taken over from this data directory',
     requires: 'bucket',
+    excludes: 'follow',
   }),
   bucketUntil: moment({
     help: 'Starts a new data directory from the bucket as of that entry or date, and sends nothing to it',
