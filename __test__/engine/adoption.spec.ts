@@ -470,7 +470,7 @@ for (const tested of testedEngines) {
     )
     t.is((JSON.parse(Buffer.from(pinned).toString()) as { results: unknown[] }).results.length, 60)
     await follower.engine.unpin(pin)
-    await t.throwsAsync(follower.test.idsFor(INDEX, 'lamp'), { code: 'index_damaged' })
+    await t.throwsAsync(follower.test.idsFor(INDEX, 'lamp'), { code: 'index_not_found' })
     await follower.engine.adopt(INDEX)
     t.deepEqual(await follower.engine.list(), [])
   })

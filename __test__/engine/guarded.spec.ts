@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import test from 'ava'
 import type { BareEngine, Damage } from '../../ts/engine/engine.js'
 import { EngineError } from '../../ts/engine/engine-error.js'
@@ -91,4 +92,23 @@ test('foreign keys are read once for each revision', async (t) => {
   t.deepEqual([await names(), await names()], [['f1'], ['f1']])
   await guarded.commit({ index: 'x', ticket: 1, work: 0 }, [])
   t.deepEqual(await names(), ['f2'])
+})
+
+test('an index is removed when its searches have ended, and a later search finds none', async (t) => {
+  const steps: string[] = []
+  let answer: (hits: Buffer) => void = () => undefined
+  const engine = {
+    kind: 'fallback',
+    search: () => new Promise((resolve) => (answer = resolve)),
+    drop: async () => void steps.push('removed'),
+  } as unknown as BareEngine
+  const guarded = guarding(engine, silent)
+  const search = guarded.search('x', request).then(() => steps.push('answered'))
+  const removal = guarded.drop('x')
+  await setImmediate()
+  t.deepEqual(steps, [])
+  answer(request)
+  await Promise.all([search, removal])
+  t.deepEqual(steps, ['answered', 'removed'])
+  await t.throwsAsync(guarded.search('x', request), { code: 'index_not_found' })
 })

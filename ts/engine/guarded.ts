@@ -10,6 +10,9 @@ interface GuardLog {
 /** Failures of the system, which say nothing about what the files hold. */
 const SYSTEM_FAULT = /ENOSPC|EDQUOT|EIO|EMFILE|ENFILE|ENOMEM|os error (5|12|23|24|28|122)\b/
 
+/** Number of removed indexes that are remembered. */
+const MAX_DROPPED = 1_000
+
 /**
  * The same engine, which uses no index that is known to be damaged.
  *
@@ -18,6 +21,7 @@ const SYSTEM_FAULT = /ENOSPC|EDQUOT|EIO|EMFILE|ENFILE|ENOMEM|os error (5|12|23|2
  * 2. An index of which something is expected is compared with that before its first use. Rule 1 holds if it falls short.
  * 3. After a fault that nothing explains, all files of the index are read once: if one does not decode, rule 1 holds.
  * 4. Once other files were adopted, nothing is known of the index and nothing expected.
+ * 5. An index is removed when the calls that it is asked in have ended. What asks for it later is `index_not_found`.
  *
  * @param followsFiles as in `EngineSetup`
  */
@@ -38,6 +42,10 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     IndexId,
     { readonly revision: number; readonly keys: IndexSettings['foreignKeys'] }
   >()
+  /** Calls under way, which the removal of an index waits for. */
+  const underWay = new Map<IndexId, Set<Promise<unknown>>>()
+  /** The indexes that were removed last: a call that looked one up before it was removed may still come. */
+  const dropped = new Set<IndexId>()
   /** Comparisons under way. */
   const comparing = new Map<IndexId, Promise<void>>()
   let isClosed = false
@@ -93,7 +101,24 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
   }
 
   /** @param stop of the work: what fails after it was given up says nothing about the index */
-  async function guarded<T>(
+  function guarded<T>(indexes: readonly IndexId[], work: () => Promise<T>, stop?: StopSignal): Promise<T> {
+    if (indexes.some((index) => dropped.has(index)))
+      return Promise.reject(new EngineError('index_not_found', 'the index was deleted while it was asked'))
+    const call = answered(indexes, work, stop)
+    for (const index of indexes) {
+      const calls = underWay.get(index) ?? new Set()
+      underWay.set(index, calls.add(call))
+      const ended = () => {
+        calls.delete(call)
+        if (calls.size === 0 && underWay.get(index) === calls) underWay.delete(index)
+      }
+      call.then(ended, ended)
+    }
+    return call
+  }
+
+  /** As `guarded`, of a commit that is held: it is there though the index was removed. */
+  async function answered<T>(
     indexes: readonly IndexId[],
     work: () => Promise<T>,
     stop?: StopSignal,
@@ -141,6 +166,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     inspect: (payload) => engine.inspect(payload),
     checkFilter: (request) => engine.checkFilter(request),
     prepare(index, batch, stop) {
+      dropped.delete(index)
       abandoned.delete(index)
       return guarded([index], () =>
         engine.prepare(index, batch, stop).catch((error: unknown) => {
@@ -192,9 +218,9 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     sizes: (index) => guarded([index], () => engine.sizes(index)),
     fields: (index) => guarded([index], () => engine.fields(index)),
     pin: (index) => guarded([index], () => engine.pin(index)),
-    pinnedSettings: (pin) => guarded([pin.index], () => engine.pinnedSettings(pin)),
-    pinnedDocuments: (pin, request) => guarded([pin.index], () => engine.pinnedDocuments(pin, request)),
-    snapshot: (pin, directory) => guarded([pin.index], () => engine.snapshot(pin, directory)),
+    pinnedSettings: (pin) => answered([pin.index], () => engine.pinnedSettings(pin)),
+    pinnedDocuments: (pin, request) => answered([pin.index], () => engine.pinnedDocuments(pin, request)),
+    snapshot: (pin, directory) => answered([pin.index], () => engine.snapshot(pin, directory)),
     unpin: (pin) => engine.unpin(pin),
     compact: (index, stop) => guarded([index], () => engine.compact(index, stop)),
     verify: (index) => engine.verify(index),
@@ -202,6 +228,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     async adopt(index) {
       try {
         await engine.adopt(index)
+        dropped.delete(index)
         damaged.delete(index)
         expected.delete(index)
         examined.delete(index)
@@ -210,7 +237,14 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
       }
     },
     async drop(index) {
+      // A search that waits for a thread has not opened its commit yet.
+      await Promise.allSettled(underWay.get(index) ?? [])
       await engine.drop(index)
+      dropped.add(index)
+      for (const oldest of dropped) {
+        if (dropped.size <= MAX_DROPPED) break
+        dropped.delete(oldest)
+      }
       damaged.delete(index)
       expected.delete(index)
       examined.delete(index)
