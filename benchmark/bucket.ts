@@ -7,6 +7,7 @@
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import autocannon from 'autocannon'
 import { startFaultProxy } from '../__test__/bucket/fault-proxy.js'
@@ -38,6 +39,8 @@ const LATENCIES = [0, 20, 100]
 const CONNECTIONS = [1, 16, 100]
 /** Documents, one after the other, whose way to a follower is timed. */
 const LAGS = 60
+/** Documents that a writer takes a second, one after the other, while its follower is searched. */
+const WRITES_A_SECOND = 20
 
 const ends: (() => unknown)[] = []
 const t = { teardown: (end: () => unknown) => void ends.push(end) }
@@ -142,8 +145,44 @@ async function followed(latency: number, args: readonly string[]): Promise<void>
     ...{ table: 'a follower that looks every 100 ms', label: `${latency} ms` },
     measured: { 'lag p50': at(0.5), 'lag p99': at(0.99), 'processor per commit': `${cost.toFixed(1)} ms` },
   })
+  figures.push({
+    ...{ table: 'searches a second of a follower', label: `${latency} ms` },
+    measured: {
+      'while nothing is written': await searches(follower),
+      [`while ${WRITES_A_SECOND} documents a second are written`]: await searchesDuringWrites(
+        writer,
+        follower,
+      ),
+    },
+  })
   await follower.kill()
   await writer.kill()
+}
+
+/** Searches a second that a server answers. */
+async function searches({ port }: TestDaemon): Promise<string> {
+  const result = await autocannon({
+    url: `http://127.0.0.1:${port}/indexes/notes/search?q=note`,
+    connections: 16,
+    duration: seconds,
+  })
+  if (result.non2xx > 0) throw new Error(`${result.non2xx} searches were refused`)
+  return String(Math.round(result['2xx'] / result.duration))
+}
+
+/** The same, of a follower while its writer takes documents. */
+async function searchesDuringWrites(writer: TestDaemon, follower: TestDaemon): Promise<string> {
+  let isSearching = true
+  const writing = (async () => {
+    for (let id = LAGS + 1; isSearching; id++) {
+      await writer.call('POST', '/indexes/notes/documents', [{ id, title: `note ${id}` }])
+      await setTimeout(1000 / WRITES_A_SECOND)
+    }
+  })()
+  const found = await searches(follower)
+  isSearching = false
+  await writing
+  return found
 }
 
 async function ended(server: TestDaemon, uid: unknown): Promise<void> {
@@ -151,7 +190,7 @@ async function ended(server: TestDaemon, uid: unknown): Promise<void> {
     const { status } = (await server.call('GET', `/tasks/${uid}`)).body
     if (status === 'succeeded') return
     if (status === 'failed') throw new Error(`task ${uid} failed`)
-    await new Promise((resolve) => setTimeout(resolve, 2))
+    await setTimeout(2)
   }
 }
 

@@ -36,7 +36,7 @@ const never = new AbortController().signal
 /** A page for each transaction, as for transactions that are large. */
 const oneByOne = (outgoing: OutgoingChanges): OutgoingChanges => ({
   ...outgoing,
-  next: () => outgoing.next(0),
+  next: (_, after) => outgoing.next(0, after),
 })
 
 const done = async ({ opened }: Instance, { taskUid }: { readonly taskUid: number }): Promise<void> =>
@@ -107,8 +107,8 @@ for (const tested of testedEngines) {
       const store = memoryStore()
       const { shipper } = await shipping(source, store, {
         ...source.opened.outgoing,
-        async next(charsMax) {
-          const page = await source.opened.outgoing.next(charsMax)
+        async next(charsMax, after) {
+          const page = await source.opened.outgoing.next(charsMax, after)
           if (!isRaced && page !== null) {
             isRaced = true
             await done(source, await add(source.opened.tasks, 'a', [{ id: 2 }]))
@@ -219,7 +219,7 @@ test('changes that are sent again from an earlier one on are applied once', asyn
   await done(source, await add(tasks, 'a', [{ id: 1 }]))
   await done(source, await tasks.enqueue(update('a', { newUid: 'c' })))
   const pages: OutgoingPage[] = []
-  for (let page = await outgoing.next(0); page !== null; page = await outgoing.next(0)) {
+  for (let page = await outgoing.next(0, 0); page !== null; page = await outgoing.next(0, 0)) {
     pages.push(page)
     await outgoing.sent(page.last, 0)
   }
@@ -228,8 +228,8 @@ test('changes that are sent again from an earlier one on are applied once', asyn
   const store = memoryStore()
   const { shipper } = await shipping(source, store, {
     ...outgoing,
-    next: async () => twice[0] ?? null,
-    sent: async () => void twice.shift(),
+    next: async (_, after) => twice.find((page) => page.last > after) ?? null,
+    sent: async (last) => void twice.splice(0, twice.findIndex((page) => page.last === last) + 1),
   })
   while (await shipper.ship(never));
   await restoredFrom(store, join(base, 'restored'))
@@ -350,18 +350,45 @@ test('a transaction that is longer than an entry is sent in several, which count
   t.is((await made.opened.tasks.list({}, { from: null, limit: 10, reverse: false })).total, 1)
 })
 
+test('a writer that is killed amid large changes has them in the bucket once it has started again', async (t) => {
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { tasks, outgoing } = source.opened
+  const store = memoryStore()
+  const before = await shipping(source, store, oneByOne(outgoing))
+  while (await before.shipper.ship(never));
+  await before.shipper.makeBase(never)
+  for (const name of ['a', 'b', 'c']) await add(tasks, name, [{ id: 1 }])
+  await before.shipper.ship(never)
+  const { last, unsent } = await outgoing.facts()
+  t.true(before.shipper.sent < last)
+  t.is(unsent, 3, 'what is not whole in the log is kept')
+  await shipAll(source, await shipping(source, store, oneByOne(outgoing)))
+  const restored = join(source.directory, 'restored')
+  await restoredFrom(store, restored)
+  const made = await instance(t, fallback, restored, {})
+  t.is((await made.opened.tasks.list({}, { from: null, limit: 10, reverse: false })).total, 3)
+})
+
 test('a base that is begun within large changes is named by the entry that completes them', async (t) => {
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const { tasks, outgoing } = source.opened
   const store = memoryStore()
-  const sent = await shipping(source, store, oneByOne(outgoing))
+  let taken = 0
+  const sent = await shipping(source, store, {
+    ...outgoing,
+    async next(_, after) {
+      const page = await outgoing.next(0, after)
+      taken = page?.last ?? taken
+      return page
+    },
+  })
   source.opened.start()
   for (const name of ['a', 'b']) await done(source, await add(tasks, name, [{ id: 1 }]))
   await shipAll(source, sent)
   await done(source, await tasks.enqueue(drop('a')))
   await done(source, await add(tasks, 'b', [{ id: 2 }]))
   // All but the last transaction are in open entries then.
-  while ((await outgoing.next(0))?.isCut) await sent.shipper.ship(never)
+  while ((await outgoing.next(0, taken))?.isCut) await sent.shipper.ship(never)
   await sent.shipper.makeBase(never)
   await shipAll(source, sent)
   const restored = join(source.directory, 'restored')

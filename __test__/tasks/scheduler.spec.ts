@@ -37,8 +37,8 @@ function buildOfSqlite(driver: DriverName): Requirement {
 
 for (const driver of driverNames) {
   const runs = testNeeding([buildOfSqlite(driver)])
-  runs(`${driver}: a store that is given what transactions changed has the same rows`, async (t) => {
+  runs(`${driver}: servers take over from a bucket, and a follower has the same rows`, async (t) => {
     for (let seed = 1; seed <= 10; seed++)
-      t.deepEqual((await simulate(seed, { driver, isReplicated: true })).problems, [], `seed ${seed}`)
+      t.deepEqual((await simulate(seed, { driver, hasBucket: true })).problems, [], `seed ${seed}`)
   })
 }

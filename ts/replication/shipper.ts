@@ -59,7 +59,7 @@ interface NamedIndex {
 interface Pending {
   readonly entry: { readonly bytes: Uint8Array; readonly writeId: string }
   readonly body: Body
-  /** The last transaction that the log has whole with this entry; null: the next entry goes on with it. */
+  /** The last transaction of the state that is whole with this entry; null: it is not, or the entry has no rows. */
   readonly completes: number | null
 }
 
@@ -86,6 +86,8 @@ export class Shipper {
   #pending: readonly Pending[] = []
   /** What the log has and the task store was not told of yet. */
   #unnoted: { readonly last: number; readonly seq: number } | null = null
+  /** The last transaction of open entries, which the task store keeps until they are complete; 0: there are none. */
+  #openTo = 0
   /** Uids of indexes whose rows were sent in open entries, without their files. */
   #owed = new Set<string>()
   /** A base whose image holds transactions that were not sent yet. */
@@ -197,7 +199,7 @@ export class Shipper {
       if (named === undefined) continue
       const pins = await outgoing.keepOut([named.uid], async () =>
         // A commit whose rows wait goes with them.
-        (await outgoing.next(0)) === null ? this.#pinned([named]) : null,
+        (await outgoing.next(0, 0)) === null ? this.#pinned([named]) : null,
       )
       if (pins === null) continue
       const published = await this.#published(pins, new InlineParts(), signal)
@@ -248,6 +250,7 @@ export class Shipper {
     state.take(seq, body)
     if (body.rows !== '') for (const id of Object.keys(body.files)) this.#settling.set(id, performance.now())
     this.#parts.remember(seq, body.inline)
+    if (body.isOpen) this.#openTo = body.last
     if (completes === null) return
     this.#unnoted = { last: completes, seq }
     await this.#note()
@@ -259,6 +262,7 @@ export class Shipper {
     const { last, seq } = this.#unnoted
     await this.#setup.outgoing.sent(last, seq)
     this.#sent = last
+    this.#openTo = 0
     this.#unnoted = null
   }
 
@@ -271,7 +275,7 @@ export class Shipper {
 
   async #next(signal: AbortSignal): Promise<readonly Pending[]> {
     const { outgoing } = this.#setup
-    const first = await outgoing.next(ENTRY_CHANGES_CHARS)
+    const first = await outgoing.next(ENTRY_CHANGES_CHARS, this.#openTo)
     if (first === null) return []
     if (first.isCut) return this.#openEntries(first, signal)
     for (let uids = this.#uidsOf(first); ; ) {
@@ -303,7 +307,7 @@ export class Shipper {
   #taken(uids: readonly string[]): Promise<Taken | null> {
     const { outgoing, indexes } = this.#setup
     return outgoing.keepOut(uids, async () => {
-      const page = await outgoing.next(ENTRY_CHANGES_CHARS)
+      const page = await outgoing.next(ENTRY_CHANGES_CHARS, this.#openTo)
       if (page === null) return null
       const named = page.isCut ? [] : indexes().filter(({ uid }) => uids.includes(uid))
       const release = outgoing.uploads.hold(uploadsIn(page.changes))
@@ -375,7 +379,7 @@ export class Shipper {
           isOpen: closing === null,
           ...(closing ?? nothing),
         },
-        isLast ? last : null,
+        closing === null ? null : last,
       )
     })
   }
@@ -392,7 +396,7 @@ export class Shipper {
       if (indexes().every(({ id }) => known.has(id))) return
       const taken = await outgoing.keepOut(null, async () => {
         // An index that was made just now comes with its rows.
-        if ((await outgoing.next(0)) !== null) return null
+        if ((await outgoing.next(0, 0)) !== null) return null
         const unknown = indexes().filter(({ id }) => !known.has(id))
         return { unknown, pins: await this.#pinned(unknown) }
       })

@@ -9,8 +9,8 @@ import type { StoreClient } from './store/store-client.js'
 export type KeepOut = <T>(indexUids: readonly string[] | null, read: () => Promise<T>) => Promise<T>
 
 export interface OutgoingChanges {
-  /** The oldest changes that were not sent, null without any. @param charsMax see `Outbox.page` */
-  next(charsMax: number): Promise<OutgoingPage | null>
+  /** The oldest changes that are kept, null without any. @param charsMax, after see `Outbox.page` */
+  next(charsMax: number, after: number): Promise<OutgoingPage | null>
   /** See `KeepOut`; null: of any index. */
   readonly keepOut: KeepOut
   /** The bucket has the changes up to transaction `last`. @param position the entry of its log that has them */
@@ -40,7 +40,7 @@ export interface Uploads {
 }
 
 export const outgoingChanges = (store: StoreClient, spool: Spool, keepOut: KeepOut): OutgoingChanges => ({
-  next: (charsMax) => store.call('changes', [charsMax]),
+  next: (charsMax, after) => store.call('changes', [charsMax, after]),
   keepOut,
   sent: (last, position) => store.call('changesSent', [last, position]),
   async image(path) {

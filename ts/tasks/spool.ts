@@ -84,7 +84,7 @@ export async function openSpool(directory: string): Promise<Spool> {
 }
 
 /** Files that are being read for someone else than their tasks, and those of them that their tasks need no more. */
-class HeldFiles {
+export class HeldFiles {
   readonly #holders = new Map<string, number>()
   readonly #unneeded = new Set<string>()
 

@@ -13,39 +13,52 @@ import {
 } from '../test-queue.js'
 import type { Oracle } from './oracle.js'
 import type { Files } from './parts.js'
+import type { Sending } from './sending.js'
 import type { World } from './world.js'
 
 const names = ['boats', 'ferries', 'lakes']
+
+/** What the clients of all servers have asked for. */
+export interface Asked {
+  /** By the name that a client gave the task. */
+  readonly wishes: Map<string, TaskContent>
+  /** Names of tasks that the bucket has, as clients were told. */
+  readonly kept: Set<string>
+  count: number
+}
 
 /** A client that sends random requests at random times. */
 export class Client {
   readonly #world: World
   readonly #files: Files
-  readonly #wishes: Map<string, TaskContent>
   readonly #oracle: Oracle
-  #asking = 0
+  readonly #total: Asked
 
-  constructor(world: World, files: Files, wishes: Map<string, TaskContent>, oracle: Oracle) {
+  constructor(world: World, files: Files, asked: Asked, oracle: Oracle) {
     this.#world = world
     this.#files = files
-    this.#wishes = wishes
     this.#oracle = oracle
+    this.#total = asked
   }
 
   /** Sends a request. If the process ends before it answers, no answer comes. */
-  ask({ tasks }: OpenedTasks): void {
-    void this.#asked(tasks).catch(() => this.#world.note('a request is refused'))
+  ask({ tasks }: OpenedTasks, sending: Sending | null): void {
+    void this.#asked(tasks, sending).catch(() => this.#world.note('a request is refused'))
   }
 
-  async #asked(tasks: OpenedTasks['tasks']): Promise<void> {
+  async #asked(tasks: OpenedTasks['tasks'], sending: Sending | null): Promise<void> {
     const world = this.#world
-    const name = `wish-${this.#asking++}`
+    const name = `wish-${this.#total.count++}`
     const task = await this.#wish(tasks, name)
-    this.#wishes.set(name, task.content)
+    this.#total.wishes.set(name, task.content)
     world.note(`asks for ${task.content.kind} of ${task.indexUid} as ${name}`)
     const { taskUid } = await tasks.enqueue({ ...task, customMetadata: name })
     world.note(`${name} is task ${taskUid}`)
     this.#oracle.acknowledge(taskUid, name)
+    if (sending === null) return
+    await sending.acknowledged()
+    world.note(`the bucket has ${name}`)
+    this.#total.kept.add(name)
   }
 
   async #wish(tasks: OpenedTasks['tasks'], name: string): Promise<NewTask> {

@@ -17,6 +17,7 @@ const full = () => new Error('database or disk is full')
  */
 export class Disk implements Connection {
   readonly #world: World
+  readonly #driver: DriverName | undefined
   readonly #real: Connection
   readonly #reads = new Map<string, Statement>()
   #isOpen = false
@@ -31,8 +32,12 @@ export class Disk implements Connection {
   /** @param driver the build of SQLite; absent: the one that siftd would choose here */
   constructor(world: World, driver?: DriverName) {
     this.#world = world
+    this.#driver = driver
     this.#real = loadDriver(driver).driver.open(':memory:')
   }
+
+  /** Called after each transaction. */
+  committed: () => void = () => undefined
 
   /** The mark beside the store. It survives each power cut, which is the worst case for the store. */
   mark: { readonly identity: string; readonly sequence: number } | null = null
@@ -85,6 +90,20 @@ export class Disk implements Connection {
     const statement = this.#reads.get(sql) ?? this.#real.prepare(sql)
     this.#reads.set(sql, statement)
     return JSON.parse(String(statement.all([])[0]?.found)) as Record<C, Value>[]
+  }
+
+  /** Copies everything into a new file, and opens it. */
+  copyTo(path: string): Connection {
+    const copy = loadDriver(this.#driver).driver.open(path)
+    copyTables(this.#real, copy)
+    return copy
+  }
+
+  /** Becomes what a file holds. */
+  load(path: string): void {
+    const file = loadDriver(this.#driver).driver.open(path)
+    copyTables(file, this.#real)
+    file.close()
   }
 
   destroy(): void {
@@ -148,6 +167,7 @@ export class Disk implements Connection {
       this.#real.exec('COMMIT')
       this.#isOpen = false
     }
+    this.committed()
   }
 
   #rollback(): void {
@@ -155,4 +175,29 @@ export class Disk implements Connection {
     this.#real.exec('ROLLBACK TO written; RELEASE written')
     this.#inTransaction = false
   }
+}
+
+/** Copies tables, and what of the header the store uses, to a connection without tables. */
+function copyTables(from: Connection, to: Connection): void {
+  const made = from
+    .prepare('SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid')
+    .all([])
+  const isOwn = (name: Value | undefined): boolean => !String(name).startsWith('sqlite_')
+  to.exec('BEGIN')
+  const tables = made.filter(
+    ({ type, name }) => type === 'table' && (isOwn(name) || name === 'sqlite_sequence'),
+  )
+  for (const { name, sql } of tables) if (isOwn(name)) to.exec(String(sql))
+  for (const { name } of tables) {
+    for (const row of from.prepare(`SELECT * FROM ${name}`).all([])) {
+      const columns = Object.keys(row)
+      const places = columns.map(() => '?').join(', ')
+      to.prepare(`INSERT INTO ${name} (${columns.join(', ')}) VALUES (${places})`).run(Object.values(row))
+    }
+  }
+  // Triggers would repeat what the copied rows show.
+  for (const { type, name, sql } of made) if (type !== 'table' && isOwn(name)) to.exec(String(sql))
+  for (const name of ['application_id', 'user_version'])
+    to.exec(`PRAGMA ${name} = ${from.prepare(`PRAGMA ${name}`).all([])[0]?.[name]}`)
+  to.exec('COMMIT')
 }

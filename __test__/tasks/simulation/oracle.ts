@@ -59,6 +59,10 @@ export class Oracle {
   readonly #indexes = new Set<unknown>()
   readonly #batches = new Map<number, BatchRow>()
   readonly #told = new Map<number, ReadonlyMap<number, string>>()
+  /** Tasks and batches that had ended on another machine. */
+  readonly #inherited = { tasks: new Set<number>(), batches: new Set<number>() }
+  /** Names of tasks that were deleted. */
+  readonly deleted = new Set<string>()
   #looks = 0
 
   constructor(world: World, disk: Disk, engine: EngineFiles, wishes: Wishes) {
@@ -66,6 +70,24 @@ export class Oracle {
     this.#disk = disk
     this.#engine = engine
     this.#wishes = wishes
+  }
+
+  /** Takes what is there at the first start as the work of another machine. */
+  inherit(): void {
+    for (const { uid } of this.#disk.rows(['uid'], 'FROM batches WHERE ended IS NOT NULL'))
+      this.#inherited.batches.add(Number(uid))
+    for (const row of this.#disk.rows(taskColumns, 'FROM tasks')) {
+      if (isFinal(row)) this.#inherited.tasks.add(Number(row.uid))
+      if (row.custom_metadata !== null) this.#acknowledged.set(Number(row.uid), String(row.custom_metadata))
+    }
+    this.look()
+  }
+
+  /** Names of tasks that are there. */
+  names(): ReadonlySet<string> {
+    return new Set(
+      this.#disk.rows(['custom_metadata'], 'FROM tasks').map((row) => String(row.custom_metadata)),
+    )
   }
 
   /** Whether the catalogue named that index once. */
@@ -100,7 +122,11 @@ export class Oracle {
       arrival = Number(row.enqueued_at)
       this.#lookAt(row)
     }
-    for (const uid of this.#ended.keys()) if (!present.has(uid)) this.#gone.add(uid)
+    for (const [uid, row] of this.#ended) {
+      if (present.has(uid)) continue
+      this.#gone.add(uid)
+      this.deleted.add(String(row.custom_metadata))
+    }
     for (const uid of this.#acknowledged.keys()) {
       if (!present.has(uid) && !this.#ended.has(uid)) this.#world.problem(`task ${uid} is lost`)
     }
@@ -128,7 +154,8 @@ export class Oracle {
   #lookAtCursors(): void {
     for (const { delivered } of this.#disk.rows(['delivered'], 'FROM webhooks WHERE body IS NOT NULL')) {
       for (const [uid, { ended }] of this.#batches) {
-        if (Number(ended) <= Number(delivered) && !this.#told.has(uid)) {
+        const isKnown = this.#told.has(uid) || this.#inherited.batches.has(uid)
+        if (Number(ended) <= Number(delivered) && !isKnown) {
           this.#world.problem(`the cursor of a webhook passed batch ${uid}, of which it was not told`)
         }
       }
@@ -208,6 +235,7 @@ export class Oracle {
       }
     }
     for (const [uid, row] of this.#ended) {
+      if (this.#inherited.tasks.has(uid)) continue
       const wish = this.#wishes.get(String(row.custom_metadata))
       if (wish === undefined) continue
       const expected = this.#expected(uid, row, wish)
@@ -257,7 +285,7 @@ export class Oracle {
   #concludeCounters(): void {
     let deleted = 0
     for (const [uid, { type, status, details }] of this.#ended) {
-      if (status !== 'succeeded') continue
+      if (status !== 'succeeded' || this.#inherited.tasks.has(uid)) continue
       const counters = JSON.parse(String(details)) as { canceledTasks?: number; deletedTasks?: number }
       if (type === 'taskDeletion') deleted += counters.deletedTasks ?? Number.NaN
       if (type === 'taskCancelation') {
@@ -276,6 +304,7 @@ export class Oracle {
 
   #concludeBatches(): void {
     for (const [uid, batch] of this.#batches) {
+      if (this.#inherited.batches.has(uid)) continue
       const members = [...this.#ended.values()].filter((row) => row.batch_uid === uid)
       const { totalNbTasks } = JSON.parse(String(batch.stats)) as { totalNbTasks: number }
       if (totalNbTasks !== members.length) {

@@ -7,24 +7,22 @@ import {
   type Payload,
 } from '../../../ts/engine/index.js'
 import type { Quarantine } from '../../../ts/tasks/recovery/orphans.js'
-import type { Spool } from '../../../ts/tasks/spool.js'
+import { HeldFiles, type Spool } from '../../../ts/tasks/spool.js'
 import { GroupCommit } from '../../../ts/tasks/store/group-commit.js'
 import { isBehind } from '../../../ts/tasks/store/mark.js'
 import { type Request, writingCalls } from '../../../ts/tasks/store/records.js'
 import { Store } from '../../../ts/tasks/store/store.js'
 import { PendingRequests, type StoreClient } from '../../../ts/tasks/store/store-client.js'
 import { applied, emptyIndex, type FakeIndex, unsupported } from '../fake-engine.js'
-import type { Disk } from './disk.js'
-import type { Replica } from './replica.js'
+import type { Machine } from './machine.js'
 import type { Life, World } from './world.js'
 
 /** The thread of the store. Requests wait until it takes all of them at once, and answers are delivered together. */
 export function storeClient(
   world: World,
   life: Life,
-  disk: Disk,
-  files: Files,
-  replica: Replica | null,
+  { disk, files }: Machine,
+  keepsChanges: boolean,
   recorded: () => void,
 ): StoreClient {
   const store = new Store(disk, {
@@ -34,10 +32,8 @@ export function storeClient(
       disk.mark = { identity: store.identity, sequence }
     },
     settle: () => undefined,
-    openCopy: (path) => {
-      throw new Error(`nothing in the simulation is copied to ${path}`)
-    },
-    keepsChanges: replica !== null,
+    openCopy: (path) => disk.copyTo(path),
+    keepsChanges,
     clock: () => world.now(),
   })
   if (disk.mark !== null && isBehind(store.sequence, disk.mark.sequence))
@@ -54,7 +50,6 @@ export function storeClient(
     inbox = []
     const replies = groupCommit.carryOut(requests)
     if (requests.some(({ call }) => writingCalls[call] !== undefined)) recorded()
-    if (replica !== null && world.chance(0.3)) replica.take(store)
     outbox.push(() => exchange.receive(replies))
     if (outbox.length === 1) world.later(life, 'store answers', answer)
   }
@@ -64,7 +59,6 @@ export function storeClient(
     if (outbox.length > 0) world.later(life, 'store answers', answer)
     else if (inbox.length === 0) closed?.()
   }
-  if (replica !== null) replica.source = store
   return {
     driver: 'libsql',
     reasons: [],
@@ -82,23 +76,30 @@ export function storeClient(
 export type Files = Map<string, string>
 
 export function spool(world: World, life: Life, files: Files): Spool {
+  const held = new HeldFiles()
+  const remove = async (name: string) => {
+    await world.point(life, 'spool remove')
+    if (held.isFree(name)) files.delete(name)
+  }
   return {
     pathOf: (name) => name,
     check: async () => undefined,
     slot(format) {
-      const path = `${files.size}-${world.below(1e9)}.${format}`
+      const path = `${'0'.repeat(27)}${100_000_000 + world.below(9e8)}.${format}`
       return {
         path,
         sync: () => world.point(life, 'spool sync'),
         discard: async () => void files.delete(path),
       }
     },
-    async remove(name) {
-      await world.point(life, 'spool remove')
-      files.delete(name)
+    remove,
+    disposable: (names) => names.filter((name) => held.isFree(name)),
+    hold(names) {
+      held.hold(names)
+      return async () => {
+        for (const name of held.release(names)) await remove(name)
+      }
     },
-    disposable: (names) => names,
-    hold: () => async () => undefined,
     async orphans() {
       throw new Error('the store is complete')
     },
@@ -143,16 +144,15 @@ export interface EngineFiles {
   readonly applied: Map<string, Applied[]>
   /** Tasks in a batch that was made to fail. */
   readonly failed: Set<number>
+  /** Index id → how often its files were merged in the background. */
+  readonly merges: Map<string, number>
 }
 
 /** An engine that answers after random delays. @param isWell false: it fails at random */
-export function engine(
-  world: World,
-  life: Life,
-  written: EngineFiles,
-  files: Files,
-  isWell: () => boolean,
-): Engine {
+export function engine(world: World, life: Life, machine: Machine, isWell: () => boolean): Engine {
+  const { written, files } = machine
+  const pins = new Map<number, (directory: string) => void>()
+  let pinned = 0
   interface Work {
     readonly index: string
     readonly batch: Batch
@@ -283,12 +283,15 @@ export function engine(
     documents: unsupported,
     document: unsupported,
     fields: unsupported,
-    pin: unsupported,
+    async pin(index) {
+      pins.set(++pinned, machine.copierOf(index))
+      return { index, number: pinned }
+    },
     settingsCost: unsupported,
     pinnedSettings: unsupported,
     pinnedDocuments: unsupported,
-    snapshot: unsupported,
-    unpin: unsupported,
+    snapshot: async ({ number }, directory) => pins.get(number)?.(directory),
+    unpin: async ({ number }) => void pins.delete(number),
     compact: unsupported,
     verify: unsupported,
     rescue: unsupported,

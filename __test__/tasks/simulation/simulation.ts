@@ -3,11 +3,14 @@ import type { OpenedTasks, TaskContent } from '../../../ts/tasks/index.js'
 import { assemble } from '../../../ts/tasks/open.js'
 import type { DriverName } from '../../../ts/tasks/store/driver.js'
 import { quiet } from '../test-queue.js'
-import { Client } from './client.js'
-import { Disk } from './disk.js'
+import { Bucket } from './bucket.js'
+import { type Asked, Client } from './client.js'
+import { Following, type Parts, succeed } from './copying.js'
+import { History } from './history.js'
+import { Machine } from './machine.js'
 import { Oracle } from './oracle.js'
-import { type EngineFiles, engine, type Files, quarantine, spool, storeClient } from './parts.js'
-import { Replica } from './replica.js'
+import { engine, quarantine, spool, storeClient } from './parts.js'
+import { Sending, type Taken } from './sending.js'
 import { type Life, World } from './world.js'
 
 export interface SimulationReport {
@@ -18,6 +21,9 @@ export interface SimulationReport {
   /** Digest of all events in their order, the same for the same seed. */
   readonly digest: string
   readonly tasks: number
+  /** States of followers that were compared with the writer's, and takeovers. */
+  readonly compared: number
+  readonly takeovers: number
 }
 
 const WEBHOOK = '11111111-1111-4111-8111-111111111111'
@@ -29,11 +35,14 @@ const STEPS_TO_REST_MAX = 20_000
 export interface SimulationSetup {
   /** The build of SQLite; absent: the one that siftd would choose here. */
   readonly driver?: DriverName
-  /** Whether another store is given what each transaction changed; absent: in one of five runs, since it takes long. */
-  readonly isReplicated?: boolean
+  /** Whether the instance is kept in a bucket; absent: in one of five runs, since it takes long. */
+  readonly hasBucket?: boolean
 }
 
-/** One run of the queue with simulated disk, engine, clients and webhook. The seed decides what happens and when. */
+/**
+ * One run of the queue with simulated disk, engine, clients and webhook. With a bucket there are a follower and servers that
+ * take over as well. The seed decides what happens and when.
+ */
 export async function simulate(seed: number, given: SimulationSetup = {}): Promise<SimulationReport> {
   const run = new Simulation(seed, given)
   try {
@@ -49,40 +58,63 @@ class Process implements Life {
   isOver = false
   opened: OpenedTasks | null = null
   hasFailed = false
+  sending: Sending | null = null
+
+  constructor(readonly server: Server) {}
+}
+
+/** A machine, with those who ask and watch the processes on it. */
+class Server {
+  readonly oracle: Oracle
+  readonly client: Client
+
+  constructor(
+    world: World,
+    readonly machine: Machine,
+    asked: Asked,
+  ) {
+    this.oracle = new Oracle(world, machine.disk, machine.written, asked.wishes)
+    this.client = new Client(world, machine.files, asked, this.oracle)
+  }
 }
 
 class Simulation {
   readonly #seed: number
   readonly #world: World
-  readonly #disk: Disk
-  readonly #replica: Replica | null
-  readonly #files: Files = new Map()
-  readonly #written: EngineFiles = { indexes: new Map(), applied: new Map(), failed: new Set() }
-  readonly #wishes = new Map<string, TaskContent>()
-  readonly #oracle: Oracle
-  readonly #client: Client
+  readonly #driver: DriverName | undefined
+  readonly #bucket: Bucket | null
+  readonly #history = new History()
+  readonly #machines = new Set<Machine>()
+  readonly #asked: Asked = { wishes: new Map<string, TaskContent>(), kept: new Set(), count: 0 }
+  /** All servers that there were. */
+  readonly #servers: Server[] = []
+  readonly #follower: Following | null
+  /** Processes of servers that others have taken over from, and that do not know it yet. */
+  readonly #former = new Set<Process>()
+  /** The process that is about to take over. */
+  #candidate: Life | null = null
+  #takeovers = 0
   readonly #limits: { readonly tasksMax: number }
   readonly #storedTasksMax: number
   #process: Process
   #isWell = true
 
-  constructor(seed: number, { driver, isReplicated }: SimulationSetup) {
+  constructor(seed: number, { driver, hasBucket }: SimulationSetup) {
     this.#seed = seed
     this.#world = new World(seed)
-    this.#disk = new Disk(this.#world, driver)
-    this.#replica =
-      (isReplicated ?? this.#world.chance(0.2)) ? new Replica(this.#world, this.#disk, driver) : null
-    this.#oracle = new Oracle(this.#world, this.#disk, this.#written, this.#wishes)
-    this.#client = new Client(this.#world, this.#files, this.#wishes, this.#oracle)
+    this.#driver = driver
+    this.#bucket = (hasBucket ?? this.#world.chance(0.2)) ? new Bucket(this.#world, () => this.#isWell) : null
     this.#limits = { tasksMax: this.#world.pick([1, 2, 5, 100]) }
     this.#storedTasksMax = this.#world.pick([12, 1_000_000])
-    this.#process = this.#start()
+    this.#follower = this.#following()
+    const machine = new Machine(this.#world, driver)
+    this.#machines.add(machine)
+    this.#process = this.#start(this.#serverOf(machine), null)
   }
 
   destroy(): void {
-    this.#world.end(this.#process)
-    this.#disk.destroy()
-    this.#replica?.destroy()
+    for (const process of [this.#process, ...this.#former]) this.#world.end(process)
+    for (const machine of this.#machines) machine.destroy()
   }
 
   async carryOut(): Promise<SimulationReport> {
@@ -96,12 +128,90 @@ class Simulation {
     // A last start must find nothing to recover and nothing to remove.
     this.#restart('a last start')
     await this.#rest()
-    this.#oracle.conclude()
-    this.#replica?.catchUp()
-    this.#replica?.compare()
-    if (this.#files.size > 0) this.#world.problem(`${this.#files.size} uploads are left behind`)
-    const { events, digest } = this.#world.summary()
-    return { seed: this.#seed, problems: this.#world.problems, events, digest, tasks: this.#wishes.size }
+    const { server } = this.#process
+    server.oracle.conclude()
+    if (this.#bucket !== null) await this.#concludeBucket(this.#bucket)
+    const { files } = server.machine
+    if (files.size > 0) this.#world.problem(`${files.size} uploads are left behind`)
+    return {
+      ...{ seed: this.#seed, problems: this.#world.problems, ...this.#world.summary() },
+      ...{ tasks: this.#asked.wishes.size, takeovers: this.#takeovers },
+      compared: this.#follower?.compared ?? 0,
+    }
+  }
+
+  get #disk(): Machine['disk'] {
+    return this.#process.server.machine.disk
+  }
+
+  /** Followers have all that the writer has: the one that was there, and one that begins now. */
+  async #concludeBucket(bucket: Bucket): Promise<void> {
+    const late = this.#following()
+    for (let sends = 0; sends < 2; sends++) {
+      const { sending } = this.#process
+      if (sending === null) return this.#world.problem('at the end there is no writer')
+      sending.sendsAll = true
+      sending.wake()
+      await this.#world.settle()
+      await this.#rest()
+    }
+    const { machine } = this.#process.server
+    for (const follower of [this.#follower, late]) follower?.conclude(machine)
+    this.#requireKept()
+    await bucket.inspect()
+  }
+
+  /** All that clients were told the bucket has is there, unless a client has deleted it. */
+  #requireKept(): void {
+    const names = this.#process.server.oracle.names()
+    const deleted = this.#servers.map(({ oracle }) => oracle.deleted)
+    for (const name of this.#asked.kept)
+      if (!names.has(name) && !deleted.some((one) => one.has(name)))
+        this.#world.problem(`the bucket had ${name}, and it is lost`)
+  }
+
+  #serverOf(machine: Machine): Server {
+    const server = new Server(this.#world, machine, this.#asked)
+    this.#servers.push(server)
+    return server
+  }
+
+  #copying(bucket: Bucket): Parts {
+    return { world: this.#world, bucket, driver: this.#driver, machines: this.#machines }
+  }
+
+  /** A follower that runs from now on; null without a bucket. */
+  #following(): Following | null {
+    if (this.#bucket === null) return null
+    const follower = new Following(this.#copying(this.#bucket), this.#history, { isOver: false })
+    void follower.run().catch((error: unknown) => this.#world.problem(`the follower ends: ${error}`))
+    return follower
+  }
+
+  /** Another server takes over, while the writer may run on and not know it. */
+  #takeOver(bucket: Bucket): void {
+    this.#world.note('another server begins to take over')
+    const life: Life = { isOver: false }
+    this.#candidate = life
+    const taken = (successor: Awaited<ReturnType<typeof succeed>>): void => {
+      this.#candidate = null
+      if (successor === null) return
+      this.#world.note('another server takes over')
+      this.#takeovers++
+      this.#former.add(this.#process)
+      const server = this.#serverOf(successor.machine)
+      server.oracle.inherit()
+      this.#process = this.#start(server, successor.taken)
+      this.#requireKept()
+    }
+    succeed(this.#copying(bucket), life).then(taken, (error: unknown) =>
+      this.#world.problem(`taking over fails: ${error instanceof Error ? error.stack : error}`),
+    )
+  }
+
+  /** Whether another server has taken over from the writer and did not begin to write. */
+  get #isLeaderless(): boolean {
+    return this.#candidate === null && this.#process.sending?.isFenced === true
   }
 
   async #move(): Promise<void> {
@@ -118,11 +228,31 @@ class Simulation {
     else if (choice < 30) this.#turnDisk()
     else if (choice < 33) this.#disk.failNextSync()
     else if (choice < 36) world.setClockBack(world.below(86_400_000))
-    else if (choice < 160 && this.#process.opened !== null) this.#client.ask(this.#process.opened)
-    else if (!(await world.step()) && !(await world.pass()) && this.#process.opened !== null) {
-      this.#client.ask(this.#process.opened)
-    }
+    else if (choice < 160) this.#ask()
+    else if (this.#bucket !== null && choice < 170) this.#disturb(this.#bucket)
+    else if (!(await world.step()) && !(await world.pass())) this.#ask()
     await world.settle()
+  }
+
+  #ask(): void {
+    const { opened, sending, server } = this.#world.pick([this.#process, ...this.#former])
+    if (opened !== null) server.client.ask(opened, sending)
+  }
+
+  /** What happens with a bucket alone. */
+  #disturb(bucket: Bucket): void {
+    const world = this.#world
+    const { written } = this.#process.server.machine
+    if (world.chance(0.4) && this.#candidate === null) this.#takeOver(bucket)
+    else if (world.chance(0.3) && this.#candidate !== null) {
+      world.note('the server that takes over is killed')
+      world.end(this.#candidate)
+      this.#candidate = null
+    } else if (written.indexes.size > 0) {
+      const index = world.pick([...written.indexes.keys()])
+      world.note('files of an index are merged')
+      written.merges.set(index, (written.merges.get(index) ?? 0) + 1)
+    }
   }
 
   #turnDisk(): void {
@@ -139,6 +269,7 @@ class Simulation {
         return
       }
       if (this.#process.hasFailed) this.#restart('starts again')
+      if (this.#bucket !== null && this.#isLeaderless) this.#takeOver(this.#bucket)
       if ((await this.#world.step()) || (await this.#world.pass())) continue
       if (!this.#process.hasFailed) return
     }
@@ -170,24 +301,32 @@ class Simulation {
   #restart(why: string): void {
     this.#world.note(why)
     this.#world.end(this.#process)
-    this.#process = this.#start()
+    this.#process = this.#start(this.#process.server, null)
   }
 
-  #start(): Process {
-    const life = new Process()
+  /** @param taken the log, if it was taken over for this process */
+  #start(server: Server, taken: Taken | null): Process {
+    const life = new Process(server)
     const fail = () => {
       life.hasFailed = true
     }
-    void this.#open(life).catch((error: unknown) => {
+    void this.#open(life, taken).catch((error: unknown) => {
       this.#world.note(`could not start: ${String(error)}`)
       fail()
     })
     return life
   }
 
-  async #open(life: Process): Promise<void> {
+  async #open(life: Process, taken: Taken | null): Promise<void> {
     const world = this.#world
-    const store = storeClient(world, life, this.#disk, this.#files, this.#replica, () => this.#oracle.look())
+    const bucket = this.#bucket
+    const { machine, oracle } = life.server
+    if (bucket !== null)
+      machine.disk.committed = () => {
+        this.#history.note(machine.disk)
+        life.sending?.wake()
+      }
+    const store = storeClient(world, life, machine, bucket !== null, () => oracle.look())
     const log = {
       ...quiet,
       error: (facts: object, message: string) => {
@@ -198,26 +337,42 @@ class Simulation {
     }
     const opened = await assemble(
       {
-        engine: engine(world, life, this.#written, this.#files, () => this.#isWell),
+        engine: engine(world, life, machine, () => this.#isWell),
         log,
         limits: this.#limits,
         storedTasksMax: this.#storedTasksMax,
       },
       {
         store,
-        spool: spool(world, life, this.#files),
+        spool: spool(world, life, machine.files),
         paidVectors: noPaidVectors,
         path: 'memory',
         clock: world.clock(life),
         runScript: noScript,
         names: { update: async () => undefined },
-        quarantine: quarantine(world, life, this.#written, (id) => this.#oracle.wasNamed(id)),
+        quarantine: quarantine(world, life, machine.written, (id) => oracle.wasNamed(id)),
       },
     )
     await opened.webhooks.put({ uuid: WEBHOOK, url: 'http://receiver', headers: {} }, 20)
     opened.start()
     life.opened = opened
+    if (bucket !== null) this.#send(bucket, life, opened, taken)
     void this.#listen(life, opened).catch(() => world.note('the webhook stops'))
+  }
+
+  #send(bucket: Bucket, life: Process, opened: OpenedTasks, taken: Taken | null): void {
+    const { machine } = life.server
+    const sending = new Sending({ world: this.#world, bucket, machine, life }, opened, taken)
+    life.sending = sending
+    void sending.run().then(
+      () => {
+        life.opened = null
+        this.#world.end(life)
+        this.#former.delete(life)
+      },
+      (error: unknown) =>
+        this.#world.problem(`sending ends: ${error instanceof Error ? error.stack : error}`),
+    )
   }
 
   /** A webhook that is told of each batch. Some deliveries fail. */
@@ -238,7 +393,7 @@ class Simulation {
       const tasks = await webhooks.tasks(batchUid, -1, 10_000)
       await this.#world.point(life, `the webhook is told of batch ${batchUid}`)
       if (!this.#isWell && this.#world.chance(0.2)) continue
-      this.#oracle.tell(batchUid, tasks)
+      life.server.oracle.tell(batchUid, tasks)
       await this.#world.point(life, 'the webhook answers')
       await webhooks.delivered(WEBHOOK, batchUid)
     }

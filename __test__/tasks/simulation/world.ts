@@ -8,6 +8,45 @@ export interface Life {
   isOver: boolean
 }
 
+/** Work of a process beside the queue, such as sending: it waits for events of the world, or reads and writes files. */
+export class Actor {
+  #waits = 0
+  #wake: (() => void) | null = null
+  #isWoken = false
+  /** Whether it is done for good. */
+  isOver = false
+
+  /** @param life of the process, which may become another one that goes on with its work */
+  constructor(public life: Life) {}
+
+  /** Whether events or files will make it go on. */
+  get isAtFiles(): boolean {
+    return !this.isOver && !this.life.isOver && this.#waits === 0 && this.#wake === null
+  }
+
+  /** The same promise, which an event of the world resolves. */
+  async waits<T>(event: Promise<T>): Promise<T> {
+    this.#waits++
+    try {
+      return await event
+    } finally {
+      this.#waits--
+    }
+  }
+
+  /** Waits for `wake`. */
+  async idle(): Promise<void> {
+    if (!this.#isWoken) await new Promise<void>((resolve) => (this.#wake = resolve))
+    this.#isWoken = false
+  }
+
+  wake(): void {
+    this.#isWoken = true
+    this.#wake?.()
+    this.#wake = null
+  }
+}
+
 interface Step {
   readonly name: string
   readonly life: Life
@@ -30,6 +69,7 @@ export class World {
   readonly problems: string[] = []
   #steps: Step[] = []
   #timers: Timer[] = []
+  #actors: Actor[] = []
   #elapsedMs = 0
   #setBackMs = 0
   readonly #trace = createHash('sha256')
@@ -105,8 +145,22 @@ export class World {
   }
 
   /** Waits until all promises that can resolve have done so. */
-  settle(): Promise<void> {
-    return new Promise((resolve) => setImmediate(resolve))
+  async settle(): Promise<void> {
+    do await new Promise((resolve) => setImmediate(resolve))
+    while (this.#actors.some(({ isAtFiles }) => isAtFiles))
+  }
+
+  /** An actor of a process. @param actor of an earlier process, which becomes this one's */
+  actor(life: Life, actor = new Actor(life)): Actor {
+    actor.life = life
+    actor.isOver = false
+    if (!this.#actors.includes(actor)) this.#actors.push(actor)
+    return actor
+  }
+
+  /** Milliseconds since the beginning. */
+  get elapsedMs(): number {
+    return this.#elapsedMs
   }
 
   /** Ends a process and drops its events. */
@@ -114,6 +168,7 @@ export class World {
     life.isOver = true
     this.#steps = this.#steps.filter((step) => step.life !== life)
     this.#timers = this.#timers.filter((timer) => timer.life !== life)
+    this.#actors = this.#actors.filter((actor) => actor.life !== life)
   }
 
   setClockBack(ms: number): void {

@@ -103,10 +103,11 @@ export class Outbox {
   /**
    * The oldest synced transactions, at least one if there is any.
    * @param charsMax of the changes of further ones, before they are merged
+   * @param after number of a transaction: only later ones are given
    */
-  page(charsMax: number): OutboxPage | null {
+  page(charsMax: number, after: number): OutboxPage | null {
     const taken: RowChanges[] = []
-    let [last, chars] = [0, 0]
+    let [last, chars] = [after, 0]
     for (;;) {
       const [row] = this.#sql.all(
         'SELECT number, changes FROM outbox WHERE number > ? AND number <= ? ORDER BY number LIMIT 1',

@@ -227,8 +227,8 @@ export interface StoreCalls {
   counts(): TaskCounts
   /** @param indexesMax the most indexes to name among those with waiting tasks */
   load(indexesMax: number): { readonly bytesUsed: number; readonly waiting: readonly WaitingRow[] }
-  /** The oldest changes that are kept and synced, null without any. @param charsMax see `Outbox.page` */
-  changes(charsMax: number): OutgoingPage | null
+  /** The oldest changes that are kept and synced, null without any. @param charsMax, after see `Outbox.page` */
+  changes(charsMax: number, after: number): OutgoingPage | null
   /** The bucket has the changes up to transaction `last`. @param position the entry of its log that has them */
   changesSent(last: number, position: number): void
   /** null: no changes are kept. */

@@ -222,8 +222,8 @@ export class Store implements StoreCalls {
     return this.bytes() - this.#sql.number('PRAGMA freelist_count', 'freelist_count') * this.#pageBytes
   }
 
-  changes: StoreCalls['changes'] = (charsMax) => {
-    const page = this.#outbox?.page(charsMax) ?? null
+  changes: StoreCalls['changes'] = (charsMax, after) => {
+    const page = this.#outbox?.page(charsMax, after) ?? null
     return page && { ...page, outbox: this.#named(OUTBOX_STORED_AS), schema: SCHEMA_VERSION }
   }
   changesSent: StoreCalls['changesSent'] = (last, position) => {
