@@ -34,7 +34,7 @@ export interface Claimant extends About {
   readonly instanceUid: string
   /** Where followers reach the server over HTTP; null: nowhere. */
   readonly address: string | null
-  readonly outgoing: Pick<OutgoingChanges, 'facts' | 'position'>
+  readonly outgoing: Pick<OutgoingChanges, 'facts' | 'position' | 'sent'>
   /** Whether to go on although another server has begun to write, as long as that one has sent no changes. */
   readonly takesOver: boolean
 }
@@ -56,7 +56,8 @@ export interface Connected {
  */
 export async function connect(place: Place, claimant: Claimant, signal: AbortSignal): Promise<Connected> {
   const { outgoing, takesOver, instanceUid } = claimant
-  const position = (await outgoing.position()) ?? -1
+  const noted = await outgoing.position()
+  const position = noted ?? -1
   const { outbox: writer, newest } = await outgoing.facts()
   const own = await readOwnState(place, { position, writer }, signal)
   if (own.fence !== null && own.instanceUid !== instanceUid)
@@ -64,7 +65,7 @@ export async function connect(place: Place, claimant: Claimant, signal: AbortSig
       `the bucket holds the instance ${own.instanceUid}, the data directory is of ${instanceUid}`,
     )
   const isOwn = own.fence === null || own.fence.writer === writer
-  if (!isOwn && position === -1)
+  if (!isOwn && noted === null)
     throw new ForeignLogError('the data directory was used without the bucket since, or was never kept in it')
   const { reached } = own.state
   if (reached?.outbox === writer && reached.last > newest)
@@ -73,6 +74,8 @@ export async function connect(place: Place, claimant: Claimant, signal: AbortSig
     )
   if (own.fence !== null && (own.isBehind || (!isOwn && !takesOver)))
     throw new SupersededError(own.fence, own.isBehind)
+  // A directory that has fenced and sent nothing is told by this from one that was never kept in the bucket.
+  if (noted === null) await outgoing.sent(0, -1)
   const taken = await takeOver(
     place.log,
     { ...claimant, writer, next: own.next },

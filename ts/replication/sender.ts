@@ -76,6 +76,8 @@ export class Sender {
   #sentAt: number | null = null
   /** When the first of the calls failed that have failed since the bucket answered last; null: it answers. */
   #awaySince: number | null = null
+  /** The failure that was logged last. */
+  #told = ''
   #sending: Sending | null
   /** The refusal of writes since another writer has taken over. */
   #fenced: ApiError | null = null
@@ -253,7 +255,9 @@ export class Sender {
   }
 
   #fault(error: unknown): void {
-    const isRepeated = error instanceof BucketError && this.#awaySince !== null
+    const isRepeated =
+      this.#awaySince !== null && (error instanceof BucketError || String(error) === this.#told)
+    this.#told = String(error)
     if (!isRepeated) this.#setup.log.error({ err: error }, 'changes could not be sent to the bucket')
     this.#awaySince ??= performance.now()
     this.#refuseWaiters()

@@ -5,6 +5,8 @@
  */
 export class CommitGate {
   readonly #inside = new Set<Passage>()
+  /** Those within that never leave. */
+  readonly #broken = new Set<Passage>()
   readonly #readers = new Set<Reader>()
   /** Those who wait for one of the two sets to change. */
   readonly #waiting = new Set<() => void>()
@@ -12,13 +14,21 @@ export class CommitGate {
   /**
    * Runs `read` while no batch is within that changes one of these indexes.
    * @param names uids of indexes; null: nothing at all is within
+   * @throws Error if one of them has a commit whose outcome will not be recorded before the next start
    */
   async keepOut<T>(names: readonly string[] | null, read: () => Promise<T>): Promise<T> {
     const reader: Reader = { names }
     this.#readers.add(reader)
     try {
-      while ([...this.#inside].some((passage) => conflict(passage, reader))) await this.#change()
-      return await read()
+      for (;;) {
+        const inside = [...this.#inside].filter((passage) => conflict(passage, reader))
+        if (inside.some((passage) => this.#broken.has(passage)))
+          throw new Error(
+            'what a batch did could not be recorded, so that its index cannot be copied: start again',
+          )
+        if (inside.length === 0) return await read()
+        await this.#change()
+      }
     } finally {
       this.#readers.delete(reader)
       this.#changed()
@@ -38,7 +48,12 @@ export class CommitGate {
         return true
       },
       leave: () => {
-        if (this.#inside.delete(passage)) this.#changed()
+        if (!this.#broken.has(passage) && this.#inside.delete(passage)) this.#changed()
+      },
+      breakOff: () => {
+        if (!this.#inside.has(passage)) return
+        this.#broken.add(passage)
+        this.#changed()
       },
     }
     return passage
@@ -71,8 +86,10 @@ export interface Passage {
   readonly names: readonly string[]
   /** Resolves once the batch is within the gate; false if it was interrupted first. */
   enter(): Promise<boolean>
-  /** Does nothing if the batch is not within. */
+  /** Does nothing if the batch is not within, or was broken off. */
   leave(): void
+  /** The outcome of the batch, if it is within, will not be recorded by this process: nobody may read the indexes. */
+  breakOff(): void
 }
 
 const conflict = (passage: Passage, { names }: Reader): boolean =>

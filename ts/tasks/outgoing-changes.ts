@@ -26,7 +26,7 @@ export interface OutgoingChanges {
   sync(): Promise<void>
   /** Files of uploaded bodies, which tasks name until they have ended. */
   readonly uploads: Uploads
-  /** The position that was noted last; null without one, and after a start that kept no changes. */
+  /** The position that was noted last, -1 before the first entry; null without one, and after a start that kept no changes. */
   position(): Promise<number | null>
 }
 

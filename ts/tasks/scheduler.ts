@@ -257,7 +257,7 @@ export class Scheduler {
       if (!(await passage.enter())) throw new Interrupted()
     } catch (error) {
       if (error instanceof Interrupted) log.info({ batchUid: running.batchUid }, 'a batch was interrupted')
-      await this.#insist(() => store.call('revert', [running.batchUid, running.failedCommits]))
+      await this.#insist(passage, () => store.call('revert', [running.batchUid, running.failedCommits]))
       this.#tell(running, [...running.taskUids], false)
       if (error instanceof Interrupted) return
       throw error
@@ -268,7 +268,10 @@ export class Scheduler {
     const isRenaming = this.#isRenaming(done)
     if (picked.kind === 'upgradeDatabase' && done.outcomes.some(({ status }) => status === 'failed'))
       this.#isHalted = true
-    await this.#record(running, picked, done, id === undefined ? {} : await this.#sizes.changes(id, sizes))
+    await this.#record(running, picked, done, {
+      passage,
+      sizes: id === undefined ? {} : await this.#sizes.changes(id, sizes),
+    })
     if (isRenaming) await noteNames(catalogue, this.#context)
     await this.#tidy(done)
   }
@@ -313,7 +316,7 @@ export class Scheduler {
     running: RunningBatch,
     picked: PickedBatch,
     done: Effects,
-    sizes: Readonly<Record<string, string>>,
+    { passage, sizes }: { readonly passage: Passage; readonly sizes: Readonly<Record<string, string>> },
   ): Promise<void> {
     const { store, catalogue, spool, log } = this.#context
     const conclusion = concluded(
@@ -323,7 +326,7 @@ export class Scheduler {
       { trace: running.trace(done.finishedAt), sizes, requests: running.requests },
       spool.disposable(filesOf(done.outcomes)).map((file) => spool.pathOf(file)),
     )
-    const givenUp = await this.#insist(() =>
+    const givenUp = await this.#insist(passage, () =>
       store.call('conclude', [conclusion], () => {
         catalogue.apply(done.removed, done.written)
         // A client that sees the outcome must see `isIndexing` false: both change in the same turn of the event loop.
@@ -346,14 +349,18 @@ export class Scheduler {
    * Tries a write until it succeeds or the process ends. It records what has already happened, so no other batch of the
    * index may begin before it is written. After a restart recovery reads the same outcome from the engine's commit.
    */
-  async #insist<T>(write: () => Promise<T>): Promise<T> {
+  async #insist<T>(passage: Passage, write: () => Promise<T>): Promise<T> {
     for (let pauseMs = RETRY_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, RETRY_LAST_MS)) {
       try {
         return await write()
       } catch (error) {
-        if (error instanceof StoreReadOnlyError) throw error
-        this.#context.log.error({ err: error }, 'what a batch did could not be recorded; it is tried again')
-        if (this.#isClosing) throw error
+        const isReadOnly = error instanceof StoreReadOnlyError
+        if (!isReadOnly)
+          this.#context.log.error({ err: error }, 'what a batch did could not be recorded; it is tried again')
+        if (isReadOnly || this.#isClosing) {
+          passage.breakOff()
+          throw error
+        }
         await this.#pause(pauseMs)
       }
     }

@@ -26,6 +26,11 @@ export interface Taken {
   readonly connected: Connected
 }
 
+/** A process, with whether its store has failed so that only a restart helps. */
+interface SendingLife extends Life {
+  hasFailed: boolean
+}
+
 interface Waiter {
   readonly last: number
   resolve(): void
@@ -38,7 +43,7 @@ export class Sending {
   readonly #machine: Machine
   readonly #opened: OpenedTasks
   readonly #actor: Actor
-  readonly #life: Life
+  readonly #life: SendingLife
   readonly #place: Place
   readonly #outgoing: OutgoingChanges
   readonly #waiters = new Set<Waiter>()
@@ -50,7 +55,12 @@ export class Sending {
   isFenced = false
 
   constructor(
-    parts: { readonly world: World; readonly bucket: Bucket; readonly machine: Machine; readonly life: Life },
+    parts: {
+      readonly world: World
+      readonly bucket: Bucket
+      readonly machine: Machine
+      readonly life: SendingLife
+    },
     opened: OpenedTasks,
     taken: Taken | null,
   ) {
@@ -163,6 +173,7 @@ export class Sending {
       } catch (error) {
         if (!(error instanceof BucketError) && !isOfDisk(error)) throw error
         world.note(`sending fails: ${String(error)}`)
+        if (String(error).includes('no more writes')) this.#life.hasFailed = true
         await this.#actor.waits(world.point(this.#life, 'sending is tried again'))
       }
     }
@@ -192,4 +203,5 @@ export class Sending {
 }
 
 /** Whether the disk of the simulation has failed, which a restart mends. */
-const isOfDisk = (error: unknown): boolean => /disk|no space|read-only|no more writes/.test(String(error))
+const isOfDisk = (error: unknown): boolean =>
+  /disk|no space|read-only|no more writes|could not be recorded/.test(String(error))

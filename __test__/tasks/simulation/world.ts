@@ -47,6 +47,9 @@ export class Actor {
   }
 }
 
+/** Violations that are kept; one of them often leads to many. */
+const PROBLEMS_MAX = 10
+
 interface Step {
   readonly name: string
   readonly life: Life
@@ -101,7 +104,7 @@ export class World {
 
   problem(what: string): void {
     this.note(`PROBLEM ${what}`)
-    this.problems.push(what)
+    if (this.problems.length < PROBLEMS_MAX && !this.problems.includes(what)) this.problems.push(what)
   }
 
   /** Number of events, and a digest of all of them in their order. */
