@@ -1,6 +1,6 @@
 import { BucketError, Log, type ObjectStore, type Repeating } from '../../../ts/bucket/index.js'
 import { keysOfBase, readBase } from '../../../ts/replication/base.js'
-import { decodeBody } from '../../../ts/replication/body.js'
+import { LogState } from '../../../ts/replication/log-state.js'
 import { memoryStore, never } from '../../bucket/memory-store.js'
 import type { Actor, Life, World } from './world.js'
 
@@ -70,37 +70,39 @@ export class Bucket {
     return actor.waits(carriedOut())
   }
 
-  /** Looks for something that the two newest bases, or the log behind the older of them, need and that is gone. */
+  /** Looks for what the two newest bases, or a moment behind the older of them, need and that is gone. */
   async inspect(): Promise<void> {
     const memory = this.#memory
     const log = new Log({ store: memory, wait: async () => undefined, onRetry: () => undefined })
-    const bases = (await log.bases(never)).slice(-2)
-    const gone = (what: string, keys: readonly string[]): void => {
+    const need = (what: string, keys: readonly string[]): void => {
       for (const key of keys)
         if (!memory.objects.has(key)) this.#world.problem(`${what} needs the object ${key}, which is gone`)
     }
-    for (const seq of bases) gone(`the base ${seq}`, keysOfBase(await readBase(memory, seq, never)))
-    const [oldest] = bases
-    for (let seq = (oldest ?? -1) + 1; ; seq++) {
+    const bases = (await log.bases(never)).slice(-2)
+    const state = new LogState()
+    for (const seq of bases) {
+      const base = await readBase(memory, seq, never)
+      need(`the base ${seq}`, keysOfBase(base))
+      if (seq === bases[0]) state.load(base)
+    }
+    for (let seq = (bases[0] ?? -1) + 1; ; seq++) {
       const entry = await log.read(seq, never)
       if (entry === null) {
-        const newest = bases.at(-1)
-        if (newest !== undefined && seq <= newest) this.#world.problem(`the entry ${seq} is gone`)
+        if (seq <= (bases.at(-1) ?? -1)) this.#world.problem(`the entry ${seq} is gone`)
         return
       }
-      if (entry.kind === 'fence') continue
-      const parts = Object.values(decodeBody(entry.body).files)
-        .flatMap(({ changed }) => changed)
-        .flatMap(({ parts }) => parts)
-      // A later entry may have made an object useless, which garbage tells by its age: here a sweep has none.
-      if (oldest === undefined)
-        gone(
-          `the entry ${seq}`,
-          parts.flatMap(({ location }) => ('key' in location ? [location.key] : [])),
-        )
+      state.apply(seq, entry)
+      need(`the moment of entry ${seq}`, keysIn(state))
     }
   }
 }
+
+/** Keys of the objects that hold files of indexes. */
+const keysIn = ({ files }: LogState): readonly string[] =>
+  files
+    .ids()
+    .flatMap((id) => [...files.of(id).values()].flat())
+    .flatMap(({ location }) => ('key' in location ? [location.key] : []))
 
 async function listed(store: ObjectStore, prefix: string, after?: string) {
   const found = []
