@@ -319,12 +319,14 @@ export class Scheduler {
     { passage, sizes }: { readonly passage: Passage; readonly sizes: Readonly<Record<string, string>> },
   ): Promise<void> {
     const { store, catalogue, spool, log } = this.#context
+    const files = filesOf(done.outcomes)
+    const held = files.filter((file) => spool.isHeld(file))
     const conclusion = concluded(
       { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why },
       done,
       running.failedCommits,
       { trace: running.trace(done.finishedAt), sizes, requests: running.requests },
-      spool.disposable(filesOf(done.outcomes)).map((file) => spool.pathOf(file)),
+      files.filter((file) => !held.includes(file)).map((file) => spool.pathOf(file)),
     )
     const givenUp = await this.#insist(passage, () =>
       store.call('conclude', [conclusion], () => {
@@ -337,6 +339,7 @@ export class Scheduler {
     if (givenUp > 0) {
       log.warn({ tasks: givenUp }, 'tasks were deleted that a webhook out of reach had not been told of')
     }
+    await this.#removed(held.map((file) => spool.remove(file)))
     const ended = done.outcomes.map(({ task }) => task.row.uid)
     this.#tell(running, ended, true)
   }

@@ -21,10 +21,10 @@ export interface Spool {
    * @throws ApiError `upload_damaged`
    */
   check(payload: Payload, bytes: number): Promise<void>
-  /** Deletes a file, if it is there and not held. */
+  /** Deletes a file, if it is there; if it is held, once it is let go of. */
   remove(name: string): Promise<void>
-  /** Those of these files that nobody holds. The others are removed once they are let go of. */
-  disposable(names: readonly string[]): readonly string[]
+  /** Whether a file is held. */
+  isHeld(name: string): boolean
   /** Keeps files although their tasks may end. @returns lets go of them */
   hold(names: readonly string[]): () => Promise<void>
   /** Names of files that no task in `names` refers to. Only before uploads begin. */
@@ -47,7 +47,7 @@ export async function openSpool(directory: string): Promise<Spool> {
   return {
     pathOf,
     remove,
-    disposable: (names) => names.filter((name) => held.isFree(basename(name))),
+    isHeld: (name) => held.has(basename(name)),
     hold(names) {
       const files = names.map((name) => basename(name))
       held.hold(files)
@@ -88,9 +88,13 @@ export class HeldFiles {
   readonly #holders = new Map<string, number>()
   readonly #unneeded = new Set<string>()
 
+  has(file: string): boolean {
+    return this.#holders.has(file)
+  }
+
   /** Whether a file that its task needs no more can be removed now. If not, `release` gives it later. */
   isFree(file: string): boolean {
-    if (!this.#holders.has(file)) return true
+    if (!this.has(file)) return true
     this.#unneeded.add(file)
     return false
   }

@@ -192,7 +192,10 @@ function copyTables(from: Connection, to: Connection): void {
     for (const row of from.prepare(`SELECT * FROM ${name}`).all([])) {
       const columns = Object.keys(row)
       const places = columns.map(() => '?').join(', ')
-      to.prepare(`INSERT INTO ${name} (${columns.join(', ')}) VALUES (${places})`).run(Object.values(row))
+      to.prepare(`INSERT INTO ${name} (${columns.join(', ')}) VALUES (${places})`).run(
+        // One build gives blobs in a form that it does not take.
+        Object.values(row).map((value) => (value instanceof ArrayBuffer ? new Uint8Array(value) : value)),
+      )
     }
   }
   // Triggers would repeat what the copied rows show.

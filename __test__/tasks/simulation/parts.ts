@@ -93,7 +93,7 @@ export function spool(world: World, life: Life, files: Files): Spool {
       }
     },
     remove,
-    disposable: (names) => names.filter((name) => held.isFree(name)),
+    isHeld: (name) => held.has(name),
     hold(names) {
       held.hold(names)
       return async () => {

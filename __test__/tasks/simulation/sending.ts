@@ -144,9 +144,10 @@ export class Sending {
       ...{ store, repeating, log, epoch: writer.epoch, ageMs: world.pick([0, 10]) },
       now: () => world.elapsedMs,
     })
+    const share = world.pick([0.02, 0.4])
     for (;;) {
       try {
-        if (shipper.newestBase === -1 || world.chance(0.05)) await shipper.makeBase(never)
+        if (shipper.newestBase === -1 || world.chance(share)) await shipper.makeBase(never)
         const waiting = [...this.#waiters]
         const isSending = await shipper.ship(never)
         if (shipper.newestBase !== -1)
@@ -156,7 +157,7 @@ export class Sending {
               waiter.resolve()
             }
         if (world.chance(0.05)) await writer.look(never)
-        if (world.chance(0.05)) {
+        if (world.chance(share)) {
           const uploads = new Set((await this.#outgoing.uploads.needed()).map(({ name }) => name))
           await garbage.sweep({ keys: shipper.references(), uploads, next: writer.next }, never)
           await this.#bucket.inspect()
@@ -204,4 +205,4 @@ export class Sending {
 
 /** Whether the disk of the simulation has failed, which a restart mends. */
 const isOfDisk = (error: unknown): boolean =>
-  /disk|no space|read-only|no more writes|could not be recorded/.test(String(error))
+  /disk I.O error|disk is full|the disk failed|no space|read-only|could not be recorded/.test(String(error))

@@ -229,7 +229,7 @@ class Simulation {
     else if (choice < 33) this.#disk.failNextSync()
     else if (choice < 36) world.setClockBack(world.below(86_400_000))
     else if (choice < 160) this.#ask()
-    else if (this.#bucket !== null && choice < 170) this.#disturb(this.#bucket)
+    else if (this.#bucket !== null && choice < 180) this.#disturb(this.#bucket)
     else if (!(await world.step()) && !(await world.pass())) this.#ask()
     await world.settle()
   }
