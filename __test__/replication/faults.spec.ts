@@ -26,6 +26,7 @@ import {
   hitsOf,
   type Instance,
   instance,
+  makeBase,
   restoredFrom,
   shipAll,
   shipping,
@@ -62,14 +63,14 @@ for (const tested of testedEngines) {
       first.opened.start()
       const one = await shipping(first, store)
       await done(first, await add(first.opened.tasks, 'a', [{ id: 2, t: 'two' }]))
-      await one.shipper.makeBase(never)
+      await makeBase(one)
       await done(first, await add(first.opened.tasks, 'a', [{ id: 3, t: 'three' }]))
       await one.shipper.ship(never)
       await first.close()
       const second = await instance(t, tested, directory)
       second.opened.start()
       const two = await shipping(second, store)
-      await two.shipper.makeBase(never)
+      await makeBase(two)
       await done(second, await add(second.opened.tasks, 'a', [{ id: 4, t: 'four' }]))
       await shipAll(second, two)
       await restoredFrom(store, join(base, 'restored'))
@@ -89,7 +90,7 @@ for (const tested of testedEngines) {
       const store = memoryStore()
       const { shipper } = await shipping(source, store)
       await done(source, await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }]))
-      await shipper.makeBase(never)
+      await makeBase({ shipper })
       await shipper.ship(never)
       await restoredFrom(store, join(base, 'restored'))
       const made = await instance(t, tested, join(base, 'restored'), {})
@@ -201,7 +202,7 @@ for (const kind of ['rename', 'swap'] as const)
     await shipAll(source, sent)
     await done(source, await add(tasks, 'a', [{ id: 3 }]))
     await done(source, await tasks.enqueue(kind === 'swap' ? swap(['a', 'b']) : update('a', { newUid: 'c' })))
-    await sent.shipper.makeBase(never)
+    await makeBase(sent)
     await shipAll(source, sent)
     t.true([...store.objects.keys()].some((key) => key.startsWith('base/')))
     await restoredFrom(store, join(base, 'restored'))
@@ -248,8 +249,8 @@ test('a second base of the same entry leaves the first one whole', async (t) => 
   await done(source, await add(source.opened.tasks, 'a', [{ id: 1 }]))
   await shipAll(source, sent)
   for (let round = 0; round < 2; round++) {
-    await sent.shipper.makeBase(never)
-    while (await sent.shipper.ship(never));
+    await makeBase(sent)
+    await shipAll(source, sent)
   }
   await restoredFrom(store, join(base, 'restored'))
   t.deepEqual(
@@ -281,7 +282,7 @@ test('what a killed process left of an image is no part of the next one', async 
   const store = memoryStore()
   const sent = await shipping(source, store)
   await add(source.opened.tasks, 'a', [{ id: 1 }])
-  await sent.shipper.makeBase(never)
+  await makeBase(sent)
   await shipAll(source, sent)
   await restoredFrom(store, join(source.directory, 'restored'))
   const made = await instance(t, fallback, join(source.directory, 'restored'), {})
@@ -313,14 +314,21 @@ test('a base that cannot be published holds up no entry', async (t) => {
   const refusing: ObjectStore = {
     ...store,
     create: (key, body) =>
-      key.startsWith('base/') ? Promise.reject(new BucketError('no', 'unanswered')) : store.create(key, body),
+      key.startsWith('base/') ? Promise.reject(new BucketError('no', 'refused')) : store.create(key, body),
   }
   const { shipper, writer } = await shipping(source, refusing)
-  await shipper.makeBase(never)
-  const before = writer.next
-  await add(source.opened.tasks, 'a', [{ id: 1 }])
-  for (let tries = 0; tries < 5; tries++) await shipper.ship(never).catch(() => undefined)
-  t.is(writer.next, before + 1)
+  const failures: (Error | null)[] = []
+  for (let entry = 1; entry <= 3; entry++) {
+    await shipper.beginBase(never, (failure) => failures.push(failure))
+    await shipper.baseIdle()
+    await add(source.opened.tasks, 'a', [{ id: entry }])
+    const before = writer.next
+    await shipAll(source, { shipper })
+    t.is(writer.next, before + 1)
+    t.is(failures.length, entry)
+    t.true(shipper.isBaseDue)
+  }
+  t.is(shipper.newestBase, -1)
 })
 
 test('a start that keeps no changes leaves no position to go on from', async (t) => {
@@ -356,7 +364,7 @@ test('a writer that is killed amid large changes has them in the bucket once it 
   const store = memoryStore()
   const before = await shipping(source, store, oneByOne(outgoing))
   while (await before.shipper.ship(never));
-  await before.shipper.makeBase(never)
+  await makeBase(before)
   for (const name of ['a', 'b', 'c']) await add(tasks, name, [{ id: 1 }])
   await before.shipper.ship(never)
   const { last, unsent } = await outgoing.facts()
@@ -389,7 +397,7 @@ test('a base that is begun within large changes is named by the entry that compl
   await done(source, await add(tasks, 'b', [{ id: 2 }]))
   // All but the last transaction are in open entries then.
   while ((await outgoing.next(0, taken))?.isCut) await sent.shipper.ship(never)
-  await sent.shipper.makeBase(never)
+  await makeBase(sent)
   await shipAll(source, sent)
   const restored = join(source.directory, 'restored')
   await restoredFrom(store, restored)

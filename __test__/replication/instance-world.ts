@@ -64,6 +64,18 @@ export type Shipping = Awaited<ReturnType<typeof shipping>>
 export async function shipAll({ opened }: Instance, { shipper }: Pick<Shipping, 'shipper'>): Promise<void> {
   await opened.instance.putValue('end', true)
   while (await shipper.ship(never));
+  await shipper.baseIdle()
+}
+
+/** Makes a base, up to where it waits for changes to be sent. */
+export async function makeBase({ shipper }: Pick<Shipping, 'shipper'>): Promise<void> {
+  let failed: Error | null = null
+  await shipper.baseIdle()
+  await shipper.beginBase(never, (failure) => {
+    failed = failure
+  })
+  await shipper.baseIdle()
+  if (failed !== null) throw failed
 }
 
 export const restoredFrom = async (store: ObjectStore, directory: string): Promise<void> =>

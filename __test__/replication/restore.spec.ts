@@ -17,7 +17,7 @@ import {
   temporaryDirectory,
   update,
 } from '../tasks/test-queue.js'
-import { answersOf, instance, restoredFrom, shipAll, shipping } from './instance-world.js'
+import { answersOf, instance, makeBase, restoredFrom, shipAll, shipping } from './instance-world.js'
 
 const never = new AbortController().signal
 
@@ -100,11 +100,11 @@ for (const tested of testedEngines) {
     const store = memoryStore()
     const { shipper } = await shipping(source, store)
     source.opened.start()
-    await shipper.makeBase(never)
+    await makeBase({ shipper })
     for (let move = 0; move < 40; move++) {
       await writes.write(tasks)
       if (writes.happens(0.4)) await shipper.ship(never)
-      if (move === 25) await shipper.makeBase(never)
+      if (move === 25) await makeBase({ shipper })
     }
     await writes.settle(tasks)
     await shipAll(source, { shipper })
@@ -144,7 +144,7 @@ for (const name of ['gofakes3', 'versitygw'] as const)
     const writes = new Writes()
     for (let move = 0; move < 20; move++) {
       await writes.write(tasks)
-      if (move === 10) await shipper.makeBase(never)
+      if (move === 10) await makeBase({ shipper })
       if (writes.happens(0.4)) await shipper.ship(never)
     }
     await writes.settle(tasks)

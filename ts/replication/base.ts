@@ -16,6 +16,7 @@ import {
   type FilePart,
   isSealed,
   type ObjectStore,
+  type PartLocation,
   SEALED_MESSAGE,
 } from '../bucket/index.js'
 import type { Reached } from './body.js'
@@ -36,9 +37,12 @@ export interface Base {
   readonly reached: Reached | null
   /** Uid and id of each index. */
   readonly ids: readonly (readonly [uid: string, id: string])[]
-  /** Id of an index → name of a file → its parts. No part is in an entry of the log. */
-  readonly files: Readonly<Record<string, Readonly<Record<string, readonly FilePart[]>>>>
+  /** No part is in an entry of the log. */
+  readonly files: DescribedFiles
 }
+
+/** Id of an index → name of a file → its parts. */
+export type DescribedFiles = Readonly<Record<string, Readonly<Record<string, readonly FilePart[]>>>>
 
 /** The task store as it was a little later than the last entry that the base covers. */
 export interface Image {
@@ -90,10 +94,25 @@ export function decodeBase(bytes: Buffer): Base {
 /** Keys of the objects that a base refers to. */
 export const keysOfBase = ({ image, files }: Base): readonly string[] => [
   ...image.parts.map(({ key }) => key),
-  ...Object.values(files)
-    .flatMap((of) => Object.values(of).flat())
-    .flatMap(({ location }) => ('key' in location ? [location.key] : [])),
+  ...keysOfFiles(files),
 ]
+
+export const keysOfFiles = (files: DescribedFiles): readonly string[] =>
+  Object.values(files)
+    .flatMap((of) => Object.values(of).flat())
+    .flatMap(({ location }) => ('key' in location ? [location.key] : []))
+
+/** Files of which parts are elsewhere. @param locationOf null: a part stays where it is */
+export function movedFiles(
+  files: DescribedFiles,
+  locationOf: (location: PartLocation) => PartLocation | null,
+): DescribedFiles {
+  const moved = (parts: readonly FilePart[]): readonly FilePart[] =>
+    parts.map((part) => ({ ...part, location: locationOf(part.location) ?? part.location }))
+  const ofIndex = (of: DescribedFiles[string]): DescribedFiles[string] =>
+    Object.fromEntries(Object.entries(of).map(([name, parts]) => [name, moved(parts)]))
+  return Object.fromEntries(Object.entries(files).map(([id, of]) => [id, ofIndex(of)]))
+}
 
 /** Reads the base that covers the entries up to `seq`. @throws BucketError, DamagedBaseError */
 export async function readBase(
@@ -114,12 +133,14 @@ export async function uploadImage(
   signal: AbortSignal,
 ): Promise<readonly ImagePart[]> {
   const parts: ImagePart[] = []
-  const compressed = createReadStream(path).pipe(createGzip({ level: 1 }))
-  for await (const bytes of inParts(compressed, IMAGE_PART_BYTES)) {
-    const key = keyFor(parts.length)
-    await store.put(key, bytes, signal)
-    parts.push({ key, bytes: bytes.length, crc: crc32(bytes) })
-  }
+  const compress = createGzip({ level: 1 })
+  await pipeline(createReadStream(path), compress, async (compressed: AsyncIterable<Buffer>) => {
+    for await (const bytes of inParts(compressed, IMAGE_PART_BYTES)) {
+      const key = keyFor(parts.length)
+      await store.put(key, bytes, signal)
+      parts.push({ key, bytes: bytes.length, crc: crc32(bytes) })
+    }
+  })
   return parts
 }
 

@@ -103,6 +103,7 @@ export class Sender {
     this.#stop.abort()
     this.#ask()
     await this.#running
+    await this.#sending?.shipper.end()
     await this.#sweeping
   }
 
@@ -189,7 +190,7 @@ export class Sender {
       } catch (error) {
         if (signal.aborted) break
         if (error instanceof FencedError || error instanceof SupersededError)
-          return this.#end(error instanceof FencedError ? error.by.address : error.fence.address)
+          return await this.#end(error instanceof FencedError ? error.by.address : error.fence.address)
         this.#fault(error)
         await this.#alarm.wait(FAILED_MS)
       }
@@ -223,7 +224,7 @@ export class Sender {
 
   async #sendAll({ shipper }: Sending, signal: AbortSignal): Promise<void> {
     for (let isSending = true; isSending; ) {
-      if (shipper.isBaseDue && performance.now() >= this.#basesFrom) await this.#makeBase(shipper, signal)
+      if (shipper.isBaseDue && performance.now() >= this.#basesFrom) await this.#beginBase(shipper, signal)
       // What they wait for was synced before they came.
       const waiting = [...this.#waiters]
       isSending = await shipper.ship(signal)
@@ -237,15 +238,24 @@ export class Sender {
     }
   }
 
-  /** Makes a base. A disk without room for its image holds up no changes. */
-  async #makeBase(shipper: Shipper, signal: AbortSignal): Promise<void> {
+  /** Begins a base, which is made beside changes. One that fails, as on a disk without room for its image, holds up none. */
+  async #beginBase(shipper: Shipper, signal: AbortSignal): Promise<void> {
     try {
-      await shipper.makeBase(signal)
+      await shipper.beginBase(signal, (failure) => {
+        if (failure !== null) this.#baseFailed(failure)
+        // Clients may wait for the first base.
+        else this.#ask()
+      })
     } catch (error) {
-      if (signal.aborted || error instanceof BucketError || error instanceof FencedError) throw error
-      this.#setup.log.error({ err: error }, 'a base could not be made; it is tried again')
-      this.#basesFrom = performance.now() + BASE_RETRY_MS
+      const isOfChanges = error instanceof FencedError || error instanceof BucketError
+      if (signal.aborted || isOfChanges) throw error
+      this.#baseFailed(error)
     }
+  }
+
+  #baseFailed(error: unknown): void {
+    this.#setup.log.error({ err: error }, 'a base could not be made; it is tried again')
+    this.#basesFrom = performance.now() + BASE_RETRY_MS
   }
 
   #answered(): void {
@@ -269,12 +279,13 @@ export class Sender {
   }
 
   /** @param address of the server that has taken over */
-  #end(address: string | null): void {
+  async #end(address: string | null): Promise<void> {
     const refusal = notTheWriter(address)
     this.#fenced = refusal
     for (const waiter of this.#waiters) waiter.reject(refusal)
     this.#waiters.clear()
     this.#setup.onFenced()
+    await this.#sending?.shipper.end()
   }
 
   #sweep(sending: Sending, signal: AbortSignal): void {

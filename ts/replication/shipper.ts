@@ -1,15 +1,12 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
-  baseKey,
-  DamagedPartError,
   FilePublisher,
   type FilesChange,
   InlineParts,
   type Log,
   type LogWriter,
   type ObjectStore,
-  type PartLocation,
   type Repeating,
   repeatingStore,
 } from '../bucket/index.js'
@@ -22,13 +19,13 @@ import {
   replicaSchema,
   uploadsIn,
 } from '../tasks/index.js'
-import { type Base, encodeBase, keysOfBase, uploadImage } from './base.js'
+import { BaseMaker, type BaseOutcome } from './base-maker.js'
 import { type Body, encodeBody } from './body.js'
 import type { Fence } from './fence.js'
-import { BASE_BYTES, BASE_ENTRIES, ENTRY_CHANGES_CHARS } from './limits.js'
+import { ENTRY_CHANGES_CHARS } from './limits.js'
 import type { LogState } from './log-state.js'
 import { PartReader } from './part-reader.js'
-import { sendUpload } from './uploads.js'
+import { UploadSender } from './uploads.js'
 
 export interface ShipperSetup {
   readonly outgoing: OutgoingChanges
@@ -81,6 +78,7 @@ export class Shipper {
   readonly #store: Pick<ObjectStore, 'put' | 'get'>
   readonly #publisher: FilePublisher
   readonly #parts: PartReader
+  readonly #uploads: UploadSender
   #objects = 0
   /** Entries of one page, in order. */
   #pending: readonly Pending[] = []
@@ -90,16 +88,10 @@ export class Shipper {
   #openTo = 0
   /** Uids of indexes whose rows were sent in open entries, without their files. */
   #owed = new Set<string>()
-  /** A base whose image holds transactions that were not sent yet. */
-  #base: Base | null = null
-  #newestBase: number
+  readonly #bases: BaseMaker
   /** Id of an index → when files of a commit of it were sent, which merges and graphs follow in the background. */
   readonly #settling = new Map<string, number>()
-  /** Names of uploads that the bucket has. */
-  readonly #uploaded = new Set<string>()
   #sent = 0
-  /** Bytes that were sent since the newest base. */
-  #bytes = 0
   #cleared: Promise<unknown> | null = null
 
   constructor(setup: ShipperSetup) {
@@ -108,12 +100,18 @@ export class Shipper {
     this.#store = {
       ...store,
       put: (key, body, signal) => {
-        this.#bytes += body.length
+        this.#bases.count(body.length)
         return store.put(key, body, signal)
       },
     }
     this.#parts = new PartReader(setup.log, this.#store)
-    this.#newestBase = setup.base ?? -1
+    this.#uploads = new UploadSender(setup.outgoing.uploads)
+    this.#bases = new BaseMaker({
+      ...setup,
+      newest: setup.base,
+      parts: this.#parts,
+      uploads: this.#uploads,
+    })
     setup.state.fenced()
     const { epoch } = setup.writer
     this.#publisher = new FilePublisher(
@@ -124,7 +122,7 @@ export class Shipper {
 
   /** The entry that the newest base covers to; -1: there is no base. */
   get newestBase(): number {
-    return this.#newestBase
+    return this.#bases.newest
   }
 
   /** Number of the last transaction that the bucket has. */
@@ -145,43 +143,31 @@ export class Shipper {
     const [pending] = this.#pending
     const isSending = pending !== undefined
     if (isSending) await this.#append(pending, signal)
-    if (this.#base !== null && (!isSending || this.#sent >= this.#base.image.reached.last))
-      await this.#publishBase(this.#base, signal)
+    this.#bases.sent(isSending ? this.#sent : null)
     return isSending
   }
 
   /**
-   * Makes a base of what the log tells now. A later call of `ship` publishes it: its image is newer than the entry it is
+   * Begins a base of what the log tells now, which is made while `ship` is called: its image is newer than the entry it is
    * named by, and what the image has must be in the log for those who read on from there.
    */
-  async makeBase(signal: AbortSignal): Promise<void> {
-    const { writer, state, outgoing, scratch } = this.#setup
+  async beginBase(signal: AbortSignal, told: BaseOutcome): Promise<void> {
+    const { writer, state } = this.#setup
     await this.#clear()
     // A base names an entry that closes a state.
     while (this.#pending.length > 0 || state.isOpen) await this.ship(signal)
     await this.#adopt(signal)
-    const seq = writer.next - 1
-    if (seq === this.#newestBase || seq === this.#base?.seq) return
-    const directory = join(scratch, `image-${this.#objects++}`)
-    await mkdir(directory)
-    const path = join(directory, 'tasks.db')
-    const needed = (await outgoing.uploads.needed()).map(({ name }) => name)
-    const release = outgoing.uploads.hold(needed)
-    try {
-      const reached = await outgoing.image(path)
-      await this.#sendUploads(needed, signal)
-      await this.#moveInline(seq, signal)
-      const described = state.described()
-      const number = this.#objects++
-      const keyFor = (part: number): string => `image/${seq}/${number}-${part}`
-      const parts = await uploadImage(path, this.#store, keyFor, signal)
-      const { fence, instanceUid } = this.#setup
-      this.#bytes = 0
-      this.#base = { seq, instanceUid, writtenAt: Date.now(), fence, image: { parts, reached }, ...described }
-    } finally {
-      await release()
-      await rm(directory, { recursive: true, force: true })
-    }
+    await this.#bases.begin(writer.next - 1, signal, told)
+  }
+
+  /** Resolves once no calls for a base are under way: one that is not published by then waits for `ship`. */
+  baseIdle(): Promise<void> {
+    return this.#bases.idle()
+  }
+
+  /** Ends what is made beside `ship`; nothing is begun any more. */
+  end(): Promise<void> {
+    return this.#bases.end()
   }
 
   /**
@@ -214,10 +200,7 @@ export class Shipper {
 
   /** Whether so much was sent since the newest base that the next one pays. */
   get isBaseDue(): boolean {
-    const { state, writer } = this.#setup
-    if (this.#base !== null) return false
-    if (this.#newestBase === -1 || writer.next - this.#newestBase > BASE_ENTRIES) return true
-    return this.#bytes >= Math.max(BASE_BYTES, state.bytes() / 2)
+    return this.#bases.isDue(this.#setup.writer.next)
   }
 
   /** Keys of all objects that the log, or what was not appended yet, refers to. */
@@ -229,8 +212,7 @@ export class Shipper {
       for (const { changed } of Object.values(body.files))
         for (const { location } of changed.flatMap((change) => change.parts))
           if ('key' in location) keys.push(location.key)
-    if (this.#base !== null) keys.push(...keysOfBase(this.#base))
-    return new Set(keys)
+    return new Set([...keys, ...this.#bases.references()])
   }
 
   /** Removes what a former process left. */
@@ -245,7 +227,7 @@ export class Shipper {
   async #append({ entry, body, completes }: Pending, signal: AbortSignal): Promise<void> {
     const { writer, state } = this.#setup
     const seq = await writer.append(entry, signal)
-    this.#bytes += entry.bytes.length
+    this.#bases.count(entry.bytes.length)
     this.#pending = this.#pending.slice(1)
     state.take(seq, body)
     if (body.rows !== '') for (const id of Object.keys(body.files)) this.#settling.set(id, performance.now())
@@ -266,13 +248,6 @@ export class Shipper {
     this.#unnoted = null
   }
 
-  async #publishBase(base: Base, signal: AbortSignal): Promise<void> {
-    // Keys are numbers of entries, and only the writer of this epoch makes bases of them: one that is there is this one.
-    await this.#setup.store.create(baseKey(base.seq), encodeBase(base), signal)
-    this.#newestBase = base.seq
-    this.#base = null
-  }
-
   async #next(signal: AbortSignal): Promise<readonly Pending[]> {
     const { outgoing } = this.#setup
     const first = await outgoing.next(ENTRY_CHANGES_CHARS, this.#openTo)
@@ -287,7 +262,8 @@ export class Shipper {
         let isWhole = false
         try {
           // An upload may be gone because its task ended just now, which the page does not tell.
-          isWhole = missed.length === 0 && (await this.#sendUploads(uploadsIn(taken.page.changes), signal))
+          const names = uploadsIn(taken.page.changes)
+          isWhole = missed.length === 0 && (await this.#uploads.send(names, this.#store, signal))
         } finally {
           if (!isWhole) await this.#release(taken.pins)
         }
@@ -332,26 +308,9 @@ export class Shipper {
 
   /** Rows that are too many for one entry go ahead of the files that complete them. */
   async #openEntries(page: OutgoingPage, signal: AbortSignal): Promise<readonly Pending[]> {
-    await this.#sendUploads(uploadsIn(page.changes), signal)
+    await this.#uploads.send(uploadsIn(page.changes), this.#store, signal)
     for (const [uid] of catalogueIn(page.changes).written) this.#owed.add(uid)
     return this.#entries(page, null)
-  }
-
-  /** Sends uploads of these names. @returns false: one of them is gone */
-  async #sendUploads(names: readonly string[], signal: AbortSignal): Promise<boolean> {
-    const { uploads } = this.#setup.outgoing
-    let isWhole = true
-    for (const name of names) {
-      if (this.#uploaded.has(name)) continue
-      try {
-        await sendUpload(uploads.pathOf(name), name, this.#store, signal)
-        this.#uploaded.add(name)
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-        isWhole = false
-      }
-    }
-    return isWhole
   }
 
   async #closedEntries({ page, pins }: Taken, signal: AbortSignal): Promise<readonly Pending[]> {
@@ -433,32 +392,6 @@ export class Shipper {
     }
     return { files, inline: inline.joined() }
   }
-
-  /** Copies parts out of entries, which a base must not need. */
-  async #moveInline(seq: number, signal: AbortSignal): Promise<void> {
-    const { state } = this.#setup
-    const read = this.#parts.reading(signal)
-    const moved = new Map<string, PartLocation>()
-    const key = `image/${seq}/${this.#objects++}-parts`
-    const inEntries = state
-      .ids()
-      .flatMap((id) => [...state.files.of(id).values()].flat())
-      .flatMap(({ location, ...part }) => ('key' in location ? [] : [{ ...part, location }]))
-      .sort((one, other) => one.location.seq - other.location.seq)
-    const taken: Uint8Array[] = []
-    let offset = 0
-    for (const part of inEntries) {
-      const bytes = await read(part)
-      if (bytes === null) throw new DamagedPartError(`the entry ${part.location.seq} is gone`)
-      moved.set(textOf(part.location), { key, offset })
-      taken.push(bytes)
-      offset += part.bytes
-    }
-    if (taken.length > 0) await this.#store.put(key, Buffer.concat(taken), signal)
-    state.relocate((location) => moved.get(textOf(location)) ?? null)
-  }
 }
 
 const nothing: Pick<Body, 'files' | 'inline'> = { files: {}, inline: Buffer.alloc(0) }
-
-const textOf = (location: PartLocation): string => JSON.stringify(location)

@@ -3,15 +3,46 @@ import { createReadStream } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DamagedPartError, type ObjectStore } from '../bucket/index.js'
-import { type NeededUpload, uploadsPath } from '../tasks/index.js'
+import { type NeededUpload, type OutgoingChanges, uploadsPath } from '../tasks/index.js'
 import { inParts } from './in-parts.js'
 import { UPLOAD_PART_BYTES } from './limits.js'
 
 /** Begins the keys of all parts of an upload. */
 export const uploadPrefix = (name: string): string => `spool/${name}/`
 
+/** Sends uploads, each of them once. */
+export class UploadSender {
+  readonly #uploads: Pick<OutgoingChanges['uploads'], 'pathOf'>
+  /** Names of uploads that the bucket has. */
+  readonly #sent = new Set<string>()
+
+  constructor(uploads: Pick<OutgoingChanges['uploads'], 'pathOf'>) {
+    this.#uploads = uploads
+  }
+
+  /** Sends uploads of these names. @returns false: one of them is gone @throws BucketError */
+  async send(
+    names: readonly string[],
+    store: Pick<ObjectStore, 'put'>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    let isWhole = true
+    for (const name of names) {
+      if (this.#sent.has(name)) continue
+      try {
+        await sendUpload(this.#uploads.pathOf(name), name, store, signal)
+        this.#sent.add(name)
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+        isWhole = false
+      }
+    }
+    return isWhole
+  }
+}
+
 /** @throws BucketError; an error of the system with `ENOENT` if the file is gone */
-export async function sendUpload(
+async function sendUpload(
   path: string,
   name: string,
   store: Pick<ObjectStore, 'put'>,

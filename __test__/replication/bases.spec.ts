@@ -1,0 +1,336 @@
+/**
+ * Bases that are made while changes are sent. Rules held here:
+ * 1. An image on its way to the bucket holds up no change; without any base nothing is acknowledged.
+ * 2. A base is published once the log has what its image has, and refers to nothing that is gone.
+ * 3. Another writer, a stop and a failure end a base that is on its way, and what it kept.
+ */
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { BucketError, Log, type ObjectStore } from '../../ts/bucket/index.js'
+import { decodeBase, keysOfBase } from '../../ts/replication/base.js'
+import { connect, Garbage, Sender } from '../../ts/replication/index.js'
+import { uploadPrefix } from '../../ts/replication/uploads.js'
+import type { OutgoingChanges } from '../../ts/tasks/index.js'
+import { memoryStore } from '../bucket/memory-store.js'
+import { fallback } from '../support/engines.js'
+import { add, ended, temporaryDirectory } from '../tasks/test-queue.js'
+import {
+  answersOf,
+  type Instance,
+  instance,
+  makeBase,
+  restoredFrom,
+  type Shipping,
+  shipAll,
+  shipping,
+} from './instance-world.js'
+
+const never = new AbortController().signal
+
+/** A store in memory that answers some puts once it is told to, as one that takes long to get large objects. */
+function holdingStore(isHeld: (key: string) => boolean) {
+  const memory = memoryStore()
+  let meet: () => void = () => undefined
+  let release: () => void = () => undefined
+  const met = new Promise<void>((resolve) => {
+    meet = resolve
+  })
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const store: ObjectStore = {
+    ...memory,
+    async put(key, body, signal) {
+      if (isHeld(key)) {
+        meet()
+        const aborted = new Promise<never>((_, reject) => {
+          signal?.addEventListener('abort', () => reject(signal.reason as Error))
+        })
+        await Promise.race([released, aborted])
+      }
+      await memory.put(key, body)
+    },
+  }
+  const keys = (prefix: string): readonly string[] =>
+    [...memory.objects.keys()].filter((key) => key.startsWith(prefix)).sort()
+  return { store, objects: memory.objects, keys, release, /** Resolves at the first of these puts. */ met }
+}
+
+const isOfImage = (key: string): boolean => key.startsWith('image/')
+
+const done = async ({ opened }: Instance, { taskUid }: { readonly taskUid: number }): Promise<void> =>
+  void (await ended(opened.tasks, taskUid))
+
+/** Sends what an instance changes until the test ends. */
+function sending(t: ExecutionContext, { opened }: Instance, { shipper, writer, log, store }: Shipping) {
+  const errors: string[] = []
+  let isFenced = false
+  const note = (facts: object): void => {
+    errors.push(String((facts as { readonly err?: Error }).err?.message))
+  }
+  const garbage = new Garbage({
+    ...{ store, log, repeating: { wait: async () => undefined, onRetry: () => undefined } },
+    ...{ epoch: writer.epoch, ageMs: 0, now: () => performance.now() },
+  })
+  const sender = new Sender({
+    outgoing: opened.outgoing,
+    connect: () => Promise.reject(new Error('it is connected')),
+    sending: { shipper, writer, garbage },
+    intervalMs: 10,
+    log: { info: () => undefined, warn: note, error: note },
+    onFenced: () => {
+      isFenced = true
+    },
+  })
+  sender.start()
+  t.teardown(() => sender.stop())
+  return { sender, errors, isFenced: () => isFenced }
+}
+
+/** Copies of task stores on their way. */
+const imagesOf = async ({ directory }: Instance): Promise<readonly string[]> =>
+  (await readdir(join(directory, 'outgoing'))).filter((name) => name.startsWith('image-'))
+
+/** What the newest base refers to. */
+function referredTo({ objects, keys }: ReturnType<typeof holdingStore>): readonly string[] {
+  return keysOfBase(decodeBase(objects.get(keys('base/').at(-1)!)!))
+}
+
+async function sameAnswers(t: ExecutionContext, source: Instance, store: ObjectStore): Promise<void> {
+  const restored = join(await temporaryDirectory(t), 'restored')
+  await restoredFrom(store, restored)
+  t.deepEqual(await answersOf(await instance(t, fallback, restored, {})), await answersOf(source))
+}
+
+test('what is written while an image is sent is acknowledged, and the base is published after', async (t) => {
+  let isHolding = false
+  const held = holdingStore((key) => isHolding && isOfImage(key))
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const sent = await shipping(source, held.store)
+  source.opened.start()
+  await done(source, await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }]))
+  await makeBase(sent)
+  await shipAll(source, sent)
+  t.is(held.keys('base/').length, 1)
+  await done(source, await add(source.opened.tasks, 'a', [{ id: 2, t: 'two' }]))
+  await shipAll(source, sent)
+  isHolding = true
+  await sent.shipper.beginBase(never, () => undefined)
+  await held.met
+
+  const { sender, errors } = sending(t, source, sent)
+  const before = held.keys('log/').length
+  await done(source, await add(source.opened.tasks, 'a', [{ id: 3, t: 'three' }]))
+  await sender.acknowledged()
+  t.true(held.keys('log/').length > before)
+  t.is(held.keys('base/').length, 1)
+  held.release()
+  await sent.shipper.baseIdle()
+  t.is(held.keys('base/').length, 2)
+  t.deepEqual(await imagesOf(source), [])
+  await sender.stop()
+  t.deepEqual(errors, [])
+  await sameAnswers(t, source, held.store)
+})
+
+test('nothing is acknowledged before the first base, although it is sent', async (t) => {
+  const held = holdingStore(isOfImage)
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { outgoing, tasks } = source.opened
+  source.opened.start()
+  let looks = 0
+  const counting: OutgoingChanges = {
+    ...outgoing,
+    next: (...given) => {
+      looks++
+      return outgoing.next(...given)
+    },
+  }
+  const { sender } = sending(t, source, await shipping(source, held.store, counting))
+  await held.met
+  const before = held.keys('log/').length
+  await done(source, await add(tasks, 'a', [{ id: 1, t: 'one' }]))
+  await outgoing.sync()
+  while ((await outgoing.facts()).unsent > 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.true(held.keys('log/').length > before)
+  let isAcknowledged = false
+  const acknowledged = sender.acknowledged().then(() => {
+    isAcknowledged = true
+  })
+  const from = looks
+  while (looks < from + 3) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.false(isAcknowledged)
+  held.release()
+  await acknowledged
+  t.is(held.keys('base/').length, 1)
+  await sender.stop()
+  await sameAnswers(t, source, held.store)
+})
+
+test('a base whose image has what was not sent waits for that', async (t) => {
+  const held = holdingStore(() => false)
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const sent = await shipping(source, held.store)
+  await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }])
+  await makeBase(sent)
+  t.true(held.keys('image/').length > 0)
+  t.deepEqual(held.keys('base/'), [])
+  await shipAll(source, sent)
+  t.is(held.keys('base/').length, 1)
+  await sameAnswers(t, source, held.store)
+})
+
+test('another writer ends a base that is on its way', async (t) => {
+  const held = holdingStore(isOfImage)
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const sent = await shipping(source, held.store)
+  await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }])
+  await shipAll(source, sent)
+  await sent.shipper.beginBase(never, () => undefined)
+  await held.met
+  const { sender, errors, isFenced } = sending(t, source, sent)
+  const repeating = { wait: async () => undefined, onRetry: () => undefined }
+  const place = { log: new Log({ store: held.store, ...repeating }), store: held.store, repeating }
+  const claimant = { instanceUid: '00000000-0000-4000-8000-000000000000', address: null, takesOver: true }
+  await connect(
+    place,
+    { ...claimant, outgoing: source.opened.outgoing, engine: 'fallback', version: '0.0.0' },
+    never,
+  )
+  await add(source.opened.tasks, 'a', [{ id: 2, t: 'two' }])
+  await t.throwsAsync(sender.acknowledged(), { message: /follows another one/ })
+  t.true(isFenced())
+  // The put is never released.
+  await sent.shipper.baseIdle()
+  t.deepEqual(held.keys('base/'), [])
+  t.deepEqual(await imagesOf(source), [])
+  t.deepEqual(errors, [])
+})
+
+test('a stop ends a base that is on its way', async (t) => {
+  const held = holdingStore(isOfImage)
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { sender, errors } = sending(t, source, await shipping(source, held.store))
+  await held.met
+  await sender.stop()
+  t.deepEqual(held.keys('base/'), [])
+  t.deepEqual(await imagesOf(source), [])
+  t.deepEqual(errors, [])
+})
+
+test('an image that the bucket refuses is told, tried again later, and holds up no change', async (t) => {
+  let isRefusing = false
+  const memory = memoryStore()
+  const store: ObjectStore = {
+    ...memory,
+    put: (key, body) =>
+      isRefusing && isOfImage(key)
+        ? Promise.reject(new BucketError('no room for images', 'refused'))
+        : memory.put(key, body),
+  }
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const sent = await shipping(source, store)
+  await makeBase(sent)
+  await shipAll(source, sent)
+  await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }])
+  await shipAll(source, sent)
+  t.false(sent.shipper.isBaseDue)
+  isRefusing = true
+  await t.throwsAsync(makeBase(sent), { message: 'no room for images' })
+  t.true(sent.shipper.isBaseDue)
+  const { sender, errors } = sending(t, source, sent)
+  for (let id = 2; id < 5; id++) {
+    await add(source.opened.tasks, 'a', [{ id, t: 'more' }])
+    await sender.acknowledged()
+  }
+  t.deepEqual(errors, ['no room for images'])
+  await sender.stop()
+  t.deepEqual(await imagesOf(source), [])
+})
+
+test('garbage that is removed while an image is sent is nothing that the base refers to', async (t) => {
+  let isHolding = false
+  const held = holdingStore((key) => isHolding && isOfImage(key))
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { tasks } = source.opened
+  const sent = await shipping(source, held.store)
+  source.opened.start()
+  // Of several commits, which a compaction replaces.
+  const write = async (round: number): Promise<void> => {
+    const documents = Array.from({ length: 30 }, (_, at) => ({
+      id: at,
+      t: `word${at} of ${round}`.repeat(400),
+    }))
+    await done(source, await add(tasks, 'a', documents))
+    await source.opened.instance.putValue('end', round)
+    while (await sent.shipper.ship(never));
+  }
+  for (let round = 0; round < 3; round++) {
+    await write(round)
+    if (round < 2) await makeBase(sent)
+    await shipAll(source, sent)
+  }
+  t.is(held.keys('base/').length, 2)
+  isHolding = true
+  await sent.shipper.beginBase(never, () => undefined)
+  await held.met
+  const garbage = new Garbage({
+    ...{
+      store: held.store,
+      log: sent.log,
+      repeating: { wait: async () => undefined, onRetry: () => undefined },
+    },
+    ...{ epoch: sent.writer.epoch, ageMs: 0, now: () => performance.now() },
+  })
+  const inUse = () => ({
+    keys: sent.shipper.references(),
+    uploads: new Set<string>(),
+    next: sent.writer.next,
+  })
+  const before = sent.shipper.references()
+  await source.engine.compact(tasks.index('a')!.id)
+  for (let round = 3; round < 6; round++) {
+    await write(round)
+    await garbage.sweep(inUse(), never)
+  }
+  const during = sent.shipper.references()
+  t.deepEqual(
+    [...before].filter((key) => !during.has(key)),
+    [],
+  )
+  held.release()
+  await shipAll(source, sent)
+  t.is(held.keys('base/').length, 3)
+  const names = referredTo(held)
+  t.deepEqual(
+    names.filter((key) => !held.objects.has(key)),
+    [],
+  )
+  t.deepEqual(
+    names.filter((key) => !during.has(key) && !isOfImage(key)),
+    [],
+  )
+  await sameAnswers(t, source, held.store)
+})
+
+test('an upload that an image names stays until it is sent, although its task has ended', async (t) => {
+  const held = holdingStore((key) => key.startsWith('spool/'))
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { tasks, outgoing } = source.opened
+  const sent = await shipping(source, held.store)
+  const waiting = await add(tasks, 'a', [{ id: 1, t: 'one' }])
+  const [upload] = await outgoing.uploads.needed()
+  const uploads = (): Promise<readonly string[]> => readdir(join(outgoing.uploads.pathOf(upload!.name), '..'))
+  await sent.shipper.beginBase(never, () => undefined)
+  await held.met
+  source.opened.start()
+  await done(source, waiting)
+  t.true((await uploads()).includes(upload!.name))
+  held.release()
+  await sent.shipper.baseIdle()
+  t.true(held.keys(uploadPrefix(upload!.name)).length > 0)
+  t.false((await uploads()).includes(upload!.name))
+  await shipAll(source, sent)
+  await sameAnswers(t, source, held.store)
+})
