@@ -194,7 +194,10 @@ test('a wrong key, no key and no encryption each say what to do', async (t) => {
     instanceOf: DamagedEntryError,
     message: /encrypted.*--bucket-key-file/,
   })
-  t.throws(() => decodeBase(bare), { instanceOf: DamagedBaseError, message: /encrypted.*--bucket-key-file/ })
+  t.throws(() => decodeBase(0, bare), {
+    instanceOf: DamagedBaseError,
+    message: /encrypted.*--bucket-key-file/,
+  })
 
   for (const plain of ['', 'SF', 'SFLG and more', 'x'.repeat(100)]) {
     inner.objects.set('plain', Buffer.from(plain))

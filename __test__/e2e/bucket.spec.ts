@@ -3,11 +3,14 @@
  * 1. An empty data directory becomes the instance that the bucket holds: documents, tasks, keys, uploads that wait.
  * 2. A directory that another server has taken over from writes nothing to the bucket, unless it is told to.
  * 3. With `--bucket-ack bucket` no write is answered that the bucket does not have.
+ * 4. A start from a bucket that holds something else than a writer puts there ends with one line, and can be tried again.
  */
 import { randomBytes } from 'node:crypto'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { decodeEntry } from '../../ts/bucket/index.js'
 import { bucket, storeAt } from '../bucket/store-servers.js'
+import { type SpoiltCase, spoiltCases, spoiltObject } from '../replication/spoilt-json.js'
 import { freePort } from '../support/daemon.js'
 import { add, answered, held, sent, settled, tests, titles, world } from './bucket-world.js'
 
@@ -173,3 +176,46 @@ tests('a former moment is served from a new data directory, and nothing of it is
   const refused = await t.throwsAsync(start('early', '--bucket-until', '2020-01-01'))
   t.regex(refused.message, /--bucket-until: the bucket holds nothing of that moment/)
 })
+
+tests(
+  'a server without data tells what is spoilt in its bucket, and starts once that is mended',
+  async (t) => {
+    const { start, origin } = await world(t)
+    for (const words of [['Solaris'], ['Stalker', 'Mirror']]) {
+      const writer = await start('first', '--bucket-ack', 'bucket')
+      for (const title of words) await settled(writer, await add(writer, [{ id: title, title }]))
+      await sent(writer)
+      await writer.stop()
+    }
+    const store = storeAt(t, origin, { url: `s3://${bucket}/instances/one` })
+    const read = async (key: string) => (await store.get(key, { bytesMax: 2 ** 25 }))!
+    /** Kind of an object → the last one of it. */
+    const last = new Map<string, string>()
+    for await (const { key } of store.list('log/')) last.set(decodeEntry(await read(key)).kind, key)
+    for await (const { key } of store.list('base/')) last.set('base', key)
+    const cases: readonly (readonly [kind: string, of: SpoiltCase['of'], what: string])[] = [
+      ['base', 'base', 'an image without parts'],
+      ['changes', 'body', 'adopted numbers'],
+      ['changes', 'rows', 'a table of null'],
+      ['fence', 'fence', 'an unknown engine'],
+    ]
+    for (const [kind, of, what] of cases) {
+      const spoilt = spoiltCases.find((one) => one.of === of && one.what === what)!
+      const key = last.get(kind)!
+      const whole = await read(key)
+      await store.put(key, spoiltObject(spoilt, whole))
+      for (const role of [[], ['--follow']]) {
+        const { message } = await t.throwsAsync(start('second', ...role))
+        const [line, ...others] = message.split('\n').filter((text) => text.includes('siftd: '))
+        const entry = Number(key.split('/')[1])
+        t.regex(line ?? '', new RegExp(`siftd: --bucket: .*entry ${entry}\\b.*`), message)
+        t.regex(line ?? '', spoilt.told)
+        t.deepEqual(others, [])
+        t.regex(message, /^the daemon ended with 1: /)
+        t.notRegex(message, /\n {4}at /)
+      }
+      await store.put(key, whole)
+    }
+    t.deepEqual(await titles(await start('second'), ''), ['Solaris', 'Stalker', 'Mirror'])
+  },
+)

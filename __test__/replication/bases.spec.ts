@@ -94,7 +94,8 @@ const imagesOf = async ({ directory }: Instance): Promise<readonly string[]> =>
 
 /** What the newest base refers to. */
 function referredTo({ objects, keys }: ReturnType<typeof holdingStore>): readonly string[] {
-  return keysOfBase(decodeBase(objects.get(keys('base/').at(-1)!)!))
+  const key = keys('base/').at(-1)!
+  return keysOfBase(decodeBase(Number(key.slice('base/'.length)), objects.get(key)!))
 }
 
 async function sameAnswers(t: ExecutionContext, source: Instance, store: ObjectStore): Promise<void> {

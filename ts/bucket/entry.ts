@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib'
 import { ENTRY_BYTES_MAX } from './limits.js'
 import { isSealed, SEALED_MESSAGE } from './sealed-store.js'
+import { integer, object, oneOf, orNull, readShape, text } from './shape.js'
 
 /**
  * What stands at a number of the log. A fence says whose entries follow; its number is the epoch of that writer.
@@ -34,6 +35,16 @@ const MAGIC = Buffer.from('SFLG')
 const VERSION = 1
 const HEAD_AT = MAGIC.length + 1 + 4
 
+const headShape = object({
+  kind: oneOf('fence', 'changes'),
+  instanceUid: text,
+  epoch: integer(),
+  writeId: text,
+  address: orNull(text),
+  writer: text,
+  writtenAt: integer(),
+})
+
 export function encodeEntry({ body, ...head }: Entry): Buffer {
   const text = Buffer.from(JSON.stringify(head))
   const length = Buffer.alloc(4)
@@ -60,6 +71,8 @@ export function decodeEntry(bytes: Buffer): Entry {
     throw new DamagedEntryError('its bytes do not have their checksum')
   const bodyAt = HEAD_AT + bytes.readUInt32LE(MAGIC.length + 1)
   if (bodyAt > content.length) throw new DamagedEntryError('its head is longer than the entry')
-  const head = JSON.parse(content.subarray(HEAD_AT, bodyAt).toString()) as Omit<Entry, 'body'>
+  const json = content.toString('utf8', HEAD_AT, bodyAt)
+  const damaged = (message: string) => new DamagedEntryError(message)
+  const head = readShape<Omit<Entry, 'body'>>(json, 'its head', headShape, damaged)
   return { ...head, body: content.subarray(bodyAt) }
 }

@@ -2,7 +2,7 @@
 import { mkdir, open, readdir, rename, rm, truncate } from 'node:fs/promises'
 import { dirname, join, normalize, relative, sep } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { bytesOf, type FilePart, type IndexFiles } from './file-parts.js'
+import { bytesOf, type FilePart, type IndexFiles, isFileName } from './file-parts.js'
 import { PART_BYTES_MAX } from './limits.js'
 
 /** A part that is not there, or not as it was written. */
@@ -152,10 +152,9 @@ export async function syncNames(directory: string): Promise<void> {
 
 /** @throws DamagedPartError for a name that leads elsewhere: names come from outside this machine */
 function within(name: string): string {
-  const path = normalize(name)
-  if (path.startsWith('..') || path.startsWith('/') || /[\\:\0]/.test(path) || path === '.')
+  if (!isFileName(name))
     throw new DamagedPartError(`an index cannot have a file named ${JSON.stringify(name.slice(0, 100))}`)
-  return path
+  return normalize(name)
 }
 
 /** Whether two parts are the same bytes of their file, wherever they lie. */

@@ -1,4 +1,7 @@
 /** Files of indexes in a bucket: which parts make them up, and how these change. */
+import { normalize } from 'node:path'
+import { PART_BYTES_MAX } from './limits.js'
+import { anyOf, type Check, flag, integer, list, object, record, text, textThat } from './shape.js'
 
 /** A range of a file, which never changes. */
 export interface FilePart {
@@ -76,3 +79,31 @@ export class PublishedFiles {
 /** Bytes of a file. */
 export const bytesOf = (parts: readonly FilePart[]): number =>
   parts.reduce((end, { from, bytes }) => Math.max(end, from + bytes), 0)
+
+/** Whether a name is that of a file below the directory of its index: names come from outside this machine. */
+export function isFileName(name: string): boolean {
+  const path = normalize(name)
+  return !(path.startsWith('..') || path.startsWith('/') || /[\\:\0]/.test(path) || path === '.')
+}
+
+const fileName = textThat('the name of a file of an index', isFileName)
+
+const part = (location: Check): Check =>
+  object({ from: integer(), bytes: integer(PART_BYTES_MAX), crc: integer(0xffff_ffff), location })
+
+const newLocation = anyOf(
+  'a place in an object or entry',
+  object({ key: text }),
+  object({ offset: integer() }),
+)
+
+const objectLocation = object({ key: text }, { offset: integer() })
+
+/** The shape of `FilesChange`. */
+export const filesChangeShape: Check = object({
+  changed: list(object({ name: fileName, isWhole: flag, parts: list(part(newLocation)) })),
+  gone: list(fileName),
+})
+
+/** The shape of the files of an index all parts of which are in objects: name → parts. */
+export const filesShape: Check = record(fileName, list(part(objectLocation)))

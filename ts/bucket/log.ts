@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { decodeEntry, type Entry, encodeEntry } from './entry.js'
+import { DamagedEntryError, decodeEntry, type Entry, encodeEntry } from './entry.js'
 import { ENTRY_BYTES_MAX } from './limits.js'
 import { BucketError, type ObjectStore } from './object-store.js'
 import { pauseMs, type Repeating, repeated } from './repeating.js'
@@ -9,6 +9,15 @@ export const entryKey = (seq: number): string => `log/${padded(seq)}`
 
 /** Key of an image of everything up to an entry. */
 export const baseKey = (seq: number): string => `base/${padded(seq)}`
+
+function decodedAt(seq: number, bytes: Buffer): Entry {
+  try {
+    return decodeEntry(bytes)
+  } catch (error) {
+    if (!(error instanceof DamagedEntryError)) throw error
+    throw new DamagedEntryError(`entry ${seq} of the log cannot be read: ${error.message}`, { cause: error })
+  }
+}
 
 const padded = (seq: number): string => String(seq).padStart(20, '0')
 
@@ -59,7 +68,7 @@ export class Log {
     const bytes = await repeated(this.#setup, signal, () =>
       this.#setup.store.get(entryKey(seq), { bytesMax: ENTRY_BYTES_MAX, signal }),
     )
-    return bytes === null ? null : decodeEntry(bytes)
+    return bytes === null ? null : decodedAt(seq, bytes)
   }
 
   /** The last entry that each base covers, ascending. */

@@ -14,13 +14,15 @@ import {
   baseKey,
   DamagedPartError,
   type FilePart,
+  filesShape,
   isSealed,
   type ObjectStore,
   type PartLocation,
   SEALED_MESSAGE,
+  shapes,
 } from '../bucket/index.js'
-import type { Reached } from './body.js'
-import type { Fence } from './fence.js'
+import { indexId, type Reached } from './body.js'
+import { type Fence, fenceShape } from './fence.js'
 import { inParts } from './in-parts.js'
 import { BASE_BYTES_MAX, IMAGE_PART_BYTES } from './limits.js'
 
@@ -76,19 +78,42 @@ export function encodeBase(base: Base): Buffer {
   return bytes
 }
 
-/** @throws DamagedBaseError */
-export function decodeBase(bytes: Buffer): Base {
-  if (isSealed(bytes)) throw new DamagedBaseError(SEALED_MESSAGE)
+const reachedShape = shapes.object({ outbox: shapes.text, last: shapes.integer() })
+
+const imagePart = shapes.object({
+  key: shapes.text,
+  bytes: shapes.integer(2 * IMAGE_PART_BYTES),
+  crc: shapes.integer(0xffff_ffff),
+})
+
+const shape = shapes.object({
+  seq: shapes.integer(),
+  instanceUid: shapes.text,
+  writtenAt: shapes.integer(),
+  fence: fenceShape,
+  image: shapes.object({ parts: shapes.list(imagePart), reached: reachedShape }),
+  reached: shapes.orNull(reachedShape),
+  ids: shapes.list(shapes.tuple(shapes.text, indexId)),
+  files: shapes.record(indexId, filesShape),
+})
+
+/** @param seq the entry that the base covers to @throws DamagedBaseError */
+export function decodeBase(seq: number, bytes: Buffer): Base {
+  const damaged = (message: string) =>
+    new DamagedBaseError(`the base of entry ${seq} cannot be read: ${message}`)
+  if (isSealed(bytes)) throw damaged(SEALED_MESSAGE)
   const at = MAGIC.length + 1
   if (bytes.length < at + 4 || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
-    throw new DamagedBaseError('it is no base of a log')
+    throw damaged('it is no base of a log')
   const version = bytes[MAGIC.length]
   if (version !== VERSION)
-    throw new DamagedBaseError(`its format has the version ${version}, and this build reads ${VERSION}`)
+    throw damaged(`its format has the version ${version}, and this build reads ${VERSION}`)
   const content = bytes.subarray(0, -4)
   if (crc32(content) !== bytes.readUInt32LE(content.length))
-    throw new DamagedBaseError('its bytes do not have their checksum')
-  return JSON.parse(content.toString('utf8', at)) as Base
+    throw damaged('its bytes do not have their checksum')
+  const base = shapes.readShape<Base>(content.toString('utf8', at), 'its content', shape, damaged)
+  if (base.seq !== seq) throw damaged(`it is that of entry ${base.seq}`)
+  return base
 }
 
 /** Keys of the objects that a base refers to. */
@@ -122,7 +147,7 @@ export async function readBase(
 ): Promise<Base> {
   const bytes = await store.get(baseKey(seq), { bytesMax: BASE_BYTES_MAX, signal })
   if (bytes === null) throw new DamagedBaseError(`the base of entry ${seq} is gone`)
-  return decodeBase(bytes)
+  return decodeBase(seq, bytes)
 }
 
 /** Compresses a file and uploads it. @param keyFor key of the object for each part */

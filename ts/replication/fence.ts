@@ -1,4 +1,4 @@
-import type { Entry } from '../bucket/index.js'
+import { type Entry, shapes } from '../bucket/index.js'
 import type { Engine } from '../engine/index.js'
 import { DamagedBodyError } from './body.js'
 
@@ -17,15 +17,25 @@ export interface Fence extends About {
   readonly address: string | null
 }
 
+const engines = shapes.oneOf('native', 'fallback')
+
+const shape = shapes.object({ engine: engines, version: shapes.text })
+
+/** The shape of `Fence`. */
+export const fenceShape = shapes.object({
+  seq: shapes.integer(),
+  writer: shapes.text,
+  address: shapes.orNull(shapes.text),
+  engine: engines,
+  version: shapes.text,
+})
+
 export const encodeAbout = (about: About): Buffer => Buffer.from(JSON.stringify(about))
 
 /** @throws DamagedBodyError */
 export function fenceOf(seq: number, { body, writer, address }: Entry): Fence {
-  try {
-    const { engine, version } = JSON.parse(Buffer.from(body).toString()) as About
-    if (engine === 'native' || engine === 'fallback') return { seq, writer, address, engine, version }
-  } catch {
-    // Text that is no JSON is told of like JSON that names no engine.
-  }
-  throw new DamagedBodyError(`entry ${seq}, a fence, does not tell which engine writes`)
+  const damaged = (message: string) => new DamagedBodyError(message)
+  const json = Buffer.from(body).toString()
+  const { engine, version } = shapes.readShape<About>(json, `entry ${seq}, a fence`, shape, damaged)
+  return { seq, writer, address, engine, version }
 }

@@ -118,7 +118,7 @@ export class InstanceCopy {
       this.#fence = fenceOf(seq, entry)
       this.state.fenced()
     } else {
-      const body = decodeBody(entry.body)
+      const body = decodeBody(seq, entry.body)
       this.#parts.remember(seq, body.inline)
       const rows = this.state.take(seq, body)
       if (rows !== null) this.#rows.push(rows)

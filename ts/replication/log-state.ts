@@ -1,7 +1,14 @@
 import { type Entry, type FilePart, type PartLocation, PublishedFiles } from '../bucket/index.js'
 import { catalogueIn, mergedChanges, type RowChanges, replicaSchema } from '../tasks/index.js'
 import type { Base } from './base.js'
-import { type Body, DamagedBodyError, decodeBody, type Reached } from './body.js'
+import { type Body, DamagedBodyError, decodeBody, type Reached, rowsOf } from './body.js'
+
+/** The rows of an entry; null: it has none. */
+interface Given extends Reached {
+  readonly changes: RowChanges | null
+}
+
+type Changed = Given & { readonly changes: RowChanges }
 
 /**
  * What the entries of a log tell together: which indexes there are, and where their files lie.
@@ -13,8 +20,8 @@ export class LogState {
   readonly files = new PublishedFiles()
   /** Uid of an index → its id. */
   readonly #ids = new Map<string, string>()
-  /** Bodies of open entries. */
-  #open: Body[] = []
+  /** What open entries have. */
+  #open: Given[] = []
   #reached: Reached | null = null
   /** What the image of the base has, although its entries follow. */
   #image: Reached | null = null
@@ -25,7 +32,7 @@ export class LogState {
    * @throws DamagedBodyError
    */
   apply(seq: number, entry: Entry): RowChanges | null {
-    if (entry.kind === 'changes') return this.take(seq, decodeBody(entry.body))
+    if (entry.kind === 'changes') return this.take(seq, decodeBody(seq, entry.body))
     this.fenced()
     return null
   }
@@ -41,24 +48,27 @@ export class LogState {
       throw new DamagedBodyError(
         `entry ${seq} has rows of version ${body.schema} of the task store, this build reads ${replicaSchema}`,
       )
+    const { outbox, last } = body
+    const given: Given = { outbox, last, changes: body.rows === '' ? null : rowsOf(seq, body) }
+    // A body that cannot be read has changed nothing up to here, so that it can be read again.
     if (body.isOpen) {
-      this.#open.push({ ...body, inline: new Uint8Array() })
+      this.#open.push(given)
       return null
     }
-    const bodies = [...this.#open, body]
-    this.#open = []
     // A page that was sent again has rows that are older than what came after its first time.
-    const fresh = bodies.filter((one) => one.rows !== '' && !hasPassed(this.#reached, one))
-    const changes = fresh.map(({ rows }) => JSON.parse(rows) as RowChanges)
-    for (const one of changes) this.#name(one)
-    for (const [uid, id] of body.adopted) this.#ids.set(uid, directoryName(id))
+    const fresh = [...this.#open, given].filter(
+      (one): one is Changed => one.changes !== null && !hasPassed(this.#reached, one),
+    )
+    this.#open = []
+    for (const { changes } of fresh) this.#name(changes)
+    for (const [uid, id] of body.adopted) this.#ids.set(uid, id)
     const newest = fresh.at(-1)
     if (newest !== undefined) this.#reached = { outbox: newest.outbox, last: newest.last }
     for (const [id, change] of Object.entries(body.files)) this.files.apply(seq, id, change)
     const live = new Set(this.#ids.values())
     for (const id of this.files.ids()) if (!live.has(id)) this.files.drop(id)
-    const unknown = changes.filter((_, number) => !hasPassed(this.#image, fresh[number]!))
-    return unknown.length === 0 ? null : mergedChanges(unknown)
+    const unknown = fresh.filter((one) => !hasPassed(this.#image, one))
+    return unknown.length === 0 ? null : mergedChanges(unknown.map(({ changes }) => changes))
   }
 
   /** The last transaction of what the log tells; null without any. */
@@ -74,7 +84,7 @@ export class LogState {
   #name(changes: RowChanges): void {
     const { gone, written } = catalogueIn(changes)
     for (const uid of gone) this.#ids.delete(uid)
-    for (const [uid, id] of written) this.#ids.set(uid, directoryName(id))
+    for (const [uid, id] of written) this.#ids.set(uid, id)
   }
 
   /** Ids of the indexes. */
@@ -109,19 +119,12 @@ export class LogState {
   /** Takes what a base says, in place of all entries that it covers. */
   load({ ids, files, reached, image }: Pick<Base, 'ids' | 'files' | 'reached' | 'image'>): void {
     for (const [uid, id] of ids) {
-      this.#ids.set(uid, directoryName(id))
+      this.#ids.set(uid, id)
       this.files.set(id, new Map(Object.entries(files[id] ?? {})))
     }
     this.#reached = reached
     this.#image = image.reached
   }
-}
-
-/** The id of an index, which names its directory and comes from outside this machine. @throws DamagedBodyError */
-function directoryName(id: string): string {
-  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id))
-    throw new DamagedBodyError(`no index has the id ${JSON.stringify(id).slice(0, 100)}`)
-  return id
 }
 
 /** Whether a state has the rows of a body already. */

@@ -44,7 +44,7 @@ export class PartReader {
     if (known !== undefined) return known
     const entry = await this.#log.read(seq, signal)
     if (entry === null) return null
-    const { inline } = decodeBody(entry.body)
+    const { inline } = decodeBody(seq, entry.body)
     this.remember(seq, inline)
     return inline
   }

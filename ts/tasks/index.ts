@@ -39,6 +39,7 @@ export { giveUpReserve } from './store/disk-reserve.js'
 export { type DriverName, driverNames } from './store/driver.js'
 export { DirectoryInUseError } from './store/lock.js'
 export type { NeededUpload } from './store/records.js'
+export { replicatedTables } from './store/replicated-tables.js'
 export {
   catalogueIn,
   merged as mergedChanges,
