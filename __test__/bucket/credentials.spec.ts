@@ -3,6 +3,7 @@
  * 1. Each source is asked as AWS describes it, and the first that is configured is the only one.
  * 2. One call refreshes for all, before the end; old credentials are used as long as they last.
  * 3. No message holds a secret, and plain HTTP goes to the hosts of containers alone.
+ * 4. Nothing is sent on to where a service redirects, and no credentials are taken from there.
  */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -22,7 +23,8 @@ interface Seen {
   readonly headers: IncomingMessage['headers']
   readonly body: string
 }
-type Answer = (seen: Seen) => readonly [status: number, body: string] | Promise<readonly [number, string]>
+type Answered = readonly [status: number, body: string, headers?: Readonly<Record<string, string>>]
+type Answer = (seen: Seen) => Answered | Promise<Answered>
 
 /** A server that stands in for one of AWS, and an environment that leads to it alone. */
 async function serving(t: ExecutionContext, answer: Answer) {
@@ -32,8 +34,8 @@ async function serving(t: ExecutionContext, answer: Answer) {
     for await (const chunk of request) body += chunk
     const one = { line: `${request.method} ${request.url}`, headers: request.headers, body }
     seen.push(one)
-    const [status, text] = await answer(one)
-    response.writeHead(status).end(text)
+    const [status, text, headers = {}] = await answer(one)
+    response.writeHead(status, headers).end(text)
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const outbound = openOutbound({ allowedNetworks: 'any' })
@@ -201,6 +203,31 @@ for (const [status, body, kind, told] of failures)
     t.is(error?.kind, kind)
     t.regex(error?.message ?? '', told)
     t.notRegex(error?.message ?? '', /SECRET|TOKEN/)
+  })
+
+for (const status of [302, 307])
+  test(`no token goes to where a service redirects with ${status}`, async (t) => {
+    const elsewhere = await serving(t, () => [200, sts('id', Date.now() + 3_600_000)])
+    const { seen, outbound, origin } = await serving(t, () => [status, '', { location: elsewhere.origin }])
+    const envs: readonly Readonly<Record<string, string>>[] = [
+      identityEnv(origin),
+      {
+        ...{ HOME, AWS_CONTAINER_CREDENTIALS_FULL_URI: origin },
+        AWS_CONTAINER_AUTHORIZATION_TOKEN: token,
+      },
+      { HOME, AWS_EC2_METADATA_SERVICE_ENDPOINT: origin },
+    ]
+    for (const env of envs) {
+      const readText = (path: string) => (path === '/token' ? token : null)
+      const given = openCredentials({ env, readText, outbound })
+      const error = await t.throwsAsync(given())
+      // A machine may have no role, so that its service is the last place that is asked.
+      if (!(error instanceof LaunchError)) t.is((error as BucketError).kind, 'refused')
+      t.regex(error.message, /the role .*: `127\.0\.0\.1:\d+` redirects to another address/)
+      t.notRegex(error.message, /-of-the-tests/)
+    }
+    t.is(seen.length, envs.length)
+    t.deepEqual(elsewhere.seen, [])
   })
 
 const badEnvs: readonly (readonly [env: Readonly<Record<string, string>>, told: RegExp])[] = [

@@ -186,10 +186,37 @@ test('a store that is not there may have done what it was asked', async (t) => {
   t.is(error?.kind, 'unanswered')
 })
 
-/** A server that gives every request the same answer. */
-async function answering(t: ExecutionContext, status: number, body: string): Promise<string> {
+for (const status of [301, 302, 307])
+  test(`no object goes to where a store redirects with ${status}`, async (t) => {
+    const seen: string[] = []
+    const elsewhere = await answering(t, 200, '', {}, (line) => seen.push(line))
+    const store = storeAt(t, await answering(t, status, '', { location: `${elsewhere}/tests/a` }))
+    for (const call of [
+      () => store.put('a', Buffer.from('secret')),
+      () => store.create('a', Buffer.from('secret')),
+      () => store.get('a', { bytesMax: 9 }),
+      () => keysIn(store, ''),
+    ]) {
+      const error = await t.throwsAsync(call, {
+        instanceOf: BucketError,
+        message: /redirects to another address/,
+      })
+      t.is(error.kind, 'refused')
+    }
+    t.deepEqual(seen, [])
+  })
+
+/** A server that gives every request the same answer. @param met told of the first line of each */
+async function answering(
+  t: ExecutionContext,
+  status: number,
+  body: string,
+  headers: Readonly<Record<string, string>> = {},
+  met: (line: string) => void = () => undefined,
+): Promise<string> {
   const server = createServer((request, response) => {
-    request.resume().on('end', () => response.writeHead(status).end(body))
+    met(`${request.method} ${request.url}`)
+    request.resume().on('end', () => response.writeHead(status, headers).end(body))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.teardown(() => server.close())

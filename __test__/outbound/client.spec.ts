@@ -100,6 +100,23 @@ test('a redirect to another place takes no header of the caller along', async (t
   t.false(JSON.stringify(there?.headers).includes('secret'))
 })
 
+for (const status of [301, 302, 303, 307, 308])
+  test(`a call that refuses redirects sends nothing to where a ${status} leads`, async (t) => {
+    const other = await receiver(t, (_, response) => response.end())
+    const first = await receiver(t, (one, response) =>
+      response.writeHead(status, { location: one.url === '/near' ? '/there' : `${other.url}/there` }).end(),
+    )
+    for (const path of ['/near', '/far']) {
+      const call = get(`${first.url}${path}`, { method: 'POST', body: 'secret', redirects: 'refused' })
+      await fails(t, outbound(t).call(call), 'redirects')
+    }
+    t.deepEqual(
+      first.seen.map(({ url }) => url),
+      ['/near', '/far'],
+    )
+    t.deepEqual(other.seen, [])
+  })
+
 test('addresses that are not public are refused, written out, resolved or redirected to', async (t) => {
   const { url, port, seen } = await receiver(t, (one, response) =>
     response

@@ -54,6 +54,8 @@ export function s3Store({ address, credentials, outbound }: S3Setup): ObjectStor
         url: signed.url.href,
         headers: Object.fromEntries(signed.headers),
         ...(body !== undefined && { body }),
+        // A signature is for one host and path, and bodies hold documents and keys.
+        redirects: 'refused',
         timeoutMs: CALL_MS + Math.ceil(((body?.length ?? 0) + bytesMax) / BYTES_PER_MS_MIN),
         answerBytesMax: Math.max(bytesMax, ERROR_BYTES_MAX),
         ...(signal !== undefined && { signal }),

@@ -129,7 +129,11 @@ async function ask(
   timeoutMs = CREDENTIALS_MS,
 ): Promise<OutboundAnswer> {
   try {
-    return await outbound.call({ ...request, timeoutMs, answerBytesMax: CREDENTIALS_BYTES_MAX })
+    // A token is for the service that it is sent to, and credentials are those that this one gave.
+    return await outbound.call({
+      ...{ ...request, redirects: 'refused' as const },
+      ...{ timeoutMs, answerBytesMax: CREDENTIALS_BYTES_MAX },
+    })
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
     const isUseless = ['url', 'refused', 'redirects'].includes(error.fault)

@@ -25,6 +25,8 @@ export interface OutboundRequest {
   readonly headers?: Readonly<Record<string, string>>
   /** A function returns the chunks of the body. It is called again if a redirect needs the body again. */
   readonly body?: string | Uint8Array | (() => AsyncIterable<Uint8Array>)
+  /** For bodies that hold secrets, and answers that are trusted because of where they come from. Absent: followed. */
+  readonly redirects?: 'refused'
   /** Milliseconds of the whole call: resolving, connecting, redirects, and reading the answer. */
   readonly timeoutMs: number
   /** Largest accepted body of the answer, in bytes; a larger one fails the call. null: the body is not read. */
@@ -90,7 +92,7 @@ export class OutboundError extends Error {
 
 /** Makes the HTTP calls of this process. No other module opens connections to other hosts. */
 export interface Outbound {
-  /** Sends a request and follows redirects. @throws OutboundError if there is no answer */
+  /** Sends a request and follows redirects, unless it refuses them. @throws OutboundError if there is no answer */
   call(request: OutboundRequest): Promise<OutboundAnswer>
   /** Sends a GET and follows redirects. @throws OutboundError if no answer begins */
   stream(request: StreamRequest): Promise<OutboundStream>
@@ -184,7 +186,7 @@ async function stream(agent: Agent, policy: AddressPolicy, request: StreamReques
 }
 
 /** What `follow` needs of a request. */
-type Followed = Pick<OutboundRequest, 'method' | 'headers' | 'body'>
+type Followed = Pick<OutboundRequest, 'method' | 'headers' | 'body' | 'redirects'>
 
 /** An answer that is no redirect, and how it was reached. */
 interface Reached {
@@ -214,6 +216,11 @@ async function follow(
       return { answer, url: hop.url, redirects: passed }
     }
     await answer.body.dump()
+    if (request.redirects === 'refused')
+      throw new OutboundError(
+        'redirects',
+        `\`${hop.url.host}\` redirects to another address, and what is sent to it goes nowhere else`,
+      )
     passed.push(answer.headers)
     if (redirects === REDIRECTS_MAX) {
       throw new OutboundError('redirects', `\`${first.host}\` redirects more than ${REDIRECTS_MAX} times`)
