@@ -145,11 +145,20 @@ export class Sending {
       now: () => world.elapsedMs,
     })
     const share = world.pick([0.02, 0.4])
+    const failures: Error[] = []
     for (;;) {
       try {
-        if (shipper.newestBase === -1 || world.chance(share)) await shipper.makeBase(never)
+        if (shipper.newestBase === -1 || world.chance(share)) {
+          await shipper.beginBase(never, (failure) => {
+            if (failure !== null) failures.push(failure)
+          })
+          await shipper.baseIdle()
+        }
         const waiting = [...this.#waiters]
         const isSending = await shipper.ship(never)
+        await shipper.baseIdle()
+        const failed = failures.pop()
+        if (failed !== undefined) throw failed
         if (shipper.newestBase !== -1)
           for (const waiter of waiting)
             if (!isSending || waiter.last <= shipper.sent) {
