@@ -276,7 +276,8 @@ class Simulation {
   }
 
   async #close(): Promise<void> {
-    const { opened } = this.#process
+    const closing = this.#process
+    const { opened } = closing
     if (opened === null) return
     this.#world.note('closes')
     let isClosed = false
@@ -285,7 +286,8 @@ class Simulation {
     }
     opened.close().then(closed, closed)
     await this.#world.settle()
-    for (let steps = 0; !isClosed; steps++) {
+    // One that another server takes over from meanwhile is ended.
+    for (let steps = 0; !isClosed && !closing.isOver; steps++) {
       if (!(await this.#world.step()) && !(await this.#world.pass()) && !isClosed) {
         this.#world.problem('closing never ends')
         break
@@ -295,7 +297,7 @@ class Simulation {
         break
       }
     }
-    this.#restart('starts again')
+    if (closing === this.#process) this.#restart('starts again')
   }
 
   #restart(why: string): void {

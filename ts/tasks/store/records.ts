@@ -214,7 +214,8 @@ export interface StoreCalls {
   /** Rewrites the file without its gaps. */
   compact(): Compaction
   /**
-   * Writes a copy to `path`, which must not exist, with the running tasks as they would be found after a restart.
+   * Writes a copy to `path`, which must not exist, with the running tasks as they would be found after a restart, unless the
+   * copy is for following.
    * @param omitted uids of running tasks that are not in the copy
    */
   copyTo(path: string, purpose: CopyPurpose, omitted: readonly number[]): void
@@ -266,8 +267,8 @@ export interface StoreCalls {
   endRestore(): void
 }
 
-/** What a copy of the store is for: a process that starts from it, or `openStoreCopy`. */
-export type CopyPurpose = 'starting' | 'reading'
+/** What a copy of the store is for: a process that starts from it, `openStoreCopy`, or one that goes on with the changes after it. */
+export type CopyPurpose = 'starting' | 'reading' | 'following'
 
 /** An uploaded body that lies in a file of its own, which its task needs until it has ended. */
 export interface NeededUpload {

@@ -196,7 +196,7 @@ export class Store implements StoreCalls {
         openCopy: this.#openCopy,
       })
       const change = () => {
-        copy.start()
+        if (purpose !== 'following') copy.start()
         copy.#batches.forget(omitted)
       }
       for (const settled of copy.transaction([change], false)) if (!settled.ok) throw settled.error
@@ -238,7 +238,7 @@ export class Store implements StoreCalls {
       unsent: this.#outbox.unsent(),
     }
   image: StoreCalls['image'] = (path) => {
-    this.copyTo(path, 'starting', [])
+    this.copyTo(path, 'following', [])
     return { last: this.#outbox?.last() ?? 0, outbox: this.#named(OUTBOX_STORED_AS) }
   }
   sync: StoreCalls['sync'] = () => undefined
