@@ -99,7 +99,7 @@ export class Following {
       try {
         if (world.chance(0.02)) this.#forget()
         const isEnd = await this.#step(place)
-        if (isEnd && world.chance(0.1)) {
+        if (isEnd) {
           const base = await place.log.newestBase(never)
           if (base !== null && this.#copied !== null && base >= this.#copied.copy.next)
             throw new PassedOverError(`the entries up to ${base} may be gone`)
