@@ -86,7 +86,7 @@ interface Server {
   stop(): Promise<void>
 }
 
-/** Starts a server that takes over, and waits until it answers. */
+/** Starts a server that takes over, and waits until it has: one that the bucket does not answer in time starts without it. */
 async function started(engine: string, data: string, endpoint: string): Promise<Server> {
   const port = await freePort()
   const options = [
@@ -114,12 +114,7 @@ async function started(engine: string, data: string, endpoint: string): Promise<
     await gone
   }
   const origin = `http://127.0.0.1:${port}`
-  while (
-    !(await fetch(`${origin}/health`).then(
-      ({ ok }) => ok,
-      () => false,
-    ))
-  ) {
+  while (!(await hasTakenOver(origin))) {
     if (child.exitCode !== null) throw new Error(`a server ended with ${child.exitCode}: ${log}`)
     await pause(30)
   }
@@ -137,6 +132,17 @@ async function started(engine: string, data: string, endpoint: string): Promise<
     signal: (name) => void child.kill(name),
     kill: () => ended('SIGKILL'),
     stop: () => ended('SIGTERM'),
+  }
+}
+
+async function hasTakenOver(origin: string): Promise<boolean> {
+  try {
+    const { replication } = (await (await fetch(`${origin}/health`)).json()) as {
+      readonly replication?: { readonly role: string; readonly position: number | null }
+    }
+    return replication?.role === 'writer' && replication.position !== null
+  } catch {
+    return false
   }
 }
 
