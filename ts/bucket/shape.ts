@@ -1,6 +1,6 @@
 /**
- * Is JSON from a bucket what its reader takes it for? Whoever may write to the bucket, or a build with another format, may
- * have made it, and a cast would let it through to where it fails with a message about this code.
+ * Is JSON from a bucket what its reader takes it for? Another program with the right to write there, or a build with another
+ * format, may have made it, and a cast would let it through to where it fails with a message about this code.
  */
 
 /** Says what is wrong with a value, behind where in the value that is: `.files[3] is not a text`; null: nothing is. */
