@@ -38,7 +38,7 @@ export async function fetchFiles(
   for (const [name, parts] of files) {
     const path = join(directory, within(name))
     const known = there.get(name) ?? null
-    const isGrown = known !== null && known.every((part, at) => isSame(part, parts[at]))
+    const isGrown = known?.every((part, at) => isSame(part, parts[at])) === true
     if (isGrown && known.length === parts.length) continue
     await mkdir(dirname(path), { recursive: true })
     if (!isGrown) whole.push(name)

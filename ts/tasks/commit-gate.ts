@@ -88,7 +88,7 @@ export interface Passage {
   enter(): Promise<boolean>
   /** Does nothing if the batch is not within, or was broken off. */
   leave(): void
-  /** The outcome of the batch, if it is within, will not be recorded by this process: nobody may read the indexes. */
+  /** The outcome of the batch, if it is within, will not be recorded by this process: its indexes may not be read. */
   breakOff(): void
 }
 
