@@ -2,6 +2,7 @@ import { BucketError, FencedError } from '../../../ts/bucket/index.js'
 import {
   type Connected,
   connect,
+  DamagedBaseError,
   Garbage,
   PassedOverError,
   Shipper,
@@ -102,7 +103,9 @@ export class Sending {
         } catch (error) {
           if (error instanceof FencedError || error instanceof SupersededError) return this.#end()
           this.#world.note(`sending fails: ${String(error)}`)
-          if (!(error instanceof BucketError) && !isOfDisk(error))
+          // A base may be removed between two calls for it, here without any delay.
+          const isOfBucket = error instanceof BucketError || error instanceof DamagedBaseError
+          if (!isOfBucket && !isOfDisk(error))
             this.#world.problem(`sending fails: ${error instanceof Error ? error.stack : error}`)
           await this.#actor.waits(this.#world.point(this.#life, 'connecting is tried again'))
         }
