@@ -137,6 +137,30 @@ tests('a server without data is told that its bucket does not answer', async (t)
   continueStore()
 })
 
+tests('a server that makes keys as it starts waits for no bucket, and its clients do', async (t) => {
+  const { start } = await world(t)
+  const first = await start('first')
+  await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
+  await sent(first)
+  await first.kill()
+  const masterKey = 'a master key of this test'
+  const secured = await start('first', '--master-key', masterKey)
+  const keys = (path: string, method: string) =>
+    fetch(`http://127.0.0.1:${secured.port}/keys${path}`, {
+      method,
+      headers: { authorization: `Bearer ${masterKey}` },
+    })
+  const { results } = (await (await keys('', 'GET')).json()) as { results: readonly { uid: string }[] }
+  t.true(results.length > 0)
+  for (const { uid } of results) t.is((await keys(`/${uid}`, 'DELETE')).status, 204)
+  await secured.kill()
+  const nowhere = `http://127.0.0.1:${await freePort()}`
+  const again = await start('first', '--bucket-endpoint', nowhere, '--bucket-ack', 'bucket')
+  t.deepEqual(await titles(again, 'solaris'), ['Solaris'])
+  const { status, body } = await again.call('POST', '/indexes/films/documents', [{ id: 2 }])
+  t.deepEqual([status, body.code], [503, 'bucket_unavailable'])
+})
+
 tests('data that was never kept in a bucket is refused by one that holds another instance', async (t) => {
   const { start } = await world(t)
   const first = await start('first', '--bucket-ack', 'bucket')

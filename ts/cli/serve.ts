@@ -151,8 +151,11 @@ export async function serve(request: ServeRequest): Promise<Serving> {
         running.start()
         closers.push(() => running.stop())
       }
+    let isServing = false
     const writes =
-      keeping === null || sender === null ? queue : keeping.acknowledging(queue, sender, options.bucketAck)
+      keeping === null || sender === null
+        ? queue
+        : keeping.acknowledging(queue, sender, options.bucketAck, () => isServing)
     for (const remark of [...request.launch.remarks, ...withoutEffect(request.launch.given, opened.kind)])
       log.warn(remark)
     signal.throwIfAborted()
@@ -198,6 +201,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       clearTimeout(deadline)
     })
     signal.throwIfAborted()
+    isServing = true
     queue.start()
     if (options.scheduleSnapshot !== null && follower === null) {
       const end = scheduleSnapshots(queue.tasks, options.scheduleSnapshot, log)

@@ -194,7 +194,8 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
       foreignKeys.delete(index)
       return guarded([index], () => engine.undo(index, batchUids))
     },
-    lastCommit: (index) => guarded([index], () => engine.lastCommit(index)),
+    lastCommit: (index) =>
+      dropped.has(index) ? Promise.resolve(null) : guarded([index], () => engine.lastCommit(index)),
     settings: (index) => guarded([index], () => engine.settings(index)),
     settingsCost: (index, settings) => guarded([index], () => engine.settingsCost(index, settings)),
     search: (index, request, stop, foreign = []) =>

@@ -7,15 +7,18 @@ export type Writes = Pick<OpenedTasks, 'tasks' | 'instance' | 'webhooks'>
 /**
  * The same, refusing writes once another server has taken over.
  * @param ack `bucket`: a write is answered once the bucket has it too, and refused while the bucket is away
+ * @param isServing whether clients write: what a start writes by itself, such as the first keys, waits for no bucket
  */
 export function acknowledging(
   { tasks, instance, webhooks }: Writes,
   sender: Sender,
   ack: 'local' | 'bucket',
+  isServing: () => boolean,
 ): Writes {
   const acknowledged =
     <A extends readonly unknown[], R>(write: (...given: A) => Promise<R>) =>
     async (...given: A): Promise<R> => {
+      if (!isServing()) return write(...given)
       if (ack === 'local') sender.requireLead()
       else sender.requireBucket()
       const result = await write(...given)
