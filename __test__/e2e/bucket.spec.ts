@@ -137,6 +137,31 @@ tests('a server without data is told that its bucket does not answer', async (t)
   continueStore()
 })
 
+tests('a server told to take over does so when its bucket answers late', async (t) => {
+  const { start, pauseStore, continueStore } = await world(t)
+  const first = await start('first', '--bucket-ack', 'bucket')
+  await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
+  await sent(first)
+  await first.kill()
+  const second = await start('second', '--bucket-ack', 'bucket', '--bucket-take-over')
+  await settled(second, await add(second, [{ id: 2, title: 'Stalker' }]))
+  await sent(second)
+  await second.stop()
+  pauseStore()
+  const late = await start('first', '--bucket-take-over')
+  t.deepEqual(await titles(late, ''), ['Solaris'])
+  continueStore()
+  for (;;) {
+    const { replication } = (await answered(late, 'GET', '/stats')).body as unknown as {
+      replication: { role: string; position: number | null }
+    }
+    t.is(replication.role, 'writer')
+    if (replication.position !== null) break
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  t.deepEqual((await titles(late, '')).toSorted(), ['Solaris', 'Stalker'])
+})
+
 tests('a server that makes keys as it starts waits for no bucket, and its clients do', async (t) => {
   const { start } = await world(t)
   const first = await start('first')

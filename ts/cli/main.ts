@@ -63,7 +63,7 @@ async function main(): Promise<void> {
     ...{ launch, configFile, machine: machine(), version, build: build() },
     ...{ userDirectory: userDirectory(process.env), log, outlets, signal: stop.signal },
   }
-  for (let [given, follows] = [options, options.follow]; !stop.signal.aborted; follows = true) {
+  for (let [given, follows] = [options, options.follow]; !stop.signal.aborted; ) {
     const serving = await serve({ ...started, options: given, follows }).catch((error: unknown) => {
       if (error !== stop.signal.reason) throw error
       return null
@@ -72,6 +72,7 @@ async function main(): Promise<void> {
     console?.write(`${serving.screen}\n`)
     await Promise.race([stop.asked, aborted(serving.ended)])
     await serving.stop()
+    follows = serving.followsNext()
     // What was imported is in the data directory since.
     given = { ...given, importDump: null, importSnapshot: null }
   }

@@ -62,8 +62,10 @@ export interface Serving {
   /** The text of `startScreen`. */
   readonly screen: string
   readonly url: string
-  /** Aborted once the server has to be started again, as a follower of another one. */
+  /** Aborted once the server has to be started again. */
   readonly ended: AbortSignal
+  /** Whether it has to be started as a follower then. */
+  readonly followsNext: () => boolean
   /**
    * Interrupts indexing, accepts no more requests, gives running requests a bounded time to finish, and then closes
    * everything.
@@ -124,6 +126,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
         embedders,
       })
     const end = new AbortController()
+    let followsNext = true
     // What keeps an instance in a bucket is loaded with one.
     const keeping = options.bucket === null ? null : await import('./bucket/index.js')
     const kept: Kept = await (keeping === null || options.bucket === null
@@ -136,7 +139,10 @@ export async function serve(request: ServeRequest): Promise<Serving> {
               ...{ ...engine, directory: options.dbPath, version, refusal },
               userDirectory: request.userDirectory,
             }),
-          onEnd: () => end.abort(),
+          onEnd: (follows) => {
+            followsNext = follows
+            end.abort()
+          },
           bucket: keeping.openBucket(
             { ...options, bucket: options.bucket },
             outbound,
@@ -239,6 +245,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       screen,
       url,
       ended: end.signal,
+      followsNext: () => followsNext,
       async stop() {
         // Interrupting a batch and answering the running requests both take time, so they happen at once.
         const stopped = queue.stop()

@@ -37,8 +37,8 @@ export interface SenderSetup {
   /** Milliseconds between two looks for changes that no client waits for. */
   readonly intervalMs: number
   readonly log: SenderLog
-  /** Called once, when another writer has taken over: from then on nothing is sent. */
-  readonly onFenced: () => void
+  /** Called once, when another writer has taken over: from then on nothing is sent. @param hasLed whether this one ever wrote */
+  readonly onFenced: (hasLed: boolean) => void
 }
 
 /** What is told of the way to the bucket. */
@@ -284,7 +284,7 @@ export class Sender {
     this.#fenced = refusal
     for (const waiter of this.#waiters) waiter.reject(refusal)
     this.#waiters.clear()
-    this.#setup.onFenced()
+    this.#setup.onFenced(this.#sending !== null)
     await this.#sending?.shipper.end()
   }
 

@@ -19,8 +19,8 @@ export interface KeptRequest {
   readonly open: (keepsChanges: boolean) => Promise<Instance>
   /** Opens it as a copy. @param refusal the error for a write */
   readonly openFollowed: (refusal: () => ApiError) => Promise<FollowedInstance>
-  /** Called once, when the server has to be started again as a follower. */
-  readonly onEnd: () => void
+  /** Called once, when the server has to be started again. @param follows whether as a follower */
+  readonly onEnd: (follows: boolean) => void
 }
 
 /** An instance that is kept in a bucket. */

@@ -49,7 +49,7 @@ export async function openFollower(request: KeptRequest): Promise<Kept> {
     newestBase: (signal) => bucket.log.newestBase(signal),
     intervalMs: options.bucketInterval,
     log,
-    onPassedOver: request.onEnd,
+    onPassedOver: () => request.onEnd(true),
   })
   return { instance, sender: null, follower }
 }

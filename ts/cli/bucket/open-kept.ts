@@ -92,10 +92,13 @@ async function openWriter(request: KeptRequest, taken: Connected | null): Promis
       sending,
       intervalMs: options.bucketInterval,
       log,
-      onFenced: () => {
-        log.error({}, 'another server has taken over: this one writes nothing any more, and follows')
+      onFenced: (hasLed) => {
+        // Two servers with the option would take over from each other for ever.
+        const takesOver = options.bucketTakeOver && !hasLed
+        if (takesOver) log.warn({}, 'another server has written since: this one opens again to take over')
+        else log.error({}, 'another server has taken over: this one writes nothing any more, and follows')
         void instance.queue.stop()
-        request.onEnd()
+        request.onEnd(!takesOver)
       },
     })
     bucket.onFailure((error) => sender.failed(error))
