@@ -50,6 +50,8 @@ export async function takeovers(setup: TakeoverSetup): Promise<readonly string[]
       }
       if (end !== 'asleep') await clients?.end()
       writer = await started(engine, join(directory, `${round % 2}`), proxy.origin)
+      // From its first base on, which is there before anything is acknowledged, another server can take over.
+      if (before === null) await firstDocument(writer, next++, acknowledged)
       if (end === 'asleep' && before !== null) {
         // It goes on as if nothing had happened.
         before.signal('SIGCONT')
@@ -144,6 +146,11 @@ async function hasTakenOver(origin: string): Promise<boolean> {
   } catch {
     return false
   }
+}
+
+async function firstDocument(server: Server, id: number, acknowledged: Set<number>): Promise<void> {
+  while ((await server.add([{ id, text: 'the first thing' }])) !== 202) await pause(50)
+  acknowledged.add(id)
 }
 
 /** Clients that add documents until they are ended. */
