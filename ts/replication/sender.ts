@@ -14,6 +14,7 @@ import {
   SETTLED_MS,
 } from './limits.js'
 import type { Shipper } from './shipper.js'
+import { hasAll, type Waiter, Waiters } from './waiters.js'
 
 export interface SenderLog {
   info(facts: object, message: string): void
@@ -52,18 +53,11 @@ export interface SenderFigures {
   readonly isFenced: boolean
 }
 
-/** A client that waits until the bucket has what it wrote. */
-interface Waiter {
-  readonly last: number
-  resolve(): void
-  reject(error: Error): void
-}
-
 /** Sends what changes as long as the server runs, makes bases, and removes garbage. */
 export class Sender {
   readonly #setup: SenderSetup
   readonly #stop = new AbortController()
-  readonly #waiters = new Set<Waiter>()
+  readonly #waiters = new Waiters()
   #isAsked = false
   readonly #alarm = new Alarm()
   #running: Promise<void> | null = null
@@ -133,11 +127,9 @@ export class Sender {
 
   /** Resolves once the bucket has all that was written before. @throws ApiError if that is not known */
   async acknowledged(): Promise<void> {
-    const { last, unsent } = await this.#setup.outgoing.facts()
-    const shipper = this.#sending?.shipper ?? null
-    const hasBase = shipper !== null && shipper.newestBase !== -1
-    if (hasBase && (unsent === 0 || shipper.sent >= last)) return
-    await this.#until(last)
+    const facts = await this.#setup.outgoing.facts()
+    if (this.#sending !== null && hasAll(this.#sending.shipper, facts)) return
+    await this.#until(facts.last)
   }
 
   async figures(): Promise<SenderFigures> {
@@ -195,8 +187,7 @@ export class Sender {
         await this.#alarm.wait(FAILED_MS)
       }
     }
-    for (const waiter of this.#waiters) waiter.reject(unknownOutcome('the server stops'))
-    this.#waiters.clear()
+    this.#waiters.refuse(unknownOutcome('the server stops'))
   }
 
   /** Sends what waits, looks from time to time whether the log is still this writer's, and waits. */
@@ -225,16 +216,7 @@ export class Sender {
   async #sendAll({ shipper }: Sending, signal: AbortSignal): Promise<void> {
     for (let isSending = true; isSending; ) {
       if (shipper.isBaseDue && performance.now() >= this.#basesFrom) await this.#beginBase(shipper, signal)
-      // What they wait for was synced before they came.
-      const waiting = [...this.#waiters]
-      isSending = await shipper.ship(signal)
-      // Without a base the log does not tell what was there before it.
-      if (shipper.newestBase === -1) continue
-      for (const waiter of waiting)
-        if (!isSending || waiter.last <= shipper.sent) {
-          this.#waiters.delete(waiter)
-          waiter.resolve()
-        }
+      isSending = await this.#waiters.ship(shipper, signal)
     }
   }
 
@@ -274,16 +256,14 @@ export class Sender {
   }
 
   #refuseWaiters(): void {
-    for (const waiter of this.#waiters) waiter.reject(unknownOutcome('the bucket does not answer'))
-    this.#waiters.clear()
+    this.#waiters.refuse(unknownOutcome('the bucket does not answer'))
   }
 
   /** @param address of the server that has taken over */
   async #end(address: string | null): Promise<void> {
     const refusal = notTheWriter(address)
     this.#fenced = refusal
-    for (const waiter of this.#waiters) waiter.reject(refusal)
-    this.#waiters.clear()
+    this.#waiters.refuse(refusal)
     this.#setup.onFenced(this.#sending !== null)
     await this.#sending?.shipper.end()
   }

@@ -8,6 +8,7 @@ import {
   Shipper,
   SupersededError,
 } from '../../../ts/replication/index.js'
+import { hasAll, Waiters } from '../../../ts/replication/waiters.js'
 import type { OpenedTasks, OutgoingChanges } from '../../../ts/tasks/index.js'
 import { never } from '../../bucket/memory-store.js'
 import type { Bucket, Place } from './bucket.js'
@@ -32,11 +33,6 @@ interface SendingLife extends Life {
   hasFailed: boolean
 }
 
-interface Waiter {
-  readonly last: number
-  resolve(): void
-}
-
 /** Sends what a writer changes, until another one has taken over. */
 export class Sending {
   readonly #world: World
@@ -44,10 +40,12 @@ export class Sending {
   readonly #machine: Machine
   readonly #opened: OpenedTasks
   readonly #actor: Actor
+  /** Makes bases. */
+  readonly #bases: Actor
   readonly #life: SendingLife
   readonly #place: Place
   readonly #outgoing: OutgoingChanges
-  readonly #waiters = new Set<Waiter>()
+  readonly #waiters = new Waiters()
   /** What was taken over already; null: nothing yet. */
   #connected: Connected | null
   #shipper: Shipper | null = null
@@ -72,6 +70,8 @@ export class Sending {
     this.#opened = opened
     this.#connected = taken?.connected ?? null
     this.#actor = parts.world.actor(parts.life, taken?.actor)
+    this.#bases = parts.world.actor(parts.life)
+    this.#bases.isOver = true
     this.#place = taken?.place ?? parts.bucket.placeOf(this.#actor)
     this.#outgoing = this.#waitedFor(opened.outgoing)
   }
@@ -83,11 +83,10 @@ export class Sending {
 
   /** Resolves once the bucket has all that was written before; never if another server takes over. */
   async acknowledged(): Promise<void> {
-    const { last, unsent } = await this.#opened.outgoing.facts()
-    const shipper = this.#shipper
-    if (shipper !== null && shipper.newestBase !== -1 && (unsent === 0 || shipper.sent >= last)) return
-    await new Promise<void>((resolve) => {
-      this.#waiters.add({ last, resolve })
+    const facts = await this.#opened.outgoing.facts()
+    if (this.#shipper !== null && hasAll(this.#shipper, facts)) return
+    await new Promise<void>((resolve, reject) => {
+      this.#waiters.add({ last: facts.last, resolve, reject })
       this.wake()
     })
   }
@@ -148,26 +147,12 @@ export class Sending {
       now: () => world.elapsedMs,
     })
     const share = world.pick([0.02, 0.4])
-    const failures: Error[] = []
     for (;;) {
       try {
-        if (shipper.newestBase === -1 || world.chance(share)) {
-          await shipper.beginBase(never, (failure) => {
-            if (failure !== null) failures.push(failure)
-          })
-          await shipper.baseIdle()
-        }
-        const waiting = [...this.#waiters]
-        const isSending = await shipper.ship(never)
-        await shipper.baseIdle()
-        const failed = failures.pop()
-        if (failed !== undefined) throw failed
-        if (shipper.newestBase !== -1)
-          for (const waiter of waiting)
-            if (!isSending || waiter.last <= shipper.sent) {
-              this.#waiters.delete(waiter)
-              waiter.resolve()
-            }
+        if (shipper.isBaseDue || world.chance(share)) await this.#beginBase(shipper)
+        const isSending = await this.#waiters.ship(shipper, never)
+        // What is left then is one call.
+        if (this.#bases.isOver) await this.#actor.waits(shipper.baseIdle())
         if (world.chance(0.05)) await writer.look(never)
         if (world.chance(share)) {
           const uploads = new Set((await this.#outgoing.uploads.needed()).map(({ name }) => name))
@@ -189,6 +174,26 @@ export class Sending {
         if (String(error).includes('no more writes')) this.#life.hasFailed = true
         await this.#actor.waits(world.point(this.#life, 'sending is tried again'))
       }
+    }
+  }
+
+  /** Begins a base, whose way to the bucket is work beside that of the loop. */
+  async #beginBase(shipper: Shipper): Promise<void> {
+    const told = (failure: Error | null): void => {
+      if (failure === null) this.wake()
+      else if (failure instanceof BucketError || isOfDisk(failure))
+        this.#world.note(`a base fails: ${failure}`)
+      else this.#world.problem(`a base fails: ${failure.stack}`)
+      // It is tried again.
+      this.wake()
+    }
+    this.#bases.isOver = false
+    try {
+      await this.#actor.waits(this.#bases.doing(() => shipper.beginBase(never, told)))
+    } finally {
+      void shipper.baseIdle().then(() => {
+        this.#bases.isOver = true
+      })
     }
   }
 

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../../ts/tasks/clock.js'
 import type { Micros } from '../../../ts/tasks/time.js'
@@ -10,6 +11,8 @@ export interface Life {
 
 /** Work of a process beside the queue, such as sending: it waits for events of the world, or reads and writes files. */
 export class Actor {
+  /** Whose work is under way, where a process has several. */
+  static readonly #working = new AsyncLocalStorage<Actor>()
   #waits = 0
   #wake: (() => void) | null = null
   #isWoken = false
@@ -24,14 +27,20 @@ export class Actor {
     return !this.isOver && !this.life.isOver && this.#waits === 0 && this.#wake === null
   }
 
-  /** The same promise, which an event of the world resolves. */
+  /** The same promise, which an event of the world resolves. Within `doing` of another actor that one waits for it. */
   async waits<T>(event: Promise<T>): Promise<T> {
-    this.#waits++
+    const actor = Actor.#working.getStore() ?? this
+    actor.#waits++
     try {
       return await event
     } finally {
-      this.#waits--
+      actor.#waits--
     }
+  }
+
+  /** Begins work of this actor. */
+  doing<T>(work: () => Promise<T>): Promise<T> {
+    return Actor.#working.run(this, work)
   }
 
   /** Waits for `wake`. */
