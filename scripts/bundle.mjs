@@ -22,6 +22,11 @@ const entries = {
   thread: 'engine/fallback/worker/thread.js',
 }
 
+const compiled = join(root, 'dist', 'ts')
+
+/** Modules that do something when they are loaded. */
+const running = new Set([...Object.values(entries), 'cli/main.js'].map((path) => join(compiled, path)))
+
 export async function bundle() {
   const { build } = await import('rolldown')
   const dir = join(root, 'dist', 'bundle')
@@ -32,6 +37,8 @@ export async function bundle() {
     ),
     platform: 'node',
     external: unbundled,
+    // Loading a module of ours does nothing by itself, so a thread gets only those of which it uses something.
+    treeshake: { moduleSideEffects: (path) => !path.startsWith(compiled) || running.has(path) },
     output: {
       dir,
       cleanDir: true,

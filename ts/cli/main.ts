@@ -58,6 +58,8 @@ async function main(): Promise<void> {
   process.once('exit', () => console?.writeNow())
   // The listeners are there before anything is opened, so that a signal during a long start is not lost.
   const stop = stopOnSignals(log)
+  const { startStoreThread } = await import('./store-thread.js')
+  startStoreThread()
   const { serve } = await import('./serve.js')
   const started = {
     ...{ launch, configFile, machine: machine(), version, build: build() },

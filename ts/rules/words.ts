@@ -1,4 +1,5 @@
-const segmenter = new Intl.Segmenter('und', { granularity: 'word' })
+/** Made when first used: the runtime's rules of words take longer to load than most modules. */
+let segmenter: Intl.Segmenter | null = null
 
 /** The words of a text without case and accents, each once. */
 export function foldedWords(text: string): string[] {
@@ -6,6 +7,7 @@ export function foldedWords(text: string): string[] {
     .normalize('NFKD')
     .replace(/\p{Mn}/gu, '')
     .toLowerCase()
+  segmenter ??= new Intl.Segmenter('und', { granularity: 'word' })
   const words = Array.from(segmenter.segment(folded)).filter(({ isWordLike }) => isWordLike)
   return [...new Set(words.map(({ segment }) => segment))]
 }

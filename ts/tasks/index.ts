@@ -50,6 +50,7 @@ export {
   uploadsIn,
 } from './store/row-changes.js'
 export { StoreError } from './store/store-client.js'
+export { startStoreThread } from './store/store-thread.js'
 export type { StoredWebhook, WebhookBody } from './store/stored-webhook.js'
 export { LAUNCH_WEBHOOK } from './store/webhook-table.js'
 export * from './task.js'

@@ -1,10 +1,10 @@
-import { Worker } from 'node:worker_threads'
 import type { ReportFault } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { noSpace } from '../spool.js'
 import type { DriverName } from './driver.js'
 import type { WorkerSetup } from './open-store.js'
 import type { Reply, Request, StoreCall, StoreCalls } from './records.js'
+import { takeStoreThread } from './store-thread.js'
 import type { Opened, StoreMessage } from './store-worker.js'
 
 /** Sends calls to the thread of the task store. */
@@ -117,20 +117,12 @@ export class PendingRequests {
 }
 
 /**
- * Megabytes of the young generation of the thread's heap. Nearly all of its objects are garbage at once, and V8 fills
- * its default of 48 MB before it collects them.
- */
-const YOUNG_MB_MAX = 12
-
-/**
- * Starts the thread and opens the store in it. Rejects with the reason if it cannot be opened.
+ * Opens the store in a thread. Rejects with the reason if it cannot be opened.
  * @param report gets faults of background work
  */
 export async function openStoreClient(setup: WorkerSetup, report: ReportFault): Promise<StoreClient> {
-  const worker = new Worker(new URL('./store-worker.js', import.meta.url), {
-    workerData: setup,
-    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB_MAX },
-  })
+  const worker = takeStoreThread()
+  worker.postMessage(setup)
   const opened = await new Promise<Opened>((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', reject)

@@ -2,7 +2,7 @@
  * The thread that owns the task store, so that no sync blocks the main thread. It passes requests to `GroupCommit`.
  */
 import { rmSync } from 'node:fs'
-import { isMainThread, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
+import { isMainThread, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { type BackgroundFault, type ReportFault, reasonOf } from '../../engine/index.js'
 import { DiskReserve, reservePath } from './disk-reserve.js'
 import type { DriverName } from './driver.js'
@@ -24,7 +24,10 @@ export type Opened =
 /** Later messages of this thread: answers to requests, and faults of background work. */
 export type StoreMessage = readonly Reply[] | 'closed' | { readonly fault: BackgroundFault }
 
-if (!isMainThread && parentPort !== null) void serve(workerData as WorkerSetup, parentPort)
+if (!isMainThread && parentPort !== null) {
+  const port = parentPort
+  port.once('message', (setup: WorkerSetup) => void serve(setup, port))
+}
 
 async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): Promise<void> {
   let opened: Awaited<ReturnType<typeof openStore>>
