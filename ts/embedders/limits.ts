@@ -4,6 +4,8 @@ import type { JsonLimits } from '../parse/index.js'
 export const RENDER_MS_MAX = 1000
 /** Characters that one rendering may write. Images of ten megabytes, as text, fit. */
 export const RENDER_CHARS_MAX = 20_000_000
+/** Characters of the templates that are kept parsed. A character takes 65 bytes of objects. */
+export const PARSED_CHARS_MAX = 200_000
 /** Steps of a rendering between two checks of its time. A step takes about a microsecond, or calls one filter. */
 export const STEPS_PER_CHECK = 16
 

@@ -1,7 +1,14 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { Context, type Template } from 'liquidjs'
+import { LRUCache } from 'lru-cache'
 import { liquid, templatesOf } from '../settings/index.js'
-import { RENDER_CHARS_MAX, RENDER_MS_MAX, RENDERING_TURN_MS, STEPS_PER_CHECK } from './limits.js'
+import {
+  PARSED_CHARS_MAX,
+  RENDER_CHARS_MAX,
+  RENDER_MS_MAX,
+  RENDERING_TURN_MS,
+  STEPS_PER_CHECK,
+} from './limits.js'
 
 /** A template that does not parse, or whose rendering fails. */
 export class TemplateError extends Error {
@@ -117,9 +124,19 @@ function isSteps(value: unknown): value is Steps {
   return [next, fail, end].every((method) => typeof method === 'function')
 }
 
+/** By their texts: a template is rendered for each document, and to parse it takes as long as to render it. */
+const parsedByText = new LRUCache<string, Template[]>({
+  maxSize: PARSED_CHARS_MAX,
+  sizeCalculation: (_, text) => text.length + 1,
+})
+
 function parsedTemplate(template: string): Template[] {
+  const before = parsedByText.get(template)
+  if (before !== undefined) return before
   try {
-    return liquid().parse(template)
+    const parsed = liquid().parse(template)
+    parsedByText.set(template, parsed)
+    return parsed
   } catch (error) {
     throw new TemplateError('parsing', error)
   }
