@@ -1,5 +1,5 @@
 /**
- * npm run bench:bucket -- [--engine NAME] [--seconds S] [--save]
+ * npm run bench:bucket -- [--engine NAME] [--seconds S] [--shared DIRECTORY] [--save]
  *
  * What a bucket costs a server, and how far a follower is behind, at several latencies of the bucket. Needs Go, which installs
  * the store that stands behind the latency.
@@ -13,12 +13,15 @@ import autocannon from 'autocannon'
 import { startFaultProxy } from '../__test__/bucket/fault-proxy.js'
 import { accessKeyId, bucket, secretAccessKey, startStore } from '../__test__/bucket/store-servers.js'
 import { startDaemon, type TestDaemon } from '../__test__/support/daemon.js'
+import { million } from './million.js'
 import { type Figure, saveRun } from './results.js'
 
 const { values } = parseArgs({
   options: {
     engine: { type: 'string', default: 'native' },
     seconds: { type: 'string', default: '5' },
+    shared: { type: 'string', default: '../shared' },
+    only: { type: 'string' },
     save: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -28,6 +31,8 @@ if (values.help) {
 
   --engine NAME        native or fallback                     (default native)
   --seconds S          of each load                           (default 5)
+  --shared DIRECTORY   with the films that the million is made of (default ../shared)
+  --only million       nothing but the start from the bucket
   --save               adds the figures to benchmark/runs and RESULTS.md`)
   process.exit(0)
 }
@@ -39,6 +44,16 @@ const LATENCIES = [0, 20, 100]
 const CONNECTIONS = [1, 16, 100]
 /** Documents, one after the other, whose way to a follower is timed. */
 const LAGS = 60
+/** Milliseconds within which merges of a commit are made and sent. */
+const SETTLED_MS = 15_000
+/** Searches that what was restored has to answer as the writer did. */
+const SEARCHES: readonly object[] = [
+  { q: 'love' },
+  { q: 'yong woman' },
+  { q: 'new york', limit: 100 },
+  { q: '', facets: ['genre', 'year'] },
+  { q: 'the', sort: ['year:asc'], filter: 'year > 1990' },
+]
 /** Documents that a writer takes a second, one after the other, while its follower is searched. */
 const WRITES_A_SECOND = 20
 
@@ -52,14 +67,15 @@ process.env.AWS_SECRET_ACCESS_KEY = secretAccessKey
 
 try {
   const store = await startStore(t, 'gofakes3')
-  await writes('no bucket', [], null)
-  for (const latency of LATENCIES) {
+  if (values.only !== 'million') await writes('no bucket', [], null)
+  for (const latency of values.only === 'million' ? [] : LATENCIES) {
     const proxy = await startFaultProxy({ store, lot: () => 1, failing: 0, delayMs: latency })
     t.teardown(() => proxy.close())
     for (const ack of ['local', 'bucket'] as const)
       await writes(`${ack}, ${latency} ms`, [...bucketAt(proxy.origin), '--bucket-ack', ack], proxy.methods)
     await followed(latency, bucketAt(proxy.origin))
   }
+  await restored(bucketAt(store))
   for (const { table, label, measured } of figures) console.log(table, '·', label, measured)
   if (values.save) await saveRun('bucket', figures)
 } finally {
@@ -155,6 +171,54 @@ async function followed(latency: number, args: readonly string[]): Promise<void>
   })
   await follower.kill()
   await writer.kill()
+}
+
+/** Seconds until a server without data serves the million that the bucket holds, with the answers of the one that wrote it. */
+async function restored(args: readonly string[]): Promise<void> {
+  const writer = await start(args)
+  await writer.call('PATCH', '/indexes/m/settings', {
+    filterableAttributes: ['genre', 'year'],
+    sortableAttributes: ['year'],
+  })
+  let last: unknown
+  for (const body of await million(join(values.shared, 'data'))) {
+    const headers = { 'content-type': 'application/x-ndjson' }
+    const url = `http://127.0.0.1:${writer.port}/indexes/m/documents`
+    last = ((await (await fetch(url, { method: 'POST', headers, body })).json()) as { taskUid: unknown })
+      .taskUid
+  }
+  await ended(writer, last)
+  const answers = async (server: TestDaemon): Promise<readonly string[]> =>
+    Promise.all(
+      SEARCHES.map(async (body) =>
+        JSON.stringify((await server.call('POST', '/indexes/m/search', body)).body.hits),
+      ),
+    )
+  const wanted = await answers(writer)
+  const tasks = JSON.stringify((await writer.call('GET', '/tasks?limit=1000')).body)
+  // What merges leave is sent some seconds after the last commit.
+  await setTimeout(SETTLED_MS)
+  while (await isBehind(writer)) await setTimeout(100)
+  await writer.kill()
+  const from = performance.now()
+  const made = await start(args)
+  const seconds = ((performance.now() - from) / 1000).toFixed(1)
+  const found = await answers(made)
+  if (found.some((one, at) => one !== wanted[at])) throw new Error('what was restored answers differently')
+  if (JSON.stringify((await made.call('GET', '/tasks?limit=1000')).body) !== tasks)
+    throw new Error('what was restored lists other tasks')
+  figures.push({
+    ...{ table: 'a server without data', label: 'to the first search in the million' },
+    measured: { [engine]: `${seconds} s` },
+  })
+  await made.kill()
+}
+
+async function isBehind(server: TestDaemon): Promise<boolean> {
+  const { replication } = (await server.call('GET', '/stats')).body as unknown as {
+    replication: { unsentTransactions: number }
+  }
+  return replication.unsentTransactions > 0
 }
 
 /** Searches a second that a server answers. */

@@ -77,9 +77,10 @@ function section({ benchmark, commit, runs }: RunFile): string {
   const lines = ['', `## ${benchmark}, commit ${commit}`, '', `${last.date.slice(0, 10)}, ${last.machine}.`]
   for (const table of new Set(last.figures.map((figure) => figure.table))) {
     const figures = last.figures.filter((figure) => figure.table === table)
-    const columns = [...new Set(figures.flatMap(({ measured }) => Object.keys(measured)))]
+    const inAll = runs.flatMap((run) => run.figures).filter((figure) => figure.table === table)
+    const columns = [...new Set(inAll.flatMap(({ measured }) => Object.keys(measured)))]
     const fixed = [...new Set(figures.flatMap(({ beside = {} }) => Object.keys(beside)))]
-    lines.push('', line([table, ...columns, ...fixed]), line([table, ...columns, ...fixed].map(() => '---')))
+    const rows = [[table, ...columns, ...fixed]]
     for (const { label, beside = {} } of figures) {
       const cells = columns.map((column) => {
         const values = runs.map(
@@ -88,10 +89,21 @@ function section({ benchmark, commit, runs }: RunFile): string {
         )
         return values.filter((value) => value !== undefined).join(' / ')
       })
-      lines.push(line([label, ...cells, ...fixed.map((name) => beside[name] ?? '')]))
+      rows.push([label, ...cells, ...fixed.map((name) => beside[name] ?? '')])
     }
+    lines.push('', ...aligned(rows))
   }
   return lines.join('\n')
 }
 
-const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`
+/** Lines of a Markdown table whose first row is its head. */
+function aligned(rows: readonly (readonly string[])[]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)),
+  )
+  const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`
+  const [head, ...others] = rows.map((row) =>
+    line(row.map((cell, column) => cell.padEnd(widths[column] ?? 0))),
+  )
+  return [head ?? '', line(widths.map((width) => '-'.repeat(width))), ...others]
+}
