@@ -1,20 +1,33 @@
-// Every step of a release that can run on one machine:  npm run release:rehearsal -- [--keep]
+// Every step of a release that can run on one machine:  npm run release:rehearsal -- [--keep] [--node FILE]
 //
 // Packs what is built here, publishes it to a registry of its own (verdaccio, installed for it), and then does as users
 // do, each time with an empty folder and an empty cache: `npx siftd`, an installation that serves over both engines, an
-// upgrade, and a downgrade, which must be refused with the data untouched.
+// upgrade, and a downgrade, which must be refused with the data untouched. `--node` names the Node.js of these users, such
+// as one for musl; .github/CONTRIBUTING.md tells how to get it and its binaries.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
 import { root } from './setup.mjs'
 
 /** The last major version for Node.js 20. */
 const VERDACCIO = 'verdaccio@5'
 
+const { values } = parseArgs({
+  options: { keep: { type: 'boolean', default: false }, node: { type: 'string' } },
+})
 const home = mkdtempSync(join(tmpdir(), 'siftd-rehearsal-'))
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const next = version.replace(/\d+$/, (patch) => Number(patch) + 1)
@@ -22,9 +35,20 @@ const port = await freePort()
 const registry = `http://127.0.0.1:${port}/`
 const upstream = run('npm', ['config', 'get', 'registry']).trim()
 
+/** Variables of commands that users run: npm and npx run under the Node.js that is found first. */
+const users = {}
+if (values.node !== undefined) {
+  mkdirSync(join(home, 'bin'))
+  symlinkSync(resolve(values.node), join(home, 'bin', 'node'))
+  users.PATH = `${join(home, 'bin')}${delimiter}${process.env.PATH}`
+}
+
 function say(what) {
   console.log(`✔ ${what}`)
 }
+
+/** Runs a command as users do, in a folder of theirs. */
+const runAsUser = (command, args, cwd, mayFail = false) => run(command, args, { cwd, env: users, mayFail })
 
 /** Runs a command. @returns what it printed. @throws Error if it fails and may not */
 function run(command, args, { cwd = root, env = {}, mayFail = false } = {}) {
@@ -105,19 +129,21 @@ function release(number) {
 }
 
 const smoke = (folder, engine, data) =>
-  run('node', [join(root, 'scripts/smoke.mjs'), '.', join(root, 'samples/films.ndjson'), engine, ...data], {
-    cwd: folder,
-  }).trim()
+  runAsUser(
+    'node',
+    [join(root, 'scripts/smoke.mjs'), '.', join(root, 'samples/films.ndjson'), engine, ...data],
+    folder,
+  ).trim()
 
 const stopRegistry = await startRegistry()
 try {
   release(version)
-  const found = run('npx', ['--yes', `siftd@${version}`, '--version'], { cwd: emptyFolder('npx') })
+  const found = runAsUser('npx', ['--yes', `siftd@${version}`, '--version'], emptyFolder('npx'))
   if (found.trim() !== `siftd ${version}`) throw new Error(`npx siftd --version printed ${found}`)
   say(`npx siftd from an empty folder and cache: ${found.trim()}`)
 
   const folder = emptyFolder('installed')
-  run('npm', ['install', `siftd@${version}`], { cwd: folder })
+  runAsUser('npm', ['install', `siftd@${version}`], folder)
   const hasBinary = readdirSync(join(folder, 'node_modules', '@siftd')).some((name) =>
     name.startsWith('engine-'),
   )
@@ -126,15 +152,15 @@ try {
   say(smoke(folder, 'fallback', []))
 
   release(next)
-  run('npm', ['install', `siftd@${next}`], { cwd: folder })
+  runAsUser('npm', ['install', `siftd@${next}`], folder)
   say(`upgraded to ${next}: ${smoke(folder, 'auto', [data, '--upgrade-db'])}`)
 
-  run('npm', ['install', `siftd@${version}`], { cwd: folder })
+  runAsUser('npm', ['install', `siftd@${version}`], folder)
   const options = ['--db-path', data, '--http-addr', `127.0.0.1:${await freePort()}`]
-  const refusal = run('npx', ['siftd', ...options], { cwd: folder, mayFail: true }).trim()
+  const refusal = runAsUser('npx', ['siftd', ...options], folder, true).trim()
   if (!refusal.includes(next)) throw new Error(`a downgrade was not refused: ${refusal}`)
   say(`a downgrade is refused: ${refusal.split('\n').at(-1)}`)
 } finally {
   stopRegistry()
-  if (!process.argv.includes('--keep')) rmSync(home, { recursive: true, force: true })
+  if (!values.keep) rmSync(home, { recursive: true, force: true })
 }

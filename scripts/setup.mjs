@@ -178,7 +178,8 @@ export function namedTarget() {
 }
 
 /** Remembers of which sources and with which profile the addons of a package were built. */
-const stampOf = (which) => inRoot('npm', platform(), which === 'engine' ? '.built' : `.built-${which}`)
+const stampOf = (which, on = platform()) =>
+  inRoot('npm', on, which === 'engine' ? '.built' : `.built-${which}`)
 
 /**
  * The profile that an addon is built with where no tests are run: that of binaries, with which a server
@@ -186,46 +187,49 @@ const stampOf = (which) => inRoot('npm', platform(), which === 'engine' ? '.buil
  */
 export const servingProfile = () => (textOf(stampOf('engine')).endsWith(' dev') ? 'dev' : 'release')
 
-const addonFile = (which) => inRoot('npm', platform(), `siftd-${which}.${platform()}.node`)
+const addonFile = (which, on) => inRoot('npm', on, `siftd-${which}.${on}.node`)
 
-/** Whether an addon of a binary package has been built here. */
-export const isBuilt = (which) => existsSync(addonFile(which))
+/** Whether an addon of a binary package has been built here, for this platform unless another is named. */
+export const isBuilt = (which, on = platform()) => existsSync(addonFile(which, on))
 
 /**
  * Builds a binary package, `engine` or `embed`, where `ts/engine/addon.ts` looks for it, with the types of its addons
  * beside them; one of these sources that is there already will do, whichever profile it was built with.
  * @param profile `release`, or `dev`, which shares its dependencies with the tests and is compiled again in less than a minute
+ * @param other a platform to build for by zig and cargo-zigbuild, and its target: `{ on: 'linux-x64-musl', target: '…' }`
  * Returns 'ready', 'prebuilt' (an installed package has it), 'no-rust', or 'failed'.
  */
-export function buildAddon(profile = 'dev', which = 'engine') {
+export function buildAddon(profile = 'dev', which = 'engine', other = null) {
   const { addons, what } = binaryPackages[which]
+  const on = other?.on ?? platform()
   try {
-    createRequire(import.meta.url).resolve(`@siftd/${which}-${platform()}`)
+    createRequire(import.meta.url).resolve(`@siftd/${which}-${on}`)
     return 'prebuilt'
   } catch {
     // Not installed: built from here.
   }
   const manifests = ['Cargo.toml', 'Cargo.lock'].map((file) => inRoot(file)).filter(existsSync)
   const wanted = hashOf([...manifests, ...sourcesOf(which)])
-  const isCurrent = textOf(stampOf(which)).split(' ')[0] === wanted
-  if (isCurrent && Object.keys(addons).every(isBuilt)) return 'ready'
+  const isCurrent = textOf(stampOf(which, on)).split(' ')[0] === wanted
+  if (isCurrent && Object.keys(addons).every((addon) => isBuilt(addon, on))) return 'ready'
   if (!hasRust()) return 'no-rust'
   say(`building ${what} (napi build; the first time takes some minutes) …`)
   for (const [addon, { crate, config }] of Object.entries(addons)) {
     const options = [
       `--package=${crate}`,
-      `--output-dir=npm/${platform()}`,
+      `--output-dir=npm/${on}`,
       '--platform',
       '--no-js',
       `--dts=siftd-${addon}.d.ts`,
       ...(config ? [`--config-path=${config}`] : []),
       ...(profile === 'release' ? ['--release'] : []),
+      ...(other === null ? [] : [`--target=${other.target}`, '--cross-compile']),
       // As for npm: CI insists on the lock.
       ...(process.env.CI ? ['--', '--locked'] : []),
     ]
     if (!run(process.execPath, [napi, 'build', ...options], compilers)) return 'failed'
   }
-  writeFileSync(stampOf(which), `${wanted} ${profile}`)
+  writeFileSync(stampOf(which, on), `${wanted} ${profile}`)
   return 'ready'
 }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ExecutionContext } from 'ava'
 import { testedEngines } from '../support/engines.js'
+import { bundle } from '../support/requirements.js'
 import { testNeeding } from '../support/test-needing.js'
 
 /** Modules of this project, and libraries in one count each, that all threads may load before a server listens. */
@@ -65,3 +66,22 @@ for (const { name: kind, needs } of testedEngines) {
     },
   )
 }
+
+/** Text of a file of the bundle and of all that it loads at once. */
+async function bundledWith(name: string, known = new Set<string>()): Promise<string> {
+  if (known.has(name)) return ''
+  known.add(name)
+  const text = await readFile(new URL(`../../bundle/${name}`, import.meta.url), 'utf8')
+  const imported = [...text.matchAll(/^(?:import|export)\b[^'"\n]*["']\.\/([^"']+)["']/gm)]
+  const texts = await Promise.all(imported.map(([, file = '']) => bundledWith(file, known)))
+  return [text, ...texts].join('\n')
+}
+
+testNeeding([bundle])('the thread of the task store loads no engine', async (t) => {
+  const files = (text: string): readonly string[] =>
+    [...text.matchAll(/^\/\/ dist\/ts\/(.*)$/gm)].map(([, file = '']) => file)
+  const ofEngines = (file: string): boolean => /^engine\/(?:native|fallback)\//.test(file)
+  t.deepEqual(files(await bundledWith('store-worker.js')).filter(ofEngines), [])
+  // What finds them in the thread of the fallback engine would find them there.
+  t.true(files(await bundledWith('thread.js')).some(ofEngines))
+})

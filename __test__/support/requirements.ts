@@ -36,6 +36,12 @@ export const addonBuild = (which: AddonName): Requirement => ({
   isDemanded: which !== 'embed' && isNativeDemanded,
 })
 
+/** The program in one file, which is not made where its bundler does not run. */
+export const bundle: Requirement = {
+  missing: existsSync(join(packageFolder(), 'dist', 'bundle', 'siftd.js')) ? null : 'nothing is bundled',
+  isDemanded: isCi,
+}
+
 /** A binary of the native engine. */
 export const nativeEngine = addon('engine')
 
