@@ -20,6 +20,9 @@ export interface OwnState {
 
 /**
  * Reads what the log tells, for a directory whose changes are in it up to the entry `position`, if not further.
+ *
+ * A directory notes its fence before it sends anything under it, so a later fence under which something was sent is that of
+ * another directory, even if its identity is the same: then one is a copy of the other, as a cloned machine has it.
  * @param position -1: none
  * @param writer identity of the directory
  * @throws BucketError, DamagedBaseError, DamagedEntryError, DamagedBodyError
@@ -43,7 +46,7 @@ export async function readOwnState(
     state.load(base)
     fence = base.fence
     instanceUid = base.instanceUid
-    isBehind = base.seq > position && base.fence.writer !== writer
+    isBehind = base.seq > position && (base.fence.writer !== writer || base.fence.seq > position)
   }
   for (let next = (seq ?? -1) + 1; ; next++) {
     const entry = await log.read(next, signal)
@@ -51,6 +54,6 @@ export async function readOwnState(
     instanceUid = entry.instanceUid
     state.apply(next, entry)
     if (entry.kind === 'fence') fence = fenceOf(next, entry)
-    else if (next > position && entry.writer !== writer) isBehind = true
+    else if (next > position && (entry.writer !== writer || entry.epoch > position)) isBehind = true
   }
 }

@@ -114,6 +114,8 @@ export class Shipper {
     })
     setup.state.fenced()
     const { epoch } = setup.writer
+    // Before anything is sent under this fence, so that `readOwnState` can tell what a copy of this directory sends.
+    this.#unnoted = { last: 0, seq: epoch }
     this.#publisher = new FilePublisher(
       this.#store,
       (id, name, from, bytes) => `index/${id}/${epoch}/${this.#objects++}-${name}.${from}-${from + bytes}`,
@@ -154,6 +156,7 @@ export class Shipper {
   async beginBase(signal: AbortSignal, told: BaseOutcome): Promise<void> {
     const { writer, state } = this.#setup
     await this.#clear()
+    await this.#note()
     // A base names an entry that closes a state.
     while (this.#pending.length > 0 || state.isOpen) await this.ship(signal)
     await this.#adopt(signal)
