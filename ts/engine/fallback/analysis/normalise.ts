@@ -83,7 +83,40 @@ function foldedCj(word: string, language: string | null): string {
   let folded = word
   if (language === null || language === 'cmn' || language === 'zho')
     folded = Array.from(folded, chineseVariant).join('')
-  if (language === null || language === 'jpn')
-    folded = folded.replace(/[\u30a1-\u30f6]/g, (kana) => String.fromCharCode(kana.charCodeAt(0) - 0x60))
-  return folded
+  return language === null || language === 'jpn' ? hiragana(folded) : folded
+}
+
+/** Kana by the vowel that a long mark behind them repeats; behind o it is u. */
+const LENGTHENED: readonly (readonly [string, string])[] = [
+  ['あ', 'ぁあかさたなはまゃやらゎわ'],
+  ['い', 'ぃいきしちにひみりゐ'],
+  ['う', 'ぅうくすつぬふむゅゆる'],
+  ['え', 'ぇえけせてねへめれゑ'],
+  ['う', 'ぉおこそとのほもょよろを'],
+]
+const vowelByKana = new Map(
+  LENGTHENED.flatMap(([vowel, all]) => Array.from(all, (kana) => [kana, vowel] as const)),
+)
+const LONG_MARK = 'ー'
+
+/**
+ * Katakana as hiragana. A long mark repeats the vowel before it, and goes behind a kana without one; behind anything else,
+ * the mark of a voiced kana included, it stays.
+ */
+function hiragana(word: string): string {
+  let written = ''
+  let before: string | null = null
+  for (const letter of word) {
+    if (letter === LONG_MARK && before !== null) {
+      written += vowelByKana.get(before) ?? ''
+    } else if (letter >= 'ァ' && letter <= 'ヴ') {
+      before = String.fromCharCode(letter.charCodeAt(0) - 0x60)
+      written += before
+    } else {
+      written += letter
+      // These stand between kana without ending them.
+      if (!'・ヵヶ'.includes(letter)) before = null
+    }
+  }
+  return written
 }

@@ -3,7 +3,8 @@
  *
  * Source: search §2.1 step 4.
  *  1. Chinese is cut by jieba's dictionary, as the native engine does, and long words once more.
- *  2. Japanese, Korean, Thai and Khmer are cut by `Intl.Segmenter`, whose data comes with the runtime.
+ *  2. Japanese, Korean, Thai and Khmer are cut by `Intl.Segmenter`, whose data comes with the runtime. Katakana writes
+ *     foreign names, which no dictionary has, so a run of it is one word.
  *  3. The Arabic article is a word of its own.
  *  4. German compounds stay whole: the one list of their parts that the recorded answers follow is not
  *     licensed so that it could be shipped here.
@@ -23,6 +24,11 @@ function bySegmenter(text: string, locale: string): string[] {
   }
   return Array.from(segmenter.segment(text), ({ segment }) => segment)
 }
+
+const KATAKANA = /([\p{Script=Katakana}\u30fc\uff70]+)/u
+
+const japaneseWords = (text: string): string[] =>
+  text.split(KATAKANA).flatMap((part, at) => (at % 2 === 1 ? [part] : bySegmenter(part, 'ja')))
 
 let jieba: typeof Jieba | null = null
 
@@ -63,7 +69,7 @@ function withoutArticle(text: string): string[] {
 export function segments(piece: string, { script, language }: Writing): readonly string[] {
   if (script === ARABIC) return withoutArticle(piece)
   if (script === CJ) {
-    if (language === 'jpn') return bySegmenter(piece, 'ja')
+    if (language === 'jpn') return japaneseWords(piece)
     return language === null || language === 'cmn' || language === 'zho' ? chineseWords(piece) : [piece]
   }
   if (script === HANGUL) return bySegmenter(piece, 'ko')
