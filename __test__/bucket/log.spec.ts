@@ -225,3 +225,39 @@ test('an entry whose bytes changed anywhere is refused', (t) => {
     t.throws(() => decodeEntry(bytes.subarray(0, at)), { instanceOf: DamagedEntryError }, `length ${at}`)
   }
 })
+
+for (const { what, entries, bytes, mostAtOnce } of [
+  { what: 'many entries', entries: 40, bytes: 10, mostAtOnce: 16 },
+  { what: 'large entries', entries: 6, bytes: 5 * 2 ** 20, mostAtOnce: 3 },
+  { what: 'no entry', entries: 0, bytes: 0, mostAtOnce: 1 },
+])
+  test(`a pass over a log of ${what} makes at most ${mostAtOnce} calls at a time, and gives them in order`, async (t) => {
+    const real = memoryStore()
+    const lot = numbers(7)
+    let [calls, most] = [0, 0]
+    const store: ObjectStore = {
+      ...real,
+      async get(key, options) {
+        most = Math.max(most, ++calls)
+        await turns(5 + lot() * 30)
+        calls--
+        if (lot() < 0.2) throw new BucketError('lost', 'unanswered')
+        return real.get(key, options)
+      },
+    }
+    const head = { kind: 'changes', instanceUid: 'i', epoch: 0, writtenAt: 0, ...unnamed } as const
+    for (let seq = 0; seq < entries; seq++)
+      real.objects.set(
+        entryKey(seq),
+        encodeEntry({ ...head, writeId: String(seq), body: Buffer.alloc(bytes, seq) }),
+      )
+    const { signal } = new AbortController()
+    const log = new Log({ store, wait: async () => undefined, onRetry: () => undefined })
+    const found: string[] = []
+    for await (const { writeId } of log.entries(0, signal)) found.push(writeId)
+    t.deepEqual(
+      found,
+      Array.from({ length: entries }, (_, seq) => String(seq)),
+    )
+    t.true(most <= mostAtOnce && most >= mostAtOnce / 2, String(most))
+  })

@@ -18,6 +18,10 @@ export const PROBE_BYTES = 2 ** 10
 /** Longest entry of the log. */
 export const ENTRY_BYTES_MAX = 64 * 2 ** 20
 
+/** Entries that are read at the same time, and about how many bytes they may have together. */
+export const READ_AHEAD = 16
+export const READ_AHEAD_BYTES = 16 * 2 ** 20
+
 /** Longest part of a file that goes into an entry of the log; longer ones are objects of their own. */
 export const INLINE_BYTES_MAX = 256 * 2 ** 10
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { DamagedEntryError, decodeEntry, type Entry, encodeEntry } from './entry.js'
 import { ENTRY_BYTES_MAX } from './limits.js'
 import { BucketError, type ObjectStore } from './object-store.js'
+import { readAhead } from './read-ahead.js'
 import { pauseMs, type Repeating, repeated } from './repeating.js'
 
 /** Key of an entry. Numbers have twenty digits, so that keys are in their order. */
@@ -23,6 +24,8 @@ const padded = (seq: number): string => String(seq).padStart(20, '0')
 
 export interface LogSetup extends Repeating {
   readonly store: ObjectStore
+  /** Entries that are read at the same time. Absent: 16. */
+  readonly readAhead?: number
 }
 
 /** Another writer has taken the log over. Nothing that was not acknowledged yet may be. */
@@ -69,6 +72,11 @@ export class Log {
       this.#setup.store.get(entryKey(seq), { bytesMax: ENTRY_BYTES_MAX, signal }),
     )
     return bytes === null ? null : decodedAt(seq, bytes)
+  }
+
+  /** The entries from `from` to the end. @throws BucketError, DamagedEntryError */
+  entries(from: number, signal: AbortSignal): AsyncGenerator<Entry, void> {
+    return readAhead((seq, both) => this.read(seq, both), from, signal, this.#setup.readAhead)
   }
 
   /** The last entry that each base covers, ascending. */

@@ -133,24 +133,29 @@ export class InstanceCopy {
    * @throws BucketError, DamagedEntryError, DamagedBodyError, DamagedPartError
    */
   async advance(target: CopyTarget, signal: AbortSignal): Promise<boolean> {
-    const { log, until } = this.#setup
-    for (let bytes = 0; ; ) {
-      const entry = await log.read(this.next, signal)
-      const isEnd = entry === null || isBeyond(until, this.next, entry)
-      if (!isEnd) {
-        bytes += entry.body.length
-        this.take(this.next, entry)
-        if (bytes < ROUND_BYTES) continue
-      }
+    for (;;) {
+      const isEnd = await this.#takeRound(signal)
       try {
         await this.settle(target, signal)
         return isEnd
       } catch (error) {
         // A part may be gone because a later entry needs it no more.
         if (isEnd || !(error instanceof DamagedPartError)) throw error
-        bytes = 0
       }
     }
+  }
+
+  /** Takes entries until there are no more, or so many that the target is told. @returns whether there are no more */
+  async #takeRound(signal: AbortSignal): Promise<boolean> {
+    const { log, until } = this.#setup
+    let bytes = 0
+    for await (const entry of log.entries(this.next, signal)) {
+      if (isBeyond(until, this.next, entry)) return true
+      this.take(this.next, entry)
+      bytes += entry.body.length
+      if (bytes >= ROUND_BYTES) return false
+    }
+    return true
   }
 
   /** Tells the target of what was taken, as far as it is a whole state. @throws BucketError, DamagedPartError */

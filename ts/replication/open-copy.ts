@@ -92,12 +92,14 @@ async function beginAt(
   const state = new LogState()
   if (base !== null) state.load(base)
   let fence = base?.fence ?? null
-  for (let seq = (base?.seq ?? -1) + 1; seq <= position; seq++) {
-    const entry = await log.read(seq, signal)
-    if (entry === null) throw new PassedOverError(`the entry ${seq} is gone, which this copy has`)
+  let seq = (base?.seq ?? -1) + 1
+  for await (const entry of log.entries(seq, signal)) {
+    if (seq > position) break
     state.apply(seq, entry)
     if (entry.kind === 'fence') fence = fenceOf(seq, entry)
+    seq++
   }
+  if (seq <= position) throw new PassedOverError(`the entry ${seq} is gone, which this copy has`)
   const indexes = indexesPath(directory)
   const there = new Map<string, IndexFiles>()
   for (const id of state.ids()) {

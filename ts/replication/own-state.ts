@@ -48,12 +48,13 @@ export async function readOwnState(
     instanceUid = base.instanceUid
     isBehind = base.seq > position && (base.fence.writer !== writer || base.fence.seq > position)
   }
-  for (let next = (seq ?? -1) + 1; ; next++) {
-    const entry = await log.read(next, signal)
-    if (entry === null) return { state, next, base: seq, fence, instanceUid, isBehind }
+  let next = (seq ?? -1) + 1
+  for await (const entry of log.entries(next, signal)) {
     instanceUid = entry.instanceUid
     state.apply(next, entry)
     if (entry.kind === 'fence') fence = fenceOf(next, entry)
     else if (next > position && (entry.writer !== writer || entry.epoch > position)) isBehind = true
+    next++
   }
+  return { state, next, base: seq, fence, instanceUid, isBehind }
 }

@@ -51,7 +51,8 @@ export class Bucket {
       wait: (ms) => actor.waits(new Promise((resolve) => world.clock(actor.life).after(ms, resolve))),
       onRetry: () => undefined,
     }
-    return { store, repeating, log: new Log({ store, ...repeating }) }
+    // An actor makes one call at a time.
+    return { store, repeating, log: new Log({ store, ...repeating, readAhead: 1 }) }
   }
 
   async #call<T>(actor: Actor, name: string, effect: () => Promise<T>): Promise<T> {
