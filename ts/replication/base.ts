@@ -13,6 +13,7 @@ import { crc32, createGunzip, createGzip } from 'node:zlib'
 import {
   baseKey,
   DamagedPartError,
+  entryKey,
   type FilePart,
   filesShape,
   isSealed,
@@ -122,10 +123,11 @@ export const keysOfBase = ({ image, files }: Base): readonly string[] => [
   ...keysOfFiles(files),
 ]
 
+/** Keys of the objects that have parts of files, and of the entries that have short ones. */
 export const keysOfFiles = (files: DescribedFiles): readonly string[] =>
   Object.values(files)
     .flatMap((of) => Object.values(of).flat())
-    .flatMap(({ location }) => ('key' in location ? [location.key] : []))
+    .map(({ location }) => ('key' in location ? location.key : entryKey(location.seq)))
 
 /** Files of which parts are elsewhere. @param locationOf null: a part stays where it is */
 export function movedFiles(

@@ -39,8 +39,9 @@ interface Mark {
 }
 
 /**
- * Garbage are entries up to the second newest base, bases before it, and objects that neither base nor anything later
- * refers to. Fences are none, ever: a writer that slept must find the place of its next entry taken.
+ * Garbage are entries up to the second newest base that have nothing which this writer needs, bases before it, and objects
+ * that neither base nor anything later refers to. Fences are none, ever: a writer that slept must find the place of its next
+ * entry taken.
  *
  * An object goes once it is of no use to any moment behind the second newest base, which is when it was of no use already as
  * that base was made. This writer has appended entries since: had another one taken over from a state in which the object
@@ -65,7 +66,7 @@ export class Garbage {
     for (const seq of [kept, newest])
       for (const key of keysOfBase(await readBase(reading, seq, signal))) keys.add(key)
     const garbage: string[] = []
-    for await (const key of this.#entries(kept, signal)) garbage.push(key)
+    for await (const key of this.#entries(kept, signal)) if (!keys.has(key)) garbage.push(key)
     for (const seq of bases) if (seq < kept) garbage.push(baseKey(seq))
     for await (const key of this.#objects({ kept, newest }, { ...inUse, keys }, signal)) garbage.push(key)
     await this.#remove(garbage, signal)

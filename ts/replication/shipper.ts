@@ -1,6 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
+  entryKey,
   FilePublisher,
   type FilesChange,
   InlineParts,
@@ -206,11 +207,14 @@ export class Shipper {
     return this.#bases.isDue(this.#setup.writer.next)
   }
 
-  /** Keys of all objects that the log, or what was not appended yet, refers to. */
+  /**
+   * Keys of all objects and entries that have files of what the log, or what was not appended yet, tells. An entry is among them
+   * even if a base has its files elsewhere: this writer may have read the log before that base was there.
+   */
   references(): ReadonlySet<string> {
     const { files } = this.#setup.state
     const parts = files.ids().flatMap((id) => [...files.of(id).values()].flat())
-    const keys = parts.flatMap(({ location }) => ('key' in location ? [location.key] : []))
+    const keys = parts.map(({ location }) => ('key' in location ? location.key : entryKey(location.seq)))
     for (const { body } of this.#pending)
       for (const { changed } of Object.values(body.files))
         for (const { location } of changed.flatMap((change) => change.parts))
