@@ -190,19 +190,20 @@ export class Sender {
     this.#waiters.refuse(unknownOutcome('the server stops'))
   }
 
-  /** Sends what waits, looks from time to time whether the log is still this writer's, and waits. */
+  /** Looks from time to time whether the log is still this writer's, sends what waits, and waits. */
   async #step(signal: AbortSignal): Promise<void> {
     this.#sending ??= await this.#setup.connect(signal)
     const sending = this.#sending
+    // First, since what is sent may fail for as long as the disk is full.
+    if (performance.now() - this.#lookedAt >= LOOK_MS) {
+      await sending.writer.look(signal)
+      this.#lookedAt = performance.now()
+    }
     if (this.#isAsked || this.#untilSending() === 0) {
       this.#isAsked = false
       await this.#sendAll(sending, signal)
       this.#sentAt = performance.now()
       while (!this.#isAsked && (await sending.shipper.refresh(SETTLED_MS, signal)));
-    }
-    if (performance.now() - this.#lookedAt >= LOOK_MS) {
-      await sending.writer.look(signal)
-      this.#lookedAt = performance.now()
     }
     if (performance.now() - this.#sweptAt >= GARBAGE_EVERY_MS) this.#sweep(sending, signal)
     if (!this.#isAsked) await this.#alarm.wait(Math.min(LOOK_MS, this.#untilSending()))

@@ -149,11 +149,11 @@ export class Sending {
     const share = world.pick([0.02, 0.4])
     for (;;) {
       try {
+        if (world.chance(0.05)) await writer.look(never)
         if (shipper.isBaseDue || world.chance(share)) await this.#beginBase(shipper)
         const isSending = await this.#waiters.ship(shipper, never)
         // What is left then is one call.
         if (this.#bases.isOver) await this.#actor.waits(shipper.baseIdle())
-        if (world.chance(0.05)) await writer.look(never)
         if (world.chance(share)) {
           const uploads = new Set((await this.#outgoing.uploads.needed()).map(({ name }) => name))
           await garbage.sweep({ keys: shipper.references(), uploads, next: writer.next }, never)

@@ -123,7 +123,8 @@ class Simulation {
     const moves = 100 + this.#world.below(400)
     for (let move = 0; move < moves; move++) await this.#move()
     this.#isWell = true
-    this.#disk.heal()
+    // Servers that others have taken over from try to record their batches for as long as their disks are full.
+    for (const { disk } of this.#machines) disk.heal()
     await this.#rest()
     // A last start must find nothing to recover and nothing to remove.
     this.#restart('a last start')
