@@ -335,3 +335,30 @@ test('an upload that an image names stays until it is sent, although its task ha
   await shipAll(source, sent)
   await sameAnswers(t, source, held.store)
 })
+
+test('a sweep leaves entries that the writer needs, though bases have their files elsewhere', async (t) => {
+  const store = memoryStore()
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const sent = await shipping(source, store)
+  source.opened.start()
+  // Known to a server that has read the log before the bases were there.
+  let known: ReadonlySet<string> = new Set()
+  for (let round = 0; round < 3; round++) {
+    await done(source, await add(source.opened.tasks, 'a', [{ id: round }]))
+    await shipAll(source, sent)
+    if (round === 0) known = sent.shipper.references()
+    await makeBase(sent)
+    await shipAll(source, sent)
+  }
+  const needed = [...known].filter((key) => key.startsWith('log/'))
+  t.true(needed.length > 0)
+  const garbage = new Garbage({
+    ...{ store, log: sent.log, repeating: { wait: async () => undefined, onRetry: () => undefined } },
+    ...{ epoch: sent.writer.epoch, ageMs: 0, now: () => performance.now() },
+  })
+  const there = (): readonly string[] => needed.filter((key) => store.objects.has(key))
+  await garbage.sweep({ keys: known, uploads: new Set(), next: sent.writer.next }, never)
+  t.deepEqual(there(), needed)
+  await garbage.sweep({ keys: sent.shipper.references(), uploads: new Set(), next: sent.writer.next }, never)
+  t.deepEqual(there(), [])
+})

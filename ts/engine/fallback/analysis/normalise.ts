@@ -100,8 +100,8 @@ const vowelByKana = new Map(
 const LONG_MARK = 'ー'
 
 /**
- * Katakana as hiragana. A long mark repeats the vowel before it, and goes behind a kana without one; behind anything else,
- * the mark of a voiced kana included, it stays.
+ * Katakana as hiragana. A long mark repeats the vowel before it. Behind a kana without a vowel it is left out; behind anything
+ * else, the mark of a voiced kana included, it stays.
  */
 function hiragana(word: string): string {
   let written = ''
