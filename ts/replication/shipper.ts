@@ -225,9 +225,13 @@ export class Shipper {
   /** Removes what a former process left. */
   #clear(): Promise<unknown> {
     const { scratch } = this.#setup
-    this.#cleared ??= rm(scratch, { recursive: true, force: true }).then(() =>
-      mkdir(scratch, { recursive: true }),
-    )
+    this.#cleared ??= rm(scratch, { recursive: true, force: true })
+      .then(() => mkdir(scratch, { recursive: true }))
+      .catch((error: unknown) => {
+        // Tried again with the next entry.
+        this.#cleared = null
+        throw error
+      })
     return this.#cleared
   }
 
