@@ -49,6 +49,22 @@ function watch(command, args, env = {}) {
 const sum = (output, pattern) =>
   [...output.matchAll(pattern)].reduce((found, [, digits]) => found + Number(digits), 0)
 
+/** How much of its failures a step repeats at the end, where a log that is cut at its beginning still has them. */
+const repeated = { tests: 10, lines: 12, width: 300 }
+
+/** What a runner printed about the tests that failed: of ava in TAP, of cargo below a headline for each test. */
+function failures(output) {
+  const found = []
+  let open = false
+  for (const line of output.split('\n')) {
+    const begins = /^not ok |^---- .* stdout ----$/.test(line)
+    if (begins) found.push([])
+    open = begins || (open && !/^(ok \d|\d+\.\.|# |failures:|test result:)/.test(line))
+    if (open && line.trim() !== '') found.at(-1).push(line.slice(0, repeated.width))
+  }
+  return found.slice(0, repeated.tests).flatMap((lines) => lines.slice(0, repeated.lines))
+}
+
 /** Runs one step. `counts` find the runner's own figures; without them only a failure counts, as one. */
 async function step(name, command, args, { counts, env } = {}) {
   process.stdout.write(`\n── ${name}\n`)
@@ -61,8 +77,9 @@ async function step(name, command, args, { counts, env } = {}) {
   const failed = counts ? sum(plain, counts.failed) : 0
   total.passed += passed
   total.failed += failed
-  if (failed > 0) problems.push(`${name}: ${failed} failed`)
-  if (code !== 0 && failed === 0) fail(`${name}: ended with ${code}`)
+  if (failed > 0) problems.push([`${name}: ${failed} failed`, ...failures(plain)].join('\n  '))
+  if (code !== 0 && failed === 0)
+    fail([`${name}: ended with ${code}`, ...plain.trimEnd().split('\n').slice(-repeated.lines)].join('\n  '))
   if (code === 0 && counts && passed === 0) fail(`${name}: no test ran`)
 }
 
