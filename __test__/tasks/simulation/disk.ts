@@ -189,14 +189,14 @@ function copyTables(from: Connection, to: Connection): void {
   )
   for (const { name, sql } of tables) if (isOwn(name)) to.exec(String(sql))
   for (const { name } of tables) {
-    for (const row of from.prepare(`SELECT * FROM ${name}`).all([])) {
-      const columns = Object.keys(row)
-      const places = columns.map(() => '?').join(', ')
-      to.prepare(`INSERT INTO ${name} (${columns.join(', ')}) VALUES (${places})`).run(
-        // One build gives blobs in a form that it does not take.
-        Object.values(row).map((value) => (value instanceof ArrayBuffer ? new Uint8Array(value) : value)),
-      )
-    }
+    const rows = from.prepare(`SELECT * FROM ${name}`).all([])
+    const columns = Object.keys(rows[0] ?? {})
+    if (columns.length === 0) continue
+    const places = columns.map(() => '?').join(', ')
+    const inserted = to.prepare(`INSERT INTO ${name} (${columns.join(', ')}) VALUES (${places})`)
+    // One build gives blobs in a form that it does not take.
+    const taken = (value: Value) => (value instanceof ArrayBuffer ? new Uint8Array(value) : value)
+    for (const row of rows) inserted.run(Object.values(row).map(taken))
   }
   // Triggers would repeat what the copied rows show.
   for (const { type, name, sql } of made) if (type !== 'table' && isOwn(name)) to.exec(String(sql))
