@@ -1,11 +1,13 @@
 // The entry point of ava, whose TAP report of 6.4.1, the last version for Node 20, throws instead of telling what failed
 // if tests hang or if an error has a property that is undefined: then nobody learns which test it was. What fails is
-// written here, everything else as ava does.
+// written here, everything else as ava does. The files that took longest are named at the end.
+import { relative } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { root } from './setup.mjs'
 
 const { default: TapReporter } = await import(`${root}/node_modules/ava/lib/reporters/tap.js`)
-const { writeTest } = TapReporter.prototype
+const { writeTest, consumeStateChange, endRun } = TapReporter.prototype
+const files = new Map()
 
 function writeFailure(reporter, title, lines) {
   reporter.i += 1
@@ -42,6 +44,20 @@ Object.assign(TapReporter.prototype, {
         ])
       }
     }
+  },
+  consumeStateChange(event) {
+    if (event.testFile) {
+      const { first = Date.now() } = files.get(event.testFile) ?? {}
+      files.set(event.testFile, { first, last: Date.now() })
+    }
+    return consumeStateChange.call(this, event)
+  },
+  endRun() {
+    const times = [...files].map(([file, { first, last }]) => ({ file, seconds: (last - first) / 1000 }))
+    const longest = times.sort((a, b) => b.seconds - a.seconds).slice(0, 12)
+    for (const { file, seconds } of longest)
+      this.reportStream.write(`# ${Math.round(seconds)} s in ${relative(root, file)}\n`)
+    return endRun.call(this)
   },
 })
 
