@@ -1,11 +1,11 @@
 import test, { type ExecutionContext } from 'ava'
-import fc from 'fast-check'
 import { withoutRegeneration } from '../../ts/backup/fragments.js'
 import { batchOf, taskOf } from '../../ts/backup/read-tasks.js'
 import { decodeRoaring, encodeRoaring } from '../../ts/backup/roaring.js'
 import { batchLine, taskLine } from '../../ts/backup/task-lines.js'
 import { pageOf } from '../../ts/engine/document-pages.js'
 import type { DumpedTask, Task, TaskContent, TaskType } from '../../ts/tasks/index.js'
+import fc from '../support/property.js'
 
 test('a set of numbers that is written and read is unchanged', (t) => {
   const numbers = fc.uniqueArray(fc.oneof(fc.nat(70_000), fc.nat(0xffff_ffff)), { maxLength: 200 })

@@ -1,8 +1,8 @@
 /** The fallback's comparison of shapes, held to one of every corner and edge that is exact on whole degrees. */
 import test from 'ava'
-import fc from 'fast-check'
 import { anyMeets, polygonAreas } from '../../ts/engine/fallback/facets/areas.js'
 import { boxOf, type Position, type Shape } from '../../ts/engine/fallback/facets/geojson.js'
+import fc from '../support/property.js'
 
 const unchecked = (): void => undefined
 const meets = (shape: Shape, ring: readonly Position[], check = unchecked): boolean =>

@@ -1,9 +1,9 @@
 /** How far does a search of the fallback go past its time? Counted in looks at a clock of our own. */
 import test from 'ava'
-import fc from 'fast-check'
 import { encodeRequest } from '../../ts/engine/encoding.js'
 import { LocalEngine } from '../../ts/engine/fallback/engine.js'
 import { completeRequest, type SearchAnswer, TestEngine } from '../support/engine.js'
+import fc from '../support/property.js'
 
 /** Time is up from the look after `looksMax` on. */
 class Clock {

@@ -1,8 +1,8 @@
 /** What the fallback works out again and again lies within one bound of bytes, whatever is asked for. */
 import test from 'ava'
-import fc from 'fast-check'
 import { Cache, OwnedCache } from '../../ts/engine/fallback/cache.js'
 import { DocSet } from '../../ts/engine/fallback/store/docid-set.js'
+import fc from '../support/property.js'
 
 const bytesOf = (cache: Cache): number => cache.figures().kinds.reduce((sum, { bytes }) => sum + bytes, 0)
 

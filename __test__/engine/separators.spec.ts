@@ -1,6 +1,6 @@
 import test from 'ava'
-import fc from 'fast-check'
 import { Separators } from '../../ts/engine/fallback/analysis/separators.js'
+import fc from '../support/property.js'
 
 const word = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '-', '😀'), minLength: 1, maxLength: 4 })
 

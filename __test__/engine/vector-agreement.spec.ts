@@ -1,7 +1,8 @@
 /** Both engines compare vectors alike, to the last digit: wherever they scan, they must agree. */
-import fc from 'fast-check'
+
 import { TestEngine } from '../support/engine.js'
 import { fallback, native } from '../support/engines.js'
+import fc from '../support/property.js'
 import { testNeeding } from '../support/test-needing.js'
 
 const dimensions = 19

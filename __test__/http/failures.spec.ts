@@ -1,7 +1,7 @@
 import test from 'ava'
-import fc from 'fast-check'
 import type { Engine } from '../../ts/engine/index.js'
 import { readJson, toText, toValue } from '../../ts/requests/parse/index.js'
+import fc from '../support/property.js'
 import { checkError } from '../support/refusals.js'
 import { startServer, type TestServer } from '../support/server.js'
 

@@ -1,5 +1,4 @@
 import test from 'ava'
-import fc from 'fast-check'
 import { type TaskFilter, taskStatuses, taskTypes } from '../../ts/tasks/index.js'
 import { rebuildSets } from '../../ts/tasks/listing/membership.js'
 import { type Connection, loadDriver, type Row } from '../../ts/tasks/store/driver.js'
@@ -7,6 +6,7 @@ import { newRow } from '../../ts/tasks/store/new-row.js'
 import { batchRows, taskRows } from '../../ts/tasks/store/rows.js'
 import { Sql } from '../../ts/tasks/store/sql.js'
 import { Store } from '../../ts/tasks/store/store.js'
+import fc from '../support/property.js'
 import { storedSets } from './sets.js'
 
 // Listings of a store with several eras, spans of arrival and chunks of a set, compared with the definition of filters:

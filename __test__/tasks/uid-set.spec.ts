@@ -1,6 +1,6 @@
 import test from 'ava'
-import fc from 'fast-check'
 import { edited, UidSet } from '../../ts/tasks/listing/uid-set.js'
+import fc from '../support/property.js'
 
 /** Members of a chunk at which it is stored as a bitmap. */
 const LISTED_MAX = 4_096
