@@ -362,3 +362,30 @@ test('a sweep leaves entries that the writer needs, though bases have their file
   await garbage.sweep({ keys: sent.shipper.references(), uploads: new Set(), next: sent.writer.next }, never)
   t.deepEqual(there(), [])
 })
+
+test('a sweep of a writer that was taken over from leaves the fence which keeps it from writing', async (t) => {
+  const store = memoryStore()
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  source.opened.start()
+  const send = async (sent: Awaited<ReturnType<typeof shipping>>, id: number): Promise<void> => {
+    await done(source, await add(source.opened.tasks, 'a', [{ id }]))
+    await shipAll(source, sent)
+    await makeBase(sent)
+    await shipAll(source, sent)
+  }
+  const former = await shipping(source, store)
+  await send(former, 0)
+  const { epoch, next } = former.writer
+  const inUse = { keys: former.shipper.references(), uploads: new Set<string>(), next }
+  const successor = await shipping(source, store)
+  for (const id of [1, 2]) await send(successor, id)
+  const before = [...store.objects.keys()]
+  const garbage = new Garbage({
+    ...{ store, log: former.log, repeating: { wait: async () => undefined, onRetry: () => undefined } },
+    ...{ epoch, ageMs: 0, now: () => performance.now() },
+  })
+  for (let sweeps = 0; sweeps < 2; sweeps++) t.is(await garbage.sweep(inUse, never), 0)
+  t.deepEqual([...store.objects.keys()], before)
+  const entry = former.writer.entry(new Uint8Array())
+  await t.throwsAsync(former.writer.append(entry, never), { name: 'FencedError' })
+})

@@ -60,7 +60,8 @@ export class Garbage {
     const { store, repeating, log } = this.#setup
     const bases = await log.bases(signal)
     const [kept, newest] = bases.slice(-2)
-    if (kept === undefined || newest === undefined) return 0
+    // A base beyond its own entries is of another writer, which has taken over: its fence must stay.
+    if (kept === undefined || newest === undefined || newest >= inUse.next) return 0
     const reading = repeatingStore(store, repeating)
     const keys = new Set(inUse.keys)
     for (const seq of [kept, newest])
@@ -79,7 +80,7 @@ export class Garbage {
     for await (const { key, bytes } of store.list('log/', { signal })) {
       if (key > entryKey(last)) return
       const seq = Number(key.slice('log/'.length))
-      // Behind its fence there is nothing but entries of this writer.
+      // Between its fence and its next entry, before which `last` is, there is nothing but entries of this writer.
       const isChange =
         seq > epoch || bytes > FENCE_BYTES_MAX || (await log.read(seq, signal))?.kind === 'changes'
       if (isChange) yield key
