@@ -1,3 +1,5 @@
+import { mkdtemp } from 'node:fs/promises'
+import { join } from 'node:path'
 import { BucketError, FencedError } from '../../../ts/bucket/index.js'
 import {
   type Connected,
@@ -139,7 +141,8 @@ export class Sending {
       ...{ outgoing: this.#outgoing, log, store, repeating, writer, fence, state, base },
       ...{ instanceUid: INSTANCE, indexes: () => this.#opened.tasks.indexes() },
       engine: engine(world, this.#life, this.#machine, () => true),
-      scratch: `${this.#machine.directory}/outgoing`,
+      // Of its own, since calls to the file system that a killed process has begun are carried out here.
+      scratch: await mkdtemp(join(this.#machine.directory, 'outgoing-')),
     })
     this.#shipper = shipper
     const garbage = new Garbage({
