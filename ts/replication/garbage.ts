@@ -60,7 +60,7 @@ export class Garbage {
     const { store, repeating, log } = this.#setup
     const bases = await log.bases(signal)
     const [kept, newest] = bases.slice(-2)
-    // A base beyond its own entries is of another writer, which has taken over: its fence must stay.
+    // A base beyond the entries of this writer is of another one, which has taken over, and whose fence must stay.
     if (kept === undefined || newest === undefined || newest >= inUse.next) return 0
     const reading = repeatingStore(store, repeating)
     const keys = new Set(inUse.keys)
