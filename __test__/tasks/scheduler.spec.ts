@@ -19,11 +19,17 @@ test(`whatever fails when, the queue keeps its promises: seeds ${FIRST} to ${FIR
   t.log({ seeds: [FIRST, FIRST + RUNS - 1], events })
 })
 
-test('a seed is a run', async (t) => {
-  const [first, second] = [await simulate(5), await simulate(5)]
-  t.deepEqual(first, second)
-  t.not((await simulate(6)).digest, first.digest)
-})
+for (const hasBucket of [false, true]) {
+  test(`a seed is a run, ${hasBucket ? 'with' : 'without'} a bucket`, async (t) => {
+    const digests = new Set<string>()
+    for (const seed of [5, 6, 7]) {
+      const first = await simulate(seed, { hasBucket })
+      t.deepEqual(await simulate(seed, { hasBucket }), first)
+      digests.add(first.digest)
+    }
+    t.is(digests.size, 3)
+  })
+}
 
 /** A build of SQLite. Each is there somewhere: one comes with Node.js 22, one is no package for every system. */
 function buildOfSqlite(driver: DriverName): Requirement {

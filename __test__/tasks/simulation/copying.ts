@@ -95,6 +95,7 @@ export class Following {
   async run(): Promise<void> {
     const { world, bucket } = this.#parts
     const place = bucket.placeOf(this.#actor)
+    await this.#actor.begin()
     for (;;) {
       try {
         if (world.chance(0.02)) this.#forget()
@@ -187,6 +188,7 @@ export async function succeed(parts: Parts, life: Life): Promise<Successor | nul
   const actor = world.actor(life)
   const place = bucket.placeOf(actor)
   try {
+    await actor.begin()
     for (;;) {
       let copied: Copied | null = null
       try {

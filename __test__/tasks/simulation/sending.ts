@@ -97,6 +97,7 @@ export class Sending {
   async run(): Promise<void> {
     const place = this.#place
     try {
+      await this.#actor.begin()
       for (;;) {
         try {
           const connected = await this.#connect(place)
@@ -153,7 +154,7 @@ export class Sending {
     for (;;) {
       try {
         if (world.chance(0.05)) await writer.look(never)
-        if (shipper.isBaseDue || world.chance(share)) await this.#beginBase(shipper)
+        if (this.#bases.isOver && (shipper.isBaseDue || world.chance(share))) await this.#beginBase(shipper)
         const isSending = await this.#waiters.ship(shipper, never)
         // What is left then is one call.
         if (this.#bases.isOver) await this.#actor.waits(shipper.baseIdle())
@@ -190,14 +191,17 @@ export class Sending {
       // It is tried again.
       this.wake()
     }
-    this.#bases.isOver = false
-    try {
-      await this.#actor.waits(this.#bases.doing(() => shipper.beginBase(never, told)))
-    } finally {
-      void shipper.baseIdle().then(() => {
-        this.#bases.isOver = true
-      })
+    const begun = async (): Promise<void> => {
+      try {
+        await shipper.beginBase(never, told)
+      } finally {
+        void shipper.baseIdle().then(() => {
+          this.#bases.isOver = true
+        })
+      }
     }
+    this.#bases.isOver = false
+    await this.#actor.waits(this.#bases.doing(begun))
   }
 
   /** The same, with pages of all lengths, while each call is an event that is waited for. */

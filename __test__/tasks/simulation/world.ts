@@ -9,10 +9,16 @@ export interface Life {
   isOver: boolean
 }
 
-/** Work of a process beside the queue, such as sending: it waits for events of the world, or reads and writes files. */
+/**
+ * Work of a process beside the queue, such as sending: it waits for events of the world, or reads and writes files.
+ *
+ * How long files take is not known, so that of several actors one works at a time, in the order in which events let
+ * them go on.
+ */
 export class Actor {
   /** Whose work is under way, where a process has several. */
   static readonly #working = new AsyncLocalStorage<Actor>()
+  readonly #turns: Turns
   #waits = 0
   #wake: (() => void) | null = null
   #isWoken = false
@@ -20,7 +26,12 @@ export class Actor {
   isOver = false
 
   /** @param life of the process, which may become another one that goes on with its work */
-  constructor(public life: Life) {}
+  constructor(
+    public life: Life,
+    turns: Turns,
+  ) {
+    this.#turns = turns
+  }
 
   /** Whether events or files will make it go on. */
   get isAtFiles(): boolean {
@@ -35,24 +46,55 @@ export class Actor {
       return await event
     } finally {
       actor.#waits--
+      await actor.#turns.take(actor)
     }
   }
 
-  /** Begins work of this actor. */
+  /** Resolves when it may begin to work. */
+  begin(): Promise<void> {
+    return this.#turns.take(this)
+  }
+
+  /** Carries out work of this actor. */
   doing<T>(work: () => Promise<T>): Promise<T> {
-    return Actor.#working.run(this, work)
+    return Actor.#working.run(this, async () => {
+      await this.begin()
+      return work()
+    })
   }
 
   /** Waits for `wake`. */
   async idle(): Promise<void> {
     if (!this.#isWoken) await new Promise<void>((resolve) => (this.#wake = resolve))
     this.#isWoken = false
+    await this.#turns.take(this)
   }
 
   wake(): void {
     this.#isWoken = true
     this.#wake?.()
     this.#wake = null
+  }
+}
+
+/** Which actor may work, and which ones wait until it is done. */
+class Turns {
+  #working: Actor | null = null
+  readonly #queue: { readonly actor: Actor; readonly begin: () => void }[] = []
+
+  /** Resolves when it is the turn of `actor`. */
+  async take(actor: Actor): Promise<void> {
+    if (this.#working !== actor && (this.#working?.isAtFiles || this.#queue.length > 0))
+      await new Promise<void>((begin) => this.#queue.push({ actor, begin }))
+    this.#working = actor
+  }
+
+  /** Lets the next actor work if the one before is done. */
+  pass(): void {
+    if (this.#working?.isAtFiles) return
+    const next = this.#queue.shift()
+    this.#working = next?.actor ?? null
+    next?.begin()
   }
 }
 
@@ -72,8 +114,8 @@ interface Timer {
 }
 
 /**
- * The events that could happen next, one of which is picked at random. No real thread or timer is used, so the same
- * seed gives the same run.
+ * The events that could happen next, one of which is picked at random. No timer is a real one, and the next event waits
+ * until no actor works at files, so the same seed gives the same run.
  */
 export class World {
   readonly random: () => number
@@ -82,6 +124,7 @@ export class World {
   #steps: Step[] = []
   #timers: Timer[] = []
   #actors: Actor[] = []
+  readonly #turns = new Turns()
   #elapsedMs = 0
   #setBackMs = 0
   readonly #trace = createHash('sha256')
@@ -158,12 +201,14 @@ export class World {
 
   /** Waits until all promises that can resolve have done so. */
   async settle(): Promise<void> {
-    do await new Promise((resolve) => setImmediate(resolve))
-    while (this.#actors.some(({ isAtFiles }) => isAtFiles))
+    do {
+      await new Promise((resolve) => setImmediate(resolve))
+      this.#turns.pass()
+    } while (this.#actors.some(({ isAtFiles }) => isAtFiles))
   }
 
   /** An actor of a process. @param actor of an earlier process, which becomes this one's */
-  actor(life: Life, actor = new Actor(life)): Actor {
+  actor(life: Life, actor = new Actor(life, this.#turns)): Actor {
     actor.life = life
     actor.isOver = false
     if (!this.#actors.includes(actor)) this.#actors.push(actor)
