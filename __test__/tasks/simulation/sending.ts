@@ -109,7 +109,7 @@ export class Sending {
           const isOfBucket = error instanceof BucketError || error instanceof DamagedBaseError
           if (!isOfBucket && !isOfDisk(error))
             this.#world.problem(`sending fails: ${error instanceof Error ? error.stack : error}`)
-          await this.#actor.waits(this.#world.point(this.#life, 'connecting is tried again'))
+          await this.#retries('connecting')
         }
       }
     } finally {
@@ -176,9 +176,15 @@ export class Sending {
         if (!(error instanceof BucketError) && !isOfDisk(error)) throw error
         world.note(`sending fails: ${String(error)}`)
         if (String(error).includes('no more writes')) this.#life.hasFailed = true
-        await this.#actor.waits(world.point(this.#life, 'sending is tried again'))
+        await this.#retries('sending')
       }
     }
+  }
+
+  /** Waits until work that failed is tried again: for time too, since a queue that has failed tells so after a pause. */
+  async #retries(what: string): Promise<void> {
+    if (this.#world.chance(0.2)) return this.#place.repeating.wait(100, never)
+    await this.#actor.waits(this.#world.point(this.#life, `${what} is tried again`))
   }
 
   /** Begins a base, whose way to the bucket is work beside that of the loop. */
