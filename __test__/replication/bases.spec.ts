@@ -8,8 +8,8 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { BucketError, Log, type ObjectStore } from '../../ts/bucket/index.js'
-import { decodeBase, keysOfBase } from '../../ts/replication/base.js'
-import { connect, Garbage, Sender } from '../../ts/replication/index.js'
+import { decodeBase, keysOfBase, keysOfFiles } from '../../ts/replication/base.js'
+import { connect, Garbage, readOwnState, Sender, takeOver } from '../../ts/replication/index.js'
 import { uploadPrefix } from '../../ts/replication/uploads.js'
 import type { OutgoingChanges } from '../../ts/tasks/index.js'
 import { memoryStore } from '../bucket/memory-store.js'
@@ -27,6 +27,7 @@ import {
 } from './instance-world.js'
 
 const never = new AbortController().signal
+const repeating = { wait: async () => undefined, onRetry: () => undefined }
 
 /** A store in memory that answers some puts once it is told to, as one that takes long to get large objects. */
 function holdingStore(isHeld: (key: string) => boolean) {
@@ -70,7 +71,7 @@ function sending(t: ExecutionContext, { opened }: Instance, { shipper, writer, l
     errors.push(String((facts as { readonly err?: Error }).err?.message))
   }
   const garbage = new Garbage({
-    ...{ store, log, repeating: { wait: async () => undefined, onRetry: () => undefined } },
+    ...{ store, log, repeating },
     ...{ epoch: writer.epoch, ageMs: 0, now: () => performance.now() },
   })
   const sender = new Sender({
@@ -191,7 +192,6 @@ test('another writer ends a base that is on its way', async (t) => {
   await sent.shipper.beginBase(never, () => undefined)
   await held.met
   const { sender, errors, isFenced } = sending(t, source, sent)
-  const repeating = { wait: async () => undefined, onRetry: () => undefined }
   const place = { log: new Log({ store: held.store, ...repeating }), store: held.store, repeating }
   const claimant = { instanceUid: '00000000-0000-4000-8000-000000000000', address: null, takesOver: true }
   await connect(
@@ -277,11 +277,7 @@ test('garbage that is removed while an image is sent is nothing that the base re
   await sent.shipper.beginBase(never, () => undefined)
   await held.met
   const garbage = new Garbage({
-    ...{
-      store: held.store,
-      log: sent.log,
-      repeating: { wait: async () => undefined, onRetry: () => undefined },
-    },
+    ...{ store: held.store, log: sent.log, repeating },
     ...{ epoch: sent.writer.epoch, ageMs: 0, now: () => performance.now() },
   })
   const inUse = () => ({
@@ -336,6 +332,24 @@ test('an upload that an image names stays until it is sent, although its task ha
   await sameAnswers(t, source, held.store)
 })
 
+/** Writes a document and sends it. */
+async function write(source: Instance, sent: Shipping, id: number): Promise<void> {
+  await done(source, await add(source.opened.tasks, 'a', [{ id }]))
+  await shipAll(source, sent)
+}
+
+async function publishBase(source: Instance, sent: Shipping): Promise<void> {
+  await makeBase(sent)
+  await shipAll(source, sent)
+}
+
+/** Removes what is of no use, by what this writer knows. @returns number of objects */
+async function sweep({ shipper, writer, store, log }: Shipping, keys = shipper.references()) {
+  const { epoch, next } = writer
+  const garbage = new Garbage({ store, log, repeating, epoch, ageMs: 0, now: () => performance.now() })
+  return garbage.sweep({ keys, uploads: new Set(), next }, never)
+}
+
 test('a sweep leaves entries that the writer needs, though bases have their files elsewhere', async (t) => {
   const store = memoryStore()
   const source = await instance(t, fallback, await temporaryDirectory(t))
@@ -344,47 +358,82 @@ test('a sweep leaves entries that the writer needs, though bases have their file
   // Known to a server that has read the log before the bases were there.
   let known: ReadonlySet<string> = new Set()
   for (let round = 0; round < 3; round++) {
-    await done(source, await add(source.opened.tasks, 'a', [{ id: round }]))
-    await shipAll(source, sent)
+    await write(source, sent, round)
     if (round === 0) known = sent.shipper.references()
-    await makeBase(sent)
-    await shipAll(source, sent)
+    await publishBase(source, sent)
   }
+  await write(source, sent, 3)
   const needed = [...known].filter((key) => key.startsWith('log/'))
   t.true(needed.length > 0)
-  const garbage = new Garbage({
-    ...{ store, log: sent.log, repeating: { wait: async () => undefined, onRetry: () => undefined } },
-    ...{ epoch: sent.writer.epoch, ageMs: 0, now: () => performance.now() },
-  })
   const there = (): readonly string[] => needed.filter((key) => store.objects.has(key))
-  await garbage.sweep({ keys: known, uploads: new Set(), next: sent.writer.next }, never)
+  await sweep(sent, known)
   t.deepEqual(there(), needed)
-  await garbage.sweep({ keys: sent.shipper.references(), uploads: new Set(), next: sent.writer.next }, never)
+  await sweep(sent)
   t.deepEqual(there(), [])
+})
+
+test('a sweep removes nothing until an entry follows the newest base', async (t) => {
+  const store = memoryStore()
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const sent = await shipping(source, store)
+  source.opened.start()
+  for (let round = 0; round < 3; round++) {
+    await write(source, sent, round)
+    await makeBase(sent)
+    t.false(await sent.shipper.ship(never))
+    await sent.shipper.baseIdle()
+  }
+  const before = [...store.objects.keys()]
+  t.is(before.filter((key) => key.startsWith('base/')).length, 3)
+  t.is(await sweep(sent), 0)
+  t.deepEqual([...store.objects.keys()], before)
+  await write(source, sent, 3)
+  t.true((await sweep(sent)) > 0)
+})
+
+test('a server that takes over needs nothing that is gone, though bases were made while it read the log', async (t) => {
+  const store = memoryStore()
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const former = await shipping(source, store)
+  source.opened.start()
+  await write(source, former, 0)
+  await publishBase(source, former)
+  const place = { log: former.log, store, repeating }
+  const known = await readOwnState(place, { position: -1, writer: 'successor' }, never)
+  for (const id of [1, 2]) {
+    await write(source, former, id)
+    await publishBase(source, former)
+  }
+  let { next } = known
+  for await (const entry of former.log.entries(next, never)) known.state.apply(next++, entry)
+  t.true((await sweep(former)) > 0)
+  const lost = ({ state }: Pick<typeof known, 'state'>): readonly string[] =>
+    keysOfFiles(state.described().files).filter((key) => !store.objects.has(key))
+  t.true(lost(known).length > 0)
+
+  const { instanceUid } = known
+  const about = { instanceUid: instanceUid!, address: null, engine: 'fallback', version: '0.0.0' } as const
+  const unknown = () => t.fail('an entry is new')
+  const taken = await takeOver(place, { ...about, writer: 'successor', next, known }, unknown, never)
+  t.deepEqual(lost(taken), [])
+  t.deepEqual({ ...taken.state.described(), files: null }, { ...known.state.described(), files: null })
 })
 
 test('a sweep of a writer that was taken over from leaves the fence which keeps it from writing', async (t) => {
   const store = memoryStore()
   const source = await instance(t, fallback, await temporaryDirectory(t))
   source.opened.start()
-  const send = async (sent: Awaited<ReturnType<typeof shipping>>, id: number): Promise<void> => {
-    await done(source, await add(source.opened.tasks, 'a', [{ id }]))
-    await shipAll(source, sent)
-    await makeBase(sent)
-    await shipAll(source, sent)
+  const send = async (sent: Shipping, id: number): Promise<void> => {
+    await write(source, sent, id)
+    await publishBase(source, sent)
   }
   const former = await shipping(source, store)
   await send(former, 0)
-  const { epoch, next } = former.writer
-  const inUse = { keys: former.shipper.references(), uploads: new Set<string>(), next }
+  const known = former.shipper.references()
   const successor = await shipping(source, store)
   for (const id of [1, 2]) await send(successor, id)
   const before = [...store.objects.keys()]
-  const garbage = new Garbage({
-    ...{ store, log: former.log, repeating: { wait: async () => undefined, onRetry: () => undefined } },
-    ...{ epoch, ageMs: 0, now: () => performance.now() },
-  })
-  for (let sweeps = 0; sweeps < 2; sweeps++) t.is(await garbage.sweep(inUse, never), 0)
+  for (let sweeps = 0; sweeps < 2; sweeps++) t.is(await sweep(former, known), 0)
   t.deepEqual([...store.objects.keys()], before)
   const entry = former.writer.entry(new Uint8Array())
   await t.throwsAsync(former.writer.append(entry, never), { name: 'FencedError' })

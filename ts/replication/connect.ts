@@ -3,7 +3,7 @@ import type { OutgoingChanges } from '../tasks/index.js'
 import { type About, encodeAbout, type Fence } from './fence.js'
 import { PassedOverError } from './instance-copy.js'
 import type { LogState } from './log-state.js'
-import { readOwnState } from './own-state.js'
+import { type OwnState, readOwnState } from './own-state.js'
 
 /** Another directory has sent changes, or begun to, since this one did. */
 export class SupersededError extends Error {
@@ -76,32 +76,33 @@ export async function connect(place: Place, claimant: Claimant, signal: AbortSig
     throw new SupersededError(own.fence, own.isBehind)
   // A directory that has fenced and sent nothing is told by this from one that was never kept in the bucket.
   if (noted === null) await outgoing.sent(0, -1)
-  const taken = await takeOver(
-    place.log,
-    { ...claimant, writer, next: own.next },
-    (seq) => {
-      throw new PassedOverError(`the entry ${seq} was written while this server took over`)
-    },
-    signal,
-  )
-  return { ...taken, state: own.state, base: own.base }
+  const passedOver = (seq: number) => {
+    throw new PassedOverError(`the entry ${seq} was written while this server took over`)
+  }
+  return takeOver(place, { ...claimant, writer, next: own.next, known: own }, passedOver, signal)
+}
+
+/** A directory that has what the log tells. */
+export interface Successor extends Pick<Claimant, 'instanceUid' | 'address' | 'engine' | 'version'> {
+  /** Its identity. */
+  readonly writer: string
+  /** The first entry that it does not know. */
+  readonly next: number
+  /** What the log tells before that, beginning with this base; null: that has to be read. */
+  readonly known: Pick<OwnState, 'state' | 'base'> | null
 }
 
 /** Takes over a log. @param apply called with each entry from `next` on that the claimant does not know */
 export async function takeOver(
-  log: Log,
-  claimant: Pick<Claimant, 'instanceUid' | 'address' | 'engine' | 'version'> & {
-    readonly writer: string
-    readonly next: number
-  },
+  place: Place,
+  { instanceUid, address, engine, version, next, known, writer: identity }: Successor,
   apply: (seq: number, entry: Entry) => void,
   signal: AbortSignal,
-): Promise<Pick<Connected, 'writer' | 'fence'>> {
-  const { instanceUid, address, engine, version, next } = claimant
+): Promise<Connected> {
   const about = encodeAbout({ engine, version })
-  const writer = await log.takeOver(
+  const writer = await place.log.takeOver(
     {
-      ...{ instanceUid, address, writer: claimant.writer, about, next },
+      ...{ instanceUid, address, writer: identity, about, next },
       apply: async (seq, entry) => apply(seq, entry),
       restore: async (seq) => {
         throw new PassedOverError(`the entries up to ${seq} may be gone`)
@@ -109,5 +110,12 @@ export async function takeOver(
     },
     signal,
   )
-  return { writer, fence: { seq: writer.epoch, writer: claimant.writer, address, engine, version } }
+  // A base that was made since the log was read has files elsewhere, and the entries that had them may be gone. From now on
+  // no entries go that a base of now does not cover: see `Garbage`.
+  const base = await place.log.newestBase(signal)
+  const isCurrent = known !== null && known.base === base
+  const own = { position: writer.epoch, writer: identity }
+  const current = isCurrent ? known : await readOwnState(place, own, signal)
+  const fence = { seq: writer.epoch, writer: identity, address, engine, version }
+  return { writer, fence, state: current.state, base: current.base }
 }

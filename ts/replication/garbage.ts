@@ -46,6 +46,10 @@ interface Mark {
  * An object goes once it is of no use to any moment behind the second newest base, which is when it was of no use already as
  * that base was made. This writer has appended entries since: had another one taken over from a state in which the object
  * was of use, that would have failed.
+ *
+ * Nothing goes until an entry follows the newest base. Whoever takes over begins with the newest base that it finds once its
+ * fence stands. This writer may make two more that it does not find, but it begins the second one after that fence, and no
+ * entry of this writer follows.
  */
 export class Garbage {
   readonly #setup: GarbageSetup
@@ -61,7 +65,7 @@ export class Garbage {
     const bases = await log.bases(signal)
     const [kept, newest] = bases.slice(-2)
     // A base beyond the entries of this writer is of another one, which has taken over, and whose fence must stay.
-    if (kept === undefined || newest === undefined || newest >= inUse.next) return 0
+    if (kept === undefined || newest === undefined || newest + 1 >= inUse.next) return 0
     const reading = repeatingStore(store, repeating)
     const keys = new Set(inUse.keys)
     for (const seq of [kept, newest])

@@ -214,15 +214,14 @@ async function tookOver({ world }: Parts, place: Place, copied: Copied): Promise
   const writer = `writer-${world.below(1e9)}`
   identify(store, writer)
   const taken = await takeOver(
-    place.log,
-    { ...about, writer, next: copy.next },
+    place,
+    { ...about, writer, next: copy.next, known: null },
     (seq, entry) => copy.take(seq, entry),
     never,
   )
   await copy.settle(target, never)
   const missing = await fetchUploads(store.uploads(), machine.directory, place.store, never)
   if (missing.length > 0) throw new DamagedPartError(`uploads are missing: ${missing.join(', ')}`)
-  const base = await place.log.newestBase(never)
   machine.takeFetched()
-  return { ...taken, state: copy.state, base }
+  return taken
 }

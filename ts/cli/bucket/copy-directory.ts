@@ -56,8 +56,11 @@ async function takeOverOnce(request: DirectoryRequest, address: string | null): 
     const writer = await replica.identify()
     if (copy.fence === null) throw new LaunchError('--bucket: its log does not begin with a fence', 1)
     const { engine } = copy.fence
-    const claimant = { instanceUid: origin.instanceUid, address, engine, version, writer, next: copy.next }
-    const taken = await takeOver(bucket.log, claimant, (seq, entry) => copy.take(seq, entry), signal)
+    const successor = {
+      ...{ instanceUid: origin.instanceUid, address, engine, version },
+      ...{ writer, next: copy.next, known: null },
+    }
+    const taken = await takeOver(bucket, successor, (seq, entry) => copy.take(seq, entry), signal)
     await copy.settle(target, signal)
     const store = repeatingStore(bucket.store, bucket.repeating)
     const [missing] = await fetchUploads(await replica.uploads(), directory, store, signal)
@@ -68,7 +71,7 @@ async function takeOverOnce(request: DirectoryRequest, address: string | null): 
       )
     await noteEngine(directory, engine)
     await setCopyStage(directory, null)
-    return { ...taken, state: copy.state, base: await bucket.log.newestBase(signal) }
+    return taken
   } finally {
     await replica.close()
   }
