@@ -88,11 +88,11 @@ export interface Successor extends Pick<Claimant, 'instanceUid' | 'address' | 'e
   readonly writer: string
   /** The first entry that it does not know. */
   readonly next: number
-  /** What the log tells before that, beginning with this base; null: that has to be read. */
+  /** What was read of the log before that, and the base that reading began with; null: it is read again. */
   readonly known: Pick<OwnState, 'state' | 'base'> | null
 }
 
-/** Takes over a log. @param apply called with each entry from `next` on that the claimant does not know */
+/** Takes over a log. @param apply called with each entry from `next` on, which the successor does not know */
 export async function takeOver(
   place: Place,
   { instanceUid, address, engine, version, next, known, writer: identity }: Successor,
@@ -110,8 +110,8 @@ export async function takeOver(
     },
     signal,
   )
-  // A base that was made since the log was read has files elsewhere, and the entries that had them may be gone. From now on
-  // no entries go that a base of now does not cover: see `Garbage`.
+  // A base that was made since the log was read has files elsewhere, and the entries that had them may be gone. What the newest
+  // base of now names, and what the entries behind it name, stays from here on, as `Garbage` tells.
   const base = await place.log.newestBase(signal)
   const isCurrent = known !== null && known.base === base
   const own = { position: writer.epoch, writer: identity }
