@@ -47,9 +47,9 @@ interface Mark {
  * that base was made. This writer has appended entries since: had another one taken over from a state in which the object
  * was of use, that would have failed.
  *
- * Nothing goes until an entry follows the newest base. Whoever takes over begins with the newest base that it finds once its
- * fence stands. This writer may make two more that it does not find, but it begins the second one after that fence, and no
- * entry of this writer follows.
+ * A sweep removes nothing until an entry of this writer follows the newest base. A server that takes over begins with the
+ * newest base that it finds once its fence stands. The former writer may make two more that this server does not find, but
+ * begins the second one after that fence, and can append no entry behind it.
  */
 export class Garbage {
   readonly #setup: GarbageSetup
