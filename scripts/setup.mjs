@@ -82,7 +82,7 @@ export const isBundled = () => existsSync(inRoot('dist', 'bundle', 'siftd.js'))
 
 /** Compiles TypeScript into dist/ and bundles it, unless nothing changed, and removes what has no source any more. */
 export function compileTypeScript() {
-  const sources = ['ts', '__test__', 'benchmark'].flatMap((folder) => filesBelow(inRoot(folder)))
+  const sources = ['ts', '__test__', 'trials', 'benchmark'].flatMap((folder) => filesBelow(inRoot(folder)))
   const inputs = [
     ...sources.filter((path) => path.endsWith('.ts')),
     inRoot('tsconfig.json'),

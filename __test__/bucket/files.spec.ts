@@ -17,9 +17,9 @@ import {
 import { INLINE_BYTES_MAX } from '../../ts/bucket/limits.js'
 import { TestEngine } from '../support/engine.js'
 import { testedEngines } from '../support/engines.js'
+import { memoryStore } from '../support/memory-store.js'
 import { numbers } from '../support/numbers.js'
 import { testNeeding } from '../support/test-needing.js'
-import { memoryStore } from './memory-store.js'
 
 async function temporary(t: ExecutionContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-bucket-files-'))

@@ -19,8 +19,8 @@ import {
   type LogWriter,
   type ObjectStore,
 } from '../../ts/bucket/index.js'
+import { memoryStore } from '../support/memory-store.js'
 import { numbers } from '../support/numbers.js'
-import { memoryStore } from './memory-store.js'
 
 const turns = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await null

@@ -17,10 +17,10 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { ExecutionContext } from 'ava'
+import { commandsOf, type Ran, Shell } from '../process/documents/shell.js'
 import { freePort } from '../support/daemon.js'
 import { program } from '../support/program.js'
 import { type Block, type DocumentPage, root } from './markdown.js'
-import { commandsOf, type Ran, Shell } from './shell.js'
 import { breach, missingLine } from './shown.js'
 
 /** What a page presumes that its own commands do not make. */

@@ -1,7 +1,8 @@
-/** Do both engines give the same answers to random searches of random indexes? At length: `npm run differential`. */
+/** Do both engines give the same answers to random searches of random indexes? At length: `npm run trials -- differential`. */
+
+import { EnginePair, searchForDifference } from '../../trials/differential/differential.js'
 import { fallback, native } from '../support/engines.js'
 import { testNeeding } from '../support/test-needing.js'
-import { EnginePair, searchForDifference } from './differential.js'
 
 const CASES = 2000
 /** Always the same, so that a failure is the fault of what was changed. */

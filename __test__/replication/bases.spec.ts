@@ -12,8 +12,8 @@ import { decodeBase, keysOfBase, keysOfFiles } from '../../ts/replication/base.j
 import { connect, Garbage, readOwnState, Sender, takeOver } from '../../ts/replication/index.js'
 import { uploadPrefix } from '../../ts/replication/uploads.js'
 import type { OutgoingChanges } from '../../ts/tasks/index.js'
-import { memoryStore } from '../bucket/memory-store.js'
 import { fallback } from '../support/engines.js'
+import { memoryStore } from '../support/memory-store.js'
 import { add, ended, temporaryDirectory } from '../tasks/test-queue.js'
 import {
   answersOf,

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import test from 'ava'
 import { BucketError, type ObjectStore } from '../../ts/bucket/index.js'
 import type { OutgoingChanges, OutgoingPage } from '../../ts/tasks/index.js'
-import { memoryStore } from '../bucket/memory-store.js'
 import { fallback, testedEngines } from '../support/engines.js'
+import { memoryStore } from '../support/memory-store.js'
 import { testNeeding } from '../support/test-needing.js'
 import {
   add,

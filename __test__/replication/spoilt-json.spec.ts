@@ -22,8 +22,8 @@ import {
   resumeCopy,
 } from '../../ts/replication/index.js'
 import { replicaSchema } from '../../ts/tasks/index.js'
-import { memoryStore } from '../bucket/memory-store.js'
 import { fallback } from '../support/engines.js'
+import { memoryStore } from '../support/memory-store.js'
 import { add, ended, temporaryDirectory } from '../tasks/test-queue.js'
 import { instance, makeBase, shipAll, shipping } from './instance-world.js'
 import { type Spoilt, spoiltCases, spoiltObject } from './spoilt-json.js'

@@ -1,7 +1,0 @@
-/** npm run bucket-stores: installs the object stores that tests talk to, which takes minutes. */
-import { installStore, storeServers } from './store-servers.js'
-
-for (const name of Object.keys(storeServers) as (keyof typeof storeServers)[]) {
-  console.log(`installing ${name}`)
-  await installStore(name)
-}

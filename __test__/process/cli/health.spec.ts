@@ -1,0 +1,79 @@
+/** `siftd health`, run as a process. */
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import test from 'ava'
+import { tempDir } from '../../backup/archives.js'
+import { runCommand } from '../../support/command.js'
+import { freePort, startDaemon } from '../../support/daemon.js'
+import { makeAuthority, openssl } from '../../support/openssl.js'
+import { ServerProcess } from '../../support/server-process.js'
+import { testNeeding } from '../../support/test-needing.js'
+
+const health = (address: string, env: Readonly<Record<string, string>> = {}) =>
+  runCommand(['health'], '', { SVC_HTTP_ADDR: address, ...env })
+
+test('a server is available without a key, also at the address that stands for all', async (t) => {
+  const directory = await tempDir(t)
+  const env = { SVC_MASTER_KEY: 'a-master-key-of-a-trial' }
+  const { port } = await startDaemon(t, join(directory, 'data'), ['--engine', 'fallback'], env)
+  for (const host of ['127.0.0.1', '0.0.0.0']) {
+    const { code, lines } = await health(`${host}:${port}`)
+    t.deepEqual([code, lines], [0, [`${host}:${port}: available`]])
+  }
+})
+
+test('an address where nothing, or something else, listens is a finding', async (t) => {
+  const address = `127.0.0.1:${await freePort()}`
+  const nothing = await health(address)
+  t.deepEqual([nothing.code, nothing.lines], [1, [`${address}: does not answer: ECONNREFUSED`]])
+  const answers = { 'answers with status 503': 'HTTP/1.1 503 Busy\r\n\r\n', 'does not answer: ': 'hello\r\n' }
+  for (const [fault, answer] of Object.entries(answers)) {
+    const other = createServer((socket) => void socket.end(answer)).listen(0, '127.0.0.1')
+    t.teardown(() => void other.close())
+    await new Promise((resolve) => other.once('listening', resolve))
+    const { port } = other.address() as { readonly port: number }
+    const { code, lines } = await health(`127.0.0.1:${port}`)
+    t.is(code, 1)
+    t.true(lines.join().includes(fault), lines.join())
+  }
+})
+
+test('a server that accepts and never answers is a finding', async (t) => {
+  const silent = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => silent.once('listening', resolve))
+  t.teardown(() => void silent.close())
+  const { port } = silent.address() as { readonly port: number }
+  const { code, lines } = await health(`127.0.0.1:${port}`)
+  t.deepEqual([code, lines], [1, [`127.0.0.1:${port}: does not answer within 4 seconds`]])
+})
+
+test('a mistake in the options, and a port that is not known, are wrong usage', async (t) => {
+  for (const address of ['nonsense', '127.0.0.1:0']) t.is((await health(address)).code, 2, address)
+})
+
+for (const isDemanded of [false, true])
+  testNeeding([openssl])(
+    `a server with TLS is available${isDemanded ? ' when it demands certificates of clients' : ''}`,
+    async (t) => {
+      const authority = await makeAuthority(t)
+      const { cert, key } = await authority.issue('server')
+      const ssl = {
+        SVC_SSL_CERT_PATH: cert,
+        SVC_SSL_KEY_PATH: key,
+        ...(isDemanded && { SVC_SSL_AUTH_PATH: authority.certificate, SVC_SSL_REQUIRE_AUTH: 'true' }),
+      }
+      const started = await ServerProcess.start({
+        data: authority.path('data'),
+        engine: 'fallback',
+        env: ssl,
+        startMsMax: 60_000,
+      })
+      if (started.kind !== 'listening') return t.fail(JSON.stringify(started))
+      t.teardown(() => started.server.kill())
+      const address = new URL(started.server.url).host.replace('localhost', '127.0.0.1')
+      const { code, lines, errors } = await health(address, ssl)
+      t.deepEqual([code, lines], [0, [`${address}: available`]], errors.join())
+      const plain = await health(address)
+      t.is(plain.code, 1, 'without TLS it does not answer')
+    },
+  )

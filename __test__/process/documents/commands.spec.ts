@@ -1,0 +1,121 @@
+/** Every command of README.md and docs/*.md does what its page says. */
+import { spawnSync } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { allPages, commandPages, parsePage } from '../../documents/markdown.js'
+import { ENGINE, languages, type Presumed, type Reading, readAlong } from '../../documents/reader.js'
+import { startDaemon } from '../../support/daemon.js'
+import { isCi, otherThanWindows, type Requirement } from '../../support/requirements.js'
+import { testNeeding } from '../../support/test-needing.js'
+
+/** What commands of pages call beside `siftd`. */
+const tools: Requirement = {
+  missing: ['bash', 'curl'].some((tool) => spawnSync(tool, ['--version']).error !== undefined)
+    ? 'bash and curl are not both there'
+    : null,
+  isDemanded: isCi,
+}
+const testWithTools = testNeeding([otherThanWindows('commands of pages are for a POSIX shell'), tools])
+
+/** The films of the README, in a server of the reader's. */
+const films = `siftd --no-analytics
+siftd import samples/films.ndjson --index films --primary-key id
+curl -s -X PATCH 'http://localhost:7700/indexes/films/settings' -H 'Content-Type: application/json' \\
+  -d '{"filterableAttributes": ["genres", "year"], "sortableAttributes": ["rating"]}'`
+
+const KEY = 'a-key-of-at-least-16-bytes'
+
+/** What pages presume; a reader of any other page begins with an empty folder. */
+const presumptions: Readonly<Record<string, (t: ExecutionContext) => Promise<Presumed>>> = {
+  'docs/explain.md': async () => ({ before: films }),
+  'docs/cli.md': async () => ({ before: 'siftd --no-analytics' }),
+  'docs/operate.md': async () => ({ before: films }),
+  'docs/migrate.md': async (t) => {
+    const [from, to] = await Promise.all([daemon(t), daemon(t)])
+    const files = {
+      'old.key': KEY,
+      'new.key': KEY,
+      'queries.ndjson': '{"indexUid": "films", "q": "lihgthouse"}',
+    }
+    const before = `siftd import samples/films.ndjson --index films --url http://${from} --key-file old.key`
+    return { addresses: { 'old:7700': from, 'new:7700': to }, files, before }
+  },
+}
+
+/** Another server, with a master key. @returns its address */
+async function daemon(t: ExecutionContext): Promise<string> {
+  const data = await mkdtemp(join(tmpdir(), 'siftd-documents-'))
+  const { port, kill } = await startDaemon(t, data, [
+    '--engine',
+    ENGINE,
+    '--master-key',
+    KEY,
+    '--no-analytics',
+  ])
+  t.teardown(async () => {
+    await kill()
+    await rm(data, { recursive: true, force: true })
+  })
+  return `127.0.0.1:${port}`
+}
+
+const nothing = async (): Promise<Presumed> => ({})
+
+for (const page of await commandPages()) {
+  if (page.blocks.length === 0) continue
+  testWithTools(`a reader of ${page.path} can do what it says`, async (t) => {
+    const presumed = await (presumptions[page.path] ?? nothing)(t)
+    report(t, await readAlong(t, page, presumed))
+  })
+}
+
+function report(t: ExecutionContext, { faults, tried, notRun }: Reading): void {
+  t.log(`${tried} tried, ${notRun.length} not run`)
+  for (const one of notRun) t.log(`not run: ${one}`)
+  t.deepEqual(faults, [])
+}
+
+test('every block of a page is tried, compared, or says why not', async (t) => {
+  const pages = await allPages()
+  const unknown = pages.flatMap(({ path, blocks }) =>
+    blocks.filter(({ language }) => !languages.includes(language)).map(({ line }) => `${path}:${line}`),
+  )
+  t.deepEqual(unknown, [])
+})
+
+/** Pages with one mistake each, and what is said of it. */
+const mistaken: readonly (readonly [string, string])[] = [
+  ['```sh\ncurl -fs http://localhost:7700/indexes/ghost\n```', 'ends with 22'],
+  ['```sh\ncurl -s http://localhost:7700/indexes/ghost\n```', 'index_not_found'],
+  ['```sh\nsiftd serch films\n```', 'unknown command `serch`'],
+  ['```sh\nsiftd import samples/film.ndjson --index films\n```', 'film.ndjson cannot be read'],
+  [
+    "```sh\ncurl -s -X POST localhost:7700/indexes/a/documents -H 'content-type: application/json' -d '[{}]'\n```",
+    'index_primary_key_no_candidate_found',
+  ],
+  [
+    '```sh\ncurl -s localhost:7700/health\n```\n\n```json\n{"status": "ill"}\n```',
+    '`status` is "available", not "ill"',
+  ],
+  ['```sh\ncurl -s localhost:7700/health\n```\n\n```json\n{"state": ""}\n```', '`state` is missing'],
+  ['```sh\nsiftd search films lihgthouse\n```\n\n```text\n…House Keeper…\n```', 'does not print'],
+  ['```sh\necho "unclosed\n```', 'ends with'],
+  ["```js\nimport { opened } from 'siftd'\n```", 'does not provide an export named'],
+  ['```toml\ndb_pth = "x"\n```', 'db_pth'],
+  ['```json\n{"a": }\n```', 'no JSON'],
+]
+
+testWithTools('mistakes of a page are found, each where it is', async (t) => {
+  const text = mistaken.map(([block]) => block).join('\n\n')
+  const page = parsePage('made.md', text)
+  const { faults } = await readAlong(t, page, { before: films })
+  const missed = mistaken.filter(([block, told]) => {
+    const first = text.slice(0, text.indexOf(block)).split('\n').length
+    const lines = block.split('\n').map((_, at) => `made.md:${first + at}:`)
+    return !faults.some((one) => lines.some((place) => one.startsWith(place)) && one.includes(told))
+  })
+  t.deepEqual(missed, [])
+  t.is(faults.length, mistaken.length, faults.join('\n'))
+})

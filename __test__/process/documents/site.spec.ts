@@ -1,0 +1,66 @@
+/** The documents as a site: whole, and without a link that leads nowhere. */
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { allPages, commandPages, root } from '../../documents/markdown.js'
+
+/** Builds the site into a folder that goes with the test. */
+function built(t: ExecutionContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'siftd-site-'))
+  t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+  const { status, stderr } = spawnSync(process.execPath, [join(root, 'scripts/build-docs.mjs'), folder])
+  t.is(status, 0, String(stderr))
+  return folder
+}
+
+const pagesOf = (site: string): readonly string[] =>
+  readdirSync(site, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'))
+
+/** Links and pictures of a page whose file or anchor is not there. */
+function broken(site: string, page: string): readonly string[] {
+  const html = readFileSync(join(site, page), 'utf8')
+  const addresses = [...html.matchAll(/\s(?:href|src)="([^"]*)"/g)].map((match) => match[1]!)
+  return addresses
+    .filter((address) => !/^(?:https?|mailto):/.test(address))
+    .filter((address) => {
+      const [path = '', anchor] = address.split('#')
+      const target = path === '' ? join(site, page) : join(site, dirname(page), decodeURI(path))
+      const isInside = !relative(site, target).startsWith('..')
+      if (!isInside || !existsSync(target)) return true
+      return anchor !== undefined && !readFileSync(target, 'utf8').includes(` id="${anchor}"`)
+    })
+    .map((address) => `${page}: ${address}`)
+}
+
+test('no link of the site leads nowhere, and it runs no scripts', async (t) => {
+  const site = built(t)
+  const pages = pagesOf(site)
+  t.true(pages.length >= (await allPages()).length)
+  t.deepEqual(
+    pages.flatMap((page) => broken(site, page)),
+    [],
+  )
+  t.false(
+    pages.some((page) =>
+      /<script|\son\w+=|javascript:/i.test(
+        readFileSync(join(site, page), 'utf8').replaceAll(/<code>.*?<\/code>/gs, ''),
+      ),
+    ),
+  )
+  // An anchor and a page that go are missed.
+  const anchor = join(site, 'docs/embedding.html')
+  writeFileSync(anchor, readFileSync(anchor, 'utf8').replace('id="models-that-run-here"', ''))
+  rmSync(join(site, 'docs/tls.html'))
+  t.true(broken(site, 'index.html').includes('index.html: docs/embedding.html#models-that-run-here'))
+  t.true(broken(site, 'index.html').includes('index.html: docs/tls.html'))
+})
+
+test('docs/README.md leads to every page', async (t) => {
+  const index = readFileSync(join(root, 'docs/README.md'), 'utf8')
+  const missing = (await commandPages())
+    .map(({ path }) => path.replace(/^docs\//, ''))
+    .filter((name) => name !== 'README.md' && !index.includes(`](${name})`))
+  t.deepEqual(missing, [])
+})

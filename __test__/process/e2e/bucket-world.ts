@@ -1,0 +1,90 @@
+/** Servers that are kept in one bucket. */
+import { join } from 'node:path'
+import type { ExecutionContext } from 'ava'
+import { tempDir } from '../../backup/archives.js'
+import { type Reply, startDaemon, type TestDaemon } from '../../support/daemon.js'
+import { testEngine } from '../../support/server.js'
+import {
+  accessKeyId,
+  bucket,
+  secretAccessKey,
+  startStoreProcess,
+  storeServer,
+} from '../../support/store-servers.js'
+import { testNeeding } from '../../support/test-needing.js'
+
+export const tests = testNeeding([storeServer('gofakes3')])
+
+const engine = ['--engine', testEngine === 'auto' ? 'native' : testEngine]
+/** Keeps all tasks waiting. */
+export const held = ['--experimental-max-number-of-batched-tasks', '0']
+
+export interface World {
+  readonly directory: string
+  readonly origin: string
+  /** Has the store answer nothing until it goes on. */
+  pauseStore(): void
+  continueStore(): void
+  start(name: string, ...args: readonly string[]): Promise<TestDaemon>
+}
+
+export async function world(t: ExecutionContext): Promise<World> {
+  t.timeout(240_000)
+  const directory = await tempDir(t)
+  const { origin, signal } = await startStoreProcess(t, 'gofakes3')
+  return {
+    directory,
+    origin,
+    pauseStore: () => signal('SIGSTOP'),
+    continueStore: () => signal('SIGCONT'),
+    start: (name, ...args) =>
+      startDaemon(
+        t,
+        join(directory, name),
+        [
+          ...engine,
+          ...['--bucket', `s3://${bucket}/instances/one`, '--bucket-endpoint', origin],
+          ...['--bucket-region', 'eu-central-1'],
+          ...['--experimental-allowed-ip-networks', '127.0.0.0/8', '--bucket-interval', '50'],
+          ...args,
+        ],
+        { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
+      ),
+  }
+}
+
+export async function settled(server: TestDaemon, uid: unknown) {
+  for (;;) {
+    const { body } = await server.call('GET', `/tasks/${uid}`)
+    const { status, code } = body
+    // A follower does not know the newest tasks yet.
+    if (status !== 'enqueued' && status !== 'processing' && code !== 'task_not_found') return body
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
+
+/** The answer to a call, of a server that may close and open again meanwhile. */
+export async function answered(server: TestDaemon, ...call: Parameters<TestDaemon['call']>): Promise<Reply> {
+  for (;;) {
+    if (server.ended()) throw new Error(server.log())
+    const reply = await server.call(...call).catch(() => null)
+    if (reply !== null) return reply
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+export async function add(server: TestDaemon, documents: readonly object[]) {
+  const { status, body } = await server.call('POST', '/indexes/films/documents', documents)
+  if (status !== 202) throw new Error(`an addition was answered with ${status}: ${JSON.stringify(body)}`)
+  return body.taskUid
+}
+
+export const titles = async (server: TestDaemon, q: string): Promise<readonly unknown[]> => {
+  const { body } = await server.call('POST', '/indexes/films/search', { q })
+  return (body.hits as unknown as readonly { title: string }[]).map(({ title }) => title)
+}
+
+/** Resolves once the bucket has what was written. */
+export async function sent(server: TestDaemon): Promise<void> {
+  await server.call('PATCH', '/experimental-features', { containsFilter: true })
+}

@@ -1,0 +1,173 @@
+/**
+ * Servers that follow another one by its bucket. Rules held here:
+ * 1. A follower serves reads of everything that the writer has sent, and refuses writes by a code that names the writer.
+ * 2. A task has succeeded only where its documents are found.
+ * 3. Without the bucket a follower serves what it has, also after a start, and says how old that is.
+ * 4. A writer that another one takes over from follows, without a restart by hand.
+ */
+import type { TestDaemon } from '../../support/daemon.js'
+import { add, answered, sent, settled, tests, titles, world } from './bucket-world.js'
+
+/** The status of a task once it has ended, of a server that may close and open again meanwhile. */
+async function statusThrough(server: TestDaemon, uid: unknown): Promise<unknown> {
+  for (;;) {
+    const { status } = (await answered(server, 'GET', `/tasks/${uid}`)).body
+    if (status === 'succeeded' || status === 'failed') return status
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+}
+
+tests(
+  'a follower answers as the writer does, while documents, settings, keys and indexes change',
+  async (t) => {
+    const { start } = await world(t)
+    const writer = await start(
+      'writer',
+      '--advertised-url',
+      'http://writer.example.com:7700',
+      '--bucket-ack',
+      'bucket',
+    )
+    await settled(writer, await add(writer, [{ id: 1, title: 'Solaris', year: 1972 }]))
+    await sent(writer)
+    const follower = await start('follower', '--follow')
+    t.deepEqual(await titles(follower, 'solars'), ['Solaris'])
+
+    const refused = await follower.call('POST', '/indexes/films/documents', [{ id: 2 }])
+    t.deepEqual([refused.status, refused.body.code], [400, 'not_leader'])
+    t.regex(String(refused.body.message), /send them to http:\/\/writer\.example\.com:7700/)
+    for (const [method, path, body] of [
+      ['PATCH', '/experimental-features', { metrics: true }],
+      ['POST', '/keys', { actions: ['search'], indexes: ['*'], expiresAt: null }],
+      ['POST', '/webhooks', { url: 'https://example.com' }],
+      ['POST', '/swap-indexes', [{ indexes: ['films', 'books'] }]],
+      ['DELETE', '/indexes/films', undefined],
+      ['POST', '/dumps', undefined],
+    ] as const)
+      t.is(
+        (await follower.call(method, path, body)).body.code,
+        path === '/keys' ? 'missing_master_key' : 'not_leader',
+        path,
+      )
+
+    for (let round = 0; round < 10; round++) {
+      const task = await add(writer, [{ id: 10 + round, title: `Mirror ${round}`, year: 1975 + round }])
+      await settled(follower, task)
+      t.true((await titles(follower, `mirror ${round}`)).includes(`Mirror ${round}`), `round ${round}`)
+    }
+    const filtered = { q: '', filter: 'year > 1980' }
+    const settings = await writer.call('PATCH', '/indexes/films/settings', { filterableAttributes: ['year'] })
+    await settled(follower, settings.body.taskUid)
+    const [there, here] = await Promise.all(
+      [writer, follower].map(
+        async (server) => (await server.call('POST', '/indexes/films/search', filtered)).body.hits,
+      ),
+    )
+    t.deepEqual(here, there)
+    t.is((here as unknown as readonly unknown[]).length, 4)
+
+    await settled(follower, (await writer.call('POST', '/indexes', { uid: 'books' })).body.taskUid)
+    const swapped = await writer.call('POST', '/swap-indexes', [{ indexes: ['films', 'books'] }])
+    await settled(follower, swapped.body.taskUid)
+    t.is((await follower.call('GET', '/indexes/books/stats')).body.numberOfDocuments, 11)
+    await settled(follower, (await writer.call('DELETE', '/indexes/books')).body.taskUid)
+    t.is((await follower.call('GET', '/indexes/books')).status, 404)
+    await writer.call('PATCH', '/experimental-features', { metrics: true })
+    const last = await writer.call('POST', '/indexes/films/documents', [{ id: 1 }])
+    await settled(follower, last.body.taskUid)
+    t.true((await follower.call('GET', '/experimental-features')).body.metrics)
+    const metrics = await (await fetch(`http://127.0.0.1:${follower.port}/metrics`)).text()
+    for (const name of [
+      'bucket_position',
+      'bucket_unsent_transactions',
+      'bucket_away_seconds',
+      'follower_stale_seconds',
+    ])
+      t.regex(metrics, new RegExp(`^siftd_${name} \\d`, 'm'))
+    const tasks = async (server: typeof writer) => (await server.call('GET', '/tasks?limit=1000')).body
+    await settled(writer, last.body.taskUid)
+    t.deepEqual(await tasks(follower), await tasks(writer))
+  },
+)
+
+tests('a client that names what it has seen is answered once the follower has it', async (t) => {
+  const { start } = await world(t)
+  const writer = await start('writer', '--bucket-interval', '400')
+  await settled(writer, await add(writer, [{ id: 0, title: 'Solaris' }]))
+  const follower = await start('follower', '--follow', '--bucket-interval', '400')
+  for (let round = 1; round < 5; round++) {
+    const task = await add(writer, [{ id: round, title: `Mirror ${round}` }])
+    await settled(writer, task)
+    const seen = await fetch(`http://127.0.0.1:${writer.port}/tasks/${task}`)
+    const position = seen.headers.get('x-siftd-position') ?? ''
+    const search = (headers: Record<string, string>) =>
+      fetch(`http://127.0.0.1:${follower.port}/indexes/films/search?q=${round}`, { headers })
+    const { hits } = (await (await search({ 'X-Siftd-Position': position })).json()) as {
+      hits: { title: string }[]
+    }
+    t.deepEqual(
+      hits.map(({ title }) => title),
+      [`Mirror ${round}`],
+    )
+  }
+  const asked = (position: string) =>
+    fetch(`http://127.0.0.1:${follower.port}/indexes`, { headers: { 'x-siftd-position': position } })
+  t.is((await asked('nothing')).status, 400)
+  const seen = await fetch(`http://127.0.0.1:${writer.port}/tasks/0`)
+  const [outbox] = (seen.headers.get('x-siftd-position') ?? '').split(':')
+  const behind = await asked(`${outbox}:999999`)
+  t.is(behind.status, 503)
+  t.is(((await behind.json()) as { code: string }).code, 'follower_behind')
+})
+
+tests(
+  'without its bucket a follower serves what it has, after a start too, and its health tells',
+  async (t) => {
+    const { start, pauseStore, continueStore } = await world(t)
+    const writer = await start('writer', '--bucket-ack', 'bucket')
+    await settled(writer, await add(writer, [{ id: 1, title: 'Solaris' }]))
+    await sent(writer)
+    const first = await start('follower', '--follow', '--follow-stale-after', '1')
+    const { replication } = (await first.call('GET', '/health')).body as unknown as {
+      replication: { role: string; staleSeconds: number }
+    }
+    t.is(replication.role, 'follower')
+    pauseStore()
+    while ((await first.call('GET', '/health')).status === 200)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    t.is((await first.call('GET', '/health')).body.code, 'follower_behind')
+    t.deepEqual(await titles(first, 'solaris'), ['Solaris'])
+    await first.kill()
+    const again = await start('follower', '--follow')
+    t.deepEqual(await titles(again, 'solaris'), ['Solaris'])
+    continueStore()
+    await settled(again, await add(writer, [{ id: 2, title: 'Stalker' }]))
+    t.deepEqual(await titles(again, 'stalker'), ['Stalker'])
+  },
+)
+
+tests(
+  'a writer that another one takes over from follows that one, and leads again when it is told to',
+  async (t) => {
+    const { start } = await world(t)
+    const first = await start('first', '--bucket-ack', 'bucket')
+    await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
+    await sent(first)
+    const second = await start('second', '--advertised-url', 'http://second.example.com:7700')
+    const task = await add(second, [{ id: 2, title: 'Stalker' }])
+    // The first one closes and opens again, so that a request may meet a closed port.
+    t.is(await statusThrough(first, task), 'succeeded')
+    t.deepEqual((await titles(first, '')).toSorted(), ['Solaris', 'Stalker'])
+    const refused = await first.call('POST', '/indexes/films/documents', [{ id: 3 }])
+    t.is(refused.body.code, 'not_leader')
+    t.regex(String(refused.body.message), /second\.example\.com/)
+    await first.stop()
+    const follows = await start('first')
+    t.is((await follows.call('POST', '/indexes/films/documents', [{ id: 3 }])).body.code, 'not_leader')
+    await follows.stop()
+    const leads = await start('first', '--bucket-take-over')
+    t.is((await settled(leads, await add(leads, [{ id: 3, title: 'Mirror' }]))).status, 'succeeded')
+    t.is(await statusThrough(second, 2), 'succeeded')
+    t.deepEqual((await titles(second, '')).toSorted(), ['Mirror', 'Solaris', 'Stalker'])
+  },
+)

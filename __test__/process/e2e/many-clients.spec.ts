@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs'
+import { Agent, request } from 'node:http'
+import { join } from 'node:path'
+import test from 'ava'
+import { startDaemon, type TestDaemon } from '../../support/daemon.js'
+import { otherThanWindows } from '../../support/requirements.js'
+import { testNeeding } from '../../support/test-needing.js'
+import { temporaryDirectory } from '../../tasks/test-queue.js'
+
+const engine = process.env.SIFTD_TEST_ENGINE ?? 'fallback'
+
+/** Clients that arrive at once; fewer where the system lets fewer wait to be accepted. */
+const clients = Math.min(2_000, waitingMax())
+
+function waitingMax(): number {
+  try {
+    return Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'))
+  } catch {
+    // The least that any system allows.
+    return 100
+  }
+}
+
+/** Sends documents of one each, all at once. @returns when all have a connection, and their answers */
+function writeAll({ port }: TestDaemon, count: number, agent: Agent | false) {
+  const writes = Array.from({ length: count }, (_, id) => {
+    const body = JSON.stringify({ id })
+    const headers = { 'content-type': 'application/json', 'content-length': body.length }
+    const sent = request({ port, agent, method: 'POST', path: '/indexes/notes/documents', headers })
+    const connected = new Promise<void>((resolve) =>
+      sent.once('socket', (socket) =>
+        socket.connecting ? socket.once('connect', () => resolve()) : resolve(),
+      ),
+    )
+    const answered = new Promise<number>((resolve, reject) => {
+      sent.once('error', reject)
+      sent.once('response', (answer) => {
+        let text = ''
+        answer.on('data', (chunk: Buffer) => {
+          text += chunk.toString()
+        })
+        answer.once('end', () =>
+          answer.statusCode === 202
+            ? resolve((JSON.parse(text) as { taskUid: number }).taskUid)
+            : reject(new Error(`${answer.statusCode}: ${text}`)),
+        )
+      })
+    })
+    // A test that ends before does not wait for them.
+    answered.catch(() => undefined)
+    sent.end(body)
+    return { connected, answered }
+  })
+  return {
+    connected: Promise.all(writes.map(({ connected }) => connected)),
+    answered: Promise.all(writes.map(({ answered }) => answered)),
+  }
+}
+
+async function settled(daemon: TestDaemon): Promise<void> {
+  const left = async () =>
+    (await daemon.call('GET', '/tasks?statuses=enqueued,processing&limit=0')).body.total
+  while ((await left()) > 0) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+const halts = testNeeding([otherThanWindows('Windows cannot halt a process and let it go on')], test)
+
+halts('clients that arrive while the server is busy get connections, and each is answered', async (t) => {
+  const daemon = await startDaemon(t, join(await temporaryDirectory(t), 'data'), ['--engine', engine])
+  daemon.signal('SIGSTOP')
+  const writes = writeAll(daemon, clients, false)
+  // The system makes connections by itself as long as there is room for them to wait.
+  await writes.connected
+  daemon.signal('SIGCONT')
+  t.is(new Set(await writes.answered).size, clients)
+  await settled(daemon)
+  t.is((await daemon.call('GET', '/tasks?limit=0')).body.total, clients)
+  t.is((await daemon.call('GET', '/indexes/notes/documents?limit=0')).body.total, clients)
+})
+
+test('two thousand writes at once over kept connections become as many tasks', async (t) => {
+  const daemon = await startDaemon(t, join(await temporaryDirectory(t), 'data'), ['--engine', engine])
+  const agent = new Agent({ keepAlive: true, maxSockets: 100 })
+  t.teardown(() => agent.destroy())
+  const { answered } = writeAll(daemon, 2_000, agent)
+  t.is(new Set(await answered).size, 2_000)
+  await settled(daemon)
+  t.is((await daemon.call('GET', '/tasks?statuses=succeeded&limit=0')).body.total, 2_000)
+  t.is((await daemon.call('GET', '/indexes/notes/documents?limit=0')).body.total, 2_000)
+})

@@ -1,0 +1,173 @@
+import { execFile, spawn } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import test, { type ExecutionContext } from 'ava'
+
+const root = fileURLToPath(new URL('../../../../', import.meta.url))
+const execute = promisify(execFile)
+const shell = process.platform === 'win32'
+const npm = (args: readonly string[], cwd: string) => execute('npm', args, { cwd, shell, maxBuffer: 2 ** 26 })
+
+/** What a user installs: the tarballs, in an empty folder. */
+async function installed(t: ExecutionContext): Promise<string> {
+  const [tarballs, folder] = await Promise.all([tempDir(t), tempDir(t)])
+  await execute(process.execPath, [join(root, 'scripts/pack.mjs'), '--out', tarballs])
+  const packed = (await readdir(tarballs)).map((name) => join(tarballs, name))
+  t.true(packed.length > 0)
+  await npm(['init', '--yes'], folder)
+  await npm(['install', '--prefer-offline', '--no-audit', '--no-fund', ...packed], folder)
+  return folder
+}
+
+async function tempDir(t: ExecutionContext): Promise<string> {
+  const path = await mkdtemp(join(tmpdir(), 'siftd-package-'))
+  t.teardown(() => rm(path, { recursive: true, force: true }))
+  return path
+}
+
+/** Starts `npx siftd` and returns its address and which engine it says it runs. */
+async function serve(
+  t: ExecutionContext,
+  folder: string,
+  data: string,
+): Promise<{ url: string; engine: string }> {
+  const args = ['--no-install', 'siftd', '--http-addr', '127.0.0.1:0', '--db-path', data]
+  const env = { PATH: process.env.PATH, HOME: folder, SystemRoot: process.env.SystemRoot }
+  // A process group of its own: npx hands signals on only while it is in the foreground.
+  const child = spawn('npx', args, { cwd: folder, env, shell, detached: !shell })
+  t.teardown(() => (shell || child.pid === undefined ? child.kill() : process.kill(-child.pid, 'SIGKILL')))
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.stderr.on('data', (chunk) => {
+      text += chunk
+      const url = /^Server listening on: +"(.*)"$/m.exec(text)?.[1]
+      const engine = /^Engine: +"(\w+) /m.exec(text)?.[1]
+      if (url !== undefined && engine !== undefined && text.includes('Master key:')) resolve({ url, engine })
+    })
+    child.once('close', (code) => reject(new Error(`ended with ${code}: ${text}`)))
+  })
+}
+
+/** Loads the sample as the README says and searches with its typo. */
+async function searchesTheSample(t: ExecutionContext, url: string): Promise<void> {
+  const body = await readFile(join(root, 'samples/films.ndjson'))
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const sent = await fetch(`${url}/indexes/films/documents?primaryKey=id`, { method: 'POST', headers, body })
+  t.is(sent.status, 202)
+  const { taskUid } = (await sent.json()) as { taskUid: number }
+  for (;;) {
+    const task = (await (await fetch(`${url}/tasks/${taskUid}`)).json()) as { status: string; error: unknown }
+    if (task.status === 'succeeded') break
+    if (task.status === 'failed') return t.fail(JSON.stringify(task.error))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  const answer = await fetch(`${url}/indexes/films/search?q=lihgthouse`)
+  const { hits } = (await answer.json()) as { hits: readonly { title: string }[] }
+  t.is(hits[0]?.title, "The Lighthouse Keeper's Atlas")
+}
+
+test('the packages install into an empty folder, serve and search, with and without native parts', async (t) => {
+  t.timeout(170_000)
+  const folder = await installed(t)
+  await isWithinBudget(t, folder)
+  const binaries = await nativeFiles(folder)
+  const engines = binaries.filter((path) => path.includes('siftd-engine'))
+  const whole = await serve(t, folder, join(folder, 'whole'))
+  t.is(whole.engine, engines.length > 0 ? 'native' : 'fallback')
+  await searchesTheSample(t, whole.url)
+
+  await isTypedInside(t, folder)
+
+  await Promise.all(binaries.map((path) => rm(path)))
+  const bare = await serve(t, folder, join(folder, 'bare'))
+  t.is(bare.engine, 'fallback')
+  await searchesTheSample(t, bare.url)
+})
+
+/** Bytes of the server's package as installed. A library that is bundled unasked would show here. */
+const PACKAGE_BYTES_MAX = 9e6
+
+/** What must stand in the notices of a package, by the end of the package's name. */
+const credited: Readonly<Record<string, readonly string[]>> = {
+  siftd: ['fastify ', 'undici ', 'pino ', 'preact '],
+  'linux-x64-gnu': [
+    'tantivy ',
+    'usearch ',
+    'charabia ',
+    'irg-kvariants ',
+    'German word list',
+    'c_src/mimalloc',
+    'zstd/LICENSE',
+  ],
+}
+
+/** The size of the server's package, and what each package says of the code of others in it. */
+async function isWithinBudget(t: ExecutionContext, folder: string): Promise<void> {
+  const modules = join(folder, 'node_modules')
+  const own = await readdir(join(modules, 'siftd'), { recursive: true, withFileTypes: true })
+  const files = own.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const sizes = await Promise.all(files.map(async (path) => (await stat(path)).size))
+  const bytes = sizes.reduce((sum, size) => sum + size, 0)
+  t.true(bytes <= PACKAGE_BYTES_MAX, `${bytes} bytes`)
+  const engines = (await readdir(join(modules, '@siftd')).catch(() => [])).map((name) => `@siftd/${name}`)
+  for (const name of ['siftd', ...engines]) {
+    const notices = await readFile(join(modules, name, 'THIRD-PARTY.txt'), 'utf8')
+    const expected = Object.entries(credited).find(([end]) => name.endsWith(end))?.[1] ?? []
+    t.deepEqual(
+      expected.filter((part) => !notices.includes(part)),
+      [],
+      name,
+    )
+  }
+}
+
+/** A program of a user, which a wrong type in the package would not let compile. */
+const program = `
+import { ApiError, open, type FederatedAnswer, type Task } from 'siftd'
+
+const siftd = await open({ directory: './inside', logLevel: 'OFF', dumpDir: './inside-dumps' })
+const ended: number[] = []
+siftd.onTaskChange(({ taskUids, hasEnded }) => void (hasEnded && ended.push(...taskUids)))
+const films = siftd.index('films')
+const done = async (write: Promise<{ readonly taskUid: number }>): Promise<Task> =>
+  siftd.waitForTask((await write).taskUid)
+await done(films.addDocuments([{ id: 1, title: 'Solaris', genre: 'drama' }], { primaryKey: 'id' }))
+await done(films.updateSettings({ filterableAttributes: ['genre'] }))
+const { facetHits } = await films.facetSearch({ facetName: 'genre' })
+const merged: FederatedAnswer = await siftd.multiSearch({
+  queries: [{ indexUid: 'films', q: 'solris', filter: 'genre = drama' }],
+  federation: { limit: 1 },
+})
+const { results } = await films.documents({ ids: [1] })
+const dump = await done(siftd.createDump())
+const refused = await films.search('a', { limit: -1 }).catch((error: unknown) =>
+  error instanceof ApiError ? error.code : null,
+)
+// @ts-expect-error a filter is no number
+await films.search('a', { filter: 3 }).catch(() => undefined)
+await siftd.close()
+console.log(JSON.stringify([
+  facetHits[0]?.value, merged.hits[0]?.title, merged.hits[0]?._federation.indexUid,
+  results.length, dump.status, refused, ended.length,
+]))
+`
+
+/** Compiles the program strictly against the installed package, and runs it. */
+async function isTypedInside(t: ExecutionContext, folder: string): Promise<void> {
+  await writeFile(join(folder, 'inside.mts'), program)
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const strict = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2022', '--module', 'nodenext']
+  const types = ['--typeRoots', join(root, 'node_modules/@types'), '--types', 'node']
+  await execute(process.execPath, [compiler, ...strict, ...types, 'inside.mts'], { cwd: folder })
+  const { stdout } = await execute(process.execPath, ['inside.mjs'], { cwd: folder })
+  t.deepEqual(JSON.parse(stdout), ['drama', 'Solaris', 'films', 1, 'succeeded', 'invalid_search_limit', 3])
+}
+
+/** Every native module below node_modules. */
+async function nativeFiles(folder: string): Promise<readonly string[]> {
+  const entries = await readdir(join(folder, 'node_modules'), { recursive: true })
+  return entries.filter((path) => path.endsWith('.node')).map((path) => join(folder, 'node_modules', path))
+}

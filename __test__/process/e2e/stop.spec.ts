@@ -1,0 +1,228 @@
+import { spawn } from 'node:child_process'
+import { createWriteStream, existsSync } from 'node:fs'
+import { access, readdir, readFile, realpath, symlink } from 'node:fs/promises'
+import { request } from 'node:http'
+import { delimiter, dirname, join } from 'node:path'
+import { finished } from 'node:stream/promises'
+import { fileURLToPath } from 'node:url'
+import test, { type ExecutionContext } from 'ava'
+import { tempDir } from '../../backup/archives.js'
+import { startDaemon, type TestDaemon } from '../../support/daemon.js'
+import { program } from '../../support/program.js'
+import { nativeEngine, otherThanWindows } from '../../support/requirements.js'
+import { testNeeding } from '../../support/test-needing.js'
+
+// Rules held here:
+// 1. A stop interrupts the batch under way, begins no other, and ends the process with code 0.
+// 2. What was interrupted is done whole after the next start.
+// 3. A stop ends a start that is not done, and leaves nothing of it.
+// 4. `npm start` ends with the server however it is told to.
+
+const DOCUMENTS = 300_000
+
+/** Bounds hanging alone: what a stop may take is far below it. */
+const HANGING_MS = 20_000
+
+const lineOf = (id: number) =>
+  `${JSON.stringify({ id, title: `title ${id} of ${id % 977}`, text: `some words ${id * 7} and ${id % 13} others` })}\n`
+
+/** A large body, made once for all tests of this file. */
+async function documentsFile(t: ExecutionContext, count: number): Promise<string> {
+  const path = join(await tempDir(t), 'documents.ndjson')
+  const file = createWriteStream(path)
+  for (let from = 0; from < count; from += 10_000)
+    file.write(Array.from({ length: 10_000 }, (_, at) => lineOf(from + at)).join(''))
+  file.end()
+  await finished(file)
+  return path
+}
+
+async function post(daemon: TestDaemon, path: string, body: Buffer): Promise<number> {
+  const headers = { 'content-type': 'application/x-ndjson' }
+  const answer = await fetch(`http://127.0.0.1:${daemon.port}${path}`, {
+    method: 'POST',
+    headers,
+    body: new Uint8Array(body),
+  })
+  return ((await answer.json()) as { taskUid: number }).taskUid
+}
+
+const pause = (ms = 20) => new Promise((resolve) => setTimeout(resolve, ms))
+
+/** The step a task is in, once it is in it. */
+async function until(daemon: TestDaemon, step: string): Promise<void> {
+  for (;;) {
+    const { results } = (await daemon.call('GET', '/batches?statuses=processing')).body
+    if (JSON.stringify(results).includes(`"${step}"`)) return
+    const { total } = (await daemon.call('GET', '/tasks?statuses=succeeded,failed')).body
+    if (Number(total) > 0) return
+    await pause()
+  }
+}
+
+/** Stops it and waits for a bounded time. @returns its exit code and how long it took */
+async function stopped(t: ExecutionContext, daemon: TestDaemon): Promise<number> {
+  const from = performance.now()
+  const code = await Promise.race([daemon.stop(), pause(HANGING_MS).then(() => 'it did not end' as const)])
+  t.is(code, 0, daemon.log())
+  return performance.now() - from
+}
+
+for (const engine of ['fallback', 'native']) {
+  // Serial, because the time that a stop takes is measured.
+  const runs = testNeeding(engine === 'native' ? [nativeEngine] : [])
+  const args = ['--engine', engine, '--log-level', 'INFO']
+
+  for (const step of ['computing document changes', 'indexing'])
+    runs(
+      `${engine}: a stop amid ${step} of a large import ends soon; the next start finishes it`,
+      async (t) => {
+        t.timeout(170_000)
+        const body = await readFile(await documentsFile(t, DOCUMENTS))
+        const data = join(await tempDir(t), 'data')
+        const first = await startDaemon(t, data, args)
+        const taskUid = await post(first, '/indexes/large/documents', body)
+        const settings = { displayedAttributes: ['id'] }
+        const behind = (await first.call('PATCH', '/indexes/large/settings', settings)).body.taskUid
+        await until(first, step)
+        t.log(`stopped within ${Math.round(await stopped(t, first))} ms`)
+        t.regex(first.log(), /a batch was interrupted/)
+
+        const second = await startDaemon(t, data, args)
+        const task = async (uid: unknown) => (await second.call('GET', `/tasks/${uid}`)).body
+        t.not((await task(behind)).status, 'succeeded', 'the batch behind it was not begun')
+        while (['enqueued', 'processing'].includes((await task(behind)).status)) await pause(100)
+        t.like(await task(taskUid), {
+          status: 'succeeded',
+          details: { receivedDocuments: DOCUMENTS, indexedDocuments: DOCUMENTS },
+        })
+        t.is((await second.call('GET', '/indexes/large/stats')).body.numberOfDocuments, DOCUMENTS)
+      },
+    )
+
+  runs(`${engine}: a stop amid the import of a dump ends the start and leaves nothing`, async (t) => {
+    const data = join(await tempDir(t), 'data')
+    const dumps = join(await tempDir(t), 'dumps')
+    const source = await startDaemon(t, data, [...args, '--dump-dir', dumps])
+    const body = await readFile(await documentsFile(t, 100_000))
+    const succeeded = async (count: number): Promise<void> => {
+      while (Number((await source.call('GET', '/tasks?statuses=succeeded')).body.total) < count)
+        await pause(100)
+    }
+    await post(source, '/indexes/large/documents', body)
+    await succeeded(1)
+    await source.call('POST', '/dumps')
+    await succeeded(2)
+    t.is(await source.stop(), 0)
+    const [dump = ''] = await readdir(dumps)
+
+    let imports = 0
+    /** Starts an import. @returns how its process ended, null if it was done before the import was seen to run */
+    const stoppedImport = async (target: string): Promise<unknown> => {
+      const given = ['--db-path', target, '--http-addr', '127.0.0.1:0', '--import-dump', join(dumps, dump)]
+      const child = spawn(process.execPath, [program, ...args, ...given], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      t.teardown(() => child.kill('SIGKILL'))
+      imports++
+      let log = ''
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text))
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      const indexes = `${target}.importing-${child.pid}/indexes`
+      while ((await readdir(indexes).catch(() => [])).length === 0) {
+        t.is(child.exitCode, null, log)
+        if (existsSync(target)) return null
+        await pause(1)
+      }
+      child.kill('SIGTERM')
+      return await Promise.race([ended, pause(HANGING_MS)])
+    }
+    let target: string
+    let code: unknown
+    // On a busy machine an import may be done before it is seen to run.
+    do {
+      target = join(await tempDir(t), 'data')
+      code = await stoppedImport(target)
+    } while (code === null && imports < 5)
+    t.is(code, 0)
+    t.deepEqual(await readdir(dirname(target)), [])
+  })
+}
+
+test.serial('uploads under way and idle connections do not hold up a stop', async (t) => {
+  const daemon = await startDaemon(t, join(await tempDir(t), 'data'), ['--engine', 'fallback'])
+  const upload = request({
+    port: daemon.port,
+    host: '127.0.0.1',
+    method: 'POST',
+    path: '/indexes/a/documents',
+    headers: { 'content-type': 'application/x-ndjson', 'transfer-encoding': 'chunked' },
+  })
+  const failed = new Promise((resolve) => upload.once('error', resolve).once('response', resolve))
+  upload.write('{"id":1}\n')
+  await pause(100)
+  await stopped(t, daemon)
+  await failed
+})
+
+/** A search path with these commands only: without cargo nothing is built before the server starts. */
+async function commandsAlone(t: ExecutionContext, names: readonly string[]): Promise<string> {
+  const directory = await tempDir(t)
+  for (const name of names) {
+    const places = (process.env.PATH ?? '').split(delimiter).map((place) => join(place, name))
+    const found = places.find((path) => existsSync(path))
+    if (found !== undefined) await symlink(await realpath(found), join(directory, name))
+  }
+  return directory
+}
+
+const withGroups = testNeeding([otherThanWindows('Windows has no process groups')])
+for (const target of ['npm alone', 'its process group'])
+  withGroups(`npm start ends with the server when ${target} is told to stop`, async (t) => {
+    const data = join(await tempDir(t), 'data')
+    const root = fileURLToPath(new URL('../../../../', import.meta.url))
+    const given = ['--db-path', data, '--http-addr', '127.0.0.1:0', '--engine', 'fallback']
+    const npm = spawn('npm', ['start', '--', ...given], {
+      cwd: root,
+      env: { ...process.env, PATH: await commandsAlone(t, ['node', 'npm', 'sh']) },
+      detached: true,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let log = ''
+    npm.stderr.on('data', (chunk) => {
+      log += String(chunk)
+    })
+    t.teardown(() => {
+      try {
+        process.kill(-(npm.pid ?? 0), 'SIGKILL')
+      } catch {
+        // The group has ended, as it should have.
+      }
+    })
+    const closed = new Promise((resolve) => npm.once('close', resolve))
+    while (!log.includes('Server listening on')) {
+      if (npm.exitCode !== null) t.fail(log)
+      await pause(50)
+    }
+    process.kill(target === 'npm alone' ? (npm.pid ?? 0) : -(npm.pid ?? 0), 'SIGTERM')
+    // Standard error is closed by the last process that has it.
+    t.not(await Promise.race([closed, pause(HANGING_MS).then(() => 'hanging')]), 'hanging')
+    t.regex(log, /stopped\n/)
+    await t.throwsAsync(access(join(data, 'tasks', 'lock')), { code: 'ENOENT' })
+  })
+
+test('a stop answers who waits for a task and ends the streams of tasks', async (t) => {
+  const daemon = await startDaemon(t, join(await tempDir(t), 'data.ms'), [
+    '--experimental-max-number-of-batched-tasks',
+    '0',
+  ])
+  await daemon.call('PATCH', '/experimental-features', { tasksStreamingRoute: true })
+  const stream = await fetch(`http://127.0.0.1:${daemon.port}/tasks/stream`)
+  const events = stream.text()
+  const write = daemon.call('POST', '/indexes?waitMs=60000', { uid: 'boats' })
+  while ((await daemon.call('GET', '/tasks/0')).status !== 200) await pause()
+  t.is(await daemon.stop(), 0)
+  t.like(await write, { status: 202, body: { taskUid: 0, status: 'enqueued' } })
+  // A connection that was cut would reject.
+  t.regex(await events, /^retry: 10000\n\ndata: \{"uid":0,/)
+})

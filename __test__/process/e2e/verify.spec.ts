@@ -1,0 +1,162 @@
+/** `siftd verify` names each damage of a data directory that could change an answer, and changes nothing. */
+
+import { createHash } from 'node:crypto'
+import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { markDataDirectory } from '../../../ts/instance/index.js'
+import { packageVersion } from '../../../ts/launch/index.js'
+import { tempDir } from '../../backup/archives.js'
+import { runCommand } from '../../support/command.js'
+import { startDaemon } from '../../support/daemon.js'
+import { startServer, testEngine } from '../../support/server.js'
+
+const films = Array.from({ length: 300 }, (_, id) => ({ id, title: `film ${id} ${'of words '.repeat(8)}` }))
+
+/** A data directory with an index of two commits, one of its directory's id, and an upload that waits. */
+async function made(t: ExecutionContext): Promise<{ directory: string; index: string }> {
+  const directory = await tempDir(t)
+  const server = await startServer(t, { directory })
+  await server.settle(t, server.post('/indexes/films/documents', films))
+  await server.settle(t, server.post('/indexes/films/documents', films.slice(0, 100)))
+  await server.stop()
+  const waiting = await startServer(t, { directory, limits: { tasksMax: 0 } })
+  await waiting.post('/indexes/films/documents', [...films, ...films, ...films])
+  await waiting.stop()
+  await markDataDirectory(directory, packageVersion(), null)
+  await writeFile(join(directory, 'engine'), testEngine)
+  const names = await readdir(join(directory, 'indexes'), { withFileTypes: true })
+  const index = names.find((entry) => entry.isDirectory())?.name ?? ''
+  return { directory, index: join(directory, 'indexes', index) }
+}
+
+type Place = Awaited<ReturnType<typeof made>>
+
+async function flip(path: string, at: (length: number) => number): Promise<void> {
+  const bytes = await readFile(path)
+  const position = at(bytes.length)
+  bytes[position] = bytes[position]! ^ 4
+  await writeFile(path, bytes)
+}
+
+const fileIn = async (directory: string, pattern: RegExp): Promise<string> =>
+  join(
+    directory,
+    (await readdir(directory))
+      .filter((name) => pattern.test(name))
+      .sort()
+      .at(-1) ?? '',
+  )
+
+/** Paths below a directory, each with a digest of the file. */
+async function contentsOf(directory: string): Promise<Readonly<Record<string, string>>> {
+  const digests: [string, string][] = []
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    // The lock comes and goes with those who read.
+    if (!entry.isFile() || path.endsWith(join('tasks', 'lock'))) continue
+    digests.push([
+      path,
+      createHash('sha256')
+        .update(await readFile(path))
+        .digest('hex'),
+    ])
+  }
+  return Object.fromEntries(digests)
+}
+
+const harms: readonly (readonly [string, (place: Place) => Promise<void>, RegExp])[] = [
+  [
+    'a flipped bit in an index',
+    async ({ index }) => flip(await fileIn(index, /\.store$|^commits\.log$|^commit-/), (n) => n >> 1),
+    /index films: /,
+  ],
+  ['an index directory that is gone', ({ index }) => rm(index, { recursive: true }), /index films: /],
+  [
+    'the newest commit that is lost',
+    async ({ index }) => {
+      const newest = await fileIn(index, /^commits\.log$|^commit-/)
+      if (newest.endsWith('.log')) return truncate(newest, (await readFile(newest)).length - 10)
+      return rm(newest)
+    },
+    /index films: .*(what came after is lost|is damaged|could not)/,
+  ],
+  [
+    'a file of commits that is empty',
+    async ({ index }) => truncate(await fileIn(index, /^commits\.log$|^commit-/)),
+    /index films: /,
+  ],
+  [
+    'the newest file of commits that is gone',
+    async ({ index }) => rm(await fileIn(index, /^commits\.log$|^commit-/)),
+    /index films: /,
+  ],
+  [
+    'a flipped bit in the task store',
+    ({ directory }) => flip(join(directory, 'tasks', 'tasks.db'), (n) => n - 300),
+    /tasks\.db/,
+  ],
+  [
+    'a task store that is gone',
+    ({ directory }) => rm(join(directory, 'tasks'), { recursive: true }),
+    /tasks\.db .*missing/,
+  ],
+  [
+    'a flipped bit in an upload',
+    async ({ directory }) => flip(await fileIn(join(directory, 'update_files'), /./), (n) => n >> 1),
+    /task 2 will fail with `upload_damaged`/,
+  ],
+  [
+    'a version of the future',
+    ({ directory }) => writeFile(join(directory, 'VERSION'), '99.0.0\n'),
+    /written by version 99\.0\.0/,
+  ],
+]
+
+for (const [what, harm, message] of harms)
+  test(`${testEngine}: ${what} is named with its cost and the exit code 1, and nothing is changed`, async (t) => {
+    const place = await made(t)
+    await harm(place)
+    const before = await contentsOf(place.directory)
+    const { code, lines, errors } = await runCommand(['verify', '--db-path', place.directory])
+    t.deepEqual(await contentsOf(place.directory), before)
+    t.is(code, 1, errors.join('\n'))
+    t.true(
+      lines.some((line) => line.startsWith('damaged: ') && message.test(line)),
+      lines.join('\n'),
+    )
+    t.regex(lines.at(-1) ?? '', /^\d+ damages in /)
+  })
+
+test(`${testEngine}: a sound directory is found sound and stays as it was, byte for byte`, async (t) => {
+  const { directory } = await made(t)
+  const before = await contentsOf(directory)
+  const { code, lines } = await runCommand(['verify', '--db-path', directory])
+  t.deepEqual([code, lines], [0, [`${directory} is sound`]])
+  t.deepEqual(await contentsOf(directory), before)
+})
+
+test(`${testEngine}: a file that names no engine is told, and stays`, async (t) => {
+  const { directory } = await made(t)
+  await writeFile(join(directory, 'engine'), 'naive')
+  const { code, lines } = await runCommand(['verify', '--db-path', directory])
+  t.deepEqual([code, lines.length], [0, 2])
+  t.regex(lines[0] ?? '', /^harmless: .*engine: it names no engine/)
+  t.is(await readFile(join(directory, 'engine'), 'utf8'), 'naive')
+})
+
+test('wrong usage and a directory without data end with one line', async (t) => {
+  const nowhere = await runCommand(['verify', '--db-path', join(await tempDir(t), 'none')])
+  t.deepEqual([nowhere.code, nowhere.errors.length], [1, 1])
+  const wrong = await runCommand(['verify', '--databas'])
+  t.deepEqual([wrong.code, wrong.errors.length], [2, 1])
+})
+
+test(`${testEngine}: a directory that a server has open is refused in one line`, async (t) => {
+  const { directory } = await made(t)
+  const server = await startDaemon(t, directory, [])
+  const { code, lines, errors } = await runCommand(['verify', '--db-path', directory])
+  t.deepEqual([code, lines, errors.length], [1, [], 1])
+  t.regex(errors[0] ?? '', /in use by process \d+ .*stop it first, or ask GET \/verify/)
+  t.is((await server.call('GET', '/verify')).status, 200)
+})

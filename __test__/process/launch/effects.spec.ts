@@ -1,0 +1,287 @@
+/** What does each launch option change? Every row of the table has an effect that a test sees. */
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import test, { type ExecutionContext } from 'ava'
+import { ruleBudgets } from '../../../ts/instance/launch-features.js'
+import { type OptionName, parseLaunchOptions } from '../../../ts/launch/index.js'
+import { flagsOf, variableOf } from '../../../ts/launch/names.js'
+import { rowOf, rows } from '../../../ts/launch/table.js'
+import { defaultRuleBudgets } from '../../../ts/rules/index.js'
+import { nativeEngine } from '../../support/requirements.js'
+import { testNeeding } from '../../support/test-needing.js'
+import { type Configured, startConfigured } from './configured-server.js'
+
+type Check = (t: ExecutionContext, server: Configured) => unknown
+
+/** A check of a server that has all these options, or the specs that see the effect and name the option. */
+type Effect = Check | { readonly seenIn: string }
+
+const budget: Effect = { seenIn: 'process/launch/effects.spec.ts' }
+
+const has =
+  (line: RegExp): Check =>
+  (t, { log }) =>
+    t.regex(log(), line)
+
+const succeeds =
+  (method: string, path: string, body?: unknown): Check =>
+  async (t, { call }) =>
+    t.true((await call(method, path, body)).status < 300)
+
+const feature =
+  (name: string): Check =>
+  async (t, { call }) =>
+    t.true((await call('GET', '/experimental-features')).body[name])
+
+const metric =
+  (name: string, value: number): Check =>
+  async (t, { text }) =>
+    t.regex(await text('/metrics'), new RegExp(`^${name} ${value}$`, 'm'))
+
+const effects: Readonly<Record<OptionName, Effect>> = {
+  dbPath: async (t, { directory }) =>
+    t.true((await readdir(join(directory, 'store.ms'))).includes('VERSION')),
+  engine: (t, { log, engine }) => t.regex(log(), new RegExp(`Engine: +"${engine} \\(`)),
+  upgradeDb: { seenIn: 'backup/snapshots.spec.ts' },
+  upgradeWithoutSnapshot: { seenIn: 'process/e2e/upgrade.spec.ts' },
+  rebuildTaskStore: { seenIn: 'tasks/rebuild.spec.ts' },
+  taskStoreDriver: has(/Task store: +"node-sqlite3-wasm"/),
+  masterKey: async (t, { url }) => t.is((await fetch(`${url}/indexes`)).status, 401),
+  env: async (t, { url }) =>
+    t.deepEqual(Object.keys((await (await fetch(url)).json()) as object), ['status']),
+  page: { seenIn: 'process/page/serving.spec.ts' },
+  httpAddr: has(/Server listening on: +"http:\/\/127\.0\.0\.1:\d+"/),
+  httpPayloadSizeLimit: async (t, { call }) => {
+    const { status, body } = await call('POST', '/indexes/films/documents', [
+      { id: 1, text: 'x'.repeat(20_000) },
+    ])
+    t.deepEqual([status, body.code], [413, 'payload_too_large'])
+  },
+  sslCertPath: { seenIn: 'process/tls' },
+  sslKeyPath: { seenIn: 'process/tls' },
+  sslAuthPath: { seenIn: 'process/tls' },
+  sslOcspPath: { seenIn: 'process/tls' },
+  sslRequireAuth: { seenIn: 'process/tls' },
+  sslResumption: { seenIn: 'process/tls' },
+  sslTickets: { seenIn: 'process/tls' },
+  // On the native engine both are measured from outside, by the trials of memory.
+  maxIndexingMemory: { seenIn: 'launch/options.spec.ts' },
+  maxIndexingThreads: (t, { log, engine }) =>
+    engine === 'fallback'
+      ? t.regex(log(), /--max-indexing-threads has no effect: the fallback engine indexes on one thread/)
+      : t.notRegex(log(), /--max-indexing-threads has no effect/),
+  experimentalReduceIndexingMemoryUsage: (t, { log, engine }) =>
+    engine === 'fallback'
+      ? t.regex(log(), /--experimental-reduce-indexing-memory-usage has no effect/)
+      : t.notRegex(log(), /--experimental-reduce-indexing-memory-usage has no effect/),
+  cacheSize: metric('siftd_cache_max_bytes', 48 * 2 ** 20),
+  answerCacheSize: async (t, { call, text }) => {
+    for (const _ of [1, 2, 3]) await call('POST', '/indexes/films/search', { q: 'solaris' })
+    t.regex(await text('/metrics'), /^siftd_cache_hits_total\{kind="answers"\} 0$/m)
+  },
+  experimentalMaxNumberOfBatchedTasks: (t, server) => stopReason(t, server, 10, /limit of 2 tasks/),
+  experimentalLimitBatchedTasksTotalSize: (t, server) => stopReason(t, server, 1500, /limit of 2000 bytes/),
+  experimentalReplicationParameters: has(
+    /--experimental-replication-parameters has no effect: clients cannot choose/,
+  ),
+  experimentalNoEdition2024ForSettings: has(/--experimental-no-edition-2024-for-settings has no effect/),
+  experimentalSearchQueueSize: metric('meilisearch_search_queue_size', 37),
+  // What both bound is in `http/search-queue.spec.ts`.
+  experimentalDropSearchAfter: { seenIn: 'process/launch/configured-server.ts' },
+  experimentalNbSearchesPerCore: { seenIn: 'process/launch/configured-server.ts' },
+  experimentalRemoteSearchTimeoutSeconds: async (t, { call }) => {
+    const queries = [{ indexUid: 'films', q: 'a', federationOptions: { remote: 'silent' } }]
+    const { body } = await call('POST', '/multi-search', { federation: {}, queries })
+    t.like(body.remoteErrors, { silent: { code: 'remote_timeout' } })
+  },
+  experimentalDsrFuelMaxCountedWords: budget,
+  experimentalDsrFuelMaxActiveRules: budget,
+  experimentalDsrFuelMaxPinActions: budget,
+  experimentalDsrFuelWordFuel: budget,
+  experimentalDsrFuelFilterFuel: budget,
+  experimentalDsrFuelFilterOrFuel: budget,
+  experimentalDsrFuelFilterAndFuel: budget,
+  experimentalDsrFuelFilterDepthFuel: budget,
+  experimentalEmbeddingCacheEntries: async (t, { call, calls }) => {
+    const search = { q: 'asked twice', hybrid: { embedder: 'ollama', semanticRatio: 1 } }
+    for (const _ of [1, 2]) t.is((await call('POST', '/indexes/meanings/search', search)).status, 200)
+    t.is(calls().filter(({ body }) => JSON.stringify(body).includes('asked twice')).length, 1)
+  },
+  openaiApiKey: (t, { calls }) => {
+    const keys = calls()
+      .filter(({ path }) => path === '/openai')
+      .map(({ headers }) => headers.authorization)
+    t.is(keys[0], 'Bearer key-of-openai')
+  },
+  ollamaUrl: (t, { calls }) => t.true(calls().some(({ path }) => path === '/mine/api/embed')),
+  modelsDir: { seenIn: 'process/models/options.spec.ts' },
+  maxEmbeddingThreads: { seenIn: 'process/models/options.spec.ts' },
+  modelHubUrl: { seenIn: 'process/models/options.spec.ts' },
+  modelHubToken: { seenIn: 'process/models/options.spec.ts' },
+  experimentalRestEmbedderTimeoutSeconds: async (t, server) => {
+    const error = await failedEmbedder(server, 'silent')
+    t.regex(error, /1 second|1000|time/i)
+  },
+  // With the default, the eleven attempts would take minutes.
+  experimentalRestEmbedderMaxRetryDurationSeconds: async (t, server) => {
+    await failedEmbedder(server, 'broken')
+    t.is(server.calls().filter(({ path }) => path === '/broken').length, 11)
+  },
+  embedderRequestsPerMinute: { seenIn: 'process/e2e/request-rate.spec.ts' },
+  experimentalConfigEmbedderFailureModes: { seenIn: 'launch/options.spec.ts' },
+  experimentalPersonalizationApiKey: has(/--experimental-personalization-api-key has no effect/),
+  dumpDir: async (t, { call, finished, directory }) => {
+    await finished(await call('POST', '/dumps'))
+    t.regex((await readdir(join(directory, 'my-dumps'))).join(), /\.dump$/)
+  },
+  importDump: { seenIn: 'process/tasks/lost-store.spec.ts' },
+  ignoreMissingDump: { seenIn: 'process/launch/configured-server.ts' },
+  ignoreDumpIfDbExists: { seenIn: 'process/launch/configured-server.ts' },
+  snapshotDir: snapshots,
+  snapshotsKept: snapshots,
+  scheduleSnapshot: snapshots,
+  importSnapshot: { seenIn: 'trials/interrupted/operations.ts' },
+  bucket: { seenIn: 'process/e2e/bucket' },
+  bucketEndpoint: { seenIn: 'process/e2e/bucket' },
+  bucketRegion: { seenIn: 'process/e2e/bucket' },
+  bucketAck: { seenIn: 'process/e2e/bucket' },
+  bucketInterval: { seenIn: 'process/e2e/bucket' },
+  bucketTakeOver: { seenIn: 'process/e2e/bucket' },
+  bucketUntil: { seenIn: 'process/e2e/bucket' },
+  bucketKeyFile: { seenIn: 'process/e2e/bucket' },
+  follow: { seenIn: 'process/e2e/followers.spec.ts' },
+  followStaleAfter: { seenIn: 'process/e2e/followers.spec.ts' },
+  advertisedUrl: { seenIn: 'process/e2e/bucket' },
+  ignoreMissingSnapshot: { seenIn: 'process/launch/configured-server.ts' },
+  ignoreSnapshotIfDbExists: { seenIn: 'trials/interrupted/operations.ts' },
+  taskWebhookUrl: webhook,
+  taskWebhookAuthorizationHeader: webhook,
+  experimentalAllowedIpNetworks: webhook,
+  logLevel: (t, { log }) => t.notRegex(log(), /"level":"INFO"/),
+  experimentalLogsMode: has(/^\{"level":"WARN",/m),
+  slowQueryMs: async (t, { call, log }) => {
+    await call('POST', '/indexes/films/search', { q: 'solaris' })
+    t.regex(log(), /"route":"[^"]*search".*"stages":\{"wait for turn":/)
+  },
+  queryStats: succeeds('GET', '/stats/queries'),
+  hashQueryText: async (t, { call, log, text }) => {
+    await call('POST', '/indexes/films/search', { q: 'confidential' })
+    t.notRegex(log(), /confidential/)
+    t.notRegex(await text('/stats/queries'), /confidential/)
+  },
+  experimentalEnableLogsRoute: succeeds('POST', '/logs/stderr', { target: 'warn' }),
+  experimentalEnableMetrics: feature('metrics'),
+  noAnalytics: has(/Telemetry: +"Disabled/),
+  telemetryUrl: { seenIn: 'process/e2e/telemetry.spec.ts' },
+  telemetryPreview: { seenIn: 'process/e2e/telemetry.spec.ts' },
+  serverProvider: { seenIn: 'reports/world.ts' },
+  experimentalContainsFilter: feature('containsFilter'),
+  experimentalLegacySearchDefault: feature('legacySearch'),
+  configFilePath: has(/Config file path: +"settings\.toml"/),
+}
+
+/** Sends tasks until a batch of several ends for this reason. */
+async function stopReason(
+  t: ExecutionContext,
+  { call }: Configured,
+  bytes: number,
+  reason: RegExp,
+): Promise<void> {
+  for (let round = 0; round < 50; round++) {
+    const documents = [{ id: 1, text: 'x'.repeat(bytes) }]
+    await Promise.all(Array.from({ length: 6 }, () => call('POST', '/indexes/films/documents', documents)))
+    const { body } = await call('GET', '/batches?limit=50')
+    if (body.results.some((batch) => reason.test(String(batch.batchStrategy)))) return
+  }
+  t.fail(`no batch ended by ${reason}`)
+}
+
+/** The message of the task that sets an embedder whose provider answers as `path` says. */
+async function failedEmbedder({ call, finished, provider }: Configured, path: string): Promise<string> {
+  const shape = { request: { input: '{{text}}' }, response: { data: '{{embedding}}' } }
+  const embedders = { [path]: { source: 'rest', url: `${provider}/${path}`, ...shape } }
+  const task = await finished(await call('PATCH', '/indexes/failing/settings', { embedders }))
+  return task.error.message
+}
+
+async function snapshots(t: ExecutionContext, { directory }: Configured): Promise<void> {
+  for (;;) {
+    const names = await readdir(join(directory, 'my-snapshots')).catch(() => [])
+    const kept = names.filter((name) => name.endsWith('.snapshot'))
+    if (kept.length === 2) {
+      t.true(kept.includes('store.ms.snapshot'))
+      return
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100))
+  }
+}
+
+async function webhook(t: ExecutionContext, { receiver }: Configured): Promise<void> {
+  await receiver.until(() => receiver.receipts.length > 0)
+  t.is(receiver.receipts[0]?.headers.authorization, 'Bearer of-the-hook')
+}
+
+for (const engine of ['fallback', 'native']) {
+  testNeeding(engine === 'native' ? [nativeEngine] : [])(
+    `${engine}: every option has its effect`,
+    async (t) => {
+      t.timeout(600_000)
+      const server = await startConfigured(t, engine)
+      for (const [name, effect] of Object.entries(effects)) {
+        if (typeof effect !== 'function') continue
+        t.log(name)
+        // The remaining options are looked at too; a failed assertion fails the test in any case.
+        await (async () => effect(t, server))().catch((error: unknown) => t.log(`${name}: ${String(error)}`))
+      }
+      t.is(await server.stop(), 0)
+    },
+  )
+}
+
+test('every option of the table has an effect that a spec sees, by its name', async (t) => {
+  const specs = new Map<string, string>()
+  const root = fileURLToPath(new URL('../../../../', import.meta.url))
+  for (const folder of ['__test__', 'trials'])
+    for (const path of await readdir(join(root, folder), { recursive: true }))
+      if (path.endsWith('.ts'))
+        specs.set(
+          folder === 'trials' ? `trials/${path}` : path,
+          await readFile(join(root, folder, path), 'utf8'),
+        )
+  t.deepEqual(Object.keys(effects).sort(), rows.map(([name]) => name as string).sort())
+  for (const [name, effect] of Object.entries(effects) as [OptionName, Effect][]) {
+    const row = rowOf(name)
+    const words = [...flagsOf(name, row).map((flag) => `--${flag}`), variableOf(name, row)]
+    const where = typeof effect === 'function' ? 'process/launch/configured-server.ts' : effect.seenIn
+    const texts = [...specs].filter(([path]) => path.startsWith(where)).map(([, text]) => text)
+    t.true(
+      texts.some((text) => words.some((word) => text.includes(word))),
+      `${where} names ${words.join(' or ')}`,
+    )
+  }
+})
+
+/** Variable of a budget of search rules, and the budget that it sets. What each does is in `rules/match.spec.ts`. */
+const budgets = [
+  ['SVC_EXPERIMENTAL_DSR_FUEL_MAX_COUNTED_WORDS', 'countedWordsMax'],
+  ['SVC_EXPERIMENTAL_DSR_FUEL_MAX_ACTIVE_RULES', 'activeRulesMax'],
+  ['SVC_EXPERIMENTAL_DSR_FUEL_MAX_PIN_ACTIONS', 'pinsMax'],
+  ['SVC_EXPERIMENTAL_DSR_FUEL_WORD_FUEL', 'wordsMax'],
+  ['SVC_EXPERIMENTAL_DSR_FUEL_FILTER_FUEL', 'valuesMax'],
+  ['SVC_EXPERIMENTAL_DSR_FUEL_FILTER_OR_FUEL', 'branchesMax'],
+  ['SVC_EXPERIMENTAL_DSR_FUEL_FILTER_AND_FUEL', 'equalitiesMax'],
+  ['SVC_EXPERIMENTAL_DSR_FUEL_FILTER_DEPTH_FUEL', 'levelsMax'],
+] as const
+
+test('each budget of search rules is set by its variable', (t) => {
+  const budgetsOf = (env: Readonly<Record<string, string>>) => {
+    const machine = { memoryBytes: 1e9, cores: 1 }
+    const launch = parseLaunchOptions({ args: [], env, readFile: () => null, machine })
+    if (launch.kind !== 'run') throw new Error('no arguments ask for help')
+    return ruleBudgets(launch.options)
+  }
+  t.deepEqual(budgetsOf({}), defaultRuleBudgets)
+  for (const [variable, name] of budgets)
+    t.deepEqual(budgetsOf({ [variable]: '7' }), { ...defaultRuleBudgets, [name]: 7 })
+})

@@ -1,0 +1,87 @@
+/** What a start loads. Its time depends on that, and no test can measure time. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { ExecutionContext } from 'ava'
+import { testedEngines } from '../../support/engines.js'
+import { bundle } from '../../support/requirements.js'
+import { testNeeding } from '../../support/test-needing.js'
+
+/** Modules of this project, and libraries in one count each, that all threads may load before a server listens. */
+const modulesMax = { native: 500, fallback: 580 }
+
+/** What many servers never use: outgoing calls, tokens, archives, commands, words of Chinese, tokens of OpenAI. */
+const loadedWhenUsed = [
+  'undici',
+  'jose',
+  'tar',
+  'cli-progress',
+  'commander',
+  'jieba-wasm',
+  'gpt-tokenizer',
+  'sax',
+]
+
+const main = fileURLToPath(new URL('../../../ts/cli/siftd.js', import.meta.url))
+const hooks = new URL('./note-loaded.js', import.meta.url).href
+const registering = `data:text/javascript,import{register}from'node:module';register('${hooks}')`
+
+/** Addresses of the modules that a new server has loaded when it listens. */
+async function loadedBy(t: ExecutionContext, engine: string): Promise<readonly string[]> {
+  const directory = await mkdtemp(join(tmpdir(), 'siftd-start-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const noted = join(directory, 'loaded')
+  const options = ['--engine', engine, '--http-addr', '127.0.0.1:0', '--db-path', join(directory, 'data')]
+  const child = spawn(process.execPath, ['--import', registering, main, ...options, '--no-analytics'], {
+    env: { ...process.env, SIFTD_TEST_LOADED: noted },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  const ended = once(child, 'exit')
+  let text = ''
+  for await (const chunk of child.stderr) {
+    text += chunk
+    if (text.includes('Server listening on:')) break
+  }
+  child.kill()
+  await ended
+  return [...new Set((await readFile(noted, 'utf8')).trim().split('\n'))]
+}
+
+for (const { name: kind, needs } of testedEngines) {
+  testNeeding(needs)(
+    `a start with the ${kind} engine loads no library that only some servers use`,
+    async (t) => {
+      const loaded = await loadedBy(t, kind)
+      const used = loaded.filter((url) =>
+        loadedWhenUsed.some((library) => url.includes(`/node_modules/${library}/`)),
+      )
+      t.deepEqual(used, [])
+      const others = loaded.filter((url) => !url.startsWith('node:'))
+      t.true(others.length <= modulesMax[kind], `${others.length} modules`)
+      const other = kind === 'native' ? 'fallback' : 'native'
+      t.false(loaded.some((url) => url.endsWith(`/ts/engine/${other}/index.js`)))
+    },
+  )
+}
+
+/** Text of a file of the bundle and of all that it loads at once. */
+async function bundledWith(name: string, known = new Set<string>()): Promise<string> {
+  if (known.has(name)) return ''
+  known.add(name)
+  const text = await readFile(new URL(`../../../bundle/${name}`, import.meta.url), 'utf8')
+  const imported = [...text.matchAll(/^(?:import|export)\b[^'"\n]*["']\.\/([^"']+)["']/gm)]
+  const texts = await Promise.all(imported.map(([, file = '']) => bundledWith(file, known)))
+  return [text, ...texts].join('\n')
+}
+
+testNeeding([bundle])('the thread of the task store loads no engine', async (t) => {
+  const files = (text: string): readonly string[] =>
+    [...text.matchAll(/^\/\/ dist\/ts\/(.*)$/gm)].map(([, file = '']) => file)
+  const ofEngines = (file: string): boolean => /^engine\/(?:native|fallback)\//.test(file)
+  t.deepEqual(files(await bundledWith('store-worker.js')).filter(ofEngines), [])
+  // What finds them in the thread of the fallback engine would find them there.
+  t.true(files(await bundledWith('thread.js')).some(ofEngines))
+})

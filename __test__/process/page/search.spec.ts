@@ -1,0 +1,138 @@
+import { testNeeding } from '../../support/test-needing.js'
+import { browserOfTests, fillFilms, textOf, visit } from './browser.js'
+
+const test = testNeeding([browserOfTests])
+
+test('hits follow what is typed, with the matches marked, and nothing is asked of other servers', async (t) => {
+  const { page, outside, complaints } = await visit(t, (server) => fillFilms(t, server))
+  await page.getByText('5 hits').waitFor()
+  await page.keyboard.press('/')
+  await page.keyboard.type('solaris')
+  await page.getByText('2 hits').waitFor()
+  t.deepEqual(await page.locator('.hit h3 mark').allTextContents(), ['Solaris', 'Solaris'])
+  t.regex(await textOf(page.locator('.outcome .legend')), /keyword ranking/)
+  t.deepEqual(outside, [])
+  t.deepEqual(complaints, [])
+})
+
+test('an index that a command makes is shown once it is there', async (t) => {
+  const { page, server } = await visit(t, async () => undefined)
+  await page.getByText('siftd import films.ndjson').waitFor()
+  await fillFilms(t, server)
+  await page.getByText('5 hits').waitFor()
+  t.pass()
+})
+
+test('a facet that is clicked narrows the hits, and its other values stay to choose', async (t) => {
+  const { page } = await visit(t, (server) => fillFilms(t, server))
+  await page.getByLabel('Comedy').check()
+  await page.getByText('1 hit', { exact: false }).first().waitFor()
+  await page.getByLabel('Romance').check()
+  await page.getByText('2 hits').waitFor()
+  t.deepEqual(await page.locator('.hit h3').allTextContents(), ['Playtime', 'Solaris'])
+  await page.getByRole('button', { name: 'Remove genres Comedy' }).click()
+  await page.getByText('1 hit ').waitFor()
+  await page.getByLabel('year, from').fill('2003')
+  await page.getByLabel('year, from').press('Tab')
+  await page.getByText('No document matches').waitFor()
+  t.pass()
+})
+
+test('a filter is completed by keys alone', async (t) => {
+  const { page } = await visit(t, (server) => fillFilms(t, server))
+  await page.getByText('5 hits').waitFor()
+  await page.getByRole('combobox', { name: 'Filter' }).focus()
+  await page.keyboard.type('gen')
+  await page.getByRole('option', { name: 'genres' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByRole('option', { name: 'IN [', exact: true }).waitFor()
+  await page.keyboard.type('= ro')
+  await page.getByRole('option', { name: 'Romance' }).waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByText('1 hit ').waitFor()
+  t.is(await page.getByRole('combobox', { name: 'Filter' }).inputValue(), 'genres = "Romance" ')
+})
+
+test('a mistake in a filter is told beside it, with its place marked', async (t) => {
+  const { page } = await visit(t, (server) => fillFilms(t, server))
+  await page.getByRole('combobox', { name: 'Filter' }).fill('genres = Drama AND yeer > 3')
+  await page.getByText('`yeer` is not filterable').waitFor()
+  t.is(await textOf(page.locator('.place mark')), 'yeer')
+  t.is(await page.getByRole('combobox', { name: 'Filter' }).getAttribute('aria-invalid'), 'true')
+})
+
+test('why a document is a hit is drawn rule by rule, and Escape leads back to the hit', async (t) => {
+  const { page } = await visit(t, (server) => fillFilms(t, server))
+  await page.getByRole('searchbox', { name: 'Query' }).fill('solaris')
+  await page.getByText('2 hits').waitFor()
+  await page.getByRole('button', { name: 'Why? Solaris' }).first().press('Enter')
+  const panel = page.getByRole('complementary', { name: 'Explanation' })
+  await panel.getByText('Score, rule by rule').waitFor()
+  t.regex(await textOf(panel), /1 of 1 words/)
+  t.is(await page.evaluate('document.activeElement.tagName'), 'H2')
+  await page.keyboard.press('Escape')
+  await panel.waitFor({ state: 'detached' })
+  t.regex(String(await page.evaluate('document.activeElement.textContent')), /Why/)
+})
+
+test('why a document is no hit is told by its reasons', async (t) => {
+  const { page } = await visit(t, (server) => fillFilms(t, server))
+  await page.getByRole('searchbox', { name: 'Query' }).fill('mirror')
+  await page.getByRole('combobox', { name: 'Filter' }).fill('year > 1970 AND genres = Comedy')
+  await page.getByText('No document matches').waitFor()
+  await page.getByRole('button', { name: 'Why not …?' }).click()
+  const panel = page.getByRole('complementary', { name: 'Explanation' })
+  await page.keyboard.type('3')
+  await panel.getByText('It is no hit.').waitFor()
+  await panel.getByText('The filter does not let it pass.').waitFor()
+  const clauses = await panel.locator('.tree .step').allTextContents()
+  t.deepEqual(
+    clauses.map((text) => text.replace(/^[✓✗] /, '').replace(/ +/g, ' ')),
+    ['passes: year > 1970', 'fails: genres = Comedy'],
+  )
+  t.regex(await textOf(panel), /How the query was read[\s\S]*mirror[\s\S]*found as typed in title/)
+  await panel.getByLabel('Id of the document').fill('77')
+  await panel.getByRole('alert').waitFor()
+})
+
+test('two searches stand beside each other, and what moved is told', async (t) => {
+  const { page } = await visit(t, (server) => fillFilms(t, server))
+  await page.getByText('5 hits').waitFor()
+  await page.getByRole('button', { name: 'Compare' }).click()
+  const second = page.getByRole('region', { name: 'Search B' })
+  await second.getByLabel('Sort').selectOption('year:desc')
+  await second.getByText('↑ 4 against A').waitFor()
+  t.is(await textOf(second.locator('.hit h3').first()), 'Solaris')
+  await page.reload()
+  await page.getByRole('region', { name: 'Search B' }).getByText('↑ 4 against A').waitFor()
+})
+
+test('a search is copied as code without the key', async (t) => {
+  const masterKey = 'a-master-key-of-20-b'
+  const { page } = await visit(t, (server) => fillFilms(t, server), { server: { masterKey } })
+  await page.getByLabel('Key', { exact: true }).fill(masterKey)
+  await page.getByRole('button', { name: 'Continue' }).click()
+  await page.getByRole('searchbox', { name: 'Query' }).fill("d'or")
+  await page.getByRole('button', { name: 'Copy as code' }).click()
+  const code = page.getByRole('dialog').locator('pre')
+  for (const [language, pattern] of [
+    ['curl', /curl -X POST 'http:\/\/127\.0\.0\.1:\d+\/indexes\/films\/search'[\s\S]*"q": "d'\\''or"/],
+    ['JavaScript', /await fetch\([\s\S]*"q": "d'or"/],
+    ['Python', /urlopen[\s\S]*SIFTD_KEY/],
+  ] as const) {
+    await page.getByRole('tab', { name: language }).click()
+    const text = await textOf(code)
+    t.regex(text, pattern)
+    t.false(text.includes(masterKey), language)
+  }
+})
+
+test('images of documents are loaded after the switch alone', async (t) => {
+  const { page, outside } = await visit(t, (server) => fillFilms(t, server))
+  await page.getByText('5 hits').waitFor()
+  t.deepEqual([outside, await page.locator('.hit img').count()], [[], 0])
+  await page.getByRole('button', { name: 'Load images' }).click()
+  await page.locator('.hit img').first().waitFor({ state: 'attached' })
+  await page.getByRole('button', { name: 'Load images', pressed: true }).waitFor()
+  t.true(outside.includes('https://img.invalid/1.jpg'))
+})

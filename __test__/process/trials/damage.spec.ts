@@ -1,0 +1,37 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { damageTrial } from '../../../trials/damage/damage.js'
+import { outcomeTable } from '../../../trials/damage/table.js'
+import { failing } from '../../../trials/damage/trial.js'
+import { nativeEngine } from '../../support/requirements.js'
+import { testNeeding } from '../../support/test-needing.js'
+
+/** Number of faults, and the distance of their numbers, which brings different kinds of files and of damage. */
+const FAULTS = 6
+const STRIDE = 37
+
+// The same at length: npm run trials -- damage.
+for (const engine of ['fallback', 'native']) {
+  const runs = testNeeding(engine === 'native' ? [nativeEngine] : [])
+  runs(`${engine}: no damage to a file of a data directory is wrong in silence`, async (t) => {
+    t.timeout(600_000)
+    const directory = await mkdtemp(join(tmpdir(), 'siftd-damage-'))
+    t.teardown(() => rm(directory, { recursive: true, force: true }))
+    const numbers = Array.from({ length: FAULTS }, (_, at) => at * STRIDE)
+    const verdicts = await damageTrial({
+      engine,
+      seed: 1,
+      numbers,
+      jobs: 2,
+      repairs: true,
+      directory,
+    })
+    t.log(outcomeTable(verdicts))
+    t.is(verdicts.length, FAULTS)
+    t.deepEqual(
+      verdicts.filter((verdict) => failing.has(verdict.class)),
+      [],
+    )
+  })
+}

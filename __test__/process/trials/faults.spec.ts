@@ -1,0 +1,51 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buildLibrary, failingCalls } from '../../../trials/faults/library.js'
+import { faultTrial } from '../../../trials/faults/trial.js'
+import { nativeEngine } from '../../support/requirements.js'
+import { testNeeding } from '../../support/test-needing.js'
+
+// The same at length: npm run trials -- faults.
+const RUNS = 6
+
+for (const engine of ['fallback', 'native']) {
+  const engines = engine === 'native' ? [nativeEngine] : []
+  // Serial, because each trial starts and kills servers and has time limits that a second trial beside it would use up.
+  const runs = testNeeding([...engines, failingCalls])
+  runs(`${engine}: what is told while system calls fail is true after a restart`, async (t) => {
+    t.timeout(600_000)
+    const directory = await temporary(t)
+    const library = buildLibrary(directory)
+    let hits = 0
+    for (let number = 0; number < RUNS; number++) {
+      const verdict = await faultTrial({ engine, seed: 28, number, library, directory })
+      t.log(`${number}: ${verdict.story}; ${verdict.hits} calls failed`)
+      t.deepEqual(verdict.problems, [], verdict.story)
+      hits += verdict.hits
+    }
+    t.true(hits > 0, 'calls were failed at all')
+  })
+  runs(`${engine}: edits are told as they were committed while uploads cannot be removed`, async (t) => {
+    t.timeout(600_000)
+    const directory = await temporary(t)
+    const library = buildLibrary(directory)
+    const verdict = await faultTrial({ engine, seed: 2, number: 119, library, directory })
+    t.deepEqual(verdict.problems, [], verdict.story)
+    t.regex(verdict.story, /unlink on \/update_files/)
+  })
+  const kills = testNeeding(engines)
+  kills(`${engine}: what is told over HTTP is true after kills`, async (t) => {
+    t.timeout(600_000)
+    const directory = await temporary(t)
+    const verdict = await faultTrial({ engine, seed: 28, number: 0, library: null, directory })
+    t.deepEqual(verdict.problems, [])
+    t.true(verdict.counts.accepted! > 0)
+  })
+}
+
+async function temporary(t: { teardown(fn: () => Promise<void>): void }): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'siftd-faults-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}

@@ -1,0 +1,29 @@
+import test from 'ava'
+import { killTrial } from '../../../trials/kill/kill.js'
+import { nativeEngine } from '../../support/requirements.js'
+import { testNeeding } from '../../support/test-needing.js'
+import { temporaryDirectory } from '../../tasks/test-queue.js'
+
+// The same at length: npm run trials -- kill.
+for (const [engine, driver, kills] of [
+  ['fake', 'libsql', 6],
+  ['fake', 'node-sqlite3-wasm', 6],
+  ['fallback', undefined, 30],
+  ['native', undefined, 30],
+] as const) {
+  const runs = testNeeding(engine === 'native' ? [nativeEngine] : [], test)
+  runs(
+    `${engine}, ${driver ?? 'any driver'}: no acknowledged task is lost or done twice by kills, and a webhook is told of each`,
+    async (t) => {
+      t.timeout(300_000)
+      const directory = await temporaryDirectory(t)
+      const trial = { directory, engine, kills, batches: 12, seed: 7 }
+      const report = await killTrial(driver === undefined ? trial : { ...trial, driver })
+      t.log(report)
+      t.deepEqual(report.problems, [])
+      t.true(report.acknowledged > 6)
+      t.true(report.kills.committed > 0)
+      t.true(report.calls > 0)
+    },
+  )
+}

@@ -1,0 +1,33 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { corpusOf, madeDocuments, madeVectors, together } from '../../../trials/roundtrip/corpus.js'
+import { roundtrip } from '../../../trials/roundtrip/trial.js'
+import { testedEngines } from '../../support/engines.js'
+import { testNeeding } from '../../support/test-needing.js'
+
+// Rule held here: what was dumped, restored from a snapshot or migrated answers and shows everything as its source does,
+// whichever engine it was and is. `npm run trials -- roundtrip` does the same with more.
+
+const samples = join(fileURLToPath(new URL('../../../../', import.meta.url)), 'samples')
+
+const available = testedEngines.filter(({ needs }) => needs.every(({ missing }) => missing === null))
+
+for (const { name, needs } of testedEngines)
+  testNeeding(needs)(
+    `${name}: a dump, a snapshot and a migration bring everything to each engine`,
+    async (t) => {
+      // Seven processes start one after the other.
+      t.timeout(600_000)
+      const passages = await roundtrip(t, {
+        source: name,
+        engines: available.map((engine) => engine.name),
+        corpus: together(await corpusOf(samples, 40), madeDocuments(50), madeVectors(60)),
+        amounts: { keys: 4, webhooks: 3, tasks: 40 },
+        say: () => undefined,
+      })
+      t.is(passages.length, 1 + 2 * available.length)
+      for (const { way, to, verdicts } of passages)
+        for (const { part, equal, all, example } of verdicts)
+          t.is(equal, all, `${way} to ${to}, ${part}: ${example}`)
+    },
+  )

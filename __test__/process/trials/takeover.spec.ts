@@ -1,0 +1,20 @@
+/** What `npm run trials -- takeover` tries two hundred times, a few times. */
+
+import { takeovers } from '../../../trials/takeover/trial.js'
+import { tempDir } from '../../backup/archives.js'
+import { testEngine } from '../../support/server.js'
+import { startStore, storeServer } from '../../support/store-servers.js'
+import { testNeeding } from '../../support/test-needing.js'
+
+testNeeding([storeServer('gofakes3')])(
+  'servers that take over from each other lose nothing that was acknowledged',
+  async (t) => {
+    t.timeout(300_000)
+    const problems = await takeovers({
+      ...{ engine: testEngine === 'auto' ? 'native' : testEngine, seed: 7, rounds: 4 },
+      ...{ store: await startStore(t, 'gofakes3'), directory: await tempDir(t) },
+      report: (line) => t.log(line),
+    })
+    t.deepEqual(problems, [])
+  },
+)

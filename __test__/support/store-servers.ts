@@ -1,0 +1,138 @@
+/** Object stores that tests talk to: real ones, installed from the Go module proxy, on ports of this machine. */
+import { execFile, spawn, spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import type { ExecutionContext } from 'ava'
+import { bucketAddress, type ObjectStore, s3Store } from '../../ts/bucket/index.js'
+import { openOutbound } from '../../ts/outbound/index.js'
+import { freePort } from './daemon.js'
+import { isCi, type Requirement } from './requirements.js'
+
+const execute = promisify(execFile)
+
+/** A store that tests can start. */
+interface StoreServer {
+  readonly module: string
+  readonly version: string
+  readonly arguments: (port: number, directory: string) => readonly string[]
+  readonly env: Readonly<Record<string, string>>
+}
+
+/** What each store accepts. gofakes3 looks at no signature. */
+export const accessKeyId = 'tester'
+export const secretAccessKey = 'a secret of tests'
+export const bucket = 'tests'
+
+export const storeServers = {
+  gofakes3: {
+    module: 'github.com/johannesboyne/gofakes3/cmd/gofakes3',
+    version: 'v1.2.0',
+    arguments: (port) => ['-backend', 'memory', '-host', `127.0.0.1:${port}`, '-initialbucket', bucket],
+    env: {},
+  },
+  versitygw: {
+    module: 'github.com/versity/versitygw/cmd/versitygw',
+    version: 'v1.8.0',
+    arguments: (port, directory) => ['--port', `127.0.0.1:${port}`, '--quiet', 'posix', directory],
+    env: { ROOT_ACCESS_KEY: accessKeyId, ROOT_SECRET_KEY: secretAccessKey },
+  },
+} as const satisfies Record<string, StoreServer>
+
+const folder = fileURLToPath(new URL('../../../node_modules/.cache/siftd-stores', import.meta.url))
+const pathOf = ({ module, version }: StoreServer): string =>
+  join(folder, version, module.slice(module.lastIndexOf('/') + 1))
+
+/** What a machine lacks for a store. Compiling versitygw takes minutes, so that it is tested only where it is installed. */
+export function storeServer(name: keyof typeof storeServers): Requirement {
+  const isInstalled = existsSync(pathOf(storeServers[name]))
+  const hasGo = spawnSync('go', ['version']).status === 0
+  if (name === 'versitygw' && !isInstalled)
+    return { missing: '`npm run trials -- bucket-stores` has not installed versitygw', isDemanded: false }
+  return {
+    missing: isInstalled || hasGo ? null : 'there is no Go to install the store with',
+    isDemanded: isCi,
+  }
+}
+
+const installing = new Map<keyof typeof storeServers, Promise<void>>()
+
+/** Installs a store, unless it is there. */
+export function installStore(name: keyof typeof storeServers): Promise<void> {
+  const running = installing.get(name) ?? installOnce(name)
+  installing.set(name, running)
+  return running
+}
+
+async function installOnce(name: keyof typeof storeServers): Promise<void> {
+  const server = storeServers[name]
+  if (existsSync(pathOf(server))) return
+  const directory = join(folder, server.version)
+  await mkdir(directory, { recursive: true })
+  await execute('go', ['install', `${server.module}@${server.version}`], {
+    cwd: directory,
+    env: { ...process.env, GOBIN: directory },
+  })
+}
+
+/** Starts a store with one bucket. @returns its origin */
+export const startStore = async (
+  t: Pick<ExecutionContext, 'teardown'>,
+  name: keyof typeof storeServers,
+): Promise<string> => (await startStoreProcess(t, name)).origin
+
+/** Starts a store with one bucket. */
+export async function startStoreProcess(
+  t: Pick<ExecutionContext, 'teardown'>,
+  name: keyof typeof storeServers,
+): Promise<{ readonly origin: string; signal(name: NodeJS.Signals): void }> {
+  await installStore(name)
+  const server: StoreServer = storeServers[name]
+  const directory = await mkdtemp(join(tmpdir(), 'siftd-store-'))
+  await mkdir(join(directory, bucket))
+  const port = await freePort()
+  const child = spawn(pathOf(server), server.arguments(port, directory), {
+    env: { ...process.env, ...server.env },
+    stdio: 'ignore',
+  })
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await rm(directory, { recursive: true, force: true })
+  })
+  const origin = `http://127.0.0.1:${port}`
+  while (!(await answers(origin))) {
+    if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}`)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  return { origin, signal: (sent) => void child.kill(sent) }
+}
+
+async function answers(origin: string): Promise<boolean> {
+  try {
+    await fetch(origin)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** What is opened otherwise than the server expects it. */
+interface Opening {
+  readonly secret?: string
+  readonly url?: string
+}
+
+/** The store of a server that was started. */
+export function storeAt(
+  t: ExecutionContext,
+  origin: string,
+  { secret = secretAccessKey, url = `s3://${bucket}/some/prefix` }: Opening = {},
+): ObjectStore {
+  const outbound = openOutbound({ allowedNetworks: 'any' })
+  t.teardown(() => outbound.close())
+  const credentials = async () => ({ accessKeyId, secretAccessKey: secret, sessionToken: null })
+  return s3Store({ address: bucketAddress(url, origin, null), credentials, outbound })
+}

@@ -1,0 +1,14 @@
+/** npm run trials -- bucket-model: searches the protocol of writers over a bucket within wider bounds than the tests do. */
+import { search } from './model.js'
+
+const rules = { keepsFences: true, checksBase: true }
+for (const [writers, entries, lostAnswers] of [
+  [2, 2, 1],
+  [3, 1, 0],
+] as const) {
+  const { states, violation } = search({ writers, entries, lostAnswers, restarts: 1, slots: 7 }, rules)
+  console.log(`${writers} writers, ${entries} entries, ${lostAnswers} lost answers: ${states} states`)
+  if (violation === null) continue
+  console.log(violation)
+  process.exitCode = 1
+}

@@ -1,0 +1,98 @@
+/**
+ * npm run trials -- clients [--only python,go --engine native,fallback --save]
+ *
+ * Runs a script of each SDK against siftd. Ends with 1 if a step failed, or if docs/clients.md says something else.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { isCi, nativeEngine } from '../../__test__/support/requirements.js'
+import { type LanguageName, languages, root, whyNoToolchain } from './languages.js'
+import { page } from './page.js'
+import { steps } from './steps.js'
+import { clientTrial, ready } from './trial.js'
+
+const help = `npm run trials -- clients [options]
+
+Installs the SDK of each language into node_modules/.cache, starts a fresh server, and runs a script with it that creates an
+index, adds documents, searches in every way, and uses keys, tenant tokens, tasks and a dump.
+
+  --only LIST      languages: ${Object.keys(languages).join(', ')}   (default: all)
+  --engine LIST    native, fallback or both                     (default native,fallback)
+  --save           writes docs/clients.md, if all passed
+
+Examples
+  npm run trials -- clients
+  npm run trials -- clients --only python,go --engine native`
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', default: Object.keys(languages).join(',') },
+    engine: { type: 'string', default: 'native,fallback' },
+    save: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  console.log(help)
+  process.exit(0)
+}
+
+const isLanguage = (name: string): name is LanguageName => Object.hasOwn(languages, name)
+const isEngine = (name: string): name is 'native' | 'fallback' => name === 'native' || name === 'fallback'
+const unknown = [
+  ...values.only.split(',').filter((name) => !isLanguage(name)),
+  ...values.engine.split(',').filter((name) => !isEngine(name)),
+]
+if (unknown.length > 0) {
+  console.error(`unknown: ${unknown.join(', ')}\n\n${help}`)
+  process.exit(2)
+}
+
+const failures: string[] = []
+const skipped: string[] = []
+let trials = 0
+console.log('| language | SDK version | engine | steps |\n|---|---|---|---|')
+const row = (name: LanguageName, engine: string, result: string) =>
+  console.log(`| ${languages[name].title} | ${languages[name].version} | ${engine} | ${result} |`)
+
+for (const name of values.only.split(',').filter(isLanguage)) {
+  const noToolchain = whyNoToolchain(languages[name])
+  if (noToolchain !== null) {
+    skipped.push(`${name}: ${noToolchain}`)
+    row(name, '', `skipped: ${noToolchain}`)
+    continue
+  }
+  // A registry that does not answer, or a script that does not compile, fails its language alone.
+  const command = await ready(name).catch((error: Error) => {
+    failures.push(`${name}: ${error.message}`)
+    row(name, '', 'not installed')
+    return null
+  })
+  if (command === null) continue
+  for (const engine of values.engine.split(',').filter(isEngine)) {
+    if (engine === 'native' && nativeEngine.missing !== null) {
+      skipped.push(`${name}, native: ${nativeEngine.missing}`)
+      row(name, engine, 'skipped: there is no native engine')
+      continue
+    }
+    trials += 1
+    const { passed, failed } = await clientTrial(command, engine)
+    row(name, engine, `${passed.length} of ${steps.length}`)
+    failures.push(...failed.map((failure) => `${name}, ${engine}: ${failure}`))
+  }
+}
+for (const failure of failures) console.log(failure)
+
+const path = join(root, 'docs/clients.md')
+const isWhole = failures.length === 0 && trials === 2 * Object.keys(languages).length
+if (values.save && isWhole) await writeFile(path, page())
+else if (values.save) console.log('docs/clients.md is not written: not every script passed on both engines')
+else if ((await readFile(path, 'utf8')) !== page()) {
+  failures.push('docs/clients.md')
+  console.log('docs/clients.md does not name these versions: `npm run trials -- clients --save`')
+}
+// A change of this repository is not waved through because a machine lacked something.
+const isLacking = skipped.length > 0 && isCi
+if (isLacking) console.log(`skipped, which is an error here:\n${skipped.join('\n')}`)
+process.exitCode = failures.length > 0 || isLacking ? 1 : 0

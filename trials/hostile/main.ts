@@ -1,0 +1,87 @@
+/**
+ * npm run trials -- hostile [--minutes N] [--engine native|fallback] [--seed S] [--only PART] [--generated] [--replay FILE]
+ *
+ * Runs the corpus (or its cases whose name holds PART, and nothing else), then generated requests until the time is
+ * over. Ends with one line of counts, and with 1 if anything was found. What was found lies in files that `--replay`
+ * sends again.
+ */
+import { mkdtemp, readFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import type { TrialEngine } from './target.js'
+import { costLine, type Finding, Trial } from './trial.js'
+import { calibrate, type Observation } from './watch.js'
+
+const CALIBRATION_MS = 5_000
+/** Cases and requests whose costs are shown in the end. */
+const COSTS_SHOWN = 12
+
+const help = `npm run trials -- hostile [options]
+
+Sends harmful requests to a server of its own and watches it from outside: the corpus, then generated requests.
+
+  --engine NAME      native or fallback                  (default native)
+  --minutes N        how long, the corpus included       (default 10)
+  --seed S           which requests are generated        (default: another one each time)
+  --only PART        cases of the corpus whose name holds PART, and nothing else
+  --generated        leaves the corpus out
+  --replay FILE      sends again what was found
+
+Examples
+  npm run trials -- hostile --engine fallback --minutes 30
+  npm run trials -- hostile --minutes 0 --only "multi-search"`
+
+const { values: given } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '10' },
+    engine: { type: 'string' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    only: { type: 'string' },
+    help: { type: 'boolean', default: false },
+    generated: { type: 'boolean', default: false },
+    replay: { type: 'string' },
+  },
+})
+if (given.help) {
+  console.log(help)
+  process.exit(0)
+}
+const say = (line: string): void => console.log(line)
+const shownCalibration = ({ stopMs, slowestMs, lateMs }: Observation): string =>
+  `a bare server stops for ${stopMs.toFixed(1)} ms (slowest answer ${slowestMs.toFixed(1)} ms, our timer late by ${lateMs.toFixed(1)} ms)`
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+
+const saved =
+  given.replay === undefined ? null : (JSON.parse(await readFile(given.replay, 'utf8')) as Finding)
+const engine = (given.engine ?? saved?.engine ?? 'native') as TrialEngine
+if (engine !== 'native' && engine !== 'fallback')
+  throw new Error(`--engine must be native or fallback, not ${engine}`)
+const seed = Number(given.seed)
+const before = await calibrate(CALIBRATION_MS)
+say(`calibration: ${shownCalibration(before)}`)
+const directory = await mkdtemp(join(tmpdir(), 'siftd-hostile-findings-'))
+const trial = await Trial.start(engine, seed, { directory, say })
+if (saved !== null) await trial.replay(saved.requests)
+else {
+  const until = performance.now() + Number(given.minutes) * 60_000
+  if (!given.generated) await trial.corpus(given.only)
+  if (given.only === undefined) await trial.generated(until - performance.now())
+}
+await trial.stop()
+const largest = (by: 'stopMs' | 'growthBytes'): void => {
+  for (const cost of trial.costs.toSorted((a, b) => b[by] - a[by]).slice(0, COSTS_SHOWN))
+    say(costLine(cost).slice(0, 200))
+}
+say('longest stops:')
+largest('stopMs')
+say('most memory:')
+largest('growthBytes')
+say(`calibration afterwards: ${shownCalibration(await calibrate(CALIBRATION_MS))}`)
+const { requests, accepted, refused, unanswered, tasks, failedTasks } = trial.counts
+say(
+  `${engine}, seed ${seed}: ${requests} requests, ${accepted} accepted, ${refused} refused, ${unanswered} left, ` +
+    `${tasks} tasks (${failedTasks} failed), ${trial.findings.length} findings`,
+)
+process.exitCode = trial.findings.length === 0 ? 0 : 1

@@ -1,0 +1,66 @@
+/** npm run trials -- NAME [options]: runs one trial in a process of its own and ends with its exit code. */
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+interface Trial {
+  readonly shows: string
+  /** Options for Node.js. */
+  readonly node?: readonly string[]
+}
+
+/** Each trial is `trials/NAME/main.ts`. */
+const trials: Readonly<Record<string, Trial>> = {
+  'bucket-model': {
+    shows: 'all orders of events of the bucket protocol',
+    node: ['--max-old-space-size=3000'],
+  },
+  'bucket-stores': { shows: 'installs the object stores that tests use' },
+  clients: { shows: 'official SDKs of five languages' },
+  container: { shows: 'images, containers and the systemd unit' },
+  damage: { shows: 'damaged files: what serve, verify and repair do with them' },
+  differential: { shows: 'random searches: native against fallback' },
+  faults: { shows: 'system calls that fail under load' },
+  hostile: { shows: 'harmful and random requests' },
+  interrupted: { shows: 'kills and full disks during dumps, snapshots, imports and upgrades' },
+  kill: { shows: 'kill -9 of the task queue at its most delicate points' },
+  'memory-cap': { shows: 'memory of a server that loads documents under a limit' },
+  roundtrip: { shows: 'an instance through dump, snapshot and migration' },
+  simulation: { shows: 'simulated runs of the task queue with crashes, full disks and a bucket' },
+  soak: { shows: 'one data directory through many lives of a server' },
+  takeover: { shows: 'servers that take over one bucket from each other' },
+}
+
+const width = Math.max(...Object.keys(trials).map((name) => name.length))
+const help = `npm run trials -- NAME [options]
+
+Long tests with a seed. Each ends with 1 if it finds a problem and prints the command that repeats it.
+
+${Object.entries(trials)
+  .map(([name, { shows }]) => `  ${name.padEnd(width)}  ${shows}`)
+  .join('\n')}
+
+Most take --engine native|fallback, --seed S and --minutes N (stop after that time). npm run trials -- NAME --help
+lists all options of one.
+
+Examples
+  npm run trials -- kill --engine native --kills 500
+  npm run trials -- soak --minutes 60
+  npm run trials -- damage --help`
+
+const [name, ...options] = process.argv.slice(2)
+if (name === undefined || name === '--help') {
+  console.log(help)
+  process.exit(name === undefined ? 2 : 0)
+}
+const trial = Object.hasOwn(trials, name) ? trials[name] : undefined
+if (trial === undefined) {
+  console.error(`there is no trial ${name}\n\n${help}`)
+  process.exit(2)
+}
+const main = fileURLToPath(new URL(`./${name}/main.js`, import.meta.url))
+const child = spawn(process.execPath, [...(trial.node ?? []), main, ...options], { stdio: 'inherit' })
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+child.on('close', (code, signal) => {
+  if (signal !== null) console.error(`the trial ${name} was ended by ${signal}`)
+  process.exitCode = code ?? 1
+})

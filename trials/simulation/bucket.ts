@@ -1,0 +1,112 @@
+import { memoryStore, never } from '../../__test__/support/memory-store.js'
+import { BucketError, Log, type ObjectStore, type Repeating } from '../../ts/bucket/index.js'
+import { keysOfBase, readBase } from '../../ts/replication/base.js'
+import { LogState } from '../../ts/replication/log-state.js'
+import type { Actor, Life, World } from './world.js'
+
+/** What a server reaches the bucket by. */
+export interface Place {
+  readonly store: ObjectStore
+  readonly repeating: Repeating
+  readonly log: Log
+}
+
+/**
+ * An object store on the other side of a network: a call arrives late or never, an answer is lost, and what a process has
+ * asked for may happen after its end.
+ */
+export class Bucket {
+  readonly #world: World
+  readonly #isWell: () => boolean
+  readonly #memory = memoryStore()
+  /** Calls under way do not end with the process that made them. */
+  readonly #network: Life = { isOver: false }
+  readonly #listeners = new Set<() => void>()
+
+  constructor(world: World, isWell: () => boolean) {
+    this.#world = world
+    this.#isWell = isWell
+  }
+
+  /** Calls `listener` whenever something was written. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener)
+  }
+
+  /** The bucket as a process reaches it. */
+  placeOf(actor: Actor): Place {
+    const { world, memory } = { world: this.#world, memory: this.#memory }
+    const call = <T>(name: string, effect: () => Promise<T>): Promise<T> => this.#call(actor, name, effect)
+    const store: ObjectStore = {
+      name: 'a bucket of the simulation',
+      create: (key, body) => call(`create ${key}`, () => memory.create(key, body)),
+      put: (key, body) => call('put', () => memory.put(key, body)),
+      get: (key, options) => call('get', () => memory.get(key, options)),
+      async *list(prefix, options) {
+        yield* await call(`list ${prefix}`, () => listed(memory, prefix, options?.after))
+      },
+      delete: (key) => call('delete', () => memory.delete(key)),
+    }
+    const repeating: Repeating = {
+      wait: (ms) => actor.waits(new Promise((resolve) => world.clock(actor.life).after(ms, resolve))),
+      onRetry: () => undefined,
+    }
+    // An actor makes one call at a time.
+    return { store, repeating, log: new Log({ store, ...repeating, readAhead: 1 }) }
+  }
+
+  async #call<T>(actor: Actor, name: string, effect: () => Promise<T>): Promise<T> {
+    const world = this.#world
+    const isWrite = /^(create|put|delete)/.test(name)
+    const carriedOut = async (): Promise<T> => {
+      await world.point(isWrite ? this.#network : actor.life, `the bucket is asked to ${name}`)
+      if (!this.#isWell() && world.chance(0.03)) throw new BucketError('no answer', 'unanswered')
+      if (!this.#isWell() && world.chance(0.02)) throw new BucketError('come back later', 'busy')
+      const result = await effect()
+      if (isWrite) for (const listener of this.#listeners) listener()
+      await world.point(actor.life, 'the bucket answers')
+      if (!this.#isWell() && world.chance(0.03)) throw new BucketError('the answer is lost', 'unanswered')
+      return result
+    }
+    return actor.waits(carriedOut())
+  }
+
+  /** Looks for what the two newest bases, or a moment behind the older of them, need and that is gone. */
+  async inspect(): Promise<void> {
+    const memory = this.#memory
+    const log = new Log({ store: memory, wait: async () => undefined, onRetry: () => undefined })
+    const need = (what: string, keys: readonly string[]): void => {
+      for (const key of keys)
+        if (!memory.objects.has(key)) this.#world.problem(`${what} needs the object ${key}, which is gone`)
+    }
+    const bases = (await log.bases(never)).slice(-2)
+    const state = new LogState()
+    for (const seq of bases) {
+      const base = await readBase(memory, seq, never)
+      need(`the base ${seq}`, keysOfBase(base))
+      if (seq === bases[0]) state.load(base)
+    }
+    for (let seq = (bases[0] ?? -1) + 1; ; seq++) {
+      const entry = await log.read(seq, never)
+      if (entry === null) {
+        if (seq <= (bases.at(-1) ?? -1)) this.#world.problem(`the entry ${seq} is gone`)
+        return
+      }
+      state.apply(seq, entry)
+      need(`the moment of entry ${seq}`, keysIn(state))
+    }
+  }
+}
+
+/** Keys of the objects that hold files of indexes. */
+const keysIn = ({ files }: LogState): readonly string[] =>
+  files
+    .ids()
+    .flatMap((id) => [...files.of(id).values()].flat())
+    .flatMap(({ location }) => ('key' in location ? [location.key] : []))
+
+async function listed(store: ObjectStore, prefix: string, after?: string) {
+  const found = []
+  for await (const one of store.list(prefix, after === undefined ? {} : { after })) found.push(one)
+  return found
+}

@@ -1,0 +1,227 @@
+import { never } from '../../__test__/support/memory-store.js'
+import { storedSets } from '../../__test__/tasks/sets.js'
+import { DamagedPartError } from '../../ts/bucket/index.js'
+import { DamagedBaseError, fetchImage, readBase } from '../../ts/replication/base.js'
+import type { Reached } from '../../ts/replication/body.js'
+import {
+  type Connected,
+  type CopyTarget,
+  fetchUploads,
+  type InstanceCopy,
+  PassedOverError,
+  resumeCopy,
+  takeOver,
+} from '../../ts/replication/index.js'
+import { imagePath } from '../../ts/tasks/index.js'
+import type { DriverName } from '../../ts/tasks/store/driver.js'
+import type { Store } from '../../ts/tasks/store/store.js'
+import type { Bucket, Place } from './bucket.js'
+import { difference, type History, rowsOf } from './history.js'
+import { identify, Machine } from './machine.js'
+import { about, type Taken } from './sending.js'
+import type { Actor, Life, World } from './world.js'
+
+/** A machine that is made from the bucket. */
+interface Copied {
+  readonly machine: Machine
+  readonly store: Store
+  readonly copy: InstanceCopy
+  readonly target: CopyTarget
+  /** The last transaction of the image that it began with, and that of the entries which the base covers. */
+  readonly image: Reached
+  readonly covered: Reached | null
+}
+
+export interface Parts {
+  readonly world: World
+  readonly bucket: Bucket
+  readonly driver: DriverName | undefined
+  /** All machines, also those whose process ended before it had made them. */
+  readonly machines: Set<Machine>
+}
+
+/** Whether something is gone that was there when the copy was begun, so that it has to be begun anew. */
+const isPassedOver = (error: unknown): boolean =>
+  error instanceof PassedOverError || error instanceof DamagedPartError || error instanceof DamagedBaseError
+
+/** Begins a copy with the newest base. @returns null if there is none */
+async function begun({ world, driver, machines }: Parts, place: Place): Promise<Copied | null> {
+  const seq = await place.log.newestBase(never)
+  if (seq === null) return null
+  const machine = new Machine(world, driver)
+  machines.add(machine)
+  try {
+    const { image, reached } = await readBase(place.store, seq, never)
+    await fetchImage(image.parts, imagePath(machine.directory), place.store, never)
+    const store = machine.replica(true)
+    const target: CopyTarget = {
+      adopt: async () => undefined,
+      async apply(changes, position) {
+        const [settled] = store.transaction([() => store.applyChanges(changes, position)], true)
+        if (settled?.ok === false) world.problem(`changes could not be applied: ${String(settled.error)}`)
+      },
+      drop: async () => undefined,
+    }
+    await target.apply({}, seq)
+    const setup = { ...place, directory: machine.directory, until: null, progress: () => undefined }
+    const copy = await resumeCopy(setup, seq, never)
+    return { machine, store, target, copy, image: image.reached, covered: reached }
+  } catch (error) {
+    machine.destroy()
+    throw error
+  }
+}
+
+/** A follower, which is compared with the rows that the writer had after the same transaction. */
+export class Following {
+  readonly #parts: Parts
+  readonly #history: History
+  readonly #life: Life
+  readonly #actor: Actor
+  #copied: Copied | null = null
+  /** Whether the entries that were read reach as far as the image of the base. */
+  #hasPassedImage = false
+  /** States that were compared with those of the writer. */
+  compared = 0
+
+  constructor(parts: Parts, history: History, life: Life) {
+    this.#parts = parts
+    this.#history = history
+    this.#life = life
+    this.#actor = parts.world.actor(life)
+    parts.bucket.onChange(() => this.#actor.wake())
+  }
+
+  async run(): Promise<void> {
+    const { world, bucket } = this.#parts
+    const place = bucket.placeOf(this.#actor)
+    await this.#actor.begin()
+    for (;;) {
+      try {
+        if (world.chance(0.02)) this.#forget()
+        const isEnd = await this.#step(place)
+        if (isEnd) {
+          const base = await place.log.newestBase(never)
+          if (base !== null && this.#copied !== null && base >= this.#copied.copy.next)
+            throw new PassedOverError(`the entries up to ${base} may be gone`)
+        }
+        if (isEnd) await this.#actor.idle()
+      } catch (error) {
+        world.note(`the follower begins anew: ${String(error)}`)
+        if (!isPassedOver(error) && !(error as Error).name.includes('BucketError'))
+          world.problem(`the follower fails: ${error instanceof Error ? error.stack : error}`)
+        if (isPassedOver(error)) this.#forget()
+        await this.#actor.waits(world.point(this.#life, 'the follower tries again'))
+      }
+    }
+  }
+
+  #forget(): void {
+    this.#copied?.machine.destroy()
+    this.#copied = null
+  }
+
+  /** @returns whether it met the end of the log */
+  async #step(place: Place): Promise<boolean> {
+    if (this.#copied === null) {
+      this.#hasPassedImage = false
+      this.#copied = await begun(this.#parts, place)
+      if (this.#copied === null) return true
+    }
+    const isEnd = await this.#copied.copy.advance(this.#copied.target, never)
+    this.#compare(this.#copied)
+    return isEnd
+  }
+
+  #compare({ copy, image, covered, machine }: Copied): void {
+    const { world } = this.#parts
+    const { reached } = copy.state
+    const isOfImage = reached?.outbox === image.outbox
+    this.#hasPassedImage ||=
+      reached !== null && (isOfImage ? reached.last >= image.last : reached.outbox !== covered?.outbox)
+    const { outbox, last } = reached !== null && this.#hasPassedImage ? reached : image
+    const wanted = this.#history.at(outbox, last)
+    if (wanted === undefined) return
+    this.compared++
+    const differs = difference(wanted, rowsOf(machine.disk))
+    if (differs !== null) world.problem(`after transaction ${last} a follower differs: ${differs}`)
+    const { stored, real } = storedSets((columns, rest) => machine.disk.rows(columns, rest))
+    if (JSON.stringify(stored) !== JSON.stringify(real))
+      world.problem('the sets of a follower differ from its rows')
+    if (!this.#hasPassedImage) return
+    for (const { id, last_batch } of machine.disk.rows(['id', 'last_batch'], 'FROM catalogue')) {
+      const found = machine.lastFetched(String(id))
+      if (found !== last_batch)
+        world.problem(`at a follower an index ends with batch ${found}, its row with ${last_batch}`)
+    }
+  }
+
+  /** Compares with what a writer has, once it has sent all and this one has read it. */
+  conclude(writer: Machine): void {
+    const { world } = this.#parts
+    if (this.#copied === null) {
+      world.problem('a follower has found no base')
+      return
+    }
+    const differs = difference(rowsOf(writer.disk), rowsOf(this.#copied.machine.disk))
+    if (differs !== null) world.problem(`at the end a follower differs: ${differs}`)
+    const wanted = [...writer.written.indexes.keys()].sort().join(' ')
+    this.#copied.machine.takeFetched()
+    const found = this.#copied.machine.disk.rows(['id'], 'FROM catalogue ORDER BY id')
+    if (wanted !== found.map(({ id }) => id).join(' '))
+      world.problem('at the end a follower has other indexes')
+    for (const [id, index] of writer.written.indexes)
+      if (JSON.stringify(index) !== JSON.stringify(this.#copied.machine.written.indexes.get(id)))
+        world.problem(`at the end the index ${id} of a follower differs`)
+  }
+}
+
+/** A machine that became the writer. */
+export interface Successor {
+  readonly machine: Machine
+  readonly taken: Taken
+}
+
+/** Makes a new machine from the bucket and takes over. @returns null if there is nothing in the bucket to begin with */
+export async function succeed(parts: Parts, life: Life): Promise<Successor | null> {
+  const { world, bucket } = parts
+  const actor = world.actor(life)
+  const place = bucket.placeOf(actor)
+  try {
+    await actor.begin()
+    for (;;) {
+      let copied: Copied | null = null
+      try {
+        copied = await begun(parts, place)
+        if (copied === null) return null
+        const connected = await tookOver(parts, place, copied)
+        return { machine: copied.machine, taken: { place, actor, connected } }
+      } catch (error) {
+        world.note(`taking over fails: ${String(error)}`)
+        copied?.machine.destroy()
+        if (!isPassedOver(error) && !(error as Error).name.includes('BucketError')) throw error
+        await actor.waits(world.point(life, 'taking over is tried again'))
+      }
+    }
+  } finally {
+    actor.isOver = true
+  }
+}
+
+async function tookOver({ world }: Parts, place: Place, copied: Copied): Promise<Connected> {
+  const { copy, target, store, machine } = copied
+  while (!(await copy.advance(target, never)));
+  const writer = `writer-${world.below(1e9)}`
+  identify(store, writer)
+  const taken = await takeOver(
+    place,
+    { ...about, writer, next: copy.next, known: null },
+    (seq, entry) => copy.take(seq, entry),
+    never,
+  )
+  await copy.settle(target, never)
+  const missing = await fetchUploads(store.uploads(), machine.directory, place.store, never)
+  if (missing.length > 0) throw new DamagedPartError(`uploads are missing: ${missing.join(', ')}`)
+  machine.takeFetched()
+  return taken
+}

@@ -1,0 +1,206 @@
+import {
+  type Connection,
+  type DriverName,
+  loadDriver,
+  type Statement,
+  type Value,
+} from '../../ts/tasks/store/driver.js'
+import type { World } from './world.js'
+
+const full = () => new Error('database or disk is full')
+
+/**
+ * A task store in memory that behaves as one on a disk: a power cut loses transactions that were not synced, the disk
+ * can be full, and a sync can fail.
+ *
+ * Commits are savepoints of one transaction that is always open; only a synced one ends it.
+ */
+export class Disk implements Connection {
+  readonly #world: World
+  readonly #driver: DriverName | undefined
+  readonly #real: Connection
+  readonly #reads = new Map<string, Statement>()
+  #isOpen = false
+  #inTransaction = false
+  #isSynced = true
+  #isFull = false
+  #failsNextSync = false
+  /** Writes that still fit on a full disk, since the reserve was given up. */
+  #slack = 0
+  #reserved = true
+
+  /** @param driver the build of SQLite; absent: the one that siftd would choose here */
+  constructor(world: World, driver?: DriverName) {
+    this.#world = world
+    this.#driver = driver
+    this.#real = loadDriver(driver).driver.open(':memory:')
+  }
+
+  /** Called after each transaction. */
+  committed: () => void = () => undefined
+
+  /** The mark beside the store. It survives each power cut, which is the worst case for the store. */
+  mark: { readonly identity: string; readonly sequence: number } | null = null
+
+  /** The reserve of this disk. */
+  readonly reserve = {
+    hold: () => {
+      if (!this.#isFull) this.#reserved = true
+      return this.#reserved
+    },
+    giveUp: () => {
+      if (this.#reserved) this.#slack = 3
+      this.#reserved = false
+    },
+  }
+
+  fill(): void {
+    this.#isFull = true
+  }
+
+  free(): void {
+    this.#isFull = false
+  }
+
+  failNextSync(): void {
+    this.#failsNextSync = true
+  }
+
+  get isFull(): boolean {
+    return this.#isFull
+  }
+
+  heal(): void {
+    this.#isFull = false
+    this.#failsNextSync = false
+  }
+
+  /** Loses the transactions that were not synced. */
+  cutPower(): void {
+    if (this.#isOpen) this.#real.exec('ROLLBACK')
+    this.#isOpen = false
+    this.#inTransaction = false
+  }
+
+  /** Reads rows directly from the database. @param rest of the query, from `FROM` on */
+  rows<C extends string>(columns: readonly C[], rest: string): readonly Readonly<Record<C, Value>>[] {
+    // As one row of JSON: row by row the driver takes most of a run.
+    const pairs = columns.map((column) => `'${column}', ${column}`).join(', ')
+    const sql = `SELECT json_group_array(json_object(${pairs})) AS found FROM (SELECT ${columns.join(', ')} ${rest})`
+    const statement = this.#reads.get(sql) ?? this.#real.prepare(sql)
+    this.#reads.set(sql, statement)
+    return JSON.parse(String(statement.all([])[0]?.found)) as Record<C, Value>[]
+  }
+
+  /** Copies everything into a new file, and opens it. */
+  copyTo(path: string): Connection {
+    const copy = loadDriver(this.#driver).driver.open(path)
+    copyTables(this.#real, copy)
+    return copy
+  }
+
+  /** Becomes what a file holds. */
+  load(path: string): void {
+    const file = loadDriver(this.#driver).driver.open(path)
+    copyTables(file, this.#real)
+    file.close()
+  }
+
+  destroy(): void {
+    this.#real.close()
+  }
+
+  exec(sql: string): void {
+    if (sql.startsWith('PRAGMA synchronous')) this.#isSynced = sql.endsWith('FULL')
+    else if (/^PRAGMA (locking_mode|journal_mode|temp_store)/.test(sql)) return
+    else if (sql === 'BEGIN IMMEDIATE') this.#begin()
+    else if (sql === 'COMMIT') this.#commit()
+    else if (sql === 'ROLLBACK') this.#rollback()
+    else this.#real.exec(sql)
+  }
+
+  prepare(sql: string): Statement {
+    const statement = this.#real.prepare(sql)
+    return {
+      all: (parameters) => statement.all(parameters),
+      run: (parameters) => {
+        if (this.#isFull && this.#slack === 0 && this.#world.chance(0.3)) {
+          // SQLite may undo the whole transaction by itself then.
+          if (this.#world.chance(0.5)) this.#rollback()
+          throw full()
+        }
+        statement.run(parameters)
+      },
+    }
+  }
+
+  close(): void {
+    if (this.#isOpen) this.#real.exec('COMMIT')
+    this.#isOpen = false
+  }
+
+  #begin(): void {
+    if (!this.#isOpen) this.#real.exec('BEGIN')
+    this.#isOpen = true
+    this.#real.exec('SAVEPOINT written')
+    this.#inTransaction = true
+  }
+
+  #commit(): void {
+    if (!this.#inTransaction) throw new Error('cannot commit - no transaction is active')
+    if (this.#isFull && this.#slack === 0) {
+      this.#rollback()
+      throw full()
+    }
+    if (this.#isFull) this.#slack--
+    if (this.#isSynced && this.#failsNextSync) {
+      this.#failsNextSync = false
+      this.#world.note('a sync fails')
+      // A real store then overwrites the frames that a failed sync has left; `faults.spec.ts` tests that on a real
+      // disk.
+      this.#rollback()
+      throw new Error('disk I/O error')
+    }
+    this.#real.exec('RELEASE written')
+    this.#inTransaction = false
+    if (this.#isSynced) {
+      this.#real.exec('COMMIT')
+      this.#isOpen = false
+    }
+    this.committed()
+  }
+
+  #rollback(): void {
+    if (!this.#inTransaction) throw new Error('cannot rollback - no transaction is active')
+    this.#real.exec('ROLLBACK TO written; RELEASE written')
+    this.#inTransaction = false
+  }
+}
+
+/** Copies tables, and what of the header the store uses, to a connection without tables. */
+function copyTables(from: Connection, to: Connection): void {
+  const made = from
+    .prepare('SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid')
+    .all([])
+  const isOwn = (name: Value | undefined): boolean => !String(name).startsWith('sqlite_')
+  to.exec('BEGIN')
+  const tables = made.filter(
+    ({ type, name }) => type === 'table' && (isOwn(name) || name === 'sqlite_sequence'),
+  )
+  for (const { name, sql } of tables) if (isOwn(name)) to.exec(String(sql))
+  for (const { name } of tables) {
+    const rows = from.prepare(`SELECT * FROM ${name}`).all([])
+    const columns = Object.keys(rows[0] ?? {})
+    if (columns.length === 0) continue
+    const places = columns.map(() => '?').join(', ')
+    const inserted = to.prepare(`INSERT INTO ${name} (${columns.join(', ')}) VALUES (${places})`)
+    // One build gives blobs in a form that it does not take.
+    const taken = (value: Value) => (value instanceof ArrayBuffer ? new Uint8Array(value) : value)
+    for (const row of rows) inserted.run(Object.values(row).map(taken))
+  }
+  // Triggers would repeat what the copied rows show.
+  for (const { type, name, sql } of made) if (type !== 'table' && isOwn(name)) to.exec(String(sql))
+  for (const name of ['application_id', 'user_version'])
+    to.exec(`PRAGMA ${name} = ${from.prepare(`PRAGMA ${name}`).all([])[0]?.[name]}`)
+  to.exec('COMMIT')
+}

@@ -1,0 +1,49 @@
+import { localValues, OUTBOX_STORED_AS, replicatedTables } from '../../ts/tasks/store/replicated-tables.js'
+import type { Disk } from './disk.js'
+
+/** The rows that other servers get, table by table. */
+export type Rows = ReadonlyMap<string, readonly string[]>
+
+export function rowsOf(disk: Disk): Rows {
+  return new Map(
+    replicatedTables.map(({ name, key, columns }) => [
+      name,
+      disk
+        .rows(columns.split(', '), `FROM ${name} ORDER BY ${key}`)
+        .filter((row) => name !== 'instance' || !localValues.includes(String(row.name)))
+        .map((row) => JSON.stringify(row)),
+    ]),
+  )
+}
+
+/** A difference between two states in one line; null: they are the same. */
+export function difference(wanted: Rows, found: Rows): string | null {
+  for (const [name, rows] of wanted) {
+    const others = found.get(name) ?? []
+    const missing = rows.find((row) => !others.includes(row))
+    const surplus = others.find((row) => !rows.includes(row))
+    if (missing !== undefined || surplus !== undefined)
+      return `its ${name} are without ${missing}, with ${surplus}`
+  }
+  return null
+}
+
+/** The rows after each transaction that a store has numbered, by the identity of its numbers. */
+export class History {
+  readonly #states = new Map<string, Rows>()
+
+  /** Notes the rows of a store after its last transaction. */
+  note(disk: Disk): void {
+    const [identity] = disk.rows(['body'], `FROM instance WHERE name = '${OUTBOX_STORED_AS}'`)
+    const [last] = disk.rows(['seq'], `FROM sqlite_sequence WHERE name = 'outbox'`)
+    if (identity === undefined) return
+    this.#states.set(keyOf(JSON.parse(String(identity.body)), Number(last?.seq ?? 0)), rowsOf(disk))
+  }
+
+  /** undefined: that transaction was made together with others. */
+  at(outbox: string, last: number): Rows | undefined {
+    return this.#states.get(keyOf(outbox, last))
+  }
+}
+
+const keyOf = (outbox: string, last: number): string => `${outbox} ${last}`

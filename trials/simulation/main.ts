@@ -1,0 +1,53 @@
+/** npm run trials -- simulation: see the help below. Ends with 1 at a problem. */
+import { parseArgs } from 'node:util'
+import { withinMinutes } from '../deadline.js'
+import { simulate } from './simulation.js'
+
+const help = `npm run trials -- simulation [options]
+
+Simulates runs of the task queue with crashes, power cuts, full disks and, in one run of five, a bucket with a second
+server. A seed gives the same run each time.
+
+  --runs N           seeds to try                        (default 1000)
+  --seed S           the first seed                      (default: random)
+  --bucket           a bucket in every run
+  --minutes N        stop after that time                (default: no limit)
+
+Examples
+  npm run trials -- simulation --runs 5000 --bucket
+  npm run trials -- simulation --seed 1002999 --runs 1 --bucket`
+
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '1000' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
+    bucket: { type: 'boolean', default: false },
+    minutes: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (values.help) {
+  console.log(help)
+  process.exit(0)
+}
+const first = Number(values.seed)
+const goesOn = withinMinutes(values.minutes)
+let runs = 0
+let events = 0
+let tasks = 0
+let takeovers = 0
+let compared = 0
+let bad = 0
+for (; runs < Number(values.runs) && goesOn(); runs++) {
+  const report = await simulate(first + runs, values.bucket ? { hasBucket: true } : {})
+  events += report.events
+  tasks += report.tasks
+  takeovers += report.takeovers
+  compared += report.compared
+  if (report.problems.length === 0) continue
+  bad++
+  console.log(`seed ${first + runs}:`, report.problems)
+}
+const figures = `${tasks} tasks, ${events} events, ${takeovers} takeovers, ${compared} states of followers compared`
+console.log(`${runs} runs from seed ${first}: ${figures}, ${bad} runs with problems`)
+process.exitCode = bad === 0 ? 0 : 1

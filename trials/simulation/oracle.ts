@@ -1,0 +1,319 @@
+import { storedSets } from '../../__test__/tasks/sets.js'
+import type { TaskContent } from '../../ts/tasks/index.js'
+import type { Value } from '../../ts/tasks/store/driver.js'
+import type { Disk } from './disk.js'
+import type { Applied, EngineFiles } from './parts.js'
+import type { World } from './world.js'
+
+const taskColumns = [
+  'uid',
+  'batch_uid',
+  'index_uid',
+  'status',
+  'type',
+  'canceled_by',
+  'enqueued_at',
+  'started_at',
+  'finished_at',
+  'details',
+  'error',
+  'custom_metadata',
+] as const
+type Row = Readonly<Record<(typeof taskColumns)[number], Value>>
+type BatchRow = Readonly<Record<'uid' | 'ended' | 'stats', Value>>
+
+/** What a client asked for, under the name it gave the task. */
+export type Wishes = ReadonlyMap<string, TaskContent>
+
+const isFinal = ({ status }: Row) => status === 'succeeded' || status === 'failed' || status === 'canceled'
+
+/** Members of an ended task that never change. A swap may rename its index. */
+const lastingColumns = [
+  'uid',
+  'status',
+  'type',
+  'batch_uid',
+  'canceled_by',
+  'started_at',
+  'finished_at',
+  'error',
+  'custom_metadata',
+] as const
+const lasting = (row: Row) => JSON.stringify(lastingColumns.map((name) => row[name]))
+
+/** Setting the same primary key again changes nothing, so after a crash such a task runs again. */
+const isRepeated = (entry: Applied, before: Applied | undefined) =>
+  entry.kind === 'primaryKey' && before?.kind === 'primaryKey' && before.uid === entry.uid
+
+/** Observes a run from outside, and reports facts that were true once and are not any more. */
+export class Oracle {
+  readonly #world: World
+  readonly #disk: Disk
+  readonly #engine: EngineFiles
+  readonly #wishes: Wishes
+  /** Task uid → the task as it ended. */
+  readonly #ended = new Map<number, Row>()
+  readonly #gone = new Set<number>()
+  readonly #acknowledged = new Map<number, string>()
+  /** Ids of indexes that were in the catalogue once. */
+  readonly #indexes = new Set<unknown>()
+  readonly #batches = new Map<number, BatchRow>()
+  readonly #told = new Map<number, ReadonlyMap<number, string>>()
+  /** Tasks and batches that had ended on another machine. */
+  readonly #inherited = { tasks: new Set<number>(), batches: new Set<number>() }
+  /** Names of tasks that were deleted. */
+  readonly deleted = new Set<string>()
+  #looks = 0
+
+  constructor(world: World, disk: Disk, engine: EngineFiles, wishes: Wishes) {
+    this.#world = world
+    this.#disk = disk
+    this.#engine = engine
+    this.#wishes = wishes
+  }
+
+  /** Takes what is there at the first start as the work of another machine. */
+  inherit(): void {
+    for (const { uid } of this.#disk.rows(['uid'], 'FROM batches WHERE ended IS NOT NULL'))
+      this.#inherited.batches.add(Number(uid))
+    for (const row of this.#disk.rows(taskColumns, 'FROM tasks')) {
+      if (isFinal(row)) this.#inherited.tasks.add(Number(row.uid))
+      if (row.custom_metadata !== null) this.#acknowledged.set(Number(row.uid), String(row.custom_metadata))
+    }
+    this.look()
+  }
+
+  /** Names of tasks that are there. */
+  names(): ReadonlySet<string> {
+    return new Set(
+      this.#disk.rows(['custom_metadata'], 'FROM tasks').map((row) => String(row.custom_metadata)),
+    )
+  }
+
+  /** Whether the catalogue named that index once. */
+  wasNamed(id: string): boolean {
+    return this.#indexes.has(id)
+  }
+
+  /** A client got the acknowledgement of its task. */
+  acknowledge(uid: number, name: string): void {
+    if (this.#acknowledged.has(uid)) this.#world.problem(`task uid ${uid} was given twice`)
+    this.#acknowledged.set(uid, name)
+  }
+
+  /** A webhook accepted the report of a batch. */
+  tell(batchUid: number, tasks: readonly { readonly uid: number; readonly status: string }[]): void {
+    const place = (uid: number) => Number(this.#batches.get(uid)?.ended)
+    const last = [...this.#told.keys()].find((uid) => place(uid) > place(batchUid))
+    // A power cut may lose the cursor of a webhook, which is then told of a batch again.
+    if (last !== undefined && !this.#told.has(batchUid))
+      this.#world.problem(`batch ${batchUid} was told after batch ${last}, which ended later`)
+    this.#told.set(batchUid, new Map(tasks.map(({ uid, status }) => [uid, status])))
+  }
+
+  /** Checks the store after each of its transactions. */
+  look(): void {
+    const tasks = this.#disk.rows(taskColumns, 'FROM tasks ORDER BY uid')
+    const present = new Set(tasks.map(({ uid }) => Number(uid)))
+    let arrival = 0
+    for (const row of tasks) {
+      if (Number(row.enqueued_at) < arrival)
+        this.#world.problem(`task ${row.uid} arrived before the one before it`)
+      arrival = Number(row.enqueued_at)
+      this.#lookAt(row)
+    }
+    for (const [uid, row] of this.#ended) {
+      if (present.has(uid)) continue
+      this.#gone.add(uid)
+      this.deleted.add(String(row.custom_metadata))
+    }
+    for (const uid of this.#acknowledged.keys()) {
+      if (!present.has(uid) && !this.#ended.has(uid)) this.#world.problem(`task ${uid} is lost`)
+    }
+    for (const { id } of this.#disk.rows(['id'], 'FROM catalogue')) this.#indexes.add(id)
+    for (const row of this.#disk.rows(['uid', 'ended', 'stats'], 'FROM batches WHERE ended IS NOT NULL')) {
+      this.#batches.set(Number(row.uid), row)
+    }
+    this.#lookAtCursors()
+    this.#lookAtOrder()
+    if (this.#looks++ % 4 === 0) this.#lookAtSets()
+  }
+
+  #lookAt(row: Row): void {
+    const uid = Number(row.uid)
+    const known = this.#ended.get(uid)
+    if (known === undefined) {
+      if (isFinal(row)) this.#ended.set(uid, row)
+    } else if (lasting(known) !== lasting(row)) {
+      this.#world.problem(`task ${uid} had ended as ${lasting(known)} and is now ${lasting(row)}`)
+    }
+    const name = this.#acknowledged.get(uid)
+    if (name !== undefined && name !== row.custom_metadata) this.#world.problem(`task ${uid} is another one`)
+  }
+
+  #lookAtCursors(): void {
+    for (const { delivered } of this.#disk.rows(['delivered'], 'FROM webhooks WHERE body IS NOT NULL')) {
+      for (const [uid, { ended }] of this.#batches) {
+        const isKnown = this.#told.has(uid) || this.#inherited.batches.has(uid)
+        if (Number(ended) <= Number(delivered) && !isKnown) {
+          this.#world.problem(`the cursor of a webhook passed batch ${uid}, of which it was not told`)
+        }
+      }
+    }
+  }
+
+  /** Running batches share no index, and none holds a task while an older one of its index waits. */
+  #lookAtOrder(): void {
+    const columns = ['uid', 'batch_uid', 'index_uid', 'type', 'status', 'touches'] as const
+    const rows = this.#disk.rows(
+      columns,
+      `FROM (SELECT t.*, c.touches FROM tasks t JOIN contents c ON c.uid = t.uid) ORDER BY uid`,
+    )
+    const waiting = new Map<string, Value>()
+    const holders = new Map<string, Value>()
+    for (const { uid, batch_uid, index_uid, type, status, touches } of rows) {
+      const touched = touches === null ? [] : (JSON.parse(String(touches)) as string[])
+      for (const name of index_uid === null ? touched : [String(index_uid), ...touched]) {
+        if (status === 'enqueued' && type !== 'indexCompaction') waiting.set(name, waiting.get(name) ?? uid)
+        if (status !== 'processing') continue
+        if (waiting.has(name) && type !== 'indexCompaction')
+          this.#world.problem(`task ${uid} runs before task ${waiting.get(name)} of the index ${name}`)
+        const holder = holders.get(name) ?? batch_uid
+        if (holder !== batch_uid)
+          this.#world.problem(`batches ${holder} and ${batch_uid} run at the same time on the index ${name}`)
+        holders.set(name, holder)
+      }
+    }
+  }
+
+  #lookAtSets(): void {
+    const { stored, real } = storedSets((columns, rest) => this.#disk.rows(columns, rest))
+    const texts = (sets: typeof stored) => sets.map((set) => JSON.stringify(set))
+    const [found, expected] = [new Set(texts(stored)), new Set(texts(real))]
+    for (const set of found) if (!expected.has(set)) this.#world.problem(`listings would find ${set}`)
+    for (const set of expected) if (!found.has(set)) this.#world.problem(`listings would not find ${set}`)
+  }
+
+  /** Checks everything once no task waits. */
+  conclude(): void {
+    this.look()
+    this.#lookAtSets()
+    const problem = (what: string) => this.#world.problem(what)
+    for (const { uid, status } of this.#disk.rows(['uid', 'status'], 'FROM tasks')) {
+      if (!this.#ended.has(Number(uid))) problem(`task ${uid} is still ${status}`)
+    }
+    const held = this.#disk.rows(['uid'], 'FROM contents')
+    if (held.length > 0) problem(`the contents of ${held.length} ended tasks are still stored`)
+    const unfinished = this.#disk.rows(['uid'], 'FROM batches WHERE finished_at IS NULL')
+    if (unfinished.length > 0) problem(`batch ${unfinished[0]?.uid} never finished`)
+    this.#concludeIndexes()
+    this.#concludeApplied()
+    this.#concludeCounters()
+    this.#concludeBatches()
+  }
+
+  #concludeIndexes(): void {
+    const known = this.#disk.rows(['id'], 'FROM catalogue').map(({ id }) => String(id))
+    const onDisk = [...this.#engine.indexes.keys()]
+    if (JSON.stringify(known.sort()) !== JSON.stringify(onDisk.sort())) {
+      this.#world.problem(`the catalogue holds ${known.length} indexes, the engine ${onDisk.length}`)
+    }
+  }
+
+  /** Checks that each task was applied according to its outcome, in the order of the uids. */
+  #concludeApplied(): void {
+    const times = new Map<number, number>()
+    for (const [id, log] of this.#engine.applied) {
+      if (!this.#indexes.has(id)) continue
+      const uids = log
+        .filter((entry, position) => !this.#onlyMadeIndex(entry) && !isRepeated(entry, log[position - 1]))
+        .map(({ uid }) => uid)
+      for (const [position, uid] of uids.entries()) {
+        times.set(uid, (times.get(uid) ?? 0) + 1)
+        if (uid <= (uids[position - 1] ?? -1))
+          this.#world.problem(`an index saw task ${uid} after a later one`)
+      }
+    }
+    for (const [uid, row] of this.#ended) {
+      if (this.#inherited.tasks.has(uid)) continue
+      const wish = this.#wishes.get(String(row.custom_metadata))
+      if (wish === undefined) continue
+      const expected = this.#expected(uid, row, wish)
+      const found = times.get(uid) ?? 0
+      if (expected !== null && found !== expected) {
+        this.#world.problem(`task ${uid} (${wish.kind}, ${row.status}) was applied ${found} times`)
+      }
+    }
+  }
+
+  /** Whether a task that failed or was without effect has done nothing but create its index. */
+  #onlyMadeIndex({ uid, kind }: Applied): boolean {
+    const wish = this.#wishes.get(String(this.#ended.get(uid)?.custom_metadata))
+    return kind === 'primaryKey' && (wish?.kind === 'documents' || wish?.kind === 'settings')
+  }
+
+  /** How often the engine must have applied the task, null if that is undetermined. */
+  #expected(uid: number, row: Row, { kind }: TaskContent): number | null {
+    const members = [...this.#ended.values()].filter((other) => other.batch_uid === row.batch_uid)
+    const kindOf = (other: Row) => this.#wishes.get(String(other.custom_metadata))?.kind
+    const clears = members.filter((other) => kindOf(other) === 'clear' && Number(other.uid) > uid)
+    if (row.status !== 'succeeded') {
+      const { code } = JSON.parse(String(row.error ?? '{}')) as { code?: string }
+      const isFault = code === 'internal' || code === 'no_space_left_on_device'
+      // The engine does not get an addition that a deletion of all documents follows, which fails if the deletion does.
+      const concerned = kind === 'documents' ? [uid, ...clears.map((other) => Number(other.uid))] : [uid]
+      if (isFault && !concerned.some((other) => this.#engine.failed.has(other))) {
+        this.#world.problem(`task ${uid} failed without a reason: ${row.error}`)
+      }
+      return 0
+    }
+    if (members.some((other) => kindOf(other) === 'indexDeletion')) return 0
+    switch (kind) {
+      case 'documents':
+        return clears.some(({ status }) => status === 'succeeded') ? 0 : 1
+      case 'deleteByIds':
+      case 'deleteByFilter':
+      case 'clear':
+      case 'settings':
+      case 'indexCreation':
+        return 1
+      default:
+        return null
+    }
+  }
+
+  #concludeCounters(): void {
+    let deleted = 0
+    for (const [uid, { type, status, details }] of this.#ended) {
+      if (status !== 'succeeded' || this.#inherited.tasks.has(uid)) continue
+      const counters = JSON.parse(String(details)) as { canceledTasks?: number; deletedTasks?: number }
+      if (type === 'taskDeletion') deleted += counters.deletedTasks ?? Number.NaN
+      if (type === 'taskCancelation') {
+        const canceled = [...this.#ended.values()].filter((row) => row.canceled_by === uid && row.uid !== uid)
+        if (canceled.length !== counters.canceledTasks) {
+          this.#world.problem(
+            `task ${uid} canceled ${canceled.length} tasks and counts ${counters.canceledTasks}`,
+          )
+        }
+      }
+    }
+    if (deleted !== this.#gone.size) {
+      this.#world.problem(`${this.#gone.size} tasks are gone, ${deleted} are counted as deleted`)
+    }
+  }
+
+  #concludeBatches(): void {
+    for (const [uid, batch] of this.#batches) {
+      if (this.#inherited.batches.has(uid)) continue
+      const members = [...this.#ended.values()].filter((row) => row.batch_uid === uid)
+      const { totalNbTasks } = JSON.parse(String(batch.stats)) as { totalNbTasks: number }
+      if (totalNbTasks !== members.length) {
+        this.#world.problem(`batch ${uid} counts ${totalNbTasks} tasks and has ${members.length}`)
+      }
+      const told = this.#told.get(uid)
+      if (members.some((row) => told?.get(Number(row.uid)) !== row.status)) {
+        this.#world.problem(`a webhook was not told how the tasks of batch ${uid} ended`)
+      }
+    }
+  }
+}

@@ -1,0 +1,404 @@
+import { quiet } from '../../__test__/tasks/test-queue.js'
+import { noPaidVectors } from '../../ts/embedders/index.js'
+import type { OpenedTasks, TaskContent } from '../../ts/tasks/index.js'
+import { assemble } from '../../ts/tasks/open.js'
+import type { DriverName } from '../../ts/tasks/store/driver.js'
+import { Bucket } from './bucket.js'
+import { type Asked, Client } from './client.js'
+import { Following, type Parts, succeed } from './copying.js'
+import { History } from './history.js'
+import { Machine } from './machine.js'
+import { Oracle } from './oracle.js'
+import { engine, quarantine, spool, storeClient } from './parts.js'
+import { Sending, type Taken } from './sending.js'
+import { type Life, World } from './world.js'
+
+export interface SimulationReport {
+  readonly seed: number
+  /** Violations that were found. */
+  readonly problems: readonly string[]
+  readonly events: number
+  /** Digest of all events in their order, the same for the same seed. */
+  readonly digest: string
+  readonly tasks: number
+  /** States of followers that were compared with the writer's, and takeovers. */
+  readonly compared: number
+  readonly takeovers: number
+}
+
+const WEBHOOK = '11111111-1111-4111-8111-111111111111'
+
+/** Most events without a request of a client; more of them mean a loop that never ends. */
+const STEPS_TO_REST_MAX = 20_000
+
+/** What the seed does not decide. */
+export interface SimulationSetup {
+  /** The build of SQLite; absent: the one that siftd would choose here. */
+  readonly driver?: DriverName
+  /** Whether the instance is kept in a bucket; absent: in one of five runs, since it takes long. */
+  readonly hasBucket?: boolean
+}
+
+/**
+ * One run of the queue with simulated disk, engine, clients and webhook. With a bucket there are a follower and servers that
+ * take over as well. The seed decides what happens and when.
+ */
+export async function simulate(seed: number, given: SimulationSetup = {}): Promise<SimulationReport> {
+  const run = new Simulation(seed, given)
+  try {
+    return await run.carryOut()
+  } finally {
+    run.destroy()
+  }
+}
+
+const noScript = () => Promise.reject(new Error('nothing runs scripts here'))
+
+class Process implements Life {
+  isOver = false
+  opened: OpenedTasks | null = null
+  hasFailed = false
+  sending: Sending | null = null
+
+  constructor(readonly server: Server) {}
+}
+
+/** A machine, with those who ask and watch the processes on it. */
+class Server {
+  readonly oracle: Oracle
+  readonly client: Client
+
+  constructor(
+    world: World,
+    readonly machine: Machine,
+    asked: Asked,
+  ) {
+    this.oracle = new Oracle(world, machine.disk, machine.written, asked.wishes)
+    this.client = new Client(world, machine.files, asked, this.oracle)
+  }
+}
+
+class Simulation {
+  readonly #seed: number
+  readonly #world: World
+  readonly #driver: DriverName | undefined
+  readonly #bucket: Bucket | null
+  readonly #history = new History()
+  readonly #machines = new Set<Machine>()
+  readonly #asked: Asked = { wishes: new Map<string, TaskContent>(), kept: new Set(), count: 0 }
+  /** All servers that there were. */
+  readonly #servers: Server[] = []
+  readonly #follower: Following | null
+  /** Processes of servers that others have taken over from, and that do not know it yet. */
+  readonly #former = new Set<Process>()
+  /** The process that is about to take over. */
+  #candidate: Life | null = null
+  #takeovers = 0
+  readonly #limits: { readonly tasksMax: number }
+  readonly #storedTasksMax: number
+  #process: Process
+  #isWell = true
+
+  constructor(seed: number, { driver, hasBucket }: SimulationSetup) {
+    this.#seed = seed
+    this.#world = new World(seed)
+    this.#driver = driver
+    this.#bucket = (hasBucket ?? this.#world.chance(0.2)) ? new Bucket(this.#world, () => this.#isWell) : null
+    this.#limits = { tasksMax: this.#world.pick([1, 2, 5, 100]) }
+    this.#storedTasksMax = this.#world.pick([12, 1_000_000])
+    this.#follower = this.#following()
+    const machine = new Machine(this.#world, driver)
+    this.#machines.add(machine)
+    this.#process = this.#start(this.#serverOf(machine), null)
+  }
+
+  destroy(): void {
+    for (const process of [this.#process, ...this.#former]) this.#world.end(process)
+    for (const machine of this.#machines) machine.destroy()
+  }
+
+  async carryOut(): Promise<SimulationReport> {
+    await this.#rest()
+    this.#isWell = false
+    const moves = 100 + this.#world.below(400)
+    for (let move = 0; move < moves; move++) await this.#move()
+    this.#isWell = true
+    // Servers that others have taken over from try to record their batches for as long as their disks are full.
+    for (const { disk } of this.#machines) disk.heal()
+    await this.#rest()
+    // A last start must find nothing to recover and nothing to remove.
+    this.#restart('a last start')
+    await this.#rest()
+    const { server } = this.#process
+    server.oracle.conclude()
+    if (this.#bucket !== null) await this.#concludeBucket(this.#bucket)
+    const { files } = server.machine
+    if (files.size > 0) this.#world.problem(`${files.size} uploads are left behind`)
+    return {
+      ...{ seed: this.#seed, problems: this.#world.problems, ...this.#world.summary() },
+      ...{ tasks: this.#asked.wishes.size, takeovers: this.#takeovers },
+      compared: this.#follower?.compared ?? 0,
+    }
+  }
+
+  get #disk(): Machine['disk'] {
+    return this.#process.server.machine.disk
+  }
+
+  /** Followers have all that the writer has: the one that was there, and one that begins now. */
+  async #concludeBucket(bucket: Bucket): Promise<void> {
+    const late = this.#following()
+    for (let sends = 0; sends < 2; sends++) {
+      const { sending } = this.#process
+      if (sending === null) return this.#world.problem('at the end there is no writer')
+      sending.sendsAll = true
+      sending.wake()
+      await this.#world.settle()
+      await this.#rest()
+    }
+    const { machine } = this.#process.server
+    for (const follower of [this.#follower, late]) follower?.conclude(machine)
+    this.#requireKept()
+    await bucket.inspect()
+  }
+
+  /** All that clients were told the bucket has is there, unless a client has deleted it. */
+  #requireKept(): void {
+    const names = this.#process.server.oracle.names()
+    const deleted = this.#servers.map(({ oracle }) => oracle.deleted)
+    for (const name of this.#asked.kept)
+      if (!names.has(name) && !deleted.some((one) => one.has(name)))
+        this.#world.problem(`the bucket had ${name}, and it is lost`)
+  }
+
+  #serverOf(machine: Machine): Server {
+    const server = new Server(this.#world, machine, this.#asked)
+    this.#servers.push(server)
+    return server
+  }
+
+  #copying(bucket: Bucket): Parts {
+    return { world: this.#world, bucket, driver: this.#driver, machines: this.#machines }
+  }
+
+  /** A follower that runs from now on; null without a bucket. */
+  #following(): Following | null {
+    if (this.#bucket === null) return null
+    const follower = new Following(this.#copying(this.#bucket), this.#history, { isOver: false })
+    void follower.run().catch((error: unknown) => this.#world.problem(`the follower ends: ${error}`))
+    return follower
+  }
+
+  /** Another server takes over, while the writer may run on and not know it. */
+  #takeOver(bucket: Bucket): void {
+    this.#world.note('another server begins to take over')
+    const life: Life = { isOver: false }
+    this.#candidate = life
+    const taken = (successor: Awaited<ReturnType<typeof succeed>>): void => {
+      this.#candidate = null
+      if (successor === null) return
+      this.#world.note('another server takes over')
+      this.#takeovers++
+      this.#former.add(this.#process)
+      const server = this.#serverOf(successor.machine)
+      server.oracle.inherit()
+      this.#process = this.#start(server, successor.taken)
+      this.#requireKept()
+    }
+    succeed(this.#copying(bucket), life).then(taken, (error: unknown) =>
+      this.#world.problem(`taking over fails: ${error instanceof Error ? error.stack : error}`),
+    )
+  }
+
+  /** Whether another server has taken over from the writer and did not begin to write. */
+  get #isLeaderless(): boolean {
+    return this.#candidate === null && this.#process.sending?.isFenced === true
+  }
+
+  async #move(): Promise<void> {
+    const world = this.#world
+    const choice = world.below(1000)
+    if (this.#process.hasFailed && world.chance(0.1)) this.#restart('starts again')
+    if (choice < 8) this.#restart('killed')
+    else if (choice < 14) {
+      world.note('the power is cut')
+      world.end(this.#process)
+      this.#disk.cutPower()
+      this.#restart('starts again')
+    } else if (choice < 18) await this.#close()
+    else if (choice < 30) this.#turnDisk()
+    else if (choice < 33) this.#disk.failNextSync()
+    else if (choice < 36) world.setClockBack(world.below(86_400_000))
+    else if (choice < 160) this.#ask()
+    else if (this.#bucket !== null && choice < 180) this.#disturb(this.#bucket)
+    else if (!(await world.step()) && !(await world.pass())) this.#ask()
+    await world.settle()
+  }
+
+  #ask(): void {
+    const { opened, sending, server } = this.#world.pick([this.#process, ...this.#former])
+    if (opened !== null) server.client.ask(opened, sending)
+  }
+
+  /** What happens with a bucket alone. */
+  #disturb(bucket: Bucket): void {
+    const world = this.#world
+    const { written } = this.#process.server.machine
+    if (world.chance(0.4) && this.#candidate === null) this.#takeOver(bucket)
+    else if (world.chance(0.3) && this.#candidate !== null) {
+      world.note('the server that takes over is killed')
+      world.end(this.#candidate)
+      this.#candidate = null
+    } else if (written.indexes.size > 0) {
+      const index = world.pick([...written.indexes.keys()])
+      world.note('files of an index are merged')
+      written.merges.set(index, (written.merges.get(index) ?? 0) + 1)
+    }
+  }
+
+  #turnDisk(): void {
+    this.#world.note(this.#disk.isFull ? 'the disk has room' : 'the disk is full')
+    if (this.#disk.isFull) this.#disk.free()
+    else this.#disk.fill()
+  }
+
+  /** Runs until no event is left. If the store refuses writes, the process is restarted. */
+  async #rest(): Promise<void> {
+    for (let steps = 0; ; steps++) {
+      if (steps > STEPS_TO_REST_MAX) {
+        this.#world.problem('the queue does not come to rest')
+        return
+      }
+      if (this.#process.hasFailed) this.#restart('starts again')
+      if (this.#bucket !== null && this.#isLeaderless) this.#takeOver(this.#bucket)
+      if ((await this.#world.step()) || (await this.#world.pass())) continue
+      if (!this.#process.hasFailed) return
+    }
+  }
+
+  async #close(): Promise<void> {
+    const closing = this.#process
+    const { opened } = closing
+    if (opened === null) return
+    this.#world.note('closes')
+    let isClosed = false
+    const closed = () => {
+      isClosed = true
+    }
+    opened.close().then(closed, closed)
+    await this.#world.settle()
+    // One that another server takes over from meanwhile is ended.
+    for (let steps = 0; !isClosed && !closing.isOver; steps++) {
+      if (!(await this.#world.step()) && !(await this.#world.pass()) && !isClosed) {
+        this.#world.problem('closing never ends')
+        break
+      }
+      if (steps > STEPS_TO_REST_MAX) {
+        this.#world.problem('closing goes round in circles')
+        break
+      }
+    }
+    if (closing === this.#process) this.#restart('starts again')
+  }
+
+  #restart(why: string): void {
+    this.#world.note(why)
+    this.#world.end(this.#process)
+    this.#process = this.#start(this.#process.server, null)
+  }
+
+  /** @param taken the log, if it was taken over for this process */
+  #start(server: Server, taken: Taken | null): Process {
+    const life = new Process(server)
+    const fail = () => {
+      life.hasFailed = true
+    }
+    void this.#open(life, taken).catch((error: unknown) => {
+      this.#world.note(`could not start: ${String(error)}`)
+      fail()
+    })
+    return life
+  }
+
+  async #open(life: Process, taken: Taken | null): Promise<void> {
+    const world = this.#world
+    const bucket = this.#bucket
+    const { machine, oracle } = life.server
+    if (bucket !== null)
+      machine.disk.committed = () => {
+        this.#history.note(machine.disk)
+        life.sending?.wake()
+      }
+    const store = storeClient(world, life, machine, bucket !== null, () => oracle.look())
+    const log = {
+      ...quiet,
+      error: (facts: object, message: string) => {
+        const { err } = facts as { err?: unknown }
+        world.note(`${message}: ${err instanceof Error ? err.message.split('\n')[0] : ''}`)
+        if (message.includes('read-only')) life.hasFailed = true
+      },
+    }
+    const opened = await assemble(
+      {
+        engine: engine(world, life, machine, () => this.#isWell),
+        log,
+        limits: this.#limits,
+        storedTasksMax: this.#storedTasksMax,
+      },
+      {
+        store,
+        spool: spool(world, life, machine.files),
+        paidVectors: noPaidVectors,
+        path: 'memory',
+        clock: world.clock(life),
+        runScript: noScript,
+        names: { update: async () => undefined },
+        quarantine: quarantine(world, life, machine.written, (id) => oracle.wasNamed(id)),
+      },
+    )
+    await opened.webhooks.put({ uuid: WEBHOOK, url: 'http://receiver', headers: {} }, 20)
+    opened.start()
+    life.opened = opened
+    if (bucket !== null) this.#send(bucket, life, opened, taken)
+    void this.#listen(life, opened).catch(() => world.note('the webhook stops'))
+  }
+
+  #send(bucket: Bucket, life: Process, opened: OpenedTasks, taken: Taken | null): void {
+    const { machine } = life.server
+    const sending = new Sending({ world: this.#world, bucket, machine, life }, opened, taken)
+    life.sending = sending
+    void sending.run().then(
+      () => {
+        life.opened = null
+        this.#world.end(life)
+        this.#former.delete(life)
+      },
+      (error: unknown) =>
+        this.#world.problem(`sending ends: ${error instanceof Error ? error.stack : error}`),
+    )
+  }
+
+  /** A webhook that is told of each batch. Some deliveries fail. */
+  async #listen(life: Process, { webhooks }: OpenedTasks): Promise<void> {
+    let isWoken = false
+    let wake: () => void = () => undefined
+    webhooks.onBatch(() => {
+      isWoken = true
+      wake()
+    })
+    for (;;) {
+      isWoken = false
+      const batchUid = await webhooks.next(WEBHOOK)
+      if (batchUid === null) {
+        if (!isWoken) await new Promise<void>((resolve) => (wake = resolve))
+        continue
+      }
+      const tasks = await webhooks.tasks(batchUid, -1, 10_000)
+      await this.#world.point(life, `the webhook is told of batch ${batchUid}`)
+      if (!this.#isWell && this.#world.chance(0.2)) continue
+      life.server.oracle.tell(batchUid, tasks)
+      await this.#world.point(life, 'the webhook answers')
+      await webhooks.delivered(WEBHOOK, batchUid)
+    }
+  }
+}
