@@ -54,7 +54,7 @@ Object.assign(TapReporter.prototype, {
   },
   endRun() {
     const times = [...files].map(([file, { first, last }]) => ({ file, seconds: (last - first) / 1000 }))
-    const longest = times.sort((a, b) => b.seconds - a.seconds).slice(0, 12)
+    const longest = times.sort((a, b) => b.seconds - a.seconds).slice(0, 25)
     for (const { file, seconds } of longest)
       this.reportStream.write(`# ${Math.round(seconds)} s in ${relative(root, file)}\n`)
     return endRun.call(this)

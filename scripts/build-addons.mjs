@@ -1,12 +1,13 @@
-// Builds binary packages, as they are published, where there is Rust; without it there is none, and that is said:
+// Builds binary packages where there is Rust:
 //
-//   node scripts/build-addons.mjs [--required] [--target TRIPLE [--profile dev]] engine|embed …
+//   node scripts/build-addons.mjs [--required] [--profile dev] [--target TRIPLE] engine|embed …
 //
-// `embed` runs embedding models (source `huggingFace`). With `--required` a machine without Rust is a failure. For another
-// target than this machine's, zig and cargo-zigbuild compile; the profile `dev` takes half the time then.
+// `engine` is the engine and the script interpreter, `embed` runs local embedding models. With `--required` a machine
+// without Rust is a failure. For another target than this machine's, zig and cargo-zigbuild compile. The profile `dev`
+// takes half the time of `release`, which is the default.
 import { parseArgs } from 'node:util'
 import { parseTriple } from '@napi-rs/cli'
-import { buildAddon } from './setup.mjs'
+import { binaryPackages, buildAddon } from './setup.mjs'
 
 const options = {
   required: { type: 'boolean', default: false },
@@ -14,10 +15,13 @@ const options = {
   profile: { type: 'string', default: 'release' },
 }
 const { values, positionals } = parseArgs({ options, allowPositionals: true })
-if (positionals.length === 0) throw new Error('usage: build-addons.mjs [--required] engine|embed …')
+if (positionals.length === 0 || !positionals.every((name) => Object.hasOwn(binaryPackages, name)))
+  throw new Error('usage: build-addons.mjs [--required] engine|embed …')
 const { target, profile } = values
 const other = target === undefined ? null : { on: parseTriple(target).platformArchABI, target }
-const outcomes = positionals.map((which) => buildAddon(profile, which, other))
+const outcomes = []
+for (const addon of positionals.flatMap((name) => binaryPackages[name]))
+  outcomes.push(await buildAddon(addon, { profile, other }))
 const lacksRust = outcomes.includes('no-rust')
 if (lacksRust) console.error('nothing is built: Rust is missing, https://rustup.rs')
 process.exit(outcomes.includes('failed') || (lacksRust && values.required) ? 1 : 0)

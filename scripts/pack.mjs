@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util'
 import { NapiCli, parseTriple } from '@napi-rs/cli'
 import { unbundled } from './bundle.mjs'
 import { bundledParts, crateParts, noticesOf, undecided } from './notices.mjs'
-import { binaryPackages, buildPage, compileTypeScript, isBundled, root } from './setup.mjs'
+import { addons, binaryPackages, buildPage, compileTypeScript, isBundled, root } from './setup.mjs'
 
 /** The file of a package with the licences of what is inside. */
 const NOTICES = 'THIRD-PARTY.txt'
@@ -31,7 +31,7 @@ const { values } = parseArgs({
 if (values.out === undefined) throw new Error('usage: pack.mjs --out DIR [--all] [--version X.Y.Z]')
 const out = resolve(values.out)
 mkdirSync(out, { recursive: true })
-if (!compileTypeScript() || !isBundled() || !buildPage()) process.exit(1)
+if (!(await compileTypeScript()) || !isBundled() || !(await buildPage())) process.exit(1)
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const { license, napi } = manifest
@@ -53,9 +53,7 @@ const binary = (platform, addon) => join(root, 'npm', platform, `siftd-${addon}.
 const platformsWith = (which) =>
   napi.targets
     .map((target) => ({ target, name: parseTriple(target).platformArchABI }))
-    .filter(({ name }) =>
-      Object.keys(binaryPackages[which].addons).every((addon) => existsSync(binary(name, addon))),
-    )
+    .filter(({ name }) => binaryPackages[which].every((addon) => existsSync(binary(name, addon))))
 
 const staging = mkdtempSync(join(tmpdir(), 'siftd-pack-'))
 try {
@@ -71,7 +69,7 @@ async function packBinaries(which) {
   const packed = platformsWith(which)
   const missing = napi.targets.length - packed.length
   if (values.all && missing > 0) throw new Error(`${missing} platforms have no binaries of ${which}`)
-  const { config } = binaryPackages[which].addons[which]
+  const { config } = addons[which]
   const npmDir = `npm-${which}`
   await new NapiCli().createNpmDirs({
     cwd: staging,
@@ -83,10 +81,9 @@ async function packBinaries(which) {
 
 function packBinary(folder, which, { name, target }) {
   const { what, license } = details[which]
-  const addons = Object.entries(binaryPackages[which].addons)
-  const paths = addons.map(([addon]) => binary(name, addon))
+  const paths = binaryPackages[which].map((addon) => binary(name, addon))
   for (const path of [...paths, join(root, 'LICENSE')]) cpSync(path, join(folder, basename(path)))
-  const crates = addons.map(([, { crate }]) => crate)
+  const crates = binaryPackages[which].map((addon) => addons[addon].crate)
   writeNotices(folder, crateParts(target, crates))
   const hint = which === 'engine' ? 'Install `siftd` instead.' : 'Install it beside `siftd`.'
   const description = `${what} for ${name}`

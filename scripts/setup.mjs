@@ -1,30 +1,36 @@
 // Makes a fresh clone runnable with nothing but Node: dependencies, compiled TypeScript, the native engine.
 // Every step is skipped when its inputs have not changed since it last succeeded.
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writeBuildInfo } from './build-info.mjs'
+import { crateProgress } from './crate-progress.mjs'
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const inRoot = (...parts) => join(root, ...parts)
 
 const say = (text) => process.stderr.write(`${text}\n`)
 
-/** Runs a command in the project with its output shown. Returns whether it succeeded. */
-export function run(command, args, env = {}) {
+/**
+ * Runs a command in the project with its output shown. Resolves to whether it succeeded.
+ * @param onStderr gets the text of stderr instead
+ */
+export function run(command, args, { env = {}, onStderr } = {}) {
   // npm is a batch file on Windows, which only a shell can start; no argument here holds a space.
   const shell = process.platform === 'win32'
-  const { status, error } = spawnSync(command, args, {
-    cwd: root,
-    stdio: ['ignore', 'inherit', 'inherit'],
-    env: { ...process.env, ...env },
-    shell,
+  const stdio = ['ignore', 'inherit', onStderr ? 'pipe' : 'inherit']
+  const child = spawn(command, args, { cwd: root, stdio, env: { ...process.env, ...env }, shell })
+  child.stderr?.setEncoding('utf8').on('data', onStderr)
+  return new Promise((resolve) => {
+    child.on('close', (code) => resolve(code === 0))
+    child.on('error', (error) => {
+      say(`${command} could not be started: ${error.message}`)
+      resolve(false)
+    })
   })
-  if (error) say(`${command} could not be started: ${error.message}`)
-  return status === 0
 }
 
 /** Whether a command can be started at all. */
@@ -57,7 +63,7 @@ function hashOf(paths, ...words) {
 const textOf = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : '')
 
 /** Installs what package-lock.json names, unless it is installed already. */
-export function installDependencies() {
+export async function installDependencies() {
   const lock = inRoot('package-lock.json')
   const installed = inRoot('node_modules', '.package-lock.json')
   const stamp = inRoot('node_modules', '.siftd-installed')
@@ -70,7 +76,8 @@ export function installDependencies() {
     const quietly = ['--include=dev', '--no-audit', '--no-fund']
     // Where a registry lacks what the lock names, newer versions are better than none; CI insists on the lock.
     const isInstalled =
-      run('npm', ['ci', ...quietly]) || (!process.env.CI && run('npm', ['install', '--no-save', ...quietly]))
+      (await run('npm', ['ci', ...quietly])) ||
+      (!process.env.CI && (await run('npm', ['install', '--no-save', ...quietly])))
     if (!isInstalled) return false
   }
   writeFileSync(stamp, wanted)
@@ -81,7 +88,7 @@ export function installDependencies() {
 export const isBundled = () => existsSync(inRoot('dist', 'bundle', 'siftd.js'))
 
 /** Compiles TypeScript into dist/ and bundles it, unless nothing changed, and removes what has no source any more. */
-export function compileTypeScript() {
+export async function compileTypeScript() {
   const sources = ['ts', '__test__', 'trials', 'benchmark'].flatMap((folder) => filesBelow(inRoot(folder)))
   const inputs = [
     ...sources.filter((path) => path.endsWith('.ts')),
@@ -100,10 +107,10 @@ export function compileTypeScript() {
   if (!existsSync(inRoot('dist', 'ts', 'cli', 'main.js')))
     rmSync(inRoot('dist', '.tsbuildinfo'), { force: true })
   rmSync(stamp, { force: true })
-  if (!run(process.execPath, [inRoot('node_modules', 'typescript', 'bin', 'tsc'), '-p', 'tsconfig.json']))
-    return false
+  const tsc = inRoot('node_modules', 'typescript', 'bin', 'tsc')
+  if (!(await run(process.execPath, [tsc, '-p', 'tsconfig.json']))) return false
   // The bundler knows fewer systems and versions of Node.js than the program, which starts without it, only later.
-  if (!run(process.execPath, [inRoot('scripts', 'bundle.mjs')])) {
+  if (!(await run(process.execPath, [inRoot('scripts', 'bundle.mjs')]))) {
     rmSync(inRoot('dist', 'bundle'), { recursive: true, force: true })
     say('the program cannot be bundled here, see above: it runs unbundled, and starts a little later')
   }
@@ -118,13 +125,14 @@ export const buildPage = () => run(process.execPath, [inRoot('scripts', 'build-p
  * Installs Chromium, which tests of the page drive, on CI machines that let it: Debian and its kin, as root. Elsewhere
  * those tests skip themselves where there is none.
  */
-export function installBrowser() {
+export async function installBrowser() {
   if (!process.env.CI || process.getuid?.() !== 0 || answers('chromium', ['--version'])) return
   if (!answers('apt-get', ['--version'])) return
   say('installing Chromium …')
   const quietly = ['-qq', '-y', '--no-install-recommends']
-  if (!run('apt-get', ['update', '-qq']) || !run('apt-get', ['install', ...quietly, 'chromium']))
-    say('Chromium could not be installed, see above')
+  const isInstalled =
+    (await run('apt-get', ['update', '-qq'])) && (await run('apt-get', ['install', ...quietly, 'chromium']))
+  if (!isInstalled) say('Chromium could not be installed, see above')
 }
 
 /** Compiled from a file that is gone: it would still be run as a test, or imported. */
@@ -142,29 +150,37 @@ function platform() {
 }
 
 /**
- * Binary packages and the crates of their addons; `config` is what `napi` reads beside package.json. Addons are built one
- * by one: the interpreter of scripts asks for features of shared dependencies with which the engine's would be compiled a
- * second time. What runs embedding models takes longer to build than all the rest, so only its own command builds it.
+ * Addons: the crate, what `napi` reads next to package.json, and the binary package. They are built one by one: the
+ * script interpreter asks for features of shared dependencies with which the engine's would be compiled a second time.
+ * `embed` takes longer to build than all the rest, so only its own command builds it.
  */
-export const binaryPackages = {
-  engine: {
-    what: 'the native engine',
-    addons: {
-      engine: { crate: 'siftd-node' },
-      script: { crate: 'script-node', config: 'crates/script-node/napi.json' },
-    },
+export const addons = {
+  engine: { crate: 'siftd-node', what: 'the native engine', package: 'engine' },
+  script: {
+    crate: 'script-node',
+    config: 'crates/script-node/napi.json',
+    what: 'the script interpreter',
+    package: 'engine',
   },
   embed: {
-    what: 'what runs embedding models',
-    addons: { embed: { crate: 'embed-node', config: 'crates/embed-node/napi.json' } },
+    crate: 'embed-node',
+    config: 'crates/embed-node/napi.json',
+    what: 'the runtime of embedding models',
+    package: 'embed',
   },
 }
 
-/** Files of the crates of a package. */
-const sourcesOf = (which) =>
-  filesBelow(inRoot('crates')).filter(
-    (path) => relative(inRoot('crates'), path).startsWith('embed') === (which === 'embed'),
-  )
+/** Binary packages, and the addons in each. */
+export const binaryPackages = { engine: ['engine', 'script'], embed: ['embed'] }
+
+/** Crates that an addon is compiled from, by the first part of their names. */
+const cratesOf = {
+  engine: ['engine', 'filter-grammar', 'node'],
+  script: ['script', 'script-node'],
+  embed: ['embed', 'embed-node'],
+}
+
+const sourcesOf = (addon) => cratesOf[addon].flatMap((crate) => filesBelow(inRoot('crates', crate)))
 
 export const hasRust = () => answers('cargo', ['--version']) && answers('rustc', ['--version'])
 
@@ -177,59 +193,63 @@ export function namedTarget() {
   return { CARGO_BUILD_TARGET: process.env.CARGO_BUILD_TARGET ?? stdout.trim() }
 }
 
-/** Remembers of which sources and with which profile the addons of a package were built. */
-const stampOf = (which, on = platform()) =>
-  inRoot('npm', on, which === 'engine' ? '.built' : `.built-${which}`)
+/** Names the sources and the profile that an addon was built from. */
+const stampOf = (addon, on = platform()) => inRoot('npm', on, `.built-${addon}`)
 
-/**
- * The profile that an addon is built with where no tests are run: that of binaries, with which a server
- * answers 5 to 20 % more searches a second. A checkout that has been tested stays with its one build.
- */
-export const servingProfile = () => (textOf(stampOf('engine')).endsWith(' dev') ? 'dev' : 'release')
+const addonFile = (addon, on) => inRoot('npm', on, `siftd-${addon}.${on}.node`)
 
-const addonFile = (which, on) => inRoot('npm', on, `siftd-${which}.${on}.node`)
+/** Whether an addon has been built here, for this platform unless another is named. */
+export const isBuilt = (addon, on = platform()) => existsSync(addonFile(addon, on))
 
-/** Whether an addon of a binary package has been built here, for this platform unless another is named. */
-export const isBuilt = (which, on = platform()) => existsSync(addonFile(which, on))
-
-/**
- * Builds a binary package, `engine` or `embed`, where `ts/engine/addon.ts` looks for it, with the types of its addons
- * beside them; one of these sources that is there already will do, whichever profile it was built with.
- * @param profile `release`, or `dev`, which shares its dependencies with the tests and is compiled again in less than a minute
- * @param other a platform to build for by zig and cargo-zigbuild, and its target: `{ on: 'linux-x64-musl', target: '…' }`
- * Returns 'ready', 'prebuilt' (an installed package has it), 'no-rust', or 'failed'.
- */
-export function buildAddon(profile = 'dev', which = 'engine', other = null) {
-  const { addons, what } = binaryPackages[which]
-  const on = other?.on ?? platform()
+/** How an addon stands: 'ready', 'prebuilt' (an installed package has it), 'outdated', 'no-rust'. */
+export function addonState(addon, on = platform()) {
   try {
-    createRequire(import.meta.url).resolve(`@siftd/${which}-${on}`)
+    createRequire(import.meta.url).resolve(`@siftd/${addons[addon].package}-${on}`)
     return 'prebuilt'
   } catch {
     // Not installed: built from here.
   }
+  const isCurrent = textOf(stampOf(addon, on)).split(' ')[0] === wantedFor(addon)
+  if (isCurrent && isBuilt(addon, on)) return 'ready'
+  return hasRust() ? 'outdated' : 'no-rust'
+}
+
+function wantedFor(addon) {
   const manifests = ['Cargo.toml', 'Cargo.lock'].map((file) => inRoot(file)).filter(existsSync)
-  const wanted = hashOf([...manifests, ...sourcesOf(which)])
-  const isCurrent = textOf(stampOf(which, on)).split(' ')[0] === wanted
-  if (isCurrent && Object.keys(addons).every((addon) => isBuilt(addon, on))) return 'ready'
-  if (!hasRust()) return 'no-rust'
-  say(`building ${what} (napi build; the first time takes some minutes) …`)
-  for (const [addon, { crate, config }] of Object.entries(addons)) {
-    const options = [
-      `--package=${crate}`,
-      `--output-dir=npm/${on}`,
-      '--platform',
-      '--no-js',
-      `--dts=siftd-${addon}.d.ts`,
-      ...(config ? [`--config-path=${config}`] : []),
-      ...(profile === 'release' ? ['--release'] : []),
-      ...(other === null ? [] : [`--target=${other.target}`, '--cross-compile']),
-      // As for npm: CI insists on the lock.
-      ...(process.env.CI ? ['--', '--locked'] : []),
-    ]
-    if (!run(process.execPath, [napi, 'build', ...options], compilers)) return 'failed'
-  }
-  writeFileSync(stampOf(which, on), `${wanted} ${profile}`)
+  return hashOf([...manifests, ...sourcesOf(addon)])
+}
+
+/**
+ * Builds an addon where `ts/engine/addon.ts` looks for it, with its types next to it. One built from these sources will
+ * do, whichever profile it was built with.
+ * @param profile `dev`, which shares its dependencies with the tests, or `release`
+ * @param other a platform to build for by zig and cargo-zigbuild, and its target: `{ on: 'linux-x64-musl', target: '…' }`
+ * @returns 'ready', 'prebuilt', 'no-rust' or 'failed'
+ */
+export async function buildAddon(addon, { profile = 'dev', other = null } = {}) {
+  const on = other?.on ?? platform()
+  const state = addonState(addon, on)
+  if (state !== 'outdated') return state
+  const { crate, config, what } = addons[addon]
+  const options = [
+    `--package=${crate}`,
+    `--output-dir=npm/${on}`,
+    '--platform',
+    '--no-js',
+    `--dts=siftd-${addon}.d.ts`,
+    ...(config ? [`--config-path=${config}`] : []),
+    ...(profile === 'release' ? ['--release'] : []),
+    ...(other === null ? [] : [`--target=${other.target}`, '--cross-compile']),
+    // As for npm: CI insists on the lock.
+    ...(process.env.CI ? ['--', '--locked'] : []),
+  ]
+  const wanted = wantedFor(addon)
+  const progress = crateProgress(`compiling ${what}`)
+  const env = { ...compilers, ...progress.env }
+  const isDone = await run(process.execPath, [napi, 'build', ...options], { env, onStderr: progress.read })
+  progress.end(isDone)
+  if (!isDone) return 'failed'
+  writeFileSync(stampOf(addon, on), `${wanted} ${profile}`)
   return 'ready'
 }
 

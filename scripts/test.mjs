@@ -1,7 +1,15 @@
-// npm test: prepares a clone, runs every check and every test, and ends with one line `N passed, N failed`.
-import { spawn } from 'node:child_process'
+// Checks this checkout, after preparing whatever it needs:
+//
+//   node scripts/test.mjs quick|lint|process …
+//
+// quick    npm test: Rust tests, specs in process on both engines, and a few specs that start a real server
+// lint     npm run lint: biome, types of the page, rustfmt, clippy
+// process  npm run test:process: specs that start servers, browsers and commands, and a short slice of every trial
+//
+// The last line of output is `N passed, N failed`.
 import {
   answers,
+  binaryPackages,
   buildAddon,
   buildPage,
   compileTypeScript,
@@ -13,149 +21,122 @@ import {
   namedTarget,
   root,
 } from './setup.mjs'
+import { fail, finish, step, took } from './steps.mjs'
 
-const total = { passed: 0, failed: 0 }
-const problems = []
 const isCi = Boolean(process.env.CI)
-
-/** Counts one failure that no runner counted. */
-function fail(what) {
-  total.failed += 1
-  problems.push(what)
+const tiers = { quick, lint, process: processTier }
+const chosen = process.argv.slice(2)
+const unknown = chosen.find((name) => !Object.hasOwn(tiers, name))
+if (chosen.length === 0 || unknown !== undefined) {
+  console.error(
+    `usage: node scripts/test.mjs quick|lint|process …${unknown ? `; there is no tier ${unknown}` : ''}`,
+  )
+  process.exit(2)
 }
 
-/** Runs a command, shows its output as it comes, and returns it with the exit code. */
-function watch(command, args, env = {}) {
-  return new Promise((resolve) => {
-    const shell = process.platform === 'win32'
-    const child = spawn(command, args, { cwd: root, env: { ...process.env, ...env }, shell })
-    let output = ''
-    for (const [from, to] of [
-      [child.stdout, process.stdout],
-      [child.stderr, process.stderr],
-    ]) {
-      from.setEncoding('utf8')
-      from.on('data', (text) => {
-        output += text
-        to.write(text)
-      })
-    }
-    child.on('error', (error) => resolve({ code: 1, output: String(error) }))
-    child.on('close', (code) => resolve({ code: code ?? 1, output }))
-  })
-}
-
-/** Sums every count that `pattern` finds in a runner's output. */
-const sum = (output, pattern) =>
-  [...output.matchAll(pattern)].reduce((found, [, digits]) => found + Number(digits), 0)
-
-/** How much of its failures a step repeats at the end, where a log that is cut at its beginning still has them. */
-const repeated = { tests: 10, lines: 12, width: 300 }
-
-/** What a runner printed about the tests that failed: of ava in TAP, of cargo below a headline for each test. */
-function failures(output) {
-  const found = []
-  let open = false
-  for (const line of output.split('\n')) {
-    const begins = /^not ok |^---- .* stdout ----$/.test(line)
-    if (begins) found.push([])
-    open = begins || (open && !/^(ok \d|\d+\.\.|# |failures:|test result:)/.test(line))
-    if (open && line.trim() !== '') found.at(-1).push(line.slice(0, repeated.width))
-  }
-  return found.slice(0, repeated.tests).flatMap((lines) => lines.slice(0, repeated.lines))
-}
-
-/** Runs one step. `counts` find the runner's own figures; without them only a failure counts, as one. */
-async function step(name, command, args, { counts, env } = {}) {
-  process.stdout.write(`\n── ${name}\n`)
-  const began = Date.now()
-  const { code, output } = await watch(command, args, env)
-  process.stdout.write(`── ${name}: ${Math.round((Date.now() - began) / 1000)} s\n`)
-  // Colours would stand between a figure and its word.
-  const plain = output.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g'), '')
-  const passed = counts ? sum(plain, counts.passed) : 0
-  const failed = counts ? sum(plain, counts.failed) : 0
-  total.passed += passed
-  total.failed += failed
-  if (failed > 0) problems.push([`${name}: ${failed} failed`, ...failures(plain)].join('\n  '))
-  if (code !== 0 && failed === 0)
-    fail([`${name}: ended with ${code}`, ...plain.trimEnd().split('\n').slice(-repeated.lines)].join('\n  '))
-  if (code === 0 && counts && passed === 0) fail(`${name}: no test ran`)
-}
-
-/** Ends the run: the last line is always the count. */
-function finish() {
-  if (problems.length > 0) process.stdout.write(`\n${problems.map((line) => `✘ ${line}`).join('\n')}\n`)
-  process.stdout.write(`\n${total.passed} passed, ${total.failed} failed\n`)
-  process.exit(total.failed === 0 ? 0 : 1)
-}
-
-if (!installDependencies()) {
+const began = Date.now()
+if (!(await installDependencies())) {
   fail('the dependencies could not be installed')
   finish()
 }
+took('dependencies', began)
 const bin = (path) => `${root}/node_modules/${path}`
-await step('biome', process.execPath, [
-  bin('@biomejs/biome/bin/biome'),
-  'check',
-  '.',
-  '--diagnostic-level=error',
-])
-// What does not compile is not run: its tests would be those of an older build.
-const compiled = compileTypeScript()
-if (!compiled) fail('tsc: the TypeScript sources do not compile')
-if (compiled && !isBundled()) fail('the program cannot be bundled')
-await step('tsc, page', process.execPath, [bin('typescript/bin/tsc'), '-p', 'page/tsconfig.json'])
-if (!buildPage()) fail('the page at / could not be built')
-installBrowser()
-const rust = hasRust()
-// Apart, for the reason that `setup.mjs` builds them apart.
-const scripts = ['script', 'script-node']
-const models = ['embed', 'embed-node']
-const named = (flag, crates) => crates.flatMap((crate) => [flag, crate])
-const crateGroups = [
-  ['', ['--workspace', ...named('--exclude', [...scripts, ...models])]],
-  [', scripts', named('-p', scripts)],
-  // Where they have been built their dependencies are compiled already.
-  ...(isBuilt('embed') ? [[', models', named('-p', models)]] : []),
-]
-if (!isBuilt('embed'))
-  process.stdout.write('what runs embedding models is not tested: `npm run build:embed` has not built it\n')
-const addon = buildAddon()
-if (addon === 'failed') fail('napi build: the native engine could not be built')
-if (addon === 'no-rust')
-  process.stdout.write('no Rust toolchain: the native engine is neither built nor tested\n')
-if (addon === 'no-rust' && isCi) fail('CI must test the native engine, and there is none')
+let prepared = null
+for (const name of chosen) await tiers[name]()
+finish()
 
-if (rust) {
-  const env = namedTarget()
+/** Compiles TypeScript while cargo compiles the addons. Returns whether there is a program, and how the addons ended. */
+function prepare() {
+  prepared ??= (async () => {
+    const start = Date.now()
+    const building = buildAddons()
+    const isCompiled = await compileTypeScript()
+    // What does not compile is not run: its tests would be those of an older build.
+    if (!isCompiled) fail('tsc: the TypeScript sources do not compile')
+    if (isCompiled && !isBundled()) fail('the program cannot be bundled')
+    if (!(await buildPage())) fail('the page at / could not be built')
+    took('TypeScript and page', start)
+    const addon = await building
+    if (addon === 'failed') fail('napi build: the native engine could not be built')
+    if (addon === 'no-rust') {
+      process.stdout.write('no Rust toolchain: the native engine is neither built nor tested\n')
+      if (isCi) fail('CI must test the native engine, and there is none')
+    }
+    took('addons', start)
+    return { isCompiled, addon }
+  })()
+  return prepared
+}
+
+/** Builds the addons of the engine's package. Returns the worst outcome. */
+async function buildAddons() {
+  const outcomes = []
+  for (const addon of binaryPackages.engine) outcomes.push(await buildAddon(addon))
+  return ['failed', 'no-rust'].find((outcome) => outcomes.includes(outcome)) ?? outcomes[0]
+}
+
+/** Groups of crates that cargo compiles apart, for the reason that `setup.mjs` builds their addons apart. */
+function crateGroups() {
+  return [
+    { name: '', crates: ['filter-grammar', 'siftd-engine', 'siftd-node'] },
+    { name: ', scripts', crates: ['script', 'script-node'] },
+    // Where they have been built their dependencies are compiled already.
+    ...(isBuilt('embed') ? [{ name: ', models', crates: ['embed', 'embed-node'] }] : []),
+  ].map(({ name, crates }) => ({ name, packages: crates.flatMap((crate) => ['-p', crate]) }))
+}
+
+async function quick() {
+  const { isCompiled, addon } = await prepare()
+  if (!isBuilt('embed'))
+    process.stdout.write('local embedding models are not tested: `npm run build:embed` has not built them\n')
+  if (hasRust()) {
+    for (const { name, packages } of crateGroups())
+      await step(`cargo test${name}`, 'cargo', ['test', ...packages, '--lib', '--tests', '--no-fail-fast'], {
+        counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
+        env: namedTarget(),
+      })
+  }
+  if (isCompiled) await ava('specs', ['dist/__test__/**/*.spec.js', '!dist/__test__/process/**'], addon)
+}
+
+async function processTier() {
+  const { isCompiled, addon } = await prepare()
+  await installBrowser()
+  if (isCompiled) await ava('specs of processes', ['dist/__test__/process/**/*.spec.js'], addon)
+}
+
+async function lint() {
+  await step('biome', process.execPath, [
+    bin('@biomejs/biome/bin/biome'),
+    'check',
+    '.',
+    '--diagnostic-level=error',
+  ])
+  await step('tsc, page', process.execPath, [bin('typescript/bin/tsc'), '-p', 'page/tsconfig.json'])
+  if (!hasRust()) {
+    if (isCi) fail('CI must lint the Rust crates, and there is no Rust')
+    return
+  }
   if (answers('cargo', ['fmt', '--version'])) await step('rustfmt', 'cargo', ['fmt', '--all', '--check'])
   else if (isCi) fail('rustfmt is not installed')
   if (answers('cargo', ['clippy', '--version'])) {
-    for (const [name, crates] of crateGroups)
-      await step(`clippy${name}`, 'cargo', ['clippy', ...crates, '--all-targets', '--', '-D', 'warnings'], {
-        env,
+    for (const { name, packages } of crateGroups())
+      await step(`clippy${name}`, 'cargo', ['clippy', ...packages, '--all-targets', '--', '-D', 'warnings'], {
+        env: namedTarget(),
       })
   } else if (isCi) fail('clippy is not installed')
-  for (const [name, crates] of crateGroups)
-    await step(`cargo test${name}`, 'cargo', ['test', ...crates, '--no-fail-fast'], {
-      counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
-      env,
-    })
 }
-if (compiled) {
+
+/** Runs specs. Those of HTTP run over the native engine where there is one, else over the fallback. */
+function ava(name, files, addon) {
+  const isNative = addon === 'ready' || addon === 'prebuilt'
   // Its usual report leaves out how many passed as soon as one fails.
-  const ava = (name, args, env) =>
-    step(name, process.execPath, [`${root}/scripts/ava.mjs`, '--tap', ...args], {
-      counts: { passed: /^# pass (\d+)$/gm, failed: /^# fail (\d+)$/gm },
-      env,
-    })
-  // Tests of the native engine skip themselves where there is none, but not where there should be one.
-  await ava('ava', [], { SIFTD_NATIVE_TESTS: addon === 'no-rust' ? 'optional' : 'required' })
-  if (addon === 'ready' || addon === 'prebuilt') {
-    const specs = ['http/*', 'backup/*', 'e2e/verify', 'e2e/repair', 'e2e/upgrade', 'page/search']
-    const paths = specs.map((spec) => `dist/__test__/${spec}.spec.js`)
-    await ava('ava, HTTP, backups and repair over the native engine', paths, { SIFTD_TEST_ENGINE: 'native' })
-  }
+  return step(name, process.execPath, [`${root}/scripts/ava.mjs`, '--tap', ...files], {
+    counts: { passed: /^# pass (\d+)$/gm, failed: /^# fail (\d+)$/gm },
+    env: {
+      SIFTD_TEST_ENGINE: process.env.SIFTD_TEST_ENGINE ?? (isNative ? 'native' : 'fallback'),
+      // Tests of the native engine skip themselves where there is none, but not where there should be one.
+      SIFTD_NATIVE_TESTS: addon === 'no-rust' ? 'optional' : 'required',
+    },
+  })
 }
-finish()

@@ -18,6 +18,7 @@ import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
 import { openTasks, type Tasks, type TasksSetup } from '../../ts/tasks/index.js'
 import { moduleLog, openLogWithOutlets, openUsage, type Usage } from '../../ts/telemetry/index.js'
 import { type LaunchWebhook, openWebhooks } from '../../ts/webhooks/index.js'
+import { nativeEngine } from './requirements.js'
 
 export interface TestServerOptions extends Partial<HttpOptions> {
   readonly masterKey?: string
@@ -108,8 +109,9 @@ export interface TestServer {
   stop(): Promise<void>
 }
 
-/** Which engine the tests run on. */
-export const testEngine = (process.env.SIFTD_TEST_ENGINE ?? 'fallback') as EngineChoice
+/** The engine of tests that need only one: the native one where it is built. */
+export const testEngine = (process.env.SIFTD_TEST_ENGINE ??
+  (nativeEngine.missing === null ? 'native' : 'fallback')) as EngineChoice
 
 const TASK_POLL_MS = 5
 

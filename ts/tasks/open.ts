@@ -251,13 +251,14 @@ const noEmbedders: Embedders = {
   search: async () => refuseEmbedding(),
 }
 
-/** Loads the interpreter when the first script is run. */
+/** Loads the interpreter when the first script is run. A failure is not kept: `npm start` compiles it while it serves. */
 function scriptsOnce(): RunScript {
   let run: RunScript | null = null
   return (page, stop) => {
     if (run === null) {
       const scripts = loadScripts()
-      run = typeof scripts === 'function' ? scripts : noScripts(scripts.reasons)
+      if (typeof scripts !== 'function') return noScripts(scripts.reasons)(page, stop)
+      run = scripts
     }
     return run(page, stop)
   }

@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import test from 'ava'
 import { startDaemon, type TestDaemon } from '../../support/daemon.js'
 import { otherThanWindows } from '../../support/requirements.js'
+import { testEngine } from '../../support/server.js'
 import { testNeeding } from '../../support/test-needing.js'
 import { temporaryDirectory } from '../../tasks/test-queue.js'
 
-const engine = process.env.SIFTD_TEST_ENGINE ?? 'fallback'
+const engine = testEngine
 
 /** Clients that arrive at once; fewer where the system lets fewer wait to be accepted. */
 const clients = Math.min(2_000, waitingMax())

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import test, { type ExecutionContext } from 'ava'
 
-const root = fileURLToPath(new URL('../../../../', import.meta.url))
+const root = fileURLToPath(new URL('../../../', import.meta.url))
 const execute = promisify(execFile)
 const shell = process.platform === 'win32'
 const npm = (args: readonly string[], cwd: string) => execute('npm', args, { cwd, shell, maxBuffer: 2 ** 26 })
