@@ -1,13 +1,20 @@
-import test from 'ava'
-import { batchesOf, openReporter } from '../../ts/reports/index.js'
-import { openLogWithOutlets, openUsage } from '../../ts/telemetry/index.js'
-import { startCollector } from '../support/collector.js'
+import test, { type ExecutionContext } from 'ava'
+import { batchesOf, type Deliver, deliverTo, openReporter, type ReportClock } from '../../ts/reports/index.js'
+import { openLogWithOutlets, openUsage, type UsageEvent, usageEvents } from '../../ts/telemetry/index.js'
+import { type CollectedEvent, startCollector } from '../support/collector.js'
 import { instanceUid, reportedServer } from './world.js'
+
+/** Delivers to a collector, as a daemon does. */
+function delivery(t: ExecutionContext, url: string): Deliver {
+  const collector = deliverTo(url)
+  t.teardown(() => collector.close())
+  return collector.deliver
+}
 
 // Case 45 of the operating rules.
 test('three searches are one event with their number and the clients that were named', async (t) => {
   const collector = await startCollector(t)
-  const { server, reporter } = await reportedServer(t, collector.url)
+  const { server, reporter } = await reportedServer(t, delivery(t, collector.url))
   await server.settle(t, server.post('/indexes', { uid: 'plants' }))
   const headers = { 'x-meilisearch-client': 'a ; b' }
   for (const q of ['x', 'y', 'z']) await server.post('/indexes/plants/search', { q }, { headers })
@@ -45,7 +52,7 @@ for (const { name, url } of [
   },
 ]) {
   test(`a collector that ${name} changes no answer`, async (t) => {
-    const { server, reporter } = await reportedServer(t, await url(t))
+    const { server, reporter } = await reportedServer(t, delivery(t, await url(t)))
     await server.settle(t, server.post('/indexes', { uid: 'plants' }))
     const reporting = reporter.report()
     const answers = Array.from({ length: 20 }, () => server.post('/indexes/plants/search', { q: 'x' }))
@@ -79,7 +86,7 @@ test('a report of clients with long names is sent in batches of at most 500 kB',
     log,
   })
   await reporter.report()
-  reporter.close()
+  await reporter.close()
   t.true(batches.length > 1)
   for (const batch of batches) t.true(Buffer.byteLength(batch) <= 500_000)
   const sent = batches.flatMap((batch) => (JSON.parse(batch) as { batch: readonly unknown[] }).batch)
@@ -95,4 +102,103 @@ test('a batch has events and the time it was made, and is at most 500 kB to the 
     for (const batch of batchesOf([event(bytes), event(bytes)], 0)) t.true(batch.length <= 500_000)
   }
   t.deepEqual(batchesOf([event(500_000)], 0), [], 'an event that fits no batch is left out')
+})
+
+/** A reporter whose clock the test moves, and the names of the events that it sent. */
+function timed(deliver: Deliver = async () => undefined) {
+  const usage = openUsage()
+  const sent: string[][] = []
+  let now = 1_000
+  let look = (): void => undefined
+  const clock: ReportClock = {
+    now: () => now,
+    every(_ms, due) {
+      look = due
+      return () => {
+        look = () => undefined
+      }
+    },
+  }
+  const { log } = openLogWithOutlets({ level: 'OFF', mode: 'JSON' })
+  const reporter = openReporter({
+    sender: { instanceUid, version: '1.0.0' },
+    usage,
+    traits: async () => ({}),
+    isFirstStart: false,
+    deliver: (batch) => {
+      const { batch: events } = JSON.parse(batch) as { readonly batch: readonly CollectedEvent[] }
+      sent.push(events.map(({ event, type }) => event ?? type))
+      return deliver(batch)
+    },
+    log,
+    clock,
+  })
+  const pass = async (ms: number): Promise<void> => {
+    now += ms
+    look()
+    // A report that is due has been delivered after its promises: none of them waits for anything.
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return { usage, reporter, sent, pass }
+}
+
+const minute = 60_000
+
+test('a report is sent once an hour has passed since the last one, and not before', async (t) => {
+  const { usage, sent, pass, reporter } = timed()
+  t.teardown(() => reporter.close())
+  usage.record('dumpCreated', {}, undefined)
+  await pass(59 * minute)
+  t.deepEqual(sent, [])
+  await pass(minute)
+  t.deepEqual(sent, [['identify', 'Dump Created']])
+  await pass(59 * minute)
+  t.is(sent.length, 1)
+  usage.record('snapshotCreated', {}, undefined)
+  await pass(minute)
+  t.deepEqual(sent[1], ['identify', 'Snapshot Created'])
+})
+
+test('a report is sent before its hour once 500 kB were counted', async (t) => {
+  const { usage, sent, pass, reporter } = timed()
+  t.teardown(() => reporter.close())
+  const fill = (event: UsageEvent): void => {
+    for (let i = 0; i < 100; i++) usage.record(event, {}, `${i} ${'€'.repeat(500)}`)
+  }
+  const [first, ...others] = Object.keys(usageEvents) as [UsageEvent, ...UsageEvent[]]
+  fill(first)
+  await pass(minute)
+  t.deepEqual(sent, [])
+  for (const event of others) if (usage.bytes() < 500_000) fill(event)
+  t.true(usage.bytes() >= 500_000)
+  await pass(minute)
+  t.true(sent.length > 1, 'no batch is longer than 500 kB')
+  t.true(usage.isEmpty)
+})
+
+test('what was counted since the last report is sent when the reporter closes', async (t) => {
+  const { usage, reporter, sent, pass } = timed()
+  usage.record('dumpCreated', {}, undefined)
+  await reporter.close()
+  t.deepEqual(sent, [['identify', 'Dump Created']])
+  usage.record('dumpCreated', {}, undefined)
+  await pass(120 * minute)
+  t.is(sent.length, 1, 'a closed reporter sends nothing more')
+})
+
+test('a reporter that has counted nothing since its last report closes without one', async (t) => {
+  const { usage, reporter, sent } = timed()
+  usage.record('dumpCreated', {}, undefined)
+  await reporter.report()
+  await reporter.close()
+  t.is(sent.length, 1)
+})
+
+test('a reporter closes although its collector never answers', async (t) => {
+  const { usage, reporter, sent } = timed(() => new Promise(() => undefined))
+  usage.record('dumpCreated', {}, undefined)
+  void reporter.report()
+  usage.record('snapshotCreated', {}, undefined)
+  await reporter.close()
+  t.is(sent.length, 1, 'the report before the last one still waits')
 })

@@ -1,39 +1,55 @@
 import type { ExecutionContext } from 'ava'
-import { parseLaunchOptions } from '../../ts/launch/index.js'
-import { deliverTo, openReporter, type Reporter, traitsOf } from '../../ts/reports/index.js'
+import { parseLaunchOptions, type Run } from '../../ts/launch/index.js'
+import { type Deliver, openReporter, type Reporter, traitsOf } from '../../ts/reports/index.js'
 import { openLogWithOutlets, openUsage } from '../../ts/telemetry/index.js'
-import { startServer, type TestServer } from '../support/server.js'
+import { startServer, type TestServer, type TestServerOptions } from '../support/server.js'
 
 export const instanceUid = '5e0a3f0c-6f3b-4f5e-9b52-0d5f6f0f7c11'
 
-/** A server whose use is reported to `url`. */
-export async function reportedServer(
-  t: ExecutionContext,
-  url: string,
-  args: readonly string[] = [],
-): Promise<{ readonly server: TestServer; readonly reporter: Reporter }> {
-  const usage = openUsage()
-  const server = await startServer(t, { usage })
+/** The sources of launch options. */
+export interface Launched {
+  readonly args?: readonly string[]
+  readonly env?: Readonly<Record<string, string>>
+  /** The text of the configuration file. Default: there is none. */
+  readonly file?: string
+}
+
+/** A start with these options. */
+export function runOf({ args = [], env = {}, file }: Launched): Run {
   const run = parseLaunchOptions({
     args,
-    env: { SVC_SERVER_PROVIDER: 'some-cloud' },
-    readFile: () => null,
+    env: { SVC_SERVER_PROVIDER: 'some-cloud', ...env },
+    readFile: () => file ?? null,
     machine: { memoryBytes: 8e9, cores: 4 },
   })
   if (run.kind !== 'run') throw new Error('these are options to run with')
+  return run
+}
+
+export interface ReportedOptions extends TestServerOptions {
+  readonly launched?: Launched
+  /** When the instance started, in milliseconds since 1970. */
+  readonly startedAt?: number
+}
+
+/** A server whose use is reported to `deliver`. */
+export async function reportedServer(
+  t: ExecutionContext,
+  deliver: Deliver,
+  { launched = {}, startedAt = Date.now(), ...options }: ReportedOptions = {},
+): Promise<{ readonly server: TestServer; readonly reporter: Reporter }> {
+  const usage = openUsage()
+  const server = await startServer(t, { usage, ...options })
+  const run = runOf(launched)
   const { log } = openLogWithOutlets({ level: 'OFF', mode: 'JSON' })
-  const collector = deliverTo(url)
   const reporter = openReporter({
     sender: { instanceUid, version: '9.8.7' },
     usage,
-    traits: () => traitsOf({ ...server.parts, run }, Date.now()),
+    traits: () => traitsOf({ ...server.parts, run }, startedAt),
     isFirstStart: true,
-    deliver: collector.deliver,
+    deliver,
     log,
   })
-  t.teardown(async () => {
-    reporter.close()
-    await collector.close()
-  })
+  t.teardown(() => reporter.close())
   return { server, reporter }
 }

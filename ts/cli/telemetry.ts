@@ -36,10 +36,7 @@ export function telemetryOf(options: TelemetryOptions): Telemetry {
       async start(reported) {
         const reporter = reporterOf(reported, usage, print)
         await reporter.report()
-        return async () => {
-          reporter.close()
-          await reporter.report()
-        }
+        return () => reporter.close()
       },
     }
   }
@@ -55,7 +52,7 @@ export function telemetryOf(options: TelemetryOptions): Telemetry {
       // The start itself waits for no collector.
       if (reported.isFirstStart) void reporter.report()
       return async () => {
-        reporter.close()
+        await reporter.close()
         await collector.close()
       }
     },

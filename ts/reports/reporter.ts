@@ -8,10 +8,18 @@ import {
   type Traits,
   trackEvent,
 } from './batches.js'
-import { BATCH_BYTES_MAX, LOOK_MS, REPORT_MS } from './limits.js'
+import { BATCH_BYTES_MAX, LAST_REPORT_MS_MAX, LOOK_MS, REPORT_MS } from './limits.js'
 
 /** Where batches go. A rejection drops the batch. */
 export type Deliver = (batch: string) => Promise<void>
+
+/** When reports are due. */
+export interface ReportClock {
+  /** Milliseconds of a clock that only moves forward. */
+  now(): number
+  /** Calls `look` every `ms` milliseconds. @returns ends it */
+  every(ms: number, look: () => void): () => void
+}
 
 export interface ReporterSetup {
   readonly sender: Sender
@@ -22,26 +30,35 @@ export interface ReporterSetup {
   readonly isFirstStart: boolean
   readonly deliver: Deliver
   readonly log: Logger
+  /** Default: the clock of the system. */
+  readonly clock?: ReportClock
 }
 
 /** Reports the use of an instance every hour, or once so much was counted that it fills a batch. */
 export interface Reporter {
   /** Reports now what was counted since the last report. Never rejects. */
   report(): Promise<void>
-  /** Reports nothing more. */
-  close(): void
+  /** Ends the reports. The last one has what was counted since the one before, if anything, and gets a second. */
+  close(): Promise<void>
+}
+
+const systemClock: ReportClock = {
+  now: () => performance.now(),
+  every(ms, look) {
+    const timer = setInterval(look, ms).unref()
+    return () => clearInterval(timer)
+  },
 }
 
 export function openReporter(setup: ReporterSetup): Reporter {
-  const { usage, sender, traits, deliver, log } = setup
+  const { usage, sender, traits, deliver, log, clock = systemClock } = setup
   let isNew = setup.isFirstStart
-  let reportedAt = performance.now()
-  let isReporting = false
+  let reportedAt = clock.now()
+  let reporting = 0
+  let last = Promise.resolve()
 
-  const report = async (): Promise<void> => {
-    if (isReporting) return
-    isReporting = true
-    reportedAt = performance.now()
+  const send = async (): Promise<void> => {
+    reportedAt = clock.now()
     try {
       const now = Date.now()
       const events: ReportEvent[] = [identifyEvent(sender, await traits(), now)]
@@ -53,12 +70,29 @@ export function openReporter(setup: ReporterSetup): Reporter {
       // Telemetry that cannot be sent is dropped, since nothing depends on it.
       log.debug({ err: error }, 'telemetry was not sent')
     } finally {
-      isReporting = false
+      reporting -= 1
     }
   }
-  const timer = setInterval(() => {
-    const isDue = performance.now() - reportedAt >= REPORT_MS
-    if (isDue || usage.bytes() >= BATCH_BYTES_MAX) void report()
-  }, LOOK_MS).unref()
-  return { report, close: () => clearInterval(timer) }
+  const report = (): Promise<void> => {
+    reporting += 1
+    last = last.then(send)
+    return last
+  }
+  const endTicks = clock.every(LOOK_MS, () => {
+    const isDue = clock.now() - reportedAt >= REPORT_MS || usage.bytes() >= BATCH_BYTES_MAX
+    if (isDue && reporting === 0) void report()
+  })
+  return {
+    report,
+    async close() {
+      endTicks()
+      if (usage.isEmpty) return
+      let timer: NodeJS.Timeout | undefined
+      const tooLong = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, LAST_REPORT_MS_MAX)
+      })
+      await Promise.race([report(), tooLong])
+      clearTimeout(timer)
+    },
+  }
 }

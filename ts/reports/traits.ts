@@ -26,6 +26,8 @@ export async function traitsOf(instance: Instance, startedAt: number): Promise<T
     system: await systemFigures(directory, run.options.serverProvider),
     stats: await statsOf(instance),
     infos: infosOf(run, features.flags),
+    // Source: the list of metrics has this name without the group as well.
+    experimental_network: features.flags.network,
   }
 }
 

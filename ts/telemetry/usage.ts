@@ -23,6 +23,10 @@ export interface Usage {
   searches(event: SearchEvent): SearchCounters
   /** @param agent the header in which the client names itself */
   record<E extends UsageEvent>(event: E, facts: Facts<E>, agent: string | undefined): void
+  /** Adds facts about a request that was recorded before, such as what became of its task. */
+  observe<E extends UsageEvent>(event: E, facts: Facts<E>): void
+  /** Whether there is nothing to report. */
+  readonly isEmpty: boolean
   /** About how many bytes a report would have now. */
   bytes(): number
   /** The requests since the last report. The next report starts from zero. */
@@ -32,8 +36,10 @@ export interface Usage {
 /** Counts nothing, for instances without reports. */
 export const closedUsage: Usage = {
   isOpen: false,
+  isEmpty: true,
   searches: () => new SearchCounters(),
   record: () => undefined,
+  observe: () => undefined,
   bytes: () => 0,
   report: () => [],
 }
@@ -53,8 +59,22 @@ export function openUsage(): Usage {
     ...[...searches].map(([event, counters]) => searchReport(event, counters)),
     ...[...events].map(([event, known]) => eventReport(event, known)),
   ]
+  const observed = (event: UsageEvent, facts: object): Event => {
+    let known = events.get(event)
+    if (known === undefined) {
+      known = emptyEvent(event)
+      events.set(event, known)
+    }
+    for (const [name, fact] of Object.entries(facts)) {
+      if (fact !== undefined) known.tallies.get(name)?.add(fact)
+    }
+    return known
+  }
   return {
     isOpen: true,
+    get isEmpty() {
+      return events.size === 0 && searches.size === 0
+    },
     searches(event) {
       let counters = searches.get(event)
       if (counters === undefined) {
@@ -64,17 +84,11 @@ export function openUsage(): Usage {
       return counters
     },
     record(event, facts, agent) {
-      let known = events.get(event)
-      if (known === undefined) {
-        known = emptyEvent(event)
-        events.set(event, known)
-      }
+      const known = observed(event, facts)
       known.count += 1
       known.agents.add(agent)
-      for (const [name, observed] of Object.entries(facts)) {
-        if (observed !== undefined) known.tallies.get(name)?.add(observed)
-      }
     },
+    observe: (event, facts) => void observed(event, facts),
     bytes: () => Buffer.byteLength(JSON.stringify(reports())),
     report() {
       const all = reports()

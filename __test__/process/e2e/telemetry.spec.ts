@@ -29,7 +29,12 @@ test('the first start is reported to the collector that the start screen names',
   const { userId } = await collector.until('Launched')
   t.true(server.errors.includes(`"${userId}"`), 'the uid of the instance is the anonymous user')
   t.like(collector.events[0], { type: 'identify', userId })
+  await server.call('POST', '/indexes', { uid: 'films' })
   t.is(await server.stop(30_000), 0)
+  t.true(
+    collector.events.some(({ event }) => event === 'Index Created'),
+    'what was counted since is reported when the server stops',
+  )
 })
 
 test('a collector that never answers delays neither start nor stop', async (t) => {
