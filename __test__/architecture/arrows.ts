@@ -11,7 +11,7 @@ export const tsModules: ModuleTable = {
   parse: ['errors'],
   launch: ['parse'],
   settings: ['parse', 'errors'],
-  telemetry: ['launch'],
+  telemetry: ['launch', 'parse'],
   tls: ['telemetry', 'launch'],
   engine: ['launch', 'settings', 'parse', 'errors'],
   rules: ['engine', 'settings', 'parse', 'errors'],

@@ -1,6 +1,6 @@
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import { type Figure, openUsage } from '../../ts/telemetry/index.js'
-import { startServer } from '../support/server.js'
+import { startServer, type TestServer } from '../support/server.js'
 
 type Figures = Readonly<Record<string, Figure>>
 
@@ -69,7 +69,7 @@ test('requests of every kind are counted under their event, and tell nothing abo
   has('Documents Added', {
     count: 2,
     payload_type: ['application/json', 'text/odd'],
-    primary_key: 'sku',
+    primary_key: null,
     index_creation: false,
   })
   has('Documents Updated', { count: 1, payload_type: ['text/csv'] })
@@ -122,3 +122,55 @@ test('requests of every kind are counted under their event, and tell nothing abo
   has('Network Updated', { network_has_self: true, network_size: 1 })
   t.notRegex(JSON.stringify(reports), /secret|127\.0\.0\.1/)
 })
+
+const creations: readonly {
+  readonly of: string
+  readonly act: (server: TestServer, t: ExecutionContext) => Promise<unknown>
+  readonly event?: string
+  readonly creates: boolean
+}[] = [
+  {
+    of: 'that creates its index',
+    act: (server, t) => server.settle(t, server.post('/indexes/a/documents', [{ id: 1 }])),
+    creates: true,
+  },
+  {
+    of: 'that updates documents and creates its index',
+    act: (server, t) => server.settle(t, server.put('/indexes/a/documents', [{ id: 1 }])),
+    event: 'Documents Updated',
+    creates: true,
+  },
+  {
+    of: 'that is refused',
+    act: (server) => server.post('/indexes/a/documents', '[{'),
+    creates: false,
+  },
+  {
+    of: 'behind the creation of its index',
+    async act(server, t) {
+      await server.post('/indexes', { uid: 'a' })
+      await server.settle(t, server.post('/indexes/a/documents', [{ id: 1 }]))
+    },
+    creates: false,
+  },
+  {
+    of: 'whose task never ends',
+    async act(server, t) {
+      await server.haltQueue()
+      const { taskUid } = (await server.post('/indexes/a/documents', [{ id: 1 }])).body
+      t.is(taskUid, 0)
+    },
+    creates: false,
+  },
+]
+for (const { of, act, event = 'Documents Added', creates } of creations) {
+  test(`an upload ${of} counts as ${creates ? 'the' : 'no'} creation of an index`, async (t) => {
+    const usage = openUsage()
+    const server = await startServer(t, { usage })
+    await act(server, t)
+    // The outcome is counted after its task has ended: once a request that came later has been answered.
+    await server.get('/tasks')
+    const figures = usage.report().find(({ name }) => name === event)?.figures
+    t.is(figures?.index_creation, creates)
+  })
+}

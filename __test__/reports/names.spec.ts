@@ -1,68 +1,112 @@
+import { statfs } from 'node:fs/promises'
 import test from 'ava'
-import { namesIn, startCollector } from '../support/collector.js'
+import type { Engine } from '../../ts/engine/index.js'
+import { type Traits, traitsOf } from '../../ts/reports/index.js'
+import {
+  openUsage,
+  type SearchEvent,
+  searchEvents,
+  type UsageEvent,
+  usageEvents,
+} from '../../ts/telemetry/index.js'
+import type { CollectedEvent } from '../support/collector.js'
+import { drives, launches } from './drives.js'
 import { metricNames } from './names.js'
-import { instanceUid, reportedServer } from './world.js'
+import { instanceUid, reportedServer, runOf } from './world.js'
 
-test('every metric of the documentation arrives at a collector under its name, and nothing of the data', async (t) => {
-  const collector = await startCollector(t)
-  const { server, reporter } = await reportedServer(t, collector.url, ['--db-path', '/secretpath/data.ms'])
-  const index = '/indexes/secretindex'
-  await server.settle(t, server.post('/indexes', { uid: 'secretindex', primaryKey: 'sku' }))
-  await server.settle(t, server.post(`${index}/documents`, [{ sku: 1, secretfield: 'secretword' }]))
-  await server.put(`${index}/documents`, [{ sku: 1 }])
-  await server.settle(t, server.patch(`${index}/settings`, { filterableAttributes: ['secretfield'] }))
-  await server.post(`${index}/search`, { q: 'secretword', filter: 'secretfield = secretword' })
-  await server.get(`${index}/search?q=secretword`)
-  await server.post('/multi-search', { queries: [{ indexUid: 'secretindex', q: 'secretword' }] })
-  await server.post(`${index}/facet-search`, { facetName: 'secretfield', facetQuery: 'secret' })
-  await server.post(`${index}/similar`, { id: 1, embedder: 'secretname' })
-  await server.get(`${index}/documents`)
-  await server.delete(`${index}/documents/2`)
-  await server.get('/tasks?indexUids=secretindex')
-  await server.get('/stats')
-  await server.post('/swap-indexes', [])
-  await server.patch('/experimental-features', { network: true })
-  await server.patch('/network', { self: 'secretself' })
-  const { body } = await server.post('/webhooks', { url: 'https://secret.example' })
-  await server.patch(`/webhooks/${body.uuid}`, { url: 'https://secret.example/2' })
-  await server.post('/export', { url: 'https://secret.example', apiKey: 'secretkey' })
-  await server.post('/dumps')
-  await reporter.report()
+const DAY_MS = 86_400_000
 
-  const { events } = collector
-  const names = new Set(
-    events.flatMap(({ context, traits, properties }) => [
-      ...namesIn({ context }),
-      ...namesIn(traits ?? {}),
-      ...namesIn(properties ?? {}),
-    ]),
-  )
-  for (const [table, all] of Object.entries(metricNames)) {
-    for (const name of all) t.true(names.has(name), `${table}: ${name}`)
-  }
-  t.notRegex(JSON.stringify(events), /secret|127\.0\.0\.1/)
-
-  for (const one of events) t.like(one, { userId: instanceUid, context: { app: { version: '9.8.7' } } })
-  const [identify, ...tracks] = events
-  t.is(identify?.type, 'identify')
-  t.like(identify?.traits, {
-    start_since_days: 0,
-    stats: { indexes_number: 1, documents_number: 1 },
-    infos: {
-      env: 'development',
-      db_path: true,
-      http_addr: false,
-      schedule_snapshot: null,
-      gpu_enabled: false,
+test('every metric of the documentation is reported with the value that was driven, and nothing of the data', async (t) => {
+  const sent: CollectedEvent[] = []
+  const { server, reporter } = await reportedServer(
+    t,
+    async (batch) => {
+      sent.push(...(JSON.parse(batch) as { readonly batch: readonly CollectedEvent[] }).batch)
     },
-    system: { server_provider: 'some-cloud' },
-  })
-  t.deepEqual([...new Set(tracks.map(({ type }) => type))], ['track'])
-  t.true(
-    tracks.every(
-      ({ event, properties }) =>
-        event === 'Launched' || namesIn(properties).includes('requests.total_received'),
-    ),
+    { wrapEngine: withSlowSearches, snapshots: { directory: 'unused', keptMax: 1 } },
   )
-  t.true(tracks.some(({ event }) => event === 'Launched'))
+  const driven = new Set<string>()
+  const check = (at: string, name: string, tree: unknown, expected: unknown, neutral: unknown): void => {
+    const value = figureIn(tree, name)
+    const where = `${at}: ${name}`
+    if (expected instanceof RegExp) t.regex(String(value), expected, where)
+    else t.deepEqual(value, expected, where)
+    t.notDeepEqual(value, neutral, `${where} is not neutral`)
+    driven.add(name)
+  }
+
+  await reporter.report()
+  const untouched = sent[0]?.traits
+  t.is(sent[1]?.event, 'Launched')
+  for (const { of, run, events } of drives) {
+    sent.length = 0
+    await run(server, t)
+    await reporter.report()
+    t.notRegex(JSON.stringify(sent), /alpha|title|genre|films|books|example|here|127\.0\.0\.1/, of)
+    for (const one of sent) t.like(one, { userId: instanceUid, context: { app: { version: '9.8.7' } } })
+    for (const [event, figures] of Object.entries(events)) {
+      const properties = sent.find((one) => one.event === event)?.properties
+      for (const [name, value] of Object.entries(figures))
+        check(event, name, properties, value, neutralFigure(event, name))
+    }
+  }
+  check('every event', 'context.app.version', sent[0], '9.8.7', undefined)
+
+  for (const { traits, ...launched } of launches) {
+    const instance = { ...server.parts, run: runOf(launched) }
+    const shown = await traitsOf(instance, Date.now() - 3 * DAY_MS)
+    for (const [name, value] of Object.entries(traits)) {
+      const isOfMachine = name.startsWith('system.')
+      check('identify', name, shown, value, isOfMachine ? null : figureIn(untouched, name))
+    }
+  }
+  const { databaseSize } = (await server.get('/stats')).body
+  const run = runOf({})
+  const shown: Traits = await traitsOf({ ...server.parts, run }, Date.now())
+  check('identify', 'stats.database_size', shown, databaseSize, 0)
+  const { blocks, bsize } = await statfs(server.parts.directory)
+  t.true((figureIn(shown, 'system.disk_size') as number) >= blocks * bsize)
+  // No build computes on a graphics card.
+  t.is(figureIn(shown, 'infos.gpu_enabled'), false)
+  for (const name of ['system.disk_size', 'infos.gpu_enabled']) driven.add(name)
+
+  const names = Object.values(metricNames).flat()
+  t.is(names.length, 175)
+  t.deepEqual(
+    names.filter((name) => !driven.has(name)),
+    [],
+  )
 })
+
+/** An engine that reports searches for `slow` as cut off by their time. */
+function withSlowSearches(engine: Engine): Engine {
+  return new Proxy(engine, {
+    get(target, name) {
+      const value: unknown = Reflect.get(target, name)
+      if (typeof value !== 'function') return value
+      if (name !== 'search') return value.bind(target)
+      return async (...given: Parameters<Engine['search']>) => {
+        const answer = await target.search(...given)
+        const degraded = Buffer.from(given[1]).includes('slow')
+        return { ...answer, facts: { ...answer.facts, degraded } }
+      }
+    },
+  })
+}
+
+/** The figure of that name, whose parts lead through objects. */
+const figureIn = (tree: unknown, name: string): unknown =>
+  name
+    .split('.')
+    .reduce((node, part) => (node as Readonly<Record<string, unknown>> | undefined)?.[part], tree)
+
+/** The figure of an event for requests of which nothing was observed. */
+function neutralFigure(published: string, name: string): unknown {
+  const usage = openUsage()
+  const keyOf = (events: Readonly<Record<string, { readonly name: string }>>) =>
+    Object.keys(events).find((key) => events[key]?.name === published)
+  const search = keyOf(searchEvents) as SearchEvent | undefined
+  if (search === undefined) usage.observe(keyOf(usageEvents) as UsageEvent, {})
+  else usage.searches(search)
+  return usage.report()[0]?.figures[name]
+}

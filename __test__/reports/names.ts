@@ -56,8 +56,7 @@ export const metricNames = {
     'index_creation',
     'swap_operation_number',
     'network',
-    // The documentation leaves `infos.` out.
-    'infos.experimental_network',
+    'experimental_network',
     'network_has_self',
     'network_size',
     'multimodal',

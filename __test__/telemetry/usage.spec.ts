@@ -64,11 +64,12 @@ test('searches are counted by what they ask for and how they end', (t) => {
     'sort.with_geoPoint': true,
     'facets.avg_facets_number': '2.00',
     'q.max_terms_number': 3,
-    'pagination.max_limit': 20,
+    'pagination.max_limit': 3,
     'pagination.most_used_navigation': 'exhaustive',
     'hybrid.semantic_ratio': true,
     'matching_strategy.most_used_strategy': 'all',
-    'formatting.crop_length': false,
+    'formatting.crop_length': true,
+    'formatting.crop_marker': false,
     locales: ['jpn'],
   })
   t.false('facets.total_distinct_facet_count' in report!.figures, 'a figure of searches for facet values')

@@ -66,6 +66,24 @@ export function immutable(code: ErrorCode): Field<undefined> {
 export interface ObjectOptions {
   /** Whether unknown keys are ignored. Default: they are errors. */
   readonly ignoreUnknown?: boolean
+  /** Whether the values remember which fields were sent, for `wasSent`. */
+  readonly notesSent?: boolean
+}
+
+const SENT = Symbol('the fields that were sent')
+
+/** Values that remember that the client sent the fields `names` only. */
+export function withSent<T extends object>(values: T, names: readonly string[]): T {
+  return { ...values, [SENT]: new Set(names) }
+}
+
+/**
+ * Whether the client sent that field, even with its default. Of values that do not remember it (`notesSent`), whether
+ * they have the field.
+ */
+export function wasSent(values: object, name: string): boolean {
+  const sent = (values as { readonly [SENT]?: Pick<ReadonlySet<string>, 'has'> })[SENT]
+  return sent === undefined ? Object.hasOwn(values, name) : sent.has(name)
 }
 
 /** The type of an object with the given fields. The error about an unknown key has the code of the enclosing field. */
@@ -86,7 +104,7 @@ export function shape<F extends Fields>(fields: F, options: ObjectOptions = {}):
         if (field.immutable) throw immutableField(key, field.code, fields)
         values.set(key, field.type.json(value, { path: `${at.path}.${key}`, code: field.code }))
       }
-      return complete(fields, values, at, 'field')
+      return complete(fields, values, { at, what: 'field', ...options })
     },
     text(text, at) {
       throw wrongType('an object', { kind: 'string', value: text }, at)
@@ -147,7 +165,7 @@ export function readQuery<F extends Fields>(
       values.set(name, field.type.text(text, { path: name, code: field.code }))
     }
   }
-  return complete(fields, values, { path: '', code: 'bad_request' }, 'parameter')
+  return complete(fields, values, { at: { path: '', code: 'bad_request' }, what: 'parameter', ...options })
 }
 
 // A plain loop that fills a plain object, since it runs for every search. The names of fields are fixed in the code, so
@@ -155,10 +173,9 @@ export function readQuery<F extends Fields>(
 function complete<F extends Fields>(
   fields: F,
   values: Map<string, unknown>,
-  at: At,
-  what: string,
+  { at, what, notesSent }: ObjectOptions & { readonly at: At; readonly what: string },
 ): Values<F> {
-  const result: Record<string, unknown> = {}
+  const result: Record<string | symbol, unknown> = {}
   for (const name in fields) {
     const { absent } = fields[name]!
     if (values.has(name)) result[name] = values.get(name)
@@ -168,6 +185,7 @@ function complete<F extends Fields>(
       throw new ApiError(absent.code ?? at.code, `missing ${what} \`${name}\`${inside}`)
     }
   }
+  if (notesSent) result[SENT] = values
   return result as Values<F>
 }
 

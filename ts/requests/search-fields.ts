@@ -69,10 +69,13 @@ const vector: Type<readonly number[]> = {
 /** The share of meaning against words in a hybrid search that gives none. */
 export const defaultSemanticRatio = 0.5
 
-const hybrid = shape({
-  embedder: required(string, 'invalid_search_embedder'),
-  semanticRatio: defaulted(unitInterval, defaultSemanticRatio, 'invalid_search_semantic_ratio'),
-})
+const hybrid = shape(
+  {
+    embedder: required(string, 'invalid_search_embedder'),
+    semanticRatio: defaulted(unitInterval, defaultSemanticRatio, 'invalid_search_semantic_ratio'),
+  },
+  { notesSent: true },
+)
 
 /** `personalize` of searches and federations. */
 export const personalize = shape({

@@ -16,7 +16,7 @@ import type { Reading } from './reading.js'
 import type { SearchServices } from './services.js'
 
 /** The body of POST /facet-search. */
-export const facetSearchBody = shape(facetSearchFields, { ignoreUnknown: true })
+export const facetSearchBody = shape(facetSearchFields, { ignoreUnknown: true, notesSent: true })
 
 /** The engine's answer to a search for values. */
 export async function facetSearch(

@@ -1,4 +1,5 @@
 /** Here are sent settings: which facts about them are counted? They are numbers and switches, never words or names. */
+import { sourceOf } from './embedder-rules.js'
 import type { SentSettings } from './validate.js'
 
 /** Facts about the settings that a request sent. */
@@ -9,6 +10,14 @@ export function settingsFacts(sent: SentSettings): SettingsFacts {
       facts = { ...facts, ...factsOfSetting[name as keyof typeof factsOfSetting](value as never) }
   }
   return facts
+}
+
+/** The embedders that a request changes without naming their source: the stored settings may have another one. */
+export function withoutSource(sent: SentSettings): readonly string[] {
+  const embedders = (sent.get('embedders') ?? {}) as Readonly<Record<string, Embedder | null>>
+  return Object.entries(embedders).flatMap(([name, one]) =>
+    one !== null && one.source === undefined ? [name] : [],
+  )
 }
 
 type Words = readonly string[] | null
@@ -65,7 +74,7 @@ const factsOfSetting = {
   faceting: (faceting: Faceting | null) => ({
     'faceting.max_values_per_facet': faceting?.maxValuesPerFacet ?? null,
     'faceting.sort_facet_values_by_star_count': faceting?.sortFacetValuesBy?.['*'] === 'count',
-    'faceting.sort_facet_values_by_total': Object.keys(faceting?.sortFacetValuesBy ?? {}).length,
+    'faceting.sort_facet_values_by_total': new Set(Object.values(faceting?.sortFacetValuesBy ?? {})).size,
   }),
   distinctAttribute: (name: string | null) => ({ 'distinct_attribute.set': name !== null }),
   proximityPrecision: (value: string | null) => ({
@@ -90,12 +99,12 @@ const factsOfSetting = {
   }),
   embedders: (named: Readonly<Record<string, Embedder | null>> | null) => {
     const all = Object.values(named ?? {}).filter((one) => one !== null)
-    const bytes = all.map(({ documentTemplateMaxBytes }) => documentTemplateMaxBytes ?? 0)
+    const bytes = all.flatMap(({ documentTemplateMaxBytes }) => documentTemplateMaxBytes ?? [])
     return {
-      'embedders.total': named === null ? null : Object.keys(named).length,
-      'embedders.sources': all.map(({ source }) => source ?? 'openAi'),
+      'embedders.total': named === null ? null : all.length,
+      'embedders.sources': all.flatMap(({ source }) => (source === undefined ? [] : [sourceOf({ source })])),
       'embedders.document_template_used': all.some(({ documentTemplate }) => Boolean(documentTemplate)),
-      'embedders.document_template_max_bytes': Math.max(0, ...bytes),
+      'embedders.document_template_max_bytes': bytes.length === 0 ? null : Math.max(...bytes),
       'embedders.binary_quantization_used': all.some((one) => Object.hasOwn(one, 'binaryQuantized')),
     }
   },

@@ -6,7 +6,7 @@
  */
 import { type JsonLimits, readJson, readNode } from '../parse/index.js'
 import type { SettingsFeatures } from './embedders.js'
-import { type SettingsFacts, settingsFacts } from './facts.js'
+import { type SettingsFacts, settingsFacts, withoutSource } from './facts.js'
 import { defaultIndexSettings, type IndexSettings } from './index-settings.js'
 import { mergeSettings, renderSetting, renderSettings } from './merge.js'
 import { type Remakes, remakesBetween } from './remakes.js'
@@ -38,6 +38,8 @@ export interface ReadSettings {
   readonly update: SettingsUpdate
   /** Facts for counting the use of the service. */
   readonly facts: SettingsFacts
+  /** The embedders whose source the request does not name, for the same purpose. */
+  readonly sourceless: readonly string[]
 }
 
 export type EmbeddersByName = IndexSettings['embedders']
@@ -62,7 +64,11 @@ export const parsedSettings = (text: string): IndexSettings => JSON.parse(text) 
 export function readSettings(body: Uint8Array, { name, limits, features }: SettingsRequest): ReadSettings {
   const type = name === null ? settingsBody : settingRoutes.find((route) => route.name === name)!.body
   const sent = readNode(readJson(body, limits), type)
-  return { update: updateOf(settingsChange(sent, features)), facts: settingsFacts(sent) }
+  return {
+    update: updateOf(settingsChange(sent, features)),
+    facts: settingsFacts(sent),
+    sourceless: withoutSource(sent),
+  }
 }
 
 /** A change as texts. Both texts are the same string if they are equal, as in most changes. */

@@ -3,9 +3,10 @@
  * the names under which the service publishes them. No metric identifies a user, an address or the content of a
  * document. The name of a primary key is published only if a request sets it, as the list of metrics says.
  *
- * any: whether one observation was true · sum, max, average: of numbers · union: all words · last: the newest value
+ * any: whether one observation was true · sum, max, average: of numbers · union: all words · last: the newest value ·
+ * lastSet: the newest value that is not null
  */
-type Kind = 'any' | 'sum' | 'max' | 'average' | 'union' | 'last'
+type Kind = 'any' | 'sum' | 'max' | 'average' | 'union' | 'last' | 'lastSet'
 
 interface Counted {
   readonly name: string
@@ -37,7 +38,7 @@ export const searchEvents = {
   similarByGet: { name: 'Similar GET', omits: omittedBySimilar },
 } as const satisfies Readonly<Record<string, { readonly name: string; readonly omits: readonly string[] }>>
 
-const upload = { payload_type: 'union', primary_key: 'last', index_creation: 'any' } as const
+const upload = { payload_type: 'union', primary_key: 'lastSet', index_creation: 'any' } as const
 const fetched = {
   per_document_id: 'any',
   per_filter: 'any',
@@ -47,7 +48,7 @@ const fetched = {
   'pagination.max_limit': 'max',
   'pagination.max_offset': 'max',
 } as const
-const primaryKey = { primary_key: 'last' } as const
+const primaryKey = { primary_key: 'lastSet' } as const
 const taskFilters = {
   per_task_uid: 'any',
   filtered_by_uid: 'any',
@@ -175,6 +176,7 @@ export const usageEvents = {
       disable_documents_fetch_queue: 'any',
       legacy_search: 'any',
       render_route: 'any',
+      tasks_streaming_route: 'any',
     },
   },
   networkUpdated: { name: 'Network Updated', metrics: { network_has_self: 'any', network_size: 'max' } },
@@ -207,6 +209,7 @@ interface Observed {
   readonly average: number
   readonly union: readonly string[]
   readonly last: boolean | number | string | null
+  readonly lastSet: boolean | number | string | null
 }
 
 export type SearchEvent = keyof typeof searchEvents
@@ -214,7 +217,7 @@ export type UsageEvent = keyof typeof usageEvents
 
 type MetricsOf<E extends UsageEvent> = (typeof usageEvents)[E]['metrics']
 
-/** Observations of one request by metric. undefined and null: nothing was observed, but for `last`, which takes null. */
+/** Observations of one request by metric. undefined and null: nothing was observed, except that null is a value of `last`. */
 export type Facts<E extends UsageEvent> = {
   readonly [M in keyof MetricsOf<E>]?: MetricsOf<E>[M] extends Kind
     ? Observed[MetricsOf<E>[M]] | undefined

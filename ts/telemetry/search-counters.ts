@@ -1,3 +1,4 @@
+import { wasSent } from '../parse/index.js'
 import { Durations } from './durations.js'
 import { Agents, MostUsed, Words } from './words.js'
 
@@ -7,7 +8,10 @@ const FACET_NAMES_MAX = 1_000
 /** A filter as requests give it: an expression, or lists of them. */
 export type CountedFilter = string | readonly CountedFilter[]
 
-/** The parameters of a search that are counted; each kind of search has some of them. */
+/**
+ * The parameters of a search that are counted; each kind of search has some of them. A parameter with a default counts as
+ * used if the client sent it (`wasSent`).
+ */
 export interface CountedSearch {
   readonly filter?: CountedFilter | null
   readonly sort?: readonly string[] | null
@@ -113,7 +117,7 @@ export class SearchCounters {
     if (asked.retrieveVectors) this.#retrieveVectors = true
     if (asked.hybrid) {
       this.#hybrid = true
-      if (asked.hybrid.semanticRatio !== 0.5) this.#semanticRatio = true
+      if (wasSent(asked.hybrid, 'semanticRatio')) this.#semanticRatio = true
     }
     if (asked.media !== null && asked.media !== undefined) this.#media += 1
   }
@@ -121,11 +125,18 @@ export class SearchCounters {
   /**
    * Counts a search for facet values, in addition to `add`.
    * @param facet its name, of which only a count is published
-   * @param isNarrowed whether it searches some of the documents only
+   * @param hasMore whether it has parameters other than the name of the facet and the query for its values
    */
-  addFacetSearch(facet: string, isNarrowed: boolean): void {
+  addFacetSearch(facet: string, hasMore: boolean): void {
     this.#facetNames.add(facet)
-    if (isNarrowed) this.#moreFacetParameters = true
+    if (hasMore) this.#moreFacetParameters = true
+  }
+
+  /** Counts a search that was refused before its parameters were known. */
+  refused(agent: string | undefined): void {
+    this.received += 1
+    this.#agents.add(agent)
+    this.failed()
   }
 
   succeeded(answer: CountedAnswer | null, ms: number): void {
@@ -154,7 +165,7 @@ export class SearchCounters {
       this.#faceted += 1
       this.#facets += facets.length
     }
-    const limit = asked.hitsPerPage ?? asked.limit ?? 20
+    const limit = asked.hitsPerPage ?? (wasSent(asked, 'limit') ? asked.limit : null) ?? 0
     if (limit > this.#limitMax) this.#limitMax = limit
     if ((asked.offset ?? 0) > this.#offsetMax) this.#offsetMax = asked.offset ?? 0
     if ((asked.page ?? asked.hitsPerPage ?? null) !== null) this.#exhaustive += 1
@@ -175,10 +186,10 @@ export class SearchCounters {
     if (highlighted && highlighted.length > this.#highlightMax) this.#highlightMax = highlighted.length
     const cropped = asked.attributesToCrop
     if (cropped && cropped.length > this.#cropMax) this.#cropMax = cropped.length
-    if (asked.highlightPreTag !== undefined && asked.highlightPreTag !== '<em>') this.#preTag = true
-    if (asked.highlightPostTag !== undefined && asked.highlightPostTag !== '</em>') this.#postTag = true
-    if (asked.cropLength !== undefined && asked.cropLength !== 10) this.#cropLength = true
-    if (asked.cropMarker !== undefined && asked.cropMarker !== '…') this.#cropMarker = true
+    if (wasSent(asked, 'highlightPreTag')) this.#preTag = true
+    if (wasSent(asked, 'highlightPostTag')) this.#postTag = true
+    if (wasSent(asked, 'cropLength')) this.#cropLength = true
+    if (wasSent(asked, 'cropMarker')) this.#cropMarker = true
     if (asked.showMatchesPosition) this.#matchesPosition = true
   }
 

@@ -19,6 +19,7 @@ export const tallies: Readonly<Record<Kinds<Events[keyof Events]>, () => Tally>>
   sum: () => reduced<number>(0, (so, now) => so + now),
   max: () => reduced<number>(0, Math.max),
   last: () => reduced<Figure>(null, (_, now) => now),
+  lastSet: () => reduced<Figure>(null, (so, now) => now ?? so),
   average() {
     let [sum, count] = [0, 0]
     return {

@@ -99,5 +99,5 @@ export function serveTask<Q extends Fields = NoFields, S = undefined, B = S>(
       ? sendJson(reply, summary, acceptedAs)
       : sendJsonBytes(reply, jsonOf({ taskUid, ...task }))
   }
-  serve(app, services, whole, handle, read)
+  serve(app, services, whole, handle, { read })
 }

@@ -60,6 +60,15 @@ export function observedSearch<T>(
   })
 }
 
+/** Counts a search that was refused before its parameters were known. */
+export function refusedSearch(
+  { usage }: Pick<Services, 'usage'>,
+  request: FastifyRequest,
+  event: SearchEvent,
+): void {
+  if (usage.isOpen) usage.searches(event).refused(agentOf(request))
+}
+
 /**
  * As `observedSearch`, for searches that are counted otherwise.
  * @param count called once the search has ended, while usage is counted; null: it failed

@@ -31,20 +31,28 @@ declare module 'fastify' {
 /** Reads a body in another form than the value that its operation declares. */
 export type ReadBody<B> = (request: FastifyRequest, bytesMax: number) => Promise<B>
 
+/** What a route does differently from most. */
+export interface Serving<B> {
+  /** Reads the body. Default: as the type that the operation declares. */
+  readonly read?: ReadBody<B> | undefined
+  /** Called when the query string or the body of an authorized request is refused. */
+  readonly refused?: (request: FastifyRequest) => void
+}
+
 /**
  * Adds a route. Each request passes three checks, in the order in which the API reports their errors: the key must hold
  * every action of the operation, the query string must fit it, and so must the JSON body. `handle` does the rest.
- * @param read reads the body. Default: as the type that the operation declares
  */
 export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
   app: FastifyInstance,
   { auth, options }: Pick<Services, 'auth' | 'options'>,
   operation: Operation<Q, S>,
   handle: (call: Call<Q, B>) => FastifyReply | Promise<FastifyReply>,
-  read?: ReadBody<B>,
+  { read, refused }: Serving<B> = {},
 ): void {
   const { method, url, actions, query, body, ignoresOthers = false } = operation
   const hasIndex = url.includes('/:indexUid')
+  const reading = { ignoreUnknown: ignoresOthers, notesSent: true }
   app.route({
     method,
     url,
@@ -53,10 +61,15 @@ export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
       const indexUid = hasIndex ? param(request, 'indexUid') : ''
       const { authorization } = request.headers
       const access = await auth.require(authorization, actions, hasIndex ? indexUid : undefined)
-      const reading = { ignoreUnknown: ignoresOthers }
-      const asked = query === undefined ? ({} as Values<Q>) : readQuery(rawQuery(request), query, reading)
-      const sent =
-        body === undefined ? undefined : await (read ?? jsonBody)(request, options.payloadBytesMax, body)
+      let asked = {} as Values<Q>
+      let sent: B | undefined
+      try {
+        if (query !== undefined) asked = readQuery(rawQuery(request), query, reading)
+        if (body !== undefined) sent = (await (read ?? jsonBody)(request, options.payloadBytesMax, body)) as B
+      } catch (error) {
+        refused?.(request)
+        throw error
+      }
       return handle({ request, reply, access, query: asked, body: sent as B, indexUid })
     },
   })

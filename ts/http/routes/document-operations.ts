@@ -48,10 +48,10 @@ export const listParameters = {
   sort: optional(atMost(sortList, NAMES_MAX), 'invalid_document_sort'),
   useNetwork: noNetwork,
 }
-const fetchBody = shape({
-  ...documentFields,
-  useNetwork: optional(boolean, 'invalid_document_use_network'),
-})
+const fetchBody = shape(
+  { ...documentFields, useNetwork: optional(boolean, 'invalid_document_use_network') },
+  { notesSent: true },
+)
 const oneParameters = {
   fields: listParameters.fields,
   retrieveVectors: listParameters.retrieveVectors,

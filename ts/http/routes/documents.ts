@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
 import { encodeRequest, type PayloadFormat } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
-import { requireNoNetwork, type Values } from '../../requests/index.js'
+import { requireNoNetwork, type Values, wasSent } from '../../requests/index.js'
 import type { DisconnectSignal } from '../../searches/index.js'
 import { listedDocuments, readIndex, requireIndexUid, type WantedDocuments } from '../../searches/index.js'
 import type { TaskContent, TaskSummary, TaskType } from '../../tasks/index.js'
@@ -11,7 +11,7 @@ import { deletionContent, editionContent } from '../../writes/index.js'
 import { sendJsonBytes } from '../answers/index.js'
 import { mimeType, receiveUpload } from '../body/index.js'
 import { serveTask } from '../following/index.js'
-import { onVectors, recordUse } from '../metrics/index.js'
+import { CreatedIndexes, onVectors, recordUse } from '../metrics/index.js'
 import { type Call, param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { disconnectOf, untilDisconnected } from '../searches/index.js'
@@ -33,7 +33,8 @@ import {
 
 /** Documents: read, add, replace, merge, delete, edit. */
 export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { engine, tasks, features, options, searches } = services
+  const { engine, tasks, features, options, searches, usage } = services
+  const creations = new CreatedIndexes(services)
 
   serve(app, services, browsing, ({ request, reply, access, indexUid, query }) => {
     recordUse(services, request, 'documentsFetchedByGet', browsedFacts(query))
@@ -88,7 +89,6 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     recordUse(services, request, 'documentsEdited', {
       filtered: body.filter !== null,
       with_context: body.context !== null,
-      index_creation: tasks.index(indexUid) === null,
     })
     requireIndexUid(indexUid)
     return accept(indexUid, 'documentEdition', await editionContent(body, services), query)
@@ -115,11 +115,10 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     { request, access, indexUid: uid, query }: Call<typeof uploadParameters, undefined>,
     method: 'replace' | 'update',
   ): Promise<TaskSummary> {
+    const event = method === 'replace' ? 'documentsAdded' : 'documentsUpdated'
     // Refused uploads count too, to show which content types clients try.
-    recordUse(services, request, method === 'replace' ? 'documentsAdded' : 'documentsUpdated', {
+    recordUse(services, request, event, {
       payload_type: request.contentType === '' ? [] : [request.contentType],
-      primary_key: query.primaryKey,
-      index_creation: tasks.index(uid) === null && access.mayCreate(uid),
     })
     requireIndexUid(uid)
     const format = uploadFormat(request)
@@ -131,7 +130,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       format,
       ...(query.csvDelimiter !== null && { csvDelimiter: query.csvDelimiter }),
     })
-    let content: TaskContent
+    let content: TaskContent & { readonly kind: 'documents' }
     try {
       const { payload, payloadBytes } = upload
       if (payloadBytes === 0) {
@@ -153,8 +152,12 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       await upload.discard()
       throw error
     }
+    const mayCreate = tasks.index(uid) === null && content.mayCreateIndex
     // From here on the queue owns the upload, even if this call fails: a task may have been stored that needs it.
-    return accept(uid, 'documentAdditionOrUpdate', content, query)
+    const summary = await accept(uid, 'documentAdditionOrUpdate', content, query)
+    usage.observe(event, { primary_key: query.primaryKey })
+    if (mayCreate) void creations.expect(uid, summary.taskUid, event)
+    return summary
   }
 
   function accept(
@@ -169,10 +172,11 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
 
 function browsedFacts(wanted: WantedDocuments): Facts<'documentsFetched'> {
   return {
-    per_filter: wanted.filter !== null,
+    // Source: the list of metrics names the routes, which take a filter, and not the filter.
+    per_filter: true,
     with_vector_filter: onVectors(wanted.filter),
     'vector.retrieve_vectors': wanted.retrieveVectors,
-    'pagination.max_limit': wanted.limit,
+    'pagination.max_limit': wasSent(wanted, 'limit') ? wanted.limit : 0,
     'pagination.max_offset': wanted.offset,
     sort: wanted.sort !== null,
   }

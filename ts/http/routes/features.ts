@@ -39,13 +39,14 @@ export const featureRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
 
   serve(app, services, update, async ({ request, reply, body }) => {
     const given = Object.entries(body).filter((entry): entry is [string, boolean] => entry[1] !== null)
+    const changed = await features.patch(Object.fromEntries(given))
     recordUse(
       services,
       request,
       'featuresUpdated',
-      Object.fromEntries(given.map(([name, isOn]) => [snakeCase(name), isOn])),
+      Object.fromEntries(Object.entries(changed).map(([name, isOn]) => [snakeCase(name), isOn])),
     )
-    return sendJson(reply, shown(await features.patch(Object.fromEntries(given))))
+    return sendJson(reply, shown(changed))
   })
 }
 

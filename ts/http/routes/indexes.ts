@@ -108,10 +108,11 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
   })
 
   serveTask(app, services, create, async ({ request, access, body: { uid, primaryKey } }) => {
-    recordUse(services, request, 'indexCreated', { primary_key: primaryKey })
     if (!access.allows(uid)) throw access.refusal(uid)
     const content = { kind: 'indexCreation', primaryKey } as const
-    return tasks.enqueue({ indexUid: uid, type: 'indexCreation', content })
+    const summary = await tasks.enqueue({ indexUid: uid, type: 'indexCreation', content })
+    recordUse(services, request, 'indexCreated', { primary_key: primaryKey })
+    return summary
   })
 
   serve(app, services, get, ({ reply, indexUid }) =>
@@ -120,12 +121,13 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
 
   serveTask(app, services, update, async ({ request, access, indexUid, body }) => {
     const { primaryKey, uid: newUid } = body
-    recordUse(services, request, 'indexUpdated', { primary_key: primaryKey })
     requireIndexUid(indexUid)
     // A key must not rename an index to a uid that the key does not allow.
     if (newUid !== null && !access.allows(newUid)) throw access.refusal(newUid)
     const content = { kind: 'indexUpdate', primaryKey, newUid } as const
-    return tasks.enqueue({ indexUid, type: 'indexUpdate', content })
+    const summary = await tasks.enqueue({ indexUid, type: 'indexUpdate', content })
+    recordUse(services, request, 'indexUpdated', { primary_key: primaryKey })
+    return summary
   })
 
   serveTask(app, services, remove, async ({ indexUid }) => {

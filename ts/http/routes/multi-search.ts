@@ -73,6 +73,13 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
       )
       return sendJsonBytes(reply, answer)
     },
+    {
+      refused: (request) =>
+        recordUse(services, request, 'multiSearch', {
+          'requests.total_received': 1,
+          'requests.total_failed': 1,
+        }),
+    },
   )
 
   async function apart(queries: readonly PositionedQuery[], context: RequestContext): Promise<Uint8Array> {

@@ -1,7 +1,8 @@
-import type { FastifyPluginAsync, FastifyReply } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import {
   defaultSemanticRatio,
+  type facetSearchFields,
   filter,
   includesMetadata,
   jsonOrText,
@@ -11,6 +12,8 @@ import {
   searchParameters,
   shape,
   type Values,
+  wasSent,
+  withSent,
 } from '../../requests/index.js'
 import {
   type AlsoRead,
@@ -26,6 +29,7 @@ import {
   similarFields,
 } from '../../searches/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
+import type { SearchEvent } from '../../telemetry/index.js'
 import {
   explanation,
   facetSearchAnswer,
@@ -34,7 +38,7 @@ import {
   sendJsonBytes,
   similarAnswer,
 } from '../answers/index.js'
-import { observedSearch } from '../metrics/index.js'
+import { observedSearch, refusedSearch } from '../metrics/index.js'
 import { type Authorized, serve } from '../operations/index.js'
 import { type Progress, showsFirst } from '../queries/index.js'
 import type { RouteServices } from '../route-services.js'
@@ -43,9 +47,9 @@ import { disconnectOf, untilDisconnected } from '../searches/index.js'
 /** Reads an index, and further ones that it names. */
 type Read = (entry: IndexEntry, stop: DisconnectSignal, alsoRead: AlsoRead) => Promise<Uint8Array>
 
-const searchBody = shape(searchFields)
+const searchBody = shape(searchFields, { notesSent: true })
 const explainBody = shape(explainFields)
-const similarBody = shape(similarFields)
+const similarBody = shape(similarFields, { notesSent: true })
 const similarParameters = {
   ...similarFields,
   filter: optional(jsonOrText(filter), 'invalid_similar_filter'),
@@ -54,6 +58,11 @@ const similarParameters = {
 /** Searches in one index: for documents, facet values, and documents like a given one. */
 export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { tasks, searches, queries } = services
+  /** Counts searches that are refused before they begin. */
+  const counting = (event: SearchEvent) => ({
+    refused: (request: FastifyRequest) => refusedSearch(services, request, event),
+  })
+  const byGet = counting('searchByGet')
 
   serve(
     app,
@@ -67,6 +76,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       answers: { 200: searchAnswer },
     },
     (call) => search(call, call.body),
+    counting('search'),
   )
 
   serve(
@@ -80,7 +90,17 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       query: searchParameters,
       answers: { 200: searchAnswer },
     },
-    (call) => search(call, fromParameters(call.query)),
+    (call) => {
+      let wanted: ParsedSearch
+      try {
+        wanted = fromParameters(call.query)
+      } catch (error) {
+        byGet.refused(call.request)
+        throw error
+      }
+      return search(call, wanted)
+    },
+    byGet,
   )
 
   serve(
@@ -96,9 +116,6 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     },
     async (call) => {
       const { request, reply, access, body: wanted } = call
-      const find: Read = async (entry, stop, alsoRead) =>
-        (await facetSearch(services, entry, wanted, { access, stop, alsoRead })).body
-      const isNarrowed = wanted.q !== null || wanted.filter !== null || wanted.vector !== null
       const query = () => [{ indexUid: call.indexUid, q: wanted.q, filter: wanted.filter, showsFirst: false }]
       const body = await queries.run('facet-search', query, (progress) =>
         observedSearch(
@@ -106,12 +123,20 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           request,
           'facetSearch',
           wanted,
-          () => readInTurn(call, find, progress),
-          (counters) => counters.addFacetSearch(wanted.facetName, isNarrowed),
+          (answered) => {
+            const find: Read = async (entry, stop, alsoRead) => {
+              const found = await facetSearch(services, entry, wanted, { access, stop, alsoRead })
+              answered(found.facts)
+              return found.body
+            }
+            return readInTurn(call, find, progress)
+          },
+          (counters) => counters.addFacetSearch(wanted.facetName, hasMoreThanFacet(wanted)),
         ),
       )
       return sendJsonBytes(reply, body)
     },
+    counting('facetSearch'),
   )
 
   serve(
@@ -126,6 +151,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       answers: { 200: similarAnswer },
     },
     (call) => similar(call, call.body),
+    counting('similar'),
   )
 
   serve(
@@ -140,6 +166,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       answers: { 200: similarAnswer },
     },
     (call) => similar(call, call.query),
+    counting('similarByGet'),
   )
 
   serve(
@@ -225,10 +252,18 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
   }
 }
 
+/** Whether a search for facet values has parameters other than the facet and the query for its values. */
+const hasMoreThanFacet = (wanted: Values<typeof facetSearchFields>): boolean =>
+  Object.entries(wanted).some(
+    ([name, value]) =>
+      name !== 'facetName' && name !== 'facetQuery' && value !== null && wasSent(wanted, name),
+  )
+
 /** The search that the flat parameters of a query string describe. */
 function fromParameters(query: Values<typeof searchParameters>): ParsedSearch {
-  const { hybridEmbedder, hybridSemanticRatio, personalizeUserContext, ...rest } = query
-  if (hybridEmbedder === null && hybridSemanticRatio !== null) {
+  const { hybridEmbedder: embedder, hybridSemanticRatio, personalizeUserContext, ...rest } = query
+  const semanticRatio = hybridSemanticRatio ?? defaultSemanticRatio
+  if (embedder === null && hybridSemanticRatio !== null) {
     throw new ApiError(
       'invalid_search_hybrid_query',
       '`hybridSemanticRatio` needs `hybridEmbedder`, which names the embedder',
@@ -237,9 +272,9 @@ function fromParameters(query: Values<typeof searchParameters>): ParsedSearch {
   return {
     ...rest,
     hybrid:
-      hybridEmbedder === null
+      embedder === null
         ? null
-        : { embedder: hybridEmbedder, semanticRatio: hybridSemanticRatio ?? defaultSemanticRatio },
+        : withSent({ embedder, semanticRatio }, hybridSemanticRatio === null ? [] : ['semanticRatio']),
     media: null,
     personalize: personalizeUserContext === null ? null : { userContext: personalizeUserContext },
   }

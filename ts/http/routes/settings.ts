@@ -66,7 +66,7 @@ const changeParameters = { dryRun: defaulted(boolean, false, 'invalid_settings_d
 type Sent = Call<typeof changeParameters, UnparsedBody>
 
 function resource(app: FastifyInstance, services: RouteServices, one: SettingsResource): void {
-  const { engine, features, settingsThread, tasks } = services
+  const { engine, features, settingsThread, tasks, usage } = services
   const { url, what, verb, name, body, shown, reset } = one
 
   const get = {
@@ -99,11 +99,19 @@ function resource(app: FastifyInstance, services: RouteServices, one: SettingsRe
     query,
     body: { bytes, limits },
   }: Sent): Promise<TaskSummary | OtherAnswer> => {
-    const { update, facts } = await settingsThread.read(bytes, { name, limits, features: features.flags })
+    const { update, facts, sourceless } = await settingsThread.read(bytes, {
+      name,
+      limits,
+      features: features.flags,
+    })
     if (query.dryRun)
       return { json: await dryRunJson(requireIndexUid(indexUid), update.patch, services, settingsThread) }
+    const sources =
+      usage.isOpen && sourceless.length > 0 ? await storedSources(indexUid, update, sourceless) : []
+    const summary = await enqueue(requireIndexUid(indexUid), update, false, access.mayCreate(indexUid))
     recordUse(services, request, 'settingsUpdated', facts)
-    return enqueue(requireIndexUid(indexUid), update, false, access.mayCreate(indexUid))
+    usage.observe('settingsUpdated', { 'embedders.sources': sources })
+    return summary
   }
   // Settings of megabytes are parsed on another thread.
   serveTask(app, services, write, change, unparsedBody)
@@ -112,6 +120,23 @@ function resource(app: FastifyInstance, services: RouteServices, one: SettingsRe
   serveTask(app, services, forget, async ({ indexUid }) =>
     enqueue(requireIndexUid(indexUid), updateOf(reset()), true, false),
   )
+
+  /** The sources that these embedders have after a change; none if it conflicts with the stored settings. */
+  async function storedSources(
+    indexUid: string,
+    { patch }: SettingsUpdate,
+    names: readonly string[],
+  ): Promise<readonly string[]> {
+    const index = tasks.index(indexUid)
+    try {
+      const stored = index === null ? null : await engine.settings(index.id)
+      const { embedders } = await settingsThread.merge(stored, patch)
+      return names.flatMap((name) => (embedders[name]?.source as string | undefined) ?? [])
+    } catch {
+      // The task will fail for the same reason.
+      return []
+    }
+  }
 
   function enqueue(
     indexUid: string,

@@ -19,14 +19,15 @@ export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       body: swapsBody,
     },
     async ({ request, access, body }) => {
+      const content = swapContent(body, (uid) => {
+        if (!access.allows(uid)) throw access.refusal(uid)
+      })
+      const summary = await tasks.enqueue({ indexUid: null, type: 'indexSwap', content })
       recordUse(services, request, 'indexesSwapped', {
         swap_operation_number: body.length,
         rename_used: body.some(({ rename }) => rename),
       })
-      const content = swapContent(body, (uid) => {
-        if (!access.allows(uid)) throw access.refusal(uid)
-      })
-      return tasks.enqueue({ indexUid: null, type: 'indexSwap', content })
+      return summary
     },
   )
 }

@@ -72,9 +72,10 @@ export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
       answers: { 201: webhookAnswer },
     },
     async ({ request, reply, body: { url, headers } }) => {
-      recordUse(services, request, 'webhooksCreated', { webhooks_created: 1 })
       if (!url) throw new ApiError('invalid_webhook_url', 'missing field `url`: a webhook needs one')
-      return sendJson(reply, view(await webhooks.create({ url, headers })), 201)
+      const created = await webhooks.create({ url, headers })
+      recordUse(services, request, 'webhooksCreated', { webhooks_created: 1 })
+      return sendJson(reply, view(created), 201)
     },
   )
 
@@ -108,10 +109,11 @@ export const webhookRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
       answers: { 200: webhookAnswer },
     },
     async ({ request, reply, body: { url, headers } }) => {
-      recordUse(services, request, 'webhooksUpdated', { 'webhooks.updated': 1 })
       const uuid = uuidOf(request)
       if (url === null) throw new ApiError('invalid_webhook_url', 'a webhook needs a `url`: null is none')
-      return sendJson(reply, view(await webhooks.update(uuid, { url, headers })))
+      const updated = await webhooks.update(uuid, { url, headers })
+      recordUse(services, request, 'webhooksUpdated', { 'webhooks.updated': 1 })
+      return sendJson(reply, view(updated))
     },
   )
 
