@@ -178,3 +178,56 @@ test('the task queue is compacted while it works', async (t) => {
   t.regex(String(body.preSize), /^[\d.]+ [KM]iB$/)
   t.is((await server.settle(t, server.post('/indexes', { uid: 'boats' }))).status, 'succeeded')
 })
+
+test('a key sees of a batch what belongs to its indexes, and nothing of others', async (t) => {
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const server = await startServer(t, {
+    masterKey: 'a-master-key-of-16-bytes',
+    queueEngine: (engine) =>
+      new Proxy(engine, {
+        get(target, name) {
+          const value: unknown = Reflect.get(target, name)
+          if (typeof value !== 'function') return value
+          if (name !== 'prepare') return value.bind(target)
+          return async (...given: readonly unknown[]) => {
+            await released
+            return Reflect.apply(value, target, given)
+          }
+        },
+      }),
+  })
+  t.teardown(() => release())
+  const { key } = (
+    await server.post('/keys', { actions: ['tasks.get'], indexes: ['mine*'], expiresAt: null })
+  ).body
+  for (const index of ['mine', 'theirs', 'theirs'])
+    await server.post(`/indexes/${index}/documents`, [{ id: 1 }, { id: 2 }])
+  const cancelation = await server.settle(t, server.post('/tasks/cancel?indexUids=mine,theirs'))
+  t.like(cancelation, { details: { matchedTasks: 3, canceledTasks: 3 } })
+
+  const batch = `/batches/${cancelation.batchUid}`
+  const limited = { headers: { authorization: `Bearer ${key}` } }
+  t.like((await server.get(batch)).body, {
+    details: { canceledTasks: 3, originalFilter: '?indexUids=mine,theirs', receivedDocuments: 6 },
+    stats: { totalNbTasks: 4, indexUids: { mine: 1, theirs: 2 } },
+  })
+  const part = {
+    details: { receivedDocuments: 2, indexedDocuments: 0 },
+    stats: {
+      totalNbTasks: 1,
+      status: { canceled: 1 },
+      types: { documentAdditionOrUpdate: 1 },
+      indexUids: { mine: 1 },
+    },
+  }
+  const shown = (await server.get(batch, limited)).body
+  t.deepEqual(shown.details, part.details as never)
+  t.like(shown.stats, part.stats)
+  const [listed, ...others] = (await server.get('/batches', limited)).body.results
+  t.deepEqual([listed, others], [shown, []])
+  t.notRegex(JSON.stringify(shown), /theirs/)
+  t.deepEqual((await server.get('/batches?indexUids=theirs', limited)).body.results, [])
+})

@@ -98,7 +98,8 @@ export async function observed<T>(
 export function taskFacts(filters: Readonly<Record<TaskFilterName, unknown>>): Facts<'tasksSeen'> {
   const by = (name: TaskFilterName): boolean => filters[name] !== undefined
   return {
-    per_task_uid: by('uids'),
+    // `*` stands for all tasks and is null here.
+    per_task_uid: Array.isArray(filters.uids),
     filtered_by_uid: by('uids'),
     filtered_by_index_uid: by('indexUids'),
     filtered_by_type: by('types'),

@@ -17,6 +17,7 @@ import { parseDate } from '../time.js'
 import { DateRanges, type Dates, finite, type Range } from './date-ranges.js'
 import { UidSet } from './uid-set.js'
 import { arrivalSpan, type SetKind, type UidSets } from './uid-sets.js'
+import { isAllVisible, mergedDetailsText, partOfBatch } from './view.js'
 
 /** Whether patterns of visible indexes admit all of them; null admits all. */
 export const seesAll = (visible: readonly string[] | null | undefined): boolean =>
@@ -109,13 +110,45 @@ export class Listing {
   batch(uid: number, visible: readonly string[] | null): BatchRow | null {
     const row = this.#sql.all(`SELECT ${batchColumns} FROM batches WHERE uid = ?`, [uid])[0]
     if (row === undefined) return null
-    return this.#visible('batchIndex', visible)?.has(uid) === false ? null : batchRow(row)
+    if (this.#visible('batchIndex', visible)?.has(uid) === false) return null
+    return this.#visibleParts([batchRow(row)], visible)[0] ?? null
   }
 
   batches(filter: TaskFilter, paging: TaskPaging): RowPage {
+    const { visibleIndexes: visible } = filter
     const matching = this.#matchingBatches(filter)
-    const all = seesAll(filter.visibleIndexes) ? matching : this.#matchingBatches(regardlessOfKey(filter))
-    return { ...this.#page('batches', batchColumns, matching, paging), total: all.size }
+    const page = this.#page('batches', batchColumns, matching, paging)
+    if (seesAll(visible)) return { ...page, total: matching.size }
+    const rows = this.#visibleParts(unpacked(batchColumns, page.rows).map(batchRow), visible)
+    const total = this.#matchingBatches(regardlessOfKey(filter)).size
+    return { ...page, rows: packedBatches(rows), total }
+  }
+
+  /** The batches without their tasks of indexes that the patterns do not admit. */
+  #visibleParts(
+    rows: readonly BatchRow[],
+    patterns: readonly string[] | null | undefined,
+  ): readonly BatchRow[] {
+    const visible = patterns ?? null
+    if (seesAll(visible)) return rows
+    return rows.map((row) => {
+      if (isAllVisible(row, (uid) => isVisible(uid, visible))) return row
+      const uids = JSON.stringify(this.#ofBatches([row.uid]).uids())
+      const where = 'WHERE uid IN (SELECT value FROM json_each(?)) ORDER BY uid'
+      const members = this.#sql
+        .all(`SELECT uid, status, type, index_uid FROM tasks ${where}`, [uids])
+        .map((task) => ({
+          uid: number(task.uid),
+          status: text(task.status),
+          type: text(task.type) as TaskRow['type'],
+          indexUid: orNull(text, task.index_uid),
+        }))
+        .filter(({ indexUid }) => isVisible(indexUid, visible))
+      if (members.length > MERGED_DETAILS_MAX) return partOfBatch(row, members, '{}')
+      const shown = JSON.stringify(members.map(({ uid }) => uid))
+      const tasks = this.#sql.all(`SELECT ${taskColumns} FROM tasks ${where}`, [shown]).map(taskRow)
+      return partOfBatch(row, members, mergedDetailsText(tasks))
+    })
   }
 
   /** A batch matches a filter of tasks if any of its tasks does. */
@@ -141,12 +174,17 @@ export class Listing {
         ),
       filter.statuses && this.#sets.load('batchStatus', filter.statuses),
       filter.types && this.#sets.load('batchType', filter.types),
-      indexUids && this.#sets.load('batchIndex', indexUids).unite(this.#sets.load('batchRenamed', indexUids)),
+      indexUids && this.#batchesOf(indexUids.filter((uid) => isVisible(uid, filter.visibleIndexes ?? null))),
       this.#visible('batchIndex', filter.visibleIndexes),
       this.#holdingArrivals({ after: filter.afterEnqueuedAt, before: filter.beforeEnqueuedAt }),
       this.#dates.batchesEnded(filter),
     ])
     return (found ?? this.#sets.load('batch', [''])).clip(...this.#dates.batchesStarted(filter))
+  }
+
+  /** Batches with tasks of these indexes. */
+  #batchesOf(indexUids: readonly string[]): UidSet {
+    return this.#sets.load('batchIndex', indexUids).unite(this.#sets.load('batchRenamed', indexUids))
   }
 
   /** The rows of a page, which ends early if its rows have too many bytes, and the first row of the next page. */
@@ -277,6 +315,15 @@ function common(sets: readonly (UidSet | null | undefined)[]): UidSet | null {
     null,
   )
 }
+
+/** A page of batches, as `Sql.packed` has it. */
+const packedBatches = (rows: readonly BatchRow[]): string =>
+  JSON.stringify(
+    rows.map((row) => [row.uid, row.startedAt, row.finishedAt, row.strategy, row.details, row.stats]),
+  )
+
+/** Tasks whose details are merged for one batch of a page. A batch with more has no details there. */
+const MERGED_DETAILS_MAX = 1_000
 
 /** Uids of indexes are ASCII below this, so those that start with a prefix sort before the prefix and this. */
 const LAST_TEXT = '\u007f'

@@ -138,6 +138,30 @@ export function mergedDetailsText(rows: readonly TaskRow[]): string {
   return JSON.stringify(mergedDetails(rows.map((row) => ({ ...row, details: parsedDetails(row.details) }))))
 }
 
+/**
+ * A batch as it is shown to a key that may see only some of its tasks: a batch that cancels tasks can have tasks of many
+ * indexes.
+ * @param details merged from the tasks that the key may see
+ */
+export function partOfBatch(
+  row: BatchRow,
+  visible: readonly Omit<Member, 'details'>[],
+  details: string,
+): BatchRow {
+  const stats = { ...(JSON.parse(row.stats) as object), ...batchStats(visible) }
+  return { ...row, details, stats: JSON.stringify(stats) }
+}
+
+/** Whether all tasks of a batch belong to indexes that `isVisible` admits. Tasks without an index are hidden too. */
+export function isAllVisible({ stats }: BatchRow, isVisible: (indexUid: string) => boolean): boolean {
+  const { totalNbTasks, indexUids } = JSON.parse(stats) as {
+    readonly totalNbTasks: number
+    readonly indexUids: Readonly<Record<string, number>>
+  }
+  const visible = Object.entries(indexUids).filter(([uid]) => isVisible(uid))
+  return visible.reduce((sum, [, tasks]) => sum + tasks, 0) === totalNbTasks
+}
+
 /** Requests that a batch made to embedders; each attempt counts. */
 export interface EmbedderCounts {
   total: number
