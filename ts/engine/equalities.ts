@@ -41,29 +41,48 @@ export function equalityBranches(
 }
 
 function branchesOf(filter: Filter, bounds: EqualityBounds, levels: number): readonly EqualityBranch[] {
-  const { branchesMax, equalitiesMax } = bounds
+  const { branchesMax } = bounds
   const inner = (item: Filter): readonly EqualityBranch[] => branchesOf(item, bounds, levels - 1)
   if (levels <= 0 && (filter.kind === 'or' || filter.kind === 'and')) return [[]]
   switch (filter.kind) {
-    case 'or':
-      return filter.items.flatMap(inner).slice(0, branchesMax)
-    case 'and':
-      return filter.items
-        .map(inner)
-        .reduce(
-          (all, next) =>
-            all
-              .flatMap((left) => next.map((right) => [...left, ...right].slice(0, equalitiesMax)))
-              .slice(0, branchesMax),
-          [[]] as readonly EqualityBranch[],
-        )
+    case 'or': {
+      const found: EqualityBranch[] = []
+      for (const item of filter.items) {
+        for (const branch of inner(item)) {
+          if (found.length >= branchesMax) return found
+          found.push(branch)
+        }
+      }
+      return found
+    }
+    case 'and': {
+      let found: readonly EqualityBranch[] = branchesMax > 0 ? [[]] : []
+      for (const item of filter.items) found = joined(found, inner(item), bounds)
+      return found
+    }
     case 'condition': {
       const { field, condition } = filter
       if (condition.kind === 'compare' && condition.op === '=') return [[{ field, value: condition.value }]]
-      if (condition.kind === 'in') return condition.values.map((value) => [{ field, value }])
-      return [[]]
+      if (condition.kind !== 'in') return [[]]
+      return condition.values.slice(0, branchesMax).map((value) => [{ field, value }])
     }
     default:
       return [[]]
   }
+}
+
+/** The ways to pass two filters at once. Branches that gain nothing are taken over, not copied. */
+function joined(
+  left: readonly EqualityBranch[],
+  right: readonly EqualityBranch[],
+  { branchesMax, equalitiesMax }: EqualityBounds,
+): readonly EqualityBranch[] {
+  const found: EqualityBranch[] = []
+  for (const first of left)
+    for (const second of right) {
+      if (found.length >= branchesMax) return found
+      const room = equalitiesMax - first.length
+      found.push(second.length === 0 || room <= 0 ? first : [...first, ...second.slice(0, room)])
+    }
+  return found
 }

@@ -21,7 +21,7 @@ export { encodeRequest } from './encoding.js'
 export type * from './engine.js'
 export { NO_FRAGMENT } from './engine.js'
 export { EngineError } from './engine-error.js'
-export { type EqualityBounds, type EqualityBranch, equalityBranches } from './equalities.js'
+export { type Equality, type EqualityBounds, type EqualityBranch, equalityBranches } from './equalities.js'
 export type * from './explain-facts.js'
 export {
   compareValues as compareScoreValues,
@@ -37,3 +37,4 @@ export { type EditedPage, loadScripts, type RunScript, type ScriptPage } from '.
 export { type EngineChoice, EngineLoadError, type OpenedEngine, openEngine } from './select.js'
 export type * from './setup.js'
 export { withStages } from './timed-answers.js'
+export { WordSegmenter } from './word-segments.js'

@@ -52,6 +52,20 @@ export function limits(tested: TestedEngine): void {
     t.is((await engine.search('things', { filter: [alternatives] })).estimatedTotalHits, 50)
   })
 
+  claim('a text of 1.5 MB without a blank is indexed in any script', async (t, engine) => {
+    const texts = ['ภาษาไทยสวยงาม', '안녕하세요세계', '東京都に住んでいる', 'ひらがな', 'カタカナ']
+    const documents = texts.map((text, id) => ({
+      id,
+      first: text,
+      long: text.repeat(Math.ceil(1_500_000 / Buffer.byteLength(text))),
+    }))
+    await engine.put('things', ...documents)
+    for (const [id, q] of ['ภาษา', '안녕하세요세계', '東京都', 'ひら', 'カタカナ'].entries()) {
+      const { hits } = await engine.search('things', { q, attributesToRetrieve: ['id'] })
+      t.deepEqual(hits, [{ id }], q)
+    }
+  })
+
   claim('a filter is checked without an index, and refused if it does not parse', async (t, engine) => {
     const features = { containsFilter: false, legacySearch: false, multimodal: false, foreignKeys: false }
     const check = (filter: string) =>

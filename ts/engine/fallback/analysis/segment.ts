@@ -11,24 +11,27 @@
  */
 import { createRequire } from 'node:module'
 import type * as Jieba from 'jieba-wasm'
+import { WordSegmenter } from '../../word-segments.js'
 import type { Writing } from './normalise.js'
 import { ARABIC, CJ, HANGUL, KHMER, THAI } from './scripts.js'
 
-const segmenters = new Map<string, Intl.Segmenter>()
+const japanese = new WordSegmenter('ja')
+const korean = new WordSegmenter('ko')
+const thai = new WordSegmenter('th')
+const khmer = new WordSegmenter('km')
 
-function bySegmenter(text: string, locale: string): string[] {
-  let segmenter = segmenters.get(locale)
-  if (segmenter === undefined) {
-    segmenter = new Intl.Segmenter(locale, { granularity: 'word' })
-    segmenters.set(locale, segmenter)
-  }
-  return Array.from(segmenter.segment(text), ({ segment }) => segment)
+function* cutBy(segmenter: WordSegmenter, text: string): Generator<string> {
+  for (const { segment } of segmenter.segments(text)) yield segment
 }
 
 const KATAKANA = /([\p{Script=Katakana}\u30fc\uff70]+)/u
 
-const japaneseWords = (text: string): string[] =>
-  text.split(KATAKANA).flatMap((part, at) => (at % 2 === 1 ? [part] : bySegmenter(part, 'ja')))
+function* japaneseWords(text: string): Generator<string> {
+  for (const [at, part] of text.split(KATAKANA).entries()) {
+    if (at % 2 === 1) yield part
+    else yield* cutBy(japanese, part)
+  }
+}
 
 let jieba: typeof Jieba | null = null
 
@@ -55,7 +58,9 @@ function shortWords(word: string): string[] {
   return words
 }
 
-const chineseWords = (text: string): string[] => chineseDictionary().cut(text, false).flatMap(shortWords)
+function* chineseWords(text: string): Generator<string> {
+  for (const word of chineseDictionary().cut(text, false)) yield* shortWords(word)
+}
 
 const ARTICLES = ['ال', 'أل', 'إل', 'آل', 'ٱل']
 
@@ -65,15 +70,15 @@ function withoutArticle(text: string): string[] {
   return text.length > 2 && ARTICLES.includes(text.slice(0, 2)) ? [text.slice(0, 2), text.slice(2)] : [text]
 }
 
-/** Cuts a piece without separators into words that join up to it again. */
-export function segments(piece: string, { script, language }: Writing): readonly string[] {
+/** Cuts a piece without separators into words that join up to it again. Made one by one, so that a caller may stop early. */
+export function segments(piece: string, { script, language }: Writing): Iterable<string> {
   if (script === ARABIC) return withoutArticle(piece)
   if (script === CJ) {
     if (language === 'jpn') return japaneseWords(piece)
     return language === null || language === 'cmn' || language === 'zho' ? chineseWords(piece) : [piece]
   }
-  if (script === HANGUL) return bySegmenter(piece, 'ko')
-  if (script === THAI) return bySegmenter(piece, 'th')
-  if (script === KHMER) return bySegmenter(piece, 'km')
+  if (script === HANGUL) return cutBy(korean, piece)
+  if (script === THAI) return cutBy(thai, piece)
+  if (script === KHMER) return cutBy(khmer, piece)
   return [piece]
 }

@@ -46,6 +46,12 @@ const ARABIC_LETTERS = /\p{Script=Arabic}/gu
 const TOKENIZER_BYTES = 4096
 const TEXT_BYTES = 64
 
+/** A text while it is cut. */
+interface Cut {
+  readonly tokens: Token[]
+  wordsLeft: number
+}
+
 /** Cuts texts under the settings of one index. */
 export class Tokenizer {
   private readonly separators: Separators
@@ -66,18 +72,21 @@ export class Tokenizer {
     this.bytes = texts.reduce((sum, text) => sum + TEXT_BYTES + 2 * text.length, TOKENIZER_BYTES)
   }
 
-  /** @param locales languages the text may be in, empty for no restriction */
-  tokenize(text: string, locales: readonly string[] = []): Token[] {
-    const tokens: Token[] = []
+  /**
+   * @param locales languages the text may be in, empty for no restriction
+   * @param wordsMax words, stop words included, after which the rest of the text is not cut
+   */
+  tokenize(text: string, locales: readonly string[] = [], wordsMax = Number.POSITIVE_INFINITY): Token[] {
+    const cut: Cut = { tokens: [], wordsLeft: wordsMax }
     const isAscii = ASCII.test(text)
     let start = 0
-    while (start < text.length) {
+    while (start < text.length && cut.wordsLeft > 0) {
       const run = isAscii ? { script: asciiScript(text), end: text.length } : runFrom(text, start)
       const writing = { script: run.script, language: languageOf(text, start, run, locales) }
-      this.cutRun(text, start, run.end, writing, tokens)
+      this.cutRun(text, start, run.end, writing, cut)
       start = run.end
     }
-    return tokens
+    return cut.tokens
   }
 
   /** The folded words of a text, without separators; stop words are words here. */
@@ -87,35 +96,42 @@ export class Tokenizer {
     )
   }
 
-  private cutRun(text: string, from: number, to: number, writing: Writing, tokens: Token[]): void {
+  private cutRun(text: string, from: number, to: number, writing: Writing, cut: Cut): void {
     let pieceStart = from
     let at = from
-    while (at < to) {
+    while (at < to && cut.wordsLeft > 0) {
       const length = this.separators.cutAt(text, at)
       if (length === 0) {
         at++
         continue
       }
-      if (pieceStart < at) this.cutPiece(text, pieceStart, at, writing, tokens)
-      tokens.push(this.token(text, at, Math.min(at + length, to), writing))
+      if (pieceStart < at) this.cutPiece(text, pieceStart, at, writing, cut)
+      this.add(text, at, Math.min(at + length, to), writing, cut)
       at += length
       pieceStart = at
     }
-    if (pieceStart < to) this.cutPiece(text, pieceStart, to, writing, tokens)
+    if (pieceStart < to && cut.wordsLeft > 0) this.cutPiece(text, pieceStart, to, writing, cut)
   }
 
-  private cutPiece(text: string, from: number, to: number, writing: Writing, tokens: Token[]): void {
+  private cutPiece(text: string, from: number, to: number, writing: Writing, cut: Cut): void {
     const { script, language } = writing
     const segmented = script === CJ || script === HANGUL || script === THAI || script === KHMER
     if ((!segmented && script !== ARABIC && language !== 'deu') || UNSEGMENTED.test(text.slice(from, to))) {
-      tokens.push(this.token(text, from, to, writing))
+      this.add(text, from, to, writing, cut)
       return
     }
     let start = from
     for (const segment of segments(text.slice(from, to), writing)) {
-      tokens.push(this.token(text, start, start + segment.length, writing))
+      if (cut.wordsLeft <= 0) return
+      this.add(text, start, start + segment.length, writing, cut)
       start += segment.length
     }
+  }
+
+  private add(text: string, start: number, end: number, writing: Writing, cut: Cut): void {
+    const token = this.token(text, start, end, writing)
+    cut.tokens.push(token)
+    if (token.kind === WORD || token.kind === STOP_WORD) cut.wordsLeft--
   }
 
   private token(text: string, start: number, end: number, writing: Writing): Token {

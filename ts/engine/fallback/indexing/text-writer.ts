@@ -74,7 +74,9 @@ export class TextWriter {
     let position = field.counter
     let first = true
     let hard = false
-    for (const { kind, word } of this.tokenizer.tokenize(text, field.locales)) {
+    // Every word but the first takes a position or more.
+    const wordsMax = POSITIONS_MAX - position
+    for (const { kind, word } of this.tokenizer.tokenize(text, field.locales, wordsMax)) {
       if (kind !== WORD && kind !== STOP_WORD) {
         if (kind === HARD) hard = true
         continue

@@ -19,6 +19,7 @@ import {
   withForeignIds,
 } from '../filter/index.js'
 import { viewOf } from '../index-data/index-data.js'
+import { QUERY_TOKENS_MAX } from '../limits.js'
 import type { OpenIndex } from '../open-index.js'
 import { buildGraph, type QueryGraph, removalGroups } from '../query/graph.js'
 import { type ParsedQuery, parseQuery } from '../query/parse.js'
@@ -108,7 +109,7 @@ export function findCandidates(index: OpenIndex, request: CandidateRequest): Can
   const resolver = new TermResolver(data, cache, allowed)
   const locales = request.locales ?? queryLocales(index, allowed)
   const text = searchedText(request.q ?? '')
-  const tokens = text.trim() === '' ? [] : data.tokenizer.tokenize(text, locales)
+  const tokens = text.trim() === '' ? [] : data.tokenizer.tokenize(text, locales, QUERY_TOKENS_MAX)
   const parsed = parseQuery(tokens, settings.prefixSearch === 'indexingTime')
   for (const word of parsed.negativeWords) documents.subtract(resolver.documentsOfWord(word, false))
   for (const words of parsed.negativePhrases) documents.subtract(resolver.documentsOfPhrase(words))
