@@ -1,4 +1,5 @@
 import test, { type ExecutionContext } from 'ava'
+import { checkRefusals } from '../support/refusals.js'
 import { startServer, type TestServer } from '../support/server.js'
 
 const start = (t: ExecutionContext): Promise<TestServer> =>
@@ -100,4 +101,37 @@ test('pinned documents take their positions, are counted, and are left out by fi
     ['b', 'a', 'c', 'd'],
   )
   t.is(merged.estimatedTotalHits, 4)
+})
+
+test('long queries are held against rules, and rules that could never apply are refused', async (t) => {
+  const server = await start(t)
+  await server.settle(t, server.post('/indexes/films/documents', [{ id: 'a' }, { id: 'b' }]))
+  const pin = { selector: { id: 'b' }, action: { type: 'pin', position: 0 } }
+  const rule = { conditions: { query: { words: 'b' } }, actions: [pin], description: 'b '.repeat(100_000) }
+  await server.settle(t, server.patch('/dynamic-search-rules/one', rule))
+  const q = 'a b '.repeat(16_250)
+  const { body } = await server.post('/indexes/films/search', { q })
+  t.deepEqual(body.hits as object, [{ id: 'b' }, { id: 'a' }])
+  const listed = async (query: string): Promise<unknown> =>
+    (await server.post('/dynamic-search-rules', { filter: { query } })).body.total
+  t.is(await listed('b '.repeat(100_000)), 1)
+  t.is(await listed(q), 0)
+  const many = Array.from({ length: 100 }, () => ({ indexUid: 'films', q: q.slice(0, 400) }))
+  const { status, body: all } = await server.post('/multi-search', { queries: many })
+  t.is(status, 200)
+  t.true(
+    all.results.every(({ hits }: { hits: unknown }) => JSON.stringify(hits) === '[{"id":"b"},{"id":"a"}]'),
+  )
+
+  const conditions = (rest: object) => ({
+    method: 'PATCH',
+    path: '/dynamic-search-rules/two',
+    body: { conditions: rest },
+    code: 'invalid_dynamic_search_rule_conditions',
+  })
+  await checkRefusals(t, server, [
+    { ...conditions({ query: { words: 'a '.repeat(2049) } }), names: '4098' },
+    conditions({ filter: { values: { genre: 'a'.repeat(70_000) } } }),
+  ])
+  t.is((await server.get('/dynamic-search-rules/two')).status, 404)
 })

@@ -1,11 +1,13 @@
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
 import type { FilterValue } from '../../ts/engine/index.js'
 import {
   type Conditions,
   changedRules,
   defaultRuleBudgets,
+  listedRules,
   pinsFor,
   type Rule,
+  RuleBook,
   type RuleBudgets,
 } from '../../ts/rules/index.js'
 
@@ -25,8 +27,8 @@ const search = (rest: { q?: string; filter?: FilterValue; at?: string } = {}) =>
   filter: rest.filter ?? null,
   now: Date.parse(rest.at ?? '2026-06-01T00:00:00Z'),
 })
-const meets = (conditions: Conditions, asked: Parameters<typeof search>[0]): boolean =>
-  pinsFor([rule('x', { conditions })], search(asked)).length === 1
+const meets = async (conditions: Conditions, asked: Parameters<typeof search>[0]): Promise<boolean> =>
+  pinsFor(await RuleBook.of([rule('x', { conditions })]), search(asked)).length === 1
 
 interface Case {
   readonly name: string
@@ -86,26 +88,50 @@ const cases: readonly Case[] = [
       { filter: 'genre = = noir' },
     ],
   },
+  {
+    name: 'without values, any filter that can be passed does',
+    conditions: { filter: { values: {} } },
+    yes: [{ filter: 'year > 1941' }],
+    no: [{}, { filter: 'genre IN []' }],
+  },
+  {
+    name: 'words are told apart as Unicode does',
+    conditions: { query: { words: "don't 3.14 東京" } },
+    yes: [{ q: "(東京) 3.14 DON'T" }],
+    no: [{ q: 'don t 3 14 東京' }],
+  },
+  {
+    name: 'words longer than are read never apply',
+    conditions: { query: { words: `solar ${'a'.repeat(5000)}` } },
+    yes: [],
+    no: [{ q: `solar ${'a'.repeat(5000)}` }],
+  },
+  {
+    name: 'values longer than are read never apply',
+    conditions: { filter: { values: { genre: 'a'.repeat(70_000) } } },
+    yes: [],
+    no: [{ filter: `genre = ${'a'.repeat(70_000)}` }],
+  },
 ]
 
 for (const { name, conditions, yes, no } of cases) {
-  test(`a rule applies: ${name}`, (t) => {
-    for (const asked of yes) t.true(meets(conditions, asked), JSON.stringify(asked))
-    for (const asked of no) t.false(meets(conditions, asked), JSON.stringify(asked))
+  test(`a rule applies: ${name}`, async (t) => {
+    for (const asked of yes) t.true(await meets(conditions, asked), JSON.stringify(asked).slice(0, 99))
+    for (const asked of no) t.false(await meets(conditions, asked), JSON.stringify(asked).slice(0, 99))
   })
 }
 
-test('rules act by precedence, those without one last, and the first pin of a document counts', (t) => {
+test('rules act by precedence, those without one last, and the first pin of a document counts', async (t) => {
   const pin = (id: string, position: number) => ({
     selector: { id },
     action: { type: 'pin' as const, position },
   })
-  const rules = [
+  const rules = await RuleBook.of([
     rule('late', { actions: [pin('a', 9), pin('c', 3)] }),
     rule('first', { precedence: 1, actions: [pin('a', 2)] }),
     rule('second', { precedence: 20, actions: [pin('a', 0), pin('b', 1)] }),
     rule('off', { precedence: 0, active: false }),
-  ]
+  ])
   t.deepEqual(pinsFor(rules, search()), [
     { id: 'a', position: 2 },
     { id: 'b', position: 1 },
@@ -113,21 +139,23 @@ test('rules act by precedence, those without one last, and the first pin of a do
   ])
 })
 
-test('a pin of one index applies to that index alone', (t) => {
+test('a pin of one index applies to that index alone', async (t) => {
   const action = { type: 'pin' as const, position: 0 }
-  const rules = [rule('x', { actions: [{ selector: { id: '1', indexUid: 'books' }, action }] })]
+  const rules = await RuleBook.of([
+    rule('x', { actions: [{ selector: { id: '1', indexUid: 'books' }, action }] }),
+  ])
   t.deepEqual(pinsFor(rules, search()), [])
   t.deepEqual(pinsFor(rules, { ...search(), indexUid: 'books' }), [{ id: '1', position: 0 }])
 })
 
-test('pins beyond the hundredth are left out, and a filter of many alternatives is decided in time', (t) => {
+test('pins beyond the hundredth are left out, and a filter of many alternatives is decided in time', async (t) => {
   const actions = Array.from({ length: 300 }, (_, at) => ({
     selector: { id: String(at) },
     action: { type: 'pin' as const, position: at },
   }))
-  t.is(pinsFor([rule('x', { actions })], search()).length, 100)
+  t.is(pinsFor(await RuleBook.of([rule('x', { actions })]), search()).length, 100)
   const many = Array.from({ length: 12 }, () => Array.from({ length: 40 }, (_, at) => `f = ${at}`))
-  t.true(meets({ filter: { values: { f: 0 } } }, { filter: many }))
+  t.true(await meets({ filter: { values: { f: 0 } } }, { filter: many }))
 })
 
 test('a change keeps what it does not name and resets what it names as null', (t) => {
@@ -166,18 +194,81 @@ const budgets: readonly (readonly [Partial<RuleBudgets>, Conditions, Parameters<
 ]
 
 for (const [budget, conditions, asked] of budgets) {
-  test(`a rule is beyond the budget ${JSON.stringify(budget)}`, (t) => {
-    const rules = [rule('x', { conditions })]
+  test(`a rule is beyond the budget ${JSON.stringify(budget)}`, async (t) => {
+    const rules = await RuleBook.of([rule('x', { conditions })])
     t.is(pinsFor(rules, search(asked)).length, 1)
     t.is(pinsFor(rules, search(asked), { ...defaultRuleBudgets, ...budget }).length, 0)
   })
 }
 
-test('the words of all rules together are within one budget', (t) => {
-  const rules = ['a', 'b', 'c'].map((uid) => rule(uid, { conditions: { query: { words: 'solar' } } }))
+test('the words of all rules together are within one budget', async (t) => {
+  const rules = await RuleBook.of(
+    ['a', 'b', 'c'].map((uid) => rule(uid, { conditions: { query: { words: 'solar' } } })),
+  )
   const pins = pinsFor(rules, search({ q: 'solar' }), { ...defaultRuleBudgets, wordsMax: 2 })
   t.deepEqual(
     pins.map(({ id }) => id),
     ['a', 'b'],
   )
+})
+
+/** Runs `work` and counts the texts that it brings into their folded form. */
+function foldings(t: ExecutionContext, work: () => void): number {
+  const { normalize } = String.prototype
+  let count = 0
+  String.prototype.normalize = function (this: string, form?: string) {
+    count += 1
+    return normalize.call(this, form)
+  }
+  t.teardown(() => {
+    String.prototype.normalize = normalize
+  })
+  work()
+  String.prototype.normalize = normalize
+  return count
+}
+
+test.serial('a search folds its own texts once each, however many rules there are', async (t) => {
+  const many = Array.from({ length: 1000 }, (_, at) => {
+    const conditions = { query: { words: `film n${at}` }, filter: { values: { genre: `g${at}` } } }
+    return rule(`r${at}`, { conditions })
+  })
+  const rules = await RuleBook.of(many)
+  const filter = [Array.from({ length: 20 }, (_, at) => `genre = g${at}`), 'year = 1941']
+  const asked = search({ q: 'film n7', filter })
+  const count = foldings(t, () => {
+    t.deepEqual(pinsFor(rules, asked), [{ id: 'r7', position: 0 }])
+  })
+  t.is(count, 1 + 20 + 1)
+})
+
+test.serial('a rule that stays is not folded again when another one changes', async (t) => {
+  const known = Array.from({ length: 4 }, (_, at) => rule(`r${at}`, { description: 'Film' }))
+  const before = await RuleBook.of(known)
+  let after: Promise<RuleBook> | undefined
+  const count = foldings(t, () => {
+    after = RuleBook.of([...known, rule('new', { description: 'Solar' })], before)
+  })
+  t.true(count > 0 && count < 4)
+  t.deepEqual(
+    listedRules((await after)!, { query: 'film', active: null }).map(({ uid }) => uid),
+    known.map(({ uid }) => uid),
+  )
+})
+
+test('a list query has to begin a word for each of its words', async (t) => {
+  const rules = await RuleBook.of([
+    rule('a', { description: 'Été solaire', lastUpdatedAt: '2026-01-01T00:00:00.5Z' }),
+    rule('b', { conditions: { query: { words: 'solar film' } }, lastUpdatedAt: '2026-01-01T00:00:00.25Z' }),
+    rule('c', { active: false, description: 'solar' }),
+  ])
+  const listed = (query: string | null, active: boolean | null = null): readonly string[] =>
+    listedRules(rules, { query, active }).map(({ uid }) => uid)
+  t.deepEqual(listed(null), ['a', 'b', 'c'])
+  t.deepEqual(listed('SOL'), ['a', 'b', 'c'])
+  t.deepEqual(listed('sol', true), ['a', 'b'])
+  t.deepEqual(listed('ete sola'), ['a'])
+  t.deepEqual(listed('film solar'), ['b'])
+  t.deepEqual(listed('films'), [])
+  t.deepEqual(listed(`sol ${'a b '.repeat(50_000)}`), [])
 })

@@ -1,7 +1,7 @@
 import type { FilterValue, ForeignKey, Paging, SearchRequest } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import { type Features, requestFeatures } from '../instance/index.js'
-import { pinsFor, type Rule, type RuledSearch } from '../rules/index.js'
+import { pinsFor, type RuleBook, type RuledSearch } from '../rules/index.js'
 import type { IndexEntry } from '../tasks/index.js'
 import { ANSWER_BYTES_MAX } from './limits.js'
 import type { Values } from './parse/index.js'
@@ -19,8 +19,8 @@ export interface SearchContext {
   /** The filter that the tenant token adds; null: none. */
   readonly forcedFilter: unknown
   readonly includeMetadata: boolean
-  /** All dynamic search rules. They apply only while their feature is on. */
-  readonly rules: readonly Rule[]
+  /** All dynamic search rules, which apply only while their feature is on; null: none. */
+  readonly rules: RuleBook | null
   /** Absent: `_foreign` is refused. */
   readonly foreignKeys?: readonly ForeignKey[]
 }
@@ -73,7 +73,7 @@ export function pinsOf(
   search: Pick<RuledSearch, 'indexUid' | 'q' | 'filter'>,
   { features, rules }: Pick<SearchContext, 'features' | 'rules'>,
 ): SearchRequest['pins'] {
-  if (!features.flags.dynamicSearchRules) return []
+  if (rules === null || !features.flags.dynamicSearchRules) return []
   return pinsFor(rules, { ...search, now: Date.now() }, features.ruleBudgets)
 }
 

@@ -1,5 +1,6 @@
 /** Here is a search: which documents shall stand at which places, whatever their rank? */
-export { defaultRuleBudgets, type RuleBudgets } from './limits.js'
+export { defaultRuleBudgets, type RuleBudgets, TEXT_CHARS_MAX, VALUES_CHARS_MAX } from './limits.js'
+export { listedRules, type RuleFilter } from './listing.js'
 export { pinsFor, type RuledSearch } from './match.js'
 export {
   type Action,
@@ -10,4 +11,4 @@ export {
   type RulePatch,
   type Rules,
 } from './rule.js'
-export { foldedWords } from './words.js'
+export { areValuesTooLong, areWordsTooLong, RuleBook } from './rule-book.js'

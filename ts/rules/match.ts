@@ -1,6 +1,7 @@
-import { type EqualityBranch, equalityBranches, type FilterValue } from '../engine/index.js'
+import { type Equality, type EqualityBranch, equalityBranches, type FilterValue } from '../engine/index.js'
 import { defaultRuleBudgets, type RuleBudgets } from './limits.js'
-import type { Conditions, Pin, Rule } from './rule.js'
+import type { Pin } from './rule.js'
+import { equalityKey, type ReadyRule, type RuleBook } from './rule-book.js'
 import { foldedWords } from './words.js'
 
 /** The search that rules are held against. */
@@ -13,21 +14,20 @@ export interface RuledSearch {
 }
 
 /**
- * The documents that `rules` put in place for this search, those of rules that count more first; of a
+ * The documents that rules put in place for this search, those of rules that count more first; of a
  * document that several rules name, the first pin alone.
  */
 export function pinsFor(
-  rules: readonly Rule[],
+  { acting }: RuleBook,
   search: RuledSearch,
   budgets: RuleBudgets = defaultRuleBudgets,
 ): Pin[] {
-  const active = rules.filter((rule) => rule.active && rule.actions.length > 0)
-  if (active.length === 0) return []
+  if (acting.length === 0) return []
   const asked = new Asked(search, budgets)
   const pins = new Map<string, Pin>()
-  for (const { conditions, actions } of inOrder(active).slice(0, budgets.activeRulesMax)) {
-    if (!asked.meets(conditions)) continue
-    for (const { selector, action } of actions) {
+  for (const rule of acting.slice(0, budgets.activeRulesMax)) {
+    if (!asked.meets(rule)) continue
+    for (const { selector, action } of rule.actions) {
       if (selector.indexUid !== undefined && selector.indexUid !== search.indexUid) continue
       if (pins.has(selector.id)) continue
       if (pins.size >= budgets.pinsMax) return [...pins.values()]
@@ -37,14 +37,6 @@ export function pinsFor(
   return [...pins.values()]
 }
 
-/** By precedence; equal ones by uid, so that the order never depends on who wrote last. */
-function inOrder(rules: readonly Rule[]): readonly Rule[] {
-  const place = ({ precedence }: Rule): number => precedence ?? Number.POSITIVE_INFINITY
-  return rules.toSorted((a, b) =>
-    place(a) === place(b) ? (a.uid < b.uid ? -1 : 1) : place(a) < place(b) ? -1 : 1,
-  )
-}
-
 /** What a search asks, worked out as far as rules want to know it. */
 class Asked {
   readonly #search: RuledSearch
@@ -52,7 +44,7 @@ class Asked {
   #wordsLeft: number
   #valuesLeft: number
   #words: ReadonlySet<string> | undefined
-  #branches: readonly EqualityBranch[] | undefined
+  #branches: Branches | undefined
 
   constructor(search: RuledSearch, budgets: RuleBudgets) {
     this.#search = search
@@ -61,13 +53,12 @@ class Asked {
     this.#valuesLeft = budgets.valuesMax
   }
 
-  meets({ time, query, filter }: Conditions): boolean {
+  meets({ startsAt, endsAt, isBlank, words, values, isTooLong }: ReadyRule): boolean {
     const { now } = this.#search
-    if (time?.start !== undefined && now < Date.parse(time.start)) return false
-    if (time?.end !== undefined && now > Date.parse(time.end)) return false
-    if (query?.isEmpty !== undefined && query.isEmpty !== this.#isBlank()) return false
-    if (query?.words !== undefined && !this.#holds(query.words)) return false
-    return filter === undefined || this.#filtersBy(filter.values)
+    if (isTooLong || now < startsAt || now > endsAt) return false
+    if (isBlank !== null && isBlank !== this.#isBlank()) return false
+    if (words !== null && !this.#holds(words)) return false
+    return values === null || this.#filtersBy(values)
   }
 
   #isBlank(): boolean {
@@ -75,34 +66,48 @@ class Asked {
   }
 
   /** Whether the query has each of these words, in any order. */
-  #holds(text: string): boolean {
-    this.#words ??= new Set(foldedWords(this.#search.q ?? '').slice(0, this.#budgets.countedWordsMax))
-    const wanted = foldedWords(text)
+  #holds(wanted: readonly string[]): boolean {
     this.#wordsLeft -= wanted.length
-    if (this.#wordsLeft < 0) return false
-    return wanted.length > 0 && wanted.every((word) => this.#words?.has(word))
+    if (this.#wordsLeft < 0 || wanted.length === 0) return false
+    this.#words ??= foldedWords(this.#search.q ?? '', this.#budgets.countedWordsMax)
+    const words = this.#words
+    return wanted.every((word) => words.has(word))
   }
 
   /** Whether one way to pass the filter asks for all of these values. */
-  #filtersBy(values: Readonly<Record<string, unknown>>): boolean {
-    this.#branches ??= equalityBranches(this.#search.filter, this.#budgets)
-    const wanted = Object.entries(values).flatMap(([field, value]) =>
-      (Array.isArray(value) ? value : [value]).map((one) => [field, folded(String(one))] as const),
-    )
-    this.#valuesLeft -= wanted.length
+  #filtersBy([first, ...others]: readonly string[]): boolean {
+    this.#valuesLeft -= others.length + (first === undefined ? 0 : 1)
     if (this.#valuesLeft < 0) return false
-    return this.#branches.some((branch) =>
-      wanted.every(([field, value]) =>
-        branch.some((one) => one.field === field && folded(one.value) === value),
-      ),
-    )
+    this.#branches ??= branchesByKey(equalityBranches(this.#search.filter, this.#budgets))
+    const { count, byKey } = this.#branches
+    if (first === undefined) return count > 0
+    for (const branch of byKey.get(first) ?? [])
+      if (others.every((key) => byKey.get(key)?.has(branch))) return true
+    return false
   }
 }
 
-/** Values of filters do not care about case and accents. */
-const folded = (value: string): string =>
-  value
-    .trim()
-    .normalize('NFKD')
-    .replace(/\p{Mn}/gu, '')
-    .toLowerCase()
+/** The ways to pass a filter, numbered. */
+interface Branches {
+  readonly count: number
+  /** The numbers of the branches that ask for each equality. */
+  readonly byKey: ReadonlyMap<string, ReadonlySet<number>>
+}
+
+function branchesByKey(branches: readonly EqualityBranch[]): Branches {
+  const keys = new Map<Equality, string>()
+  const found = new Map<string, Set<number>>()
+  for (const [at, branch] of branches.entries())
+    for (const equality of branch) {
+      // An equality is in many branches, and its value may be long.
+      let key = keys.get(equality)
+      if (key === undefined) {
+        key = equalityKey(equality.field, equality.value)
+        keys.set(equality, key)
+      }
+      const numbers = found.get(key)
+      if (numbers === undefined) found.set(key, new Set([at]))
+      else numbers.add(at)
+    }
+  return { count: branches.length, byKey: found }
+}

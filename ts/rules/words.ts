@@ -1,13 +1,33 @@
-/** Made when first used: the runtime's rules of words take longer to load than most modules. */
-let segmenter: Intl.Segmenter | null = null
+import { WordSegmenter } from '../engine/index.js'
+import { TEXT_CHARS_MAX } from './limits.js'
 
-/** The words of a text without case and accents, each once. */
-export function foldedWords(text: string): string[] {
-  const folded = text
+const segmenter = new WordSegmenter('und')
+/** Blanks end every word, so that the text between them can be cut on its own. */
+const BETWEEN_BLANKS = /[^ \t\r\n]+/g
+/** One word by the rules of segmentation, which are not asked for it. */
+const PLAIN_WORD = /^[a-z0-9]+$/
+
+/**
+ * The first distinct words of a text, without case and accents. At most `TEXT_CHARS_MAX` UTF-16 units of the text are read.
+ * @param wordsMax words after which reading ends
+ */
+export function foldedWords(text: string, wordsMax = Number.POSITIVE_INFINITY): ReadonlySet<string> {
+  const words = new Set<string>()
+  if (wordsMax <= 0) return words
+  for (const [part] of folded(text.slice(0, TEXT_CHARS_MAX)).matchAll(BETWEEN_BLANKS)) {
+    const segments = PLAIN_WORD.test(part) ? [{ segment: part, isWordLike: true }] : segmenter.segments(part)
+    for (const { segment, isWordLike } of segments) {
+      if (!isWordLike) continue
+      words.add(segment)
+      if (words.size >= wordsMax) return words
+    }
+  }
+  return words
+}
+
+/** A text without case and accents. */
+export const folded = (text: string): string =>
+  text
     .normalize('NFKD')
     .replace(/\p{Mn}/gu, '')
     .toLowerCase()
-  segmenter ??= new Intl.Segmenter('und', { granularity: 'word' })
-  const words = Array.from(segmenter.segment(folded)).filter(({ isWordLike }) => isWordLike)
-  return [...new Set(words.map(({ segment }) => segment))]
-}

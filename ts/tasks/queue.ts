@@ -132,7 +132,7 @@ export function queue(parts: QueueParts): Tasks {
 
     index: (uid) => catalogue.entry(uid),
     indexes: () => catalogue.entries(),
-    rules: () => rules.all(),
+    rules: () => rules.book(),
     isIndexing: (uid) => scheduler.isIndexing(uid),
 
     lastUpdate() {

@@ -1,5 +1,5 @@
 import type { IndexId, PayloadFormat } from '../engine/index.js'
-import type { Rule } from '../rules/index.js'
+import type { RuleBook } from '../rules/index.js'
 import type { TaskChange } from './changes.js'
 import type { StoredWebhook } from './store/stored-webhook.js'
 import type { BatchView, Task, TaskContent, TaskStatus, TaskSummary, TaskType } from './task.js'
@@ -117,8 +117,8 @@ export interface Tasks {
   index(uid: string): IndexEntry | null
   /** All indexes, ascending by uid. */
   indexes(): readonly IndexEntry[]
-  /** The dynamic search rules in no order, from memory: cheap enough for every search. */
-  rules(): readonly Rule[]
+  /** The dynamic search rules, from memory: cheap enough for every search. */
+  rules(): RuleBook
   /** Whether a task of this index is being processed. */
   isIndexing(uid: string): boolean
   /** When any index last changed, null on an untouched instance. */

@@ -21,7 +21,17 @@ import {
   string,
   u32,
 } from '../../requests/index.js'
-import { type Action, type Conditions, foldedWords, type Rule, type RulePatch } from '../../rules/index.js'
+import {
+  type Action,
+  areValuesTooLong,
+  areWordsTooLong,
+  type Conditions,
+  listedRules,
+  type Rule,
+  type RulePatch,
+  TEXT_CHARS_MAX,
+  VALUES_CHARS_MAX,
+} from '../../rules/index.js'
 import type { NewTask, TaskSummary } from '../../tasks/index.js'
 import { pageOf, searchRule, sendJson } from '../answers/index.js'
 import { serveTask } from '../following/index.js'
@@ -35,6 +45,16 @@ const RULES_UID = '.meili_dsr'
 const moment = refined(string, (text, at) => {
   if (!isRfc3339(text)) throw badValue(`\`${text}\` is not an RFC 3339 date-time`, at)
   return text
+})
+const words = refined(string, (text, at) => {
+  if (areWordsTooLong(text))
+    throw badValue(`the words have ${text.length} characters, the most are ${TEXT_CHARS_MAX}`, at)
+  return text
+})
+const values = refined(mapOf(anything), (entries, at) => {
+  if (areValuesTooLong(Object.fromEntries(entries)))
+    throw badValue(`the values have more than ${VALUES_CHARS_MAX} characters as JSON`, at)
+  return entries
 })
 const code = {
   conditions: 'invalid_dynamic_search_rule_conditions',
@@ -63,7 +83,7 @@ const ruleBody = shape({
       ),
       query: optional(
         refined(
-          shape({ isEmpty: optional(boolean, code.conditions), words: optional(string, code.conditions) }),
+          shape({ isEmpty: optional(boolean, code.conditions), words: optional(words, code.conditions) }),
           (query) => {
             if (query.isEmpty === true && query.words !== null) {
               throw new ApiError(
@@ -76,7 +96,7 @@ const ruleBody = shape({
         ),
         code.conditions,
       ),
-      filter: optional(shape({ values: required(mapOf(anything), code.conditions) }), code.conditions),
+      filter: optional(shape({ values: required(values, code.conditions) }), code.conditions),
     }),
     code.conditions,
   ),
@@ -127,7 +147,7 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
     },
     ({ reply, body: { offset, limit, filter } }) => {
       requireFeature()
-      const matching = newestFirst(tasks.rules()).filter((rule) => isListed(rule, filter))
+      const matching = listedRules(tasks.rules(), filter)
       const results = matching.slice(offset, offset + limit).map(view)
       return sendJson(reply, { results, offset, limit, total: matching.length })
     },
@@ -164,7 +184,7 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
       const uid = param(request, 'uid')
       if (!isIndexUid(uid)) return reply.code(404).send()
       requireFeature()
-      const rule = tasks.rules().find((one) => one.uid === uid)
+      const rule = tasks.rules().all.find((one) => one.uid === uid)
       if (rule === undefined) {
         throw new ApiError('dynamic_search_rule_not_found', `dynamic search rule \`${uid}\` not found`)
       }
@@ -261,24 +281,6 @@ function actionOf({ selector, action }: NonNullable<RuleBody['actions']>[number]
 function withoutNulls<T extends object>(value: T): { [K in keyof T]?: NonNullable<T[K]> } {
   const entries = Object.entries(value).filter(([, member]) => member !== null)
   return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> }
-}
-
-function newestFirst(rules: readonly Rule[]): readonly Rule[] {
-  // Dates have no trailing zeros, so that they differ in length and do not compare as text.
-  const key = ({ lastUpdatedAt }: Rule): string => {
-    const [seconds, fraction = ''] = lastUpdatedAt.split(/[.Z]/)
-    return `${seconds}.${fraction.padEnd(9, '0')}`
-  }
-  return rules.toSorted((a, b) => (key(a) === key(b) ? (a.uid < b.uid ? -1 : 1) : key(a) > key(b) ? -1 : 1))
-}
-
-/** Whether `filter` matches a rule. Its `query` is matched against the description and the query words of the rule. */
-function isListed(rule: Rule, filter: { query: string | null; active: boolean | null } | null): boolean {
-  if (filter === null) return true
-  if (filter.active !== null && filter.active !== rule.active) return false
-  const wanted = foldedWords(filter.query ?? '')
-  const words = foldedWords(`${rule.description ?? ''} ${rule.conditions.query?.words ?? ''}`)
-  return wanted.every((word) => words.some((one) => one.startsWith(word)))
 }
 
 function view({ uid, description, lastUpdatedAt, precedence, active, conditions, actions }: Rule): object {

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import {
   encodeRequest,
   type FederationRequest,
@@ -23,6 +24,7 @@ import type { IndexEntry } from '../../tasks/index.js'
 import type { DisconnectSignal } from '../disconnect-signal.js'
 import { type Embeddable, withVector } from '../embedding.js'
 import { hasMoved, indexNotFound } from '../index-lookup.js'
+import { PREPARING_TURN_MS } from '../limits.js'
 import type { SearchAccess, SearchServices } from '../services.js'
 import { inside } from './checks.js'
 import { type Federation, type PositionedQuery, shownPosition } from './fields.js'
@@ -99,8 +101,13 @@ export function localSearches(
     stop: DisconnectSignal,
   ): Promise<Uint8Array> {
     const prepared: (Embeddable & { readonly entries: readonly IndexEntry[] })[] = []
+    let since = performance.now()
     // One after another, so that the first mistake is that of the first query.
     for (const one of queries) {
+      if (performance.now() - since >= PREPARING_TURN_MS) {
+        await turn()
+        since = performance.now()
+      }
       const entry = requireEntry(one.query.indexUid, `.queries[${one.position}]`)
       const { entries, ...followed } = await followedKeys(services, entry, access)
       const request = requestFor(one, entry, { withMetadata: includeMetadata && merging === null, followed })
@@ -185,7 +192,7 @@ export function localSearches(
   /** Checks facets of an index that no query searches: the answer omits them, but a mistake in them is an error. */
   async function checkFacets(entry: IndexEntry, facets: readonly string[], where: string): Promise<void> {
     if (facets.length === 0) return
-    const context = { entry, features, forcedFilter: null, includeMetadata: false, rules: [] }
+    const context = { entry, features, forcedFilter: null, includeMetadata: false, rules: null }
     try {
       await engine.search(
         entry.id,

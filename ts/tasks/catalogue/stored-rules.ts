@@ -1,4 +1,4 @@
-import { changedRules, type Rule, type RulePatch, type Rules } from '../../rules/index.js'
+import { changedRules, RuleBook, type RulePatch, type Rules } from '../../rules/index.js'
 import type { StoreClient } from '../store/store-client.js'
 
 /** Name of the rules among the values of the instance. */
@@ -8,27 +8,27 @@ export const RULES_STORED_AS = 'dynamicSearchRules'
 export class StoredRules {
   readonly #store: StoreClient
   #rules: Rules
-  #list: readonly Rule[]
+  #book: RuleBook
 
-  private constructor(store: StoreClient, rules: Rules) {
+  private constructor(store: StoreClient, rules: Rules, book: RuleBook) {
     this.#store = store
     this.#rules = rules
-    this.#list = Object.values(rules)
+    this.#book = book
   }
 
   static async open(store: StoreClient): Promise<StoredRules> {
-    const stored = (await store.call('value', [RULES_STORED_AS])) as Rules | null
-    return new StoredRules(store, stored ?? {})
+    const rules = ((await store.call('value', [RULES_STORED_AS])) as Rules | null) ?? {}
+    return new StoredRules(store, rules, await RuleBook.of(Object.values(rules)))
   }
 
-  /** Reads the rules anew. */
+  /** Reads the rules again. */
   async reload(): Promise<void> {
-    this.#take(((await this.#store.call('value', [RULES_STORED_AS])) as Rules | null) ?? {})
+    await this.#take(((await this.#store.call('value', [RULES_STORED_AS])) as Rules | null) ?? {})
   }
 
-  /** In no order; the same array until a rule changes. */
-  all(): readonly Rule[] {
-    return this.#list
+  /** The same object until a rule changes. */
+  book(): RuleBook {
+    return this.#book
   }
 
   /**
@@ -41,18 +41,18 @@ export class StoredRules {
 
   /** Removes all rules. @returns how many there were */
   async clear(): Promise<number> {
-    const { length } = this.#list
+    const { length } = this.#book.all
     await this.#replace({})
     return length
   }
 
   async #replace(rules: Rules): Promise<void> {
     await this.#store.call('putValue', [RULES_STORED_AS, rules])
-    this.#take(rules)
+    await this.#take(rules)
   }
 
-  #take(rules: Rules): void {
+  async #take(rules: Rules): Promise<void> {
     this.#rules = rules
-    this.#list = Object.values(rules)
+    this.#book = await RuleBook.of(Object.values(rules), this.#book)
   }
 }

@@ -53,7 +53,7 @@ export function frozen(
       await release()
       throw error
     }
-    return { indexes, rules: rules.all(), uploads: uploads.map((name) => spool.pathOf(name)), release }
+    return { indexes, rules: rules.book().all, uploads: uploads.map((name) => spool.pathOf(name)), release }
   })
 }
 
