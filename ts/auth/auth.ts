@@ -2,8 +2,10 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { ApiError } from '../errors/index.js'
 import { type Action, grants, isGlobal } from './actions.js'
 import { KeyBook, type KeyRecord, type KeyStore } from './key-book.js'
+import type { PassedRights } from './passed-rights.js'
 import { matchesAny } from './patterns.js'
-import { readToken, type SearchRules, signingKeyUid, verifyToken } from './tenant-token.js'
+import type { SearchRules } from './search-rules.js'
+import { readToken, signingKeyUid, verifyToken } from './tenant-token.js'
 
 /** The rights of one request whose key has been accepted. */
 export interface Access {
@@ -21,6 +23,8 @@ export interface Access {
   maySearch(indexUid: string): boolean
   /** The filter that the tenant token adds to every search of this index; null: none. */
   forcedFilter(indexUid: string): unknown
+  /** `maySearch` and `forcedFilter` for another instance that searches for this request; null: every index, no filter. */
+  readonly passedRights: PassedRights | null
 }
 
 /** The keys of the instance, and the check of requests against them. */
@@ -50,6 +54,7 @@ const everything: Omit<Access, 'holder'> = {
   mayCreate: () => true,
   maySearch: () => true,
   forcedFilter: () => null,
+  passedRights: null,
 }
 const openAccess: Access = { ...everything, holder: 'anyone' }
 const masterAccess: Access = { ...everything, holder: 'master' }
@@ -85,7 +90,7 @@ export async function openAuth({ masterKey, store, now = Date.now }: AuthOptions
       if (tenant === null) return keyAccess(usable(keys.byValue(token), actions, now()), indexUid)
       const parent = usable(keys.byUid(signingKeyUid(tenant)), actions, now())
       const rules = await verifyToken(tenant, keys.value(parent.uid), Math.floor(now() / 1000))
-      return tokenAccess(parent, rules, indexUid)
+      return tokenAccess(parent, { rules, searchRules: tenant.claims.searchRules }, indexUid)
     },
   }
 }
@@ -119,18 +124,24 @@ function keyAccess(key: KeyRecord, indexUid: string | undefined): Access {
   const allows = (uid: string): boolean => matchesAny(key.indexes, uid)
   const refusal = (uid: string): ApiError => notAllowed(uid, key.indexes)
   if (indexUid !== undefined && !allows(indexUid)) throw refusal(indexUid)
+  const seesAll = key.indexes.includes('*')
   return {
     holder: key.uid,
-    visibleIndexes: key.indexes.includes('*') ? null : key.indexes,
+    visibleIndexes: seesAll ? null : key.indexes,
     allows,
     refusal,
     mayCreate: (uid) => allows(uid) && grants(key.actions, 'indexes.create'),
     maySearch: (uid) => allows(uid) && grants(key.actions, 'search'),
     forcedFilter: () => null,
+    passedRights: seesAll ? null : { indexes: key.indexes, searchRules: null },
   }
 }
 
-function tokenAccess(parent: KeyRecord, rules: SearchRules, indexUid: string | undefined): Access {
+function tokenAccess(
+  parent: KeyRecord,
+  { rules, searchRules }: { readonly rules: SearchRules; readonly searchRules: unknown },
+  indexUid: string | undefined,
+): Access {
   const allows = (uid: string): boolean => rules.rule(uid) !== null && matchesAny(parent.indexes, uid)
   // The message does not list the indexes of the signing key, which the bearer of a token must not learn.
   const refusal = (uid: string): ApiError =>
@@ -144,6 +155,7 @@ function tokenAccess(parent: KeyRecord, rules: SearchRules, indexUid: string | u
     mayCreate: () => false,
     maySearch: (uid) => allows(uid) && grants(parent.actions, 'search'),
     forcedFilter: (uid) => rules.rule(uid)?.filter ?? null,
+    passedRights: { indexes: parent.indexes, searchRules },
   }
 }
 

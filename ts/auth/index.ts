@@ -2,4 +2,5 @@
 export { type Action, actions } from './actions.js'
 export { type Access, type Auth, type AuthOptions, openAuth } from './auth.js'
 export { KeyBook, type KeyPatch, type KeyRecord, type KeyStore, keyValue, type NewKey } from './key-book.js'
+export { type PassedRights, readRights, type SearchRights, writeRights } from './passed-rights.js'
 export { isPattern, matchesAny } from './patterns.js'

@@ -1,5 +1,5 @@
 import { ApiError, clientMessages } from '../errors/index.js'
-import { isPattern, matches } from './patterns.js'
+import { readRules, tokenRefused as refused, type SearchRules } from './search-rules.js'
 
 const algorithms = ['HS256', 'HS384', 'HS512']
 const BASE64URL = /^[A-Za-z0-9_-]*$/
@@ -9,12 +9,6 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 export interface UnverifiedToken {
   readonly text: string
   readonly claims: Readonly<Record<string, unknown>>
-}
-
-/** The search rules of a verified token. */
-export interface SearchRules {
-  /** The rule of the most specific pattern that matches the index; null: the index must not be searched. */
-  rule(indexUid: string): { readonly filter: unknown } | null
 }
 
 /** Decodes `text`; null if it does not have the form of a token, as API keys do not. */
@@ -61,47 +55,6 @@ export async function verifyToken(
   return readRules(searchRules)
 }
 
-function readRules(searchRules: unknown): SearchRules {
-  const rules = new Map<string, unknown>()
-  if (Array.isArray(searchRules)) {
-    for (const pattern of searchRules) rules.set(readPattern(pattern), null)
-  } else if (searchRules !== null && typeof searchRules === 'object') {
-    for (const [pattern, rule] of Object.entries(searchRules)) rules.set(readPattern(pattern), readRule(rule))
-  } else {
-    throw refused('the claim `searchRules` is neither an array nor an object')
-  }
-  // The most specific pattern comes first: exact uids, then patterns by descending length.
-  const patterns = [...rules.keys()].sort(
-    (a, b) => Number(a.endsWith('*')) - Number(b.endsWith('*')) || b.length - a.length,
-  )
-  return {
-    rule(indexUid) {
-      const pattern = patterns.find((one) => matches(one, indexUid))
-      return pattern === undefined ? null : { filter: rules.get(pattern) ?? null }
-    },
-  }
-}
-
-function readPattern(pattern: unknown): string {
-  if (typeof pattern !== 'string' || !isPattern(pattern)) {
-    throw refused(`\`searchRules\` names \`${String(pattern)}\`, which is no index uid pattern`)
-  }
-  return pattern
-}
-
-function readRule(rule: unknown): unknown {
-  if (rule === null) return null
-  if (typeof rule !== 'object' || Array.isArray(rule))
-    throw refused('a search rule is neither null nor an object')
-  const filter: unknown = Object.hasOwn(rule, 'filter') ? (rule as { filter: unknown }).filter : null
-  if (filter === null || typeof filter === 'string' || Array.isArray(filter)) return filter
-  const literal = JSON.stringify(filter)
-  throw new ApiError(
-    'invalid_search_filter',
-    `the filter of the tenant token is neither a string nor an array: \`${literal}\``,
-  )
-}
-
 function jsonObject(part: string): Readonly<Record<string, unknown>> | null {
   // Node.js would skip other characters.
   if (!BASE64URL.test(part)) return null
@@ -115,8 +68,4 @@ function jsonObject(part: string): Readonly<Record<string, unknown>> | null {
   } catch {
     return null
   }
-}
-
-function refused(reason: string): ApiError {
-  return new ApiError('invalid_api_key', `the tenant token is not valid: ${reason}`)
 }

@@ -10,7 +10,15 @@ import {
   type PositionedQuery,
   shownPosition,
 } from '../../searches/index.js'
-import { askRemote, joinedAnswer, type NamedPart, type Network, readPart } from '../remotes/index.js'
+import {
+  askRemote,
+  joinedAnswer,
+  mayJoin,
+  type NamedPart,
+  type Network,
+  readPart,
+  rightsHeader,
+} from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
 import type { OnDisconnect } from '../searches/index.js'
 import type { Partition } from './partition.js'
@@ -36,6 +44,7 @@ export async function searchNetwork(
 ): Promise<string> {
   const { partition, federation, network, access, includeMetadata, onDisconnect } = search
   const started = performance.now()
+  const rights = rightsHeader(access)
   const controller = new AbortController()
   const stopListening = onDisconnect(() => controller.abort())
   try {
@@ -45,6 +54,8 @@ export async function searchNetwork(
         remote: network.remotes[name]!,
         body: remoteBody(queries, federation, access),
         includeMetadata,
+        rights,
+        mustEnforceRights: rights !== null && queries.some((one) => mayJoin(filterOf(one, access))),
         timeoutMs: options.remoteSearchMsMax,
         answerBytesMax: ANSWER_BYTES_MAX,
         signal: controller.signal,
@@ -109,16 +120,19 @@ function remoteBody(queries: readonly PositionedQuery[], federation: Federation,
   return {
     federation: { ...paged, facetsByIndex: facetsOf(queries, federation), distinct: federation.distinct },
     queries: queries.map((one) => {
-      const { federationOptions, useNetwork: _useNetwork, filter, ...query } = one.query
+      const { federationOptions, useNetwork: _useNetwork, filter: _filter, ...query } = one.query
       const given = Object.entries(query).filter(([, value]) => value !== null)
       return {
         ...Object.fromEntries(given),
-        filter: bothFilters(filter, access.forcedFilter(query.indexUid)),
+        filter: filterOf(one, access),
         federationOptions: { weight: federationOptions?.weight ?? 1, queryPosition: shownPosition(one) },
       }
     }),
   }
 }
+
+const filterOf = ({ query }: PositionedQuery, access: Access): unknown =>
+  bothFilters(query.filter, access.forcedFilter(query.indexUid))
 
 function facetsOf(
   queries: readonly PositionedQuery[],

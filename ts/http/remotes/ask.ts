@@ -10,6 +10,7 @@ import {
   REMOTE_PAUSE_MS_MAX,
 } from './limits.js'
 import type { Remote } from './network-book.js'
+import { RIGHTS_ENFORCED, RIGHTS_HEADER } from './rights.js'
 
 /** A federated search to be sent to a remote. */
 export interface RemoteSearch {
@@ -17,6 +18,10 @@ export interface RemoteSearch {
   /** Body of POST /multi-search. */
   readonly body: object
   readonly includeMetadata: boolean
+  /** The rights of the client; null: all. */
+  readonly rights: string | null
+  /** Whether an answer without these rights enforced may hold what the client must not read. */
+  readonly mustEnforceRights: boolean
   /** Time for all attempts together. */
   readonly timeoutMs: number
   readonly answerBytesMax: number
@@ -62,15 +67,20 @@ export async function askRemote(
 }
 
 async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number): Promise<FederatedPart> {
-  const { remote, body, includeMetadata, signal, answerBytesMax } = search
+  const { remote, body, includeMetadata, rights, signal, answerBytesMax } = search
   try {
-    const { status, body: bytes } = await outbound.call({
+    const {
+      status,
+      headers,
+      body: bytes,
+    } = await outbound.call({
       method: 'POST',
       url: `${withoutTrailing(remote.url, '/')}/multi-search`,
       headers: {
         'content-type': 'application/json',
         [PROXY_HEADER]: 'true',
         ...(remote.searchApiKey !== null && { authorization: `Bearer ${remote.searchApiKey}` }),
+        ...(rights !== null && { [RIGHTS_HEADER]: rights }),
         ...(includeMetadata && { 'meili-include-metadata': 'true' }),
       },
       body: JSON.stringify(body),
@@ -79,6 +89,7 @@ async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number)
       signal,
     })
     if (status < 200 || status > 299) throw refusal(status, bytes)
+    if (search.mustEnforceRights && headers[RIGHTS_HEADER] !== RIGHTS_ENFORCED) throw unenforced()
     const part = readPart(await parsed(bytes))
     if (part === null) throw badResponse(bytes)
     return part
@@ -106,6 +117,14 @@ const badResponse = (bytes: Buffer): RemoteFailure =>
     'remote_bad_response',
     `the remote answered with something else than a federated search: ${quoted(bytes)}`,
     bytes.length <= ANSWER_RETRIED_BYTES_MAX,
+  )
+
+const unenforced = (): RemoteFailure =>
+  new RemoteFailure(
+    'remote_bad_request',
+    'the remote does not apply the rights of this key to `_foreign(…)`; leave it out of the filter, use a key for ' +
+      'all indexes, or upgrade the remote',
+    false,
   )
 
 function refusal(status: number, bytes: Buffer): RemoteFailure {

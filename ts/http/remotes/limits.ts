@@ -6,6 +6,9 @@ export const REMOTE_ATTEMPTS_MAX = 4
 /** Longest pause between attempts, in milliseconds. Source: the API's retries, as above. */
 export const REMOTE_PAUSE_MS_MAX = 100
 
+/** Longest header with rights. Source: Node.js takes 16 KiB of headers. */
+export const RIGHTS_HEADER_BYTES_MAX = 8_192
+
 /** Milliseconds in which a remote has to say that it is healthy, to be shown as available. */
 export const REMOTE_STATE_MS_MAX = 1_000
 

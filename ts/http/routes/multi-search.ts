@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
-import type { Access } from '../../auth/index.js'
+import type { Access, SearchRights } from '../../auth/index.js'
 import { includesMetadata } from '../../requests/index.js'
 import {
   type Federation,
@@ -17,13 +17,15 @@ import { observed, recordUse } from '../metrics/index.js'
 import { partition, searchNetwork } from '../multi-search/index.js'
 import { serve } from '../operations/index.js'
 import { type AskedQuery, type Progress, showsFirst } from '../queries/index.js'
-import { PROXY_HEADER } from '../remotes/index.js'
+import { narrowedRights, PROXY_HEADER, RIGHTS_ENFORCED, RIGHTS_HEADER } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
 import { disconnectOf, type OnDisconnect } from '../searches/index.js'
 
 /** The parts of a request that its body does not hold. */
 interface RequestContext {
   readonly access: Access
+  /** Rights for indexes that foreign keys lead to. */
+  readonly joined: SearchRights
   readonly includeMetadata: boolean
   /** Whether another instance sent the request, to merge the hits with its own. */
   readonly isProxied: boolean
@@ -47,8 +49,10 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
       answers: { 200: multiSearchAnswer },
     },
     async ({ request, reply, access, body: { queries, federation } }) => {
+      const passed = request.headers[RIGHTS_HEADER]
       const context = {
         access,
+        joined: narrowedRights(access, passed),
         includeMetadata: includesMetadata(request),
         isProxied: features.flags.network && request.headers[PROXY_HEADER] === 'true',
         onDisconnect: disconnectOf(reply),
@@ -71,6 +75,7 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
             count,
           ),
       )
+      if (passed !== undefined) reply.header(RIGHTS_HEADER, RIGHTS_ENFORCED)
       return sendJsonBytes(reply, answer)
     },
     {
@@ -83,12 +88,12 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
   )
 
   async function apart(queries: readonly PositionedQuery[], context: RequestContext): Promise<Uint8Array> {
-    const { access, includeMetadata, onDisconnect, progress } = context
+    const { access, joined, includeMetadata, onDisconnect, progress } = context
     for (const one of queries) {
       requirePlain(one)
       requireAllowed(access, one)
     }
-    const local = localSearches(services, { access, includeMetadata, progress })
+    const local = localSearches(services, { access, joined, includeMetadata, progress })
     return searches.run(access.holder, onDisconnect, (stop) => {
       progress.began()
       return local.answer(queries, null, stop)
@@ -100,12 +105,12 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
     federation: Federation,
     context: RequestContext,
   ): Promise<Uint8Array | string> {
-    const { access, includeMetadata, onDisconnect, progress } = context
+    const { access, joined, includeMetadata, onDisconnect, progress } = context
     for (const one of queries) {
       requireFederable(one, federation, features)
       requireAllowed(access, one)
     }
-    const local = localSearches(services, { access, includeMetadata, progress })
+    const local = localSearches(services, { access, joined, includeMetadata, progress })
     const namesRemotes = queries.some(({ query }) => (query.federationOptions?.remote ?? null) !== null)
     if (!namesRemotes) {
       return searches.run(access.holder, onDisconnect, async (stop) => {

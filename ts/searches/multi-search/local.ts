@@ -14,6 +14,7 @@ import {
   paging,
   readNode,
   requireNotPersonalized,
+  type SearchRights,
   searchFields,
   searchMetadata,
   searchRequest,
@@ -82,6 +83,8 @@ export interface LocalSearches {
 /** The request that searches belong to. */
 export interface LocalContext {
   readonly access: SearchAccess
+  /** Rights for indexes that foreign keys lead to; default: `access`. */
+  readonly joined?: SearchRights
   readonly includeMetadata: boolean
   /** Told of the engine's answer. */
   readonly progress: { answered(facts: SearchFacts): void }
@@ -90,7 +93,7 @@ export interface LocalContext {
 /** Searches of one request over the indexes of this instance. */
 export function localSearches(
   services: SearchServices,
-  { access, includeMetadata, progress }: LocalContext,
+  { access, joined = access, includeMetadata, progress }: LocalContext,
 ): LocalSearches {
   const { engine, embedders, tasks, features, queries: watch } = services
   return { answer, requireFederation }
@@ -109,7 +112,7 @@ export function localSearches(
         since = performance.now()
       }
       const entry = requireEntry(one.query.indexUid, `.queries[${one.position}]`)
-      const { entries, ...followed } = await followedKeys(services, entry, access)
+      const { entries, ...followed } = await followedKeys(services, entry, joined)
       const request = requestFor(one, entry, { withMetadata: includeMetadata && merging === null, followed })
       prepared.push({ entry, entries: [entry, ...entries], request, media: one.query.media })
     }
