@@ -1,6 +1,7 @@
 import { request } from 'node:http'
 import test from 'ava'
 import type { Engine } from '../../ts/engine/index.js'
+import { startProvider } from '../support/provider.js'
 import { checkError } from '../support/refusals.js'
 import { startServer, type TestServer } from '../support/server.js'
 
@@ -194,4 +195,70 @@ test('every operation that reads documents is stopped when its client disconnect
     while (told.length === before) await turn()
   }
   t.deepEqual(told, [...held])
+})
+
+test('searches that wait for an embedder keep no place, and come first when they return', async (t) => {
+  const gate = new Gate()
+  let answerAll: () => void = () => undefined
+  const answered = new Promise<void>((resolve) => {
+    answerAll = resolve
+  })
+  let asked = 0
+  const provider = await startProvider(t, async ({ body }) => {
+    if (body === 'tried when set') return [1, 2]
+    asked += 1
+    await answered
+    return [1, 2]
+  })
+  const limits = { searchesRunningMax: 1, searchesWaitingMax: 2, features: ['metrics'] as const }
+  const server = await startServer(t, { ...limits, allowedNetworks: ['127.0.0.0/8'], wrapEngine: gate.wrap })
+  const rest = { source: 'rest', url: provider.url, request: '{{text}}', response: '{{embedding}}' }
+  const settings = { embedders: { g: { ...rest, dimensions: 2 } }, searchCutoffMs: 60_000 }
+  await server.settle(t, server.patch('/indexes/a/settings', settings))
+  const hybrid = { embedder: 'g', semanticRatio: 1 }
+  const embedded = ['meaning 1', 'meaning 2'].map((q) => server.post(path, { q, hybrid }))
+  while (asked < 2) await turn()
+
+  const plain = server.post(path, { q: 'plain 1' })
+  await gate.untilStarted(1)
+  const waiting = server.post(path, { q: 'plain 2' })
+  await untilWaiting(server, 1)
+  answerAll()
+  for (let running = 1; running <= 4; running++) {
+    await gate.untilStarted(running)
+    gate.open()
+  }
+  for (const one of [plain, waiting, ...embedded]) t.is((await one).status, 200)
+  t.is(gate.started[0], 'plain 1')
+})
+
+test('a client that disconnects while an embedder answers leaves no place taken', async (t) => {
+  let asked: () => void = () => undefined
+  const wasAsked = new Promise<void>((resolve) => {
+    asked = resolve
+  })
+  const provider = await startProvider(t, () => {
+    asked()
+    return null
+  })
+  const server = await startServer(t, {
+    searchesRunningMax: 1,
+    searchesWaitingMax: 1,
+    features: ['metrics'],
+    allowedNetworks: ['127.0.0.0/8'],
+  })
+  const rest = { source: 'rest', url: provider.url, request: '{{text}}', response: '{{embedding}}' }
+  const settings = { embedders: { g: { ...rest, dimensions: 2 } }, searchCutoffMs: 60_000 }
+  await server.settle(t, server.patch('/indexes/a/settings', settings))
+  const leaving = request(`${server.url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+  }).on('error', () => undefined)
+  leaving.end(JSON.stringify({ q: 'meaning', hybrid: { embedder: 'g', semanticRatio: 1 } }))
+  await wasAsked
+  leaving.destroy()
+  t.is((await server.post(path, { q: 'next' })).status, 200)
+  const running = 'meilisearch_searches_running 0\n'
+  while (!(await server.get('/metrics')).bytes.toString().includes(running)) await turn()
+  t.pass()
 })

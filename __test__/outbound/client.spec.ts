@@ -280,3 +280,38 @@ test('calls to one name at the same time look it up once, later ones again', asy
   await failed(5)
   t.is(lookups, 2)
 })
+
+/** A resolver that answers once it is let; a call that waits for it has no connection. */
+function heldResolver() {
+  let asked: () => void = () => undefined
+  const wasAsked = new Promise<void>((resolve) => {
+    asked = resolve
+  })
+  const resolve: OutboundSetup['resolve'] = () => asked()
+  return { wasAsked, resolve }
+}
+
+test('a call is given up at once while its connection is not established', async (t) => {
+  const { wasAsked, resolve } = heldResolver()
+  const controller = new AbortController()
+  const request = get('http://example.test/', { signal: controller.signal, timeoutMs: 60_000 })
+  const calls = outbound(t, { resolve })
+  const ends: string[] = []
+  const call = calls.call(request).finally(() => ends.push('call'))
+  const stream = calls.stream({ ...request, idleMs: 60_000 }).finally(() => ends.push('stream'))
+  await wasAsked
+  controller.abort()
+  const both = Promise.all([fails(t, call, 'aborted'), fails(t, stream, 'aborted')])
+  await new Promise((done) => setImmediate(done))
+  t.deepEqual(ends.sort(), ['call', 'stream'])
+  await both
+})
+
+test('closing ends calls whose connection is not established, and their sockets', async (t) => {
+  const { wasAsked, resolve } = heldResolver()
+  const calls = openOutbound({ allowedNetworks: 'any', resolve })
+  const failing = fails(t, calls.call(get('http://example.test/', { timeoutMs: 60_000 })), 'unreachable')
+  await wasAsked
+  await calls.close()
+  await failing
+})

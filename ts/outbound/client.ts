@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { isIP, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import type { Agent, Dispatcher } from 'undici'
@@ -111,8 +112,10 @@ export function openOutbound({ allowedNetworks, resolve }: OutboundSetup): Outbo
   const policy = addressPolicy(allowedNetworks)
   let opened: Promise<Agent> | null = null
   // Many servers never call out, and loading the library takes a tenth of a start.
+  const closing = new AbortController()
+  setMaxListeners(0, closing.signal)
   const agentOnce = (): Promise<Agent> => {
-    opened ??= openAgent(guardedLookup(policy, resolve))
+    opened ??= openAgent(guardedLookup(policy, resolve), closing.signal)
     return opened
   }
   return {
@@ -129,12 +132,16 @@ export function openOutbound({ allowedNetworks, resolve }: OutboundSetup): Outbo
     },
     stream: async (request) => stream(await agentOnce(), policy, request),
     async close() {
-      await (await opened)?.destroy()
+      const agent = await opened
+      // The library does not end connections that are being established.
+      closing.abort()
+      await agent?.destroy()
     },
   }
 }
 
-async function openAgent(lookup: LookupFunction): Promise<Agent> {
+/** @param closing ends all sockets */
+async function openAgent(lookup: LookupFunction, closing: AbortSignal): Promise<Agent> {
   const { Agent } = await import('undici')
   return new Agent({
     connections: CONNECTIONS_PER_ORIGIN_MAX,
@@ -142,7 +149,7 @@ async function openAgent(lookup: LookupFunction): Promise<Agent> {
     // `timeoutMs` of the request bounds the whole call.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: CONNECT_TIMEOUT_MS, lookup },
+    connect: { timeout: CONNECT_TIMEOUT_MS, lookup, signal: closing },
   })
 }
 
@@ -237,17 +244,39 @@ interface Hop {
   readonly body: OutboundRequest['body']
 }
 
-function send(agent: Agent, policy: AddressPolicy, { url, method, headers, body }: Hop, signal: AbortSignal) {
+function send(
+  agent: Agent,
+  policy: AddressPolicy,
+  { url, method, headers, body }: Hop,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
   // Node.js does not look up a literal address, so the policy checks it here.
   const literal = url.hostname.replace(/^\[|\]$/g, '')
   if (isIP(literal) !== 0 && !policy.allows(literal)) throw new AddressRefusedError(literal)
-  return agent.request({
+  const answer = agent.request({
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
     method,
     headers,
     body: typeof body === 'function' ? Readable.from(body(), { objectMode: false }) : (body ?? null),
     signal,
+  })
+  return unlessAborted(answer, signal)
+}
+
+/** The answer, or the reason of `signal` as soon as it aborts. The library ignores the signal until it is connected. */
+function unlessAborted(
+  answer: Promise<Dispatcher.ResponseData>,
+  signal: AbortSignal,
+): Promise<Dispatcher.ResponseData> {
+  return new Promise((resolve, reject) => {
+    const giveUp = (): void => {
+      reject(signal.reason)
+      answer.then(({ body }) => body.destroy()).catch(() => undefined)
+    }
+    if (signal.aborted) return giveUp()
+    signal.addEventListener('abort', giveUp, { once: true })
+    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', giveUp))
   })
 }
 

@@ -1,7 +1,7 @@
 import type { StopSignal } from '../engine/index.js'
 
 /**
- * Whether the client of a search has disconnected.
+ * Whether the client of a search has disconnected, and what the search may leave meanwhile.
  *
  * Every search has one of these. Making an `AbortSignal` takes 20 µs, so it is made only when something asks for it.
  */
@@ -9,6 +9,11 @@ export class DisconnectSignal implements StopSignal {
   readonly #listeners: (() => void)[] = []
   #controller: AbortController | null = null
   #aborted = false
+
+  /** Waits for another service, such as an embedder. A search with a place among those that run leaves it meanwhile. */
+  waitFor<T>(service: () => Promise<T>): Promise<T> {
+    return service()
+  }
 
   get aborted(): boolean {
     return this.#aborted

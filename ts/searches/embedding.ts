@@ -64,7 +64,8 @@ export async function withVector(
   const deadline = started + budgetMs(settings)
   const began = performance.now()
   try {
-    const vector = await embedders.search(fields, { q: request.q, media }, { deadline, signal: stop.signal })
+    const embedding = { deadline, signal: stop.signal }
+    const vector = await stop.waitFor(() => embedders.search(fields, { q: request.q, media }, embedding))
     return { ...request, vector: Array.from(vector), embeddingMs: performance.now() - began }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

@@ -8,6 +8,7 @@ import {
   REMOTE_ANSWER,
   REMOTE_ATTEMPTS_MAX,
   REMOTE_PAUSE_MS_MAX,
+  UNREACHABLE_RETRIED_MS_MAX,
 } from './limits.js'
 import type { Remote } from './network-book.js'
 import { RIGHTS_ENFORCED, RIGHTS_HEADER } from './rights.js'
@@ -67,6 +68,7 @@ export async function askRemote(
 }
 
 async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number): Promise<FederatedPart> {
+  const began = performance.now()
   const { remote, body, includeMetadata, rights, signal, answerBytesMax } = search
   try {
     const {
@@ -94,7 +96,8 @@ async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number)
     if (part === null) throw badResponse(bytes)
     return part
   } catch (error) {
-    throw error instanceof OutboundError ? unsent(error, search.timeoutMs) : error
+    if (!(error instanceof OutboundError)) throw error
+    throw unsent(error, search.timeoutMs, performance.now() - began)
   }
 }
 
@@ -139,7 +142,7 @@ function refusal(status: number, bytes: Buffer): RemoteFailure {
 /**
  * The failure of a call without an answer. Messages do not tell the URL of the remote, which a searcher need not know.
  */
-function unsent(error: OutboundError, timeoutMs: number): RemoteFailure {
+function unsent(error: OutboundError, timeoutMs: number, tookMs: number): RemoteFailure {
   switch (error.fault) {
     case 'timeout':
       return new RemoteFailure('remote_timeout', `the remote did not answer within ${timeoutMs} ms`, false)
@@ -156,6 +159,10 @@ function unsent(error: OutboundError, timeoutMs: number): RemoteFailure {
     case 'aborted':
       return new RemoteFailure('remote_could_not_send_request', `no call is possible (${error.fault})`, false)
     case 'unreachable':
-      return new RemoteFailure('remote_could_not_send_request', 'the remote cannot be reached', true)
+      return new RemoteFailure(
+        'remote_could_not_send_request',
+        'the remote cannot be reached',
+        tookMs <= UNREACHABLE_RETRIED_MS_MAX,
+      )
   }
 }

@@ -6,6 +6,9 @@ export const REMOTE_ATTEMPTS_MAX = 4
 /** Longest pause between attempts, in milliseconds. Source: the API's retries, as above. */
 export const REMOTE_PAUSE_MS_MAX = 100
 
+/** A connection that failed after longer than this many milliseconds is not tried again: nothing answers there. */
+export const UNREACHABLE_RETRIED_MS_MAX = 1_000
+
 /** Longest header with rights. Source: Node.js takes 16 KiB of headers. */
 export const RIGHTS_HEADER_BYTES_MAX = 8_192
 

@@ -24,8 +24,8 @@ export async function untilDisconnected<T>(
   onDisconnect: OnDisconnect,
   run: (stop: DisconnectSignal) => Promise<T>,
   abandoned = (): ApiError => new ApiError('bad_request', 'the client has gone'),
+  stop = new DisconnectSignal(),
 ): Promise<T> {
-  const stop = new DisconnectSignal()
   const stopListening = onDisconnect(() => stop.abort())
   try {
     return await run(stop)

@@ -1,6 +1,7 @@
 import { ApiError } from '../../errors/index.js'
 import type { DisconnectSignal } from '../../searches/index.js'
 import { type OnDisconnect, untilDisconnected } from './disconnect.js'
+import { Turn } from './turn.js'
 
 export interface SearchQueueLimits {
   readonly searchesRunningMax: number
@@ -20,13 +21,19 @@ interface Waiter {
  * Holders (API keys) take turns, so that one busy key cannot starve the searches of another. When the queue is full, a
  * new search evicts the newest search of the holder with the most waiting searches, if its own holder has at least two
  * fewer; otherwise the new search is refused.
+ *
+ * A search that waits for another service leaves its place meanwhile, and comes before waiting searches when it returns.
  */
 export class SearchQueue {
   readonly #limits: SearchQueueLimits
   /** Waiting searches by holder; the first holder is served next. */
   readonly #waiting = new Map<string, Waiter[]>()
+  /** Searches that another service has answered, without a place so far. */
+  readonly #returning: (() => void)[] = []
   #running = 0
   #waitingCount = 0
+  /** Searches that left their place and have none again. */
+  #outside = 0
 
   constructor(limits: SearchQueueLimits) {
     this.#limits = limits
@@ -54,12 +61,53 @@ export class SearchQueue {
   ): Promise<T> {
     if (this.#running >= this.#limits.searchesRunningMax) await this.#wait(holder, onDisconnect)
     else this.#running += 1
+    const turn = new Turn({
+      leave: () => this.#leave(),
+      enter: () => this.#enter(onDisconnect),
+    })
     try {
-      return await untilDisconnected(onDisconnect, search, () => tooMany(this.#limits))
+      return await untilDisconnected(onDisconnect, search, () => tooMany(this.#limits), turn)
     } finally {
-      this.#running -= 1
-      this.#admitNext()
+      if (turn.hasPlace) this.#release()
     }
+  }
+
+  #release(): void {
+    this.#running -= 1
+    this.#admitNext()
+  }
+
+  /** Frees a place for as long as its search waits for another service. False: too many do so already. */
+  #leave(): boolean {
+    if (this.#outside >= this.#limits.searchesWaitingMax) return false
+    this.#outside += 1
+    this.#release()
+    return true
+  }
+
+  async #enter(onDisconnect: OnDisconnect): Promise<void> {
+    try {
+      if (this.#running < this.#limits.searchesRunningMax) this.#running += 1
+      else await this.#waitForPlace(onDisconnect)
+    } finally {
+      this.#outside -= 1
+    }
+  }
+
+  #waitForPlace(onDisconnect: OnDisconnect): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const admit = (): void => {
+        stopListening()
+        resolve()
+      }
+      const stopListening = onDisconnect(() => {
+        const at = this.#returning.indexOf(admit)
+        if (at === -1) return
+        this.#returning.splice(at, 1)
+        reject(tooMany(this.#limits))
+      })
+      this.#returning.push(admit)
+    })
   }
 
   #wait(holder: string, onDisconnect: OnDisconnect): Promise<void> {
@@ -105,6 +153,12 @@ export class SearchQueue {
 
   #admitNext(): void {
     if (this.#running >= this.#limits.searchesRunningMax) return
+    const returning = this.#returning.shift()
+    if (returning !== undefined) {
+      this.#running += 1
+      returning()
+      return
+    }
     const [entry] = this.#waiting
     const next = entry?.[1][0]
     if (entry === undefined || next === undefined) return
