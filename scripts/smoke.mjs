@@ -13,16 +13,9 @@ const { id, title } = JSON.parse(first)
 
 const main = join(folder, 'node_modules', 'siftd', 'dist', 'bundle', 'siftd.js')
 const data = given ?? mkdtempSync(join(tmpdir(), 'siftd-smoke-'))
-const child = spawn(process.execPath, [
-  main,
-  '--engine',
-  engine,
-  '--http-addr',
-  '127.0.0.1:0',
-  '--db-path',
-  data,
-  ...options,
-])
+const args = [main, '--engine', engine, '--http-addr', '127.0.0.1:0', '--db-path', data, ...options]
+const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+// No code: a signal ended it, and it did not stop in order.
 child.once('exit', (code) => process.exit(code ?? 1))
 
 let text = ''
@@ -53,4 +46,6 @@ for (let status = ''; status !== 'succeeded'; ) {
 const { hits } = await post('/indexes/films/search', 'application/json', JSON.stringify({ q: title }))
 if (hits[0]?.id !== id) throw new Error(`expected document ${id} first, found ${JSON.stringify(hits[0])}`)
 console.log(`the ${engine} engine over the task store of ${driver} serves and finds "${title}"`)
-child.kill('SIGTERM')
+// On Windows a signal ends a process before it can close anything.
+if (process.platform === 'win32') child.send('shutdown')
+else child.kill('SIGTERM')

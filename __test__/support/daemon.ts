@@ -3,6 +3,7 @@ import { createServer } from 'node:net'
 import type { ExecutionContext } from 'ava'
 import { program } from './program.js'
 import type { TestBody } from './server.js'
+import { askToStop, stopChannel } from './stopping.js'
 
 export interface Reply {
   readonly status: number
@@ -51,7 +52,7 @@ export async function startDaemon(
   const given = ['--db-path', data, '--http-addr', `127.0.0.1:${port}`, ...args]
   const child: ChildProcess = spawn(process.execPath, [program, ...given], {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'ignore', typeof stderr === 'number' ? stderr : 'pipe'],
+    stdio: ['ignore', 'ignore', typeof stderr === 'number' ? stderr : 'pipe', ...stopChannel],
   })
   let log = ''
   if (stderr === 'closed') child.stderr?.destroy()
@@ -65,7 +66,7 @@ export async function startDaemon(
     await gone
   }
   const stop = async () => {
-    child.kill('SIGTERM')
+    askToStop(child)
     return gone
   }
   t.teardown(kill)

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { program } from './program.js'
+import { askToStop, stopChannel } from './stopping.js'
 
 /** What a server answered. */
 export interface HttpAnswer {
@@ -83,7 +84,7 @@ export class ServerProcess {
       // The copy of the instance's uid outside the data directory would repair what a trial damages.
       {
         env: { ...process.env, ...env, XDG_CONFIG_HOME: `${data}.config` },
-        stdio: ['ignore', 'pipe', 'pipe'],
+        stdio: ['ignore', 'pipe', 'pipe', ...stopChannel],
       },
     )
     let [errors, output] = ['', '']
@@ -201,7 +202,7 @@ export class ServerProcess {
 
   /** Asks it to stop. @returns its exit code, or 'hung' if it had to be killed after `msMax` */
   async stop(msMax: number): Promise<number | null | 'hung'> {
-    this.#child.kill('SIGTERM')
+    askToStop(this.#child)
     const wait = new AbortController()
     const late = sleep(msMax, 'hung' as const, { signal: wait.signal }).catch(() => 'hung' as const)
     const code = await Promise.race([this.exited, late])

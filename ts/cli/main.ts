@@ -13,7 +13,7 @@ import { lastLineOf } from './last-line.js'
 import { textOf } from './text-of.js'
 
 /**
- * Milliseconds after the first signal in which further ones count as the same request. A terminal sends a signal to the
+ * Milliseconds after the first request to stop in which further ones count as the same. A terminal sends a signal to the
  * whole process group, and npm passes the one it got on.
  */
 const SAME_REQUEST_MS = 1_000
@@ -56,8 +56,8 @@ async function main(): Promise<void> {
   const log = moduleLog(opened.log, 'cli')
   // `exit` is emitted after an uncaught exception too.
   process.once('exit', () => console?.writeNow())
-  // The listeners are there before anything is opened, so that a signal during a long start is not lost.
-  const stop = stopOnSignals(log)
+  // The listeners are added before anything is opened, so that a request during a long start is not lost.
+  const stop = stopOnRequest(log)
   const { startStoreThread } = await import('./store-thread.js')
   startStoreThread()
   const { serve } = await import('./serve.js')
@@ -98,21 +98,26 @@ function surviveLostOutput(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 }
 
-/** Aborts at the first signal to stop. A second request ends the process at once. */
-function stopOnSignals(log: Logger): { readonly signal: AbortSignal; readonly asked: Promise<void> } {
+/**
+ * Aborts at the first request to stop: a signal, or the message `shutdown` of the parent process, since a signal ends a
+ * process on Windows before it can close anything. A second request ends the process at once.
+ */
+function stopOnRequest(log: Logger): { readonly signal: AbortSignal; readonly asked: Promise<void> } {
   const stop = new AbortController()
   let askedAt = 0
   const asked = new Promise<void>((resolve) => {
-    for (const name of ['SIGTERM', 'SIGINT'] as const) {
-      process.on(name, () => {
-        if (!stop.signal.aborted) {
-          askedAt = performance.now()
-          log.info({ signal: name }, 'stopping')
-          stop.abort()
-          resolve()
-        } else if (performance.now() - askedAt > SAME_REQUEST_MS) process.exit(130)
-      })
+    const ask = (signal: string): void => {
+      if (!stop.signal.aborted) {
+        askedAt = performance.now()
+        log.info({ signal }, 'stopping')
+        stop.abort()
+        resolve()
+      } else if (performance.now() - askedAt > SAME_REQUEST_MS) process.exit(130)
     }
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => ask(signal))
+    process.on('message', (message) => {
+      if (message === 'shutdown') ask(message)
+    })
   })
   return { signal: stop.signal, asked }
 }

@@ -11,7 +11,9 @@ import { gzipSync } from 'node:zlib'
 import test from 'ava'
 import { tempDir } from '../../backup/archives.js'
 import { runCommand, startCommand } from '../../support/command.js'
+import { otherThanWindows } from '../../support/requirements.js'
 import { startServer, type TestServer } from '../../support/server.js'
+import { testNeeding } from '../../support/test-needing.js'
 
 const rows = [
   { id: 1, title: 'So "l" aris' },
@@ -123,38 +125,47 @@ test('an import of nothing but refused documents gives up', async (t) => {
   t.regex(errors.at(-1) ?? '', /^siftd: gave up after 20 refused documents/)
 })
 
-for (const way of ['kill', 'interrupt'] as const)
-  test(`an import that was ended by ${way} goes on after the documents that were indexed`, async (t) => {
-    const directory = await tempDir(t)
-    let held = false
-    const server = await startServer(t, { limits: { tasksMax: 1 } })
-    const file = join(directory, 'films.ndjson')
-    await writeFile(
-      file,
-      Array.from({ length: 600 }, (_, id) => JSON.stringify({ id, title: `film ${id}` })).join('\n'),
-    )
-    const state = join(directory, 'state.json')
-    const options = ['--index', 'films', '--primary-key', 'id', '--url', server.url, '--state', state]
-    const args = ['import', file, ...options, '--batch-bytes', '300']
-    const running = startCommand(args)
-    while (!held) {
-      await new Promise((resolve) => setTimeout(resolve, 10))
-      held = (await readdir(directory)).includes('state.json')
-    }
-    running[way]()
-    const ended = await running.outcome
-    t.is(ended.code, way === 'kill' ? null : 1)
-    if (way === 'interrupt')
-      t.regex(ended.errors.at(-1) ?? '', /^siftd: interrupted after \d+ documents; the same/)
-    const again = await runCommand(args)
-    t.is(again.code, 0, JSON.stringify(again))
-    const [, skipped] = /^goes on after (\d+) documents of films.ndjson$/.exec(again.errors[0] ?? '') ?? []
-    const [, indexed] = /^(\d+) documents indexed/.exec(again.lines[0] ?? '') ?? []
-    t.true(Number(skipped) > 0)
-    t.is(Number(skipped) + Number(indexed), 600)
-    t.is((await server.get('/indexes/films/documents?limit=1')).body.total, 600)
-    t.false((await readdir(directory)).includes('state.json'), 'the file is there only until all is imported')
-  })
+for (const [way, needs] of [
+  ['kill', []],
+  ['interrupt', [otherThanWindows('a signal ends a process at once')]],
+] as const)
+  testNeeding(needs, test)(
+    `an import that was ended by ${way} goes on after the documents that were indexed`,
+    async (t) => {
+      const directory = await tempDir(t)
+      let held = false
+      const server = await startServer(t, { limits: { tasksMax: 1 } })
+      const file = join(directory, 'films.ndjson')
+      await writeFile(
+        file,
+        Array.from({ length: 600 }, (_, id) => JSON.stringify({ id, title: `film ${id}` })).join('\n'),
+      )
+      const state = join(directory, 'state.json')
+      const options = ['--index', 'films', '--primary-key', 'id', '--url', server.url, '--state', state]
+      const args = ['import', file, ...options, '--batch-bytes', '300']
+      const running = startCommand(args)
+      while (!held) {
+        await new Promise((resolve) => setTimeout(resolve, 10))
+        held = (await readdir(directory)).includes('state.json')
+      }
+      running[way]()
+      const ended = await running.outcome
+      t.is(ended.code, way === 'kill' ? null : 1)
+      if (way === 'interrupt')
+        t.regex(ended.errors.at(-1) ?? '', /^siftd: interrupted after \d+ documents; the same/)
+      const again = await runCommand(args)
+      t.is(again.code, 0, JSON.stringify(again))
+      const [, skipped] = /^goes on after (\d+) documents of films.ndjson$/.exec(again.errors[0] ?? '') ?? []
+      const [, indexed] = /^(\d+) documents indexed/.exec(again.lines[0] ?? '') ?? []
+      t.true(Number(skipped) > 0)
+      t.is(Number(skipped) + Number(indexed), 600)
+      t.is((await server.get('/indexes/films/documents?limit=1')).body.total, 600)
+      t.false(
+        (await readdir(directory)).includes('state.json'),
+        'the file is there only until all is imported',
+      )
+    },
+  )
 
 const damaged: readonly (readonly [name: string, content: string | Buffer, error: RegExp])[] = [
   [

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
 import { program } from '../../support/program.js'
 import { otherThanWindows } from '../../support/requirements.js'
+import { askToStop, stopChannel } from '../../support/stopping.js'
 import { testNeeding } from '../../support/test-needing.js'
 
 const version = (
@@ -35,24 +36,30 @@ interface Daemon {
   readonly screen: Promise<string>
   /** Resolves with the line of the log that holds this text, once it is there. */
   says(text: string): Promise<string>
+  /** Asks it to stop. */
+  stop(): void
   kill(signal: NodeJS.Signals): void
 }
 
 /** Runs the daemon in a directory of its own, without any configuration from outside. */
 function daemon(t: ExecutionContext, cwd: string, args: readonly string[]): Daemon {
   const env = { PATH: process.env.PATH, HOME: cwd, XDG_CONFIG_HOME: join(cwd, 'config') }
-  const child = spawn(process.execPath, [program, ...args], { cwd, env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [program, ...args], {
+    cwd,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe', ...stopChannel],
+  })
   t.teardown(() => child.kill('SIGKILL'))
   let stdout = ''
   let stderr = ''
-  child.stdout.on('data', (chunk) => {
+  child.stdout?.on('data', (chunk) => {
     stdout += chunk
   })
   const ended = new Promise<Ended>((resolve) => {
     child.once('close', (code) => resolve({ code, stdout, stderr }))
   })
   const screen = new Promise<string>((resolve, reject) => {
-    child.stderr.on('data', (chunk) => {
+    child.stderr?.on('data', (chunk) => {
       stderr += chunk
       if (/Master key:.*\n[\s\S]*key/.test(stderr)) resolve(stderr)
     })
@@ -65,10 +72,10 @@ function daemon(t: ExecutionContext, cwd: string, args: readonly string[]): Daem
         const line = stderr.split('\n').find((one) => one.includes(text))
         if (line !== undefined) resolve(line)
       }
-      child.stderr.on('data', look)
+      child.stderr?.on('data', look)
       look()
     })
-  return { ended, screen, says, kill: (signal) => void child.kill(signal) }
+  return { ended, screen, says, stop: () => askToStop(child), kill: (signal) => void child.kill(signal) }
 }
 
 const fact = (screen: string, label: string): string =>
@@ -169,13 +176,13 @@ test('the daemon says who it is, serves, and stops with exit code 0 when asked',
   const health = await fetch(`${fact(screen, 'Server listening on')}/health`)
   t.deepEqual(await health.json(), { status: 'available' })
   t.is((await readFile(join(cwd, 'data.ms', 'VERSION'), 'utf8')).trim(), version)
-  first.kill('SIGTERM')
+  first.stop()
   const { code } = await first.ended
   t.is(code, 0)
 
   const second = daemon(t, cwd, served)
   t.is(fact(await second.screen, 'Instance UID'), fact(screen, 'Instance UID'))
-  second.kill('SIGINT')
+  second.stop()
   t.is((await second.ended).code, 0)
 })
 
@@ -183,11 +190,11 @@ test('a data directory stays with the engine that wrote it', async (t) => {
   const cwd = await tempDir(t)
   const first = daemon(t, cwd, served)
   await first.screen
-  first.kill('SIGTERM')
+  first.stop()
   await first.ended
   const kept = daemon(t, cwd, [...served, '--engine', 'auto'])
   t.regex(fact(await kept.screen, 'Engine'), /^fallback \(the data was written by it\)$/)
-  kept.kill('SIGTERM')
+  kept.stop()
   await kept.ended
   const refused = await daemon(t, cwd, [...served, '--engine', 'native']).ended
   t.is(refused.code, 1)
@@ -201,7 +208,7 @@ test('with a master key of enough bytes requests need a key', async (t) => {
   t.is((await fetch(`${url}/indexes`)).status, 401)
   const headers = { authorization: 'Bearer sixteen-bytes-ok' }
   t.is((await fetch(`${url}/indexes`, { headers })).status, 200)
-  running.kill('SIGTERM')
+  running.stop()
   t.is((await running.ended).code, 0)
 })
 
@@ -220,7 +227,7 @@ test('a request under way is finished before the daemon stops, and new ones are 
   socket.write(`${head.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`)
   // The body is waited for once the server has seen the head; a second request proves that it has.
   await fetch(`http://${hostname}:${port}/health`)
-  running.kill('SIGTERM')
+  running.stop()
   await t.throwsAsync(async () => {
     for (;;) await fetch(`http://${hostname}:${port}/health`, { headers: { connection: 'close' } })
   })
@@ -251,7 +258,7 @@ test('members of JSON lines are those of the documentation', async (t) => {
   await post('/indexes?waitMs=60000', { uid: 'ferries' })
   await post('/indexes/ferries/search', { q: 'pier' })
   await post('/indexes/ferries/search', { q: 'pier', filter: 'berth = 1' })
-  running.kill('SIGTERM')
+  running.stop()
   const lines = (await running.ended).stderr.split('\n').filter((line) => line.startsWith('{'))
   const printed = new Map<string, Set<string>>()
   for (const line of lines) {
@@ -270,7 +277,7 @@ test('the uid of an instance outlives its data directory, but not the copy of th
   const uid = async (): Promise<string> => {
     const running = daemon(t, cwd, served)
     const found = fact(await running.screen, 'Instance UID')
-    running.kill('SIGTERM')
+    running.stop()
     await running.ended
     return found
   }
@@ -296,7 +303,7 @@ test('no request is logged once the log is switched off', async (t) => {
   })
   t.is(status, 204)
   await fetch(`${url}/health`)
-  running.kill('SIGTERM')
+  running.stop()
   t.notRegex((await running.ended).stderr, /\/health|\/logs/)
 })
 
@@ -308,7 +315,7 @@ hangUps('a SIGHUP without a certificate is logged and changes nothing', async (t
   running.kill('SIGHUP')
   t.regex(await said, /"signal":"SIGHUP"/)
   t.is((await fetch(`${url}/health`)).status, 200)
-  running.kill('SIGTERM')
+  running.stop()
   t.is((await running.ended).code, 0)
 })
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, existsSync } from 'node:fs'
 import { access, readdir, readFile, realpath, symlink } from 'node:fs/promises'
 import { request } from 'node:http'
@@ -10,6 +10,7 @@ import { tempDir } from '../../backup/archives.js'
 import { startDaemon, type TestDaemon } from '../../support/daemon.js'
 import { program } from '../../support/program.js'
 import { nativeEngine, otherThanWindows } from '../../support/requirements.js'
+import { askToStop, stopChannel } from '../../support/stopping.js'
 import { testNeeding } from '../../support/test-needing.js'
 
 // Rules held here:
@@ -121,12 +122,12 @@ for (const engine of ['fallback', 'native']) {
     const stoppedImport = async (target: string): Promise<unknown> => {
       const given = ['--db-path', target, '--http-addr', '127.0.0.1:0', '--import-dump', join(dumps, dump)]
       const child = spawn(process.execPath, [program, ...args, ...given], {
-        stdio: ['ignore', 'ignore', 'pipe'],
+        stdio: ['ignore', 'ignore', 'pipe', ...stopChannel],
       })
       t.teardown(() => child.kill('SIGKILL'))
       imports++
       let log = ''
-      child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text))
+      child.stderr?.setEncoding('utf8').on('data', (text: string) => (log += text))
       const ended = new Promise((resolve) => child.once('exit', resolve))
       const indexes = `${target}.importing-${child.pid}/indexes`
       while ((await readdir(indexes).catch(() => [])).length === 0) {
@@ -134,7 +135,7 @@ for (const engine of ['fallback', 'native']) {
         if (existsSync(target)) return null
         await pause(1)
       }
-      child.kill('SIGTERM')
+      askToStop(child)
       return await Promise.race([ended, pause(HANGING_MS)])
     }
     let target: string
@@ -175,6 +176,46 @@ async function commandsAlone(t: ExecutionContext, names: readonly string[]): Pro
   }
   return directory
 }
+
+/** Requests to stop: how each is sent, and what Windows lacks for it. */
+const requests: readonly (readonly [string, (child: ChildProcess) => void, string | null])[] = [
+  ['SIGTERM', (child) => child.kill('SIGTERM'), 'a signal ends a process at once'],
+  ['SIGINT', (child) => child.kill('SIGINT'), 'a signal ends a process at once'],
+  ['shutdown', (child) => child.send('shutdown'), null],
+]
+
+for (const [request, send, lack] of requests)
+  testNeeding(lack === null ? [] : [otherThanWindows(lack)], test)(
+    `${request} stops a server with exit code 0, and no other message does`,
+    async (t) => {
+      const data = join(await tempDir(t), 'data')
+      const args = ['--db-path', data, '--http-addr', '127.0.0.1:0', '--engine', 'fallback']
+      const child = spawn(process.execPath, [program, ...args, '--experimental-logs-mode', 'JSON'], {
+        stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      })
+      t.teardown(() => child.kill('SIGKILL'))
+      const closed = new Promise((resolve) => child.once('close', (code, signal) => resolve([code, signal])))
+      let log = ''
+      const listening = new Promise<string>((resolve, reject) => {
+        child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+          log += text
+          const [, url] = /Server listening on: +"([^"]+)"/.exec(log) ?? []
+          if (url !== undefined) resolve(url)
+        })
+        child.once('close', () => reject(new Error(log)))
+      })
+      const url = await listening
+      child.send('stop')
+      t.is((await fetch(`${url}/health`)).status, 200)
+      send(child)
+      t.deepEqual(await closed, [0, null], log)
+      t.regex(
+        log,
+        new RegExp(`"signal":"${request}".*"msg":"stopping"|"msg":"stopping".*"signal":"${request}"`),
+      )
+      await t.throwsAsync(access(join(data, 'tasks', 'lock')), { code: 'ENOENT' })
+    },
+  )
 
 const withGroups = testNeeding([otherThanWindows('Windows has no process groups')])
 for (const target of ['npm alone', 'its process group'])

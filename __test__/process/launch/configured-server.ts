@@ -8,6 +8,7 @@ import { program } from '../../support/program.js'
 import { type Call, startProvider } from '../../support/provider.js'
 import { type Receiver, startReceiver } from '../../support/receiver.js'
 import type { TestBody } from '../../support/server.js'
+import { askToStop, stopChannel } from '../../support/stopping.js'
 
 export interface Configured {
   readonly engine: string
@@ -165,7 +166,7 @@ async function start(
   const child: ChildProcess = spawn(process.execPath, [program, ...args], {
     cwd,
     env,
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', 'pipe', ...stopChannel],
   })
   t.teardown(() => child.kill('SIGKILL'))
   let log = ''
@@ -182,7 +183,7 @@ async function start(
     url,
     log: () => log,
     stop() {
-      child.kill('SIGTERM')
+      askToStop(child)
       return ended
     },
   }
