@@ -1,7 +1,7 @@
 import type { ExecutionContext } from 'ava'
 import { codes } from '../../ts/errors/index.js'
 import { checkError } from './refusals.js'
-import type { TestServer } from './server.js'
+import type { TestBody, TestServer } from './server.js'
 
 /** What a request must lead to. */
 export type Expected =
@@ -11,11 +11,11 @@ export type Expected =
   | { readonly succeeds: true | object }
   /** Accepted; its task fails with this code, with these details if they are given. */
   | { readonly fails: string; readonly details?: object }
-  /** Answered with exactly this body. */
+  /** Answered with status 200 and exactly this body. */
   | { readonly is: unknown }
-  /** Answered with a body that holds this. */
+  /** Answered with status 200 and a body that holds this. */
   | { readonly holds: object }
-  /** Answered with these ids as `hits` or `results`, in order. */
+  /** Answered with status 200 and these ids as `hits` or `results`, in order. */
   | { readonly ids: readonly unknown[] }
   /** Answered with this status and no body to speak of. */
   | { readonly status: number }
@@ -55,16 +55,19 @@ export async function runSteps(
     if ('refused' in expected) {
       const { status } = codes[expected.refused as keyof typeof codes]
       checkError(t, answer, status, expected.refused, what)
-    } else if ('is' in expected) t.deepEqual(shown(), expected.is, what)
+      continue
+    }
+    if ('status' in expected) {
+      t.is(answer.status, expected.status, what)
+      continue
+    }
+    t.is(answer.status, 200, `${what}: ${answer.bytes}`)
+    if ('is' in expected) t.deepEqual(shown(), expected.is, what)
     else if ('holds' in expected) t.like(shown(), expected.holds as never, `${what}: ${answer.bytes}`)
-    else if ('status' in expected) t.is(answer.status, expected.status, what)
     else {
-      const list = answer.body.hits ?? answer.body.results ?? []
-      t.deepEqual(
-        list.map((document) => document.id),
-        [...expected.ids],
-        `${what}: ${answer.bytes}`,
-      )
+      const { hits, results } = answer.body as Partial<TestBody>
+      const ids = (hits ?? results)?.map((document) => document.id)
+      t.deepEqual(ids, [...expected.ids], `${what}: ${answer.bytes}`)
     }
   }
 }

@@ -10,6 +10,7 @@ import {
   openFeaturesOf,
   openFollowedInstance,
   openInstance,
+  storedTasksMax,
 } from '../instance/index.js'
 import {
   addressText,
@@ -110,7 +111,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
         keepsChanges,
         version,
         upgrade: options.upgradeDb,
-        ...(options.experimentalReplicationParameters && { storedTasksMax: Number.POSITIVE_INFINITY }),
+        storedTasksMax: storedTasksMax(options),
         // An archive that was just imported is itself the copy to go back to.
         upgradeSnapshot: !options.upgradeWithoutSnapshot && !isImported,
         signal,

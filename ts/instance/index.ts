@@ -13,5 +13,5 @@ export {
 export { type FollowedInstance, openFollowedInstance } from './followed-instance.js'
 export { type InTurn, inTurn } from './in-turn.js'
 export * from './instance.js'
-export { openFeaturesOf } from './launch-features.js'
+export { openFeaturesOf, storedTasksMax } from './launch-features.js'
 export { isSystemFault } from './system-fault.js'

@@ -1,6 +1,6 @@
 import type { LaunchOptions } from '../launch/index.js'
 import type { RuleBudgets } from '../rules/index.js'
-import type { InstanceStore } from '../tasks/index.js'
+import { type InstanceStore, STORED_TASKS_MAX } from '../tasks/index.js'
 import { type Feature, type Features, openFeatures } from './features.js'
 
 /** What dynamic search rules may cost one search, by the launch options. */
@@ -14,6 +14,10 @@ export const ruleBudgets = (options: LaunchOptions): RuleBudgets => ({
   equalitiesMax: options.experimentalDsrFuelFilterAndFuel,
   levelsMax: options.experimentalDsrFuelFilterDepthFuel,
 })
+
+/** How many tasks are kept before the oldest are deleted: all of them, if others read this instance's tasks. */
+export const storedTasksMax = (options: LaunchOptions): number =>
+  options.experimentalReplicationParameters ? Number.POSITIVE_INFINITY : STORED_TASKS_MAX
 
 function forcedFeatures(options: LaunchOptions): readonly Feature[] {
   const byOption: readonly (readonly [boolean, Feature])[] = [

@@ -14,7 +14,7 @@ export type {
 export type { ExportIndex, ExportTarget, IndexExport } from './execute/export.js'
 export type { SnapshotSource, WriteSnapshot } from './execute/snapshot-source.js'
 export { type FollowedTasks, openFollowedTasks } from './followed.js'
-export { INLINE_PAYLOAD_BYTES_MAX, RESTORED_BATCH_UIDS } from './limits.js'
+export { INLINE_PAYLOAD_BYTES_MAX, RESTORED_BATCH_UIDS, STORED_TASKS_MAX } from './limits.js'
 export { makeDirectory } from './make-directory.js'
 export { type OpenedTasks, openTasks, type TasksSetup } from './open.js'
 export type { OutgoingChanges, Uploads } from './outgoing-changes.js'

@@ -14,7 +14,7 @@ export interface Configured {
   readonly engine: string
   readonly directory: string
   readonly url: string
-  /** The URL of a provider of vectors: `/silent` never answers, `/broken` with 500, queries of `slow` after seconds. */
+  /** The URL of a provider of vectors: `/silent` never answers, `/broken` with 500. */
   readonly provider: string
   readonly receiver: Receiver
   calls(): readonly Call[]
@@ -32,8 +32,6 @@ export interface Configured {
 }
 
 const KEY = 'a master key of enough bytes'
-/** Milliseconds that the provider takes for a slow query: longer than a search may wait for its turn. */
-const SLOW_MS = 4_000
 
 export async function startConfigured(t: ExecutionContext, engine: string): Promise<Configured> {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-'))
@@ -42,7 +40,6 @@ export async function startConfigured(t: ExecutionContext, engine: string): Prom
   const provider = await startProvider(t, async ({ path, body }) => {
     if (path === '/silent' || path === '/multi-search') return null
     if (path === '/broken') return { status: 500, text: 'broken' }
-    if (JSON.stringify(body).includes('slow')) await new Promise((resolve) => setTimeout(resolve, SLOW_MS))
     const { input } = body as { readonly input: readonly unknown[] }
     if (path === '/openai') return { data: input.map(() => ({ embedding: [1, 2] })) }
     return { embeddings: input.map(() => [1, 2]) }
@@ -50,11 +47,7 @@ export async function startConfigured(t: ExecutionContext, engine: string): Prom
   await writeFile(join(directory, 'master.key'), `${KEY}\n`)
   await writeFile(
     join(directory, 'settings.toml'),
-    [
-      'snapshots_kept = 2 # --snapshots-kept',
-      'schedule_snapshot = 1 # --schedule-snapshot',
-      'snapshot_dir = "my-snapshots" # --snapshot-dir',
-    ].join('\n'),
+    ['snapshots_kept = 2', 'schedule_snapshot = 1', 'snapshot_dir = "my-snapshots"'].join('\n'),
   )
   const common = [
     '--db-path',
@@ -68,18 +61,15 @@ export async function startConfigured(t: ExecutionContext, engine: string): Prom
   ]
   const args = [
     ...['--config-file-path', 'settings.toml', '--env', 'production', '--dump-dir', 'my-dumps'],
-    ...['--import-snapshot', 'absent', '--ignore-missing-snapshot'],
     ...['--http-payload-size-limit', '10KiB', '--cache-size', '48MiB', '--answer-cache-size', '0'],
-    ...['--max-indexing-threads', '1', '--experimental-reduce-indexing-memory-usage'],
     ...[
       '--experimental-max-number-of-batched-tasks',
       '2',
       '--experimental-limit-batched-tasks-total-size',
       '2000',
     ],
-    ...['--experimental-replication-parameters', '--experimental-no-edition-2024-for-settings'],
-    ...['--experimental-search-queue-size', '37', '--experimental-drop-search-after', '1'],
-    ...['--experimental-nb-searches-per-core', '1', '--experimental-embedding-cache-entries', '10'],
+    ...['--experimental-no-edition-2024-for-settings', '--experimental-search-queue-size', '37'],
+    ...['--experimental-embedding-cache-entries', '10'],
     ...['--experimental-personalization-api-key', 'k', '--task-webhook-url', `${receiver.url}/hook`],
     ...['--task-webhook-authorization-header', 'Bearer of-the-hook', '--no-analytics'],
     ...['--experimental-allowed-ip-networks', '127.0.0.0/8', '--log-level', 'WARN', '--log-format', 'JSON'],
@@ -91,22 +81,14 @@ export async function startConfigured(t: ExecutionContext, engine: string): Prom
     ...['--experimental-legacy-search-default', '--slow-query-ms', '0', '--query-stats', '--hash-query-text'],
   ]
   const env = {
-    MEILI_TASK_STORE_DRIVER: 'node-sqlite3-wasm', // SVC_TASK_STORE_DRIVER, by the other prefix
-    MEILI_EXPERIMENTAL_REMOTE_SEARCH_TIMEOUT_SECONDS: '1', // SVC_EXPERIMENTAL_REMOTE_SEARCH_TIMEOUT_SECONDS
+    MEILI_TASK_STORE_DRIVER: 'node-sqlite3-wasm',
+    MEILI_EXPERIMENTAL_REMOTE_SEARCH_TIMEOUT_SECONDS: '1',
     SVC_OPENAI_API_KEY: 'key-of-openai',
     SVC_OLLAMA_URL: `${provider.url}/mine/api/embed`,
     SVC_EXPERIMENTAL_REST_EMBEDDER_TIMEOUT_SECONDS: '1',
     SVC_EXPERIMENTAL_REST_EMBEDDER_MAX_RETRY_DURATION_SECONDS: '1',
-    SVC_SERVER_PROVIDER: 'a-cloud',
   }
   await mkdir(join(directory, 'config'))
-  const first = await start(t, directory, [...common, '--log-level', 'WARN'], {})
-  await first.stop()
-  // The dump does not exist and the data does: a start without these two options refuses both.
-  const ignoring = ['--import-dump', 'absent', '--ignore-missing-dump', '--ignore-dump-if-db-exists']
-  const second = await start(t, directory, [...common, ...ignoring], {})
-  await second.stop()
-  await rm(join(directory, 'store.ms'), { recursive: true })
   const server = await start(t, directory, [...common, ...args], env)
 
   const call: Configured['call'] = async (method, path, body) => {
