@@ -4,6 +4,7 @@ import { openFallback } from '../../ts/engine/fallback/index.js'
 import { openNative } from '../../ts/engine/native/index.js'
 import type { OpenEngine } from './engine.js'
 import { nativeEngine, type Requirement } from './requirements.js'
+import { testEngine } from './server.js'
 
 export interface TestedEngine {
   readonly name: 'fallback' | 'native'
@@ -40,3 +41,6 @@ export const native: TestedEngine = {
 }
 
 export const testedEngines = [fallback, native] as const
+
+/** The one engine of suites that hold no rule of search: what differs between engines has suites of its own. */
+export const chosenEngines = testedEngines.filter(({ name }) => name === testEngine)

@@ -109,9 +109,11 @@ export interface TestServer {
   stop(): Promise<void>
 }
 
-/** The engine of tests that need only one: the native one where it is built. */
-export const testEngine = (process.env.SIFTD_TEST_ENGINE ??
-  (nativeEngine.missing === null ? 'native' : 'fallback')) as EngineChoice
+/** The engine of tests that need only one: the native one where it is built, unless SIFTD_TEST_ENGINE names one. */
+export const testEngine: 'native' | 'fallback' =
+  (process.env.SIFTD_TEST_ENGINE ?? (nativeEngine.missing === null ? 'native' : 'fallback')) === 'native'
+    ? 'native'
+    : 'fallback'
 
 const TASK_POLL_MS = 5
 

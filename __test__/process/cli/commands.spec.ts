@@ -13,7 +13,7 @@ import { LaunchError } from '../../../ts/launch/index.js'
 import { tempDir } from '../../backup/archives.js'
 import { type Outcome, runCommand } from '../../support/command.js'
 import { startDaemon } from '../../support/daemon.js'
-import { testedEngines } from '../../support/engines.js'
+import { chosenEngines } from '../../support/engines.js'
 import { testNeeding } from '../../support/test-needing.js'
 
 const masterKey = 'harbour-lantern-4471-xyz'
@@ -170,7 +170,7 @@ const readings: readonly (readonly string[])[] = [
   ['indexes', 'stats', '--json'],
 ]
 
-for (const { name, needs } of testedEngines) {
+for (const { name, needs } of chosenEngines) {
   testNeeding(needs)(
     `${name}: commands print results, findings and refusals where they belong`,
     async (t) => {

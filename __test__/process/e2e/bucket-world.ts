@@ -15,7 +15,7 @@ import { testNeeding } from '../../support/test-needing.js'
 
 export const tests = testNeeding([storeServer('gofakes3')])
 
-const engine = ['--engine', testEngine === 'auto' ? 'native' : testEngine]
+const engine = ['--engine', testEngine]
 /** Keeps all tasks waiting. */
 export const held = ['--experimental-max-number-of-batched-tasks', '0']
 

@@ -3,6 +3,7 @@ import test from 'ava'
 import { startDaemon } from '../../support/daemon.js'
 import { startProvider, vectorOf } from '../../support/provider.js'
 import { nativeEngine } from '../../support/requirements.js'
+import { testEngine } from '../../support/server.js'
 import { testNeeding } from '../../support/test-needing.js'
 import { temporaryDirectory } from '../../tasks/test-queue.js'
 
@@ -11,7 +12,7 @@ const documents = [
   { id: 2, t: 'blue' },
 ]
 
-for (const [engine, end] of ['fallback', 'native'].flatMap((engine) =>
+for (const [engine, end] of [testEngine].flatMap((engine) =>
   (['kill', 'stop'] as const).map((end) => [engine, end] as const),
 )) {
   const runs = testNeeding(engine === 'native' ? [nativeEngine] : [], test)

@@ -6,6 +6,7 @@ import { DiskReserve } from '../../../ts/tasks/store/disk-reserve.js'
 import { tempDir } from '../../backup/archives.js'
 import { type Reply, startDaemon } from '../../support/daemon.js'
 import { nativeEngine } from '../../support/requirements.js'
+import { testEngine } from '../../support/server.js'
 import { mountableDisks, smallDisk } from '../../support/small-disk.js'
 import { testNeeding } from '../../support/test-needing.js'
 
@@ -43,7 +44,7 @@ const documents = (from: number, count: number) =>
     ).join(' '),
   }))
 
-for (const engine of ['fallback', 'native']) {
+for (const engine of [testEngine]) {
   const runs = testNeeding(engine === 'native' ? [mountableDisks, nativeEngine] : [mountableDisks])
   runs(
     `${engine}: a full disk refuses writes, lets searches go on, and is forgotten once there is room`,

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import test from 'ava'
 import { open, type Siftd, type TaskSummary } from '../../../ts/index.js'
 import { startDaemon, type TestDaemon } from '../../support/daemon.js'
-import { testedEngines } from '../../support/engines.js'
+import { chosenEngines } from '../../support/engines.js'
 import { scriptInterpreter } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
 
@@ -159,7 +159,7 @@ const mistakes: readonly (readonly [code: string, ask: (siftd: Siftd) => Promise
   ['feature_not_enabled', (siftd) => siftd.index('films').search('a', { filter: 'title CONTAINS a' })],
 ]
 
-for (const { name, needs } of testedEngines)
+for (const { name, needs } of chosenEngines)
   testNeeding([...needs, scriptInterpreter])(
     `${name}: inside a process everything is answered as its route answers it`,
     async (t) => {

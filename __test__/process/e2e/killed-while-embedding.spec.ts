@@ -5,6 +5,7 @@ import test from 'ava'
 import { startDaemon } from '../../support/daemon.js'
 import { startProvider, vectorOf } from '../../support/provider.js'
 import { nativeEngine } from '../../support/requirements.js'
+import { testEngine } from '../../support/server.js'
 import { testNeeding } from '../../support/test-needing.js'
 import { temporaryDirectory } from '../../tasks/test-queue.js'
 
@@ -12,7 +13,7 @@ const DOCUMENTS = 2000
 /** Texts of forty requests under way. */
 const UNDER_WAY = 400
 
-for (const engine of ['fallback', 'native']) {
+for (const engine of [testEngine]) {
   const runs = testNeeding(engine === 'native' ? [nativeEngine] : [], test)
   runs(`${engine}: after a kill only texts under way are sent again`, async (t) => {
     const sent: string[] = []

@@ -7,6 +7,7 @@ import test, { type ExecutionContext } from 'ava'
 import { startDaemon } from '../../support/daemon.js'
 import { program } from '../../support/program.js'
 import { nativeEngine, otherThanWindows } from '../../support/requirements.js'
+import { testEngine } from '../../support/server.js'
 import { failureAsRoot, mountableDisks, smallDisk } from '../../support/small-disk.js'
 import { testNeeding } from '../../support/test-needing.js'
 
@@ -83,7 +84,7 @@ async function written(t: ExecutionContext, parent: string, engine: string): Pro
   return path
 }
 
-for (const engine of ['fallback', 'native']) {
+for (const engine of [testEngine]) {
   const needs = engine === 'native' ? [nativeEngine] : []
   const with_ = ['--engine', engine]
 

@@ -15,7 +15,7 @@ const OLDER = '0.0.9'
 const version = packageVersion()
 const DOCUMENTS = 500
 
-const engine = ['--engine', testEngine === 'auto' ? 'native' : testEngine]
+const engine = ['--engine', testEngine]
 /** Keeps all tasks waiting. */
 const held = ['--experimental-max-number-of-batched-tasks', '0']
 

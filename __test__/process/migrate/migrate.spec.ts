@@ -11,7 +11,7 @@ import {
   startTarget,
 } from '../../migrate/world.js'
 import { runCommand } from '../../support/command.js'
-import { testedEngines } from '../../support/engines.js'
+import { chosenEngines } from '../../support/engines.js'
 import type { TestBody } from '../../support/server.js'
 import { testNeeding } from '../../support/test-needing.js'
 
@@ -63,7 +63,7 @@ async function rulesOf(call: (method: string, path: string, body: object) => Pro
     .toSorted((a, b) => (String(a.uid) < String(b.uid) ? -1 : 1))
 }
 
-for (const { name, needs } of testedEngines) {
+for (const { name, needs } of chosenEngines) {
   testNeeding(needs)(`${name}: a migration copies an instance, and both answer alike`, async (t) => {
     const [{ server, provider }, target] = await Promise.all([startSource(t), startTarget(t, name)])
     const calls = provider.calls.length

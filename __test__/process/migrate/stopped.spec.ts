@@ -9,7 +9,7 @@ import { migrate } from '../../../ts/migrate/index.js'
 import { PeerError } from '../../../ts/peer/index.js'
 import { FILMS, masterKey, migration, startSource, startTarget } from '../../migrate/world.js'
 import { runCommand, startCommand } from '../../support/command.js'
-import { testedEngines } from '../../support/engines.js'
+import { chosenEngines } from '../../support/engines.js'
 import { testNeeding } from '../../support/test-needing.js'
 
 // Rules held here:
@@ -53,7 +53,7 @@ const documentsIn = async (state: string): Promise<number> => {
   return (JSON.parse(text) as { films?: { documents: number } }).films?.documents ?? 0
 }
 
-for (const { name, needs } of testedEngines) {
+for (const { name, needs } of chosenEngines) {
   testNeeding(needs)(`${name}: a killed migration goes on where it was`, async (t) => {
     const [{ server }, target] = await Promise.all([startSource(t), startTarget(t, name)])
     const gate = await startGate(t, server.url)

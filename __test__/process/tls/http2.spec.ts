@@ -1,7 +1,7 @@
 import { type ClientHttp2Session, connect } from 'node:http2'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
-import { testedEngines } from '../../support/engines.js'
+import { chosenEngines } from '../../support/engines.js'
 import { type Authority, makeAuthority, openssl } from '../../support/openssl.js'
 import { MASTER_KEY, ServerProcess } from '../../support/server-process.js'
 import { testNeeding } from '../../support/test-needing.js'
@@ -49,7 +49,7 @@ async function serve(t: ExecutionContext, authority: Authority, engine: string):
   return started.server
 }
 
-for (const { name, needs } of testedEngines) {
+for (const { name, needs } of chosenEngines) {
   testNeeding([openssl, ...needs])(`${name}: everything works over one HTTP/2 connection`, async (t) => {
     const authority = await makeAuthority(t)
     const server = await serve(t, authority, name)

@@ -9,6 +9,7 @@ import { buildLibrary, Faults, failingCalls } from '../../../trials/faults/libra
 import { settled } from '../../../trials/faults/load.js'
 import type { TaskView } from '../../../trials/faults/model.js'
 import { nativeEngine } from '../../support/requirements.js'
+import { testEngine } from '../../support/server.js'
 import { ServerProcess } from '../../support/server-process.js'
 import { testNeeding } from '../../support/test-needing.js'
 
@@ -33,7 +34,7 @@ async function shiftedServers(t: ExecutionContext, engine: string) {
   }
 }
 
-for (const engine of ['fallback', 'native']) {
+for (const engine of [testEngine]) {
   const runs = testNeeding([...(engine === 'native' ? [nativeEngine] : []), failingCalls])
 
   runs(`${engine}: a task that arrives after the date was set back has no earlier date`, async (t) => {

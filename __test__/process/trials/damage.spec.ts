@@ -5,14 +5,15 @@ import { damageTrial } from '../../../trials/damage/damage.js'
 import { outcomeTable } from '../../../trials/damage/table.js'
 import { failing } from '../../../trials/damage/trial.js'
 import { nativeEngine } from '../../support/requirements.js'
+import { testEngine } from '../../support/server.js'
 import { testNeeding } from '../../support/test-needing.js'
 
 /** Number of faults, and the distance of their numbers, which brings different kinds of files and of damage. */
-const FAULTS = 6
+const FAULTS = 3
 const STRIDE = 37
 
 // The same at length: npm run trials -- damage.
-for (const engine of ['fallback', 'native']) {
+for (const engine of [testEngine]) {
   const runs = testNeeding(engine === 'native' ? [nativeEngine] : [])
   runs(`${engine}: no damage to a file of a data directory is wrong in silence`, async (t) => {
     t.timeout(600_000)

@@ -3,10 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { settled } from '../../../trials/damage/world.js'
 import { nativeEngine } from '../../support/requirements.js'
+import { testEngine } from '../../support/server.js'
 import { ServerProcess } from '../../support/server-process.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-for (const engine of ['fallback', 'native']) {
+for (const engine of [testEngine]) {
   const runs = testNeeding(engine === 'native' ? [nativeEngine] : [])
   runs(
     `${engine}: indexes whose directories were exchanged are damaged, and neither answers for the other`,

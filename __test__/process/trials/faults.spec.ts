@@ -4,12 +4,13 @@ import { join } from 'node:path'
 import { buildLibrary, failingCalls } from '../../../trials/faults/library.js'
 import { faultTrial } from '../../../trials/faults/trial.js'
 import { nativeEngine } from '../../support/requirements.js'
+import { testEngine } from '../../support/server.js'
 import { testNeeding } from '../../support/test-needing.js'
 
 // The same at length: npm run trials -- faults.
-const RUNS = 6
+const RUNS = 2
 
-for (const engine of ['fallback', 'native']) {
+for (const engine of [testEngine]) {
   const engines = engine === 'native' ? [nativeEngine] : []
   // Serial, because each trial starts and kills servers and has time limits that a second trial beside it would use up.
   const runs = testNeeding([...engines, failingCalls])

@@ -6,10 +6,10 @@ import { temporaryDirectory } from '../../tasks/test-queue.js'
 
 // The same at length: npm run trials -- kill.
 for (const [engine, driver, kills] of [
-  ['fake', 'libsql', 6],
-  ['fake', 'node-sqlite3-wasm', 6],
-  ['fallback', undefined, 30],
-  ['native', undefined, 30],
+  ['fake', 'libsql', 4],
+  ['fake', 'node-sqlite3-wasm', 4],
+  ['fallback', undefined, 6],
+  ['native', undefined, 6],
 ] as const) {
   const runs = testNeeding(engine === 'native' ? [nativeEngine] : [], test)
   runs(

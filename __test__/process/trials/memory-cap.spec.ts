@@ -4,7 +4,7 @@ import test from 'ava'
 import { allowance } from '../../../trials/memory-cap/allowance.js'
 import { uploads } from '../../../trials/memory-cap/documents.js'
 import { parseMemory } from '../../../trials/memory-cap/memory.js'
-import { testedEngines } from '../../support/engines.js'
+import { chosenEngines } from '../../support/engines.js'
 import { testNeeding } from '../../support/test-needing.js'
 
 const main = fileURLToPath(new URL('../../../trials/memory-cap/main.js', import.meta.url))
@@ -15,7 +15,7 @@ const procfs = {
 
 const run = (...args: readonly string[]) => spawnSync(process.execPath, [main, ...args], { encoding: 'utf8' })
 
-for (const { name, needs } of testedEngines)
+for (const { name, needs } of chosenEngines)
   testNeeding([procfs, ...needs])(
     `${name}: a load beyond the allowance ends with 1 and tells the peak`,
     (t) => {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { corpusOf, madeDocuments, madeVectors, together } from '../../../trials/roundtrip/corpus.js'
 import { roundtrip } from '../../../trials/roundtrip/trial.js'
-import { testedEngines } from '../../support/engines.js'
+import { chosenEngines, testedEngines } from '../../support/engines.js'
 import { testNeeding } from '../../support/test-needing.js'
 
 // Rule held here: what was dumped, restored from a snapshot or migrated answers and shows everything as its source does,
@@ -12,7 +12,7 @@ const samples = join(fileURLToPath(new URL('../../../../', import.meta.url)), 's
 
 const available = testedEngines.filter(({ needs }) => needs.every(({ missing }) => missing === null))
 
-for (const { name, needs } of testedEngines)
+for (const { name, needs } of chosenEngines)
   testNeeding(needs)(
     `${name}: a dump, a snapshot and a migration bring everything to each engine`,
     async (t) => {

@@ -5,6 +5,7 @@ import { buildLibrary, type CallFault, Faults, failingCalls } from '../../../tri
 import { settled } from '../../../trials/faults/load.js'
 import { checkOneLine } from '../../../trials/faults/one-line.js'
 import { nativeEngine } from '../../support/requirements.js'
+import { testEngine } from '../../support/server.js'
 import { ServerProcess } from '../../support/server-process.js'
 import { testNeeding } from '../../support/test-needing.js'
 
@@ -19,7 +20,7 @@ const cases: readonly Pick<CallFault, 'calls' | 'error' | 'pattern'>[] = [
   { calls: ['open'], error: 'EMFILE', pattern: '/indexes/*' },
 ]
 
-for (const engine of ['fallback', 'native']) {
+for (const engine of [testEngine]) {
   const runs = testNeeding(engine === 'native' ? [nativeEngine, failingCalls] : [failingCalls])
   runs(`${engine}: a start that the system fails ends with one line, or serves`, async (t) => {
     t.timeout(600_000)

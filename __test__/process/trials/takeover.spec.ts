@@ -11,7 +11,7 @@ testNeeding([storeServer('gofakes3')])(
   async (t) => {
     t.timeout(300_000)
     const problems = await takeovers({
-      ...{ engine: testEngine === 'auto' ? 'native' : testEngine, seed: 7, rounds: 4 },
+      ...{ engine: testEngine, seed: 7, rounds: 3 },
       ...{ store: await startStore(t, 'gofakes3'), directory: await tempDir(t) },
       report: (line) => t.log(line),
     })
