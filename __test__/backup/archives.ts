@@ -45,7 +45,7 @@ export function linesOf(entries: Entries, path: string): readonly Line[] {
 /** An entry as a hostile writer makes it. */
 export interface MadeEntry {
   readonly path: string
-  readonly content?: string
+  readonly content?: string | Buffer
   readonly type?: 'File' | 'SymbolicLink' | 'Link' | 'Directory' | 'CharacterDevice' | 'FIFO'
   readonly linkpath?: string
   /** What the header says, if not the truth. */
@@ -55,7 +55,7 @@ export interface MadeEntry {
 /** A tar of any entries, compressed, whatever sense it makes. */
 export function archiveOf(entries: readonly MadeEntry[]): Buffer {
   const blocks = entries.flatMap(({ path, content = '', type = 'File', linkpath, size }) => {
-    const body = Buffer.from(content)
+    const body = typeof content === 'string' ? Buffer.from(content) : content
     const header = Buffer.alloc(512)
     new Header({
       path,

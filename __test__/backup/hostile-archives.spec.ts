@@ -4,11 +4,13 @@
  *
  * `ARCHIVE_DAMAGES=400 npx ava dist/__test__/backup/hostile-archives.spec.js` tries more places.
  */
-import { copyFile, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { gunzipSync, gzipSync } from 'node:zlib'
+import { crc32, gunzipSync, gzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
+import { extract } from 'tar'
 import { LaunchError } from '../../ts/launch/index.js'
+import { loadDriver } from '../../ts/tasks/store/driver.js'
 import { startServer, type TestServer, testEngine } from '../support/server.js'
 import { archiveOf, type MadeEntry, metadata, tempDir } from './archives.js'
 import { place } from './import.js'
@@ -185,6 +187,75 @@ for (const [kind, what, bytes, message] of made)
     const { error } = await refusal(t, kind, bytes())
     t.regex(error?.message ?? '', message)
   })
+
+/** The snapshot with another task store, whose length and checksum are right. */
+async function withStore(t: ExecutionContext, snapshot: Buffer, sql: string): Promise<Buffer> {
+  const directory = await tempDir(t)
+  await writeFile(join(directory, 'given'), snapshot)
+  const cwd = join(directory, 'files')
+  await mkdir(cwd)
+  await extract({ file: join(directory, 'given'), cwd })
+  const connection = loadDriver().driver.open(join(cwd, 'tasks', 'tasks.db'))
+  connection.exec(sql)
+  connection.close()
+  const contents = JSON.parse(await readFile(join(cwd, 'contents.json'), 'utf8'))
+  const entries: MadeEntry[] = []
+  for (const path of Object.keys(contents.files)) {
+    const content = await readFile(join(cwd, path))
+    contents.files[path] = { bytes: content.length, crc32: crc32(content) }
+    entries.push({ path, content })
+  }
+  return archiveOf([...entries, { path: 'contents.json', content: JSON.stringify(contents) }])
+}
+
+const stores: readonly (readonly [what: string, sql: string, message: RegExp])[] = [
+  [
+    'whose catalogue names a directory elsewhere',
+    "UPDATE catalogue SET id = '../../../bystander'",
+    /"\.\.\/\.\.\/\.\.\/bystander" is not the id of an index/,
+  ],
+  [
+    'that announces a directory elsewhere',
+    "INSERT INTO disposable VALUES ('../bystander')",
+    /"\.\.\/bystander" is not the id/,
+  ],
+  ['with a failed commit elsewhere', "INSERT INTO failed_commits VALUES ('..', 1)", /"\.\." is not the id/],
+  ['whose index has the name of a path', "UPDATE catalogue SET uid = '../plants'", /no name of an index/],
+  [
+    'whose upload is elsewhere',
+    "INSERT INTO contents (uid, body, kind, payload, payload_bytes, may_create) SELECT min(uid), '{}', 'documents', '../engine', 1, 0 FROM tasks",
+    /no name of an upload/,
+  ],
+  [
+    'with a trigger that never ends',
+    `CREATE TRIGGER loop AFTER INSERT ON tasks BEGIN DELETE FROM tasks WHERE uid IN (
+      WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT -x FROM n); END`,
+    /the trigger `loop`/,
+  ],
+  [
+    'with another trigger of a known name',
+    'DROP TRIGGER swap_added; CREATE TRIGGER swap_added AFTER INSERT ON tasks BEGIN DELETE FROM keys; END',
+    /the trigger `swap_added`/,
+  ],
+  ['with a view', 'CREATE VIEW extra AS SELECT 1', /the view `extra`/],
+  ['with another table', 'CREATE TABLE extra (a)', /the table `extra`/],
+  [
+    'with a condition on a column',
+    'ALTER TABLE disposable ADD COLUMN extra INTEGER CHECK (length(randomblob(1000000)) > 0)',
+    /the table `disposable`/,
+  ],
+  ['with an index on an expression', 'CREATE INDEX extra ON tasks (abs(uid))', /the index `extra`/],
+  ['without an index', 'DROP INDEX tasks_batch', /lacks the index `tasks_batch`/],
+]
+
+test('a snapshot with a task store of other hands is refused', async (t) => {
+  const { snapshot } = await archives(t)
+  for (const [what, sql, message] of stores) {
+    const { error } = await refusal(t, 'snapshot', await withStore(t, snapshot, sql))
+    t.regex(error?.message ?? 'imported', message, what)
+  }
+  t.is((await refusal(t, 'snapshot', await withStore(t, snapshot, 'SELECT 1'))).error, null)
+})
 
 test('a snapshot that unpacks to far more than it lists is refused before it is read', async (t) => {
   const zeros = Buffer.alloc(64 * 1024 * 1024).toString('latin1')

@@ -1,7 +1,7 @@
 import { mkdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { openTasks, type TaskFilter } from '../../ts/tasks/index.js'
+import { openRestore, openTasks, type TaskFilter } from '../../ts/tasks/index.js'
 import { saveBeforeOpening } from '../../ts/tasks/store/checkpoints.js'
 import { inspectStore } from '../../ts/tasks/store/completeness.js'
 import { driverNames, loadDriver } from '../../ts/tasks/store/driver.js'
@@ -118,6 +118,34 @@ for (const driver of driverNames.filter((name) => name !== 'node:sqlite')) {
       t.deepEqual(warnings, [])
     })
   }
+}
+
+for (const version of [3, 5]) {
+  test(`a store of version ${version} from elsewhere opens, and its triggers never run`, async (t) => {
+    const endless = `CREATE TRIGGER "endless ""loop" AFTER UPDATE ON batches BEGIN DELETE FROM tasks WHERE uid IN (
+      WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT -x FROM n); END;`
+    const directory = await directoryOf(t, `${await sqlOf(version)} ${endless}`)
+    await (await openRestore(directory)).close()
+    const connection = loadDriver('libsql').driver.open(join(directory, 'tasks', 'tasks.db'))
+    t.teardown(() => connection.close())
+    const triggers = connection.prepare("SELECT name FROM sqlite_schema WHERE type = 'trigger' ORDER BY name")
+    t.deepEqual(
+      triggers.all([]).map(({ name }) => name),
+      ['swap_added', 'swap_removed', 'swap_renamed'],
+    )
+  })
+
+  test(`a store of version ${version} from elsewhere with columns that are computed is refused`, async (t) => {
+    for (const definition of [
+      'ALTER TABLE keys ADD COLUMN extra INTEGER CHECK (length(randomblob(1000000)) > 0)',
+      'ALTER TABLE keys ADD COLUMN extra INTEGER AS (abs(1))',
+      'CREATE INDEX extra ON tasks (abs(uid))',
+      'CREATE VIEW extra AS SELECT 1',
+    ]) {
+      const directory = await directoryOf(t, `${await sqlOf(version)} ${definition};`)
+      await t.throwsAsync(openRestore(directory), { message: /not written by siftd/ }, definition)
+    }
+  })
 }
 
 test('a store of a later version is refused and left as it is', async (t) => {

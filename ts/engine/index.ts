@@ -31,6 +31,7 @@ export {
 export { interleaved } from './fallback/search/interleave.js'
 export { type Clause, filterClauses } from './filter-clauses.js'
 export { foreignIndexes } from './foreign-indexes.js'
+export { requireIndexId } from './index-id.js'
 export { searchedText } from './query-text.js'
 export type * from './requests.js'
 export { type EditedPage, loadScripts, type RunScript, type ScriptPage } from './scripts.js'

@@ -31,9 +31,11 @@ export async function keep(
     documents: join(folder, `${name}.ndjson`),
     settings: join(folder, `${name}.settings.json`),
   })
-  let paths = pathsOf(uid)
+  // A catalogue that was imported by an earlier version may hold any name.
+  const name = uid.replace(/[^\w-]/g, '_')
+  let paths = pathsOf(name)
   for (let number = 2; existsSync(paths.documents) || existsSync(paths.settings); number++)
-    paths = pathsOf(`${uid}-${number}`)
+    paths = pathsOf(`${name}-${number}`)
   const settings = changedSettings(parsedSettings(rescued.settings))
   const unfinished = `${documents}.settings`
   await writeFile(unfinished, `${JSON.stringify(settings, null, 2)}\n`, { mode: 0o600, flush: true })

@@ -47,6 +47,7 @@ export async function openReplicaStore(directory: string): Promise<ReplicaStore>
     {
       directory,
       isNew: true,
+      isForeign: true,
       isCompared: false,
       driver: null,
       reserveBytes: RESERVE_BYTES,

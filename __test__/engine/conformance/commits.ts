@@ -1,4 +1,6 @@
 /** What does a commit leave on disk, and what an abandoned batch? */
+import { mkdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { documentPages, type Pin } from '../../../ts/engine/index.js'
 import { parsedSettings } from '../../../ts/settings/index.js'
 import type { TestedEngine } from '../../support/engines.js'
@@ -43,6 +45,31 @@ export function commits(tested: TestedEngine): void {
     const second = await engine.engine.commit(await engine.engine.prepare('things', again), [])
     t.deepEqual(second, first)
     t.is(await engine.documentText('things', '1'), '{"id":1,"n":2}')
+  })
+
+  claim('an id that leads out of the directory is refused by every call', async (t, engine) => {
+    const victim = join(engine.directory, 'victim')
+    await mkdir(victim)
+    for (const id of ['../victim', '..', '.', '', '/victim', 'a/../../victim', 'a\\b', 'a\0b']) {
+      const batch = { uid: 90, indexUid: 'things', operations: [] }
+      const calls = {
+        prepare: () => engine.engine.prepare(id, batch),
+        undo: () => engine.engine.undo(id, [1]),
+        lastCommit: () => engine.engine.lastCommit(id),
+        settings: () => engine.engine.settings(id),
+        pin: () => engine.engine.pin(id),
+        verify: () => engine.engine.verify(id),
+        rescue: () => engine.engine.rescue(id, join(engine.directory, 'rescued')),
+        drop: () => engine.engine.drop(id),
+      }
+      for (const [name, call] of Object.entries(calls))
+        await t.throwsAsync(
+          call,
+          { message: /is not the id of an index|is not an index id/ },
+          `${name} ${id}`,
+        )
+    }
+    t.true((await stat(victim)).isDirectory())
   })
 
   claim('a snapshot holds the newest commit and none after it', async (t, engine) => {

@@ -34,6 +34,7 @@ import type {
   WorkPage,
 } from '../engine.js'
 import { EngineError } from '../engine-error.js'
+import { requireIndexId } from '../index-id.js'
 import type {
   DocumentRequest,
   DocumentsRequest,
@@ -127,7 +128,7 @@ export class LocalEngine implements BareEngine {
   }
 
   private path(index: IndexId): string {
-    return join(this.directory, index)
+    return join(this.directory, requireIndexId(index))
   }
 
   // ——— opening ———

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { BatchReport, Engine, IndexId } from '../../engine/index.js'
 import type { TaskLog } from '../execute/batch-context.js'
 import type { Spool } from '../spool.js'
-import { indexesPath, lostPath } from '../store/paths.js'
+import { indexPath, lostPath } from '../store/paths.js'
 import type { Start } from '../store/records.js'
 import type { StoreClient } from '../store/store-client.js'
 import { unrecordedIn } from './expected-commits.js'
@@ -26,7 +26,7 @@ export function quarantineIn(directory: string, now: () => Date = () => new Date
     return target
   }
   return {
-    index: (id) => moved(join(indexesPath(directory), id), `${id}-${stampOf(now())}`),
+    index: (id) => moved(indexPath(directory, id), `${id}-${stampOf(now())}`),
     file: (path) => moved(path, `${stampOf(now())}-${path.split(/[\\/]/).at(-1)}`),
   }
 }

@@ -1,5 +1,4 @@
 /** Here is a data directory that no server has open: what of its queue does a repair read and change? */
-import { join } from 'node:path'
 import type { BatchReport, Engine, IndexId } from '../../engine/index.js'
 import { Catalogue } from '../catalogue/catalogue.js'
 import { catalogueFile } from '../catalogue/catalogue-file.js'
@@ -9,7 +8,7 @@ import { RESERVE_BYTES, STORE_BYTES_MAX } from '../limits.js'
 import { openSpool } from '../spool.js'
 import { inspectStore, objection } from '../store/completeness.js'
 import { driverNames } from '../store/driver.js'
-import { indexesPath, uploadsPath } from '../store/paths.js'
+import { indexPath, uploadsPath } from '../store/paths.js'
 import type { CatalogueRow } from '../store/records.js'
 import { openStoreClient } from '../store/store-client.js'
 import type { Finding } from '../tasks.js'
@@ -87,7 +86,7 @@ export async function openRepair(directory: string, engine: Engine, log: TaskLog
     return {
       indexes: () => catalogue.entries(),
       findings: ({ uid, id }) => findingsOf(engine, uid, id),
-      directoryOf: ({ id }) => join(indexesPath(directory), id),
+      directoryOf: ({ id }) => indexPath(directory, id),
       uploads: () => damagedUploads(store, spool),
       waiting: async (uid) => (await store.call('waitingOf', [uid])).length,
       lacks: (uid, report) => missing(report, rowOf(uid).lastBatch, isUnrecorded),

@@ -39,7 +39,15 @@ export interface Restore {
 export async function openRestore(directory: string): Promise<Restore> {
   const driver = optionOf('taskStoreDriver', process.env)
   const store = await openStoreClient(
-    { directory, isNew: true, isCompared: false, driver, reserveBytes: 0, storeBytesMax: STORE_BYTES_MAX },
+    {
+      directory,
+      isNew: true,
+      isForeign: true,
+      isCompared: false,
+      driver,
+      reserveBytes: 0,
+      storeBytesMax: STORE_BYTES_MAX,
+    },
     // Background work belongs to the end of a task, and a restore ends no task.
     () => undefined,
   )

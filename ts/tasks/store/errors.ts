@@ -3,6 +3,16 @@ export class DamagedStoreError extends Error {
   override readonly name = 'DamagedStoreError'
 }
 
+/** A store from a snapshot or a bucket that this program did not write. */
+export class ForeignStoreError extends Error {
+  override readonly name = 'ForeignStoreError'
+
+  /** @param reason follows "it was not written by siftd:" */
+  constructor(reason: string) {
+    super(`its task store was not written by siftd: ${reason}`)
+  }
+}
+
 /** The log of the store could not be written into its file; both stay as they are. */
 export class CheckpointError extends Error {
   override readonly name = 'CheckpointError'

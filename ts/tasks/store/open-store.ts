@@ -3,8 +3,9 @@ import { closeSync, constants, copyFileSync, fsyncSync, mkdirSync, openSync } fr
 import { dirname, join } from 'node:path'
 import { Checkpoints, saveBeforeOpening } from './checkpoints.js'
 import { inspectStore, objection, refusal, type StoreFindings, StoreUnusableError } from './completeness.js'
-import { type Driver, type DriverName, loadDriver, storeFault } from './driver.js'
-import { CheckpointError, DamagedStoreError, StoreVersionError } from './errors.js'
+import { type Connection, type Driver, type DriverName, loadDriver, storeFault } from './driver.js'
+import { CheckpointError, DamagedStoreError, ForeignStoreError, StoreVersionError } from './errors.js'
+import { requireOwnNames, requireOwnTables, requirePlainTables } from './foreign-store.js'
 import { claim, DirectoryInUseError } from './lock.js'
 import { MarkWriter } from './mark.js'
 import { PageChecksums } from './page-checksums.js'
@@ -19,6 +20,8 @@ export interface WorkerSetup {
   readonly directory: string
   /** Whether the directory is being made: then indexes may lie in it before there is a store. */
   readonly isNew: boolean
+  /** Whether the store may come from a snapshot or a bucket; see `foreign-store.ts`. Absent: it does not. */
+  readonly isForeign?: boolean
   /** Whether the pages of the store have just been compared with their checksums. */
   readonly isCompared: boolean
   /** See `StoreSetup`. */
@@ -29,7 +32,7 @@ export interface WorkerSetup {
   readonly storeBytesMax: number
 }
 
-/** @throws StoreUnusableError, StoreVersionError, DirectoryInUseError, or Error with a message for humans */
+/** @throws StoreUnusableError, StoreVersionError, ForeignStoreError, DirectoryInUseError, or Error with a message for humans */
 export async function openStore(setup: WorkerSetup) {
   const { directory, isNew, isCompared, driver: forced } = setup
   const { driver, reasons } = loadDriver(forced ?? undefined)
@@ -59,6 +62,7 @@ export async function openStore(setup: WorkerSetup) {
   } catch (error) {
     release()
     if (error instanceof StoreUnusableError || error instanceof StoreVersionError) throw error
+    if (error instanceof ForeignStoreError) throw error
     if (error instanceof DamagedStoreError) throw refusal(directory, error.message)
     const reason = error instanceof Error ? error.message : String(error)
     const fault = storeFault(error)
@@ -81,7 +85,7 @@ function requireKnownVersion(path: string, { header }: StoreFindings): void {
 /** Opens the store with its checksums, and the mark that each further transaction is written to. */
 function openMarked(
   driver: Driver,
-  { directory, keepsChanges }: WorkerSetup,
+  { directory, keepsChanges, isForeign = false }: WorkerSetup,
   { header, mark: found, pages }: StoreFindings,
 ) {
   const path = storePath(directory)
@@ -96,6 +100,7 @@ function openMarked(
     connection.exec('PRAGMA journal_mode = WAL')
     connection.exec('PRAGMA synchronous = FULL')
     connection.exec('PRAGMA temp_store = MEMORY')
+    if (isForeign) withFresh(driver, (fresh) => requirePlainTables(connection, fresh))
     const made = new Checkpoints(connection, path, checksums)
     checkpoints = made
     const store = new Store(connection, {
@@ -110,6 +115,10 @@ function openMarked(
         return driver.open(target)
       },
     })
+    if (isForeign) {
+      withFresh(driver, (fresh) => requireOwnTables(connection, fresh))
+      requireOwnNames(connection)
+    }
     mark = new MarkWriter(markPath(directory), { store: store.identity, sequence: store.sequence })
     if (header === 'none') for (const made of [dirname(path), directory]) syncNames(made)
     return { store, checkpoints, mark }
@@ -117,6 +126,16 @@ function openMarked(
     connection.close()
     checkpoints?.close(false)
     throw error
+  }
+}
+
+/** Calls `compare` with an empty database in memory. */
+function withFresh(driver: Driver, compare: (fresh: Connection) => void): void {
+  const fresh = driver.open(':memory:')
+  try {
+    compare(fresh)
+  } finally {
+    fresh.close()
   }
 }
 

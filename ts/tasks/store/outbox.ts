@@ -5,7 +5,7 @@ import { number, text } from './rows.js'
 import type { Sql } from './sql.js'
 
 /** Numbers of transactions that were sent are not given again, which AUTOINCREMENT sees to. */
-const TABLE = `CREATE TABLE IF NOT EXISTS outbox (
+export const OUTBOX_TABLE = `CREATE TABLE IF NOT EXISTS outbox (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   changes TEXT NOT NULL
 ) STRICT`
@@ -58,7 +58,7 @@ export class Outbox {
   /** Keeps changes from now on, beside those that a former process has kept. */
   constructor(connection: Connection, sql: Sql) {
     this.#sql = sql
-    connection.exec(TABLE)
+    connection.exec(OUTBOX_TABLE)
     this.install(connection)
   }
 

@@ -36,6 +36,10 @@ const named = (task: string) => `INSERT OR IGNORE INTO swap_names
 const swapTables = `
 CREATE TABLE swap_names (name TEXT NOT NULL, uid INTEGER NOT NULL, PRIMARY KEY (name, uid)) STRICT, WITHOUT ROWID;
 CREATE INDEX swap_names_uid ON swap_names (uid);
+`
+
+/** Made anew by each migration, so that only triggers of this version are ever there. */
+export const TRIGGERS = `
 CREATE TRIGGER swap_added AFTER INSERT ON tasks WHEN NEW.type = 'indexSwap' BEGIN
   ${named('NEW')};
 END;
@@ -82,8 +86,8 @@ CREATE INDEX undelivered_ended ON undelivered (ended);
 `
 
 /**
- * Version of a store → SQL that turns it into one of the next version. `rebuildSets` and `sealRows` compute what SQL
- * cannot.
+ * Version of a store → SQL that turns it into one of the next version, without triggers. `rebuildSets` and `sealRows` compute
+ * what SQL cannot.
  */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
   1: `${webhookTables}
@@ -94,9 +98,7 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
     INSERT OR IGNORE INTO swap_names SELECT name.value, tasks.uid FROM tasks,
       json_each(tasks.details, '$.swaps') AS pair, json_each(pair.value, '$.indexes') AS name
       WHERE tasks.type = 'indexSwap';`,
-  3: `DROP TRIGGER tasks_added; DROP TRIGGER tasks_removed; DROP TRIGGER tasks_moved;
-    DROP TRIGGER batches_added; DROP TRIGGER batches_removed;
-    DROP TABLE counts; DROP TABLE totals;
+  3: `DROP TABLE counts; DROP TABLE totals;
     DROP INDEX tasks_status; DROP INDEX tasks_type; DROP INDEX tasks_index; DROP INDEX tasks_new_index;
     DROP INDEX tasks_enqueued; DROP INDEX tasks_started; DROP INDEX tasks_finished;
     ALTER TABLE batches ADD COLUMN oldest_uid INTEGER NOT NULL DEFAULT 0;
@@ -204,6 +206,7 @@ CREATE TABLE instance (name TEXT PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOU
 ${webhookTables}
 ${setTables}
 ${swapTables}
+${TRIGGERS}
 ${disposableTable}
 ${failedCommitTable}
 ${SEAL_COLUMNS}

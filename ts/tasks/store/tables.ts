@@ -3,7 +3,15 @@ import { rebuildSets } from '../listing/membership.js'
 import type { Connection } from './driver.js'
 import { DamagedStoreError } from './errors.js'
 import { IDENTITY_STORED_AS } from './replicated-tables.js'
-import { LAST_WITH_OTHER_SETS, LAST_WITHOUT_SEALS, MIGRATIONS, SCHEMA, SCHEMA_VERSION } from './schema.js'
+import { text } from './rows.js'
+import {
+  LAST_WITH_OTHER_SETS,
+  LAST_WITHOUT_SEALS,
+  MIGRATIONS,
+  SCHEMA,
+  SCHEMA_VERSION,
+  TRIGGERS,
+} from './schema.js'
 import { sealRows } from './sealed-rows.js'
 import { Sql } from './sql.js'
 
@@ -46,10 +54,12 @@ function migrate(connection: Connection, sql: Sql, version: number): void {
   if (version === SCHEMA_VERSION) return
   // One transaction, so that a store is never left at a version between.
   connection.exec('BEGIN IMMEDIATE')
+  for (const { name } of sql.all("SELECT name FROM sqlite_schema WHERE type = 'trigger'"))
+    connection.exec(`DROP TRIGGER "${text(name).replaceAll('"', '""')}"`)
   for (let from = version; from < SCHEMA_VERSION; from++) {
     connection.exec(MIGRATIONS[from] ?? '')
     if (from === LAST_WITHOUT_SEALS) sealRows(sql)
   }
   if (version <= LAST_WITH_OTHER_SETS) rebuildSets(sql)
-  connection.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
+  connection.exec(`${TRIGGERS} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
 }
