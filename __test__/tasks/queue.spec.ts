@@ -531,6 +531,37 @@ test('waiting tasks are never deleted', async (t) => {
   t.is((await ended(tasks, 0)).status, 'succeeded')
 })
 
+test('a deletion of running tasks waits for their batches alone, and holds up nothing', async (t) => {
+  const [ferries, trains] = [gate(t), gate(t)]
+  const begun = new Map(['ferries', 'trains', 'ships'].map((uid) => [uid, gate(t)]))
+  const { tasks, start } = await testQueue(t, {
+    limits: { batchesMax: 3 },
+    hooks: {
+      async prepare({ indexUid }) {
+        begun.get(indexUid)?.open()
+        if (indexUid === 'ferries') await ferries.passed
+        if (indexUid === 'trains') await trains.passed
+      },
+    },
+  })
+  start()
+  await add(tasks, 'ferries', [{ id: 1 }])
+  await add(tasks, 'trains', [{ id: 1 }])
+  await Promise.all([begun.get('ferries')?.passed, begun.get('trains')?.passed])
+  await tasks.enqueue(forget('?uids=0', 0))
+  await add(tasks, 'ships', [{ id: 1 }])
+  t.is((await ended(tasks, 3)).status, 'succeeded')
+  await tasks.enqueue(forget('?uids=3', 3))
+  t.like((await ended(tasks, 4)).details, { deletedTasks: 1 })
+  t.is((await tasks.get(2, null))?.status, 'enqueued')
+  ferries.open()
+  t.like((await ended(tasks, 2)).details, { deletedTasks: 1 })
+  t.is(await tasks.get(0, null), null)
+  t.is((await tasks.get(1, null))?.status, 'processing')
+  trains.open()
+  t.is((await ended(tasks, 1)).status, 'succeeded')
+})
+
 test('a batch shows the merged details and the counts of its tasks', async (t) => {
   const { tasks, start } = await testQueue(t)
   await tasks.enqueue(settings('ferries', { stopWords: ['of'] }))

@@ -71,10 +71,12 @@ export interface Busy {
   readonly names: readonly string[]
   /** Whether so many batches run that only cancelations and deletions of tasks may begin. */
   readonly isFull: boolean
+  /** Uids of deletions of tasks that wait for running batches, whose tasks they name. */
+  readonly heldDeletions: readonly number[]
 }
 
 /** Nothing runs. */
-export const IDLE: Busy = { names: [], isFull: false }
+export const IDLE: Busy = { names: [], isFull: false, heldDeletions: [] }
 
 /** Name of what tasks without an index share: the dynamic search rules, and the reading of the whole instance. */
 const INSTANCE = ''
@@ -99,10 +101,10 @@ const housekeepingKinds: ReadonlySet<TaskContent['kind']> = new Set([
 /**
  * The tasks that share the next commit, or null if none can begin.
  *
- * Housekeeping goes first: the newest cancelation alone, the oldest upgrade, all task deletions together, the oldest
- * compaction of an index that is free, the oldest export, all snapshots together, the oldest dump. Then the oldest task
- * is taken whose names are free and not wanted by an older task (`firstFree`), and with it the tasks of the same index
- * that can share its commit. So tasks of one index take effect in the order of their uids.
+ * Housekeeping goes first: the newest cancelation alone, the oldest upgrade, all task deletions together that are not held,
+ * the oldest compaction of an index that is free, the oldest export, all snapshots together, the oldest dump. Then the
+ * oldest task is taken whose names are free and not wanted by an older task (`firstFree`), and with it the tasks of the
+ * same index that can share its commit. So tasks of one index take effect in the order of their uids.
  *
  * @param queue enqueued tasks, ascending by uid. It may be cut down to all housekeeping tasks, what `firstFree` needs,
  * the tasks of the index of its answer up to one more than `tasksMax`, and the first swap or rename that touches that
@@ -145,7 +147,9 @@ function housekeeping(queue: readonly QueuedTask[], busy: Busy): PickedBatch | n
   if (cancelation !== undefined) return alone('taskCancelation', cancelation)
   const upgrade = queue.find(({ kind }) => kind === 'upgradeDatabase')
   if (upgrade !== undefined) return alone('upgradeDatabase', upgrade)
-  const deletions = queue.filter(({ kind }) => kind === 'taskDeletion')
+  const deletions = queue.filter(
+    ({ kind, uid }) => kind === 'taskDeletion' && !busy.heldDeletions.includes(uid),
+  )
   if (deletions.length > 0) return together('taskDeletion', deletions)
   if (busy.isFull) return null
   const isFree = (task: QueuedTask) => namesOf(task).every((name) => !busy.names.includes(name))

@@ -38,6 +38,8 @@ export class Scheduler {
   #nextBatchUid: number
   /** By uid; a batch whose outcome is recorded is no longer among them. */
   readonly #running = new Map<number, RunningBatch>()
+  /** Deletions of tasks that wait, by uid: the uids of the batches that held their tasks when they were picked. */
+  readonly #heldDeletions = new Map<number, readonly number[]>()
   /** By uid: the end of all work of a batch. */
   readonly #ends = new Map<number, Promise<void>>()
   /** What batches failed with that no task caused, since the last pause. */
@@ -161,7 +163,9 @@ export class Scheduler {
     if (this.#isClosing) return false
     if (surplus !== null) await this.#cleanUp(surplus)
     // The deletion that `cleanUp` has enqueued runs before the tasks that were picked.
-    const picked = surplus === null ? first : await store.call('pick', [this.#limits, this.#busy()])
+    let picked = surplus === null ? first : await store.call('pick', [this.#limits, this.#busy()])
+    while (picked?.batch.kind === 'taskDeletion' && this.#holdBack(picked.tasks))
+      picked = await store.call('pick', [this.#limits, this.#busy()])
     if (picked === null || !this.#mayBegin()) return false
     const { batch, tasks } = picked
     if (batch.kind === 'taskCancelation') await this.#interrupted(tasks)
@@ -191,10 +195,28 @@ export class Scheduler {
   #busy(): Busy {
     const running = [...this.#running.values()]
     const working = running.filter(({ isEmbedding }) => !isEmbedding)
+    for (const [uid, batchUids] of this.#heldDeletions)
+      if (!batchUids.some((batchUid) => this.#running.has(batchUid))) this.#heldDeletions.delete(uid)
     return {
       names: running.flatMap(({ names }) => names),
       isFull: working.length >= this.#limits.batchesMax || running.length >= RUNNING_BATCHES_MAX,
+      heldDeletions: [...this.#heldDeletions.keys()],
     }
+  }
+
+  /** Lets deletions of running tasks wait for their batches. @returns whether there are any */
+  #holdBack(deletions: readonly PendingTask[]): boolean {
+    let isAnyHeld = false
+    for (const { row, content } of deletions) {
+      const holders = this.#holders('tasks' in content ? content.tasks : [])
+      if (holders.length === 0) continue
+      this.#heldDeletions.set(
+        row.uid,
+        holders.map(({ batchUid }) => batchUid),
+      )
+      isAnyHeld = true
+    }
+    return isAnyHeld
   }
 
   #holders(uids: readonly number[]): readonly RunningBatch[] {
