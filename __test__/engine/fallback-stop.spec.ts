@@ -2,10 +2,12 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import test from 'ava'
+import test, { type ExecutionContext } from 'ava'
+import { LocalEngine } from '../../ts/engine/fallback/engine.js'
 import { openFallback } from '../../ts/engine/fallback/index.js'
 import { filterClock } from '../../ts/engine/fallback/search/bounds.js'
-import { encodeRequest } from '../../ts/engine/index.js'
+import { encodeRequest, type IndexedRequest } from '../../ts/engine/index.js'
+import { completeRequest, TestEngine } from '../support/engine.js'
 
 const features = { containsFilter: false, legacySearch: false, multimodal: false, foreignKeys: false }
 const listing = {
@@ -48,7 +50,7 @@ test('a listing whose client disconnects is given up, and the index answers as b
 test('a filter fails once its time is up or its client disconnects, and not before', (t) => {
   let now = 500
   const stop = { aborted: false }
-  const look = filterClock(stop, 'invalid_document_filter', () => now)
+  const look = filterClock(stop, 'invalid_document_filter', undefined, () => now)
   look()
   now += 3000
   look()
@@ -57,4 +59,69 @@ test('a filter fails once its time is up or its client disconnects, and not befo
   now = 500
   stop.aborted = true
   t.throws(look, { message: /given up/ })
+})
+
+/** An index of the thread's own engine, so that calls can be ordered on this thread. */
+async function local(t: ExecutionContext): Promise<{ engine: LocalEngine; tested: TestEngine }> {
+  let engine: LocalEngine | null = null
+  const tested = await TestEngine.start(t, async (directory) => {
+    engine = await LocalEngine.open({ directory }, () => undefined)
+    return engine
+  })
+  return { engine: engine!, tested }
+}
+
+const QUERIES = 100
+const queriesFor = (q: string): readonly IndexedRequest[] =>
+  Array.from({ length: QUERIES }, () => ({
+    index: 'things',
+    request: encodeRequest(completeRequest({ q, limit: 5 })),
+    foreign: [],
+  }))
+const federation = encodeRequest({
+  paging: { kind: 'offset', offset: 0, limit: 1000 },
+  facetsByIndex: {},
+  mergeFacets: null,
+  distinct: null,
+  showPerformanceDetails: false,
+  requestUid: '',
+  origin: null,
+  showScoreValues: false,
+  metadata: null,
+  weights: Array.from({ length: QUERIES }, () => 1),
+  positions: Array.from({ length: QUERIES }, (_, at) => at),
+})
+
+for (const [kind, merging] of [
+  ['answered each', null],
+  ['merged', federation],
+] as const) {
+  test(`a search has its turn between the queries of a multi-search that are ${kind}`, async (t) => {
+    const { engine, tested } = await local(t)
+    await tested.put('things', ...Array.from({ length: 100 }, (_, id) => ({ id, t: `amber birch ${id}` })))
+    const ended: string[] = []
+    const many = engine.multiSearch(queriesFor('amber birch'), merging).then(() => ended.push('many'))
+    await new Promise<void>((resolve) => setImmediate(resolve))
+    await tested.search('things', { q: 'cedar' })
+    ended.push('one')
+    await many
+    t.deepEqual(ended, ['one', 'many'])
+  })
+}
+
+test('the queries of a federation see one commit, and end however many commits there are', async (t) => {
+  const { engine, tested } = await local(t)
+  const version = (v: number): Promise<unknown> =>
+    tested.put('things', ...Array.from({ length: 20 }, (_, id) => ({ id, v, t: `amber${v % 2} birch` })))
+  await version(0)
+  let hasEnded = false
+  const many = engine.multiSearch(queriesFor('birch'), federation).finally(() => {
+    hasEnded = true
+  })
+  let commits = 0
+  while (!hasEnded) await version(++commits)
+  const { hits } = JSON.parse(Buffer.from((await many).body).toString()) as { hits: { v: number }[] }
+  t.is(hits.length, 20)
+  t.is(new Set(hits.map(({ v }) => v)).size, 1)
+  t.true(commits > 0)
 })

@@ -27,7 +27,6 @@ import type {
   Pin,
   Prepared,
   Rescued,
-  SearchFacts,
   SettingCost,
   Step,
   VectorPage,
@@ -63,8 +62,9 @@ import type { FilterContext } from './search/candidates.js'
 import { listDocuments, oneDocument } from './search/documents.js'
 import { explain } from './search/explain.js'
 import { facetSearch } from './search/facet-search.js'
-import { federatedSearch } from './search/federation/index.js'
-import { type StoppableRequest, search } from './search/search.js'
+import { type FederatedQuery, federatedSearch } from './search/federation/index.js'
+import { multiSearch } from './search/multi-search.js'
+import { search } from './search/search.js'
 import { similar } from './search/similar.js'
 import { DamagedFileError, isMissing, syncDirectory } from './store/frames.js'
 import { type Commit, CommitLog, readLog } from './store/log.js'
@@ -324,23 +324,12 @@ export class LocalEngine implements BareEngine {
   ): Promise<Answer> {
     const decoded = requests.map(({ request }) => stoppable(request, stop))
     const asked = federation === null ? await this.joinedApart(decoded) : await this.joined(decoded)
-    const queries: { readonly index: OpenIndex; readonly request: StoppableRequest }[] = []
+    const queries: FederatedQuery[] = []
     for (const [at, { index }] of requests.entries())
       queries.push({ index: await this.existing(index), request: asked[at]! })
-    if (federation !== null) {
-      const { json, facts } = federatedSearch(queries, decodeRequest<FederationRequest>(federation), stop)
-      return { body: Buffer.from(json), facts }
-    }
-    const out = new AnswerBytes()
-    out.write('{"results":[')
-    const facts: SearchFacts[] = []
-    for (const [at, { index, request }] of queries.entries()) {
-      if (at > 0) checkStop(stop)
-      const head = `${at > 0 ? ',' : ''}{"indexUid":${JSON.stringify(request.indexUid)},`
-      facts.push(positioned(at, () => search(index, request, out, head)).facts)
-    }
-    out.write(']}')
-    return { body: out.taken(), facts: summed(facts) }
+    if (federation === null) return multiSearch(queries, stop)
+    const { json, facts } = await federatedSearch(queries, decodeRequest<FederationRequest>(federation), stop)
+    return { body: Buffer.from(json), facts }
   }
 
   async facetSearch(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
@@ -566,25 +555,3 @@ const stoppable = <R extends object = SearchRequest>(
   ...decodeRequest<R>(request),
   ...(stop !== undefined && { stop }),
 })
-
-/** Names the query of a multi-search that failed. */
-function positioned<T>(position: number, run: () => T): T {
-  try {
-    return run()
-  } catch (error) {
-    if (!(error instanceof EngineError)) throw error
-    throw new EngineError(error.code, `inside \`.queries[${position}]\`: ${error.message}`)
-  }
-}
-
-function summed(facts: readonly SearchFacts[]): SearchFacts {
-  const semantic = facts.filter(({ semanticHits }) => semanticHits !== null)
-  return {
-    degraded: facts.some(({ degraded }) => degraded),
-    usedNegativeOperator: facts.some(({ usedNegativeOperator }) => usedNegativeOperator),
-    terms: Math.max(0, ...facts.map(({ terms }) => terms)),
-    semanticHits:
-      semantic.length === 0 ? null : semantic.reduce((sum, { semanticHits }) => sum + semanticHits!, 0),
-    hits: facts.reduce((sum, { hits }) => sum + hits, 0),
-  }
-}

@@ -28,12 +28,17 @@ const CHUNK_DOCUMENTS = 500
 /**
  * Documents of which one element passes.
  * @param within documents that the rest of the filter lets through; others need not be read
+ * @param check throws once nothing of the filter is of use any more
  * @throws FilterError also if too many documents would have to be read
  */
 export function documentsByElement(
   index: FilterView,
   { field, item, at }: ElementFilter,
-  { evaluate, within }: { readonly evaluate: Evaluate; readonly within: DocSet },
+  {
+    evaluate,
+    within,
+    check,
+  }: { readonly evaluate: Evaluate; readonly within: DocSet; readonly check: () => void },
 ): DocSet {
   const isOfDocuments = index.root === ''
   const inner = below(field, isOfDocuments ? withoutInequalities(index, item, field) : item)
@@ -51,7 +56,8 @@ export function documentsByElement(
   const found = new DocSet(index.alive.words.length * 32)
   const docids = candidates.toArray()
   for (let start = 0; start < docids.length; start += CHUNK_DOCUMENTS) {
-    const { view, owners } = elementsOf(index, docids.subarray(start, start + CHUNK_DOCUMENTS), field, inner)
+    const chunk = docids.subarray(start, start + CHUNK_DOCUMENTS)
+    const { view, owners } = elementsOf(index, chunk, { field, filter: inner, check })
     for (const element of evaluate(view, inner).toArray()) found.add(owners[element]!)
   }
   return found
@@ -128,20 +134,22 @@ function possible(index: FilterView, filter: Filter, evaluate: Evaluate): DocSet
 function elementsOf(
   index: FilterView,
   docids: Uint32Array,
-  field: string,
-  filter: Filter,
+  { field, filter, check }: { readonly field: string; readonly filter: Filter; readonly check: () => void },
 ): { readonly view: FilterView; readonly owners: readonly number[] } {
   const path = index.root === '' ? field : field.slice(index.root.length + 1)
   const elements: JsonObject[] = []
   const owners: number[] = []
-  for (const docid of docids)
+  for (const docid of docids) {
+    check()
     for (const element of objectsAt(index.document(docid), path)) {
       elements.push(element)
       owners.push(docid)
     }
+  }
   const leaves = elements.map(facetLeaves)
   const byPath = new Map<string, Column>()
   for (const wanted of fieldsOf(filter)) {
+    check()
     const column = new Column()
     const inElement = wanted.slice(field.length + 1)
     column.apply(
@@ -188,7 +196,7 @@ function objectsAt(object: JsonObject, path: string): readonly JsonObject[] {
     if (!covers(name, path)) continue
     for (const one of objectsIn(value)) {
       if (name === path) found.push(one)
-      else found.push(...objectsAt(one, path.slice(name.length + 1)))
+      else for (const object of objectsAt(one, path.slice(name.length + 1))) found.push(object)
     }
   }
   return found

@@ -39,7 +39,7 @@ export function documentsMatching(index: FilterView, filter: Filter, check = ():
       // Elements come last: they are read only of documents that are left.
       for (const item of items)
         if (item.kind === 'element')
-          found.intersect(documentsByElement(index, item, { evaluate, within: found }))
+          found.intersect(documentsByElement(index, item, { evaluate, within: found, check }))
       return found
     }
     case 'or': {
@@ -72,7 +72,7 @@ export function documentsMatching(index: FilterView, filter: Filter, check = ():
       if (!usesGeojson(index.settings)) throw notFilterable(index, '_geojson', filter.at)
       return shapesMeeting(index, polygonAreas(filter.corners), check)
     case 'element':
-      return documentsByElement(index, filter, { evaluate, within: index.alive })
+      return documentsByElement(index, filter, { evaluate, within: index.alive, check })
     case 'foreign':
       throw new FilterError('`_foreign` cannot be used here', filter.at)
   }

@@ -46,17 +46,25 @@ export function checkStop(stop: Stop | undefined): void {
   if (stop?.aborted === true) throw new Error('a search was given up: its client is gone')
 }
 
+/** When searches of one request have to end that run without a pause in between; by `performance.now()`. */
+export interface SharedTime {
+  readonly filtersEndAt: number
+  readonly rankingEndsAt: number
+}
+
 /**
  * What a filter asks between its conditions: whether the client still waits, and whether there is time left.
  * @param code of the error once `FILTER_MS_MAX` milliseconds have passed
+ * @param shared ends it earlier
  * @param now milliseconds of a clock that only rises
  */
 export function filterClock(
   stop: Stop | undefined,
   code: ErrorCode,
+  shared?: SharedTime,
   now = (): number => performance.now(),
 ): () => void {
-  const deadline = now() + FILTER_MS_MAX
+  const deadline = Math.min(now() + FILTER_MS_MAX, shared?.filtersEndAt ?? Number.POSITIVE_INFINITY)
   return () => {
     checkStop(stop)
     if (now() <= deadline) return

@@ -29,7 +29,7 @@ import { synonymsOf } from '../query/synonyms.js'
 import { typoBudget } from '../query/typos.js'
 import { matchSet } from '../ranking/index.js'
 import { DocSet } from '../store/docid-set.js'
-import { filterClock, type Stop } from './bounds.js'
+import { filterClock, type SharedTime, type Stop } from './bounds.js'
 
 /** What a filter is read with. */
 export interface FilterContext {
@@ -40,6 +40,7 @@ export interface FilterContext {
   /** Indexes that the foreign keys lead to. */
   readonly foreign?: ForeignIndexes
   readonly stop?: Stop
+  readonly shared?: SharedTime
 }
 
 /** What decides who matches. */
@@ -84,7 +85,7 @@ export function filteredDocuments(
     const parsed = parseFilter(filter, context.features)
     if (parsed === null) return data.alive.clone()
     if (code !== 'invalid_document_filter') prefix = prefixOf(context.indexUid)
-    const check = filterClock(context.stop, code)
+    const check = filterClock(context.stop, code, context.shared)
     const { foreignKeys: keys, foreign: indexes, features } = context
     const plain =
       keys === undefined || indexes === undefined

@@ -187,10 +187,10 @@ function idsAt(object: JsonObject, path: string): readonly string[] {
   const found: string[] = []
   for (const [name, value] of object) {
     if (!covers(name, path)) continue
-    if (name === path) found.push(...idsIn(value))
+    if (name === path) for (const id of idsIn(value)) found.push(id)
     else
       for (const one of Array.isArray(value) ? value : [value])
-        if (one instanceof Map) found.push(...idsAt(one, path.slice(name.length + 1)))
+        if (one instanceof Map) for (const id of idsAt(one, path.slice(name.length + 1))) found.push(id)
   }
   return found
 }

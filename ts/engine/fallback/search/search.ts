@@ -123,7 +123,10 @@ function rankBy(
       `${prefix}the \`sort\` ranking rule must be among \`rankingRules\` to use \`sort\``,
     )
   const distinct = distinctColumn(index, request, prefix)
-  const deadline = performance.now() + (settings.searchCutoffMs ?? SEARCH_CUTOFF_MS)
+  const deadline = Math.min(
+    performance.now() + (settings.searchCutoffMs ?? SEARCH_CUTOFF_MS),
+    request.shared?.rankingEndsAt ?? Number.POSITIVE_INFINITY,
+  )
   const candidates = findCandidates(index, request)
   const exhaustive = request.paging.kind === 'page'
   const everything = exhaustive && request.rankingScoreThreshold !== null

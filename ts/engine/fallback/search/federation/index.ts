@@ -5,11 +5,15 @@
  *  1. Each query is ranked by itself; heads are compared entry by entry, scores times the query's weight.
  *  2. A document that several queries find appears once, where it stands best.
  *  3. Equal heads: the earlier query first.
+ *  4. All queries see the same commits. Other calls get their turn between them, so that after a commit they begin again.
  */
 
 import type { SearchFacts } from '../../../engine.js'
 import { EngineError } from '../../../engine-error.js'
 import type { FederationRequest, Paging } from '../../../requests.js'
+import type { IndexData } from '../../index-data/index-data.js'
+import { Pacer } from '../../indexing/pacer.js'
+import { FILTER_MS_MAX, SEARCH_CUTOFF_MS } from '../../limits.js'
 import { renderValue } from '../../ranking/index.js'
 import { floatText } from '../../store/json.js'
 import { Bounds, checkStop, type Stop } from '../bounds.js'
@@ -23,21 +27,28 @@ import { merged } from './merge.js'
 import { requireComparable } from './order.js'
 import type { Candidate, FederatedQuery, RankedQuery } from './query.js'
 
-export function federatedSearch(
+export type { FederatedQuery } from './query.js'
+
+/** The most attempts to rank all queries that a commit may interrupt. */
+const INTERRUPTED_MAX = 2
+
+export async function federatedSearch(
   queries: readonly FederatedQuery[],
   federation: FederationRequest,
   stop?: Stop,
-): { json: string; facts: SearchFacts } {
+): Promise<{ json: string; facts: SearchFacts }> {
   const started = performance.now()
   const bounds = new Bounds(federation)
   const { from, to } = windowOf(federation.paging)
   const joining = queries.find(({ request }) => (request.foreignKeys?.length ?? 0) > 0)
-  // One for all queries: an id that one of them has met is replaced in the hits of the others.
-  const hydration = joining === undefined ? null : hydrationOf(joining.request, false, bounds)
-  const ranked = queries.map((query, position) => {
-    if (position > 0) checkStop(stop)
-    return rankQuery(query, position, { federation, wanted: to, bounds, hydration })
-  })
+  const rankAll = (attempt: number) => {
+    // One for all queries: an id that one of them has met is replaced in the hits of the others.
+    const hydration = joining === undefined ? null : hydrationOf(joining.request, false, bounds)
+    return rankedQueries(queries, { federation, wanted: to, bounds, hydration }, attempt, stop)
+  }
+  let all: { readonly ranked: readonly RankedQuery[]; readonly hydration: Hydration | null } | null = null
+  for (let attempt = 0; all === null; attempt++) all = await rankAll(attempt)
+  const { ranked, hydration } = all
   requireComparable(ranked)
   const stages = new Stages()
   for (const { found } of ranked) stages.include(found.stages)
@@ -79,6 +90,54 @@ export function federatedSearch(
   }
 }
 
+/** What all queries of a federation are ranked with. */
+interface Ranking {
+  readonly federation: FederationRequest
+  readonly wanted: number
+  readonly bounds: Bounds
+  readonly hydration: Hydration | null
+}
+
+/**
+ * Ranks all queries, with pauses for other calls. The last attempt has none and no more time than a single search.
+ * @returns null if an index has changed meanwhile
+ */
+async function rankedQueries(
+  queries: readonly FederatedQuery[],
+  ranking: Ranking,
+  attempt: number,
+  stop: Stop | undefined,
+): Promise<{ readonly ranked: readonly RankedQuery[]; readonly hydration: Hydration | null } | null> {
+  const pacer = new Pacer()
+  const before = versionsOf(queries)
+  const mayPause = attempt < INTERRUPTED_MAX
+  const now = performance.now()
+  const shared = { filtersEndAt: now + FILTER_MS_MAX, rankingEndsAt: now + SEARCH_CUTOFF_MS }
+  const ranked: RankedQuery[] = []
+  // What filters on other indexes have selected is counted from the beginning.
+  for (const { request } of queries) request.foreign?.selected.clear()
+  for (const [position, { index, request }] of queries.entries()) {
+    if (mayPause && pacer.due()) {
+      await pacer.pause()
+      if (versionsOf(queries) !== before) return null
+    }
+    if (position > 0) checkStop(stop)
+    const query = { index, request: mayPause ? request : { ...request, shared } }
+    ranked.push(rankQuery(query, position, ranking))
+  }
+  return { ranked, hydration: ranking.hydration }
+}
+
+/** The versions of all indexes that queries read, as one text. */
+function versionsOf(queries: readonly FederatedQuery[]): string {
+  const read = new Set<IndexData>()
+  for (const { index, request } of queries) {
+    read.add(index.data)
+    for (const data of request.foreign?.data.values() ?? []) read.add(data)
+  }
+  return Array.from(read, ({ version }) => version).join()
+}
+
 /** The vectors that queries were compared by, where vectors are asked for. Source: vectors §6.7. */
 function queryVectorsText(queries: readonly RankedQuery[], { positions }: FederationRequest): string {
   const shown = queries.flatMap(({ position, request, found }) =>
@@ -105,12 +164,7 @@ function windowText(paging: Paging, total: number): string {
 function rankQuery(
   { index, request }: FederatedQuery,
   position: number,
-  {
-    federation,
-    wanted,
-    bounds,
-    hydration,
-  }: { federation: FederationRequest; wanted: number; bounds: Bounds; hydration: Hydration | null },
+  { federation, wanted, bounds, hydration }: Ranking,
 ): RankedQuery {
   const asked = { ...request, distinct: federation.distinct ?? request.distinct, paging: federation.paging }
   const reachable = Math.min(wanted, index.data.settings.pagination.maxTotalHits)
