@@ -209,9 +209,9 @@ test('an export reads long documents a few at a time', async (t) => {
       new Proxy(engine, {
         get: (target, name) => {
           const found = Reflect.get(target, name) as unknown
-          if (name !== 'documents') return typeof found === 'function' ? found.bind(target) : found
-          return async (...given: Parameters<Engine['documents']>) => {
-            const listing = await target.documents(...given)
+          if (name !== 'pinnedDocuments') return typeof found === 'function' ? found.bind(target) : found
+          return async (...given: Parameters<Engine['pinnedDocuments']>) => {
+            const listing = await target.pinnedDocuments(...given)
             longest = Math.max(longest, listing.length)
             return listing
           }
@@ -238,4 +238,114 @@ test('an export of a document that its target finds too long fails and says what
   const task = await from.settle(t, Promise.resolve({ ...accepted, status: 202 }))
   t.like(task, { status: 'failed', error: { code: 'remote_bad_request' } })
   t.regex(task.error.message, /answered 413 payload_too_large.*smaller `payloadSize`/)
+})
+
+test('secrets of embedders go along only if the master key asks', async (t) => {
+  const masterKey = 'harbour-lantern-4471-xyz'
+  const sent: Record<string, Record<string, unknown>>[] = []
+  const taking = createServer(async (request, answer) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    if (request.method === 'PATCH') sent.push(JSON.parse(Buffer.concat(chunks).toString()).embedders)
+    // The path of the embedder is the root.
+    if (request.url === '/') answer.end('[1,2]')
+    else answer.writeHead(202).end('{}')
+  })
+  await new Promise<void>((resolve) => taking.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => void taking.close())
+  const url = `http://127.0.0.1:${(taking.address() as AddressInfo).port}`
+  const server = await startServer(t, { ...local, masterKey, features: ['compositeEmbedders'] })
+  const rest = {
+    source: 'rest',
+    url,
+    dimensions: 2,
+    apiKey: 'provider-key',
+    headers: { authorization: 'Bearer provider-key', 'x-tenant': 'films' },
+    request: '{{text}}',
+    response: '{{embedding}}',
+  }
+  const both = { source: 'composite', searchEmbedder: rest, indexingEmbedder: rest }
+  const embedders = { r: rest, c: both }
+  const settled = await server.settle(t, server.patch('/indexes/films/settings', { embedders }))
+  t.is(settled.status, 'succeeded', JSON.stringify(settled.error))
+  const { key } = (await server.post('/keys', { actions: ['*'], indexes: ['*'], expiresAt: null })).body
+  const body = { url, indexes: { films: { overrideSettings: true } } }
+  for (const headers of [{ authorization: `Bearer ${key}` }, { authorization: `Bearer ${masterKey}` }]) {
+    const accepted = await server.post('/export', body, { headers })
+    t.is((await server.settle(t, Promise.resolve({ ...accepted, status: 202 }))).status, 'succeeded')
+  }
+  const [byKey, byMaster] = sent
+  t.false(JSON.stringify(byKey).includes('provider-key'))
+  t.deepEqual(byKey?.r?.headers as object, { 'x-tenant': 'films' })
+  t.deepEqual(byMaster?.r as object, rest)
+  t.like(byMaster?.c as object, both)
+})
+
+test('an export to an instance that does not answer holds up nothing but other exports', async (t) => {
+  let answerAll: () => void = () => undefined
+  const answered = new Promise<void>((resolve) => {
+    answerAll = resolve
+  })
+  const bodies: Buffer[] = []
+  const slow = createServer(async (request, answer) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    await answered
+    if (/\/documents/.test(request.url ?? '')) bodies.push(gunzipSync(Buffer.concat(chunks)))
+    answer.writeHead(202).end('{}')
+  })
+  await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    slow.closeAllConnections()
+    slow.close()
+  })
+  const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}`
+  const server = await startServer(t, local)
+  await server.settle(t, server.patch('/indexes/films/settings', { filterableAttributes: ['year'] }))
+  const films = [1970, 1980, 1990].map((year, id) => ({ id, year }))
+  await server.settle(t, server.post('/indexes/films/documents', films))
+  const asked = new Promise<void>((resolve) => slow.once('request', () => resolve()))
+  const exports = []
+  for (const filter of ['year > 1975', null, null])
+    exports.push(await server.post('/export', { url, indexes: { films: { filter } } }))
+  await asked
+
+  const done = [
+    await server.settle(
+      t,
+      server.post('/indexes/films/documents', [
+        { id: 2, year: 1950 },
+        { id: 3, year: 2000 },
+      ]),
+    ),
+    await server.settle(t, server.post('/indexes/other/documents', [{ id: 1 }])),
+    await server.settle(t, server.post('/dumps')),
+    await server.settle(t, server.post('/snapshots')),
+    await server.settle(t, server.post('/swap-indexes', [{ indexes: ['films', 'other'] }])),
+    await server.settle(t, server.delete('/indexes/other')),
+  ]
+  t.deepEqual(
+    done.map(({ type, status }) => `${type} ${status}`),
+    [
+      'documentAdditionOrUpdate succeeded',
+      'documentAdditionOrUpdate succeeded',
+      'dumpCreation succeeded',
+      'snapshotCreation succeeded',
+      'indexSwap succeeded',
+      'indexDeletion succeeded',
+    ],
+  )
+  answerAll()
+  const ended = []
+  for (const accepted of exports)
+    ended.push(await server.settle(t, Promise.resolve({ ...accepted, status: 202 })))
+  t.deepEqual(
+    ended.map(({ status }) => status),
+    ['succeeded', 'succeeded', 'succeeded'],
+  )
+  t.deepEqual(
+    bodies[0] === undefined ? [] : idsOf(bodies[0]),
+    [1, 2],
+    'what the index held when its turn came',
+  )
 })

@@ -11,6 +11,8 @@ import { readToken, signingKeyUid, verifyToken } from './tenant-token.js'
 export interface Access {
   /** Identifies the key, so that the search queue can serve keys in turns. */
   readonly holder: string
+  /** Whether the request came with the master key. */
+  readonly isMaster: boolean
   /** Patterns of the indexes that the request may see; null: all. */
   readonly visibleIndexes: readonly string[] | null
   /** Whether the required actions are allowed on this index. */
@@ -47,7 +49,7 @@ export interface AuthOptions {
   readonly now?: () => number
 }
 
-const everything: Omit<Access, 'holder'> = {
+const everything: Omit<Access, 'holder' | 'isMaster'> = {
   visibleIndexes: null,
   allows: () => true,
   refusal: (indexUid) => new ApiError('invalid_api_key', `the index \`${indexUid}\` is not allowed`),
@@ -56,8 +58,8 @@ const everything: Omit<Access, 'holder'> = {
   forcedFilter: () => null,
   passedRights: null,
 }
-const openAccess: Access = { ...everything, holder: 'anyone' }
-const masterAccess: Access = { ...everything, holder: 'master' }
+const openAccess: Access = { ...everything, holder: 'anyone', isMaster: false }
+const masterAccess: Access = { ...everything, holder: 'master', isMaster: true }
 
 /** The actions that a tenant token can grant. */
 const tokenActions: ReadonlySet<Action> = new Set(['search', 'chatCompletions'])
@@ -127,6 +129,7 @@ function keyAccess(key: KeyRecord, indexUid: string | undefined): Access {
   const seesAll = key.indexes.includes('*')
   return {
     holder: key.uid,
+    isMaster: false,
     visibleIndexes: seesAll ? null : key.indexes,
     allows,
     refusal,
@@ -149,6 +152,7 @@ function tokenAccess(
   if (indexUid !== undefined && !allows(indexUid)) throw refusal(indexUid)
   return {
     holder: parent.uid,
+    isMaster: false,
     visibleIndexes: parent.indexes.includes('*') ? null : parent.indexes,
     allows,
     refusal,

@@ -36,7 +36,7 @@ type Kind = Exclude<TaskContent['kind'], 'upgradeDatabase'>
 type Content<K extends Kind> = Extract<TaskContent, { readonly kind: K }>
 
 /** The part of a task's content that its line holds. An upload is an entry of its own. */
-type Written<K extends Kind> = Omit<Content<K>, 'kind' | 'payload' | 'payloadBytes'>
+type Written<K extends Kind> = Omit<Content<K>, 'kind' | 'payload' | 'payloadBytes' | 'withSecrets'>
 
 /** The restored upload of a waiting task. */
 export interface Upload {

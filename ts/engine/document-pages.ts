@@ -22,18 +22,7 @@ export async function* documentPages(
 ): AsyncGenerator<DocumentPage> {
   let limit = FIRST_PAGE_DOCUMENTS
   for (let offset = 0; ; ) {
-    const request = {
-      indexUid,
-      offset,
-      limit,
-      fields: null,
-      retrieveVectors: true,
-      ids: null,
-      filter,
-      sort: null,
-      features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: true },
-    }
-    const listing = Buffer.from(await list(encodeRequest(request)))
+    const listing = Buffer.from(await list(pageRequest(indexUid, filter, { offset, limit })))
     const page = pageOf(listing)
     if (page.documents > 0) yield page
     offset += page.documents
@@ -41,6 +30,25 @@ export async function* documentPages(
     const fitting = Math.floor((page.documents * PAGE_BYTES) / Math.max(1, page.lines.length))
     limit = Math.min(Math.max(1, fitting), 4 * limit, PAGE_DOCUMENTS_MAX)
   }
+}
+
+/** The `DocumentsRequest` for one of the pages; with the filter for `Engine.pin`. */
+export function pageRequest(
+  indexUid: string,
+  filter: unknown,
+  { offset, limit } = { offset: 0, limit: 0 },
+): Uint8Array {
+  return encodeRequest({
+    indexUid,
+    offset,
+    limit,
+    fields: null,
+    retrieveVectors: true,
+    ids: null,
+    filter,
+    sort: null,
+    features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: true },
+  })
 }
 
 const START = '{"results":['

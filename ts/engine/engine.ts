@@ -397,13 +397,14 @@ export interface BareEngine {
   /**
    * Holds the newest commit of an index until `unpin`: it can be read whatever later commits and compactions do, and
    * after the index was dropped.
+   * @param listing `DocumentsRequest` whose filter selects the documents that `pinnedDocuments` lists; absent: all
    */
-  pin(index: IndexId): Promise<Pin>
+  pin(index: IndexId, listing?: Uint8Array): Promise<Pin>
 
   /** The settings of a pinned commit, as `settings` gives them. */
   pinnedSettings(pin: Pin): Promise<string>
 
-  /** Lists documents of a pinned commit. @param request `DocumentsRequest` without filter, ids and sort */
+  /** Lists documents of a pinned commit. @param request `DocumentsRequest` with the filter of the pin, without ids and sort */
   pinnedDocuments(pin: Pin, request: Uint8Array): Promise<Uint8Array>
 
   /**

@@ -218,7 +218,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     stats: (index) => guarded([index], () => engine.stats(index)),
     sizes: (index) => guarded([index], () => engine.sizes(index)),
     fields: (index) => guarded([index], () => engine.fields(index)),
-    pin: (index) => guarded([index], () => engine.pin(index)),
+    pin: (index, listing) => guarded([index], () => engine.pin(index, listing)),
     pinnedSettings: (pin) => answered([pin.index], () => engine.pinnedSettings(pin)),
     pinnedDocuments: (pin, request) => answered([pin.index], () => engine.pinnedDocuments(pin, request)),
     snapshot: (pin, directory) => answered([pin.index], () => engine.snapshot(pin, directory)),

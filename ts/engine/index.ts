@@ -16,7 +16,7 @@ export {
   reasonOf,
 } from './background-faults.js'
 export { documentLines } from './document-lines.js'
-export { documentPages } from './document-pages.js'
+export { documentPages, pageRequest } from './document-pages.js'
 export { encodeRequest } from './encoding.js'
 export type * from './engine.js'
 export { NO_FRAGMENT } from './engine.js'

@@ -1,8 +1,14 @@
 /** Here is an index: how is it copied to another instance? */
 import { documentPages } from '../engine/index.js'
 import type { Outbound } from '../outbound/index.js'
-import { embedderAsSet, type IndexSettings, parsedSettings, renderSettings } from '../settings/index.js'
-import type { ExportIndex } from '../tasks/index.js'
+import {
+  embedderAsSet,
+  embedderWithoutSecrets,
+  type IndexSettings,
+  parsedSettings,
+  renderSettings,
+} from '../settings/index.js'
+import type { ExportIndex, ExportTarget } from '../tasks/index.js'
 import { PAYLOAD_BYTES_MIN, PAYLOAD_MARGIN_BYTES } from './limits.js'
 import { TargetInstance } from './target.js'
 
@@ -17,18 +23,18 @@ import { TargetInstance } from './target.js'
  */
 export function exporterOver(outbound: Outbound, bodyBytesMax: number): ExportIndex {
   const payloadBytesMax = Math.max(PAYLOAD_BYTES_MIN, bodyBytesMax - PAYLOAD_MARGIN_BYTES)
-  return async (engine, source, target) => {
+  return async ({ engine, pin }, source, target) => {
     const { index, filter, overrideSettings } = source
     const instance = new TargetInstance(outbound, target)
     // The settings are read first, so that nothing is created there for an index that cannot be read here.
-    const settings = parsedSettings(await engine.settings(index.id))
+    const settings = parsedSettings(await engine.pinnedSettings(pin))
     const exists = await instance.hasIndex(index.uid)
     if (!exists) await instance.createIndex(index.uid, index.primaryKey)
     if (!exists || overrideSettings) {
-      await instance.putSettings(index.uid, settingsBody(settings))
+      await instance.putSettings(index.uid, settingsBody(settings, target))
     }
     const bytesMax = target.payloadBytesMax ?? payloadBytesMax
-    const list = (request: Uint8Array) => engine.documents(index.id, request)
+    const list = (request: Uint8Array) => engine.pinnedDocuments(pin, request)
     let chunk: Buffer[] = []
     let bytes = 0
     let matched = 0
@@ -64,8 +70,8 @@ function* linesOf(lines: Buffer): Generator<Buffer> {
   }
 }
 
-/** The settings to send. Secrets are in clear, since the other instance needs them to call its embedders. */
-function settingsBody(settings: IndexSettings): object {
+/** The settings to send. Secrets are in clear if the target gets them, since it needs them to call its embedders. */
+function settingsBody(settings: IndexSettings, { withSecrets }: Pick<ExportTarget, 'withSecrets'>): object {
   const {
     foreignKeys: _foreignKeys,
     chat: _chat,
@@ -76,6 +82,9 @@ function settingsBody(settings: IndexSettings): object {
     compositeEmbedders: true,
     multimodal: true,
   })
-  const embedders = Object.entries(settings.embedders).map(([name, fields]) => [name, embedderAsSet(fields)])
+  const embedders = Object.entries(settings.embedders).map(([name, fields]) => {
+    const set = embedderAsSet(fields)
+    return [name, withSecrets ? set : embedderWithoutSecrets(set)]
+  })
   return { ...shown, embedders: Object.fromEntries(embedders) }
 }

@@ -156,7 +156,7 @@ export async function open({
       return enqueue('indexSwap', content)
     },
     async export(request) {
-      return enqueue('export', exportContent(readBody(jsonBytes(request), exportBody)))
+      return enqueue('export', exportContent(readBody(jsonBytes(request), exportBody), true))
     },
     async waitForTask(taskUid, { timeoutMs = Number.POSITIVE_INFINITY } = {}) {
       const task = await tasks.wait(taskUid, null, { waitMs: timeoutMs })

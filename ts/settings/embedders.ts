@@ -147,6 +147,23 @@ export function embedderAsSet({ known: _known, ...fields }: EmbedderFields): Emb
   return fields
 }
 
+/** The same without API keys and headers that are secret, also in nested embedders. */
+export function embedderWithoutSecrets(fields: EmbedderFields): EmbedderFields {
+  return Object.fromEntries(
+    Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
+      if (value === null) return [[name, value]]
+      if (name === 'apiKey') return []
+      if (name === 'headers') return [[name, withoutSecretHeaders(value as Readonly<Record<string, string>>)]]
+      return [[name, isNestedEmbedder(name) ? embedderWithoutSecrets(value as EmbedderFields) : value]]
+    }),
+  )
+}
+
+const isNestedEmbedder = (name: string): boolean => name === 'searchEmbedder' || name === 'indexingEmbedder'
+
+const withoutSecretHeaders = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => !isSecretHeader(name)))
+
 /** An embedder as `GET /settings` shows it: with the defaults of its source, and with secrets masked. */
 export function renderEmbedder(fields: EmbedderFields): EmbedderFields {
   const source = sourceOf(fields)
@@ -173,7 +190,7 @@ export function maskEmbedder(fields: EmbedderFields): EmbedderFields {
       if (value === null) return [name, value]
       if (name === 'apiKey') return [name, maskSecret(String(value))]
       if (name === 'headers') return [name, maskHeaders(value as Readonly<Record<string, string>>)]
-      if (name === 'searchEmbedder' || name === 'indexingEmbedder') {
+      if (isNestedEmbedder(name)) {
         return [name, maskEmbedder(value as EmbedderFields)]
       }
       return [name, value]

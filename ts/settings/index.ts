@@ -10,6 +10,7 @@ export {
 export {
   defaultDocumentTemplate,
   embedderAsSet,
+  embedderWithoutSecrets,
   HIDDEN_SECRET,
   isSecretHeader,
   type Known,

@@ -80,9 +80,16 @@ export const IDLE: Busy = { names: [], isFull: false, heldDeletions: [] }
 
 /** Name of what tasks without an index share: the dynamic search rules, and the reading of the whole instance. */
 const INSTANCE = ''
+/** Name of what exports share, which go one after another. No index has it. */
+const EXPORTS = '*'
 
 /** What a task works on. Tasks that share a name take effect one after another, in the order of their uids. */
-export function namesOf({ indexUid, touches }: Pick<QueuedTask, 'indexUid' | 'touches'>): readonly string[] {
+export function namesOf({
+  kind,
+  indexUid,
+  touches,
+}: Pick<QueuedTask, 'kind' | 'indexUid' | 'touches'>): readonly string[] {
+  if (kind === 'export') return [EXPORTS]
   if (indexUid !== null) return [indexUid, ...touches]
   return touches.length > 0 ? touches : [INSTANCE]
 }
@@ -101,10 +108,10 @@ const housekeepingKinds: ReadonlySet<TaskContent['kind']> = new Set([
 /**
  * The tasks that share the next commit, or null if none can begin.
  *
- * Housekeeping goes first: the newest cancelation alone, the oldest upgrade, all task deletions together that are not held,
- * the oldest compaction of an index that is free, the oldest export, all snapshots together, the oldest dump. Then the
- * oldest task is taken whose names are free and not wanted by an older task (`firstFree`), and with it the tasks of the
- * same index that can share its commit. So tasks of one index take effect in the order of their uids.
+ * Housekeeping goes first: the newest cancelation alone, the oldest upgrade, all task deletions together that are not
+ * held, the oldest compaction of an index that is free, the oldest export unless one runs, all snapshots together, the
+ * oldest dump. Then the oldest task is taken whose names are free and not wanted by an older task (`firstFree`), and with
+ * it the tasks of the same index that can share its commit. So tasks of one index take effect in the order of their uids.
  *
  * @param queue enqueued tasks, ascending by uid. It may be cut down to all housekeeping tasks, what `firstFree` needs,
  * the tasks of the index of its answer up to one more than `tasksMax`, and the first swap or rename that touches that
@@ -155,9 +162,9 @@ function housekeeping(queue: readonly QueuedTask[], busy: Busy): PickedBatch | n
   const isFree = (task: QueuedTask) => namesOf(task).every((name) => !busy.names.includes(name))
   const compaction = queue.find((task) => task.kind === 'indexCompaction' && isFree(task))
   if (compaction !== undefined) return alone('indexCompaction', compaction)
-  if (busy.names.includes(INSTANCE)) return null
-  const exported = queue.find(({ kind }) => kind === 'export')
+  const exported = queue.find((task) => task.kind === 'export' && isFree(task))
   if (exported !== undefined) return alone('export', exported)
+  if (busy.names.includes(INSTANCE)) return null
   const snapshots = queue.filter(({ kind }) => kind === 'snapshotCreation')
   if (snapshots.length > 0) return together('snapshotCreation', snapshots)
   const dump = queue.find(({ kind }) => kind === 'dumpCreation')

@@ -11,7 +11,7 @@ export type {
   FrozenInstance,
   WriteDump,
 } from './execute/dump-source.js'
-export type { ExportIndex, ExportTarget, IndexExport } from './execute/export.js'
+export type { ExportIndex, ExportTarget, IndexExport, PinnedCommit } from './execute/export.js'
 export type { SnapshotSource, WriteSnapshot } from './execute/snapshot-source.js'
 export { type FollowedTasks, openFollowedTasks } from './followed.js'
 export { INLINE_PAYLOAD_BYTES_MAX, RESTORED_BATCH_UIDS, STORED_TASKS_MAX } from './limits.js'

@@ -84,6 +84,8 @@ export type TaskContent =
       readonly apiKey: string | null
       /** Bytes of documents in one request; null: a default. */
       readonly payloadBytesMax: number | null
+      /** Whether API keys and secret headers of embedders are sent. Absent: no, as in tasks of earlier versions. */
+      readonly withSecrets?: boolean
       readonly indexes: readonly {
         readonly pattern: string
         readonly filter: unknown

@@ -55,18 +55,18 @@ const exportFields = {
 export const exportBody = shape(exportFields)
 export type ExportRequest = Values<typeof exportFields>
 
-export function exportContent({
-  url,
-  apiKey,
-  payloadSize: payloadBytesMax,
-  indexes,
-}: ExportRequest): TaskContent {
+/** @param withSecrets whether whoever asks may read API keys of embedders */
+export function exportContent(
+  { url, apiKey, payloadSize: payloadBytesMax, indexes }: ExportRequest,
+  withSecrets: boolean,
+): TaskContent {
   const patterns = [...(indexes ?? new Map([['*', everything]]))]
   return {
     kind: 'export',
     url,
     apiKey,
     payloadBytesMax,
+    withSecrets,
     indexes: patterns.map(([pattern, { filter, overrideSettings }]) => ({
       pattern,
       filter,

@@ -378,8 +378,8 @@ export class LocalEngine implements BareEngine {
 
   // ——— the directory ———
 
-  async pin(index: IndexId): Promise<Pin> {
-    const pinned = await PinnedIndex.of(await this.existing(index), this.path(index))
+  async pin(index: IndexId, listing?: Uint8Array): Promise<Pin> {
+    const pinned = await PinnedIndex.of(await this.existing(index), this.path(index), listing)
     // At random, so that a pin of a thread that has ended is no pin of the next one.
     const number = randomInt(PIN_NUMBERS)
     this.pins.set(number, pinned)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { decodeRequest } from '../encoding.js'
 import type { DocumentsRequest } from '../requests.js'
 import { LOG_FILE, type OpenIndex, SNAPSHOT_FILE } from './open-index.js'
-import { type ListedData, listingOf } from './search/documents.js'
+import { type ListedData, listingOf, matchingDocuments } from './search/documents.js'
 import { isMissing, syncDirectory } from './store/frames.js'
 
 /** Bytes copied at a time. */
@@ -30,9 +30,14 @@ export class PinnedIndex {
     this.#files = files
   }
 
-  /** Holds the newest commit. */
-  static async of(index: OpenIndex, directory: string): Promise<PinnedIndex> {
+  /** Holds the newest commit. @param listing see `Engine.pin` */
+  static async of(index: OpenIndex, directory: string, listing?: Uint8Array): Promise<PinnedIndex> {
     await index.settled()
+    const listed =
+      listing === undefined
+        ? index.data.alive
+        : matchingDocuments(index, decodeRequest<DocumentsRequest>(listing))
+    const docids = listed.toArray()
     // First what was built, then the log: the copied log should have the commit that the other is of.
     const built = await heldFile(join(directory, SNAPSHOT_FILE))
     const { log } = index
@@ -43,14 +48,14 @@ export class PinnedIndex {
       { name: LOG_FILE, ...log.hold(), close: () => log.close() },
     ]
     const data = { documents: documents.slice(), settings, vectors: held }
-    return new PinnedIndex(data, index.data.alive.toArray(), files)
+    return new PinnedIndex(data, docids, files)
   }
 
   get settings(): string {
     return JSON.stringify(this.#data.settings)
   }
 
-  /** Lists documents, ascending docids. @param request `DocumentsRequest` without filter, ids and sort */
+  /** Lists documents, ascending docids. @param request see `Engine.pinnedDocuments` */
   documents(request: Uint8Array): Uint8Array {
     const asked = decodeRequest<DocumentsRequest>(request)
     const page = this.#docids.subarray(asked.offset, asked.offset + asked.limit)

@@ -206,6 +206,7 @@ class NativeEngine implements BareEngine {
   }
 
   async pin(index: IndexId): Promise<Pin> {
+    // The filter is applied to the pinned commit with each request.
     return { index, number: await decoded<number>(this.handle.pin(index)) }
   }
 

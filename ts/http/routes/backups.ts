@@ -52,9 +52,9 @@ export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       body: exportBody,
       acceptedAs: 200,
     },
-    async ({ request, body }) => {
+    async ({ request, access, body }) => {
       recordUse(services, request, 'exported', exportFacts(body))
-      return tasks.enqueue({ indexUid: null, type: 'export', content: exportContent(body) })
+      return tasks.enqueue({ indexUid: null, type: 'export', content: exportContent(body, access.isMaster) })
     },
   )
 }

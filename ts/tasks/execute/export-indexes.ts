@@ -1,14 +1,18 @@
+import { type Engine, type Pin, pageRequest } from '../../engine/index.js'
 import type { PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
-import { exportedIndexes } from './export.js'
+import { exportedIndexes, type IndexExport } from './export.js'
 import { contentOf, damagedOnes, effects, succeeded, type Unfinished } from './outcomes.js'
 
-/** Copies indexes one after another. A failure does not undo what was sent before. */
+/**
+ * Copies indexes one after another. Each is held as it is when its turn comes, so that writes go on while the other
+ * instance takes its time. A failure does not undo what was sent before.
+ */
 export async function exportIndexes(task: PendingTask, run: Run, context: BatchContext): Promise<Unfinished> {
   const { engine, catalogue, exportIndex, log } = context
   const content = contentOf(task, 'export')
-  const { url, apiKey, payloadBytesMax } = content
-  const target = { url, apiKey, payloadBytesMax, signal: run.signal }
+  const { url, apiKey, payloadBytesMax, withSecrets = false } = content
+  const target = { url, apiKey, payloadBytesMax, withSecrets, signal: run.signal }
   const sent: [string, object][] = []
   const leftOut = new Map<string, string>()
   try {
@@ -17,7 +21,7 @@ export async function exportIndexes(task: PendingTask, run: Run, context: BatchC
       run.step(`exporting ${work.index.uid}`, { finished, total: works.length })
       const { filter, overrideSettings } = work
       try {
-        const matched = await run.keepOut([work.index.uid], () => exportIndex(engine, work, target))
+        const matched = await pinned(work, run, engine, (pin) => exportIndex({ engine, pin }, work, target))
         sent.push([work.index.uid, { filter, overrideSettings, matched_documents: matched }])
       } catch (error) {
         const damage = engine.damage(work.index.id)
@@ -31,4 +35,19 @@ export async function exportIndexes(task: PendingTask, run: Run, context: BatchC
   }
   const details = { indexes: Object.fromEntries(sent), ...damagedOnes(leftOut) }
   return effects({ outcomes: [succeeded(task, details)] })
+}
+
+async function pinned<T>(
+  { index, filter }: IndexExport,
+  run: Run,
+  engine: Engine,
+  read: (pin: Pin) => Promise<T>,
+): Promise<T> {
+  const listing = pageRequest(index.uid, filter)
+  const pin = await run.keepOut([index.uid], () => engine.pin(index.id, listing))
+  try {
+    return await read(pin)
+  } finally {
+    await engine.unpin(pin)
+  }
 }

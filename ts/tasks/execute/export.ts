@@ -1,4 +1,4 @@
-import type { Engine } from '../../engine/index.js'
+import type { Engine, Pin } from '../../engine/index.js'
 import type { CatalogueRow } from '../store/records.js'
 import type { TaskContent } from '../task.js'
 
@@ -11,6 +11,12 @@ export interface IndexExport {
   readonly overrideSettings: boolean
 }
 
+/** A commit of an index that is held, listing the documents that the export names. */
+export interface PinnedCommit {
+  readonly engine: Pick<Engine, 'pinnedSettings' | 'pinnedDocuments'>
+  readonly pin: Pin
+}
+
 /** The instance that an index is copied to, and how. */
 export interface ExportTarget {
   /** Base URL of the other instance. */
@@ -18,6 +24,8 @@ export interface ExportTarget {
   readonly apiKey: string | null
   /** Bytes of documents in one request; null: a default. */
   readonly payloadBytesMax: number | null
+  /** Whether API keys and secret headers of embedders are sent. */
+  readonly withSecrets: boolean
   /** Aborted when the task was canceled. */
   readonly signal: AbortSignal
 }
@@ -26,7 +34,7 @@ export interface ExportTarget {
  * Copies an index to another instance; resolves to the documents that matched once all were accepted.
  * @throws ApiError if the other instance cannot be reached or refuses
  */
-export type ExportIndex = (engine: Engine, work: IndexExport, target: ExportTarget) => Promise<number>
+export type ExportIndex = (commit: PinnedCommit, work: IndexExport, target: ExportTarget) => Promise<number>
 
 type Export = Extract<TaskContent, { readonly kind: 'export' }>
 

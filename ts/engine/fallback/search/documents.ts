@@ -22,7 +22,7 @@ type StoppableListing = DocumentsRequest & FilterContext
 export function listDocuments(index: OpenIndex, request: StoppableListing): Uint8Array {
   const { data } = index
   const sort = parseSort(request.sort ?? [], data.settings, 'invalid_document_sort', '')
-  const documents = matching(index, request)
+  const documents = matchingDocuments(index, request)
   const total = documents.count()
   let page = documents.toArray()
   if (sort.length > 0) {
@@ -77,7 +77,8 @@ export function oneDocument({ data }: OpenIndex, request: DocumentRequest): stri
   return docid === undefined ? null : documentText(data, docid, request)
 }
 
-function matching(index: OpenIndex, request: StoppableListing): DocSet {
+/** The documents that pass the filter of a request and are among its ids. */
+export function matchingDocuments(index: OpenIndex, request: StoppableListing): DocSet {
   const { data } = index
   const documents = filteredDocuments(index, request.filter, request, 'invalid_document_filter')
   if (request.ids === null) return documents
