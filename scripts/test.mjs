@@ -96,7 +96,8 @@ async function quick() {
         env: namedTarget(),
       })
   }
-  if (isCompiled) await ava('specs', ['dist/__test__/**/*.spec.js', '!dist/__test__/process/**'], addon)
+  if (isCompiled)
+    await ava('specs', ['dist/__test__/**/*.spec.js', '!dist/__test__/{lint,process}/**'], addon)
 }
 
 async function processTier() {
@@ -113,6 +114,8 @@ async function lint() {
     '--diagnostic-level=error',
   ])
   await step('tsc, page', process.execPath, [bin('typescript/bin/tsc'), '-p', 'page/tsconfig.json'])
+  if (await compileTypeScript()) await ava('static checks', ['dist/__test__/lint/**/*.spec.js'], 'no-rust')
+  else fail('tsc: the TypeScript sources do not compile')
   if (!hasRust()) {
     if (isCi) fail('CI must lint the Rust crates, and there is no Rust')
     return

@@ -29,7 +29,7 @@ async function walked(server: TestServer, listing: string, limit: number): Promi
 test('a page of large details holds fewer tasks than asked for, and tells where the next one starts', async (t) => {
   const server = await startServer(t)
   const words = Array.from({ length: 150_000 }, (_, at) => `word-${at}`)
-  const path = '/indexes/a/settings/dictionary'
+  const path = '/indexes/a/settings/displayed-attributes'
   for (let at = 0; at < 5; at++) await server.settle(t, server.put(path, words.slice(at)))
   for (let at = 0; at < 3; at++) await server.settle(t, server.put(path, ['a']))
   t.deepEqual(await walked(server, 'tasks', 20), [[7, 6, 5, 4, 3], [2, 1], [0]])

@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import test from 'ava'
-import { filesBelow } from './arrows.js'
+import { filesBelow } from '../architecture/arrows.js'
 import { patternsOf, superLinear } from './patterns.js'
 
 // The analyser would look for a Java runtime otherwise.
