@@ -4,6 +4,15 @@ export const CALL_MS = 20_000
 /** Slowest transfer that is waited for, in bytes a millisecond: 64 KiB a second. */
 export const BYTES_PER_MS_MIN = 64
 
+/** Milliseconds, beside those that its bytes take, after which a call is late. */
+export const LATE_MS = 10_000
+
+/** Milliseconds after which a server that takes over asks the writer once more to yield. */
+export const YIELD_AGAIN_MS = 5_000
+
+/** Longest request to yield that is read. */
+export const YIELD_BYTES_MAX = 2 ** 10
+
 /** Largest answer to a list of keys: 1,000 keys of at most 1,024 bytes, each with its tags. */
 export const LIST_BYTES_MAX = 4 * 2 ** 20
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { DamagedEntryError, decodeEntry, type Entry, encodeEntry } from './entry.js'
-import { ENTRY_BYTES_MAX } from './limits.js'
+import { ENTRY_BYTES_MAX, YIELD_AGAIN_MS, YIELD_BYTES_MAX } from './limits.js'
 import { BucketError, type ObjectStore } from './object-store.js'
 import { readAhead } from './read-ahead.js'
 import { pauseMs, type Repeating, repeated } from './repeating.js'
@@ -20,12 +20,20 @@ function decodedAt(seq: number, bytes: Buffer): Entry {
   }
 }
 
+/**
+ * Key of an object by which a server that takes over asks the writer of an epoch to stop appending for a moment. It holds the
+ * id of the request, another one each time. Nothing about who may write depends on it.
+ */
+export const yieldKey = (epoch: number): string => `yield/${padded(epoch)}`
+
 const padded = (seq: number): string => String(seq).padStart(20, '0')
 
 export interface LogSetup extends Repeating {
   readonly store: ObjectStore
   /** Entries that are read at the same time. Absent: 16. */
   readonly readAhead?: number
+  /** Milliseconds by a monotonic clock. Absent: that of the process. */
+  readonly now?: () => number
 }
 
 /** Another writer has taken the log over. Nothing that was not acknowledged yet may be. */
@@ -113,9 +121,14 @@ export class Log {
     }
   }
 
-  /** @returns number of the fence */
+  /**
+   * Reads on to the end and creates the fence there. The writer may be faster: then it is asked to yield.
+   * @returns number of the fence
+   */
   async #fence(candidate: Candidate, from: number, signal: AbortSignal): Promise<number> {
-    for (let seq = from; ; seq++) {
+    const now = this.#setup.now ?? (() => performance.now())
+    let askedAt = Number.NEGATIVE_INFINITY
+    for (let [seq, lost] = [from, 0]; ; lost++) {
       const writeId = randomUUID()
       const fence = encodeEntry({
         ...headOf(candidate, 'fence', seq),
@@ -123,8 +136,36 @@ export class Log {
       })
       const taken = await this.write(seq, fence, writeId, signal)
       if (taken === null) return seq
-      await candidate.apply(seq, taken)
+      await candidate.apply(seq++, taken)
+      let { epoch } = taken
+      for await (const entry of this.entries(seq, signal)) {
+        await candidate.apply(seq++, entry)
+        ;({ epoch } = entry)
+      }
+      if (lost > 0 && now() - askedAt >= YIELD_AGAIN_MS) {
+        askedAt = now()
+        await this.#askToYield(epoch, signal)
+      }
     }
+  }
+
+  /** A store that does not take the request leaves the race as it is. */
+  async #askToYield(epoch: number, signal: AbortSignal): Promise<void> {
+    try {
+      await repeated(this.#setup, signal, () =>
+        this.#setup.store.put(yieldKey(epoch), Buffer.from(randomUUID()), signal),
+      )
+    } catch (error) {
+      if (!(error instanceof BucketError)) throw error
+    }
+  }
+
+  /** Id of the last request to the writer of an epoch to yield; null without one. @throws BucketError */
+  async yieldAsked(epoch: number, signal: AbortSignal): Promise<string | null> {
+    const bytes = await repeated(this.#setup, signal, () =>
+      this.#setup.store.get(yieldKey(epoch), { bytesMax: YIELD_BYTES_MAX, signal }),
+    )
+    return bytes === null ? null : bytes.toString('latin1')
   }
 
   /**
@@ -215,13 +256,24 @@ export class LogWriter {
     }
   }
 
-  /** Looks whether another writer has taken over, for times in which nothing is appended. @throws FencedError */
-  async look(signal: AbortSignal): Promise<void> {
+  /**
+   * Looks whether another writer has taken over, for times in which nothing is appended.
+   * @returns whether the end of the log was met; false: an entry is being appended
+   * @throws FencedError
+   */
+  async look(signal: AbortSignal): Promise<boolean> {
     if (this.#fenced !== null) throw this.#fenced
-    if (this.#isAppending) return
+    if (this.#isAppending) return false
     const seq = this.#next
     const other = await this.#log.read(seq, signal)
-    if (other !== null && seq === this.#next && !this.#isAppending) throw this.#fencedBy(seq, other)
+    const isIdle = seq === this.#next && !this.#isAppending
+    if (other !== null && isIdle) throw this.#fencedBy(seq, other)
+    return isIdle
+  }
+
+  /** Id of the last request of another server to yield; null without one. @throws BucketError */
+  yieldAsked(signal: AbortSignal): Promise<string | null> {
+    return this.#log.yieldAsked(this.epoch, signal)
   }
 
   #fencedBy(seq: number, by: Entry): FencedError {

@@ -20,6 +20,10 @@ export class FilePublisher {
   /** Index id and name → which file stood there when it was published last. */
   readonly #sent = new Map<string, string>()
 
+  /** Index id → name of a file → parts of it that were sent ahead. */
+  readonly #ahead = new Map<string, Map<string, AheadParts>>()
+  #aheads = 0
+
   /** @param keyFor key of the object for the bytes of a file from `from` on; another one at each call */
   constructor(
     store: Pick<ObjectStore, 'put'>,
@@ -44,6 +48,8 @@ export class FilePublisher {
     signal: AbortSignal,
   ): Promise<FilesChange> {
     const names = await namesBelow(directory)
+    const aheads = this.#aheads
+    this.#forgetTold(id)
     const changed: FileChange[] = []
     for (const name of names) {
       const file = await open(join(directory, name))
@@ -52,11 +58,12 @@ export class FilePublisher {
         const { size, birth, isSame } = await this.#compared(`${id}/${name}`, file, parts)
         const from = isSame ? bytesOf(parts ?? []) : 0
         if (isSame && from === size) continue
-        const fresh: NewPart[] = []
-        for await (const [start, bytes] of chunks(file, from, size, signal)) {
-          const location = inline.add(bytes) ?? { key: this.#keyFor(id, name, start, bytes.length) }
+        const fresh: NewPart[] = [...(await this.#sentAhead(id, name, { file, from, size }))]
+        const start = from + lengthOf(fresh)
+        for await (const [at, bytes] of chunks(file, start, size, signal)) {
+          const location = inline.add(bytes) ?? { key: this.#keyFor(id, name, at, bytes.length) }
           if ('key' in location) await this.#store.put(location.key, bytes, signal)
-          fresh.push({ from: start, bytes: bytes.length, crc: crc32(bytes), location })
+          fresh.push({ from: at, bytes: bytes.length, crc: crc32(bytes), location })
         }
         this.#sent.set(`${id}/${name}`, sentAs(birth, fresh))
         changed.push({ name, isWhole: !isSame, parts: fresh })
@@ -66,7 +73,76 @@ export class FilePublisher {
     }
     const gone = [...known.keys()].filter((name) => !names.includes(name))
     for (const name of gone) this.#sent.delete(`${id}/${name}`)
+    // Until the next time: what is told of it now stands in no entry yet.
+    for (const ahead of this.#ahead.get(id)?.values() ?? []) ahead.isTold ||= ahead.number <= aheads
     return { changed, gone }
+  }
+
+  /**
+   * Uploads long parts of new and grown files, which `publish` finds there. May be called while that is under way.
+   * @param bytesMin fewer bytes are left to `publish`
+   * @throws BucketError
+   */
+  async ahead(
+    id: string,
+    directory: string,
+    known: IndexFiles,
+    { bytesMin, signal }: { readonly bytesMin: number; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const number = ++this.#aheads
+    const long: { readonly name: string; readonly from: number; readonly size: number }[] = []
+    for (const name of await namesBelow(directory)) {
+      const file = await open(join(directory, name))
+      try {
+        const parts = known.get(name) ?? null
+        const { size, isSame } = await this.#compared(`${id}/${name}`, file, parts)
+        const from = isSame ? bytesOf(parts ?? []) : 0
+        const there = lengthOf(await this.#sentAhead(id, name, { file, from, size }))
+        if (size - from - there > Math.min(INLINE_BYTES_MAX, bytesMin)) long.push({ name, from, size })
+      } finally {
+        await file.close()
+      }
+    }
+    if (long.reduce((sum, { from, size }) => sum + size - from, 0) < bytesMin) return
+    const ahead = this.#ahead.get(id) ?? new Map<string, AheadParts>()
+    this.#ahead.set(id, ahead)
+    for (const { name, from, size } of long) {
+      const file = await open(join(directory, name))
+      try {
+        const parts: ObjectPart[] = []
+        for await (const [at, bytes] of chunks(file, from, size, signal)) {
+          const key = this.#keyFor(id, name, at, bytes.length)
+          await this.#store.put(key, bytes, signal)
+          parts.push({ from: at, bytes: bytes.length, crc: crc32(bytes), location: { key } })
+          ahead.set(name, { number, parts: [...parts], isTold: false })
+        }
+      } finally {
+        await file.close()
+      }
+    }
+  }
+
+  #forgetTold(id: string): void {
+    const files = this.#ahead.get(id)
+    for (const [name, { isTold }] of files ?? []) if (isTold) files!.delete(name)
+  }
+
+  /** Keys of objects that were sent ahead, and that nothing tells of yet. */
+  keysAhead(): readonly string[] {
+    return [...this.#ahead.values()]
+      .flatMap((files) => [...files.values()])
+      .flatMap(({ parts }) => parts.map(({ location }) => location.key))
+  }
+
+  /** Parts that were sent ahead and are those of a file from `from` on. */
+  async #sentAhead(
+    id: string,
+    name: string,
+    { file, from, size }: Comparison,
+  ): Promise<readonly ObjectPart[]> {
+    const ahead = this.#ahead.get(id)?.get(name)
+    if (ahead === undefined || ahead.parts[0]?.from !== from || from + lengthOf(ahead.parts) > size) return []
+    return (await holds(file, ahead.parts)) ? ahead.parts : []
   }
 
   /** The length of a file, when it was made, and whether it begins with what was published under its name. */
@@ -83,6 +159,28 @@ export class FilePublisher {
     return { size: Number(size), birth, isSame: isKnown || (await begins(file, parts)) }
   }
 }
+
+/** A part that is an object. */
+type ObjectPart = Omit<FilePart, 'location'> & { readonly location: { readonly key: string } }
+
+/** Parts of a file that no entry tells of yet. */
+interface AheadParts {
+  /** Of the call that sent them. */
+  readonly number: number
+  readonly parts: readonly ObjectPart[]
+  /** Whether a change told of them since, or was of a later commit that lacks their file. */
+  isTold: boolean
+}
+
+/** A file whose bytes from `from` on are to be sent. */
+interface Comparison {
+  readonly file: FileHandle
+  readonly from: number
+  readonly size: number
+}
+
+const lengthOf = (parts: readonly Pick<FilePart, 'bytes'>[]): number =>
+  parts.reduce((sum, { bytes }) => sum + bytes, 0)
 
 /** Tells a file and its end, as it was sent. What was sent and never told in the log has another end. */
 function sentAs(birth: string | null, parts: readonly Pick<FilePart, 'from' | 'bytes' | 'crc'>[]): string {
@@ -126,7 +224,14 @@ async function namesBelow(directory: string): Promise<readonly string[]> {
 
 /** Whether a file begins with these parts. A log that was written anew under the same name does not. */
 async function begins(file: FileHandle, parts: readonly FilePart[]): Promise<boolean> {
-  if ((parts[0]?.from ?? 0) !== 0) return false
+  return (parts[0]?.from ?? 0) === 0 && (await holds(file, parts))
+}
+
+/** Whether a file has these parts. */
+async function holds(
+  file: FileHandle,
+  parts: readonly Pick<FilePart, 'from' | 'bytes' | 'crc'>[],
+): Promise<boolean> {
   for (const { from, bytes, crc } of parts) if (crc32(await readAt(file, from, bytes)) !== crc) return false
   return true
 }

@@ -6,6 +6,7 @@ import {
   type ObjectStore,
   type Repeating,
   repeatingStore,
+  yieldKey,
 } from '../bucket/index.js'
 import { keysOfBase, readBase } from './base.js'
 import { FENCE_BYTES_MAX, GARBAGE_DELETES } from './limits.js'
@@ -74,6 +75,9 @@ export class Garbage {
     for await (const key of this.#entries(kept, signal)) if (!keys.has(key)) garbage.push(key)
     for (const seq of bases) if (seq < kept) garbage.push(baseKey(seq))
     for await (const key of this.#objects({ kept, newest }, { ...inUse, keys }, signal)) garbage.push(key)
+    // Requests to writers that others have taken over from since.
+    for await (const { key } of store.list('yield/', { signal }))
+      if (key < yieldKey(this.#setup.epoch)) garbage.push(key)
     await this.#remove(garbage, signal)
     return garbage.length
   }
