@@ -7,7 +7,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { BucketError, Log, type ObjectStore } from '../../ts/bucket/index.js'
+import { BucketError, Log, type ObjectStore, Reachability } from '../../ts/bucket/index.js'
 import { decodeBase, keysOfBase, keysOfFiles } from '../../ts/replication/base.js'
 import { connect, Garbage, readOwnState, Sender, takeOver } from '../../ts/replication/index.js'
 import { uploadPrefix } from '../../ts/replication/uploads.js'
@@ -78,6 +78,7 @@ function sending(t: ExecutionContext, { opened }: Instance, { shipper, writer, l
     outgoing: opened.outgoing,
     connect: () => Promise.reject(new Error('it is connected')),
     sending: { shipper, writer, garbage },
+    ...{ ack: 'bucket', reachability: new Reachability() },
     intervalMs: 10,
     log: { info: () => undefined, warn: note, error: note },
     onFenced: () => {

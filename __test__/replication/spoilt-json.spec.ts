@@ -6,7 +6,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { baseKey, entryKey, Log } from '../../ts/bucket/index.js'
+import { baseKey, entryKey, Log, Reachability } from '../../ts/bucket/index.js'
 import { restoreMoment } from '../../ts/cli/bucket/copy-directory.js'
 import { asLaunchError, type OpenedBucket, originOf } from '../../ts/cli/bucket/open-bucket.js'
 import { copyStage } from '../../ts/instance/index.js'
@@ -82,7 +82,7 @@ test('a start from a bucket tells what is spoilt in one line, and leaves nothing
   const world = await spoiltWorld(t)
   const bucket: OpenedBucket = {
     ...{ store: world.store, log: new Log({ store: world.store, ...repeating }), repeating },
-    ...{ requireFit: async () => undefined, onFailure: () => undefined },
+    ...{ requireFit: async () => undefined, onFailure: () => undefined, reachability: new Reachability() },
   }
   const start = async (directory: string): Promise<void> => {
     const origin = (await originOf(bucket, never))!

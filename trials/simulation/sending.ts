@@ -220,6 +220,7 @@ export class Sending {
       image: (path) => actor.waits(outgoing.image(path)),
       facts: () => actor.waits(outgoing.facts()),
       sync: () => actor.waits(outgoing.sync()),
+      beforeRecord: outgoing.beforeRecord,
       position: () => actor.waits(outgoing.position()),
       uploads: {
         pathOf: (name) => this.#machine.uploadPath(name),
@@ -228,6 +229,7 @@ export class Sending {
           return () => actor.waits(release())
         },
         needed: () => actor.waits(outgoing.uploads.needed()),
+        discard: (name) => actor.waits(outgoing.uploads.discard(name)),
       },
     }
   }

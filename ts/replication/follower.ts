@@ -3,7 +3,7 @@ import { Alarm } from './alarm.js'
 import { type CopyTarget, type InstanceCopy, PassedOverError } from './instance-copy.js'
 import { BASES_LOOK_MS } from './limits.js'
 import type { Position } from './position.js'
-import type { SenderLog } from './sender.js'
+import type { SenderLog } from './sender-setup.js'
 
 export interface FollowerSetup {
   /** The copy in the open data directory. Called again after each failure, and after a fault of the copy. */

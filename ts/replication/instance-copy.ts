@@ -17,6 +17,7 @@ import { type Fence, fenceOf } from './fence.js'
 import { ROUND_BYTES } from './limits.js'
 import type { LogState } from './log-state.js'
 import { PartReader } from './part-reader.js'
+import type { Position } from './position.js'
 import { isBeyond, type Until } from './until.js'
 
 /** Where a copy comes from, and which directory becomes one. */
@@ -71,6 +72,8 @@ export class InstanceCopy {
   #closed: number
   #position: number
   #fence: Fence | null
+  /** The last fence of the state that the target has; null: it is not known. */
+  #settledFence: Fence | null = null
   /** The last transaction that the target has. */
   #reached: Reached | null = null
   /** Whether the directories of indexes are those of the position: at the beginning the rows may be ahead of them. */
@@ -104,12 +107,14 @@ export class InstanceCopy {
   }
 
   /**
-   * Whether the target has the changes of a transaction. What a directory wrote whose fence another one's follows is there as
-   * far as it will ever be.
+   * Whether the target has the changes of a transaction. A copy that has not met the fence of their writer lacks them. If
+   * another directory has taken over from it since, and the target is that far, it has what will ever be there of them.
    */
-  hasReached({ outbox, last }: Reached): boolean {
-    if (this.#fence !== null && this.#fence.writer !== outbox) return true
-    return this.#reached !== null && this.#reached.outbox === outbox && this.#reached.last >= last
+  hasReached({ outbox, last, epoch }: Position): boolean {
+    const fence = this.#settledFence
+    if (fence === null || fence.seq < (epoch ?? 0)) return false
+    if (this.#reached !== null && this.#reached.outbox === outbox && this.#reached.last >= last) return true
+    return fence.writer !== outbox && (epoch === null || fence.seq > epoch)
   }
 
   /** Takes the next entry, of which the target is told by `settle`. @throws DamagedBodyError */
@@ -184,6 +189,8 @@ export class InstanceCopy {
     await target.apply(rows.length === 0 ? {} : mergedChanges(rows), this.#closed)
     this.#rows = []
     this.#position = this.#closed
+    // Behind a fence no state is open that began before it.
+    this.#settledFence = this.#fence
     this.#reached = this.state.reached
     this.#hasFiles = true
     for (const id of [...this.#there.keys()])

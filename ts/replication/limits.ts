@@ -23,6 +23,28 @@ export const BASE_BYTES = 64 * 2 ** 20
 /** Milliseconds after which an idle writer looks whether another one has taken over. */
 export const LOOK_MS = 2_000
 
+/** Milliseconds between two looks of a writer that appends for servers that ask it to yield. */
+export const YIELD_LOOK_MS = 1_000
+
+/** Milliseconds for which a writer that was asked to yield goes on sending what it has, and then appends nothing. */
+export const YIELD_DRAIN_MS = 1_000
+export const YIELD_MS = 3_000
+
+/** Milliseconds between two looks of a writer that yields. */
+export const YIELDING_LOOK_MS = 250
+
+/** Milliseconds without the end of the log after which a writer does not count as confirmed. */
+export const CONFIRMED_MS = 10_000
+
+/** Milliseconds between two looks whether the bucket is away, while a client waits for it. */
+export const WAITING_LOOK_MS = 1_000
+
+/** Milliseconds between two lines of the log about a bucket that does not answer. */
+export const TOLD_MS = 30_000
+
+/** Bytes of new files of a commit from which they are sent before the outcome of its batch is recorded. */
+export const AHEAD_BYTES = 2 ** 20
+
 /** Milliseconds for which an object has to be of no use before it is removed: a day. */
 export const GARBAGE_AGE_MS = 24 * 3_600_000
 

@@ -23,7 +23,7 @@ import {
 import { BaseMaker, type BaseOutcome } from './base-maker.js'
 import { type Body, encodeBody } from './body.js'
 import type { Fence } from './fence.js'
-import { ENTRY_CHANGES_CHARS } from './limits.js'
+import { AHEAD_BYTES, ENTRY_CHANGES_CHARS } from './limits.js'
 import type { LogState } from './log-state.js'
 import { PartReader } from './part-reader.js'
 import { UploadSender } from './uploads.js'
@@ -44,6 +44,10 @@ export interface ShipperSetup {
   readonly base: number | null
   /** What the log tells up to its end. */
   readonly state: LogState
+  /** Bytes of new files of a commit from which `ahead` sends them. Absent: a MiB. */
+  readonly aheadBytes?: number
+  /** Milliseconds by a monotonic clock. Absent: that of the process. */
+  readonly now?: () => number
   /** A directory of the same file system as the indexes, for copies of commits. What is in it is removed. */
   readonly scratch: string
 }
@@ -92,11 +96,13 @@ export class Shipper {
   readonly #bases: BaseMaker
   /** Id of an index → when files of a commit of it were sent, which merges and graphs follow in the background. */
   readonly #settling = new Map<string, number>()
+  readonly #now: () => number
   #sent = 0
   #cleared: Promise<unknown> | null = null
 
   constructor(setup: ShipperSetup) {
     this.#setup = setup
+    this.#now = setup.now ?? (() => performance.now())
     const store = repeatingStore(setup.store, setup.repeating)
     this.#store = {
       ...store,
@@ -155,13 +161,18 @@ export class Shipper {
    * named by, and what the image has must be in the log for those who read on from there.
    */
   async beginBase(signal: AbortSignal, told: BaseOutcome): Promise<void> {
-    const { writer, state } = this.#setup
+    const { writer } = this.#setup
     await this.#clear()
     await this.#note()
     // A base names an entry that closes a state.
-    while (this.#pending.length > 0 || state.isOpen) await this.ship(signal)
+    await this.#close(signal)
     await this.#adopt(signal)
     await this.#bases.begin(writer.next - 1, signal, told)
+  }
+
+  /** Sends on until no state is open. */
+  async #close(signal: AbortSignal): Promise<void> {
+    while (this.#pending.length > 0 || this.#setup.state.isOpen) await this.ship(signal)
   }
 
   /** Resolves once no calls for a base are under way: one that is not published by then waits for `ship`. */
@@ -183,7 +194,7 @@ export class Shipper {
     const { state, outgoing, indexes, fence } = this.#setup
     if (this.#pending.length > 0 || state.isOpen) return false
     for (const [id, sentAt] of this.#settling) {
-      if (performance.now() - sentAt < ageMs) continue
+      if (this.#now() - sentAt < ageMs) continue
       this.#settling.delete(id)
       const named = indexes().find((index) => index.id === id)
       if (named === undefined) continue
@@ -200,6 +211,36 @@ export class Shipper {
       return true
     }
     return false
+  }
+
+  /** Ids of indexes that `refresh` would send files of. */
+  settled(ageMs: number): readonly string[] {
+    return [...this.#settling].filter(([, sentAt]) => this.#now() - sentAt >= ageMs).map(([id]) => id)
+  }
+
+  /** Sends an upload that no task names yet, so that the entry of its task need not wait for it. @throws BucketError */
+  async upload(name: string, signal: AbortSignal): Promise<void> {
+    if (!(await this.#uploads.send([name], this.#store, signal)))
+      throw new Error(`the upload ${name} is gone`)
+  }
+
+  /**
+   * Sends files of the newest commit of an index, if they are many bytes, which no entry tells of yet: the one that does
+   * finds them in the bucket. May be called while `ship` is under way.
+   * @throws BucketError
+   */
+  async ahead(id: string, signal: AbortSignal): Promise<void> {
+    const { engine, state, scratch, aheadBytes = AHEAD_BYTES } = this.#setup
+    await this.#clear()
+    const pin = await engine.pin(id)
+    const copy = join(scratch, `${id}-${this.#objects++}`)
+    try {
+      await engine.snapshot(pin, copy)
+      await this.#publisher.ahead(id, copy, state.files.of(id), { bytesMin: aheadBytes, signal })
+    } finally {
+      await engine.unpin(pin)
+      await rm(copy, { recursive: true, force: true })
+    }
   }
 
   /** Whether so much was sent since the newest base that the next one pays. */
@@ -219,7 +260,7 @@ export class Shipper {
       for (const { changed } of Object.values(body.files))
         for (const { location } of changed.flatMap((change) => change.parts))
           if ('key' in location) keys.push(location.key)
-    return new Set([...keys, ...this.#bases.references()])
+    return new Set([...keys, ...this.#publisher.keysAhead(), ...this.#bases.references()])
   }
 
   /** Removes what a former process left. */
@@ -241,7 +282,7 @@ export class Shipper {
     this.#bases.count(entry.bytes.length)
     this.#pending = this.#pending.slice(1)
     state.take(seq, body)
-    if (body.rows !== '') for (const id of Object.keys(body.files)) this.#settling.set(id, performance.now())
+    if (body.rows !== '') for (const id of Object.keys(body.files)) this.#settling.set(id, this.#now())
     this.#parts.remember(seq, body.inline)
     if (body.isOpen) this.#openTo = body.last
     if (completes === null) return
@@ -364,6 +405,11 @@ export class Shipper {
     for (;;) {
       const known = new Set(state.ids())
       if (indexes().every(({ id }) => known.has(id))) return
+      // Most come with rows that wait, and need no moment without any batch.
+      if (await this.ship(signal)) {
+        await this.#close(signal)
+        continue
+      }
       const taken = await outgoing.keepOut(null, async () => {
         // An index that was made just now comes with its rows.
         if ((await outgoing.next(0, 0)) !== null) return null
@@ -375,7 +421,7 @@ export class Shipper {
         const adopted = taken.unknown.map(({ uid, id }) => [uid, id] as const)
         const rows = { rows: '', schema: replicaSchema, outbox: fence.writer, last: 0, isOpen: false }
         await this.#append(this.#entry({ ...rows, adopted, ...published }, null), signal)
-      } else await this.ship(signal)
+      }
     }
   }
 

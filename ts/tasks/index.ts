@@ -33,7 +33,7 @@ export {
   uploadsPath,
 } from './replica-store.js'
 export { sourceAtRest } from './source-at-rest.js'
-export { checksumOf, isDiskFull, noSpace } from './spool.js'
+export { checksumOf, isDiskFull, noSpace, uploadOf } from './spool.js'
 export { requireCompleteStore, StoreUnusableError } from './store/completeness.js'
 export { giveUpReserve } from './store/disk-reserve.js'
 export { type DriverName, driverNames } from './store/driver.js'

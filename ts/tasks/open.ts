@@ -211,7 +211,10 @@ export async function assemble(
     instance: instanceStore(store),
     settingsThread,
     webhooks: webhookStore(store, changes),
-    outgoing: outgoingChanges(store, spool, (names, read) => scheduler.keepOut(names, read)),
+    outgoing: outgoingChanges(store, spool, {
+      keepOut: (names, read) => scheduler.keepOut(names, read),
+      beforeRecord: (hook) => scheduler.beforeRecord(hook),
+    }),
     driver: store.driver,
     start: () => scheduler.start(),
     stop,

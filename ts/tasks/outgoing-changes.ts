@@ -8,6 +8,9 @@ import type { StoreClient } from './store/store-client.js'
 /** Runs `read` while no batch is between the commit of one of these indexes and the record of its outcome. */
 export type KeepOut = <T>(indexUids: readonly string[] | null, read: () => Promise<T>) => Promise<T>
 
+/** Called with the ids of indexes that a batch has committed to, before its outcome is recorded. Never rejects. */
+export type BeforeRecord = (ids: readonly string[]) => Promise<void>
+
 export interface OutgoingChanges {
   /** The oldest changes that are kept, null without any. @param charsMax, after see `Outbox.page` */
   next(charsMax: number, after: number): Promise<OutgoingPage | null>
@@ -24,6 +27,8 @@ export interface OutgoingChanges {
   facts(): Promise<OutboxFacts>
   /** Makes what was written so far durable, so that `next` gives it. */
   sync(): Promise<void>
+  /** From now on outcomes of batches wait for `hook`; null: for nothing. */
+  beforeRecord(hook: BeforeRecord | null): void
   /** Files of uploaded bodies, which tasks name until they have ended. */
   readonly uploads: Uploads
   /** The position that was noted last, -1 before the first entry; null without one, and after a start that kept no changes. */
@@ -37,11 +42,18 @@ export interface Uploads {
   hold(names: readonly string[]): () => Promise<void>
   /** Those that waiting tasks need. */
   needed(): Promise<readonly NeededUpload[]>
+  /** Removes a file that no task names. */
+  discard(name: string): Promise<void>
 }
 
-export const outgoingChanges = (store: StoreClient, spool: Spool, keepOut: KeepOut): OutgoingChanges => ({
+export const outgoingChanges = (
+  store: StoreClient,
+  spool: Spool,
+  { keepOut, beforeRecord }: Pick<OutgoingChanges, 'keepOut' | 'beforeRecord'>,
+): OutgoingChanges => ({
   next: (charsMax, after) => store.call('changes', [charsMax, after]),
   keepOut,
+  beforeRecord,
   sent: (last, position) => store.call('changesSent', [last, position]),
   async image(path) {
     const image = await store.call('image', [path])
@@ -59,6 +71,7 @@ export const outgoingChanges = (store: StoreClient, spool: Spool, keepOut: KeepO
     pathOf: spool.pathOf,
     hold: spool.hold,
     needed: () => store.call('uploads', []),
+    discard: spool.remove,
   },
   position: async () => (await store.call('value', [BUCKET_POSITION_STORED_AS])) as number | null,
 })

@@ -13,6 +13,7 @@ import {
 import { DatabaseSizes } from './execute/database-sizes.js'
 import { execute } from './execute/execute.js'
 import { CLEANED_TASKS_MAX, RETRY_FIRST_MS, RETRY_LAST_MS, RUNNING_BATCHES_MAX } from './limits.js'
+import type { BeforeRecord } from './outgoing-changes.js'
 import { progressOf, RunningBatch } from './running-batch.js'
 import { fileOf } from './spool.js'
 import { newRow } from './store/new-row.js'
@@ -35,6 +36,7 @@ export class Scheduler {
   readonly #changes: TaskChanges
   readonly #left = new Map<string, Promise<void>>()
   readonly #gate = new CommitGate()
+  #beforeRecord: BeforeRecord | null = null
   #nextBatchUid: number
   /** By uid; a batch whose outcome is recorded is no longer among them. */
   readonly #running = new Map<number, RunningBatch>()
@@ -287,6 +289,8 @@ export class Scheduler {
     running.conclude()
     if (index !== null && done.removed.length === 0) await this.#removeCommitted(done.outcomes)
     const id = picked.indexUid === null ? undefined : done.written[0]?.id
+    const ids = done.written.map((written) => written.id)
+    if (ids.length > 0) await this.#beforeRecord?.(ids)
     const isRenaming = this.#isRenaming(done)
     if (picked.kind === 'upgradeDatabase' && done.outcomes.some(({ status }) => status === 'failed'))
       this.#isHalted = true
@@ -296,6 +300,11 @@ export class Scheduler {
     })
     if (isRenaming) await noteNames(catalogue, this.#context)
     await this.#tidy(done)
+  }
+
+  /** See `OutgoingChanges.beforeRecord`. */
+  beforeRecord(hook: BeforeRecord | null): void {
+    this.#beforeRecord = hook
   }
 
   /** See `CommitGate.keepOut`. */

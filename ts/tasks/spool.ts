@@ -123,6 +123,12 @@ export function fileOf(content: TaskContent): string | null {
   return content.kind === 'documents' && 'path' in content.payload ? content.payload.path : null
 }
 
+/** Name of the upload of a task that is to be enqueued, null if it has none. */
+export function uploadOf(content: TaskContent): string | null {
+  const path = fileOf(content)
+  return path === null ? null : basename(path)
+}
+
 /** Bytes of a file, 0 if there is none. */
 export async function sizeOf(path: string): Promise<number> {
   try {

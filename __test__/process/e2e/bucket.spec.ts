@@ -137,6 +137,39 @@ tests('a server without data is told that its bucket does not answer', async (t)
   continueStore()
 })
 
+tests(
+  'a writer that was taken over from takes no writes before it has read the log to its end',
+  async (t) => {
+    const { start, pauseStore, continueStore } = await world(t)
+    const first = await start('first')
+    await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
+    await sent(first)
+    await first.stop()
+    const second = await start('second', '--bucket-ack', 'bucket')
+    await settled(second, await add(second, [{ id: 2, title: 'Stalker' }]))
+    await sent(second)
+    pauseStore()
+    const late = await start('first')
+    t.deepEqual(await titles(late, ''), ['Solaris'])
+    const { status, body } = await late.call('POST', '/indexes/films/documents', [{ id: 3 }])
+    t.deepEqual([status, body.code], [503, 'bucket_unavailable'])
+    t.regex(String(body.message), /has not read the log in the bucket to its end/)
+    await late.stop()
+    const sole = await start('first', '--bucket-sole-writer')
+    t.is((await sole.call('POST', '/indexes/films/documents', [{ id: 3 }])).status, 202)
+    await sole.stop()
+    const again = await start('first')
+    continueStore()
+    for (;;) {
+      const refused = await answered(again, 'POST', '/indexes/films/documents', [{ id: 4 }])
+      if (refused.body.code === 'not_leader') break
+      t.is(refused.body.code, 'bucket_unavailable')
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    t.deepEqual((await titles(again, '')).toSorted(), ['Solaris', 'Stalker'])
+  },
+)
+
 tests('a server told to take over does so when its bucket answers late', async (t) => {
   const { start, pauseStore, continueStore } = await world(t)
   const first = await start('first', '--bucket-ack', 'bucket')

@@ -143,6 +143,7 @@ const effects: Readonly<Record<OptionName, Effect>> = {
   bucketAck: { seenIn: 'e2e/bucket.spec.ts' },
   bucketInterval: { seenIn: 'e2e/bucket.spec.ts' },
   bucketTakeOver: { seenIn: 'e2e/bucket.spec.ts' },
+  bucketSoleWriter: { seenIn: 'e2e/bucket.spec.ts' },
   bucketUntil: { seenIn: 'e2e/bucket.spec.ts' },
   bucketKeyFile: { seenIn: 'e2e/bucket.spec.ts' },
   follow: { seenIn: 'e2e/followers.spec.ts' },

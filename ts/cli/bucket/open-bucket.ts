@@ -8,6 +8,7 @@ import {
   type ObjectStore,
   openCredentials,
   probe,
+  Reachability,
   type Repeating,
   s3Store,
   sealedStore,
@@ -26,6 +27,8 @@ export interface OpenedBucket {
   readonly store: ObjectStore
   readonly log: Log
   readonly repeating: Repeating
+  /** Tells whether the bucket answers. */
+  readonly reachability: Reachability
   /** Probes the store once. @throws UnfitStoreError, BucketError */
   requireFit(signal: AbortSignal): Promise<void>
   /** Has failures of calls told from now on; null: they are logged, one in `TOLD_MS`. */
@@ -48,7 +51,8 @@ export function openBucket(
   const region = options.bucketRegion ?? process.env.AWS_REGION ?? null
   const address = bucketAddress(options.bucket, options.bucketEndpoint, region)
   const credentials = openCredentials({ env: process.env, readText: textOf, outbound })
-  const plain = s3Store({ address, credentials, outbound })
+  const reachability = new Reachability()
+  const plain = reachability.noting(s3Store({ address, credentials, outbound }))
   const { bucketKeyFile } = options
   const store = bucketKeyFile === null ? plain : sealedStore(plain, bucketKey(bucketKeyFile, bytesIn))
   let toldAt = Number.NEGATIVE_INFINITY
@@ -71,6 +75,7 @@ export function openBucket(
     store,
     log: new Log({ store, ...repeating }),
     repeating,
+    reachability,
     onFailure: (next) => {
       failed = next ?? tell
     },

@@ -90,6 +90,7 @@ async function openWriter(request: KeptRequest, taken: Connected | null): Promis
       outgoing: instance.queue.outgoing,
       connect: (stop) => connectNow(request, instance, stop),
       sending,
+      ...{ ack: options.bucketAck, isSole: options.bucketSoleWriter, reachability: bucket.reachability },
       intervalMs: options.bucketInterval,
       log,
       onFenced: (hasLed) => {

@@ -176,6 +176,7 @@ export const replicationFigures = record({
   unsentTransactions: count,
   awaySeconds: { type: 'number' },
   staleSeconds: { type: ['number', 'null'] },
+  leadConfirmed: { type: ['boolean', 'null'] },
   writer: { type: ['string', 'null'] },
 })
 

@@ -10,8 +10,10 @@ export interface ReplicationFigures {
   readonly unsentTransactions: number
   /** Seconds since calls to the bucket began to fail; 0: they do not. */
   readonly awaySeconds: number
-  /** Seconds since the start of the last look at the log that met its end; 0 for a writer, null: none has. */
+  /** Seconds since the start of the last look at the log that met its end; null: none has. */
   readonly staleSeconds: number | null
+  /** Whether the server that writes knows that no other one has taken over, but for the last seconds; null: it follows. */
+  readonly leadConfirmed: boolean | null
   /** Where the writer is reached; null: not known. */
   readonly writer: string | null
 }

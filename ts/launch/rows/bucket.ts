@@ -37,6 +37,11 @@ export const bucket = {
     requires: 'bucket',
     excludes: 'follow',
   }),
+  bucketSoleWriter: toggle({
+    help: 'Takes writes at a start before the bucket answers: no other server may ever have taken over',
+    requires: 'bucket',
+    excludes: 'follow',
+  }),
   bucketUntil: moment({
     help: 'Starts a new data directory from the bucket as of that entry or date, and sends nothing to it',
     example: '2026-01-31T12:00:00Z',

@@ -1,0 +1,53 @@
+/** What a follower says of positions while another server takes over from the one that it follows. */
+import { join } from 'node:path'
+import test from 'ava'
+import { openCopy, positionText, readPosition, takeOver } from '../../ts/replication/index.js'
+import { memoryStore, never } from '../bucket/memory-store.js'
+import { fallback } from '../support/engines.js'
+import { add, temporaryDirectory } from '../tasks/test-queue.js'
+import { instance, makeBase, shipAll, shipping } from './instance-world.js'
+
+const repeating = { wait: async () => undefined, onRetry: () => undefined }
+
+test('a follower has reached a position of a new writer once it has read what that one sent', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const store = memoryStore()
+  const source = await instance(t, fallback, join(directory, 'source'))
+  const { shipper, writer, log } = await shipping(source, store)
+  await add(source.opened.tasks, 'a', [{ id: 1 }])
+  await shipAll(source, { shipper })
+  await makeBase({ shipper })
+  await shipAll(source, { shipper })
+  const setup = { log, store, repeating, directory: join(directory, 'copy'), until: null }
+  const { copy, replica, target } = await openCopy({ ...setup, progress: () => undefined }, never)
+  t.teardown(() => replica.close())
+  while (!(await copy.advance(target, never)));
+  const { outbox, last } = await source.opened.outgoing.facts()
+  const sent = { outbox, last, epoch: writer.epoch }
+  const unsent = { ...sent, last: last + 100 }
+
+  const successor = {
+    ...{ instanceUid: 'one', address: null, engine: 'fallback' as const, version: '0.0.0' },
+    ...{ writer: '22222222-2222-4222-8222-222222222222', next: writer.next, known: null },
+  }
+  const taken = await takeOver({ log, store, repeating }, successor, () => undefined, never)
+  const later = { outbox: successor.writer, last: 1, epoch: taken.writer.epoch }
+  const reached = () => [sent, unsent, later].map((position) => copy.hasReached(position))
+  t.deepEqual(reached(), [true, false, false], 'before the fence is read')
+  while (!(await copy.advance(target, never)));
+  t.deepEqual(reached(), [true, true, false], 'what was not sent is there as far as it will ever be')
+})
+
+const outbox = '33333333-3333-4333-8333-333333333333'
+for (const { text, position } of [
+  { text: `${outbox}:7:12`, position: { outbox, last: 7, epoch: 12 } },
+  { text: `${outbox}:7`, position: { outbox, last: 7, epoch: null } },
+  { text: `${outbox}:7:`, position: null },
+  { text: `${outbox}:7:12:1`, position: null },
+  { text: `${outbox}:-7:12`, position: null },
+  { text: 'x', position: null },
+])
+  test(`the text ${text} is ${position === null ? 'no position' : 'a position, and is written so'}`, (t) => {
+    t.deepEqual(readPosition(text), position)
+    if (position !== null) t.is(positionText(position), text)
+  })
