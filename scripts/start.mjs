@@ -18,21 +18,22 @@ const args = process.argv.slice(2)
 process.stderr.on('error', () => {})
 const say = (text) => process.stderr.write(`${text}\n`)
 
-const isFallback =
-  args.includes('--engine=fallback') ||
-  args[args.indexOf('--engine') + 1] === 'fallback' ||
-  process.env.SVC_ENGINE === 'fallback'
+/** Whether the server would load the native engine. */
+const needsEngine =
+  !args.some((arg) => ['--help', '-h', '--version', '-V', '--engine=fallback'].includes(arg)) &&
+  args[args.indexOf('--engine') + 1] !== 'fallback' &&
+  process.env.SVC_ENGINE !== 'fallback'
 
 if (!(await installDependencies())) {
   say('the dependencies could not be installed, see above')
   process.exit(1)
 }
-if (!isFallback && addonState('engine') === 'outdated') {
+if (needsEngine && addonState('engine') === 'outdated') {
   say('The native engine is compiled first, which takes about four minutes on two cores, once.')
   say('`npm start -- --engine fallback` serves without it, in less than a minute.')
 }
 // Cargo and TypeScript compile at the same time.
-const building = isFallback ? 'unused' : buildAddon('engine')
+const building = needsEngine ? buildAddon('engine') : 'unused'
 if (!(await compileTypeScript())) {
   say('the TypeScript sources do not compile, see above')
   process.exit(1)
