@@ -1,7 +1,7 @@
 /** When a bucket counts as away. */
 import test from 'ava'
 import { BucketError, type BucketFault, type ObjectStore, Reachability } from '../../ts/bucket/index.js'
-import { memoryStore } from './memory-store.js'
+import { memoryStore } from '../support/memory-store.js'
 
 /** Calls that are under way, in the order in which they began. */
 function world() {

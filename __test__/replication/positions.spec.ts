@@ -2,8 +2,8 @@
 import { join } from 'node:path'
 import test from 'ava'
 import { openCopy, positionText, readPosition, takeOver } from '../../ts/replication/index.js'
-import { memoryStore, never } from '../bucket/memory-store.js'
 import { fallback } from '../support/engines.js'
+import { memoryStore, never } from '../support/memory-store.js'
 import { add, temporaryDirectory } from '../tasks/test-queue.js'
 import { instance, makeBase, shipAll, shipping } from './instance-world.js'
 
