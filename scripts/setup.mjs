@@ -87,35 +87,50 @@ export async function installDependencies() {
 /** Whether the program was bundled. */
 export const isBundled = () => existsSync(inRoot('dist', 'bundle', 'siftd.js'))
 
+/** What is compiled: the program alone, which is all that a start needs, or everything. */
+const compilations = {
+  program: { folders: ['ts'], config: 'tsconfig.program.json', stamp: '.compiled-program' },
+  everything: {
+    folders: ['ts', '__test__', 'trials', 'benchmark'],
+    config: 'tsconfig.json',
+    stamp: '.compiled',
+  },
+}
+
 /** Compiles TypeScript into dist/ and bundles it, unless nothing changed, and removes what has no source any more. */
-export async function compileTypeScript() {
-  const sources = ['ts', '__test__', 'trials', 'benchmark'].flatMap((folder) => filesBelow(inRoot(folder)))
-  const inputs = [
-    ...sources.filter((path) => path.endsWith('.ts')),
-    inRoot('tsconfig.json'),
-    inRoot('package.json'),
-    inRoot('package-lock.json'),
-    inRoot('scripts', 'bundle.mjs'),
-  ]
-  const stamp = inRoot('dist', '.compiled')
-  const wanted = hashOf(inputs)
+export async function compileTypeScript(what = 'everything') {
+  const { config, stamp } = compilations[what]
+  const stampFile = inRoot('dist', stamp)
+  const wanted = hashOfCompilation(what)
   // The commit may be another one although no source of the program is.
   writeBuildInfo()
-  if (textOf(stamp) === wanted) return true
+  if (textOf(stampFile) === wanted) return true
   say('compiling TypeScript …')
   for (const path of filesBelow(inRoot('dist'))) if (isOrphan(path)) rmSync(path)
   if (!existsSync(inRoot('dist', 'ts', 'cli', 'main.js')))
-    rmSync(inRoot('dist', '.tsbuildinfo'), { force: true })
-  rmSync(stamp, { force: true })
-  const tsc = inRoot('node_modules', 'typescript', 'bin', 'tsc')
-  if (!(await run(process.execPath, [tsc, '-p', 'tsconfig.json']))) return false
+    for (const file of ['.tsbuildinfo', '.tsbuildinfo-program']) rmSync(inRoot('dist', file), { force: true })
+  for (const each of Object.values(compilations)) rmSync(inRoot('dist', each.stamp), { force: true })
+  if (!(await run(process.execPath, [inRoot('node_modules', 'typescript', 'bin', 'tsc'), '-p', config])))
+    return false
   // The bundler knows fewer systems and versions of Node.js than the program, which starts without it, only later.
   if (!(await run(process.execPath, [inRoot('scripts', 'bundle.mjs')]))) {
     rmSync(inRoot('dist', 'bundle'), { recursive: true, force: true })
     say('the program cannot be bundled here, see above: it runs unbundled, and starts a little later')
   }
-  writeFileSync(stamp, wanted)
+  writeFileSync(stampFile, wanted)
+  if (what === 'everything')
+    writeFileSync(inRoot('dist', compilations.program.stamp), hashOfCompilation('program'))
   return true
+}
+
+function hashOfCompilation(what) {
+  const { folders, config } = compilations[what]
+  const sources = folders.flatMap((folder) => filesBelow(inRoot(folder)))
+  return hashOf([
+    ...sources.filter((path) => path.endsWith('.ts')),
+    ...['tsconfig.json', config, 'package.json', 'package-lock.json'].map((file) => inRoot(file)),
+    inRoot('scripts', 'bundle.mjs'),
+  ])
 }
 
 /** Builds the page at `/` into dist/page/, unless nothing changed. */

@@ -34,7 +34,7 @@ if (needsEngine && addonState('engine') === 'outdated') {
 }
 // Cargo and TypeScript compile at the same time.
 const building = needsEngine ? buildAddon('engine') : 'unused'
-if (!(await compileTypeScript())) {
+if (!(await compileTypeScript('program'))) {
   say('the TypeScript sources do not compile, see above')
   process.exit(1)
 }

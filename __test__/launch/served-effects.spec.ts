@@ -5,6 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
+import { httpOptions } from '../../ts/cli/serve.js'
 import { storedTasksMax } from '../../ts/instance/index.js'
 import { LaunchError, parseLaunchOptions } from '../../ts/launch/index.js'
 import { directoryOf, manifestOf } from '../support/index-files.js'
@@ -62,36 +63,13 @@ test('--experimental-config-embedder-failure-modes lets documents in whose vecto
   t.deepEqual(await outcome(ignoring), ['succeeded', undefined])
 })
 
-test('the searches of a core run at once, and the next one waits as long as --experimental-drop-search-after', async (t) => {
-  const held: (() => void)[] = []
-  const provider = await startProvider(t, async () => {
-    await new Promise<void>((resolve) => held.push(resolve))
-    return { embeddings: [[1, 2]] }
-  })
-  /** Searches one core until `running` searches are held back; the status of one more. */
-  const next = async (perCore: number): Promise<number> => {
-    const bounds = [
-      '--experimental-nb-searches-per-core',
-      String(perCore),
-      '--experimental-drop-search-after',
-      '1',
-    ]
-    const server = await startServed(t, await newDirectory(t), [...fallback, ...local, ...bounds], {
-      cores: 1,
-    })
-    const embedders = { e: { source: 'ollama', url: `${provider.url}/api/embed`, model: 'm', dimensions: 2 } }
-    const set = await server.settle('PATCH', '/indexes/films/settings', { embedders, searchCutoffMs: 60_000 })
-    t.is(set.status, 'succeeded', JSON.stringify(set.error))
-    const hybrid = { embedder: 'e', semanticRatio: 1 }
-    const search = server.call('POST', '/indexes/films/search', { q: 'held', hybrid })
-    while (held.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
-    const { status } = await server.call('POST', '/indexes/films/search', { q: 'next' })
-    held.splice(0).forEach((release) => void release())
-    t.is((await search).status, 200)
-    return status
-  }
-  t.is(await next(1), 503)
-  t.is(await next(2), 200)
+/** What these limits do to searches is in `http/search-queue.spec.ts`. */
+test('--experimental-nb-searches-per-core counts for each core, --experimental-drop-search-after in seconds', (t) => {
+  const machine = { memoryBytes: 1e9, cores: 3 }
+  const args = ['--experimental-nb-searches-per-core', '5', '--experimental-drop-search-after', '7']
+  const launch = parseLaunchOptions({ args, env: {}, readFile: () => null, machine })
+  if (launch.kind !== 'run') return t.fail('no arguments ask for help')
+  t.like(httpOptions(launch.options, machine), { searchesRunningMax: 15, searchWaitMsMax: 7_000 })
 })
 
 test('requests to a bucket are signed for --bucket-region', async (t) => {

@@ -33,7 +33,17 @@ export async function opened(t: ExecutionContext, directory: string, engine?: En
 /** A data directory as a process leaves it that is killed now; nothing may be under way. */
 export async function asKilled(t: ExecutionContext, directory: string): Promise<string> {
   const copy = join(await temporary(t), 'data')
-  await cp(directory, copy, { recursive: true })
+  for (let isCopied = false; !isCopied; ) {
+    isCopied = await cp(directory, copy, { recursive: true }).then(
+      () => true,
+      (error: NodeJS.ErrnoException) => {
+        // A file that is written in the background got its name meanwhile.
+        if (error.code !== 'ENOENT') throw error
+        return false
+      },
+    )
+    if (!isCopied) await rm(copy, { recursive: true, force: true })
+  }
   await rm(join(copy, 'tasks', 'lock'), { force: true })
   return copy
 }

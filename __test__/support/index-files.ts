@@ -46,10 +46,13 @@ export async function damageDocuments(directory: string): Promise<void> {
 
 /** The directory of an index, by the list beside the indexes. */
 export async function directoryOf(data: string, uid: string): Promise<string> {
-  const listed = JSON.parse(await readFile(join(data, 'indexes', 'catalogue.json'), 'utf8')) as {
-    readonly indexes: readonly { readonly uid: string; readonly id: string }[]
+  for (;;) {
+    const listed = JSON.parse(await readFile(join(data, 'indexes', 'catalogue.json'), 'utf8')) as {
+      readonly indexes: readonly { readonly uid: string; readonly id: string }[]
+    }
+    const found = listed.indexes.find((index) => index.uid === uid)
+    if (found !== undefined) return join(data, 'indexes', found.id)
+    // The list is written in the background.
+    await new Promise((resolve) => setTimeout(resolve, 10))
   }
-  const found = listed.indexes.find((index) => index.uid === uid)
-  if (found === undefined) throw new Error(`no index ${uid}`)
-  return join(data, 'indexes', found.id)
 }

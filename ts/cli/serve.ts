@@ -336,7 +336,8 @@ function launchWebhook({
     : { url: taskWebhookUrl, authorization: taskWebhookAuthorizationHeader }
 }
 
-function httpOptions(options: LaunchOptions, { cores, memoryBytes }: Machine): HttpOptions {
+/** The options of HTTP that a start asks for. */
+export function httpOptions(options: LaunchOptions, { cores, memoryBytes }: Machine): HttpOptions {
   return {
     ...defaultHttpOptions,
     ...memoryBounds(memoryBytes),
