@@ -3,6 +3,7 @@ import { AwsV4Signer } from 'aws4fetch'
 import { type Outbound, type OutboundAnswer, OutboundError } from '../outbound/index.js'
 import type { BucketAddress } from './address.js'
 import type { Credentials } from './credentials.js'
+import { encoded, googleSigned } from './google-signature.js'
 import { BYTES_PER_MS_MIN, CALL_MS, ERROR_BYTES_MAX, LIST_BYTES_MAX } from './limits.js'
 import { BucketError, type ListedObject, type ObjectStore } from './object-store.js'
 import { readError, readList } from './xml.js'
@@ -22,37 +23,32 @@ export function s3Store({ address, credentials, outbound }: S3Setup): ObjectStor
   const { origin, root, region, prefix, bucket } = address
   const name = `the bucket \`${bucket}\` at ${new URL(origin).host}`
   const keys = new Map<string, ArrayBuffer>()
-  // Google's store answers the protocol, but has a header of its own for atomic creates.
-  const onlyIfAbsent: Readonly<Record<string, string>> =
-    new URL(origin).hostname === 'storage.googleapis.com'
-      ? { 'x-goog-if-generation-match': '0' }
-      : { 'if-none-match': '*' }
+  // Google's store answers the protocol, but has headers of its own for atomic creates and for signatures with them.
+  const isGoogle = new URL(origin).hostname === 'storage.googleapis.com'
+  const onlyIfAbsent: Readonly<Record<string, string>> = isGoogle
+    ? { 'x-goog-if-generation-match': '0' }
+    : { 'if-none-match': '*' }
 
   async function call(request: Call): Promise<OutboundAnswer> {
     const { method, path, query = {}, headers = {}, body, bytesMax = 0, signal } = request
-    const url = new URL(`${origin}${root}${path.split('/').map(encodeURIComponent).join('/')}`)
+    const url = new URL(`${origin}${root}${path.split('/').map(encoded).join('/')}`)
     for (const [key, value] of Object.entries(query)) url.searchParams.set(key, value)
-    const { accessKeyId, secretAccessKey, sessionToken } = await credentials()
-    const signed = await new AwsV4Signer({
-      method,
-      url: url.href,
-      headers: {
-        ...headers,
-        'x-amz-content-sha256': hash('sha256', body).digest('hex'),
-        ...(body !== undefined && { 'content-md5': hash('md5', body).digest('base64') }),
-      },
-      accessKeyId,
-      secretAccessKey,
-      ...(sessionToken !== null && { sessionToken }),
-      service: 's3',
-      region,
-      cache: keys,
-    }).sign()
+    const given = {
+      ...headers,
+      ...(body !== undefined && { 'content-md5': hash('md5', body).digest('base64') }),
+    }
+    const signed = isGoogle
+      ? googleSigned(
+          { method, url, headers: given, bodyHash: hash('sha256', body).digest('hex') },
+          await credentials(),
+          Date.now(),
+        )
+      : await awsSigned(method, url, given, body)
     try {
       return await outbound.call({
         method,
-        url: signed.url.href,
-        headers: Object.fromEntries(signed.headers),
+        url: url.href,
+        headers: signed,
         ...(body !== undefined && { body }),
         // A signature is for one host and path, and bodies hold documents and keys.
         redirects: 'refused',
@@ -70,6 +66,21 @@ export function s3Store({ address, credentials, outbound }: S3Setup): ObjectStor
             : 'unanswered'
       throw new BucketError(`${name}: ${error.message}`, kind, { cause: error })
     }
+  }
+
+  async function awsSigned(
+    method: string,
+    url: URL,
+    headers: Readonly<Record<string, string>>,
+    body: Uint8Array | undefined,
+  ): Promise<Record<string, string>> {
+    const { accessKeyId, secretAccessKey, sessionToken } = await credentials()
+    const signed = await new AwsV4Signer({
+      ...{ method, url: url.href, accessKeyId, secretAccessKey, service: 's3', region, cache: keys },
+      headers: { ...headers, 'x-amz-content-sha256': hash('sha256', body).digest('hex') },
+      ...(sessionToken !== null && { sessionToken }),
+    }).sign()
+    return Object.fromEntries(signed.headers)
   }
 
   /** The error for an answer that is no success. */

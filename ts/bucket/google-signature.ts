@@ -1,0 +1,64 @@
+/**
+ * Signs requests to Google Cloud Storage by its own variant of signature version 4, of which all headers begin with
+ * `x-goog-`. That store refuses a request with both `x-amz-` and `x-goog-` headers, and creates objects atomically by a header
+ * of the second kind alone.
+ * https://cloud.google.com/storage/docs/authentication/signatures
+ */
+import { createHash, createHmac } from 'node:crypto'
+import type { Credentials } from './credentials.js'
+
+const ALGORITHM = 'GOOG4-HMAC-SHA256'
+
+export interface GoogleRequest {
+  readonly method: string
+  readonly url: URL
+  readonly headers: Readonly<Record<string, string>>
+  /** SHA-256 of the body in hexadecimal digits. */
+  readonly bodyHash: string
+}
+
+/** The headers of a request with those that sign it. @param at milliseconds since 1970 */
+export function googleSigned(
+  { method, url, headers, bodyHash }: GoogleRequest,
+  { accessKeyId, secretAccessKey }: Pick<Credentials, 'accessKeyId' | 'secretAccessKey'>,
+  at: number,
+): Record<string, string> {
+  const date = new Date(at).toISOString().replace(/[:-]|\.\d{3}/g, '')
+  // The store knows where a bucket is, and takes this for any place.
+  const scope = [date.slice(0, 8), 'auto', 'storage', 'goog4_request']
+  const sent = { ...headers, 'x-goog-content-sha256': bodyHash, 'x-goog-date': date }
+  const signed = Object.entries({ ...sent, host: url.host }).sort(([one], [other]) => (one < other ? -1 : 1))
+  const names = signed.map(([name]) => name).join(';')
+  const canonical = [
+    method,
+    url.pathname
+      .split('/')
+      .map((name) => encoded(decodeURIComponent(name)))
+      .join('/'),
+    canonicalQuery(url.searchParams),
+    ...signed.map(([name, value]) => `${name}:${value.trim().replace(/\s+/g, ' ')}`),
+    '',
+    names,
+    bodyHash,
+  ].join('\n')
+  const text = [ALGORITHM, date, scope.join('/'), createHash('sha256').update(canonical).digest('hex')].join(
+    '\n',
+  )
+  let key: string | Buffer = `GOOG4${secretAccessKey}`
+  for (const part of scope) key = hmac(key, part)
+  const signature = hmac(key, text).toString('hex')
+  const authorization = `${ALGORITHM} Credential=${accessKeyId}/${scope.join('/')}, SignedHeaders=${names}, Signature=${signature}`
+  return { ...sent, authorization }
+}
+
+const hmac = (key: string | Buffer, text: string): Buffer => createHmac('sha256', key).update(text).digest()
+
+const canonicalQuery = (query: URLSearchParams): string =>
+  [...query]
+    .map(([name, value]) => `${encoded(name)}=${encoded(value)}`)
+    .sort()
+    .join('&')
+
+/** Percent-encodes all but unreserved characters. */
+export const encoded = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`)
