@@ -1,7 +1,8 @@
 /** Two copies of one data directory, as a cloned machine has it, keep the same bucket. */
-import { cp } from 'node:fs/promises'
-import { join } from 'node:path'
+import { cp, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
 import test from 'ava'
+import { setAside } from '../../ts/cli/bucket/copy-directory.js'
 import { SupersededError } from '../../ts/replication/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore } from '../support/memory-store.js'
@@ -33,3 +34,17 @@ for (const behind of ['an entry', 'a base'])
     const { isBehind } = await t.throwsAsync(shipping(again, store), { instanceOf: SupersededError })
     t.true(isBehind)
   })
+
+test('of the directories in which data was set aside the newest stay', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const made: string[] = []
+  for (let epoch = 1; epoch <= 5; epoch++) {
+    await writeFile(join(directory, 'data'), `of ${epoch}`)
+    const aside = await setAside(directory, epoch, 1)
+    // Directories that are made within a tick of the clock of the file system would have one date.
+    await utimes(join(aside, 'diverged.json'), epoch, epoch)
+    made.push(basename(aside))
+  }
+  t.deepEqual((await readdir(directory)).toSorted(), made.slice(2))
+  t.is(await readFile(join(directory, made.at(-1)!, 'data'), 'utf8'), 'of 5')
+})

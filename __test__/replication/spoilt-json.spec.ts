@@ -24,7 +24,7 @@ import {
 import { replicaSchema } from '../../ts/tasks/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore } from '../support/memory-store.js'
-import { add, ended, temporaryDirectory } from '../tasks/test-queue.js'
+import { add, ended, quiet, temporaryDirectory } from '../tasks/test-queue.js'
 import { instance, makeBase, shipAll, shipping } from './instance-world.js'
 import { type Spoilt, spoiltCases, spoiltObject } from './spoilt-json.js'
 
@@ -86,7 +86,10 @@ test('a start from a bucket tells what is spoilt in one line, and leaves nothing
   }
   const start = async (directory: string): Promise<void> => {
     const origin = (await originOf(bucket, never))!
-    const request = { bucket, origin, directory, version: '0.0.0', signal: never, progress: () => undefined }
+    const request = {
+      ...{ bucket, origin, directory, version: '0.0.0', signal: never, log: quiet },
+      progress: () => undefined,
+    }
     await restoreMoment(request, { seq: world.named.fence })
   }
   for (const spoilt of spoiltCases) {
@@ -122,6 +125,7 @@ function following(
   let meet: () => void = () => undefined
   const follower = new Follower({
     ...{ open, copy, intervalMs: 1, newestBase: async () => null, onPassedOver: () => t.fail() },
+    prepare: async () => t.fail(),
     target: {
       adopt: (id) => {
         given.push(id)

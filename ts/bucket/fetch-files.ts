@@ -1,9 +1,10 @@
 /** Makes the files of an index from their parts in a bucket. */
-import { mkdir, open, readdir, rename, rm, truncate } from 'node:fs/promises'
+import { constants } from 'node:fs'
+import { copyFile, mkdir, open, readdir, rename, rm, stat, truncate } from 'node:fs/promises'
 import { dirname, join, normalize, relative, sep } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { bytesOf, type FilePart, type IndexFiles, isFileName } from './file-parts.js'
-import { PART_BYTES_MAX } from './limits.js'
+import { PART_BYTES_MAX, PARTS_AHEAD, PARTS_AHEAD_BYTES } from './limits.js'
 
 /** A part that is not there, or not as it was written. */
 export class DamagedPartError extends Error {
@@ -16,13 +17,28 @@ export type ReadPart = (part: FilePart) => Promise<Uint8Array | null>
 /** Names of the files that name the other files of a commit. */
 const COMMIT_FILE = /^commit/
 
+/** The files of an index without those that make a commit. With them in its directory the index stays as it is. */
+export const withoutCommits = (files: IndexFiles): IndexFiles =>
+  new Map([...files].filter(([name]) => !COMMIT_FILE.test(name)))
+
 /** End of the name of a file that is being fetched. */
 const FETCHED = '.fetched'
+
+/** A file that lacks parts. */
+interface Lacking {
+  readonly name: string
+  /** Parts that the file has, and that it keeps. */
+  readonly kept: readonly FilePart[]
+  readonly missing: readonly FilePart[]
+  /** Whether it is written under another name and then renamed. */
+  readonly isWhole: boolean
+}
 
 /**
  * Brings the files of an index in a directory, which may be missing, up to what the log tells of them, and syncs them with
  * their names. A file that grew is appended to; any other gets its name once it is whole, those that make a commit last.
- * Files that are gone stay, see `removeFiles`.
+ * The commit that the directory has stays readable: other files stay, see `removeFiles`, and so do bytes behind the parts of
+ * a file, see `keepOnly`.
  * @param there what the directory holds of them
  * @param written called after each part with its bytes
  * @throws DamagedPartError; the directory holds what it held then, and maybe parts of what is new
@@ -33,36 +49,95 @@ export async function fetchFiles(
   read: ReadPart,
   written: (bytes: number) => void,
 ): Promise<void> {
-  const whole: string[] = []
   await mkdir(directory, { recursive: true })
+  const lacking = await lackingFiles({ there, files }, directory)
+  const isCommit = ({ name }: Lacking): boolean => COMMIT_FILE.test(name)
+  const stages = [lacking.filter((file) => !isCommit(file)), lacking.filter(isCommit)]
+  const parts = readInOrder(stages.flat(), read)
+  for (const stage of stages) {
+    for (const file of stage) await fetchFile(file, directory, parts, written)
+    const whole = stage.filter(({ isWhole }) => isWhole).map(({ name }) => name)
+    for (const name of whole) await rename(join(directory, `${name}${FETCHED}`), join(directory, name))
+    await syncAll(directory, whole)
+  }
+}
+
+/** Writes the missing parts of a file, which `parts` gives. */
+async function fetchFile(
+  { name, kept, missing, isWhole }: Lacking,
+  directory: string,
+  parts: AsyncGenerator<Uint8Array, void>,
+  written: (bytes: number) => void,
+): Promise<void> {
+  const path = join(directory, within(name))
+  await mkdir(dirname(path), { recursive: true })
+  const isCopied = isWhole && kept.length > 0
+  if (isCopied) {
+    await copyFile(path, `${path}${FETCHED}`, constants.COPYFILE_FICLONE)
+    await truncate(`${path}${FETCHED}`, bytesOf(kept))
+  }
+  const file = await open(isWhole ? `${path}${FETCHED}` : path, isWhole && !isCopied ? 'w' : 'r+')
+  try {
+    let end = bytesOf(kept)
+    for (const part of missing) {
+      if (part.from !== end) throw new DamagedPartError(`the file ${name} lacks its bytes from ${end} on`)
+      const { value: bytes } = await parts.next()
+      if (bytes === undefined) throw new Error('fewer parts were read than asked for')
+      await file.write(bytes, 0, bytes.length, part.from)
+      end = bytesOf([part])
+      written(bytes.length)
+    }
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Orders files that make a commit before others. */
+const byCommit = (one: string, other: string): number =>
+  Number(COMMIT_FILE.test(other)) - Number(COMMIT_FILE.test(one))
+
+async function lackingFiles(
+  { there, files }: { readonly there: IndexFiles; readonly files: IndexFiles },
+  directory: string,
+): Promise<readonly Lacking[]> {
+  const lacking: Lacking[] = []
   for (const [name, parts] of files) {
-    const path = join(directory, within(name))
     const known = there.get(name) ?? null
     const isGrown = known?.every((part, at) => isSame(part, parts[at])) === true
     if (isGrown && known.length === parts.length) continue
-    await mkdir(dirname(path), { recursive: true })
-    if (!isGrown) whole.push(name)
-    const file = await open(isGrown ? path : `${path}${FETCHED}`, isGrown ? 'r+' : 'w')
-    try {
-      let end = isGrown ? bytesOf(known) : 0
-      for (const part of parts.slice(isGrown ? known.length : 0)) {
-        const bytes = await bytesOfPart(name, part, end, read)
-        await file.write(bytes, 0, bytes.length, part.from)
-        end = bytesOf([part])
-        written(bytes.length)
-      }
-      await file.sync()
-    } finally {
-      await file.close()
+    const kept = isGrown ? known : []
+    // A commit that no log tells of may need the bytes that the file has behind them.
+    const isLonger = isGrown && (await stat(join(directory, within(name)))).size > bytesOf(kept)
+    lacking.push({ name, kept, missing: parts.slice(kept.length), isWhole: !isGrown || isLonger })
+  }
+  return lacking
+}
+
+/** The bytes of missing parts in order. Several are read at a time, since each takes a round trip. */
+async function* readInOrder(lacking: readonly Lacking[], read: ReadPart): AsyncGenerator<Uint8Array, void> {
+  const wanted = lacking.flatMap(({ name, missing }) => missing.map((part) => ({ name, part })))
+  const ahead: { readonly bytes: number; readonly reading: Promise<Uint8Array> }[] = []
+  let bytesAhead = 0
+  for (let begun = 0; ; ) {
+    for (
+      let next = wanted[begun];
+      next !== undefined &&
+      (ahead.length === 0 ||
+        (ahead.length < PARTS_AHEAD && bytesAhead + next.part.bytes <= PARTS_AHEAD_BYTES));
+      next = wanted[++begun]
+    ) {
+      const reading = bytesOfPart(next.name, next.part, read)
+      // A failure counts once its part is asked for.
+      reading.catch(() => undefined)
+      ahead.push({ bytes: next.part.bytes, reading })
+      bytesAhead += next.part.bytes
     }
+    const first = ahead.shift()
+    if (first === undefined) return
+    yield await first.reading
+    bytesAhead -= first.bytes
   }
-  const isCommit = (name: string): number => Number(COMMIT_FILE.test(name))
-  for (const name of whole.sort((one, other) => isCommit(one) - isCommit(other))) {
-    if (isCommit(name)) await syncAll(directory, whole)
-    const path = join(directory, name)
-    await rename(`${path}${FETCHED}`, path)
-  }
-  await syncAll(directory, whole)
 }
 
 /** Lengths come from outside this machine, and so much is kept in memory. */
@@ -71,10 +146,8 @@ function requireLength(name: string, { bytes }: FilePart): void {
     throw new DamagedPartError(`a part of the file ${name} cannot have ${bytes} bytes`)
 }
 
-/** @param end of what the file has before it */
-async function bytesOfPart(name: string, part: FilePart, end: number, read: ReadPart): Promise<Uint8Array> {
+async function bytesOfPart(name: string, part: FilePart, read: ReadPart): Promise<Uint8Array> {
   requireLength(name, part)
-  if (part.from !== end) throw new DamagedPartError(`the file ${name} lacks its bytes from ${end} on`)
   const bytes = await read(part)
   if (bytes === null) throw new DamagedPartError(`${locationOf(part)} is missing: a part of the file ${name}`)
   if (bytes.length !== part.bytes || crc32(bytes) !== part.crc)
@@ -84,8 +157,7 @@ async function bytesOfPart(name: string, part: FilePart, end: number, read: Read
 
 /**
  * The parts that files of a directory begin with, of those that the log tells of.
- * @param isOpen whether an engine has the directory open. If not, what follows these parts in a file is cut off, which a
- * process that was killed may have left; else such a file counts as missing
+ * @param isOpen whether an engine has the directory open. Then a file that is longer than its parts counts as missing
  */
 export async function partsThere(directory: string, files: IndexFiles, isOpen: boolean): Promise<IndexFiles> {
   const there = new Map<string, readonly FilePart[]>()
@@ -112,10 +184,29 @@ export async function partsThere(directory: string, files: IndexFiles, isOpen: b
     }
     if (found.length === 0 && parts.length > 0) continue
     if (size > bytesOf(found) && isOpen) continue
-    if (size > bytesOf(found)) await truncate(path, bytesOf(found))
     there.set(name, found)
   }
   return there
+}
+
+/** Copies files of these names that a directory has and the other one lacks. What they hold has to be compared. */
+export async function copyNames(from: string, to: string, names: Iterable<string>): Promise<void> {
+  const found = new Set(await namesBelow(from))
+  const known = new Set(await namesBelow(to))
+  for (const name of names) {
+    if (!found.has(name) || known.has(name)) continue
+    const path = join(to, within(name))
+    await mkdir(dirname(path), { recursive: true })
+    await copyFile(join(from, name), path, constants.COPYFILE_FICLONE)
+  }
+}
+
+/** Names of all files below a directory, with slashes; none if it does not exist. */
+async function namesBelow(directory: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => [])
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)).split(sep).join('/'))
 }
 
 /** Removes files of an index that are gone. */
@@ -124,13 +215,16 @@ export async function removeFiles(directory: string, there: IndexFiles, files: I
     if (!files.has(name)) await rm(join(directory, within(name)), { force: true })
 }
 
-/** Removes files that are none of these, such as commits that no log tells of. */
-export async function removeUnknown(directory: string, files: IndexFiles): Promise<void> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => [])
-  for (const entry of entries) {
-    const path = join(entry.parentPath, entry.name)
-    const name = relative(directory, path).split(sep).join('/')
-    if (entry.isFile() && !files.has(name)) await rm(path, { force: true })
+/**
+ * Removes files that are none of these, and what follows the parts of a file, such as commits that no log tells of. Those
+ * go first, so that what they name is there as long as they are.
+ */
+export async function keepOnly(directory: string, files: IndexFiles): Promise<void> {
+  for (const name of (await namesBelow(directory)).toSorted(byCommit)) {
+    const path = join(directory, name)
+    const parts = files.get(name)
+    if (parts === undefined) await rm(path, { force: true })
+    else if ((await stat(path)).size > bytesOf(parts)) await truncate(path, bytesOf(parts))
   }
 }
 

@@ -4,15 +4,18 @@ export { bucketKey } from './bucket-key.js'
 export { type Credentials, credentialsFrom } from './credentials.js'
 export { DamagedEntryError, decodeEntry, type Entry, encodeEntry } from './entry.js'
 export {
+  copyNames,
   DamagedPartError,
   fetchFiles,
+  keepOnly,
   partsThere,
   type ReadPart,
   removeFiles,
-  removeUnknown,
   syncNames,
+  withoutCommits,
 } from './fetch-files.js'
 export * from './file-parts.js'
+export { READ_AHEAD } from './limits.js'
 export * from './log.js'
 export * from './object-store.js'
 export { type CredentialsSetup, openCredentials } from './open-credentials.js'

@@ -28,7 +28,7 @@ export const PROBE_BYTES = 2 ** 10
 export const ENTRY_BYTES_MAX = 64 * 2 ** 20
 
 /** Entries that are read at the same time, and about how many bytes they may have together. */
-export const READ_AHEAD = 16
+export const READ_AHEAD = 32
 export const READ_AHEAD_BYTES = 16 * 2 ** 20
 
 /** Longest part of a file that goes into an entry of the log; longer ones are objects of their own. */
@@ -39,6 +39,10 @@ export const INLINE_SUM_BYTES_MAX = 8 * 2 ** 20
 
 /** Longest part of a file: each is held in memory while it is sent or fetched. */
 export const PART_BYTES_MAX = 16 * 2 ** 20
+
+/** Parts of files that are read at the same time, and how many bytes they may have together, unless one has more. */
+export const PARTS_AHEAD = 16
+export const PARTS_AHEAD_BYTES = 32 * 2 ** 20
 
 /** Milliseconds between two tries of a write that the store did not do: the first and the longest pause. */
 export const RETRY_MS_FIRST = 100

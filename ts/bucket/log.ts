@@ -30,7 +30,7 @@ const padded = (seq: number): string => String(seq).padStart(20, '0')
 
 export interface LogSetup extends Repeating {
   readonly store: ObjectStore
-  /** Entries that are read at the same time. Absent: 16. */
+  /** Entries that are read at the same time. Absent: `READ_AHEAD`. */
   readonly readAhead?: number
   /** Milliseconds by a monotonic clock. Absent: that of the process. */
   readonly now?: () => number

@@ -1,7 +1,7 @@
 import { BucketError } from '../bucket/index.js'
 import { Alarm } from './alarm.js'
 import { type CopyTarget, type InstanceCopy, PassedOverError } from './instance-copy.js'
-import { BASES_LOOK_MS } from './limits.js'
+import { BASES_LOOK_MS, FAILED_MS } from './limits.js'
 import type { Position } from './position.js'
 import type { SenderLog } from './sender-setup.js'
 
@@ -16,7 +16,9 @@ export interface FollowerSetup {
   /** Milliseconds between two looks at the log. */
   readonly intervalMs: number
   readonly log: SenderLog
-  /** Called once, when entries that it needs are gone: the directory has to be opened again. */
+  /** Fetches what a later opening of the directory needs, when records that this copy needs are gone. Tried until it succeeds. */
+  readonly prepare: (signal: AbortSignal) => Promise<void>
+  /** Called once, when that is there: the directory has to be opened again. */
   readonly onPassedOver: () => void
 }
 
@@ -26,6 +28,8 @@ export interface FollowerFigures {
   readonly position: number | null
   /** Seconds since the start of the last look that met the end of the log; null: none has. */
   readonly staleSeconds: number | null
+  /** Seconds since calls to the bucket began to fail; 0: they do not. */
+  readonly awaySeconds: number
   /** Where the writer is reached; null: not known. */
   readonly writer: string | null
 }
@@ -46,6 +50,8 @@ export class Follower {
   #metEndAt: number | null = null
   #basesLookedAt = performance.now()
   #isFailing = false
+  /** When the first of the calls failed that have failed since the bucket answered last; null: it answers. */
+  #awaySince: number | null = null
   readonly #alarm = new Alarm()
 
   constructor(setup: FollowerSetup) {
@@ -69,8 +75,20 @@ export class Follower {
     return {
       position: this.#copy?.position ?? null,
       staleSeconds: this.#metEndAt === null ? null : (performance.now() - this.#metEndAt) / 1000,
+      awaySeconds: this.#awaySince === null ? 0 : (performance.now() - this.#awaySince) / 1000,
       writer: this.#copy?.fence?.address ?? null,
     }
+  }
+
+  /** Call it when a call to the bucket failed and is made again. */
+  failed(error: BucketError): void {
+    this.#awaySince ??= performance.now()
+    this.#failed(error)
+  }
+
+  /** Call it when the bucket has answered a call. */
+  answered(): void {
+    this.#awaySince = null
   }
 
   /** Whether it serves what was written up to a position, after a wait. */
@@ -101,13 +119,21 @@ export class Follower {
     while (!signal.aborted) {
       try {
         const isEnd = await this.#step(signal)
+        this.answered()
         if (this.#isFailing) log.info({}, 'the log is followed again')
         this.#isFailing = false
         if (isEnd) await this.#alarm.wait(intervalMs)
       } catch (error) {
         if (signal.aborted) return
-        if (error instanceof PassedOverError) return this.#setup.onPassedOver()
-        this.#failed(error)
+        if (error instanceof PassedOverError) {
+          log.info(
+            {},
+            'the log has passed over this copy: it is served while the newest checkpoint is fetched',
+          )
+          return await this.#passedOver(signal)
+        }
+        if (error instanceof BucketError && error.isUnknown) this.failed(error)
+        else this.#failed(error)
         await this.#alarm.wait(intervalMs)
       }
     }
@@ -129,6 +155,19 @@ export class Follower {
         throw new PassedOverError(`the entries up to ${base} may be gone`)
     }
     return isEnd
+  }
+
+  async #passedOver(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#setup.prepare(signal)
+        return this.#setup.onPassedOver()
+      } catch (error) {
+        if (signal.aborted) return
+        this.#failed(error)
+        await this.#alarm.wait(Math.max(FAILED_MS, this.#setup.intervalMs))
+      }
+    }
   }
 
   #failed(error: unknown): void {

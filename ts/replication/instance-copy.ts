@@ -1,9 +1,11 @@
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   DamagedPartError,
   type Entry,
   fetchFiles,
   type IndexFiles,
+  keepOnly,
   type Log,
   type ObjectStore,
   type Repeating,
@@ -31,6 +33,10 @@ export interface CopySetup {
   readonly until: Until | null
   /** Told of bytes of indexes that were fetched, of those that are missing. */
   readonly progress: (finished: number, total: number) => void
+  /** A data directory whose files of indexes are copied from this disk where the log has the same; null or absent: none. */
+  readonly seed?: string | null
+  /** Called when the task store of the copy is damaged, or of another log, and is fetched again. */
+  readonly onDamaged?: (error: Error) => void
 }
 
 /** What is told of news, in this order: files of an index lie there, rows changed, an index is gone. */
@@ -52,6 +58,10 @@ interface Beginning {
   readonly there: Map<string, IndexFiles>
   readonly position: number
   readonly fence: Fence | null
+  /** The checkpoint that the state was read from, and the log behind it; null: all of the log. */
+  readonly base: number | null
+  /** Whether an engine has the directory open. If not, files that the log does not tell of are removed. */
+  readonly isOpen: boolean
 }
 
 /**
@@ -60,6 +70,9 @@ interface Beginning {
  */
 export class InstanceCopy {
   readonly state: LogState
+  /** See `Beginning`. */
+  readonly base: number | null
+  readonly #isOpen: boolean
   readonly #setup: CopySetup
   readonly #store: Pick<ObjectStore, 'put' | 'get'>
   readonly #parts: PartReader
@@ -79,11 +92,13 @@ export class InstanceCopy {
   /** Whether the directories of indexes are those of the position: at the beginning the rows may be ahead of them. */
   #hasFiles = false
 
-  constructor(setup: CopySetup, { state, there, position, fence }: Beginning) {
+  constructor(setup: CopySetup, { state, there, position, fence, base, isOpen }: Beginning) {
     this.#setup = setup
     this.#store = repeatingStore(setup.store, setup.repeating)
     this.#parts = new PartReader(setup.log, this.#store)
     this.state = state
+    this.base = base
+    this.#isOpen = isOpen
     this.#there = there
     this.#read = position
     this.#closed = position
@@ -158,7 +173,8 @@ export class InstanceCopy {
       if (isBeyond(until, this.next, entry)) return true
       this.take(this.next, entry)
       bytes += entry.body.length
-      if (bytes >= ROUND_BYTES) return false
+      // Rows of an image are not shown before the files that they name.
+      if (bytes >= ROUND_BYTES && this.state.hasImage) return false
     }
     return true
   }
@@ -192,12 +208,24 @@ export class InstanceCopy {
     // Behind a fence no state is open that began before it.
     this.#settledFence = this.#fence
     this.#reached = this.state.reached
+    if (!this.#hasFiles && !this.#isOpen) await this.#tidy(wanted)
     this.#hasFiles = true
     for (const id of [...this.#there.keys()])
       if (!wanted.some(([one]) => one === id)) {
         await target.drop(id)
         this.#there.delete(id)
       }
+  }
+
+  /** Removes what a copy that was cut short, or a server that wrote here, has left of indexes. */
+  async #tidy(wanted: readonly (readonly [id: string, files: IndexFiles])[]): Promise<void> {
+    const indexes = indexesPath(this.#setup.directory)
+    const ids = new Map(wanted)
+    for (const name of await readdir(indexes).catch(() => [])) {
+      const files = ids.get(name)
+      if (files === undefined) await rm(join(indexes, name), { recursive: true, force: true })
+      else await keepOnly(join(indexes, name), files)
+    }
   }
 }
 

@@ -25,6 +25,7 @@ export class LogState {
   #reached: Reached | null = null
   /** What the image of the base has, although its entries follow. */
   #image: Reached | null = null
+  #hasImage = true
 
   /**
    * Takes the entry `seq`.
@@ -64,6 +65,7 @@ export class LogState {
     for (const [uid, id] of body.adopted) this.#ids.set(uid, id)
     const newest = fresh.at(-1)
     if (newest !== undefined) this.#reached = { outbox: newest.outbox, last: newest.last }
+    this.#hasImage ||= hasPassed(this.#reached, this.#image)
     for (const [id, change] of Object.entries(body.files)) this.files.apply(seq, id, change)
     const live = new Set(this.#ids.values())
     for (const id of this.files.ids()) if (!live.has(id)) this.files.drop(id)
@@ -74,6 +76,11 @@ export class LogState {
   /** The last transaction of what the log tells; null without any. */
   get reached(): Reached | null {
     return this.#reached
+  }
+
+  /** Whether it has everything that the image of the checkpoint has, which is a little newer. */
+  get hasImage(): boolean {
+    return this.#hasImage
   }
 
   /** Whether the log ends with open entries. */
@@ -124,9 +131,10 @@ export class LogState {
     }
     this.#reached = reached
     this.#image = image.reached
+    this.#hasImage = image.reached.last === 0 || hasPassed(reached, image.reached)
   }
 }
 
 /** Whether a state has the rows of a body already. */
-const hasPassed = (reached: Reached | null, { outbox, last }: Reached): boolean =>
-  reached !== null && reached.outbox === outbox && last <= reached.last
+const hasPassed = (reached: Reached | null, other: Reached | null): boolean =>
+  other === null || (reached !== null && reached.outbox === other.outbox && other.last <= reached.last)

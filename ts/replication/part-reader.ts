@@ -9,6 +9,8 @@ export class PartReader {
   /** Number of an entry → its short parts, the oldest first. */
   readonly #inline = new Map<number, Uint8Array>()
   #bytes = 0
+  /** Entries that are being read, so that each is read once for all of its parts. */
+  readonly #reading = new Map<number, Promise<Uint8Array | null>>()
 
   constructor(log: Log, store: Pick<ObjectStore, 'get'>) {
     this.#log = log
@@ -42,6 +44,16 @@ export class PartReader {
   async #inlineOf(seq: number, signal: AbortSignal): Promise<Uint8Array | null> {
     const known = this.#inline.get(seq)
     if (known !== undefined) return known
+    const reading = this.#reading.get(seq) ?? this.#read(seq, signal)
+    this.#reading.set(seq, reading)
+    try {
+      return await reading
+    } finally {
+      this.#reading.delete(seq)
+    }
+  }
+
+  async #read(seq: number, signal: AbortSignal): Promise<Uint8Array | null> {
     const entry = await this.#log.read(seq, signal)
     if (entry === null) return null
     const { inline } = decodeBody(seq, entry.body)

@@ -24,9 +24,13 @@ export { UnreadableIndexError } from './recovery/recovery.js'
 export { openRepair, type RepairedIndex, type RepairQueue, storeObjection } from './recovery/repair.js'
 export { openRestore, type Restore } from './recovery/restore.js'
 export {
+  chooseStore,
+  dropPrepared,
   imagePath,
   indexesPath,
+  isPrepared,
   openReplicaStore,
+  prepareStore,
   type ReplicaStore,
   removeStore,
   replicaSchema,

@@ -1,5 +1,5 @@
 /** Makes data directories from a bucket, and sets aside those that another server has left behind. */
-import { mkdir, readdir, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { repeatingStore } from '../../bucket/index.js'
 import { copyStage, entriesOf, markDataDirectory, noteEngine, setCopyStage } from '../../instance/index.js'
@@ -14,7 +14,7 @@ import {
   takeOver,
   type Until,
 } from '../../replication/index.js'
-import { makeDirectory } from '../../tasks/index.js'
+import { dropPrepared, makeDirectory } from '../../tasks/index.js'
 import type { OpenedBucket, Origin } from './open-bucket.js'
 
 export interface DirectoryRequest {
@@ -25,12 +25,21 @@ export interface DirectoryRequest {
   /** `major.minor.patch` of this build. */
   readonly version: string
   readonly signal: AbortSignal
+  readonly log: { warn(facts: object, message: string): void }
+  /** Called when the copy is damaged and is fetched again. */
+  readonly onDamaged?: () => Promise<void> | void
   /** Called often. */
   progress(doing: string, finished: number, total: number): void
 }
 
 /** Names of directories in which data is set aside begin with it. */
 const DIVERGED = 'diverged-'
+
+/** The file in such a directory that tells why it is there. */
+const DIVERGED_NOTE = 'diverged.json'
+
+/** Such directories that stay when data is set aside once more. */
+const DIVERGED_KEPT = 2
 
 /** Whether a directory holds nothing but what was set aside. */
 export const holdsNothing = async (directory: string): Promise<boolean> =>
@@ -50,7 +59,7 @@ export async function takeOverCopy(request: DirectoryRequest, address: string | 
 
 async function takeOverOnce(request: DirectoryRequest, address: string | null): Promise<Connected> {
   const { bucket, directory, signal, version, origin } = request
-  const { copy, replica, target } = await openCopy(copySetup(request, null), signal)
+  const { copy, replica, target } = await openCopy(await copySetup(request, null), signal)
   try {
     while (!(await copy.advance(target, signal)));
     const writer = await replica.identify()
@@ -58,7 +67,7 @@ async function takeOverOnce(request: DirectoryRequest, address: string | null): 
     const { engine } = copy.fence
     const successor = {
       ...{ instanceUid: origin.instanceUid, address, engine, version },
-      ...{ writer, next: copy.next, known: null },
+      ...{ writer, next: copy.next, known: { state: copy.state, base: copy.base } },
     }
     const taken = await takeOver(bucket, successor, (seq, entry) => copy.take(seq, entry), signal)
     await copy.settle(target, signal)
@@ -84,7 +93,7 @@ export async function restoreMoment(
 ): Promise<{ readonly position: number; readonly missing: readonly string[] }> {
   await beginCopy(request)
   const { directory, signal } = request
-  const { position, missing, fence } = await restoreInstance(copySetup(request, until), signal)
+  const { position, missing, fence } = await restoreInstance(await copySetup(request, until), signal)
   if (fence === null) throw new LaunchError('--bucket-until: the bucket holds nothing of that moment', 1)
   await noteEngine(directory, fence.engine)
   await setCopyStage(directory, 'whole')
@@ -105,28 +114,52 @@ export async function beginCopy({ directory, version, origin }: DirectoryRequest
   await markDataDirectory(directory, version, origin.instanceUid)
 }
 
-export const copySetup = (
-  { bucket, directory, progress }: DirectoryRequest,
+export async function copySetup(
+  request: Pick<DirectoryRequest, 'bucket' | 'directory' | 'log' | 'progress' | 'onDamaged'>,
   until: Until | null,
-): CopySetup => ({
-  ...{ log: bucket.log, store: bucket.store, repeating: bucket.repeating, directory, until },
-  progress: (finished, total) => progress('fetching indexes from the bucket', finished, total),
-})
+): Promise<CopySetup> {
+  const { bucket, directory, log, progress, onDamaged } = request
+  const [newest] = await asideIn(directory)
+  return {
+    ...{ log: bucket.log, store: bucket.store, repeating: bucket.repeating, directory, until },
+    seed: newest ?? null,
+    progress: (finished, total) => progress('fetching indexes from the bucket', finished, total),
+    onDamaged(error) {
+      log.warn({ err: error }, 'the copy of the bucket is damaged: it is fetched again')
+      onDamaged?.()
+    },
+  }
+}
+
+/** Directories in which data was set aside, the newest first. */
+async function asideIn(directory: string): Promise<readonly string[]> {
+  const names = (await entriesOf(directory)).filter((name) => name.startsWith(DIVERGED))
+  const dated = await Promise.all(
+    names.map(async (name) => {
+      const path = join(directory, name)
+      return { path, at: (await stat(join(path, DIVERGED_NOTE)).catch(() => null))?.mtimeMs ?? 0 }
+    }),
+  )
+  return dated.sort((one, other) => other.at - one.at).map(({ path }) => path)
+}
 
 /**
- * Moves data that the bucket does not have into a directory of its own in the data directory.
+ * Moves data that the bucket does not have into a directory of its own in the data directory, and removes old ones.
  * @param epoch of the server that has taken over
  * @param unsent transactions that the bucket does not have
  * @returns where the data is
  */
 export async function setAside(directory: string, epoch: number, unsent: number): Promise<string> {
+  await dropPrepared(directory)
+  for (const old of (await asideIn(directory)).slice(DIVERGED_KEPT))
+    await rm(old, { recursive: true, force: true })
   const names = (await readdir(directory)).filter((name) => !name.startsWith(DIVERGED))
   let aside = join(directory, `${DIVERGED}${epoch}`)
   for (let number = 1; (await entriesOf(aside)).length > 0; number++)
     aside = join(directory, `${DIVERGED}${epoch}-${number}`)
   await mkdir(aside, { recursive: true })
   const note = { epoch, unsentTransactions: unsent, setAsideAt: new Date().toISOString() }
-  await writeFile(join(aside, 'diverged.json'), `${JSON.stringify(note, null, 2)}\n`, { flush: true })
+  await writeFile(join(aside, DIVERGED_NOTE), `${JSON.stringify(note, null, 2)}\n`, { flush: true })
   for (const name of names) await rename(join(directory, name), join(aside, name))
   return aside
 }

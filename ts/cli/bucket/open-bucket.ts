@@ -16,6 +16,7 @@ import {
 } from '../../bucket/index.js'
 import { LaunchError, type LaunchOptions } from '../../launch/index.js'
 import type { Outbound } from '../../outbound/index.js'
+import { MomentGoneError } from '../../replication/index.js'
 import type { Logger } from '../../telemetry/index.js'
 import { textOf } from '../text-of.js'
 
@@ -106,7 +107,10 @@ export async function originOf({ log }: OpenedBucket, signal: AbortSignal): Prom
 export function asLaunchError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const isOfBucket =
-    error instanceof UnfitStoreError || error instanceof BucketError || error.name.startsWith('Damaged')
+    error instanceof UnfitStoreError ||
+    error instanceof BucketError ||
+    error instanceof MomentGoneError ||
+    error.name.startsWith('Damaged')
   if (!isOfBucket) return error
   return new LaunchError(`--bucket: ${error.message}`, 1, { cause: error })
 }

@@ -10,40 +10,53 @@ import {
   notTheWriter,
   openCopy,
   PassedOverError,
+  prepareCopy,
   readOwnState,
   resumeCopy,
 } from '../../replication/index.js'
-import { openReplicaStore } from '../../tasks/index.js'
+import { openReplicaStore, StoreError } from '../../tasks/index.js'
 import { beginCopy, copySetup, type DirectoryRequest, holdsNothing, setAside } from './copy-directory.js'
 import type { Kept, KeptRequest } from './kept.js'
-import { originOf } from './open-bucket.js'
+import { type Origin, originOf } from './open-bucket.js'
 import { requiredToStart, withinStart } from './within-start.js'
 
 /** @throws LaunchError; the reason of the signal */
 export async function openFollower(request: KeptRequest): Promise<Kept> {
   const { directory, bucket, options, log } = request
   if (!(await holdsNothing(directory)) && (await copyStage(directory)) === null) await makeCopy(request)
-  // A copy that is whole is served while the bucket does not answer.
   const stage = await copyStage(directory)
   const isWhole = stage === 'whole' || stage === 'superseded'
   const copy = isWhole
-    ? await withinStart(request, (signal) => copied(request, signal))
-    : await requiredToStart(request, (signal) => originOf(bucket, signal)).then(() =>
-        copied(request, request.signal),
+    ? await currentCopy(request)
+    : await requiredToStart(request, (signal) => originIn(request, signal)).then((origin) =>
+        copied(request, origin, request.signal),
       )
   await setCopyStage(directory, options.follow ? 'whole' : 'superseded')
   let follower: Follower | null = null
-  const instance = await request.openFollowed(() => notTheWriter(follower?.figures().writer ?? null))
+  const instance = await request
+    .openFollowed(() => notTheWriter(follower?.figures().writer ?? null))
+    .catch((error: unknown) => {
+      const isDamaged = error instanceof StoreError && error.reason === 'StoreUnusableError'
+      if (!isDamaged) throw error
+      throw new LaunchError(
+        `--bucket: the copy in ${directory} is damaged, and the bucket does not answer: start again once it does, and the copy is fetched again`,
+        1,
+        { cause: error },
+      )
+    })
   const { engine } = instance.opened
   const target: CopyTarget = {
     adopt: (id) => engine.adopt(id),
     apply: (changes, position) => instance.queue.follow(changes, position),
     drop: (id) => engine.drop(id),
   }
-  const setup = { log: bucket.log, store: bucket.store, repeating: bucket.repeating, directory, until: null }
+  const setup = {
+    ...{ log: bucket.log, store: bucket.store, repeating: bucket.repeating, directory, until: null },
+    progress: () => follower?.answered(),
+  }
   follower = new Follower({
-    open: async (signal) =>
-      resumeCopy({ ...setup, progress: () => undefined }, (await instance.queue.position()) ?? -1, signal),
+    open: async (signal) => resumeCopy(setup, (await instance.queue.position()) ?? -1, signal),
+    prepare: (signal) => prepareCopy(setup, signal),
     copy,
     target,
     newestBase: (signal) => bucket.log.newestBase(signal),
@@ -51,11 +64,38 @@ export async function openFollower(request: KeptRequest): Promise<Kept> {
     log,
     onPassedOver: () => request.onEnd(true),
   })
+  bucket.onFailure((error) => follower?.failed(error))
   return { instance, sender: null, follower }
 }
 
+/**
+ * Brings a copy that can be served up to the end of the log, if that takes no longer than a start waits.
+ * @returns null: it is served as it is, and follows from there
+ */
+async function currentCopy(request: KeptRequest): Promise<InstanceCopy | null> {
+  let hasAnswered = false
+  const copying = async (signal: AbortSignal, unlimited: () => void): Promise<InstanceCopy> => {
+    const origin = await originIn(request, signal)
+    hasAnswered = true
+    return copied(request, origin, signal, unlimited)
+  }
+  return withinStart(request, copying, () =>
+    hasAnswered
+      ? 'the copy lacks much of what the bucket has: the server starts with what is here, and fetches the rest meanwhile'
+      : 'the bucket does not answer: the server starts without it, and asks again',
+  )
+}
+
+/** @throws LaunchError if the bucket is empty */
+async function originIn({ bucket, options }: KeptRequest, signal: AbortSignal): Promise<Origin> {
+  const origin = await originOf(bucket, signal)
+  if (origin === null)
+    throw new LaunchError(`--bucket: ${options.bucket} is empty: there is nothing to follow`, 1)
+  return origin
+}
+
 /** Makes a copy of a directory with its own history: what the bucket does not have of that is set aside. */
-async function makeCopy({ directory, bucket, signal, log }: KeptRequest): Promise<void> {
+export async function makeCopy({ directory, bucket, signal, log }: KeptRequest): Promise<void> {
   const replica = await openReplicaStore(directory)
   const { outbox, position } = replica
   if (position !== null && outbox?.unsent === 0) await replica.endKeeping()
@@ -76,17 +116,20 @@ async function makeCopy({ directory, bucket, signal, log }: KeptRequest): Promis
   log.warn({ unsent, directory: aside }, 'what the bucket does not have was set aside')
 }
 
-/** Brings a directory up to the end of the log. */
-async function copied(request: KeptRequest, signal: AbortSignal): Promise<InstanceCopy> {
-  const { bucket, directory, version, options, log } = request
-  const origin = await originOf(bucket, signal)
-  if (origin === null)
-    throw new LaunchError(`--bucket: ${options.bucket} is empty: there is nothing to follow`, 1)
+/** Brings a directory up to the end of the log. @param unlimited called when it cannot be served before that */
+async function copied(
+  request: KeptRequest,
+  origin: Origin,
+  signal: AbortSignal,
+  unlimited: () => void = () => undefined,
+): Promise<InstanceCopy> {
+  const { bucket, directory, version, log } = request
   const line = await openProgress(process.stderr, (doing, finished, total) =>
     log.info({ finished, total }, doing),
   )
   const copying: DirectoryRequest = {
-    ...{ bucket, origin, directory, version, signal },
+    ...{ bucket, origin, directory, version, signal, log },
+    onDamaged: unlimited,
     progress: (...given) => line.show(...given),
   }
   try {
@@ -105,7 +148,7 @@ async function copied(request: KeptRequest, signal: AbortSignal): Promise<Instan
 
 async function copiedOnce(request: DirectoryRequest): Promise<InstanceCopy> {
   const { directory, signal } = request
-  const { copy, replica, target } = await openCopy(copySetup(request, null), signal)
+  const { copy, replica, target } = await openCopy(await copySetup(request, null), signal)
   try {
     while (!(await copy.advance(target, signal)));
   } finally {

@@ -15,16 +15,10 @@ import {
   Shipper,
   SupersededError,
 } from '../../replication/index.js'
-import {
-  type DirectoryRequest,
-  holdsNothing,
-  restoreMoment,
-  setAside,
-  takeOverCopy,
-} from './copy-directory.js'
+import { type DirectoryRequest, holdsNothing, restoreMoment, takeOverCopy } from './copy-directory.js'
 import type { Kept, KeptRequest } from './kept.js'
 import { asLaunchError, originOf } from './open-bucket.js'
-import { openFollower } from './open-follower.js'
+import { makeCopy, openFollower } from './open-follower.js'
 import { requiredToStart, withinStart } from './within-start.js'
 
 /** @throws LaunchError; the reason of the signal */
@@ -62,7 +56,7 @@ async function prepare(request: KeptRequest): Promise<Connected | 'moment' | nul
     log.info({ finished, total }, doing),
   )
   const copying: DirectoryRequest = {
-    ...{ bucket, origin, directory, version, signal },
+    ...{ bucket, origin, directory, version, signal, log },
     progress: (...given) => line.show(...given),
   }
   try {
@@ -79,7 +73,7 @@ async function prepare(request: KeptRequest): Promise<Connected | 'moment' | nul
 }
 
 async function openWriter(request: KeptRequest, taken: Connected | null): Promise<Kept> {
-  const { options, directory, signal, log, bucket } = request
+  const { options, signal, log, bucket } = request
   const instance = await request.open(true)
   try {
     const sending =
@@ -109,7 +103,6 @@ async function openWriter(request: KeptRequest, taken: Connected | null): Promis
       await instance.close()
       throw error
     }
-    const { unsent } = await instance.queue.outgoing.facts()
     await instance.close()
     signal.throwIfAborted()
     if (!options.bucketTakeOver) {
@@ -119,11 +112,8 @@ async function openWriter(request: KeptRequest, taken: Connected | null): Promis
       )
       return openFollower(request)
     }
-    const aside = await setAside(directory, error.fence.seq, unsent)
-    log.warn(
-      { unsent, directory: aside },
-      'another server had taken over: what it does not have was set aside',
-    )
+    log.warn({ entry: error.fence.seq }, 'another server had taken over: this one takes over from it')
+    await makeCopy(request)
     return openWriter(request, (await prepare(request)) as Connected)
   }
 }

@@ -7,19 +7,21 @@ import type { KeptRequest } from './kept.js'
 const START_MS = 10_000
 
 type Waiting = Pick<KeptRequest, 'bucket' | 'signal' | 'log'>
-type Call<T> = (signal: AbortSignal) => Promise<T>
+/** @param unlimited ends the limit of the start: it waits for as long as the call takes */
+type Call<T> = (signal: AbortSignal, unlimited: () => void) => Promise<T>
 
 /**
  * Calls a bucket without which the server can start, since the data is here.
- * @returns null: the bucket does not answer, and is asked again while the server runs
+ * @returns null: the call takes longer than a start waits, and is made again while the server runs
  */
-export async function withinStart<T>(request: Waiting, call: Call<T>): Promise<T | null> {
+export async function withinStart<T>(
+  request: Waiting,
+  call: Call<T>,
+  reason: () => string = () => 'the bucket does not answer: the server starts without it, and asks again',
+): Promise<T | null> {
   const outcome = await limited(request, call)
   if ('value' in outcome) return outcome.value
-  request.log.warn(
-    { err: outcome.failure },
-    'the bucket does not answer: the server starts without it, and asks again',
-  )
+  request.log.warn({ err: outcome.failure }, reason())
   return null
 }
 
@@ -48,7 +50,7 @@ async function limited<T>(
     last = error
   })
   try {
-    return { value: await call(limit.signal) }
+    return { value: await call(limit.signal, () => clearTimeout(timer)) }
   } catch (error) {
     signal.throwIfAborted()
     if (error instanceof BucketError && error.isUnknown) return { failure: error }

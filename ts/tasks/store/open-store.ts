@@ -1,5 +1,5 @@
 /** Opens the task store of a data directory, or refuses it unchanged. */
-import { closeSync, constants, copyFileSync, fsyncSync, mkdirSync, openSync } from 'node:fs'
+import { constants, copyFileSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Checkpoints, saveBeforeOpening } from './checkpoints.js'
 import { inspectStore, objection, refusal, type StoreFindings, StoreUnusableError } from './completeness.js'
@@ -8,11 +8,13 @@ import { CheckpointError, DamagedStoreError, ForeignStoreError, StoreVersionErro
 import { requireOwnNames, requireOwnTables, requirePlainTables } from './foreign-store.js'
 import { claim, DirectoryInUseError } from './lock.js'
 import { MarkWriter } from './mark.js'
+import { takeNextStore } from './next-store.js'
 import { PageChecksums } from './page-checksums.js'
 import { markPath, storePath } from './paths.js'
 import { FIRST_WITH_MARK, LAST_WITHOUT_SEALS, MIGRATIONS, SCHEMA_VERSION } from './schema.js'
 import { Store } from './store.js'
 import { isMisread } from './store-header.js'
+import { syncNames } from './sync-names.js'
 
 /** What the main thread starts this one with. */
 export interface WorkerSetup {
@@ -40,6 +42,7 @@ export async function openStore(setup: WorkerSetup) {
   mkdirSync(dirname(path), { recursive: true })
   const release = await claim(join(dirname(path), 'lock'))
   try {
+    takeNextStore(directory)
     const found = inspectStore(directory, isCompared)
     requireKnownVersion(path, found)
     const reason = isNew ? null : objection(found)
@@ -147,17 +150,6 @@ function settles(checkpoints: Checkpoints): boolean {
   } catch (error) {
     if (error instanceof CheckpointError) return false
     throw error
-  }
-}
-
-/** Windows refuses to open a directory; its file systems journal names by themselves. */
-function syncNames(directory: string): void {
-  if (process.platform === 'win32') return
-  const handle = openSync(directory, 'r')
-  try {
-    fsyncSync(handle)
-  } finally {
-    closeSync(handle)
   }
 }
 

@@ -1,0 +1,304 @@
+/**
+ * Copies of a bucket that are cut short. Rules held here:
+ * 1. A copy that was complete stays readable as it was until the new one is complete, whatever fetch ends early.
+ * 2. The next opening finishes what an earlier one began, and the copy equals its source.
+ * 3. A copy whose files are damaged is fetched again, and tells.
+ */
+import { cp, mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import test, { type ExecutionContext } from 'ava'
+import { entryKey, Log, type ObjectStore } from '../../ts/bucket/index.js'
+import {
+  type CopySetup,
+  Follower,
+  prepareCopy,
+  restoreInstance,
+  resumeCopy,
+} from '../../ts/replication/index.js'
+import { imagePath, indexesPath } from '../../ts/tasks/index.js'
+import { memoryStore } from '../bucket/memory-store.js'
+import { fallback, type TestedEngine, testedEngines } from '../support/engines.js'
+import { testNeeding } from '../support/test-needing.js'
+import { add, drop, ended, settings, temporaryDirectory } from '../tasks/test-queue.js'
+import { answersOf, instance, makeBase, shipAll, shipping } from './instance-world.js'
+
+const never = new AbortController().signal
+const repeating = { wait: async () => undefined, onRetry: () => undefined }
+
+const setupOf = (store: ObjectStore, directory: string): CopySetup => ({
+  ...{ log: new Log({ store, ...repeating }), store, repeating, directory },
+  ...{ until: null, progress: () => undefined },
+})
+
+/** A store of which a read never ends, so that a copy is cut short there. @param isCut whether that is so for a key */
+function cuttingStore(store: ObjectStore, isCut: (key: string) => boolean) {
+  const cut = new AbortController()
+  const cutting: ObjectStore = {
+    ...store,
+    async get(key, options) {
+      if (!isCut(key)) return store.get(key, options)
+      cut.abort(new Error('the copy was cut short'))
+      throw cut.signal.reason as Error
+    },
+  }
+  return { store: cutting, signal: cut.signal }
+}
+
+const restore = (store: ObjectStore, directory: string, signal = never) =>
+  restoreInstance(setupOf(store, directory), signal)
+
+/** What a copy answers, which is not changed by this. */
+async function answersIn(t: ExecutionContext, tested: TestedEngine, directory: string) {
+  const opened = join(await temporaryDirectory(t), 'opened')
+  await cp(directory, opened, { recursive: true })
+  const served = await instance(t, tested, opened, {})
+  const answers = await answersOf(served)
+  await served.close()
+  return answers
+}
+
+/** A bucket with two checkpoints and records behind each, and a copy of what it held at the first one. */
+interface World {
+  readonly objects: ReadonlyMap<string, Buffer>
+  readonly copied: string
+  /** What the copy answers, and what the source does. */
+  readonly before: Record<string, unknown>
+  readonly after: Record<string, unknown>
+}
+
+async function madeWorld(t: ExecutionContext, tested: TestedEngine, directory: string): Promise<World> {
+  const memory = memoryStore()
+  const source = await instance(t, tested, join(directory, 'source'))
+  const { tasks } = source.opened
+  const sent = await shipping(source, memory)
+  source.opened.start()
+  const done = async ({ taskUid }: { readonly taskUid: number }) => void (await ended(tasks, taskUid))
+  const write = async (id: number) => {
+    await done(await add(tasks, 'a', [{ id, t: `word${id}` }]))
+    await done(await add(tasks, `b${id}`, [{ id }]))
+  }
+  await write(0)
+  await shipAll(source, sent)
+  await makeBase(sent)
+  await write(1)
+  await shipAll(source, sent)
+  const copied = join(directory, 'copied')
+  await restore(memory, copied)
+  const before = await answersIn(t, tested, copied)
+  await write(2)
+  await done(await tasks.enqueue(settings('a', { searchableAttributes: ['t'] })))
+  await done(await tasks.enqueue(drop('b0')))
+  await shipAll(source, sent)
+  await makeBase(sent)
+  await write(3)
+  await shipAll(source, sent)
+  return { objects: memory.objects, copied, before, after: await answersOf(source) }
+}
+
+const worlds = new Map<string, Promise<World>>()
+const worldsDirectory = mkdtemp(join(tmpdir(), 'siftd-copies-'))
+test.after.always(async () => rm(await worldsDirectory, { recursive: true }))
+
+/** A world of the test's own, of a bucket and copy that are made once. */
+async function world(t: ExecutionContext, tested: TestedEngine) {
+  t.timeout(240_000)
+  const making = worlds.get(tested.name) ?? madeWorld(t, tested, join(await worldsDirectory, tested.name))
+  worlds.set(tested.name, making)
+  const { objects, copied: original, before, after } = await making
+  const directory = await temporaryDirectory(t)
+  const memory = memoryStore()
+  for (const [key, bytes] of objects) memory.objects.set(key, bytes)
+  const copied = join(directory, 'copied')
+  await cp(original, copied, { recursive: true })
+  return { directory, memory, copied, before, after }
+}
+
+type Answers = Awaited<ReturnType<typeof answersIn>>
+
+/** Tasks are those of before. Documents may be newer, as those of a copy are that is served. */
+function asBefore(
+  t: ExecutionContext,
+  found: Answers,
+  { before, after }: Pick<World, 'before' | 'after'>,
+  label: string,
+): void {
+  for (const [asked, answer] of Object.entries(found)) {
+    const isOfRows = ['tasks', 'batches', 'indexes'].includes(asked)
+    const wanted = !isOfRows && JSON.stringify(answer) === JSON.stringify(after[asked]) ? after : before
+    t.deepEqual(answer, wanted[asked], `${label}: ${asked}`)
+  }
+  t.deepEqual(Object.keys(found), Object.keys(before), label)
+}
+
+const isOfStore = (key: string): boolean => /^image\/.*\d-\d+$/.test(key)
+const isOfFiles = (key: string): boolean => /^image\/.*-parts$/.test(key) || key.startsWith('index/')
+
+const cuts: readonly (readonly [name: string, isCut: () => (key: string) => boolean])[] = [
+  ['while the task store is fetched', () => isOfStore],
+  ['while files of indexes are fetched', () => isOfFiles],
+  ['while the log is read', () => (key) => key.startsWith('log/')],
+]
+
+for (const tested of testedEngines) {
+  const runs = testNeeding(tested.needs)
+
+  runs(
+    `${tested.name}: a copy that is cut short answers as before, and is completed by the next opening`,
+    async (t) => {
+      const { directory, memory, copied, ...answers } = await world(t, tested)
+      for (const [name, isCut] of cuts) {
+        const older = join(directory, 'older')
+        await cp(copied, older, { recursive: true })
+        const cut = cuttingStore(memory, isCut())
+        await t.throwsAsync(restore(cut.store, older, cut.signal), { message: /cut short|aborted/ }, name)
+        asBefore(t, await answersIn(t, tested, older), answers, name)
+        await restore(memory, older)
+        t.deepEqual(await answersIn(t, tested, older), answers.after, name)
+        t.deepEqual(
+          (await readdir(older)).filter((entry) => entry.startsWith('next-store')),
+          [],
+          name,
+        )
+
+        await rm(older, { recursive: true })
+      }
+      const first = join(directory, 'first')
+      const cut = cuttingStore(memory, isOfStore)
+      await t.throwsAsync(restore(cut.store, first, cut.signal))
+      await restore(memory, first)
+      t.deepEqual(await answersIn(t, tested, first), answers.after)
+    },
+  )
+
+  runs(
+    `${tested.name}: what a served copy fetches ahead changes none of its answers, and is not fetched again`,
+    async (t) => {
+      const { memory, copied, before, after } = await world(t, tested)
+      await prepareCopy(setupOf(memory, copied), never)
+      t.deepEqual(await answersIn(t, tested, copied), before)
+      const cut = cuttingStore(memory, isOfStore)
+      await restore(cut.store, copied, cut.signal)
+      t.deepEqual(await answersIn(t, tested, copied), after)
+    },
+  )
+}
+
+const damages: readonly (readonly [name: string, damage: (copied: string) => Promise<void>])[] = [
+  ['a task store that ends early', (copied) => truncate(imagePath(copied), 6_000)],
+  ['an empty task store', (copied) => truncate(imagePath(copied), 0)],
+  ['a task store with other bytes', (copied) => writeFile(imagePath(copied), 'x'.repeat(8192))],
+  ['a page of the task store with other bytes', (copied) => flip(imagePath(copied), 9_000)],
+  ['no task store', (copied) => rm(imagePath(copied))],
+  [
+    'files of indexes that end early',
+    async (copied) => {
+      for (const path of await filesBelow(indexesPath(copied))) await truncate(path, 3)
+    },
+  ],
+  ['no indexes', (copied) => rm(indexesPath(copied), { recursive: true })],
+]
+
+async function flip(path: string, at: number): Promise<void> {
+  const file = await open(path, 'r+')
+  try {
+    const { buffer } = await file.read(Buffer.alloc(64), 0, 64, at)
+    await file.write(
+      buffer.map((byte) => byte ^ 0xff),
+      0,
+      64,
+      at,
+    )
+  } finally {
+    await file.close()
+  }
+}
+
+async function filesBelow(directory: string): Promise<readonly string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+}
+
+for (const [name, damage] of damages)
+  test.serial(`a copy with ${name} becomes its source again`, async (t) => {
+    const { memory, copied, after } = await world(t, fallback)
+    await damage(copied)
+    await restore(memory, copied)
+    t.deepEqual(await answersIn(t, fallback, copied), after)
+  })
+
+test.serial('a copy of another log is fetched again, and tells', async (t) => {
+  const { memory, copied } = await world(t, fallback)
+  const other = memoryStore()
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const sent = await shipping(source, other)
+  source.opened.start()
+  await ended(source.opened.tasks, (await add(source.opened.tasks, 'other', [{ id: 1 }])).taskUid)
+  await shipAll(source, sent)
+  await makeBase(sent)
+  await shipAll(source, sent)
+  await restore(memory, copied)
+  const told: string[] = []
+  const setup = { ...setupOf(other, copied), onDamaged: (error: Error) => void told.push(error.message) }
+  await restoreInstance(setup, never)
+  t.is(told.length, 1)
+  t.deepEqual(await answersIn(t, fallback, copied), await answersOf(source))
+})
+
+test.serial(
+  'a copy that was set aside gives the files that its successor needs, and stays as it is',
+  async (t) => {
+    const { directory, memory, copied, after } = await world(t, fallback)
+    await restore(memory, copied)
+    const kept = await answersIn(t, fallback, copied)
+    const cut = cuttingStore(memory, isOfFiles)
+    const made = join(directory, 'made')
+    await restoreInstance({ ...setupOf(cut.store, made), seed: copied }, cut.signal)
+    t.deepEqual(await answersIn(t, fallback, made), after)
+    t.deepEqual(await answersIn(t, fallback, copied), kept)
+  },
+)
+
+test.serial('a follower that the log has passed over serves until what it needs is there', async (t) => {
+  const { memory, copied, before, after } = await world(t, fallback)
+  const newest = Math.max(...seqsOf(memory, 'base/'))
+  for (const seq of seqsOf(memory, 'log/').filter((seq) => seq > 0 && seq <= newest))
+    memory.objects.delete(entryKey(seq))
+  let isFailing = true
+  const store: ObjectStore = {
+    ...memory,
+    async get(key, options) {
+      if (!isFailing || !isOfStore(key)) return memory.get(key, options)
+      isFailing = false
+      throw new Error('this read fails once')
+    },
+  }
+  const setup = setupOf(store, copied)
+  const unused = () => t.fail('the copy that is served changed')
+  const failures: unknown[] = []
+  await new Promise<void>((resolve) => {
+    const follower = new Follower({
+      open: (signal) => resumeCopy(setup, newest - 1, signal),
+      prepare: (signal) => prepareCopy(setup, signal),
+      copy: null,
+      target: { adopt: async () => unused(), apply: async () => unused(), drop: async () => unused() },
+      newestBase: (signal) => setup.log.newestBase(signal),
+      intervalMs: 1,
+      log: {
+        info: () => undefined,
+        warn: () => undefined,
+        error: (facts) => void failures.push((facts as { readonly err: Error }).err.message),
+      },
+      onPassedOver: resolve,
+    })
+    t.teardown(() => follower.stop())
+    follower.start()
+  })
+  t.deepEqual(failures, ['this read fails once'])
+  t.deepEqual(await answersIn(t, fallback, copied), before)
+  await restore(memory, copied)
+  t.deepEqual(await answersIn(t, fallback, copied), after)
+})
+
+const seqsOf = ({ objects }: ReturnType<typeof memoryStore>, prefix: string): readonly number[] =>
+  [...objects.keys()].filter((key) => key.startsWith(prefix)).map((key) => Number(key.slice(prefix.length)))

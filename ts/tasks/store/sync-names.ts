@@ -1,0 +1,12 @@
+import { closeSync, fsyncSync, openSync } from 'node:fs'
+
+/** Syncs the names in a directory. Windows refuses to open one; its file systems journal names by themselves. */
+export function syncNames(directory: string): void {
+  if (process.platform === 'win32') return
+  const handle = openSync(directory, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
