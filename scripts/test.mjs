@@ -7,6 +7,7 @@
 // process  npm run test:process: specs that start servers, browsers and commands, and a short slice of every trial
 //
 // The last line of output is `N passed, N failed`.
+import { availableParallelism } from 'node:os'
 import {
   answers,
   binaryPackages,
@@ -103,7 +104,9 @@ async function quick() {
 async function processTier() {
   const { isCompiled, addon } = await prepare()
   await installBrowser()
-  if (isCompiled) await ava('specs of processes', ['dist/__test__/process/**/*.spec.js'], addon)
+  // More files than cores: these specs wait for their processes most of the time.
+  const args = ['--concurrency', String(availableParallelism() + 1), 'dist/__test__/process/**/*.spec.js']
+  if (isCompiled) await ava('specs of processes', args, addon)
 }
 
 async function lint() {
@@ -131,10 +134,10 @@ async function lint() {
 }
 
 /** Runs specs. Those of HTTP run over the native engine where there is one, else over the fallback. */
-function ava(name, files, addon) {
+function ava(name, args, addon) {
   const isNative = addon === 'ready' || addon === 'prebuilt'
   // Its usual report leaves out how many passed as soon as one fails.
-  return step(name, process.execPath, [`${root}/scripts/ava.mjs`, '--tap', ...files], {
+  return step(name, process.execPath, [`${root}/scripts/ava.mjs`, '--tap', ...args], {
     counts: { passed: /^# pass (\d+)$/gm, failed: /^# fail (\d+)$/gm },
     env: {
       SIFTD_TEST_ENGINE: process.env.SIFTD_TEST_ENGINE ?? (isNative ? 'native' : 'fallback'),
