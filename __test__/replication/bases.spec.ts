@@ -7,9 +7,19 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { BucketError, Log, type ObjectStore, Reachability } from '../../ts/bucket/index.js'
-import { decodeBase, keysOfBase, keysOfFiles } from '../../ts/replication/base.js'
-import { connect, Garbage, readOwnState, Sender, takeOver } from '../../ts/replication/index.js'
+import { BucketError, baseKey, entryKey, Log, type ObjectStore, Reachability } from '../../ts/bucket/index.js'
+import { type Base, decodeBase, encodeBase, keysOfBase, keysOfFiles } from '../../ts/replication/base.js'
+import { BaseMaker } from '../../ts/replication/base-maker.js'
+import {
+  connect,
+  Garbage,
+  MomentGoneError,
+  readOwnState,
+  restoreInstance,
+  Sender,
+  takeOver,
+} from '../../ts/replication/index.js'
+import { LogState } from '../../ts/replication/log-state.js'
 import { uploadPrefix } from '../../ts/replication/uploads.js'
 import type { OutgoingChanges } from '../../ts/tasks/index.js'
 import { fallback } from '../support/engines.js'
@@ -438,4 +448,75 @@ test('a sweep of a writer that was taken over from leaves the fence which keeps 
   t.deepEqual([...store.objects.keys()], before)
   const entry = former.writer.entry(new Uint8Array())
   await t.throwsAsync(former.writer.append(entry, never), { name: 'FencedError' })
+})
+
+test('a moment before what the image of its checkpoint has is made from an older checkpoint', async (t) => {
+  const memory = memoryStore()
+  const directory = await temporaryDirectory(t)
+  const source = await instance(t, fallback, join(directory, 'source'))
+  source.opened.start()
+  const sent = await shipping(source, memory)
+  await done(source, await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }]))
+  await shipAll(source, sent)
+  await makeBase(sent)
+  await shipAll(source, sent)
+  const before = await answersOf(source)
+  await done(source, await add(source.opened.tasks, 'a', [{ id: 2, t: 'two' }]))
+  await makeBase(sent)
+  await shipAll(source, sent)
+  const [older, newer] = await sent.log.bases(never)
+  const restored = async (seq: number, name: string) => {
+    const setup = {
+      ...{ log: sent.log, store: memory, repeating, directory: join(directory, name) },
+      ...{ until: { seq }, progress: () => undefined },
+    }
+    await restoreInstance(setup, never)
+    return answersOf(await instance(t, fallback, join(directory, name), {}))
+  }
+  t.deepEqual(await restored(newer!, 'moment'), before)
+  t.deepEqual(await restored(sent.writer.next, 'end'), await answersOf(source))
+  memory.objects.delete(baseKey(older!))
+  memory.objects.delete(entryKey(1))
+  await t.throwsAsync(restored(newer!, 'gone'), {
+    instanceOf: MomentGoneError,
+    message: /does not hold this moment/,
+  })
+})
+
+test('a checkpoint with a long content is compressed, and read as one that is not', async (t) => {
+  const held = holdingStore(() => false)
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  source.opened.start()
+  const sent = await shipping(source, held.store)
+  await done(source, await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }]))
+  await shipAll(source, sent)
+  await makeBase(sent)
+  await shipAll(source, sent)
+  const [key] = held.keys('base/')
+  const seq = Number(key!.slice('base/'.length))
+  const plain = held.objects.get(key!)!
+  const base: Base = decodeBase(seq, plain)
+  t.deepEqual(await encodeBase(base), plain)
+  const packed = await encodeBase(base, 100)
+  t.true(packed.length < plain.length)
+  t.deepEqual(decodeBase(seq, packed), base)
+})
+
+test('a checkpoint is due by the time that reading the log takes', async (t) => {
+  const memory = memoryStore()
+  const source = await instance(t, fallback, await temporaryDirectory(t))
+  const { writer } = await shipping(source, memory)
+  const made = (callMs: number, entries: number): boolean => {
+    const maker = new BaseMaker({
+      ...{ outgoing: source.opened.outgoing, store: memory, repeating, scratch: '' },
+      ...{ parts: undefined as never, uploads: undefined as never, fence: undefined as never },
+      ...{ state: new LogState(), instanceUid: '', newest: writer.epoch },
+    })
+    for (let call = 0; call < 100; call++) maker.appended(callMs)
+    return maker.isDue(writer.epoch + entries)
+  }
+  t.deepEqual(
+    [made(1, 9_000), made(20, 2_500), made(20, 4_000), made(500, 150), made(500, 300), made(0, 10_001)],
+    [false, false, true, false, true, true],
+  )
 })

@@ -5,6 +5,7 @@ import {
   DamagedPartError,
   type ObjectStore,
   type PartLocation,
+  READ_AHEAD,
   type Repeating,
   repeated,
   repeatingStore,
@@ -13,7 +14,15 @@ import type { OutgoingChanges } from '../tasks/index.js'
 import { type Base, encodeBase, type ImagePart, keysOfFiles, movedFiles, uploadImage } from './base.js'
 import type { Reached } from './body.js'
 import type { Fence } from './fence.js'
-import { BASE_BYTES, BASE_ENTRIES } from './limits.js'
+import {
+  BASE_BYTES,
+  BASE_ENTRIES,
+  MOVED_BYTES,
+  REPLAY_CALL_MS_MAX,
+  REPLAY_ENTRIES_MIN,
+  REPLAY_MS,
+  REPLAY_PART,
+} from './limits.js'
 import type { LogState } from './log-state.js'
 import type { PartReader } from './part-reader.js'
 import type { UploadSender } from './uploads.js'
@@ -42,6 +51,7 @@ interface Making {
   readonly reached: Reached
   readonly told: BaseOutcome
   readonly signal: AbortSignal
+  readonly beganAt: number
   /** Keys of objects that were made for it. */
   readonly keys: string[]
   /** Whether the log has everything that the image has. */
@@ -75,6 +85,10 @@ export class BaseMaker {
   #objects = 0
   /** Bytes that were sent since the last base was begun. */
   #bytes = 0
+  /** Milliseconds that the store takes for a call, the mean of those of late. */
+  #callMs = 0
+  /** Milliseconds that the last base took to be made. */
+  #madeMs = 0
 
   constructor(setup: BaseMakerSetup) {
     this.#setup = setup
@@ -92,10 +106,19 @@ export class BaseMaker {
     this.#bytes += bytes
   }
 
+  /** Counts an appended entry, which took that long. A reader of the log has to wait for it about as long. */
+  appended(ms: number): void {
+    this.#callMs += (Math.min(ms, REPLAY_CALL_MS_MAX) - this.#callMs) / 16
+  }
+
   /** Whether so much was sent since the last base that the next one pays. @param next the entry that is appended next */
   isDue(next: number): boolean {
     if (this.#making !== null) return false
     if (this.#hasFailed || this.#newest === -1 || next - this.#newest > BASE_ENTRIES) return true
+    const entries = next - this.#newest
+    const replayMs = (entries * this.#callMs) / READ_AHEAD
+    if (entries > REPLAY_ENTRIES_MIN && replayMs >= Math.max(REPLAY_MS, this.#madeMs / REPLAY_PART))
+      return true
     return this.#bytes >= Math.max(BASE_BYTES, this.#setup.state.bytes() / 2)
   }
 
@@ -126,7 +149,10 @@ export class BaseMaker {
       const reached = await outgoing.image(path)
       const base = { seq, instanceUid, fence, ...state.described() }
       const both = AbortSignal.any([signal, this.#end.signal])
-      const making: Making = { base, reached, told, signal: both, keys: [], isSent: false, whole: null }
+      const making: Making = {
+        ...{ base, reached, told, signal: both, keys: [], isSent: false, whole: null },
+        beganAt: performance.now(),
+      }
       this.#making = making
       this.#hasFailed = false
       this.#bytes = 0
@@ -198,23 +224,30 @@ export class BaseMaker {
   async #moveInline({ base, keys, signal }: Making): Promise<ReadonlyMap<string, PartLocation>> {
     const read = this.#setup.parts.reading(signal)
     const moved = new Map<string, PartLocation>()
-    const key = `image/${base.seq}/${this.#objects++}-parts`
     const inEntries = Object.values(base.files)
       .flatMap((files) => Object.values(files).flat())
       .flatMap(({ location, ...part }) => ('key' in location ? [] : [{ ...part, location }]))
       .sort((one, other) => one.location.seq - other.location.seq)
-    const taken: Uint8Array[] = []
+    let taken: Uint8Array[] = []
     let offset = 0
+    let key = ''
+    const put = async (): Promise<void> => {
+      if (taken.length === 0) return
+      keys.push(key)
+      await this.#store.put(key, Buffer.concat(taken), signal)
+      taken = []
+      offset = 0
+    }
     for (const part of inEntries) {
       const bytes = await read(part)
       if (bytes === null) throw new DamagedPartError(`the entry ${part.location.seq} is gone`)
+      if (taken.length === 0) key = `image/${base.seq}/${this.#objects++}-parts`
       moved.set(textOf(part.location), { key, offset })
       taken.push(bytes)
       offset += part.bytes
+      if (offset >= MOVED_BYTES) await put()
     }
-    if (taken.length === 0) return moved
-    keys.push(key)
-    await this.#store.put(key, Buffer.concat(taken), signal)
+    await put()
     return moved
   }
 
@@ -224,12 +257,13 @@ export class BaseMaker {
     this.#call(making, () => this.#publish(making, base))
   }
 
-  async #publish({ told, signal }: Making, base: Base): Promise<void> {
+  async #publish({ told, signal, beganAt }: Making, base: Base): Promise<void> {
     const { store, repeating } = this.#setup
-    const bytes = encodeBase(base)
+    const bytes = await encodeBase(base)
     // Keys are numbers of entries, and only the writer of this epoch makes bases of them: one that is there is this one.
     await repeated(repeating, signal, () => store.create(baseKey(base.seq), bytes, signal))
     this.#newest = base.seq
+    this.#madeMs = performance.now() - beganAt
     this.#making = null
     told(null)
   }

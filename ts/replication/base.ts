@@ -2,14 +2,16 @@
  * A base: everything that the log tells up to an entry, so that what comes before need not be read.
  *
  * The object `base/<seq>` is, in bytes: `SFBS`, the version of the format (one byte), the `Base` as JSON, and the CRC-32 of
- * everything before (four bytes, little endian). What it names lies in objects of its own.
+ * everything before (four bytes, little endian). In version 2 the JSON is compressed by gzip, which only long ones are. What
+ * it names lies in objects of its own.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { crc32, createGunzip, createGzip } from 'node:zlib'
+import { promisify } from 'node:util'
+import { crc32, createGunzip, createGzip, gunzipSync, gzip } from 'node:zlib'
 import {
   baseKey,
   DamagedPartError,
@@ -25,7 +27,7 @@ import {
 import { indexId, type Reached } from './body.js'
 import { type Fence, fenceShape } from './fence.js'
 import { inParts } from './in-parts.js'
-import { BASE_BYTES_MAX, IMAGE_PART_BYTES } from './limits.js'
+import { BASE_BYTES_MAX, BASE_CONTENT_BYTES_MAX, IMAGE_PART_BYTES, PACKED_BASE_BYTES_MAX } from './limits.js'
 
 export interface Base {
   /** The last entry that it covers. */
@@ -67,15 +69,22 @@ export class DamagedBaseError extends Error {
 }
 
 const MAGIC = Buffer.from('SFBS')
-const VERSION = 1
+const PLAIN = 1
+const PACKED = 2
 
-export function encodeBase(base: Base): Buffer {
-  const content = Buffer.concat([MAGIC, Buffer.of(VERSION), Buffer.from(JSON.stringify(base))])
+/** @param plainBytesMax length from which the content is compressed */
+export async function encodeBase(base: Base, plainBytesMax: number = BASE_BYTES_MAX): Promise<Buffer> {
+  const json = Buffer.from(JSON.stringify(base))
+  if (json.length > BASE_CONTENT_BYTES_MAX)
+    throw new Error(`a base of ${json.length} bytes is longer than ${BASE_CONTENT_BYTES_MAX}`)
+  const isPacked = json.length > plainBytesMax
+  const text = isPacked ? await promisify(gzip)(json, { level: 1 }) : json
+  const content = Buffer.concat([MAGIC, Buffer.of(isPacked ? PACKED : PLAIN), text])
   const sum = Buffer.alloc(4)
   sum.writeUInt32LE(crc32(content))
   const bytes = Buffer.concat([content, sum])
-  if (bytes.length > BASE_BYTES_MAX)
-    throw new Error(`a base of ${bytes.length} bytes is longer than ${BASE_BYTES_MAX}`)
+  if (bytes.length > PACKED_BASE_BYTES_MAX)
+    throw new Error(`a compressed base of ${bytes.length} bytes is longer than ${PACKED_BASE_BYTES_MAX}`)
   return bytes
 }
 
@@ -107,14 +116,25 @@ export function decodeBase(seq: number, bytes: Buffer): Base {
   if (bytes.length < at + 4 || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
     throw damaged('it is no base of a log')
   const version = bytes[MAGIC.length]
-  if (version !== VERSION)
-    throw damaged(`its format has the version ${version}, and this build reads ${VERSION}`)
+  if (version !== PLAIN && version !== PACKED)
+    throw damaged(`its format has the version ${version}, and this build reads ${PLAIN} and ${PACKED}`)
   const content = bytes.subarray(0, -4)
   if (crc32(content) !== bytes.readUInt32LE(content.length))
     throw damaged('its bytes do not have their checksum')
-  const base = shapes.readShape<Base>(content.toString('utf8', at), 'its content', shape, damaged)
+  const text = version === PACKED ? unpacked(content.subarray(at), damaged) : content.subarray(at)
+  const base = shapes.readShape<Base>(text.toString(), 'its content', shape, damaged)
   if (base.seq !== seq) throw damaged(`it is that of entry ${base.seq}`)
   return base
+}
+
+function unpacked(bytes: Buffer, damaged: (message: string) => Error): Buffer {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: BASE_CONTENT_BYTES_MAX })
+  } catch (error) {
+    throw damaged(
+      `its content cannot be decompressed: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  }
 }
 
 /** Keys of the objects that a base refers to. */
@@ -147,7 +167,7 @@ export async function readBase(
   seq: number,
   signal: AbortSignal,
 ): Promise<Base> {
-  const bytes = await store.get(baseKey(seq), { bytesMax: BASE_BYTES_MAX, signal })
+  const bytes = await store.get(baseKey(seq), { bytesMax: PACKED_BASE_BYTES_MAX, signal })
   if (bytes === null) throw new DamagedBaseError(`the base of entry ${seq} is gone`)
   return decodeBase(seq, bytes)
 }

@@ -4,8 +4,15 @@ export const ENTRY_CHANGES_CHARS = 4 * 2 ** 20
 /** Bytes of a part of a compressed task store, at least, except for the last one. */
 export const IMAGE_PART_BYTES = 8 * 2 ** 20
 
-/** Longest base: it names each part of each file, a few hundred bytes for each. */
+/** Longest base that is not compressed: it names each part of each file, a few hundred bytes for each. */
 export const BASE_BYTES_MAX = 64 * 2 ** 20
+
+/** Longest compressed base, and longest content of one. Strings of Node.js have at most 512 MiB. */
+export const PACKED_BASE_BYTES_MAX = 128 * 2 ** 20
+export const BASE_CONTENT_BYTES_MAX = 480 * 2 ** 20
+
+/** Bytes of short parts that a base moves into one object, at least, except for the last one. */
+export const MOVED_BYTES = 16 * 2 ** 20
 
 /** Bytes of a part of an upload, at least, except for the last one. */
 export const UPLOAD_PART_BYTES = 8 * 2 ** 20
@@ -19,6 +26,19 @@ export const ROUND_BYTES = 16 * 2 ** 20
 /** Entries, and bytes of entries and files, after which a base is made. */
 export const BASE_ENTRIES = 10_000
 export const BASE_BYTES = 64 * 2 ** 20
+
+/**
+ * Milliseconds of reading the entries behind the newest base after which the next one is made, estimated from how long the
+ * store takes for a call. Fewer entries than this many make none.
+ */
+export const REPLAY_MS = 2_000
+export const REPLAY_ENTRIES_MIN = 200
+
+/** A base is made no sooner than reading the entries takes this part of the time that the last base took to be made. */
+export const REPLAY_PART = 10
+
+/** Longest time of a call that counts for the estimate: longer ones are outages. */
+export const REPLAY_CALL_MS_MAX = 1_000
 
 /** Milliseconds after which an idle writer looks whether another one has taken over. */
 export const LOOK_MS = 2_000
