@@ -17,8 +17,8 @@ import {
   resumeCopy,
 } from '../../ts/replication/index.js'
 import { imagePath, indexesPath } from '../../ts/tasks/index.js'
-import { memoryStore } from '../bucket/memory-store.js'
 import { fallback, type TestedEngine, testedEngines } from '../support/engines.js'
+import { memoryStore } from '../support/memory-store.js'
 import { testNeeding } from '../support/test-needing.js'
 import { add, drop, ended, settings, temporaryDirectory } from '../tasks/test-queue.js'
 import { answersOf, instance, makeBase, shipAll, shipping } from './instance-world.js'
