@@ -227,7 +227,7 @@ test('an entry whose bytes changed anywhere is refused', (t) => {
 })
 
 for (const { what, entries, bytes, mostAtOnce } of [
-  { what: 'many entries', entries: 40, bytes: 10, mostAtOnce: 16 },
+  { what: 'many entries', entries: 80, bytes: 10, mostAtOnce: 32 },
   { what: 'large entries', entries: 6, bytes: 5 * 2 ** 20, mostAtOnce: 3 },
   { what: 'no entry', entries: 0, bytes: 0, mostAtOnce: 1 },
 ])
