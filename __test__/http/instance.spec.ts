@@ -1,13 +1,47 @@
 import test from 'ava'
+import { isTooStale } from '../../ts/cli/bucket/replicated.js'
+import type { Replicated, ReplicationFigures } from '../../ts/http/replicas/index.js'
 import { checkRefusals } from '../support/refusals.js'
 import { startServer } from '../support/server.js'
 
 test('the service says that it runs, and which build it is', async (t) => {
   const server = await startServer(t)
-  t.deepEqual((await server.get('/health')).body, { status: 'available' } as never)
+  for (const path of ['/health', '/ready'])
+    t.deepEqual((await server.get(path)).body, { status: 'available' } as never)
   t.deepEqual(Object.keys((await server.get('/')).body), ['status'])
   t.deepEqual(Object.keys((await server.get('/version')).body), ['commitSha', 'commitDate', 'pkgVersion'])
 })
+
+const follower: ReplicationFigures = {
+  ...{ role: 'follower' as const, position: 7, unsentTransactions: 0, awaySeconds: 0, staleSeconds: 61 },
+  ...{ leadConfirmed: null, writer: null },
+}
+
+/** How a follower lags, and whether clients are sent to it. The bound is 60 seconds. */
+const lags: readonly (readonly [figures: Partial<ReplicationFigures>, isReady: boolean])[] = [
+  [{ staleSeconds: 60 }, true],
+  [{ staleSeconds: 61 }, false],
+  [{ staleSeconds: null }, false],
+  [{ staleSeconds: 3600, awaySeconds: 0.1 }, true],
+  [{ staleSeconds: null, awaySeconds: 5 }, true],
+]
+
+for (const [lag, isReady] of lags)
+  test(`a follower that lags as ${JSON.stringify(lag)} is in good health, and is ready: ${isReady}`, async (t) => {
+    const figures: ReplicationFigures = { ...follower, ...lag }
+    const replicated: Replicated = {
+      figures: async () => figures,
+      isTooStale: () => isTooStale(figures, 60),
+      position: async () => null,
+      reaches: async () => true,
+    }
+    const server = await startServer(t, { replicated })
+    const answer = { status: 'available', replication: figures }
+    const [health, ready] = await Promise.all(['/health', '/ready'].map((path) => server.get(path)))
+    t.deepEqual([health?.status, health?.body], [200, answer as never])
+    if (isReady) t.deepEqual([ready?.status, ready?.body], [200, answer as never])
+    else t.deepEqual([ready?.status, ready?.body.code], [503, 'follower_behind' as never])
+  })
 
 test('features are switched one by one and stay off otherwise', async (t) => {
   const server = await startServer(t)

@@ -79,6 +79,7 @@ test('answers are what the description promises', async (t) => {
   const calls: readonly (readonly [string, string, string, unknown?])[] = [
     ['GET', '/', '/'],
     ['GET', '/health', '/health'],
+    ['GET', '/ready', '/ready'],
     ['GET', '/version', '/version'],
     ['GET', '/stats', '/stats'],
     ['GET', '/stats', '/stats?sizeFormat=human&showInternalDatabaseSizes=true'],

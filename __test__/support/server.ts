@@ -11,7 +11,7 @@ import { type EmbeddersSetup, openEmbedders } from '../../ts/embedders/index.js'
 import { answersOf } from '../../ts/engine/answer-cache.js'
 import { BackgroundFaults, type Engine, type EngineChoice, openEngine } from '../../ts/engine/index.js'
 import { exporterOver } from '../../ts/export/index.js'
-import { buildServer, defaultHttpOptions, type HttpOptions } from '../../ts/http/index.js'
+import { buildServer, defaultHttpOptions, type HttpOptions, type Replicated } from '../../ts/http/index.js'
 import { type Feature, type Features, openFeatures } from '../../ts/instance/index.js'
 import { type ModelsSetup, openModels } from '../../ts/models/index.js'
 import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
@@ -28,6 +28,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly now?: () => number
   /** Stands between the server and its engine, to see or hold back what passes. */
   readonly wrapEngine?: (engine: Engine) => Engine
+  /** The bucket that the instance is kept in; default: none. */
+  readonly replicated?: Replicated
   /** As `wrapEngine`, between the queue and its engine. */
   readonly queueEngine?: (engine: Engine) => Engine
   /** How much one batch may hold; no tasks at all keeps them waiting. */
@@ -127,6 +129,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     features,
     now = Date.now,
     wrapEngine = (engine) => engine,
+    replicated = null,
     queueEngine = (engine) => engine,
     taskWebhook = null,
     limits = {},
@@ -215,6 +218,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     usage,
     outlets,
     version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '0.0.0' },
+    replicated,
   })
   queue.start()
   await app.listen({ host: '127.0.0.1', port: 0 })

@@ -169,7 +169,9 @@ export function disagreements(texts: Texts, root: string): readonly string[] {
   )
   for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe']) {
     const { httpGet, timeoutSeconds } = container[probe] ?? {}
-    same(probe, httpGet, { path: '/health', port: container.ports[0].name })
+    // A restart does not help a server that is not ready.
+    const path = probe === 'readinessProbe' ? '/ready' : '/health'
+    same(probe, httpGet, { path, port: container.ports[0].name })
     same(probe, timeoutSeconds, PROBE_SECONDS)
   }
 

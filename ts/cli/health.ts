@@ -13,16 +13,21 @@ export const health = defineCommand('health', (command, output) =>
 
 Reads the address as a start would, from the environment and the configuration file, and asks GET /health there. It
 needs no key and does not check the certificate, since it asks the machine itself. The exit code is 0 if the server is
-available, 1 if it is not, 2 for wrong usage.`)
+available, 1 if it is not, 2 for wrong usage.
+
+With --ready it asks GET /ready, which fails while a follower lags behind its writer: send clients elsewhere then, and do
+not restart it.`)
+    .option('--ready', 'Ask whether clients should be sent to the server')
     .option('--config-file-path <file>', 'The configuration file (default: ./config.toml if there is one)')
     .addHelpText(
       'after',
       examples(`
         siftd health
+        siftd health --ready
         SVC_HTTP_ADDR=0.0.0.0:8000 siftd health          a server that has this address by its environment
         HEALTHCHECK CMD ["/usr/local/bin/siftd", "health"]`),
     )
-    .action(async ({ configFilePath }) => {
+    .action(async ({ configFilePath, ready }) => {
       const { mistakes, run } = launchMistakes({
         args: configFilePath === undefined ? [] : ['--config-file-path', configFilePath],
         env: process.env,
@@ -34,20 +39,20 @@ available, 1 if it is not, 2 for wrong usage.`)
       const { httpAddr } = run.options
       if (httpAddr.port === 0)
         throw new LaunchError('health: the address has port 0, and which one a server took is not known', 2)
-      const fault = await faultOf(run.options)
+      const fault = await faultOf(run.options, ready === true ? '/ready' : '/health')
       const address = addressText(httpAddr)
-      output.line(`${address}: ${fault ?? 'available'}`)
+      output.line(`${address}: ${fault ?? (ready === true ? 'ready' : 'available')}`)
       if (fault !== null) output.finding()
     }),
 )
 
 /** What is wrong with the server at the address of `options`; null: nothing. */
-function faultOf(options: LaunchOptions): Promise<string | null> {
+function faultOf(options: LaunchOptions, path: '/health' | '/ready'): Promise<string | null> {
   const { httpAddr, sslCertPath, sslRequireAuth } = options
   const target = {
     host: reachable(httpAddr.host),
     port: httpAddr.port,
-    path: '/health',
+    path,
     signal: AbortSignal.timeout(ANSWER_MS_MAX),
   }
   return new Promise((resolve) => {

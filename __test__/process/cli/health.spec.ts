@@ -19,6 +19,8 @@ test('a server is available without a key, also at the address that stands for a
   for (const host of ['127.0.0.1', '0.0.0.0']) {
     const { code, lines } = await health(`${host}:${port}`)
     t.deepEqual([code, lines], [0, [`${host}:${port}: available`]])
+    const ready = await runCommand(['health', '--ready'], '', { SVC_HTTP_ADDR: `${host}:${port}` })
+    t.deepEqual([ready.code, ready.lines], [0, [`${host}:${port}: ready`]])
   }
 })
 

@@ -58,6 +58,8 @@ const mistakes: readonly (readonly [keyof Texts, string, string, RegExp])[] = [
   ],
   ['deploy/kubernetes/service.yaml', 'targetPort: http', 'targetPort: https', /port of the service/],
   ['deploy/kubernetes/statefulset.yaml', 'path: /health', 'path: /healthz', /Probe/],
+  ['deploy/kubernetes/statefulset.yaml', 'path: /health', 'path: /ready', /startupProbe/],
+  ['deploy/kubernetes/statefulset.yaml', 'path: /ready', 'path: /health', /readinessProbe/],
   ['deploy/kubernetes/statefulset.yaml', 'replicas: 1', 'replicas: 2', /replicas/],
   ['deploy/kubernetes/statefulset.yaml', 'mountPath: /var/lib/siftd', 'mountPath: /data', /^volume/],
 ]

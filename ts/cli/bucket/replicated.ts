@@ -1,6 +1,12 @@
 import type { Replicated } from '../../http/index.js'
 import type { LaunchOptions } from '../../launch/index.js'
-import { type Follower, positionText, readPosition, type Sender } from '../../replication/index.js'
+import {
+  type Follower,
+  type FollowerFigures,
+  positionText,
+  readPosition,
+  type Sender,
+} from '../../replication/index.js'
 import type { Kept } from './kept.js'
 
 /** Milliseconds for which a request waits for what its client has seen elsewhere. */
@@ -26,19 +32,21 @@ const writing = (sender: Sender): Replicated => ({
   },
 })
 
-/** The bucket as routes of a follower see it. @param staleSecondsMax after which clients should ask another server */
+/**
+ * Whether clients should ask another server. While the bucket does not answer they should not: no other follower knows more.
+ * @param staleSecondsMax for which a follower may lag
+ */
+export const isTooStale = (
+  { staleSeconds, awaySeconds }: Pick<FollowerFigures, 'staleSeconds' | 'awaySeconds'>,
+  staleSecondsMax: number,
+): boolean => awaySeconds === 0 && (staleSeconds === null || staleSeconds > staleSecondsMax)
+
+/** The bucket as routes of a follower see it. @param staleSecondsMax see `isTooStale` */
 const following = (follower: Follower, staleSecondsMax: number): Replicated => ({
   async figures() {
-    const { position, staleSeconds, writer } = follower.figures()
-    return {
-      ...{ role: 'follower', position, unsentTransactions: 0, awaySeconds: 0, staleSeconds },
-      ...{ leadConfirmed: null, writer },
-    }
+    return { role: 'follower', unsentTransactions: 0, leadConfirmed: null, ...follower.figures() }
   },
-  isTooStale() {
-    const { staleSeconds } = follower.figures()
-    return staleSeconds === null || staleSeconds > staleSecondsMax
-  },
+  isTooStale: () => isTooStale(follower.figures(), staleSecondsMax),
   position: async () => null,
   async reaches(text) {
     const position = readPosition(text)

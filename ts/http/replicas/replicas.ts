@@ -21,7 +21,7 @@ export interface ReplicationFigures {
 /** The bucket as routes see it. */
 export interface Replicated {
   figures(): Promise<ReplicationFigures>
-  /** Whether the server is further behind than its clients should be served. */
+  /** Whether clients should ask another server, since this one lags too far behind the writer. */
   isTooStale(): boolean
   /** Up to where this server has written; null: it follows. */
   position(): Promise<string | null>

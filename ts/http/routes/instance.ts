@@ -28,16 +28,23 @@ const readRoot = {
   actions: [],
   answers: { 200: word('siftd is running') },
 } as const
+const available = record(
+  { status: { type: 'string', enum: ['available'] }, replication: replicationFigures },
+  ['replication'],
+)
 const readHealth = {
   method: 'GET',
   url: '/health',
   summary: 'Say that the service is available',
   actions: [],
-  answers: {
-    200: record({ status: { type: 'string', enum: ['available'] }, replication: replicationFigures }, [
-      'replication',
-    ]),
-  },
+  answers: { 200: available },
+} as const
+const readReadiness = {
+  method: 'GET',
+  url: '/ready',
+  summary: 'Say whether clients should be sent here: not to a follower that lags too far behind',
+  actions: [],
+  answers: { 200: available },
 } as const
 const readVersion = {
   method: 'GET',
@@ -115,16 +122,22 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     return page ?? sendJson(reply, { status: 'siftd is running' })
   })
 
-  serve(app, services, readHealth, async ({ reply }) => {
-    const { replicated = null } = services
-    if (replicated === null) return sendJson(reply, { status: 'available' })
-    const replication = await replicated.figures()
-    if (replicated.isTooStale())
+  const availability = async () => {
+    const replication = (await services.replicated?.figures()) ?? null
+    return { status: 'available', ...(replication !== null && { replication }) }
+  }
+
+  // A restart does not help a server that lags, so that its health is good.
+  serve(app, services, readHealth, async ({ reply }) => sendJson(reply, await availability()))
+
+  serve(app, services, readReadiness, async ({ reply }) => {
+    const answer = await availability()
+    if (services.replicated?.isTooStale() === true)
       throw new ApiError(
         'follower_behind',
-        `this server has not met the end of the log for ${replication.staleSeconds ?? 'unknown'} seconds; look at its log and at the bucket`,
+        `this server has not met the end of the log for ${answer.replication?.staleSeconds ?? 'unknown'} seconds; look at its log and at the bucket`,
       )
-    return sendJson(reply, { status: 'available', replication })
+    return sendJson(reply, answer)
   })
 
   serve(app, services, readVersion, ({ reply }) => {

@@ -53,7 +53,7 @@ export const bucket = {
     excludes: 'bucketTakeOver',
   }),
   followStaleAfter: seconds(60, {
-    help: 'Seconds without a look at the end of the log after which the /health of a follower fails',
+    help: 'Seconds that a follower may lag before GET /ready tells to ask another one, while the bucket answers',
     example: '10',
     requires: 'bucket',
   }),
