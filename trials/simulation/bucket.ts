@@ -52,7 +52,11 @@ export class Bucket {
       onRetry: () => undefined,
     }
     // An actor makes one call at a time.
-    return { store, repeating, log: new Log({ store, ...repeating, readAhead: 1 }) }
+    return {
+      store,
+      repeating,
+      log: new Log({ store, ...repeating, readAhead: 1, now: () => world.elapsedMs }),
+    }
   }
 
   async #call<T>(actor: Actor, name: string, effect: () => Promise<T>): Promise<T> {

@@ -42,7 +42,8 @@ export class Client {
   }
 
   /** Sends a request. If the process ends before it answers, no answer comes. */
-  ask({ tasks }: OpenedTasks, sending: Sending | null): void {
+  ask(opened: OpenedTasks, sending: Sending | null): void {
+    const { tasks } = sending?.writes ?? opened
     void this.#asked(tasks, sending).catch(() => this.#world.note('a request is refused'))
   }
 
@@ -54,6 +55,7 @@ export class Client {
     world.note(`asks for ${task.content.kind} of ${task.indexUid} as ${name}`)
     const { taskUid } = await tasks.enqueue({ ...task, customMetadata: name })
     world.note(`${name} is task ${taskUid}`)
+    if (sending?.mayWrite === false) world.problem('a write was taken before the log was read to its end')
     this.#oracle.acknowledge(taskUid, name)
     if (sending === null) return
     await sending.acknowledged()

@@ -1,17 +1,19 @@
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { never } from '../../__test__/support/memory-store.js'
-import { BucketError, FencedError } from '../../ts/bucket/index.js'
+import { BucketError, Reachability } from '../../ts/bucket/index.js'
+import { acknowledging, type Writes } from '../../ts/cli/bucket/acknowledging.js'
 import {
+  type Acknowledgement,
   type Connected,
   connect,
   DamagedBaseError,
   Garbage,
   PassedOverError,
+  Sender,
+  type Sending as SenderParts,
   Shipper,
-  SupersededError,
 } from '../../ts/replication/index.js'
-import { hasAll, Waiters } from '../../ts/replication/waiters.js'
 import type { OpenedTasks, OutgoingChanges } from '../../ts/tasks/index.js'
 import type { Bucket, Place } from './bucket.js'
 import type { Machine } from './machine.js'
@@ -35,201 +37,235 @@ interface SendingLife extends Life {
   hasFailed: boolean
 }
 
-/** Sends what a writer changes, until another one has taken over. */
+export interface SendingParts {
+  readonly world: World
+  readonly bucket: Bucket
+  readonly machine: Machine
+  readonly life: SendingLife
+  /** Called once another server has taken over. */
+  readonly onFenced: () => void
+}
+
+/**
+ * A sender of a process, over the store of the simulation and by its time. Each of its calls is the work of an actor of its
+ * own, since it makes several at a time.
+ */
 export class Sending {
-  readonly #world: World
-  readonly #bucket: Bucket
-  readonly #machine: Machine
+  readonly #parts: SendingParts
   readonly #opened: OpenedTasks
-  readonly #actor: Actor
+  readonly #place: Place
+  readonly #ack: Acknowledgement
+  readonly #sender: Sender
   /** Makes bases. */
   readonly #bases: Actor
-  readonly #life: SendingLife
-  readonly #place: Place
-  readonly #outgoing: OutgoingChanges
-  readonly #waiters = new Waiters()
-  /** What was taken over already; null: nothing yet. */
-  #connected: Connected | null
-  #shipper: Shipper | null = null
-  /** Whether changes that no client waits for are made durable, and so are sent. */
-  sendsAll = false
+  readonly #isSole: boolean
+  #hasLed = false
   isFenced = false
 
-  constructor(
-    parts: {
-      readonly world: World
-      readonly bucket: Bucket
-      readonly machine: Machine
-      readonly life: SendingLife
-    },
-    opened: OpenedTasks,
-    taken: Taken | null,
-  ) {
-    this.#world = parts.world
-    this.#bucket = parts.bucket
-    this.#machine = parts.machine
-    this.#life = parts.life
+  constructor(parts: SendingParts, opened: OpenedTasks, taken: Taken | null) {
+    const { world, life, bucket } = parts
+    this.#parts = parts
     this.#opened = opened
-    this.#connected = taken?.connected ?? null
-    this.#actor = parts.world.actor(parts.life, taken?.actor)
-    this.#bases = parts.world.actor(parts.life)
+    const actor = world.actor(life, taken?.actor)
+    actor.isOver = true
+    this.#place = taken?.place ?? bucket.placeOf(actor)
+    this.#bases = world.actor(life)
     this.#bases.isOver = true
-    this.#place = taken?.place ?? parts.bucket.placeOf(this.#actor)
-    this.#outgoing = this.#waitedFor(opened.outgoing)
-  }
-
-  /** There may be something to send. */
-  wake(): void {
-    this.#actor.wake()
-  }
-
-  /** Resolves once the bucket has all that was written before; never if another server takes over. */
-  async acknowledged(): Promise<void> {
-    const facts = await this.#opened.outgoing.facts()
-    if (this.#shipper !== null && hasAll(this.#shipper, facts)) return
-    await new Promise<void>((resolve, reject) => {
-      this.#waiters.add({ last: facts.last, resolve, reject })
-      this.wake()
+    this.#ack = world.pick(['local', 'bucket'])
+    this.#isSole = world.chance(0.2)
+    const isQuiet = /no answer|come back later|the answer is lost/
+    const failed = (facts: object, message: string): void => {
+      const { err } = facts as { readonly err?: Error }
+      world.note(`${message}: ${err ?? ''}`)
+      if (String(err).includes('no more writes')) life.hasFailed = true
+      // A base may be removed between two calls for it, here without any delay.
+      const isExpected = err instanceof BucketError || err instanceof DamagedBaseError || isOfDisk(err)
+      if (err !== undefined && !isExpected && !isQuiet.test(String(err)))
+        world.problem(`${message}: ${err.stack}`)
+    }
+    let connected = taken?.connected ?? null
+    this.#sender = new Sender({
+      outgoing: opened.outgoing,
+      ack: this.#ack,
+      isSole: this.#isSole,
+      reachability: new Reachability(() => world.elapsedMs),
+      connect: () =>
+        this.#doing(async () => {
+          const found = connected ?? (await this.#connect())
+          connected = null
+          this.#hasLed = true
+          return this.#sendingOf(found)
+        }),
+      sending: null,
+      intervalMs: world.pick([500, 3_000]),
+      pace: { garbageMs: world.pick([1_000, 5_000]), baseRetryMs: 1_000 },
+      timing: world.idleTiming(life),
+      log: { info: (_, message) => world.note(message), warn: failed, error: failed },
+      onFenced: () => {
+        world.note('another server has taken over')
+        this.isFenced = true
+        parts.onFenced()
+      },
     })
+    this.#sender.start()
   }
 
-  /** Runs until another server has taken over. @returns whether one has; else the process ended */
-  async run(): Promise<void> {
-    const place = this.#place
+  /** What clients write to. */
+  get writes(): Writes {
+    return acknowledging(this.#opened, this.#sender, this.#ack, () => true)
+  }
+
+  /** Whether a write may have been taken. */
+  get mayWrite(): boolean {
+    return this.#hasLed || this.#isSole
+  }
+
+  /** Resolves once the bucket has all that was written before; rejects if that is not known. */
+  acknowledged(): Promise<void> {
+    return this.#sender.acknowledged()
+  }
+
+  /** Makes all that was written durable, so that it is sent. */
+  sendAll(): Promise<void> {
+    return this.#opened.outgoing.sync()
+  }
+
+  stop(): Promise<void> {
+    return this.#sender.stop()
+  }
+
+  /** Carries out work as an actor of its own. */
+  async #doing<T>(work: () => Promise<T>): Promise<T> {
+    const actor = this.#parts.world.actor(this.#parts.life)
     try {
-      await this.#actor.begin()
-      for (;;) {
-        try {
-          const connected = await this.#connect(place)
-          if (connected !== null) return await this.#send(place, connected)
-        } catch (error) {
-          if (error instanceof FencedError || error instanceof SupersededError) return this.#end()
-          this.#world.note(`sending fails: ${String(error)}`)
-          // A base may be removed between two calls for it, here without any delay.
-          const isOfBucket = error instanceof BucketError || error instanceof DamagedBaseError
-          if (!isOfBucket && !isOfDisk(error))
-            this.#world.problem(`sending fails: ${error instanceof Error ? error.stack : error}`)
-          await this.#retries('connecting')
-        }
-      }
+      return await actor.doing(work)
     } finally {
-      this.#actor.isOver = true
+      actor.isOver = true
     }
   }
 
-  #end(): void {
-    this.#world.note('another server has taken over')
-    this.isFenced = true
-  }
-
-  async #connect(place: Place): Promise<Connected | null> {
-    if (this.#connected !== null) {
-      const connected = this.#connected
-      this.#connected = null
-      return connected
-    }
-    try {
-      return await connect(place, { ...about, outgoing: this.#outgoing, takesOver: false }, never)
-    } catch (error) {
-      if (error instanceof PassedOverError) return null
-      throw error
+  async #connect(): Promise<Connected> {
+    for (;;) {
+      try {
+        const claimant = { ...about, outgoing: this.#waitedFor(this.#opened.outgoing), takesOver: false }
+        return await connect(this.#place, claimant, never)
+      } catch (error) {
+        if (!(error instanceof PassedOverError)) throw error
+      }
     }
   }
 
-  async #send({ log, store, repeating }: Place, { writer, fence, state, base }: Connected): Promise<void> {
-    const world = this.#world
+  async #sendingOf({ writer, fence, state, base }: Connected): Promise<SenderParts> {
+    const { world, life, machine, bucket } = this.#parts
+    const { log, store, repeating } = this.#place
     const shipper = new Shipper({
-      ...{ outgoing: this.#outgoing, log, store, repeating, writer, fence, state, base },
+      ...{
+        outgoing: this.#waitedFor(this.#opened.outgoing),
+        log,
+        store,
+        repeating,
+        writer,
+        fence,
+        state,
+        base,
+      },
       ...{ instanceUid: INSTANCE, indexes: () => this.#opened.tasks.indexes() },
-      engine: engine(world, this.#life, this.#machine, () => true),
+      engine: engine(world, life, machine, () => true),
       // Of its own, since calls to the file system that a killed process has begun are carried out here.
-      scratch: await mkdtemp(join(this.#machine.directory, 'outgoing-')),
+      scratch: await mkdtemp(join(machine.directory, 'outgoing-')),
+      now: () => world.elapsedMs,
+      aheadBytes: world.pick([0, 1_000_000]),
     })
-    this.#shipper = shipper
     const garbage = new Garbage({
       ...{ store, repeating, log, epoch: writer.epoch, ageMs: world.pick([0, 10]) },
       now: () => world.elapsedMs,
     })
     const share = world.pick([0.02, 0.4])
-    for (;;) {
-      try {
-        if (world.chance(0.05)) await writer.look(never)
-        if (this.#bases.isOver && (shipper.isBaseDue || world.chance(share))) await this.#beginBase(shipper)
-        const isSending = await this.#waiters.ship(shipper, never)
-        // What is left then is one call.
-        if (this.#bases.isOver) await this.#actor.waits(shipper.baseIdle())
-        if (world.chance(share)) {
-          const uploads = new Set((await this.#outgoing.uploads.needed()).map(({ name }) => name))
-          await garbage.sweep({ keys: shipper.references(), uploads, next: writer.next }, never)
-          await this.#bucket.inspect()
-        }
-        if (isSending) continue
-        if (this.sendsAll) {
-          this.sendsAll = false
-          await writer.look(never)
-          await this.#outgoing.sync()
-          continue
-        }
-        if (await shipper.refresh(0, never)) continue
-        await this.#actor.idle()
-      } catch (error) {
-        if (!(error instanceof BucketError) && !isOfDisk(error)) throw error
-        world.note(`sending fails: ${String(error)}`)
-        if (String(error).includes('no more writes')) this.#life.hasFailed = true
-        await this.#retries('sending')
-      }
+    return {
+      writer: {
+        epoch: writer.epoch,
+        get next() {
+          return writer.next
+        },
+        look: (signal) => this.#doing(() => writer.look(signal)),
+        yieldAsked: (signal) => this.#doing(() => writer.yieldAsked(signal)),
+      },
+      garbage: {
+        sweep: (inUse, signal) =>
+          this.#doing(async () => {
+            const removed = await garbage.sweep(inUse, signal)
+            await bucket.inspect()
+            return removed
+          }),
+      },
+      shipper: {
+        get isBaseDue() {
+          return shipper.isBaseDue || world.chance(share)
+        },
+        get newestBase() {
+          return shipper.newestBase
+        },
+        get sent() {
+          return shipper.sent
+        },
+        references: () => shipper.references(),
+        settled: (ageMs) => shipper.settled(ageMs),
+        ship: (signal) => this.#doing(() => this.#shipped(shipper, signal)),
+        refresh: (ageMs, signal) => this.#doing(() => shipper.refresh(ageMs, signal)),
+        ahead: (id, signal) => this.#doing(() => shipper.ahead(id, signal)),
+        upload: (name, signal) => this.#doing(() => shipper.upload(name, signal)),
+        beginBase: (signal, told) => this.#beginBase(shipper, signal, told),
+        end: () => shipper.end(),
+      },
     }
   }
 
-  /** Waits until work that failed is tried again: for time too, since a queue that has failed tells so after a pause. */
-  async #retries(what: string): Promise<void> {
-    if (this.#world.chance(0.2)) return this.#place.repeating.wait(100, never)
-    await this.#actor.waits(this.#world.point(this.#life, `${what} is tried again`))
+  async #shipped(shipper: Shipper, signal: AbortSignal): Promise<boolean> {
+    try {
+      return await shipper.ship(signal)
+    } finally {
+      // What is left of a base whose actor is done is one call.
+      if (this.#bases.isOver) await shipper.baseIdle()
+    }
   }
 
-  /** Begins a base, whose way to the bucket is work beside that of the loop. */
-  async #beginBase(shipper: Shipper): Promise<void> {
-    const told = (failure: Error | null): void => {
-      if (failure === null) this.wake()
-      else if (failure instanceof BucketError || isOfDisk(failure))
-        this.#world.note(`a base fails: ${failure}`)
-      else this.#world.problem(`a base fails: ${failure.stack}`)
-      // It is tried again.
-      this.wake()
-    }
-    const begun = async (): Promise<void> => {
+  /** Begins a base, whose way to the bucket is work next to that of the log. */
+  #beginBase(shipper: Shipper, ...given: Parameters<Shipper['beginBase']>): Promise<void> {
+    if (!this.#bases.isOver) return Promise.resolve()
+    this.#bases.isOver = false
+    return this.#bases.doing(async () => {
       try {
-        await shipper.beginBase(never, told)
+        await shipper.beginBase(...given)
       } finally {
         void shipper.baseIdle().then(() => {
           this.#bases.isOver = true
         })
       }
-    }
-    this.#bases.isOver = false
-    await this.#actor.waits(this.#bases.doing(begun))
+    })
   }
 
   /** The same, with pages of all lengths, while each call is an event that is waited for. */
   #waitedFor(outgoing: OutgoingChanges): OutgoingChanges {
-    const actor = this.#actor
+    const { world, machine } = this.#parts
+    // The actor that makes the call waits.
+    const waits = <T>(event: Promise<T>): Promise<T> => this.#bases.waits(event)
     return {
-      next: (chars, after) => actor.waits(outgoing.next(this.#world.pick([0, 2_000, chars]), after)),
-      keepOut: (names, read) => actor.waits(outgoing.keepOut(names, read)),
-      sent: (last, position) => actor.waits(outgoing.sent(last, position)),
-      image: (path) => actor.waits(outgoing.image(path)),
-      facts: () => actor.waits(outgoing.facts()),
-      sync: () => actor.waits(outgoing.sync()),
+      next: (chars, after) => waits(outgoing.next(world.pick([0, 2_000, chars]), after)),
+      keepOut: (names, read) => waits(outgoing.keepOut(names, read)),
       beforeRecord: outgoing.beforeRecord,
-      position: () => actor.waits(outgoing.position()),
+      sent: (last, position) => waits(outgoing.sent(last, position)),
+      image: (path) => waits(outgoing.image(path)),
+      facts: () => waits(outgoing.facts()),
+      sync: () => waits(outgoing.sync()),
+      position: () => waits(outgoing.position()),
       uploads: {
-        pathOf: (name) => this.#machine.uploadPath(name),
+        pathOf: (name) => machine.uploadPath(name),
         hold: (names) => {
           const release = outgoing.uploads.hold(names)
-          return () => actor.waits(release())
+          return () => waits(release())
         },
-        needed: () => actor.waits(outgoing.uploads.needed()),
-        discard: (name) => actor.waits(outgoing.uploads.discard(name)),
+        needed: () => waits(outgoing.uploads.needed()),
+        discard: (name) => waits(outgoing.uploads.discard(name)),
       },
     }
   }

@@ -151,8 +151,7 @@ class Simulation {
     for (let sends = 0; sends < 2; sends++) {
       const { sending } = this.#process
       if (sending === null) return this.#world.problem('at the end there is no writer')
-      sending.sendsAll = true
-      sending.wake()
+      void sending.sendAll().catch(() => this.#world.note('what was written cannot be made durable'))
       await this.#world.settle()
       await this.#rest()
     }
@@ -285,7 +284,12 @@ class Simulation {
     const closed = () => {
       isClosed = true
     }
-    opened.close().then(closed, closed)
+    const ended = closing.sending === null ? Promise.resolve() : closing.sending.stop()
+    void opened.stop().catch(() => undefined)
+    ended
+      .catch(() => undefined)
+      .then(() => opened.close())
+      .then(closed, closed)
     await this.#world.settle()
     // One that another server takes over from meanwhile is ended.
     for (let steps = 0; !isClosed && !closing.isOver; steps++) {
@@ -327,7 +331,6 @@ class Simulation {
     if (bucket !== null)
       machine.disk.committed = () => {
         this.#history.note(machine.disk)
-        life.sending?.wake()
       }
     const store = storeClient(world, life, machine, bucket !== null, () => oracle.look())
     const log = {
@@ -365,17 +368,12 @@ class Simulation {
 
   #send(bucket: Bucket, life: Process, opened: OpenedTasks, taken: Taken | null): void {
     const { machine } = life.server
-    const sending = new Sending({ world: this.#world, bucket, machine, life }, opened, taken)
-    life.sending = sending
-    void sending.run().then(
-      () => {
-        life.opened = null
-        this.#world.end(life)
-        this.#former.delete(life)
-      },
-      (error: unknown) =>
-        this.#world.problem(`sending ends: ${error instanceof Error ? error.stack : error}`),
-    )
+    const onFenced = (): void => {
+      life.opened = null
+      this.#world.end(life)
+      this.#former.delete(life)
+    }
+    life.sending = new Sending({ world: this.#world, bucket, machine, life, onFenced }, opened, taken)
   }
 
   /** A webhook that is told of each batch. Some deliveries fail. */

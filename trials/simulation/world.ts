@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { numbers } from '../../__test__/support/numbers.js'
+import type { Timing } from '../../ts/replication/alarm.js'
 import type { Clock } from '../../ts/tasks/clock.js'
 import type { Micros } from '../../ts/tasks/time.js'
 
@@ -98,6 +99,13 @@ class Turns {
   }
 }
 
+/** Events of looks that find nothing. */
+const QUIET =
+  /^the bucket (is asked to (get|list)|answers)|^store (outbox|uploads|changes|value|sync|answers)/
+
+/** Milliseconds without other events after which looks are taken to find nothing any more. */
+const QUIET_MS = 12_000
+
 /** Violations that are kept; one of them often leads to many. */
 const PROBLEMS_MAX = 10
 
@@ -109,6 +117,8 @@ interface Step {
 
 interface Timer {
   readonly at: number
+  /** Whether it only has something looked at from time to time. */
+  readonly isIdle: boolean
   readonly life: Life
   done(): void
 }
@@ -126,6 +136,8 @@ export class World {
   #actors: Actor[] = []
   readonly #turns = new Turns()
   #elapsedMs = 0
+  /** When something happened last that is no look. */
+  #busyAt = 0
   #setBackMs = 0
   readonly #trace = createHash('sha256')
   #happened = 0
@@ -179,18 +191,22 @@ export class World {
     if (this.#steps.length === 0) return false
     const [step] = this.#steps.splice(this.below(this.#steps.length), 1)
     this.note(step?.name ?? '')
+    if (!QUIET.test(step?.name ?? '')) this.#busyAt = this.#elapsedMs
     step?.run()
     await this.settle()
     return true
   }
 
-  /** Jumps to the next timer; false if there is none. */
+  /** Jumps to the next timer; false if there is none, or if they only have things looked at, and found nothing for long. */
   async pass(): Promise<boolean> {
     const next = this.#timers.reduce<Timer | null>(
       (first, timer) => (first === null || timer.at < first.at ? timer : first),
       null,
     )
     if (next === null) return false
+    const isQuiet = this.#timers.every(({ isIdle }) => isIdle)
+    if (isQuiet && this.#elapsedMs - this.#busyAt >= QUIET_MS) return false
+    if (!next.isIdle) this.#busyAt = next.at
     this.#timers = this.#timers.filter((timer) => timer !== next)
     this.note(`time passes to ${next.at}`)
     this.#elapsedMs = Math.max(this.#elapsedMs, next.at)
@@ -233,15 +249,19 @@ export class World {
   }
 
   clock(life: Life): Clock {
-    return {
-      now: () => this.now(),
-      after: (ms, done) => {
-        const timer = { at: this.#elapsedMs + ms, life, done }
-        if (!life.isOver) this.#timers.push(timer)
-        return () => {
-          this.#timers = this.#timers.filter((other) => other !== timer)
-        }
-      },
+    return { now: () => this.now(), after: (ms, done) => this.#after(life, ms, false, done) }
+  }
+
+  /** The time of work that looks for something to do again and again. */
+  idleTiming(life: Life): Timing {
+    return { now: () => this.#elapsedMs, after: (ms, done) => this.#after(life, ms, true, done) }
+  }
+
+  #after(life: Life, ms: number, isIdle: boolean, done: () => void): () => void {
+    const timer = { at: this.#elapsedMs + ms, isIdle, life, done }
+    if (!life.isOver) this.#timers.push(timer)
+    return () => {
+      this.#timers = this.#timers.filter((other) => other !== timer)
     }
   }
 
