@@ -1,6 +1,6 @@
 /** What starts from a snapshot is the instance at one point, byte for byte, and goes on from there. */
 import { createReadStream } from 'node:fs'
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
@@ -121,8 +121,9 @@ test('tasks that wait when a snapshot is taken run after its restore, with their
   t.is(stats.numberOfDocuments, 3003)
 })
 
-test('a snapshot replaces the one before, cannot be written to, and leaves no other file', async (t) => {
+test('a snapshot replaces the one before, is read by its owner alone, and leaves no other file', async (t) => {
   const { server, directory, snapshot } = await sourceOf(t)
+  await mkdir(directory, { recursive: true, mode: 0o755 })
   await server.settle(t, server.post('/indexes/plants/documents', plants))
   const path = await snapshot()
   const first = await stat(path)
@@ -130,14 +131,21 @@ test('a snapshot replaces the one before, cannot be written to, and leaves no ot
   await snapshot()
   const second = await stat(path)
   t.not(second.ino, first.ino)
-  if (process.platform !== 'win32') t.is(second.mode & 0o777, 0o444)
+  if (process.platform !== 'win32') t.is(second.mode & 0o777, 0o400)
   t.deepEqual(await readdir(directory), ['data.ms.snapshot'])
 })
 
 test('as many snapshots are kept as asked for, older ones under their dates', async (t) => {
   const { directory, snapshot } = await sourceOf(t, 3)
-  for (let round = 0; round < 5; round++) await snapshot()
+  for (let round = 0; round < 5; round++) {
+    const path = await snapshot()
+    // As an earlier version left it.
+    await chmod(path, 0o444)
+  }
+  await snapshot()
   const names = (await readdir(directory)).sort()
+  if (process.platform !== 'win32')
+    for (const name of names) t.is((await stat(join(directory, name))).mode & 0o777, 0o400, name)
   t.is(names.length, 3)
   t.true(names.includes('data.ms.snapshot'))
   t.is(names.filter((name) => /^data\.ms-\d{8}-\d{9}\.snapshot$/.test(name)).length, 2)

@@ -1,4 +1,4 @@
-import { readdir, stat, writeFile } from 'node:fs/promises'
+import { chmod, readdir, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import type { Engine } from '../../ts/engine/index.js'
@@ -103,6 +103,28 @@ test('a dump holds vectors, and secrets of embedders in clear', async (t) => {
   ])
   t.true(entries.get('indexes/empty/settings.json')?.includes('open-sesame'))
   t.false(entries.get('tasks/queue.jsonl')?.includes('open-sesame'))
+})
+
+test('while a dump is written, others can read nothing of it, wherever it goes', async (t) => {
+  const dumpDirectory = await tempDir(t)
+  await chmod(dumpDirectory, 0o755)
+  const open: string[] = []
+  let seen = 0
+  const queueEngine = (engine: Engine): Engine =>
+    changed(engine, {
+      pinnedDocuments: async (...given) => {
+        for (const name of await readdir(dumpDirectory)) {
+          seen++
+          if (((await stat(join(dumpDirectory, name))).mode & 0o077) !== 0) open.push(name)
+        }
+        return engine.pinnedDocuments(...given)
+      },
+    })
+  const server = await startServer(t, { dumpDirectory, queueEngine })
+  await server.settle(t, server.post('/indexes/plants/documents', [{ id: 1 }]))
+  await dumped(t, server, dumpDirectory)
+  t.true(seen >= 2)
+  if (process.platform !== 'win32') t.deepEqual(open, [])
 })
 
 test('a dump holds finished tasks, and waiting tasks with their uploads', async (t) => {

@@ -1,5 +1,5 @@
 /** Here is an instance: how is it written into a dump from which another one can start? */
-import { readdir, rename, rm } from 'node:fs/promises'
+import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { documentPages } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
@@ -61,7 +61,7 @@ export function dumperTo(setup: DumpSetup): WriteDump {
   const prefix = `.siftd-${setup.instanceUid}-`
   const removeLeftovers = async (): Promise<void> => {
     for (const name of await readdir(directory))
-      if (name.startsWith(prefix)) await rm(join(directory, name), { force: true })
+      if (name.startsWith(prefix)) await rm(join(directory, name), { recursive: true, force: true })
   }
   return async (source) => {
     const uid = dumpUid(source.startedAt)
@@ -69,14 +69,16 @@ export function dumperTo(setup: DumpSetup): WriteDump {
       archive: join(directory, `${prefix}${uid}.archive`),
       entry: join(directory, `${prefix}${uid}.entry`),
     }
-    const store = join(directory, `${prefix}${uid}.tasks`)
+    // The copy of the task store has the mode of the store, so a directory of its own keeps others from reading it.
+    const staged = join(directory, `${prefix}${uid}.files`)
     try {
       await makeDirectory(directory, 0o700)
       await removeLeftovers()
+      await mkdir(staged, { mode: 0o700 })
       const { ArchiveWriter } = await import('./archive-writer.js')
       const archive = new ArchiveWriter(paths, source.signal)
       try {
-        const instance = await source.freeze(store)
+        const instance = await source.freeze(join(staged, 'tasks.db'))
         try {
           await fill(archive, source, instance, setup)
         } finally {

@@ -27,8 +27,8 @@ export interface SnapshotSetup {
   readonly instanceUid: string
 }
 
-/** Snapshots cannot be changed, only replaced. */
-const READ_ONLY = 0o444
+/** Snapshots cannot be changed, only replaced. Only their owner may read them, since they hold secrets. */
+const READ_ONLY = 0o400
 
 /** Files of indexes are mostly compressed already: more than the fastest level gains 3 % and takes three times as long. */
 const GZIP_LEVEL = 1
@@ -146,6 +146,8 @@ async function keepOlder(directory: string, { name, keptMax }: SnapshotSetup, ne
   const older = (await readdir(directory)).filter((file) => isOlder(file, name)).sort()
   for (const file of older.slice(0, Math.max(0, older.length - (keptMax - 1))))
     await rm(join(directory, file), { force: true })
+  // Those of earlier versions could be read by everybody.
+  for (const file of older.slice(-(keptMax - 1))) await chmod(join(directory, file), READ_ONLY)
 }
 
 const isOlder = (file: string, name: string): boolean =>
