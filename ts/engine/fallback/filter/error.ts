@@ -23,6 +23,18 @@ export class FilterError extends Error {
   }
 }
 
+/** Characters of the offending part that a message repeats. */
+const FOUND_CHARS_MAX = 80
+
+/** The part of a filter that is not what was expected, for a message. */
+export function foundIn({ text, start, end }: Span): string {
+  if (start === end) return 'the end of the filter'
+  const found = Array.from(text.slice(start, Math.min(end, start + 2 * FOUND_CHARS_MAX + 2)))
+  return found.length > FOUND_CHARS_MAX
+    ? `\`${found.slice(0, FOUND_CHARS_MAX).join('')}…\``
+    : `\`${found.join('')}\``
+}
+
 /** Character span from 1 and the whole expression, as the API's messages end. */
 function position({ text, start, end }: Span): string {
   const characters = (upTo: number): number => {

@@ -15,7 +15,7 @@ import { FOREIGN_SELECTED_MAX } from '../limits.js'
 import type { DocSet } from '../store/docid-set.js'
 import { FilterError } from './error.js'
 import { documentsMatching } from './evaluate.js'
-import { type FilterFeatures, parseFilter, reservedReason } from './parse.js'
+import { type FilterFeatures, isReserved, parseFilter, reservedReason } from './parse.js'
 import type { Filter } from './tree.js'
 
 /** Other indexes, as far as a request may read them. */
@@ -53,8 +53,7 @@ export function withForeignIds(filter: Filter, context: ForeignContext): Filter 
     }
     case 'foreign': {
       const values = selectedIds(filter, context)
-      const reserved = reservedReason(filter.field)
-      if (reserved !== null) throw new FilterError(reserved, filter.at)
+      if (isReserved(filter.field)) throw new FilterError(reservedReason(`\`${filter.field}\``), filter.at)
       return { kind: 'condition', field: filter.field, condition: { kind: 'in', values }, at: filter.at }
     }
     default:

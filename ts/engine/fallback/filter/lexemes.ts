@@ -1,6 +1,6 @@
 /** Here is a filter as text: which words, quoted texts and symbols is it made of? */
 import { FILTER_SYMBOLS_MAX, FILTER_TEXTS_MAX } from '../limits.js'
-import { FilterError } from './error.js'
+import { FilterError, foundIn } from './error.js'
 
 type TokenKind = 'word' | 'quoted' | 'symbol' | 'end'
 
@@ -71,10 +71,9 @@ export function lexemes(text: string, budget: LexemeBudget): Lexeme[] {
     WORD.lastIndex = at
     const symbol = SYMBOL.exec(text)?.[0]
     const word = symbol === undefined ? WORD.exec(text)?.[0] : undefined
-    const match = symbol ?? word
-    if (match === undefined)
-      throw new FilterError(`unexpected character \`${character}\``, { text, start: at, end: at + 1 })
-    const kind = symbol === undefined ? 'word' : 'symbol'
+    // A character that belongs to nothing is a symbol that the parser expects nowhere.
+    const match = symbol ?? word ?? String.fromCodePoint(text.codePointAt(at)!)
+    const kind = word === undefined ? 'symbol' : 'word'
     const lexeme = { kind, text: match, start: at, end: at + match.length } as const
     budget.take(lexeme, text)
     found.push(lexeme)
@@ -115,5 +114,6 @@ function readQuoted(text: string, start: number): Lexeme {
       at++
     } else value += '\\'
   }
-  throw new FilterError(`the quote \`${quote}\` is never closed`, { text, start, end: text.length })
+  const at = { text, start, end: text.length }
+  throw new FilterError(`missing closing quote of ${foundIn(at)}`, at)
 }

@@ -16,7 +16,7 @@
  */
 
 import { isDecimal } from '../../../parse/index.js'
-import { excerpt, FilterError } from './error.js'
+import { excerpt, FilterError, foundIn } from './error.js'
 import { BLANK, KEYWORDS, type Lexeme, LexemeBudget, lexemes } from './lexemes.js'
 import type { Comparison, Condition, Filter, LatLng, Span, VectorKind } from './tree.js'
 
@@ -77,6 +77,32 @@ function parseExpression(text: string, features: FilterFeatures, budget: LexemeB
   return BLANK.test(text) ? null : new ExpressionParser(text, features, budget).whole()
 }
 
+const VALUE = 'expected a value,'
+const NUMBER = 'expected a finite number,'
+const OPERATION =
+  'expected an operation after the field (`=`, `!=`, `>=`, `>`, `<=`, `<`, `IN`, `NOT IN`, `TO`, `EXISTS`, `NOT EXISTS`, ' +
+  '`IS NULL`, `IS NOT NULL`, `IS EMPTY`, `IS NOT EMPTY`, `CONTAINS`, `NOT CONTAINS`, `STARTS WITH`, `NOT STARTS WITH`, ' +
+  '`_geoRadius`, `_geoBoundingBox` or `_geoPolygon`),'
+
+const geoArguments = {
+  _geoRadius:
+    '`_geoRadius` takes a latitude, a longitude, a distance in metres and optionally a resolution, as in ' +
+    '`_geoRadius(latitude, longitude, distance)`;',
+  _geoBoundingBox:
+    '`_geoBoundingBox` takes its top right and bottom left corners, as in ' +
+    '`_geoBoundingBox([latitude, longitude], [latitude, longitude])`;',
+  _geoPolygon:
+    '`_geoPolygon` takes three points or more, as in ' +
+    '`_geoPolygon([latitude, longitude], [latitude, longitude], [latitude, longitude])`;',
+} as const
+
+/** Source: the API's messages about features that are off. */
+const lackingFeatures = {
+  containsFilter: { attempt: 'using `CONTAINS` in a filter', name: 'contains filter', discussion: 763 },
+  multimodal: { attempt: 'using a vector filter', name: 'multimodal', discussion: 846 },
+  foreignKeys: { attempt: 'using `_foreign` in a filter', name: 'foreign keys', discussion: 873 },
+} as const
+
 class ExpressionParser {
   private readonly text: string
   private readonly tokens: readonly Lexeme[]
@@ -93,8 +119,7 @@ class ExpressionParser {
 
   whole(): Filter {
     const filter = this.alternatives(0)
-    if (this.token.kind !== 'end')
-      throw this.error(`expected the end, \`AND\` or \`OR\`, found \`${this.token.text}\``)
+    if (this.token.kind !== 'end') throw this.fault('expected `AND`, `OR` or the end of the filter,')
     if (this.lacking !== null) throw this.lacking
     return filter
   }
@@ -111,9 +136,23 @@ class ExpressionParser {
     return new FilterError(reason, this.span(token))
   }
 
-  private lacks(attempt: string, feature: string, at: Span): void {
-    const reason = `${attempt} in a filter requires enabling the \`${feature}\` experimental feature`
-    this.lacking ??= new FilterError(reason, at, 'missingFeature')
+  /** @param expected with its punctuation. Blames a word, one character or the end. */
+  private fault(expected: string): FilterError {
+    const at = this.blamed()
+    return new FilterError(`${expected} found ${foundIn(at)}`, at)
+  }
+
+  private blamed(): Span {
+    const { kind, start, end } = this.token
+    const first = this.text.codePointAt(start)
+    const isWhole = kind === 'word' || first === undefined
+    return { text: this.text, start, end: isWhole ? end : start + String.fromCodePoint(first).length }
+  }
+
+  private lacks(feature: keyof typeof lackingFeatures, at: Span): FilterError {
+    const { attempt, name, discussion } = lackingFeatures[feature]
+    const reason = `${attempt} requires enabling the \`${name}\` experimental feature. See https://github.com/orgs/meilisearch/discussions/${discussion}`
+    return new FilterError(reason, at, 'missingFeature')
   }
 
   private isWord(word: string): boolean {
@@ -132,12 +171,8 @@ class ExpressionParser {
     return true
   }
 
-  private need(symbol: string): void {
-    if (!this.takeSymbol(symbol)) throw this.error(`expected \`${symbol}\`, found ${this.found}`)
-  }
-
-  private get found(): string {
-    return this.token.kind === 'end' ? 'the end of the filter' : `\`${this.token.text}\``
+  private need(symbol: string, expected: string): void {
+    if (!this.takeSymbol(symbol)) throw this.fault(expected)
   }
 
   private alternatives(depth: number): Filter {
@@ -154,26 +189,33 @@ class ExpressionParser {
 
   private negation(depth: number): Filter {
     let negations = 0
-    while (this.take('NOT')) negations++
+    while (this.take('NOT')) this.checkDepth(depth + ++negations)
     const item = this.primary(depth + negations)
     return negations % 2 === 1 ? { kind: 'not', item } : item
   }
 
   private primary(depth: number): Filter {
-    if (depth + CONDITION_COST > DEPTH_MAX)
-      throw this.error('the filter is nested too deeply; use `IN` or arrays instead of parentheses')
     if (this.takeSymbol('(')) {
+      this.checkDepth(depth + PARENTHESES_COST)
       const filter = this.alternatives(depth + PARENTHESES_COST)
-      this.need(')')
+      this.need(')', 'missing closing parenthesis,')
       return filter
     }
     return this.geo() ?? this.foreign(depth) ?? this.element(depth) ?? this.fieldCondition()
   }
 
+  private checkDepth(depth: number): void {
+    if (depth + CONDITION_COST <= DEPTH_MAX) return
+    const reason = `the filter nests deeper than ${DEPTH_MAX} levels; remove some parentheses`
+    throw new FilterError(reason, this.blamed())
+  }
+
   private foreign(depth: number): Filter | null {
+    const lackedBefore = this.lacking
     const found = this.fieldWithFilter('_foreign', depth)
     if (found === null) return null
-    if (!this.features.foreignKeys) this.lacks('using `_foreign`', 'foreign keys', found.at)
+    // What the filter inside lacks comes after this.
+    if (!this.features.foreignKeys) this.lacking = lackedBefore ?? this.lacks('foreignKeys', found.at)
     return { kind: 'foreign', ...found }
   }
 
@@ -182,7 +224,10 @@ class ExpressionParser {
     if (found === null) return null
     const misplaced = notAboutElements(found.item)
     if (misplaced !== null)
-      throw new FilterError('`_element` takes conditions on fields alone, not this one', misplaced)
+      throw new FilterError(
+        `\`_element\` takes conditions on fields alone, found ${foundIn(misplaced)}`,
+        misplaced,
+      )
     return { kind: 'element', ...found }
   }
 
@@ -190,22 +235,25 @@ class ExpressionParser {
   private fieldWithFilter(name: string, depth: number): { field: string; item: Filter; at: Span } | null {
     const start = this.token
     if (!this.isWord(name) || this.tokens[this.at + 1]?.text !== '(') return null
-    this.at += 2
-    const field = this.operand('a field name')
-    this.need(',')
+    this.at++
+    this.checkDepth(depth + PARENTHESES_COST)
+    this.at++
+    const expected = `\`${name}\` takes a field and a filter, as in \`${name}(field, filter)\`;`
+    const field = this.operand(expected)
+    this.need(',', expected)
     const item = this.alternatives(depth + PARENTHESES_COST)
-    this.need(')')
+    this.need(')', expected)
     return { field, item, at: this.span(start, this.tokens[this.at - 1]) }
   }
 
   private fieldCondition(): Filter {
     const token = this.token
-    const field = this.operand('a field name')
-    const reserved = reservedReason(field)
-    if (reserved !== null) throw this.error(reserved, token)
+    const field = this.operand('expected a field or `(`,')
+    const at = this.span(token)
+    if (isReserved(field)) throw new FilterError(reservedReason(foundIn(at)), at)
     if (token.kind === 'word' && /^_vectors(\.|$)/.test(field)) return this.vectors(token)
     const { condition, negated } = this.condition()
-    const filter: Filter = { kind: 'condition', field, condition, at: this.span(token) }
+    const filter: Filter = { kind: 'condition', field, condition, at }
     return negated ? { kind: 'not', item: filter } : filter
   }
 
@@ -213,10 +261,9 @@ class ExpressionParser {
   private vectors(start: Lexeme): Filter {
     const names = this.restOfNames(start)
     const at = this.span(start, this.tokens[this.at - 1])
-    if (!this.features.multimodal) this.lacks('using `_vectors`', 'multimodal', at)
+    if (!this.features.multimodal) this.lacking ??= this.lacks('multimodal', at)
     const negated = this.take('NOT')
-    if (!this.take('EXISTS'))
-      throw this.error(`\`_vectors\` can only be asked for \`EXISTS\`, found ${this.found}`)
+    if (!this.take('EXISTS')) throw this.fault('`_vectors` can only be asked for `EXISTS` or `NOT EXISTS`;')
     const [embedder = null, kind = null, name = null, ...more] = names
     const filter: Filter = { kind: 'vectors', embedder, which: this.vectorKind(kind, name, start), at }
     if (more.length > 0 || (name !== null && filter.which.kind !== 'fragment'))
@@ -259,8 +306,11 @@ class ExpressionParser {
       else parts.push(text)
     }
     const names = parts.filter((part) => part !== DOT)
-    if (parts.some((part, at) => (part === DOT) !== (at % 2 === 0)) || names.length * 2 !== parts.length)
-      throw this.error('after `_vectors` come names, each behind a dot', start)
+    if (parts.some((part, at) => (part === DOT) !== (at % 2 === 0)) || names.length * 2 !== parts.length) {
+      const at = this.span(start, this.tokens[this.at - 1])
+      const expected = '`_vectors` takes names, each behind a dot, as in `_vectors.embedder`;'
+      throw new FilterError(`${expected} found ${foundIn(at)}`, at)
+    }
     return names
   }
 
@@ -268,115 +318,122 @@ class ExpressionParser {
     const { kind, text } = this.token
     if (kind === 'symbol' && /^(!?=|[<>]=?)$/.test(text)) {
       this.at++
-      const value = this.operand('a value')
+      const value = this.operand(VALUE)
       return { condition: { kind: 'compare', op: text as Comparison, value }, negated: false }
     }
     if (this.take('IS')) {
       const negated = this.take('NOT')
       if (this.take('NULL')) return { condition: { kind: 'null' }, negated }
       if (this.take('EMPTY')) return { condition: { kind: 'empty' }, negated }
-      throw this.error(`expected \`NULL\` or \`EMPTY\`, found ${this.found}`)
+      throw this.fault('expected `NULL`, `NOT NULL`, `EMPTY` or `NOT EMPTY` after `IS`,')
     }
     const negated = this.take('NOT')
     if (this.take('EXISTS')) return { condition: { kind: 'exists' }, negated }
     if (this.take('IN')) return { condition: { kind: 'in', values: this.list() }, negated }
-    const operator = this.token
     if (this.take('CONTAINS')) {
-      if (!this.features.containsFilter)
-        this.lacks('using `CONTAINS`', 'contains filter', this.span(operator))
-      return { condition: { kind: 'contains', value: this.operand('a value') }, negated }
+      const operand = this.token
+      const value = this.operand(VALUE)
+      if (!this.features.containsFilter) this.lacking ??= this.lacks('containsFilter', this.span(operand))
+      return { condition: { kind: 'contains', value }, negated }
     }
     if (this.take('STARTS')) {
-      if (!this.take('WITH')) throw this.error(`expected \`WITH\`, found ${this.found}`)
-      return { condition: { kind: 'startsWith', value: this.operand('a value') }, negated }
+      if (!this.take('WITH')) throw this.fault('expected `WITH` after `STARTS`,')
+      return { condition: { kind: 'startsWith', value: this.operand(VALUE) }, negated }
     }
     if (!negated && (kind === 'word' || kind === 'quoted') && !KEYWORDS.has(text)) {
-      const from = this.operand('a value')
-      if (!this.take('TO')) throw this.error(`expected \`TO\`, found ${this.found}`)
-      return { condition: { kind: 'between', from, to: this.operand('a value') }, negated: false }
+      const start = this.token
+      const from = this.operand(VALUE)
+      if (this.take('TO'))
+        return { condition: { kind: 'between', from, to: this.operand(VALUE) }, negated: false }
+      if (this.token.kind !== 'end') throw this.fault('expected `TO` between two values,')
+      const at = this.span(start)
+      throw new FilterError(`${OPERATION} found ${foundIn(at)}`, at)
     }
-    throw this.error(
-      `expected an operation \`=\`, \`!=\`, \`>=\`, \`>\`, \`<=\`, \`<\`, \`IN\`, \`NOT IN\`, \`TO\`, \`EXISTS\`, ` +
-        `\`NOT EXISTS\`, \`IS NULL\`, \`IS NOT NULL\`, \`IS EMPTY\`, \`IS NOT EMPTY\`, \`CONTAINS\`, ` +
-        `\`STARTS WITH\`, found ${this.found}`,
-    )
+    throw this.fault(OPERATION)
   }
 
   private list(): string[] {
-    this.need('[')
+    this.need('[', 'expected `[` after `IN`,')
     const values: string[] = []
+    const expected = 'expected `,` or `]` in a list,'
     while (!this.takeSymbol(']')) {
-      values.push(this.operand('a value'))
+      values.push(this.operand(expected))
       if (this.takeSymbol(',')) continue
-      this.need(']')
+      this.need(']', expected)
       break
     }
     return values
   }
 
-  private operand(what: string): string {
+  private operand(expected: string): string {
     const { kind, text } = this.token
     if (kind === 'quoted' || (kind === 'word' && !KEYWORDS.has(text))) {
       this.at++
       return text
     }
-    if (kind === 'word')
-      throw this.error(`\`${text}\` is a reserved keyword; put it in quotes to use it as ${what}`)
-    throw this.error(`expected ${what}, found ${this.found}`)
+    if (kind !== 'word') throw this.fault(expected)
+    const at = this.span()
+    throw new FilterError(`${foundIn(at)} is a reserved keyword; quote it to use it as a text`, at)
   }
 
   private geo(): Filter | null {
     const start = this.token
-    if (start.kind !== 'word' || this.tokens[this.at + 1]?.text !== '(') return null
-    const names = ['_geoRadius', '_geoBoundingBox', '_geoPolygon']
-    if (!names.includes(start.text)) return null
-    this.at += 2
-    const filter = this.shape(start)
-    this.need(')')
+    if (start.kind !== 'word' || !Object.hasOwn(geoArguments, start.text)) return null
+    // Two of the names are keywords, the third may be a field.
+    if (start.text === '_geoPolygon' && this.tokens[this.at + 1]?.text !== '(') return null
+    const expected = geoArguments[start.text as keyof typeof geoArguments]
+    this.at++
+    this.need('(', expected)
+    const filter = this.shape(start, expected)
     return { ...filter, at: this.span(start, this.tokens[this.at - 1]) }
   }
 
-  private shape(start: Lexeme): Filter & { kind: 'radius' | 'box' | 'polygon' } {
+  private shape(start: Lexeme, expected: string): Filter & { kind: 'radius' | 'box' | 'polygon' } {
     const at = this.span(start)
     if (start.text === '_geoRadius') {
-      const numbers = [this.number()]
-      while (this.takeSymbol(',')) numbers.push(this.number())
-      if (numbers.length !== 3 && numbers.length !== 4)
-        throw this.error('`_geoRadius` takes three numbers: latitude, longitude, metres', start)
-      const [lat, lng, metres, resolution] = numbers as [number, number, number, number?]
+      const lat = this.number()
+      this.need(',', expected)
+      const lng = this.number()
+      this.need(',', expected)
+      const metres = this.number()
+      const resolution = this.takeSymbol(',') ? this.number() : undefined
+      this.need(')', expected)
       if (resolution !== undefined && (resolution < 3 || resolution > 1000))
         throw this.error('the resolution of `_geoRadius` must be between 3 and 1000', start)
       const corners = Math.trunc(resolution ?? CIRCLE_CORNERS)
       return { kind: 'radius', center: this.point(lat, lng, start), metres, corners, at }
     }
-    const corners = [this.corner(start)]
-    while (this.takeSymbol(',')) corners.push(this.corner(start))
+    const corners = [this.corner(start, expected)]
     if (start.text === '_geoPolygon') {
-      if (corners.length < 3) throw this.error('`_geoPolygon` takes at least three points', start)
+      while (this.takeSymbol(',')) corners.push(this.corner(start, expected))
+      this.need(')', expected)
+      const whole = this.span(start, this.tokens[this.at - 1])
+      if (corners.length < 3) throw new FilterError(`${expected} found ${foundIn(whole)}`, whole)
       return { kind: 'polygon', corners, at }
     }
-    if (corners.length !== 2)
-      throw this.error('`_geoBoundingBox` takes two points: the top right and the bottom left corner', start)
+    this.need(',', expected)
+    corners.push(this.corner(start, expected))
+    this.need(')', expected)
     const [topRight, bottomLeft] = corners as [LatLng, LatLng]
     if (topRight[0] < bottomLeft[0])
       throw this.error(`the top latitude ${topRight[0]} is below the bottom latitude ${bottomLeft[0]}`, start)
     return { kind: 'box', topRight, bottomLeft, at }
   }
 
-  private corner(start: Lexeme): LatLng {
-    this.need('[')
+  private corner(start: Lexeme, expected: string): LatLng {
+    this.need('[', expected)
     const lat = this.number()
-    this.need(',')
+    this.need(',', expected)
     const lng = this.number()
-    this.need(']')
+    this.need(']', expected)
     return this.point(lat, lng, start)
   }
 
   private number(): number {
-    const token = this.token
-    const text = this.operand('a number')
-    if (!isDecimal(text)) throw this.error(`expected a number, found \`${text}\``, token)
-    return Number(text)
+    const at = this.span()
+    const number = numberIn(this.operand(NUMBER))
+    if (number === null) throw new FilterError(`${NUMBER} found ${foundIn(at)}`, at)
+    return number
   }
 
   private point(lat: number, lng: number, start: Lexeme): LatLng {
@@ -409,9 +466,10 @@ export const numberIn = (text: string): number | null => {
   return Number.isFinite(value) ? value : null
 }
 
-/** Why conditions on a field are refused, whatever the settings; null if they are not. */
-export const reservedReason = (field: string): string | null =>
-  /^_geo(Distance|Point)?$/.test(field)
-    ? `\`${field}\` is reserved and cannot be filtered; use \`_geoRadius(lat, lng, metres)\` or ` +
-      '`_geoBoundingBox([lat, lng], [lat, lng])`'
-    : null
+/** Whether conditions on a field are refused, whatever the settings. */
+export const isReserved = (field: string): boolean => /^_geo(Distance|Point)?$/.test(field)
+
+/** @param shown the field, in backticks */
+export const reservedReason = (shown: string): string =>
+  `${shown} is reserved and cannot be filtered on; use \`_geoRadius(latitude, longitude, distance)\` or ` +
+  '`_geoBoundingBox([latitude, longitude], [latitude, longitude])`'
