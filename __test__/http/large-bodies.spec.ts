@@ -64,6 +64,24 @@ test('a body of more bytes than its route takes is refused', async (t) => {
   ])
 })
 
+test('a limit of bytes that the operator chose holds on every route, above and below its own', async (t) => {
+  const server = await startServer(t, { payloadBytesMax: 5_000_000, payloadIsChosen: true })
+  const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+  const blanks = (bytes: number) => ({ body: gzipSync(`${' '.repeat(bytes - 2)}{}`), headers })
+  const routes = [
+    ['POST', '/indexes/a/search'],
+    ['POST', '/indexes'],
+    ['PATCH', '/indexes/a/settings'],
+  ] as const
+  for (const [method, path] of routes) {
+    const taken = await server.request(method, path, blanks(5_000_000))
+    t.not(taken.status, 413, path)
+    const refused = await server.request(method, path, blanks(5_000_001))
+    checkError(t, refused, 413, 'payload_too_large')
+    t.regex(refused.body.message, /5 MB/)
+  }
+})
+
 test('what large indexes need is taken: synonyms, ids, filters, vectors', async (t) => {
   const server = await startServer(t, { limits: { tasksMax: 0 } })
   const synonyms = Object.fromEntries(list(100_000, (i) => [`word${i}`, [`other${i}`]]))

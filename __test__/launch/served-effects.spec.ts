@@ -69,7 +69,7 @@ test('--experimental-nb-searches-per-core counts for each core, --experimental-d
   const args = ['--experimental-nb-searches-per-core', '5', '--experimental-drop-search-after', '7']
   const launch = parseLaunchOptions({ args, env: {}, readFile: () => null, machine })
   if (launch.kind !== 'run') return t.fail('no arguments ask for help')
-  t.like(httpOptions(launch.options, machine), { searchesRunningMax: 15, searchWaitMsMax: 7_000 })
+  t.like(httpOptions(launch, machine), { searchesRunningMax: 15, searchWaitMsMax: 7_000 })
 })
 
 test('requests to a bucket are signed for --bucket-region', async (t) => {

@@ -192,7 +192,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       embedders,
       auth: await openAuth({ masterKey: options.masterKey, store: writes.instance }),
       features,
-      options: httpOptions(options, request.machine),
+      options: httpOptions(request.launch, request.machine),
       log: moduleLog(log, 'http'),
       faults,
       usage: telemetry.usage,
@@ -337,11 +337,15 @@ function launchWebhook({
 }
 
 /** The options of HTTP that a start asks for. */
-export function httpOptions(options: LaunchOptions, { cores, memoryBytes }: Machine): HttpOptions {
+export function httpOptions(
+  { options, given }: Pick<Run, 'options' | 'given'>,
+  { cores, memoryBytes }: Machine,
+): HttpOptions {
   return {
     ...defaultHttpOptions,
     ...memoryBounds(memoryBytes),
     payloadBytesMax: options.httpPayloadSizeLimit,
+    payloadIsChosen: given.has('httpPayloadSizeLimit'),
     searchesRunningMax: cores * options.experimentalNbSearchesPerCore,
     searchesWaitingMax: options.experimentalSearchQueueSize,
     searchWaitMsMax: options.experimentalDropSearchAfter * 1000,

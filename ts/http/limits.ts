@@ -3,7 +3,7 @@ import { defaultJsonLimits, type JsonLimits } from '../requests/index.js'
 
 /** The limits of a route's JSON body. */
 export interface BodyLimits extends JsonLimits {
-  /** Bytes after decompression. The launch option for all bodies may be lower. */
+  /** Bytes after decompression, unless the operator chose a limit for all bodies. */
   readonly bytesMax: number
 }
 
@@ -82,8 +82,13 @@ export const TASK_WAIT_MS_MAX = 60_000
 /** Requests that wait for the end of a task at the same time. Further ones are answered at once. */
 export const TASK_WAITS_MAX = 10_000
 
-/** Open streams of tasks and batches. Each reads the task store up to twenty times a second while tasks change. */
+/**
+ * Open streams of tasks and batches. Streams with one filter share what they read, up to twenty times a second while
+ * tasks change.
+ */
 export const CHANGE_STREAMS_MAX = 100
+/** The share of the open streams that one key may have. */
+export const STREAMS_OF_KEY_SHARE = 1 / 2
 /** Changed tasks that a stream has not shown yet, 4 MB at most. A reader that is slower loses its stream. */
 export const UNSHOWN_CHANGES_MAX = 100_000
 /** Tasks or batches that a stream reads at a time. */

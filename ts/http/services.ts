@@ -23,6 +23,8 @@ import type { Replicated } from './replicas/index.js'
 export interface HttpOptions extends QueryWatchOptions {
   /** Largest accepted request body, in bytes after decompression. */
   readonly payloadBytesMax: number
+  /** Whether the operator chose it. If not, JSON bodies have lower limits, which depend on their route. */
+  readonly payloadIsChosen: boolean
   /** Bytes of memory for all JSON bodies that are not answered yet. */
   readonly bodiesBytesMax: number
   /** Bytes of all answers that have been made and not read yet. */
@@ -46,6 +48,7 @@ export interface HttpOptions extends QueryWatchOptions {
 /** Defaults of the options above. Source: the service's option table, and `limits.ts`. */
 export const defaultHttpOptions: HttpOptions = {
   payloadBytesMax: 100_000_000,
+  payloadIsChosen: false,
   bodiesBytesMax: BODIES_BYTES_MAX,
   unreadBytesMax: UNREAD_BYTES_MAX,
   searchesRunningMax: 8,

@@ -77,10 +77,9 @@ export interface UnparsedBody {
 export async function unparsedBody(request: FastifyRequest, bytesMax: number): Promise<UnparsedBody> {
   requireJson(request)
   const limits = bodyLimits(request.routeOptions.url ?? '')
-  const accepted = Math.min(bytesMax, limits.bytesMax)
-  const bytes = isShort(request, accepted)
+  const bytes = isShort(request, bytesMax)
     ? await collectShort(request)
-    : await collectLong(request, accepted, request.server.reserveForBody(request))
+    : await collectLong(request, bytesMax, request.server.reserveForBody(request))
   return { bytes, limits }
 }
 
@@ -94,11 +93,10 @@ interface Received {
 async function received(request: FastifyRequest, bytesMax: number): Promise<Received> {
   requireJson(request)
   const limits = bodyLimits(request.routeOptions.url ?? '')
-  const accepted = Math.min(bytesMax, limits.bytesMax)
-  if (isShort(request, accepted))
+  if (isShort(request, bytesMax))
     return { node: readJson(await collectShort(request), limits), isLong: false }
   const reservation = request.server.reserveForBody(request)
-  const body = await collectLong(request, accepted, reservation)
+  const body = await collectLong(request, bytesMax, reservation)
   if (body.length <= WHOLE_BYTES_MAX) return { node: readJson(body, limits), isLong: false }
   const nextSlice = (valuesRead: number): Promise<void> => {
     reservation.take(valuesRead * VALUE_BYTES)

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
 import { type Fields, readQuery, type Values } from '../../requests/index.js'
 import { jsonBody } from '../body/index.js'
+import { bodyLimits } from '../limits.js'
 import type { Services } from '../services.js'
 import type { NoFields, Operation } from './operation.js'
 import { param, rawQuery } from './url.js'
@@ -53,6 +54,8 @@ export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
   const { method, url, actions, query, body, ignoresOthers = false } = operation
   const hasIndex = url.includes('/:indexUid')
   const reading = { ignoreUnknown: ignoresOthers, notesSent: true }
+  const { payloadBytesMax, payloadIsChosen } = options
+  const bytesMax = payloadIsChosen ? payloadBytesMax : Math.min(payloadBytesMax, bodyLimits(url).bytesMax)
   app.route({
     method,
     url,
@@ -65,7 +68,7 @@ export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
       let sent: B | undefined
       try {
         if (query !== undefined) asked = readQuery(rawQuery(request), query, reading)
-        if (body !== undefined) sent = (await (read ?? jsonBody)(request, options.payloadBytesMax, body)) as B
+        if (body !== undefined) sent = (await (read ?? jsonBody)(request, bytesMax, body)) as B
       } catch (error) {
         refused?.(request)
         throw error

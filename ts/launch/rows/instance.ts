@@ -45,7 +45,7 @@ export const listening = {
     { help: 'Address to listen on; port 0 takes any free one', example: '0.0.0.0:7700' },
   ),
   httpPayloadSizeLimit: bytes(() => 100_000_000, {
-    help: 'Largest body of a request, after decompression',
+    help: 'Largest body of any request, after decompression; JSON of other routes than documents has lower limits if it is not given',
     example: '250MB',
     defaultInWords: '100 MB',
   }),
