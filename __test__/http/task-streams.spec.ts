@@ -2,7 +2,8 @@
 import { once } from 'node:events'
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import test, { type ExecutionContext } from 'ava'
-import { ChangeStream } from '../../ts/http/following/index.js'
+import { ChangedUids, ChangeStream, SharedReads } from '../../ts/http/following/index.js'
+import type { Tasks } from '../../ts/tasks/index.js'
 import { startProvider } from '../support/provider.js'
 import { startServer, type TestBody, type TestServer } from '../support/server.js'
 
@@ -206,4 +207,68 @@ test('a reader that is too far behind is shown nothing more, told why, and loses
   stream.note(Array.from({ length: 50_001 }, (_, position) => 50_000 + position))
   t.regex(String((await events.next()).value), /^event: lost\ndata: \{.*\}\n\n$/)
   t.true((await events.next()).done)
+})
+
+test('a key has at most half of the streams, so that others can follow too', async (t) => {
+  const server = await startServer(t, { features, masterKey, changeStreamsMax: 4 })
+  const keyOf = async (): Promise<string> =>
+    (await server.post('/keys', { actions: ['tasks.get'], indexes: ['*'], expiresAt: null })).body.key
+  const [greedy, other] = [await keyOf(), await keyOf()]
+  for (const path of ['/tasks/stream', '/batches/stream'])
+    t.is((await open(t, server, path, greedy)).answer.statusCode, 200)
+  const refused = await server.get('/tasks/stream', { headers: { authorization: `Bearer ${greedy}` } })
+  t.deepEqual([refused.status, refused.body.code], [503, 'too_many_requests'])
+  t.regex(refused.body.message, /this key has 2 open streams/)
+  t.is((await open(t, server, '/tasks/stream', other)).answer.statusCode, 200)
+})
+
+test('streams with one filter read a change once, whatever their number', async (t) => {
+  const server = await startServer(t, { features })
+  const tasks = server.parts.tasks as { -readonly [K in keyof Tasks]: Tasks[K] }
+  const { list } = tasks
+  let reads = 0
+  tasks.list = (...given) => {
+    reads += 1
+    return list(...given)
+  }
+  const followers = 30
+  const streams = await Promise.all(Array.from({ length: followers }, () => open(t, server, '/tasks/stream')))
+  await server.settle(t, server.post('/indexes', { uid: 'boats' }))
+  await Promise.all(streams.map((stream) => stream.until(hasEnded(0))))
+  t.true(reads > 0 && reads < followers, String(reads))
+  const listed = (await server.get('/tasks')).body.results
+  for (const { items } of streams) t.deepEqual(items.at(-1), listed[0])
+})
+
+test('a read is shared until something changes, and one that failed is not', async (t) => {
+  const reads = new SharedReads<number>()
+  let count = 0
+  const read = (isLasting: boolean) => reads.read('a', isLasting, async () => ++count)
+  t.deepEqual([await read(true), await read(true)], [1, 1])
+  reads.clear()
+  t.is(await read(true), 2)
+  reads.clear()
+  t.deepEqual(await Promise.all([read(false), read(false)]), [3, 3])
+  t.is(await read(false), 4)
+  const failing = () => reads.read('b', true, () => Promise.reject(new Error('the disk')))
+  await t.throwsAsync(failing, { message: 'the disk' })
+  t.is(await reads.read('b', true, async () => 5), 5)
+})
+
+test('changed uids are taken in rounds, ascending and each once', (t) => {
+  const changed = new ChangedUids()
+  t.true(changed.isEmpty)
+  t.true(changed.add([5, 3, 3]))
+  t.true(changed.add([4, 5]))
+  t.deepEqual(changed.taken(2), [3, 4])
+  // 3 has changed since it was taken, so that it comes once more, in the next round.
+  t.true(changed.add([3, 1]))
+  t.deepEqual(changed.taken(2), [5])
+  t.deepEqual(changed.taken(2), [1, 3])
+  t.true(changed.isEmpty)
+  const many = Array.from({ length: 60_000 }, (_, uid) => uid)
+  t.true(changed.add(many))
+  t.deepEqual(changed.taken(2), [0, 1])
+  t.true(changed.add(many), 'the same tasks count once')
+  t.false(changed.add(many.map((uid) => uid + 60_000)))
 })

@@ -15,6 +15,7 @@ import {
   MEMORY_SHARE,
   TASK_WAITS_MAX,
   UNREAD_BYTES_MAX,
+  UNREAD_MS_MAX,
 } from './limits.js'
 import type { QueryWatchOptions } from './queries/index.js'
 import type { Replicated } from './replicas/index.js'
@@ -29,6 +30,8 @@ export interface HttpOptions extends QueryWatchOptions {
   readonly bodiesBytesMax: number
   /** Bytes of all answers that have been made and not read yet. */
   readonly unreadBytesMax: number
+  /** Milliseconds in which a client reads no byte of its answer, after which its connection is closed. */
+  readonly unreadMsMax: number
   /** Searches running at the same time. */
   readonly searchesRunningMax: number
   /** Searches waiting for their turn; 0 refuses as soon as all turns are taken. */
@@ -51,6 +54,7 @@ export const defaultHttpOptions: HttpOptions = {
   payloadIsChosen: false,
   bodiesBytesMax: BODIES_BYTES_MAX,
   unreadBytesMax: UNREAD_BYTES_MAX,
+  unreadMsMax: UNREAD_MS_MAX,
   searchesRunningMax: 8,
   searchesWaitingMax: 1000,
   searchWaitMsMax: 60_000,

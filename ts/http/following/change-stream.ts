@@ -3,16 +3,10 @@
  *
  * A change only notes a uid. The reader is shown how the task or batch stands when its turn comes, so a slow reader
  * misses steps on the way and never the last one. Events are made when the connection takes them; what waits until then
- * is a set of uids with a bound.
+ * is a list of uids with a bound.
  */
-import {
-  CHANGES_PAUSE_MS,
-  CHANGES_READ,
-  HEARTBEAT_MS,
-  PROGRESS_PAUSE_MS,
-  RECONNECT_MS,
-  UNSHOWN_CHANGES_MAX,
-} from '../limits.js'
+import { CHANGES_PAUSE_MS, CHANGES_READ, HEARTBEAT_MS, PROGRESS_PAUSE_MS, RECONNECT_MS } from '../limits.js'
+import { ChangedUids } from './changed-uids.js'
 
 /** A task or batch as it stands. */
 export interface Shown {
@@ -29,17 +23,26 @@ export interface ChangesPage {
   readonly shown: readonly Shown[]
   /** The uid from which on nothing was read; null: all were read. */
   readonly next: number | null
+  /** The events of all that are shown. Streams that ask for the same share these bytes. */
+  readonly text: Buffer
 }
+
+export const eventOf = ({ json }: Shown): string => `data: ${json}\n\n`
 
 /** Reads changes. null: the client may read nothing any more. */
 export type ReadChanges = (uids: readonly number[]) => Promise<ChangesPage | null>
 
+/** Ends that are remembered until their announcement. */
+const ENDED_MAX = 100
+
 /** The stream of one client. */
 export class ChangeStream {
   readonly #read: ReadChanges
-  readonly #changed = new Set<number>()
+  readonly #changed = new ChangedUids()
   /** The JSON that was shown of what makes progress, by uid. */
   readonly #running = new Map<number, string>()
+  /** The JSON that was shown of what made progress until it ended. */
+  #lastEnded: ReadonlyMap<number, string> = new Map()
   #isOver = false
   #isLost = false
   #wake: () => void = () => undefined
@@ -51,9 +54,8 @@ export class ChangeStream {
 
   /** Notes changes. A client that is too far behind loses its stream. */
   note(uids: readonly number[]): void {
-    if (this.#isOver) return
-    for (const uid of uids) this.#changed.add(uid)
-    if (this.#changed.size > UNSHOWN_CHANGES_MAX) {
+    if (this.#isOver || uids.length === 0) return
+    if (!this.#changed.add(uids)) {
       this.#isLost = true
       this.end()
     }
@@ -68,16 +70,18 @@ export class ChangeStream {
   }
 
   /** The text of the answer. */
-  async *events(): AsyncGenerator<string> {
+  async *events(): AsyncGenerator<string | Buffer> {
     yield this.#sent(`retry: ${RECONNECT_MS}\n\n`)
     while (!this.#isOver) {
-      if (this.#changed.size === 0) await this.#untilChanged()
-      const uids = this.#taken()
+      if (this.#changed.isEmpty) await this.#untilChanged()
+      const uids = this.#changed.taken(CHANGES_READ)
       const page = await this.#read(uids)
       if (page === null) return
-      const { shown, next } = page
+      const { shown, next, text } = page
       const isRead = (uid: number): boolean => next === null || uid < next
-      for (const one of shown) if (this.#isNews(one)) yield this.#sent(`data: ${one.json}\n\n`)
+      const changed = shown.filter((one) => this.#isNews(one))
+      if (changed.length > 0)
+        yield this.#sent(changed.length === shown.length ? text : changed.map(eventOf).join(''))
       const running = new Set(shown.flatMap(({ uid, isRunning }) => (isRunning ? uid : [])))
       for (const uid of uids) if (isRead(uid) && !running.has(uid)) this.#running.delete(uid)
       this.note(uids.filter((uid) => !isRead(uid)))
@@ -88,7 +92,7 @@ export class ChangeStream {
     if (this.#isLost) yield 'event: lost\ndata: {"reason":"too many changes were not read in time"}\n\n'
   }
 
-  #sent(event: string): string {
+  #sent<E extends string | Buffer>(event: E): E {
     this.#shownAt = performance.now()
     return event
   }
@@ -96,7 +100,7 @@ export class ChangeStream {
   /** Resolves at the next change, when progress is to be read, or when it is time for a sign of life. */
   async #untilChanged(): Promise<void> {
     await this.#pause(this.#running.size > 0 ? PROGRESS_PAUSE_MS : HEARTBEAT_MS, true)
-    if (this.#changed.size === 0) this.note([...this.#running.keys()])
+    if (this.#changed.isEmpty) this.note([...this.#running.keys()])
   }
 
   /** Resolves after `ms`, at the end of the stream, and if `isEndedByChange` at the next change. */
@@ -112,16 +116,13 @@ export class ChangeStream {
     this.#wake = () => undefined
   }
 
-  #taken(): readonly number[] {
-    const uids = [...this.#changed].sort((a, b) => a - b).slice(0, CHANGES_READ)
-    for (const uid of uids) this.#changed.delete(uid)
-    return uids
-  }
-
   /** Whether the client has not seen it so. Progress is read without knowing whether there was any. */
   #isNews({ uid, json, isRunning }: Shown): boolean {
-    if (this.#running.get(uid) === json) return false
+    if (this.#running.get(uid) === json || this.#lastEnded.get(uid) === json) return false
     if (isRunning) this.#running.set(uid, json)
+    // A reading of progress can find the end before it is announced, which would show it twice.
+    else if (this.#running.has(uid))
+      this.#lastEnded = new Map([...this.#lastEnded, [uid, json] as const].slice(-ENDED_MAX))
     return true
   }
 }

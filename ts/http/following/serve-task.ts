@@ -67,7 +67,7 @@ export interface OtherAnswer {
  */
 export function serveTask<Q extends Fields = NoFields, S = undefined, B = S>(
   app: FastifyInstance,
-  services: Pick<Services, 'auth' | 'options'> & { readonly waits: TaskWaits },
+  services: Pick<Services, 'auth' | 'options' | 'replicated'> & { readonly waits: TaskWaits },
   { acceptedAs = 202, otherAnswer, ...operation }: TaskOperation<Q, S>,
   accept: (call: Call<Q, B>) => Promise<TaskSummary | OtherAnswer | null>,
   read?: ReadBody<B>,

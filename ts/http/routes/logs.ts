@@ -16,6 +16,7 @@ import { humanLine } from '../../telemetry/index.js'
 import { text } from '../answers/index.js'
 import { serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
+import { closeIfUnread } from '../transport/index.js'
 
 /** Log levels: `level` or `module=level`, comma-separated. */
 const target: Type<LogTarget> = refined(string, (text, at) => {
@@ -46,7 +47,7 @@ const WAITING_BYTES_MAX = 1_000_000
 
 /** The stream of the log, and which lines go to the console. */
 export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { features, outlets } = services
+  const { features, options, outlets } = services
   /** Ends the open stream; null: no stream is open. */
   let endStream: (() => void) | null = null
   let isClosing = false
@@ -74,12 +75,22 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
         )
       }
       const stream = new PassThrough()
+      let isUnread = false
       const stopFollowing = outlets.follow({
         target: wanted,
         write(line) {
           if (stream.writableLength < WAITING_BYTES_MAX)
             stream.write(mode === 'json' ? line : humanLine(line, false))
+          else if (!isUnread) {
+            isUnread = true
+            // A reader that has stopped reading must not keep others out.
+            closeIfUnread(reply.raw, options.unreadMsMax)
+          }
         },
+      })
+      stream.on('drain', () => {
+        isUnread = false
+        reply.raw.setTimeout(0)
       })
       endStream = () => {
         endStream = null

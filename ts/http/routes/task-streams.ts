@@ -4,8 +4,8 @@ import { ApiError } from '../../errors/index.js'
 import { jsonOf } from '../../requests/index.js'
 import type { Page, TaskChange, TaskFilter, TaskPaging } from '../../tasks/index.js'
 import { text } from '../answers/index.js'
-import { ChangeStream, type ReadChanges } from '../following/index.js'
-import { CHANGES_READ, UNREAD_MS_MAX } from '../limits.js'
+import { ChangeStream, type ChangesPage, eventOf, type ReadChanges, SharedReads } from '../following/index.js'
+import { CHANGES_READ, STREAMS_OF_KEY_SHARE } from '../limits.js'
 import { type Call, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 import { closeIfUnread } from '../transport/index.js'
@@ -42,8 +42,13 @@ interface Followed {
 /** Streams of the tasks and batches that change. */
 export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { auth, features, options, tasks } = services
-  const streams = new Set<ChangeStream>()
+  /** The holder of the key of each stream. */
+  const streams = new Map<ChangeStream, string>()
+  const reads = new SharedReads<ChangesPage>()
   let isClosing = false
+
+  // Registered before any stream, so that a stream that is told of a change finds no older read.
+  const stopClearing = tasks.onChange(() => reads.clear())
 
   serve(app, services, streamOfTasks, (call) =>
     follow(call, {
@@ -65,26 +70,45 @@ export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, s
 
   function follow(call: Call<typeof listParameters, undefined>, followed: Followed): FastifyReply {
     features.require('tasksStreamingRoute', 'streaming tasks and batches')
-    if (streams.size >= options.changeStreamsMax) {
-      const message = `${streams.size} streams of tasks and batches are open, the most there may be; close one, or ask \`GET /tasks\``
-      throw new ApiError('too_many_requests', message)
-    }
-    const { reply } = call
+    const { reply, access } = call
+    requireFree(access.holder)
     const stream = new ChangeStream(reader(call, followed))
-    streams.add(stream)
+    streams.set(stream, access.holder)
     if (isClosing) stream.end()
-    const stopListening = tasks.onChange((change) => stream.note(followed.uidsIn(change)))
+    const wanted = call.query[followed.own]
+    const isWanted = wanted ? new Set(wanted) : null
+    const stopListening = tasks.onChange((change) => {
+      const uids = followed.uidsIn(change)
+      stream.note(isWanted === null ? uids : uids.filter((uid) => isWanted.has(uid)))
+    })
     reply.raw.once('close', () => {
       stopListening()
       streams.delete(stream)
       stream.end()
     })
-    closeIfUnread(reply.raw, UNREAD_MS_MAX)
-    return reply
-      .header('x-accel-buffering', 'no')
-      .header('cache-control', 'no-store')
-      .type('text/event-stream')
-      .send(Readable.from(stream.events()))
+    closeIfUnread(reply.raw, options.unreadMsMax)
+    return (
+      reply
+        .header('x-accel-buffering', 'no')
+        .header('cache-control', 'no-store')
+        .type('text/event-stream')
+        // A chunk can have a thousand tasks, so that none is made ahead of the connection.
+        .send(Readable.from(stream.events(), { highWaterMark: 1 }))
+    )
+  }
+
+  /** @throws ApiError if there are too many streams, of all keys or of this one */
+  function requireFree(holder: string): void {
+    const { changeStreamsMax } = options
+    const own = [...streams.values()].filter((one) => one === holder).length
+    const ownMax = Math.ceil(changeStreamsMax * STREAMS_OF_KEY_SHARE)
+    // Without a master key there are no others to keep out.
+    const isFull = own >= ownMax && holder !== 'anyone'
+    if (streams.size < changeStreamsMax && !isFull) return
+    const open = isFull
+      ? `this key has ${own} open streams of tasks and batches, the most that one may have`
+      : `${streams.size} streams of tasks and batches are open, the most there may be`
+    throw new ApiError('too_many_requests', `${open}; close one, or ask \`GET /tasks\``)
   }
 
   /** Reads what has changed, for as long as the feature is on and the key of the request may see tasks. */
@@ -96,24 +120,25 @@ export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, s
     return async (changed) => {
       const access = await auth.require(authorization, actions).catch(() => null)
       if (access === null || !features.flags.tasksStreamingRoute) return null
-      const filter = taskFilter(query, access.visibleIndexes)
-      const wanted = filter[own]
-      const uids = wanted ? changed.filter((uid) => wanted.includes(uid)) : changed
-      if (uids.length === 0) return { shown: [], next: null }
-      const paging = { limit: CHANGES_READ, from: null, reverse: true }
-      const { results, next } = await list({ ...filter, [own]: uids }, paging)
-      const shown = results.map((one) => ({
-        uid: one.uid,
-        json: jsonOf(one),
-        isRunning: makesProgress && one.finishedAt === null,
-      }))
-      return { shown, next }
+      if (changed.length === 0) return { shown: [], next: null, text: Buffer.alloc(0) }
+      const filter = { ...taskFilter(query, access.visibleIndexes), [own]: changed }
+      return reads.read(JSON.stringify([own, filter]), !makesProgress, async () => {
+        const paging = { limit: CHANGES_READ, from: null, reverse: true }
+        const { results, next } = await list(filter, paging)
+        const shown = results.map((one) => ({
+          uid: one.uid,
+          json: jsonOf(one),
+          isRunning: makesProgress && one.finishedAt === null,
+        }))
+        return { shown, next, text: Buffer.from(shown.map(eventOf).join('')) }
+      })
     }
   }
 
   // An open stream would keep the server from closing.
   app.addHook('preClose', async () => {
     isClosing = true
-    for (const stream of streams) stream.end()
+    stopClearing()
+    for (const stream of streams.keys()) stream.end()
   })
 }

@@ -5,7 +5,6 @@ import { JsonText, jsonOf, u32 } from '../../requests/index.js'
 import type { Page } from '../../tasks/index.js'
 import { batch, compaction, pageFrom, sendJson, sendJsonBytes, task, text } from '../answers/index.js'
 import { serveTask, waitParameter } from '../following/index.js'
-import { UNREAD_MS_MAX } from '../limits.js'
 import { recordUse, taskFacts } from '../metrics/index.js'
 import { type Call, param, rawQuery, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
@@ -15,7 +14,7 @@ import { filters, listParameters, taskFilter } from './task-filters.js'
 
 /** Tasks and the batches they ran in. */
 export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { tasks, features, waits, log } = services
+  const { tasks, features, options, waits, log } = services
   serve(
     app,
     services,
@@ -69,7 +68,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
       if ((await tasks.get(uid, visibleIndexes)) === null) throw taskNotFound(uid)
       const lines = await tasks.documents(uid)
       if (lines === null) throw new ApiError('task_file_not_found', `task \`${uid}\` keeps no documents`)
-      closeIfUnread(reply.raw, UNREAD_MS_MAX)
+      closeIfUnread(reply.raw, options.unreadMsMax)
       return reply.type('application/x-ndjson').send(Readable.from(lines))
     },
   )
