@@ -107,6 +107,21 @@ test('the key of an export is not shown, though its target repeats it in a refus
   )
 })
 
+test('the password in the URL of an export is not shown', async (t) => {
+  const server = await startServer(t)
+  for (const [url, shown] of [
+    ['https://me:secret@127.0.0.1:1/a@b', 'https://XXX...@127.0.0.1:1/a@b'],
+    ['https:me:sec@ret@127.0.0.1', 'https:XXX...@127.0.0.1'],
+    ['https://127.0.0.1/?a=b@c', 'https://127.0.0.1/?a=b@c'],
+    ['no url', 'no url'],
+  ] as const) {
+    const accepted = await server.post('/export', { url, indexes: { 'none*': {} } })
+    const task = await server.settle(t, Promise.resolve({ ...accepted, status: 202 }))
+    t.is(task.details.url, shown)
+    t.notRegex(JSON.stringify([task, (await server.get('/batches')).body]), /secret|sec@ret/)
+  }
+})
+
 test('an export that its target refuses, or to an address that is not allowed, fails by its code', async (t) => {
   let calls = 0
   const strict = createServer((_, answer) => {

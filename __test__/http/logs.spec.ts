@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
 import test from 'ava'
 import { startServer } from '../support/server.js'
 
@@ -6,11 +8,12 @@ import { startServer } from '../support/server.js'
 function open(
   url: string,
   body: object,
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<{ text: () => string; ended: Promise<void>; close: () => void; headers: object }> {
   return new Promise((resolve, reject) => {
     const outgoing = httpRequest(
       `${url}/logs/stream`,
-      { method: 'POST', headers: { 'content-type': 'application/json' } },
+      { method: 'POST', headers: { 'content-type': 'application/json', ...headers } },
       (answer) => {
         const chunks: string[] = []
         answer.setEncoding('utf8').on('data', (chunk: string) => chunks.push(chunk))
@@ -120,4 +123,48 @@ test('a log request with a wrong target, mode or member is refused by its code',
   t.is((await server.post('/logs/stderr', { target: 'loud' })).body.code, 'bad_request')
   const off = await startServer(t)
   t.is((await off.post('/logs/stream', {})).body.code, 'feature_not_enabled')
+})
+
+test('the value of a key in a path is masked in the log, its uid is not', async (t) => {
+  const server = await startServer(t, { features: ['logsRoute'], masterKey: 'a-master-key-of-16-bytes' })
+  const { key, uid } = (await server.get('/keys')).body.results[0]!
+  const stream = await open(
+    server.url,
+    { mode: 'json' },
+    { authorization: 'Bearer a-master-key-of-16-bytes' },
+  )
+  await server.get(`/keys/${uid}`)
+  const paths = [`/keys/${key}`, `//keys///${key}/`, `/%6beys/${key}`, `/keys/${key}?a=b`]
+  for (const path of paths) await server.get(path)
+  await server.post(`/keys/${key}`)
+  await server.delete(`/keys/${key}0`)
+  await server.get('/health')
+  await until(() => stream.text().includes('/health'))
+  t.true(stream.text().includes(`/keys/${uid}`))
+  t.true(stream.text().includes(`/keys/${String(key).slice(0, 5)}XXXXXX...`))
+  t.false(stream.text().includes(String(key).slice(0, 10)))
+})
+
+test('a reader that has stopped reading loses the stream to the next one', async (t) => {
+  const server = await startServer(t, { features: ['logsRoute'], unreadMsMax: 50 })
+  const body = '{"mode":"json"}'
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.on('error', () => undefined)
+  socket.write(
+    `POST /logs/stream HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  )
+  await once(socket, 'data')
+  socket.pause()
+  // Each request leaves a long line, until no buffer takes more of them.
+  const headers = { 'user-agent': 'x'.repeat(10_000) }
+  for (;;) {
+    const lines = Array.from({ length: 20 }, () => server.get('/health', { headers }))
+    await Promise.all(lines)
+    const next = await open(server.url, {})
+    if ('x-accel-buffering' in next.headers) break
+    await next.ended
+  }
+  await server.delete('/logs/stream')
+  t.pass()
 })

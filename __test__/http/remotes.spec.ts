@@ -319,3 +319,40 @@ test('a change of the network leaves what it does not name, and changes nothing 
   t.deepEqual(after.shards, { a: { remotes: ['north', 'x'] } })
   t.not(after.version, before.version)
 })
+
+test('values that are not displayed are shown to a remote only if its key may read documents', async (t) => {
+  const server = await start(t, { masterKey: 'a-master-key-of-16-bytes' })
+  const settings = {
+    displayedAttributes: ['id', 'title'],
+    sortableAttributes: ['year', 'title', '_geo'],
+    filterableAttributes: ['genre', 'title'],
+  }
+  await server.settle(t, server.patch('/indexes/films/settings', settings))
+  const film = { id: 1, title: 'Solaris', year: 1972, genre: 'drama', _geo: { lat: 1, lng: 2 } }
+  await server.settle(t, server.post('/indexes/films/documents', [film]))
+  const keyFor = async (actions: readonly string[]): Promise<string> =>
+    (await server.post('/keys', { actions, indexes: ['films'], expiresAt: null })).body.key
+  const searcher = await keyFor(['search'])
+  const reader = await keyFor(['search', 'documents.get'])
+  const ask = (key: string, rest: object, federation: object = {}) =>
+    server.post(
+      '/multi-search',
+      { federation, queries: [query(null, rest)] },
+      { headers: { authorization: `Bearer ${key}`, 'meili-proxy-search': 'true' } },
+    )
+  const hidden: readonly (readonly [object, object?])[] = [
+    [{ sort: ['year:asc'] }],
+    [{ sort: ['title:asc', '_geoPoint(1,2):desc'] }],
+    [{}, { distinct: 'genre' }],
+  ]
+  for (const [rest, federation] of hidden) {
+    const refused = await ask(searcher, rest, federation)
+    t.deepEqual([refused.status, refused.body.code], [403, 'invalid_api_key'], JSON.stringify(rest))
+    t.is((await ask(reader, rest, federation)).status, 200)
+  }
+  t.like((await ask(searcher, { sort: ['title:asc'] }, { distinct: 'title' })).body.hits, [{ id: 1 }])
+
+  await server.settle(t, server.put('/indexes/films/settings/ranking-rules', ['words', 'year:desc']))
+  t.is((await ask(searcher, {})).body.code, 'invalid_api_key', 'a ranking rule shows its value too')
+  t.like((await ask(reader, {})).body.hits, [{ id: 1 }])
+})

@@ -46,6 +46,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly version?: string
   /** Default: no address that is not public. */
   readonly allowedNetworks?: AllowedNetworks
+  /** The bucket that the instance is kept in, as routes see it. */
+  readonly replicated?: Replicated
   /** How embedders are called. */
   readonly embedding?: Partial<EmbeddersSetup>
   /** Where models that run here are, and come from; default: from nowhere. */
@@ -139,6 +141,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     version = '0.0.0',
     embedding = {},
     models: modelsSetup = {},
+    replicated = null,
     directory: given,
     ...httpOptions
   } = options
@@ -216,6 +219,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     log: moduleLog(log, 'http'),
     faults,
     usage,
+    replicated,
     outlets,
     version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '0.0.0' },
     replicated,

@@ -23,6 +23,8 @@ export interface Access {
   mayCreate(indexUid: string): boolean
   /** Whether this request's key or token may search the index, whatever the request itself does. */
   maySearch(indexUid: string): boolean
+  /** Whether this request's key may read the documents of the index with all of their fields. */
+  mayRead(indexUid: string): boolean
   /** The filter that the tenant token adds to every search of this index; null: none. */
   forcedFilter(indexUid: string): unknown
   /** `maySearch` and `forcedFilter` for another instance that searches for this request; null: every index, no filter. */
@@ -55,6 +57,7 @@ const everything: Omit<Access, 'holder' | 'isMaster'> = {
   refusal: (indexUid) => new ApiError('invalid_api_key', `the index \`${indexUid}\` is not allowed`),
   mayCreate: () => true,
   maySearch: () => true,
+  mayRead: () => true,
   forcedFilter: () => null,
   passedRights: null,
 }
@@ -135,6 +138,7 @@ function keyAccess(key: KeyRecord, indexUid: string | undefined): Access {
     refusal,
     mayCreate: (uid) => allows(uid) && grants(key.actions, 'indexes.create'),
     maySearch: (uid) => allows(uid) && grants(key.actions, 'search'),
+    mayRead: (uid) => allows(uid) && grants(key.actions, 'documents.get'),
     forcedFilter: () => null,
     passedRights: seesAll ? null : { indexes: key.indexes, searchRules: null },
   }
@@ -158,6 +162,7 @@ function tokenAccess(
     refusal,
     mayCreate: () => false,
     maySearch: (uid) => allows(uid) && grants(parent.actions, 'search'),
+    mayRead: () => false,
     forcedFilter: (uid) => rules.rule(uid)?.filter ?? null,
     passedRights: { indexes: parent.indexes, searchRules },
   }

@@ -3,12 +3,12 @@ import fastify, { type FastifyInstance, type FastifyServerOptions, LogController
 import { moduleLog } from '../telemetry/index.js'
 import { BodyBudget, boundBodies } from './body/index.js'
 import { TaskWaits } from './following/index.js'
-import { UNREAD_COUNTED_BYTES_MIN, UNREAD_MS_MAX } from './limits.js'
+import { UNREAD_COUNTED_BYTES_MIN } from './limits.js'
 import { logRequests, openMetrics } from './metrics/index.js'
 import { collectOperations } from './operations/index.js'
 import { QueryWatch } from './queries/index.js'
 import { NetworkBook } from './remotes/index.js'
-import { awaitPositions } from './replicas/index.js'
+import { showPositions } from './replicas/index.js'
 import { routes } from './routes/index.js'
 import { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
@@ -68,13 +68,13 @@ export function buildServer(services: Services): FastifyInstance {
   })
   setUpTransport(app)
   boundBodies(app, new BodyBudget(services.options.bodiesBytesMax))
-  boundUnreadAnswers(app, new UnreadAnswers(services.options.unreadBytesMax, UNREAD_MS_MAX))
+  boundUnreadAnswers(app, new UnreadAnswers(services.options.unreadBytesMax, services.options.unreadMsMax))
   logRequests(app)
   app.addHook('onRequest', async (request) => {
     // `*` alone prefers no encoding, so that the answer is not compressed, as without the header.
     if (request.headers['accept-encoding'] === '*') delete request.headers['accept-encoding']
   })
-  if (services.replicated) awaitPositions(app, services.replicated)
+  if (services.replicated) showPositions(app, services.replicated)
   void app.register(compress, {
     globalDecompression: false,
     encodings: ['br', 'gzip', 'deflate'],

@@ -152,7 +152,8 @@ function filterableFeatures(
 }
 
 const covers = (entry: string, name: string): boolean => name === entry || name.startsWith(`${entry}.`)
-const covered = (entries: readonly string[], name: string): boolean =>
+/** Whether a list of attributes, such as `displayedAttributes`, has that attribute. */
+export const covered = (entries: readonly string[], name: string): boolean =>
   entries.includes('*') || entries.some((entry) => covers(entry, name))
 
 /** Whether `name` matches a pattern: `*`, `start*`, `*end`, `*inside*` or an exact dotted name. */

@@ -9,7 +9,7 @@ export {
   type Reason,
 } from './explain.js'
 export { facetSearch, facetSearchBody } from './facet-search.js'
-export { type FieldsPage, type FieldView, fieldsBody, listedFields } from './fields.js'
+export { covered, type FieldsPage, type FieldView, fieldsBody, listedFields } from './fields.js'
 export * from './index-lookup.js'
 export * from './multi-search/index.js'
 export type { Reading } from './reading.js'

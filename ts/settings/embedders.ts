@@ -215,6 +215,10 @@ export function maskSecret(secret: string): string {
   return `${head(secret, 5)}XXXXXX...`
 }
 
+/** A URL whose user name and password are masked. Other texts stay as they are. */
+export const maskUserInfo = (url: string): string =>
+  url.replace(/^([a-z][a-z0-9+.-]*:[\\/]*)[^\\/?#]*@/i, `$1${HIDDEN_SECRET}@`)
+
 /** The first characters of `text` that have at least `bytes` bytes together. */
 function head(text: string, bytes: number): string {
   let taken = ''

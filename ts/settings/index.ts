@@ -15,6 +15,7 @@ export {
   isSecretHeader,
   type Known,
   maskSecret,
+  maskUserInfo,
   type SettingsFeatures,
 } from './embedders.js'
 export { type SettingsFacts, settingsFacts } from './facts.js'

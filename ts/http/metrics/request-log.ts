@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
+import { isUuid } from '../../requests/index.js'
+import { maskSecret } from '../../settings/index.js'
 
 /**
  * Logs one INFO line per answered request, for operators, with the code of its error if it has one. The line never holds
- * the `Authorization` header or a body.
+ * the `Authorization` header, a body, or an API key.
  */
 export function logRequests(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, reply) => {
@@ -11,7 +13,7 @@ export function logRequests(app: FastifyInstance): void {
       {
         method: request.method,
         host: request.host,
-        route: question === -1 ? request.url : request.url.slice(0, question),
+        route: shownPath(question === -1 ? request.url : request.url.slice(0, question)),
         query_parameters: question === -1 ? '' : request.url.slice(question + 1),
         user_agent: request.headers['user-agent'] ?? '',
         status_code: reply.statusCode,
@@ -20,4 +22,22 @@ export function logRequests(app: FastifyInstance): void {
       'HTTP request',
     )
   })
+}
+
+/** The path with a masked key: `/keys/{key}` takes the value of a key in place of its uid. */
+function shownPath(path: string): string {
+  const segments = path.split('/')
+  // The router ignores repeated slashes.
+  const [at, next] = [...segments.keys()].filter((position) => segments[position] !== '')
+  if (at === undefined || next === undefined || decoded(segments[at]) !== 'keys') return path
+  const key = decoded(segments[next])
+  return isUuid(key) ? path : segments.with(next, maskSecret(key)).join('/')
+}
+
+function decoded(segment = ''): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
 }

@@ -3,6 +3,7 @@ import type { Access } from '../../auth/index.js'
 import { type Fields, readQuery, type Values } from '../../requests/index.js'
 import { jsonBody } from '../body/index.js'
 import { bodyLimits } from '../limits.js'
+import { awaitPosition } from '../replicas/index.js'
 import type { Services } from '../services.js'
 import type { NoFields, Operation } from './operation.js'
 import { param, rawQuery } from './url.js'
@@ -46,7 +47,7 @@ export interface Serving<B> {
  */
 export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
   app: FastifyInstance,
-  { auth, options }: Pick<Services, 'auth' | 'options'>,
+  { auth, options, replicated = null }: Pick<Services, 'auth' | 'options' | 'replicated'>,
   operation: Operation<Q, S>,
   handle: (call: Call<Q, B>) => FastifyReply | Promise<FastifyReply>,
   { read, refused }: Serving<B> = {},
@@ -64,6 +65,7 @@ export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
       const indexUid = hasIndex ? param(request, 'indexUid') : ''
       const { authorization } = request.headers
       const access = await auth.require(authorization, actions, hasIndex ? indexUid : undefined)
+      if (replicated !== null && actions.length > 0) await awaitPosition(request, replicated)
       let asked = {} as Values<Q>
       let sent: B | undefined
       try {

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 
 /** How far a server is that is kept in a bucket. */
@@ -33,21 +33,25 @@ export interface Replicated {
 const POSITION = 'x-siftd-position'
 
 /**
- * Answers to writes, and to reads of tasks, carry a position. A request that names one is answered once this server has it.
+ * Waits until this server has the position that the request names. For requests whose key has been accepted: a position
+ * that was not reached yet makes a follower read the log at once.
+ * @throws ApiError `follower_behind`, or `bad_request` if the header holds no position
  */
-export function awaitPositions(app: FastifyInstance, replicated: Replicated): void {
-  app.addHook('onRequest', async (request) => {
-    const asked = request.headers[POSITION]
-    if (typeof asked !== 'string') return
-    const isReached = await replicated.reaches(asked)
-    if (isReached === null)
-      throw new ApiError('bad_request', `the header \`X-Siftd-Position\` holds no position: \`${asked}\``)
-    if (!isReached)
-      throw new ApiError(
-        'follower_behind',
-        'this server does not have yet what was written up to that position; ask again, or ask the one that writes',
-      )
-  })
+export async function awaitPosition(request: FastifyRequest, replicated: Replicated): Promise<void> {
+  const asked = request.headers[POSITION]
+  if (typeof asked !== 'string') return
+  const isReached = await replicated.reaches(asked)
+  if (isReached === null)
+    throw new ApiError('bad_request', `the header \`X-Siftd-Position\` holds no position: \`${asked}\``)
+  if (!isReached)
+    throw new ApiError(
+      'follower_behind',
+      'this server does not have yet what was written up to that position; ask again, or ask the one that writes',
+    )
+}
+
+/** Answers to writes, and to reads of tasks, carry the position of this server. */
+export function showPositions(app: FastifyInstance, replicated: Replicated): void {
   app.addHook('onSend', async (request, reply) => {
     const isTask = request.method === 'GET' && /^\/tasks\/\d+/.test(request.url)
     const isWrite = request.method !== 'GET' && request.method !== 'HEAD' && reply.statusCode < 300

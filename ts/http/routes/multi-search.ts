@@ -14,7 +14,7 @@ import {
 import type { Facts } from '../../telemetry/index.js'
 import { multiSearchAnswer, sendJsonBytes } from '../answers/index.js'
 import { observed, recordUse } from '../metrics/index.js'
-import { partition, searchNetwork } from '../multi-search/index.js'
+import { partition, requireShown, searchNetwork } from '../multi-search/index.js'
 import { serve } from '../operations/index.js'
 import { type AskedQuery, type Progress, showsFirst } from '../queries/index.js'
 import { narrowedRights, PROXY_HEADER, RIGHTS_ENFORCED, RIGHTS_HEADER } from '../remotes/index.js'
@@ -116,6 +116,7 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
       return searches.run(access.holder, onDisconnect, async (stop) => {
         progress.began()
         await local.requireFederation(queries, federation, new Set())
+        if (context.isProxied) await requireShown(services, access, queries, federation)
         return local.answer(queries, mergingOf(federation, queries, context.isProxied), stop)
       })
     }

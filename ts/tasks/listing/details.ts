@@ -1,4 +1,4 @@
-import { maskSecret } from '../../settings/index.js'
+import { maskSecret, maskUserInfo } from '../../settings/index.js'
 import type { TaskContent } from '../task.js'
 import { humanSize } from './sizes.js'
 
@@ -71,7 +71,7 @@ export function detailsBefore(
       return { deletedDocuments: null }
     case 'export':
       return {
-        url: content.url,
+        url: maskUserInfo(content.url),
         ...(content.apiKey !== null && { apiKey: maskSecret(content.apiKey) }),
         ...(content.payloadBytesMax !== null && { payloadSize: humanSize(content.payloadBytesMax) }),
         indexes: Object.fromEntries(

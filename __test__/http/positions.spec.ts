@@ -1,0 +1,48 @@
+import test from 'ava'
+import type { Replicated } from '../../ts/http/index.js'
+import { checkError } from '../support/refusals.js'
+import { startServer } from '../support/server.js'
+
+/** A follower that has reached position 1, and the positions that it was asked for. */
+function follower() {
+  const asked: string[] = []
+  const replicated: Replicated = {
+    figures: async () => ({
+      role: 'follower',
+      position: 1,
+      unsentTransactions: 0,
+      awaySeconds: 0,
+      staleSeconds: 0,
+      writer: null,
+    }),
+    isTooStale: () => false,
+    position: async () => null,
+    async reaches(position) {
+      asked.push(position)
+      return position === 'none' ? null : position === '1'
+    },
+  }
+  return { asked, replicated }
+}
+
+test('a position is waited for once the key of the request was accepted', async (t) => {
+  const { asked, replicated } = follower()
+  const server = await startServer(t, { replicated, masterKey: 'a-master-key-of-16-bytes' })
+  const at = (position: string, authorization?: string) => ({
+    headers: {
+      'x-siftd-position': position,
+      ...(authorization !== undefined && { authorization }),
+    },
+  })
+  checkError(t, await server.get('/indexes', at('2', 'Bearer wrong')), 403, 'invalid_api_key')
+  const keyless = { headers: { 'x-siftd-position': '2', authorization: undefined } }
+  checkError(t, await server.get('/indexes', keyless), 401, 'missing_authorization_header')
+  t.is((await server.get('/health', keyless)).status, 200)
+  t.deepEqual(asked, [])
+
+  t.is((await server.get('/indexes', at('1'))).status, 200)
+  checkError(t, await server.get('/indexes', at('2')), 503, 'follower_behind')
+  checkError(t, await server.post('/multi-search', { queries: [] }, at('2')), 503, 'follower_behind')
+  checkError(t, await server.get('/indexes', at('none')), 400, 'bad_request')
+  t.deepEqual(asked, ['1', '2', '2', 'none'])
+})
