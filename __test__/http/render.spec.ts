@@ -216,6 +216,25 @@ test('output beyond the bytes asked for is dropped, and refused where no bound w
   ])
 })
 
+test('however many renderings are asked for at once, one runs, some wait, and the rest are refused', async (t) => {
+  const server = await startServer(t, { features: ['renderRoute'] })
+  const template = inline(costly['a loop in a loop'])
+  const ended: string[] = []
+  const render = (): Promise<void> =>
+    server.post(path, { template, input: document }).then(({ status, body }) => {
+      ended.push(`${status} ${body.code}`)
+    })
+  const renderings = Array.from({ length: 40 }, render)
+  await server.get('/health')
+  t.true(ended.length < renderings.length)
+  await Promise.all(renderings)
+  const counted = (code: string): number => ended.filter((one) => one === code).length
+  t.true(counted('400 template_rendering_error') > 0)
+  t.true(counted('503 too_many_requests') > 0)
+  t.is(counted('400 template_rendering_error') + counted('503 too_many_requests'), ended.length)
+  t.is((await server.post(path, { template: inline('{{ doc.t }}'), input: document })).body.rendered, 'A')
+})
+
 test('a long rendering lets other requests be answered', async (t) => {
   const server = await startServer(t, { features: ['renderRoute'] })
   const order: string[] = []

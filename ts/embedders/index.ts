@@ -14,11 +14,5 @@ export {
   type PaidVectors,
 } from './paid-vectors.js'
 export { embeddingError } from './providers.js'
-export {
-  checkFragment,
-  documentContext,
-  renderFragment,
-  renderText,
-  type TemplateContext,
-  TemplateError,
-} from './templates.js'
+export { RenderThread } from './render-thread.js'
+export { documentContext, type TemplateContext, TemplateError } from './templates.js'

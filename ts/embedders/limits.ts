@@ -4,6 +4,12 @@ import type { JsonLimits } from '../parse/index.js'
 export const RENDER_MS_MAX = 1000
 /** Characters that one rendering may write. Images of ten megabytes, as text, fit. */
 export const RENDER_CHARS_MAX = 20_000_000
+/** Renderings that wait for the one that runs, before further ones are refused. */
+export const RENDERINGS_WAITING_MAX = 16
+/** Megabytes of objects of the thread of renderings. The largest rendering within the limits above takes about 200. */
+export const RENDER_THREAD_MB_MAX = 512
+/** Milliseconds without a call after which the thread of renderings ends. */
+export const RENDER_THREAD_IDLE_MS = 2_000
 /** Characters of the templates that are kept parsed. A character takes 65 bytes of objects. */
 export const PARSED_CHARS_MAX = 200_000
 /** Steps of a rendering between two checks of its time. A step takes about a microsecond, or calls one filter. */

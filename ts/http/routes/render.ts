@@ -1,10 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Access } from '../../auth/index.js'
 import {
-  checkFragment,
   documentContext,
-  renderFragment,
-  renderText,
+  RenderThread,
   type TemplateContext,
   TemplateError,
 } from '../../embedders/index.js'
@@ -83,6 +81,8 @@ interface FoundTemplate {
 /** Rendering the templates that turn documents and searches into the input of embedders. */
 export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { engine, features, tasks } = services
+  const thread = new RenderThread()
+  app.addHook('onClose', () => thread.close())
 
   serve(
     app,
@@ -104,11 +104,11 @@ export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       const settings = template.indexUid === null ? null : await settingsOf(template.indexUid, access)
       const found = findTemplate(template, settings)
       const rendered = await translated(async () => {
-        checkFragment(found.template)
+        await thread.check(found.template)
         if (input === null) return null
         const context = await contextOf(input, settings, access)
-        if (template.kind.endsWith('Fragment')) return renderFragment(found.template, context)
-        return renderText(String(found.template), context, found.bytesMax)
+        if (template.kind.endsWith('Fragment')) return thread.fragment(found.template, context)
+        return thread.text(String(found.template), context, found.bytesMax)
       })
       return sendJson(reply, { template: found.template, rendered })
     },

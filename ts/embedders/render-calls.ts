@@ -1,0 +1,31 @@
+/** What the thread of renderings is asked, and what it answers. */
+import { checkFragment, renderFragment, renderText, type TemplateContext } from './templates.js'
+
+export type RenderCall =
+  /** Parses every template of a fragment; a text is a fragment of one template. */
+  | { readonly kind: 'check'; readonly fragment: unknown }
+  | { readonly kind: 'fragment'; readonly fragment: unknown; readonly context: TemplateContext }
+  | {
+      readonly kind: 'text'
+      readonly template: string
+      readonly context: TemplateContext
+      /** Bytes that the text is cut to; null: not cut. */
+      readonly bytesMax: number | null
+    }
+
+export type RenderAnswer =
+  | { readonly value: unknown }
+  | { readonly failure: { readonly when: 'parsing' | 'rendering'; readonly reason: string } }
+  | { readonly fault: string }
+
+/** @throws TemplateError */
+export async function rendered(call: RenderCall): Promise<unknown> {
+  switch (call.kind) {
+    case 'check':
+      return checkFragment(call.fragment)
+    case 'fragment':
+      return renderFragment(call.fragment, call.context)
+    case 'text':
+      return renderText(call.template, call.context, call.bytesMax)
+  }
+}
