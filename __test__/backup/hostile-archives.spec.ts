@@ -12,7 +12,7 @@ import { extract } from 'tar'
 import { LaunchError } from '../../ts/launch/index.js'
 import { loadDriver } from '../../ts/tasks/store/driver.js'
 import { startServer, type TestServer, testEngine } from '../support/server.js'
-import { archiveOf, type MadeEntry, metadata, tempDir } from './archives.js'
+import { archiveOf, indexAt, type MadeEntry, metadata, tempDir } from './archives.js'
 import { place } from './import.js'
 
 const PLACES = Number(process.env.ARCHIVE_DAMAGES ?? 12)
@@ -180,6 +180,19 @@ const made: readonly (readonly [Kind, string, () => Buffer, RegExp])[] = [
     () => archiveOf([{ ...metadata, content: metadata.content.replace('V6', 'V9') }]),
     /V9/,
   ],
+  ...['keys.jsonl', 'tasks/queue.jsonl', 'network.json', 'indexes/a/settings.json'].map(
+    (path) =>
+      [
+        'dump',
+        `whose ${path} is nested without end`,
+        () =>
+          inDump(...indexAt('a').filter((one) => one.path !== path), {
+            path,
+            content: '['.repeat(20_000_000),
+          }),
+        /nested (deeper than|too deeply)|levels/,
+      ] as const,
+  ),
 ]
 
 for (const [kind, what, bytes, message] of made)

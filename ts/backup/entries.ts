@@ -1,9 +1,10 @@
 /** Here is an unpacked archive: what is in one of its entries? */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
+import { isWithin } from '../parse/index.js'
 import { ArchiveError } from './archive-error.js'
 import type { Unpacked } from './archive-reader.js'
-import { LINE_BYTES_MAX, WHOLE_ENTRY_BYTES_MAX } from './limits.js'
+import { ENTRY_JSON, LINE_BYTES_MAX, WHOLE_ENTRY_BYTES_MAX } from './limits.js'
 
 /** The paths of the entries that an import reads. */
 const known = [
@@ -31,7 +32,7 @@ export async function bytesOf(unpacked: Unpacked, path: string): Promise<Buffer 
 /** An entry as JSON; undefined if the archive has none. */
 export async function jsonOf(unpacked: Unpacked, path: string): Promise<unknown> {
   const bytes = await bytesOf(unpacked, path)
-  return bytes === null ? undefined : parsed(bytes.toString(), path)
+  return bytes === null ? undefined : parsed(bytes, path)
 }
 
 /** A required entry as JSON. @throws ArchiveError if the archive has none */
@@ -69,17 +70,23 @@ export async function* linesOf(
 
   function* line() {
     number++
-    const text = Buffer.concat(parts).toString()
+    const line = Buffer.concat(parts)
     parts = []
     bytes = 0
     const at = `${path}:${number}`
-    if (text.trim() !== '') yield { value: parsed(text, at), at }
+    if (!isBlank(line)) yield { value: parsed(line, at), at }
   }
 }
 
-function parsed(text: string, at: string): unknown {
+const isBlank = (line: Buffer): boolean => line.length < 8 && line.toString().trim() === ''
+
+function parsed(json: Buffer, at: string): unknown {
+  if (!isWithin(json, ENTRY_JSON))
+    throw new ArchiveError(
+      `${at} is nested deeper than ${ENTRY_JSON.depthMax} levels, or has more than ${ENTRY_JSON.valuesMax} values`,
+    )
   try {
-    return JSON.parse(text)
+    return JSON.parse(json.toString())
   } catch (error) {
     throw new ArchiveError(`${at} is no JSON: ${error instanceof Error ? error.message : String(error)}`)
   }

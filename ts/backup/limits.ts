@@ -1,3 +1,5 @@
+import type { JsonLimits } from '../parse/index.js'
+
 /** Bytes of an entry that is staged in memory. A longer one is staged in a file. */
 export const ENTRY_BYTES_IN_MEMORY_MAX = 256 * 1024
 
@@ -27,3 +29,6 @@ export const VECTORLESS_LINES_MAX = 10_000
 
 /** Bytes behind the end mark of a tar. Programs fill up their last record, of 10 KiB or some more. */
 export const BYTES_BEHIND_END_MAX = 1024 * 1024
+
+/** JSON of an entry or a line: a task that names a million documents, a document of the depth that one may have. */
+export const ENTRY_JSON: JsonLimits = { depthMax: 140, valuesMax: 5_000_000 }

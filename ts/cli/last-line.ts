@@ -1,16 +1,17 @@
 import { ApiError, codes } from '../errors/index.js'
 import { LaunchError } from '../launch/index.js'
+import { printable } from '../parse/index.js'
 
 /**
  * The text that says why the process ends: one line if the user or the operating system caused it, and the stack for
  * any other error, since that is a bug to be reported.
  */
 export function lastLineOf(error: unknown): string {
-  if (!(error instanceof Error)) return `siftd: ${String(error)}`
+  if (!(error instanceof Error)) return `siftd: ${printable(String(error))}`
   const isKnown = error instanceof LaunchError || isOfTheSystem(error)
   const text = isKnown ? error.message : (error.stack ?? error.message)
   // SQLite reports several damaged pages on several lines.
-  return `siftd: ${isKnown ? text.split('\n').join('; ') : text}`
+  return `siftd: ${printable(isKnown ? text.split('\n').join('; ') : text)}`
 }
 
 /** Whether the operating system refused something, such as space on a disk or another open file. */

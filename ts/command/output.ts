@@ -1,6 +1,7 @@
 /** Where a command reports: results to the standard output, all else to the standard error. */
 import { styleText } from 'node:util'
 import { LaunchError } from '../launch/index.js'
+import { printable } from '../parse/index.js'
 import { openProgress } from './progress.js'
 
 export interface CommandOutput {
@@ -48,17 +49,20 @@ export async function openTerminal(): Promise<Terminal> {
   const write = async (part: string | Uint8Array): Promise<void> => {
     progress.end()
     if (stdout.destroyed) throw new LaunchError('the standard output was closed', 1)
-    if (!stdout.write(part)) await drained(stdout)
+    // A file or a pipe gets every byte.
+    const shown = stdout.isTTY === true ? printableParts(Buffer.from(part).toString()) : part
+    if (!stdout.write(shown)) await drained(stdout)
   }
   const output: CommandOutput = {
     hasColors: stdout.isTTY === true && stdout.hasColors(),
-    line: (text) => void write(`${text}\n`).catch(() => undefined),
+    line: (text) => void write(`${printableParts(text)}\n`).catch(() => undefined),
     write,
     note(text) {
       progress.end()
-      stderr.write(`${text}\n`)
+      stderr.write(`${printableParts(text)}\n`)
     },
-    progress: progress.show,
+    progress: (doing, finished, total, detail) =>
+      progress.show(printable(doing), finished, total, detail === undefined ? detail : printable(detail)),
     finding: nothing,
   }
   return { output, end: progress.end }
@@ -82,6 +86,17 @@ export const coloured = (
   colour: Colour,
   text: string,
 ): string => (hasColors ? styleText(colour, text) : text)
+
+// The codes of `coloured`, which are harmless wherever they come from.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
+const colourCodes = /(\u001b\[(?:1|2|22|31|32|33|39)m)/
+
+/** The text with its colours, and without other control characters. */
+export const printableParts = (text: string): string =>
+  text
+    .split(colourCodes)
+    .map((part, at) => (at % 2 === 1 ? part : printable(part)))
+    .join('')
 
 /** Rows as lines of aligned columns, the first one being their titles. */
 export function tableLines(rows: readonly (readonly string[])[]): readonly string[] {

@@ -1,5 +1,5 @@
 import { type CommandOutput, defineCommand, examples, jsonOption, tableLines } from '../command/index.js'
-import { listAll, type Peer } from '../peer/index.js'
+import { isCount, isObject, isText, listAll, mapOf, maybe, object, type Peer } from '../peer/index.js'
 import { onData, onServer, withData, withServer } from './service.js'
 import { enqueued, pathOf, reportTask } from './task-output.js'
 
@@ -18,6 +18,9 @@ interface Stats {
   readonly fieldDistribution: Readonly<Record<string, number>>
 }
 
+const rowShape = { uid: isText, primaryKey: maybe(isText), createdAt: isText, updatedAt: isText }
+const statsShape = { numberOfDocuments: isCount, fieldDistribution: isObject }
+
 export const indexes = defineCommand('indexes', (command, output) => {
   command.description('Lists, creates and deletes indexes, and counts what they hold.').addHelpText(
     'after',
@@ -32,7 +35,7 @@ export const indexes = defineCommand('indexes', (command, output) => {
     .addOption(jsonOption)
     .addHelpText('after', examples('siftd indexes list --json | jq -r .uid'))
     .action(async (options) => {
-      const rows = await withData(options, (peer) => listAll<IndexRow>(peer, '/indexes'))
+      const rows = await withData(options, (peer) => listAll<IndexRow>(peer, '/indexes', rowShape))
       if (options.json) return rows.forEach((row) => void output.line(JSON.stringify(row)))
       printTable(output, [
         ['INDEX', 'PRIMARY KEY', 'UPDATED'],
@@ -93,10 +96,16 @@ export const indexes = defineCommand('indexes', (command, output) => {
 })
 
 async function statsOf(peer: Peer, uids: readonly string[]): Promise<readonly (readonly [string, Stats])[]> {
-  if (uids.length === 0)
-    return Object.entries((await peer.json<{ indexes: Record<string, Stats> }>('GET', '/stats')).indexes)
+  if (uids.length === 0) {
+    const shape = { indexes: mapOf(object(statsShape)) }
+    const { indexes } = await peer.json<{ indexes: Record<string, Stats> }>('GET', '/stats', { shape })
+    return Object.entries(indexes)
+  }
   return Promise.all(
-    uids.map(async (uid) => [uid, await peer.json<Stats>('GET', `${pathOf(uid)}/stats`)] as const),
+    uids.map(
+      async (uid) =>
+        [uid, await peer.json<Stats>('GET', `${pathOf(uid)}/stats`, { shape: statsShape })] as const,
+    ),
   )
 }
 

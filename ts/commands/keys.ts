@@ -1,5 +1,5 @@
 import { defineCommand, examples, jsonOption, listOf, tableLines } from '../command/index.js'
-import { listAll } from '../peer/index.js'
+import { isText, isTexts, listAll, maybe } from '../peer/index.js'
 import { onServer, withServer } from './service.js'
 
 interface Key {
@@ -9,6 +9,11 @@ interface Key {
   readonly actions: readonly string[]
   readonly indexes: readonly string[]
   readonly expiresAt: string | null
+}
+
+const keyShape = {
+  ...{ uid: isText, key: isText, name: maybe(isText) },
+  ...{ actions: isTexts, indexes: isTexts, expiresAt: maybe(isText) },
 }
 
 export const keys = defineCommand('keys', (command, output) => {
@@ -26,7 +31,7 @@ export const keys = defineCommand('keys', (command, output) => {
     .addOption(jsonOption)
     .addHelpText('after', examples('siftd keys list\nsiftd keys list --json | jq -r .key'))
     .action(async (options) => {
-      const found = await withServer(options, (peer) => listAll<Key>(peer, '/keys'))
+      const found = await withServer(options, (peer) => listAll<Key>(peer, '/keys', keyShape))
       if (options.json) return found.forEach((key) => void output.line(JSON.stringify(key)))
       const rows = found.map(({ uid, name, actions, indexes, expiresAt }) => [
         ...[uid, name ?? '-', actions.join(','), indexes.join(','), expiresAt ?? 'never'],
@@ -52,7 +57,9 @@ export const keys = defineCommand('keys', (command, output) => {
     .action(async (options) => {
       const { actions, indexes, expiresAt = null, name = null, description = null } = options
       const body = { actions, indexes, expiresAt, name, description }
-      const key = await withServer(options, (peer) => peer.json<Key>('POST', '/keys', { body }))
+      const key = await withServer(options, (peer) =>
+        peer.json<Key>('POST', '/keys', { body, shape: keyShape }),
+      )
       output.line(options.json ? JSON.stringify(key) : key.key)
     })
   onServer(command.command('delete'))

@@ -1,7 +1,7 @@
 /** How commands show the tasks of a server, and wait for those they asked for. */
 import { type CommandOutput, coloured } from '../command/index.js'
 import type { OutboundRequest } from '../outbound/index.js'
-import { endedTask, type Peer, type PeerTask } from '../peer/index.js'
+import { acceptedTask, endedTask, type Peer, type PeerTask } from '../peer/index.js'
 
 /** Asks for a task. @returns its uid */
 export async function enqueued(
@@ -10,7 +10,7 @@ export async function enqueued(
   path: string,
   body?: object,
 ): Promise<number> {
-  const call = { isRepeatable: false, ...(body !== undefined && { body }) }
+  const call = { isRepeatable: false, shape: acceptedTask, ...(body !== undefined && { body }) }
   return (await peer.json<{ taskUid: number }>(method, path, call)).taskUid
 }
 

@@ -1,6 +1,6 @@
 import { collected, countFor, defineCommand, examples, jsonOption, tableLines } from '../command/index.js'
 import { LaunchError } from '../launch/index.js'
-import { endedTask, type Peer, type PeerTask } from '../peer/index.js'
+import { endedTask, isCount, isText, list, maybe, object, type Peer, type PeerTask } from '../peer/index.js'
 import { onServer, withServer } from './service.js'
 import { enqueued, printTask, reportTask } from './task-output.js'
 
@@ -15,6 +15,12 @@ interface TaskPage {
   readonly results: readonly ListedTask[]
   readonly total: number
 }
+
+const taskShape = {
+  ...{ uid: isCount, status: isText, type: isText, indexUid: maybe(isText), enqueuedAt: isText },
+  error: maybe(object({ code: isText, message: isText })),
+}
+const pageShape = { results: list(object(taskShape)), total: isCount }
 
 export const tasks = defineCommand('tasks', (command, output) => {
   command
@@ -45,7 +51,9 @@ export const tasks = defineCommand('tasks', (command, output) => {
     .action(async (options) => {
       const { limit = 20 } = options
       const path = `/tasks?limit=${limit}${filtered(options)}`
-      const { results, total } = await withServer(options, (peer) => peer.json<TaskPage>('GET', path))
+      const { results, total } = await withServer(options, (peer) =>
+        peer.json<TaskPage>('GET', path, { shape: pageShape }),
+      )
       if (options.json) return results.forEach((task) => void output.line(JSON.stringify(task)))
       const rows = results.map(({ uid, status, type, indexUid, enqueuedAt, error }) => [
         ...[String(uid), status, type, indexUid ?? '-', enqueuedAt, error?.code ?? '-'],
@@ -121,5 +129,5 @@ function uidOf(text: string): number {
 /** Uids of the tasks that have not ended, oldest first. */
 async function unfinished(peer: Peer): Promise<readonly number[]> {
   const path = `/tasks?statuses=enqueued,processing&reverse=true&limit=${WATCHED_MAX}`
-  return (await peer.json<TaskPage>('GET', path)).results.map(({ uid }) => uid)
+  return (await peer.json<TaskPage>('GET', path, { shape: pageShape })).results.map(({ uid }) => uid)
 }

@@ -40,8 +40,8 @@ export function differencesOf(
   const [lefts, rights] = [left.body.results, right.body.results]
   if (!Array.isArray(lefts) || !Array.isArray(rights))
     return resultDifferences(left.body, right.body, { indexUid, query: null }, primaryKeyOf)
-  return lefts.flatMap((one: Fields, query) => {
-    const other = (rights[query] ?? {}) as Fields
+  return lefts.flatMap((result: unknown, query) => {
+    const [one, other] = [fieldsOf(result), fieldsOf(rights[query])]
     return resultDifferences(one, other, { indexUid: String(one.indexUid), query }, primaryKeyOf)
   })
 }
@@ -75,15 +75,19 @@ function resultDifferences(
   return found
 }
 
-const hitsOf = ({ hits }: Fields): readonly Fields[] => (Array.isArray(hits) ? hits : [])
+/** Any value as an object; an instance may answer anything. */
+const fieldsOf = (value: unknown): Fields =>
+  typeof value === 'object' && value !== null ? (value as Fields) : {}
+
+const hitsOf = ({ hits }: Fields): readonly Fields[] => (Array.isArray(hits) ? hits.map(fieldsOf) : [])
 
 const picked = (fields: Fields, names: readonly string[]): Fields =>
   Object.fromEntries(names.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]))
 
 /** The id of a hit as JSON; the fields that the hit shows if its id is not among them. */
 function idOf(hit: Fields, indexUid: string | null, primaryKeyOf: PrimaryKeyOf): string {
-  const { _federation } = hit as { _federation?: { indexUid: string } }
-  const uid = _federation?.indexUid ?? indexUid
+  const _federation = hit._federation == null ? undefined : fieldsOf(hit._federation)
+  const uid = _federation === undefined ? indexUid : String(_federation.indexUid)
   const primaryKey = uid === null ? null : primaryKeyOf(uid)
   const id = primaryKey === null ? undefined : hit[primaryKey]
   const prefix = _federation === undefined ? '' : `${_federation.indexUid}/`

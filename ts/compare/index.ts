@@ -12,7 +12,7 @@ import {
 } from '../command/index.js'
 import { LaunchError } from '../launch/index.js'
 import { openOutbound } from '../outbound/index.js'
-import { listAll, openPeer, type Peer, PeerError } from '../peer/index.js'
+import { isText, listAll, maybe, openPeer, type Peer, PeerError } from '../peer/index.js'
 import { type Answer, type Difference, differencesOf, kinds, type PrimaryKeyOf } from './differences.js'
 import { ASKED_AT_A_TIME, IDS_SHOWN, SHOWN_DEFAULT } from './limits.js'
 import { type Query, readQueries, searchedIndex, withScores } from './queries.js'
@@ -93,7 +93,10 @@ async function compareAll(
 ): Promise<void> {
   await left.greet()
   await right.greet()
-  const indexes = await listAll<{ uid: string; primaryKey: string | null }>(left, '/indexes')
+  const indexes = await listAll<{ uid: string; primaryKey: string | null }>(left, '/indexes', {
+    uid: isText,
+    primaryKey: maybe(isText),
+  })
   const primaryKeys = new Map(indexes.map(({ uid, primaryKey }) => [uid, primaryKey]))
   const primaryKeyOf: PrimaryKeyOf = (uid) => primaryKeys.get(uid) ?? null
   for (let at = 0; at < queries.length; at += ASKED_AT_A_TIME) {

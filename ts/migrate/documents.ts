@@ -1,4 +1,4 @@
-import { finishedTask, type Page, PageReader, type Peer, PeerError } from '../peer/index.js'
+import { acceptedTask, finishedTask, type Page, PageReader, type Peer, PeerError } from '../peer/index.js'
 import type { IndexFacts } from './inventory.js'
 import { UPLOAD_MS_MAX, UPLOADS_WAITING_MAX } from './limits.js'
 
@@ -70,7 +70,7 @@ async function upload(copy: DocumentsCopy, page: Page): Promise<readonly Upload[
     const { taskUid } = await to.json<{ taskUid: number }>(
       'POST',
       `/indexes/${encodeURIComponent(index.uid)}/documents${query}`,
-      { body: lines.join('\n'), isRepeatable: true, timeoutMs: UPLOAD_MS_MAX },
+      { body: lines.join('\n'), isRepeatable: true, timeoutMs: UPLOAD_MS_MAX, shape: acceptedTask },
     )
     return [{ taskUid, offset, end: offset + lines.length }]
   } catch (error) {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Peer, PeerError } from '../peer/index.js'
+import { isText, type Peer, PeerError } from '../peer/index.js'
 import { isMasked } from './embedders.js'
 import type { FeatureFlags, Inventory, KeyFacts, WebhookFacts } from './inventory.js'
 
@@ -96,7 +96,7 @@ export async function copyWebhooks(to: Peer, source: Inventory, target: Inventor
   const remarks: string[] = []
   for (const webhook of missing) {
     const body = { url: webhook.url, headers: shownHeaders(webhook) }
-    const { uuid } = await to.json<WebhookFacts>('POST', '/webhooks', { body })
+    const { uuid } = await to.json<WebhookFacts>('POST', '/webhooks', { body, shape: { uuid: isText } })
     const masked = Object.keys(webhook.headers).filter((name) => isMasked(webhook.headers[name]))
     if (masked.length > 0)
       remarks.push(

@@ -1,4 +1,18 @@
-import { listAll, type Peer, PeerError } from '../peer/index.js'
+import {
+  isCount,
+  isFlag,
+  isObject,
+  isText,
+  isTexts,
+  isUrl,
+  list,
+  listAll,
+  mapOf,
+  maybe,
+  object,
+  type Peer,
+  PeerError,
+} from '../peer/index.js'
 
 export interface IndexFacts {
   readonly uid: string
@@ -6,11 +20,19 @@ export interface IndexFacts {
   readonly createdAt: string
 }
 
+export const indexShape = { uid: isText, primaryKey: maybe(isText), createdAt: isText }
+
 /** Counts of an index. Older versions of the reference do not count embeddings. */
 export interface IndexCounts {
   readonly numberOfDocuments: number
   readonly numberOfEmbeddings?: number
   readonly numberOfEmbeddedDocuments?: number
+}
+
+const countsShape = {
+  numberOfDocuments: isCount,
+  numberOfEmbeddings: maybe(isCount),
+  numberOfEmbeddedDocuments: maybe(isCount),
 }
 
 export interface KeyFacts {
@@ -24,6 +46,11 @@ export interface KeyFacts {
   readonly expiresAt: string | null
 }
 
+const keyShape = {
+  ...{ uid: isText, name: maybe(isText), description: maybe(isText), key: isText },
+  ...{ actions: isTexts, indexes: isTexts, expiresAt: maybe(isText) },
+}
+
 export interface WebhookFacts {
   readonly uuid: string
   /** False for the one that is set when the instance is launched. */
@@ -32,11 +59,17 @@ export interface WebhookFacts {
   readonly headers: Readonly<Record<string, string>>
 }
 
+const webhooksShape = {
+  results: list(object({ uuid: isText, isEditable: isFlag, url: isUrl, headers: mapOf(isText) })),
+}
+
 /** A dynamic search rule. Members that have no value are absent. */
 export interface RuleFacts {
   readonly uid: string
   readonly lastUpdatedAt: string
 }
+
+const ruleShape = { uid: isText, lastUpdatedAt: isText }
 
 export type Settings = Readonly<Record<string, unknown>>
 export type FeatureFlags = Readonly<Record<string, boolean>>
@@ -65,10 +98,12 @@ export interface Inventory {
 
 /** Reads everything of `peer` but settings and documents. Parts that are skipped are left empty. */
 export async function inventoryOf(peer: Peer, { indexes, skipped }: Selection): Promise<Inventory> {
-  const all = await listAll<IndexFacts>(peer, '/indexes')
+  const all = await listAll<IndexFacts>(peer, '/indexes', indexShape)
   return {
     indexes: all.filter(({ uid }) => indexes === null || indexes.includes(uid)),
-    features: skipped.has('features') ? {} : await peer.json<FeatureFlags>('GET', '/experimental-features'),
+    features: skipped.has('features')
+      ? {}
+      : await peer.json<FeatureFlags>('GET', '/experimental-features', { shape: {} }),
     keys: skipped.has('keys') ? [] : await keysOf(peer),
     rules: skipped.has('rules') ? [] : await rulesOf(peer),
     webhooks: skipped.has('webhooks') ? [] : await webhooksOf(peer),
@@ -77,7 +112,7 @@ export async function inventoryOf(peer: Peer, { indexes, skipped }: Selection): 
 
 async function keysOf(peer: Peer): Promise<readonly KeyFacts[] | null> {
   try {
-    return await listAll<KeyFacts>(peer, '/keys')
+    return await listAll<KeyFacts>(peer, '/keys', keyShape)
   } catch (error) {
     if (error instanceof PeerError && error.code === 'missing_master_key') return null
     throw error
@@ -86,7 +121,9 @@ async function keysOf(peer: Peer): Promise<readonly KeyFacts[] | null> {
 
 async function webhooksOf(peer: Peer): Promise<readonly WebhookFacts[]> {
   try {
-    return (await peer.json<{ results: readonly WebhookFacts[] }>('GET', '/webhooks')).results
+    return (
+      await peer.json<{ results: readonly WebhookFacts[] }>('GET', '/webhooks', { shape: webhooksShape })
+    ).results
   } catch (error) {
     // Versions of the reference before 1.17 have no webhooks but the one of their launch.
     if (error instanceof PeerError && error.status === 404) return []
@@ -97,7 +134,7 @@ async function webhooksOf(peer: Peer): Promise<readonly WebhookFacts[]> {
 /** The dynamic search rules of an instance; null if its feature is off, or its version has none. */
 export async function rulesOf(peer: Peer): Promise<readonly RuleFacts[] | null> {
   try {
-    return await listAll<RuleFacts>(peer, '/dynamic-search-rules', 'POST')
+    return await listAll<RuleFacts>(peer, '/dynamic-search-rules', ruleShape, 'POST')
   } catch (error) {
     if (!(error instanceof PeerError)) throw error
     if (error.code === 'feature_not_enabled' || error.status === 404 || error.status === 405) return null
@@ -106,7 +143,9 @@ export async function rulesOf(peer: Peer): Promise<readonly RuleFacts[] | null> 
 }
 
 export const countsOf = (peer: Peer, uid: string): Promise<IndexCounts> =>
-  peer.json<IndexCounts>('GET', `/indexes/${encodeURIComponent(uid)}/stats`)
+  peer.json<IndexCounts>('GET', `/indexes/${encodeURIComponent(uid)}/stats`, { shape: countsShape })
 
 export const settingsOf = (peer: Peer, uid: string): Promise<Settings> =>
-  peer.json<Settings>('GET', `/indexes/${encodeURIComponent(uid)}/settings`)
+  peer.json<Settings>('GET', `/indexes/${encodeURIComponent(uid)}/settings`, {
+    shape: { embedders: maybe(mapOf(isObject)) },
+  })

@@ -1,11 +1,12 @@
 import type { CommandOutput, StateFile } from '../command/index.js'
-import { finishedTask, type Peer, PeerError } from '../peer/index.js'
+import { acceptedTask, finishedTask, type Peer, PeerError } from '../peer/index.js'
 import { copyDocuments } from './documents.js'
 import { copyFeatures, copyKeys, copyWebhooks, livingKeys, missingFeatures } from './instance-parts.js'
 import {
   countsOf,
   type IndexFacts,
   type Inventory,
+  indexShape,
   inventoryOf,
   type Selection,
   settingsOf,
@@ -106,12 +107,18 @@ async function makeIndex(
   const there = target.indexes.find((index) => index.uid === uid)
   const doing = `index \`${uid}\`: giving it the primary key \`${primaryKey}\``
   if (there === undefined) {
-    const task = await to.json<{ taskUid: number }>('POST', '/indexes', { body: { uid, primaryKey } })
+    const task = await to.json<{ taskUid: number }>('POST', '/indexes', {
+      body: { uid, primaryKey },
+      shape: acceptedTask,
+    })
     await finishedTask(to, task, `index \`${uid}\`: creating it`, 'start again')
     output.line(`index \`${uid}\`: created`)
   } else if (primaryKey !== null && there.primaryKey !== primaryKey) {
     const path = `/indexes/${encodeURIComponent(uid)}`
-    const task = await to.json<{ taskUid: number }>('PATCH', path, { body: { primaryKey } })
+    const task = await to.json<{ taskUid: number }>('PATCH', path, {
+      body: { primaryKey },
+      shape: acceptedTask,
+    })
     await finishedTask(to, task, doing, `delete the index on the target, or leave it out`)
   }
 }
@@ -131,7 +138,7 @@ async function documentsCopied(
   const { uid } = index
   const path = `/indexes/${encodeURIComponent(uid)}`
   const [{ createdAt }, there, here] = await Promise.all([
-    to.json<IndexFacts>('GET', path),
+    to.json<IndexFacts>('GET', path, { shape: indexShape }),
     countsOf(from, uid),
     countsOf(to, uid),
   ])

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { finishedTask, type Peer, PeerError } from '../peer/index.js'
+import { acceptedTask, finishedTask, type Peer, PeerError } from '../peer/index.js'
 import type { PartCopy } from './instance-parts.js'
 import { type RuleFacts, rulesOf } from './inventory.js'
 
@@ -37,7 +37,7 @@ export async function copyRules(to: Peer, source: readonly RuleFacts[] | null): 
       const task = await to.json<{ taskUid: number }>(
         'PATCH',
         `/dynamic-search-rules/${encodeURIComponent(uid)}`,
-        { body },
+        { body, shape: acceptedTask },
       )
       await finishedTask(
         to,

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { finishedTask, type Peer } from '../peer/index.js'
+import { acceptedTask, finishedTask, isObject, list, mapOf, maybe, object, type Peer } from '../peer/index.js'
 import { type Embedders, isSameEmbedder, pushedEmbedder } from './embedders.js'
 import type { Settings } from './inventory.js'
 import { SAMPLE_DOCUMENTS } from './limits.js'
@@ -60,7 +60,10 @@ export async function copySettings(
   }
   const sent = Object.keys(body)
   if (sent.length === 0) return { sent, remarks }
-  const task = await to.json<{ taskUid: number }>('PATCH', path, { body })
+  const task = await to.json<{ taskUid: number }>('PATCH', path, {
+    body,
+    shape: acceptedTask,
+  })
   await finishedTask(
     to,
     task,
@@ -77,10 +80,14 @@ async function vectorLengths(from: Peer, uid: string): Promise<ReadonlyMap<strin
   }
   const body = { limit: SAMPLE_DOCUMENTS, fields: [], retrieveVectors: true }
   const path = `/indexes/${encodeURIComponent(uid)}/documents/fetch`
-  const { results } = await from.json<Page>('POST', path, { body, isRepeatable: true })
+  const { results } = await from.json<Page>('POST', path, {
+    body,
+    isRepeatable: true,
+    shape: { results: list(object({ _vectors: maybe(mapOf(isObject)) })) },
+  })
   const lengths = new Map<string, number>()
-  for (const { _vectors = {} } of results)
-    for (const [name, { embeddings }] of Object.entries(_vectors)) {
+  for (const { _vectors } of results)
+    for (const [name, { embeddings }] of Object.entries(_vectors ?? {})) {
       const first = Array.isArray(embeddings) ? embeddings[0] : undefined
       if (Array.isArray(first)) lengths.set(name, first.length)
     }

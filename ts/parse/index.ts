@@ -3,6 +3,7 @@
  */
 export * from './fields.js'
 export { readJson, readJsonInSlices, readJsonText } from './json.js'
+export { isWithin } from './json-bounds.js'
 export { found, type JsonNode, toText, toValue } from './json-node.js'
 export { JsonText, jsonOf } from './json-text.js'
 export { defaultJsonLimits, type JsonLimits } from './limits.js'
@@ -16,6 +17,7 @@ export {
   withoutTrailing,
 } from './literals.js'
 export { ownValue } from './own.js'
+export { printable } from './printable.js'
 export * from './schema.js'
 export { choices, suggestion } from './suggestion.js'
 export * from './types.js'

@@ -19,6 +19,13 @@ export const TASK_WAIT_MS = 10_000
 /** Characters of an error message of the other instance that are shown. */
 export const MESSAGE_CHARS_MAX = 400
 
+/** JSON of an answer: settings with a hundred thousand synonyms have a million values. */
+export const answerJsonLimits = { depthMax: 140, valuesMax: 5_000_000 }
+
+/** Entries and bytes of a list in all its pages. An instance has thousands of indexes, keys and rules at most. */
+export const LIST_ENTRIES_MAX = 100_000
+export const LIST_BYTES_MAX = 64 * 1024 * 1024
+
 /** Entries of a list that are asked for at a time. */
 export const PAGE_ENTRIES = 1_000
 

@@ -1,4 +1,5 @@
 import { LaunchError } from '../launch/index.js'
+import { printable } from '../parse/index.js'
 
 /** An instance that cannot be reached, or that refused a call. The message is one line and shows no key. */
 export class PeerError extends LaunchError {
@@ -14,6 +15,6 @@ export class PeerError extends LaunchError {
     readonly code: string | null = null,
     options?: ErrorOptions,
   ) {
-    super(message.replaceAll(/\s+/g, ' '), 1, options)
+    super(printable(message.replaceAll(/\s+/g, ' ')), 1, options)
   }
 }

@@ -1,6 +1,15 @@
 import { type Outbound, OutboundError, type OutboundRequest } from '../outbound/index.js'
+import { isWithin } from '../parse/index.js'
+import { mistakeIn, type Shape } from './answers.js'
 import { caller, type PeerCall } from './calls.js'
-import { ANSWER_BYTES_MAX, ATTEMPTS_MAX, CALL_MS_MAX, PAUSE_FIRST_MS, PAUSE_LAST_MS } from './limits.js'
+import {
+  ANSWER_BYTES_MAX,
+  ATTEMPTS_MAX,
+  answerJsonLimits,
+  CALL_MS_MAX,
+  PAUSE_FIRST_MS,
+  PAUSE_LAST_MS,
+} from './limits.js'
 import { PeerError } from './peer-error.js'
 import { RefusedError } from './refused-error.js'
 
@@ -30,8 +39,11 @@ export interface Peer {
   readonly origin: string
   /** The body of an answer with a status of success. */
   bytes(method: OutboundRequest['method'], path: string, call?: PeerCall): Promise<Buffer>
-  /** The same as a value of JSON. @typeParam T what the API answers there; it is not checked */
-  json<T>(method: OutboundRequest['method'], path: string, call?: PeerCall): Promise<T>
+  /**
+   * The same as an object of JSON.
+   * @typeParam T what the API answers there; only the members of `shape` are checked
+   */
+  json<T>(method: OutboundRequest['method'], path: string, call?: PeerCall & { shape?: Shape }): Promise<T>
   /** Checks that the instance is there, in one attempt. */
   greet(): Promise<void>
 }
@@ -74,15 +86,18 @@ export function openPeer(
     }
   }
 
-  const json = async <T>(method: OutboundRequest['method'], path: string, call?: PeerCall): Promise<T> => {
+  const json: Peer['json'] = async <T>(
+    method: OutboundRequest['method'],
+    path: string,
+    { shape = {}, ...call }: PeerCall & { shape?: Shape } = {},
+  ): Promise<T> => {
     const body = await bytes(method, path, call)
-    try {
-      return JSON.parse(body.toString()) as T
-    } catch {
-      throw new PeerError(
-        `${shown}: ${method} ${path.split('?', 1)[0]} is not answered with JSON: is it a search instance?`,
-      )
-    }
+    const value = parsed(body)
+    const mistake = mistakeIn(value, shape)
+    if (mistake === null) return value as T
+    const where =
+      mistake === '' ? 'not answered with an object of JSON' : `answered with a wrong \`${mistake}\``
+    throw new PeerError(`${shown}: ${method} ${path.split('?', 1)[0]} is ${where}: is it a search instance?`)
   }
 
   return {
@@ -93,6 +108,16 @@ export function openPeer(
     async greet() {
       await json('GET', '/health', { isRepeatable: false })
     },
+  }
+}
+
+/** Undefined for anything but JSON within the limits. */
+function parsed(body: Buffer): unknown {
+  if (!isWithin(body, answerJsonLimits)) return undefined
+  try {
+    return JSON.parse(body.toString())
+  } catch {
+    return undefined
   }
 }
 

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isCount, isText, maybe, object } from './answers.js'
 import {
   CALL_MS_MAX,
   MESSAGE_CHARS_MAX,
@@ -8,6 +9,9 @@ import {
 } from './limits.js'
 import type { Peer } from './peer.js'
 import { PeerError } from './peer-error.js'
+
+/** The answer to a write. */
+export const acceptedTask = { taskUid: isCount }
 
 /** A task as the API shows it. */
 export interface PeerTask {
@@ -25,6 +29,7 @@ export async function endedTask(peer: Peer, taskUid: number): Promise<PeerTask> 
   for (let pause = TASK_POLL_FIRST_MS; ; pause = Math.min(pause * 1.5, TASK_POLL_LAST_MS)) {
     const task = await peer.json<PeerTask>('GET', `/tasks/${taskUid}?waitMs=${TASK_WAIT_MS}`, {
       timeoutMs: CALL_MS_MAX + TASK_WAIT_MS,
+      shape: { status: isText, error: maybe(object({ message: isText, code: isText })) },
     })
     if (['succeeded', 'failed', 'canceled'].includes(task.status)) return task
     // A server that knows no `waitMs`, or lets too many others wait, answers at once.

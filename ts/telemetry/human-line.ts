@@ -1,3 +1,5 @@
+import { printable } from '../parse/index.js'
+
 const colours: Readonly<Record<string, string>> = {
   ERROR: '\x1b[31m',
   WARN: '\x1b[33m',
@@ -27,13 +29,13 @@ export function humanLine(json: string, coloured: boolean): string {
 }
 
 const factText = (value: unknown): string =>
-  typeof value === 'string' && /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value)
+  typeof value === 'string' && /^[\w./:@+-]+$/.test(value) ? value : printable(String(JSON.stringify(value)))
 
 /** The text without line breaks, so that a text from a client cannot look like a line of the log. */
-const oneLine = (text: string): string => text.replaceAll('\n', '\\n')
+const oneLine = (text: string): string => printable(text.replaceAll('\n', '\\n'))
 
 function errorText(error: unknown): string {
   if (typeof error !== 'object' || error === null) return ''
   const { stack, message } = error as { readonly stack?: unknown; readonly message?: unknown }
-  return `\n${String(stack ?? message)}`
+  return `\n${printable(String(stack ?? message))}`
 }

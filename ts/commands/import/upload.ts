@@ -1,5 +1,5 @@
 /** Here are batches: have they been indexed, and if not, which document is to blame? */
-import { endedTask, type Peer, PeerError, RefusedError } from '../../peer/index.js'
+import { acceptedTask, endedTask, type Peer, PeerError, RefusedError } from '../../peer/index.js'
 import { type Batch, halvesOf, payloadOf } from './batches.js'
 import { BATCHES_WAITING_MAX, REFUSED_MAX, UPLOAD_MS_MAX } from './limits.js'
 
@@ -96,7 +96,7 @@ export class Uploader {
 
   async #send(batch: Batch): Promise<Sent> {
     const { peer, path, method } = this.#target
-    const call = { ...payloadOf(batch), isRepeatable: true, timeoutMs: UPLOAD_MS_MAX }
+    const call = { ...payloadOf(batch), isRepeatable: true, timeoutMs: UPLOAD_MS_MAX, shape: acceptedTask }
     try {
       const { taskUid } = await peer.json<{ readonly taskUid: number }>(method, path, call)
       return { batch, answer: taskUid }
