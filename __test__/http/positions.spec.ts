@@ -13,6 +13,7 @@ function follower() {
       unsentTransactions: 0,
       awaySeconds: 0,
       staleSeconds: 0,
+      leadConfirmed: null,
       writer: null,
     }),
     isTooStale: () => false,

@@ -356,3 +356,19 @@ test('values that are not displayed are shown to a remote only if its key may re
   t.is((await ask(searcher, {})).body.code, 'invalid_api_key', 'a ranking rule shows its value too')
   t.like((await ask(reader, {})).body.hits, [{ id: 1 }])
 })
+
+test('several remotes answer together no more than one may', async (t) => {
+  const long = `{"hits":[],"processingTimeMs":1,"estimatedTotalHits":0,"more":[${'[],'.repeat(300_000)}[]]}`
+  const url = await stranger(t, (_request, answer) => void answer.end(long))
+  const server = await start(t)
+  const remotes = Object.fromEntries(['a', 'b', 'c'].map((name) => [name, { url }]))
+  await server.patch('/network', { remotes })
+  const failed = async (names: readonly string[]): Promise<unknown> => {
+    const queries = names.map((name) => query(name))
+    const { body } = await server.post('/multi-search', { federation: {}, queries })
+    return Object.entries(body.remoteErrors as object).map(([name, { code }]) => [name, code])
+  }
+  t.deepEqual(await failed(['a']), [])
+  const refused = ['a', 'b', 'c'].map((name) => [name, 'remote_bad_response'])
+  t.deepEqual(await failed(['a', 'b', 'c']), refused)
+})

@@ -262,3 +262,17 @@ test('a client that disconnects while an embedder answers leaves no place taken'
   while (!(await server.get('/metrics')).bytes.toString().includes(running)) await turn()
   t.pass()
 })
+
+test('a search for similar documents takes its turn like any other', async (t) => {
+  const gate = new Gate()
+  const limits = { searchesRunningMax: 1, searchesWaitingMax: 0 }
+  const server = await startServer(t, { ...limits, wrapEngine: gate.wrap })
+  await server.settle(t, server.post('/indexes', { uid: 'a' }))
+  const first = server.post(path, { q: 'first' })
+  await gate.untilStarted(1)
+  const like = { id: 1, embedder: 'x' }
+  checkError(t, await server.post('/indexes/a/similar', like), 503, 'too_many_search_requests')
+  checkError(t, await server.get('/indexes/a/similar?id=1&embedder=x'), 503, 'too_many_search_requests')
+  gate.open()
+  t.is((await first).status, 200)
+})

@@ -28,8 +28,6 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly now?: () => number
   /** Stands between the server and its engine, to see or hold back what passes. */
   readonly wrapEngine?: (engine: Engine) => Engine
-  /** The bucket that the instance is kept in; default: none. */
-  readonly replicated?: Replicated
   /** As `wrapEngine`, between the queue and its engine. */
   readonly queueEngine?: (engine: Engine) => Engine
   /** How much one batch may hold; no tasks at all keeps them waiting. */
@@ -131,7 +129,6 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     features,
     now = Date.now,
     wrapEngine = (engine) => engine,
-    replicated = null,
     queueEngine = (engine) => engine,
     taskWebhook = null,
     limits = {},
@@ -219,7 +216,6 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     log: moduleLog(log, 'http'),
     faults,
     usage,
-    replicated,
     outlets,
     version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: '0.0.0' },
     replicated,

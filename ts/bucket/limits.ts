@@ -64,3 +64,6 @@ export const CREDENTIALS_BYTES_MAX = 64 * 2 ** 10
 /** Milliseconds before the end of credentials at which new ones are asked for, and between two tries. */
 export const REFRESH_BEFORE_MS = 5 * 60_000
 export const REFRESH_PAUSE_MS = 10_000
+
+/** Levels of elements in an answer. Lists have four; the cost of an element grows with its level. */
+export const XML_DEPTH_MAX = 32

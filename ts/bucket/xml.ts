@@ -1,4 +1,5 @@
 import sax from 'sax'
+import { XML_DEPTH_MAX } from './limits.js'
 
 /** The answer to a list of keys. */
 export interface ListAnswer {
@@ -72,6 +73,7 @@ function walk(xml: string, ended: (path: readonly string[], text: string) => voi
   const path: string[] = []
   let text = ''
   parser.onopentag = ({ name }) => {
+    if (path.length === XML_DEPTH_MAX) throw new Error(`it is nested deeper than ${XML_DEPTH_MAX} levels`)
     path.push(name)
     text = ''
   }

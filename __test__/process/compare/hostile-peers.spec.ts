@@ -8,7 +8,7 @@ import { silentOutput } from '../../../ts/command/index.js'
 import { compare } from '../../../ts/compare/index.js'
 import { migrate } from '../../../ts/migrate/index.js'
 import { PeerError } from '../../../ts/peer/index.js'
-import { tempDir } from '../backup/archives.js'
+import { tempDir } from '../../backup/archives.js'
 import { runCommand } from '../../support/command.js'
 
 /** A healthy instance that is empty but for what it answers to some paths. */

@@ -1,7 +1,7 @@
 import type { Access } from '../../auth/index.js'
 import type { Paging } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
-import { ANSWER_BYTES_MAX, bothFilters, paging, readJson, uuidV7 } from '../../requests/index.js'
+import { bothFilters, paging, readJson, uuidV7 } from '../../requests/index.js'
 import {
   type DisconnectSignal,
   type Federation,
@@ -14,6 +14,7 @@ import {
   askRemote,
   joinedAnswer,
   mayJoin,
+  shareOf,
   type NamedPart,
   type Network,
   readPart,
@@ -57,7 +58,7 @@ export async function searchNetwork(
         rights,
         mustEnforceRights: rights !== null && queries.some((one) => mayJoin(filterOf(one, access))),
         timeoutMs: options.remoteSearchMsMax,
-        answerBytesMax: ANSWER_BYTES_MAX,
+        ...shareOf(partition.remote.size),
         signal: controller.signal,
       }),
     }))

@@ -1,6 +1,6 @@
 import { type ErrorBody, type ErrorCode, errorBody } from '../../errors/index.js'
 import { type Outbound, OutboundError, readAnswer, retrying } from '../../outbound/index.js'
-import { type JsonNode, withoutTrailing } from '../../requests/index.js'
+import { ANSWER_BYTES_MAX, type JsonLimits, type JsonNode, withoutTrailing } from '../../requests/index.js'
 import { type FederatedPart, readPart } from './answer.js'
 import {
   ANSWER_RETRIED_BYTES_MAX,
@@ -8,6 +8,8 @@ import {
   REMOTE_ANSWER,
   REMOTE_ATTEMPTS_MAX,
   REMOTE_PAUSE_MS_MAX,
+  SHARE_BYTES_MIN,
+  SHARE_VALUES_MIN,
   UNREACHABLE_RETRIED_MS_MAX,
 } from './limits.js'
 import type { Remote } from './network-book.js'
@@ -26,12 +28,22 @@ export interface RemoteSearch {
   /** Time for all attempts together. */
   readonly timeoutMs: number
   readonly answerBytesMax: number
+  readonly answerJson: JsonLimits
   /** Aborted when the client has gone or the search has failed elsewhere. */
   readonly signal: AbortSignal
 }
 
 /** The request header of a search whose hits another instance merges with its own. */
 export const PROXY_HEADER = 'meili-proxy-search'
+
+/** How much each of several remotes may answer: together about as much as one may alone. */
+export function shareOf(remotes: number): Pick<RemoteSearch, 'answerBytesMax' | 'answerJson'> {
+  const share = (most: number, least: number): number => Math.max(least, Math.ceil(most / remotes))
+  return {
+    answerBytesMax: share(ANSWER_BYTES_MAX, SHARE_BYTES_MIN),
+    answerJson: { ...REMOTE_ANSWER, valuesMax: share(REMOTE_ANSWER.valuesMax, SHARE_VALUES_MIN) },
+  }
+}
 
 class RemoteFailure extends Error {
   constructor(
@@ -92,7 +104,7 @@ async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number)
     })
     if (status < 200 || status > 299) throw refusal(status, bytes)
     if (search.mustEnforceRights && headers[RIGHTS_HEADER] !== RIGHTS_ENFORCED) throw unenforced()
-    const part = readPart(await parsed(bytes))
+    const part = readPart(await parsed(bytes, search.answerJson))
     if (part === null) throw badResponse(bytes)
     return part
   } catch (error) {
@@ -101,9 +113,9 @@ async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number)
   }
 }
 
-async function parsed(bytes: Buffer): Promise<JsonNode> {
+async function parsed(bytes: Buffer, limits: JsonLimits): Promise<JsonNode> {
   try {
-    return await readAnswer(bytes, REMOTE_ANSWER)
+    return await readAnswer(bytes, limits)
   } catch {
     throw badResponse(bytes)
   }

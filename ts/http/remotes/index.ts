@@ -1,6 +1,6 @@
 /** Here is a search over several instances: what does each answer, and how do the answers become one? */
 export { type FederatedPart, readPart } from './answer.js'
-export { askRemote, PROXY_HEADER } from './ask.js'
+export { askRemote, PROXY_HEADER, shareOf } from './ask.js'
 export { type Joining, joinedAnswer, type NamedPart } from './join.js'
 export { type Network, NetworkBook, type Remote } from './network-book.js'
 export { mayJoin, narrowedRights, RIGHTS_ENFORCED, RIGHTS_HEADER, rightsHeader } from './rights.js'

@@ -24,5 +24,9 @@ export const QUOTED_CHARS_MAX = 500
  */
 export const REMOTE_ANSWER: JsonLimits = { depthMax: 136, valuesMax: 500_000 }
 
+/** What each of many remotes may answer at least: a page of twenty hits, each of 10 KB and 200 values. */
+export const SHARE_BYTES_MIN = 262_144
+export const SHARE_VALUES_MIN = 5_000
+
 /** A longer answer that is no federated search is not retried: reading it may take a hundred megabytes of memory. */
 export const ANSWER_RETRIED_BYTES_MAX = 65_536

@@ -42,7 +42,7 @@ import { observedSearch, refusedSearch } from '../metrics/index.js'
 import { type Authorized, serve } from '../operations/index.js'
 import { type Progress, showsFirst } from '../queries/index.js'
 import type { RouteServices } from '../route-services.js'
-import { disconnectOf, untilDisconnected } from '../searches/index.js'
+import { disconnectOf } from '../searches/index.js'
 
 /** Reads an index, and further ones that it names. */
 type Read = (entry: IndexEntry, stop: DisconnectSignal, alsoRead: AlsoRead) => Promise<Uint8Array>
@@ -223,30 +223,21 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
   }
 
   async function similar(
-    { request, reply, access, indexUid }: Authorized,
+    call: Authorized,
     wanted: Values<typeof similarFields>,
   ): Promise<FastifyReply> {
+    const { request, reply, access, indexUid } = call
     const event = request.method === 'GET' ? 'similarByGet' : 'similar'
-    const find = async (
-      progress: Progress,
-      entry: IndexEntry,
-      stop: DisconnectSignal,
-      alsoRead: AlsoRead,
-    ): Promise<Uint8Array> => {
-      const { body, facts } = await searchSimilar(services, entry, wanted, { access, stop, alsoRead })
-      progress.answered(facts)
-      return body
-    }
     const query = () => [{ indexUid, q: null, filter: wanted.filter, showsFirst: false }]
     const body = await queries.run('similar', query, (progress) =>
-      observedSearch(services, request, event, wanted, () =>
-        untilDisconnected(disconnectOf(reply), async (stop) => {
-          progress.began()
-          return readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) =>
-            find(progress, entry, stop, alsoRead),
-          )
-        }),
-      ),
+      observedSearch(services, request, event, wanted, () => {
+        const find: Read = async (entry, stop, alsoRead) => {
+          const answer = await searchSimilar(services, entry, wanted, { access, stop, alsoRead })
+          progress.answered(answer.facts)
+          return answer.body
+        }
+        return readInTurn(call, find, progress)
+      }),
     )
     return sendJsonBytes(reply, body)
   }
