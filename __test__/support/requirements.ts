@@ -48,10 +48,10 @@ export const nativeEngine = addon('engine')
 /** A binary of the interpreter of scripts that edit documents. */
 export const scriptInterpreter = addon('script')
 
-/** What runs embedding models. It is built by its own command alone, so no run of tests demands it. */
+/** What runs embedding models. Its own command builds it, so only the job that does so demands it. */
 export const modelRuntime: Requirement = {
   missing: addon('embed').missing === null ? null : '`npm run build:embed` has not built what runs models',
-  isDemanded: false,
+  isDemanded: process.env.SIFTD_MODEL_TESTS === 'required',
 }
 
 /** Any system but Windows. @param lack what Windows cannot do */
