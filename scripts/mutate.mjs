@@ -1,0 +1,316 @@
+// Changes random single lines of the sources and counts how many changes the tests notice. Each mutation is made in a copy
+// of the working tree, compiled, and tested by the closest tests first, up to the first failure. `--help` shows the options.
+import { spawn, spawnSync } from 'node:child_process'
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { mutationsOf } from './mutations.mjs'
+
+const help = `usage: npm run mutate -- [options]
+
+  --seed N        which mutations are made (default 1)
+  --count N       how many (default 40); even numbers change Rust, odd ones TypeScript
+  --language L    only the mutations of one language: rust or ts
+  --only N,N      only mutations with these numbers, to repeat them
+  --specs N       at most this many specs for each (default: all specs that reach the file)
+  --process       try survivors on the specs of the process tier too, which takes minutes for each
+  --list          print the mutations; compile and run nothing
+  --scratch DIR   where the copy is made, and left (default: a temporary folder, which is removed)
+  --lock FILE     hold this lock around every call of cargo
+
+Rust is compiled into CARGO_TARGET_DIR, by default a folder of the copy, where all dependencies are compiled first. A target
+folder shared with other checkouts would leave mutated addons there.
+Exit code: 0 if at least nine of ten mutations were caught, else 1.`
+
+const { values: options } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    count: { type: 'string', default: '40' },
+    language: { type: 'string' },
+    only: { type: 'string' },
+    specs: { type: 'string', default: '1000' },
+    process: { type: 'boolean', default: false },
+    list: { type: 'boolean', default: false },
+    scratch: { type: 'string' },
+    lock: { type: 'string' },
+    help: { type: 'boolean', default: false },
+  },
+})
+if (options.help) {
+  console.log(help)
+  process.exit(0)
+}
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const languages = {
+  rust: {
+    folders: ['ranking', 'filter', 'store'].map((name) => `crates/engine/src/${name}`),
+    test: testRust,
+  },
+  ts: { folders: ['ts/tasks', 'ts/auth', 'ts/http'], test: testTypeScript },
+}
+/** Longest time that one command may take. A mutation that makes tests hang is caught. */
+const COMMAND_MS_MAX = 20 * 60_000
+/** Draws for one mutation until one compiles. */
+const DRAWS_MAX = 20
+
+/** Random fractions that depend on the text alone (FNV-1a into mulberry32). */
+function randomOf(text) {
+  let state = 2166136261
+  for (const letter of text) state = Math.imul(state ^ letter.charCodeAt(0), 16777619)
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+function filesBelow(folder) {
+  const entries = readdirSync(join(root, folder), { recursive: true })
+  const isTest = /(^|[/\\])(tests?|\w+_tests)([/\\]|\.rs$)/
+  return entries
+    .filter((path) => /\.(rs|ts)$/.test(path) && !isTest.test(path))
+    .sort()
+    .map((path) => `${folder}/${path.replaceAll('\\', '/')}`)
+}
+
+/** Every line of a language that has a mutation: `{ path, line }`. Unit tests at the end of a Rust file are left out. */
+function linesOf(language) {
+  return languages[language].folders.flatMap(filesBelow).flatMap((path) => {
+    const [code] = readFileSync(join(root, path), 'utf8').split(/^#\[cfg\(test\)\]\nmod /m)
+    return code
+      .split('\n')
+      .flatMap((text, line) => (mutationsOf(text, path).length > 0 ? [{ path, line }] : []))
+  })
+}
+
+function draw(lines, random) {
+  const pick = (list) => list[Math.floor(random() * list.length)]
+  const { path, line } = pick(lines)
+  const source = readFileSync(join(root, path), 'utf8')
+  const texts = source.split('\n')
+  const { name, text } = pick(mutationsOf(texts[line], path))
+  const before = texts[line]
+  texts[line] = text
+  const shown = `${path}:${line + 1} (${name})\n    - ${before.trim()}\n    + ${text.trim()}`
+  return { path, mutated: texts.join('\n'), source, shown }
+}
+
+const scratch = options.scratch ?? mkdtempSync(join(tmpdir(), 'siftd-mutate-'))
+const inScratch = (...parts) => join(scratch, ...parts)
+
+function copyTree() {
+  const { stdout } = spawnSync('git', ['ls-files', '-z', '-co', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  })
+  for (const path of stdout.split('\0').filter((path) => path !== '' && existsSync(join(root, path)))) {
+    mkdirSync(dirname(inScratch(path)), { recursive: true })
+    copyFileSync(join(root, path), inScratch(path))
+  }
+  if (!existsSync(inScratch('node_modules')))
+    symlinkSync(join(root, 'node_modules'), inScratch('node_modules'), 'junction')
+  for (const folder of ['npm', 'dist'])
+    if (existsSync(join(root, folder))) cpSync(join(root, folder), inScratch(folder), { recursive: true })
+  // Optimised less, the engine compiles in a third of the time.
+  mkdirSync(inScratch('.cargo'), { recursive: true })
+  writeFileSync(inScratch('.cargo', 'config.toml'), '[profile.dev.package.siftd-engine]\nopt-level = 1\n')
+}
+
+/** Runs a command in the copy. Returns whether it succeeded, and what it printed. */
+function run(command, args, env = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, {
+      cwd: scratch,
+      env: { ...process.env, CI: '', ...env },
+      detached: true,
+    })
+    let output = ''
+    const late = setTimeout(() => process.kill(-child.pid, 'SIGKILL'), COMMAND_MS_MAX)
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+    child.on('close', (code) => {
+      clearTimeout(late)
+      resolve({ ok: code === 0, output })
+    })
+  })
+}
+
+/** The title of the first test that a runner reported as failed. */
+const failureIn = (output) =>
+  /^not ok \d+ - (.*)$/m.exec(output)?.[1] ??
+  /^test (.*) \.\.\. FAILED$/m.exec(output)?.[1] ??
+  'crash or time-out'
+
+const compileTypeScript = () =>
+  run(process.execPath, ['node_modules/typescript/bin/tsc', '-p', 'tsconfig.json'])
+
+const importsOf = (path) =>
+  [...readFileSync(path, 'utf8').matchAll(/(?:\bfrom |\bimport\(|^import )'(\.[^']+)'/gm)].map(([, to]) =>
+    join(dirname(path), to),
+  )
+
+/** Distances from a spec to each file that it imports, directly or not. */
+function reach(spec) {
+  const distances = new Map([[spec, 0]])
+  for (const [path, distance] of distances)
+    for (const next of importsOf(path))
+      if (!distances.has(next) && existsSync(next)) distances.set(next, distance + 1)
+  return distances
+}
+
+const words = (path) => new Set(path.split(/[^a-z]+/).filter((word) => word.length > 2))
+
+/** Specs of the copy that reach `file`, the closest first: near by imports, and alike in name to `path`. */
+function closestSpecs(file, path) {
+  const named = words(path.replace(/^(ts|crates\/engine\/src)/, ''))
+  const found = { quick: [], process: [] }
+  for (const entry of readdirSync(inScratch('dist/__test__'), { recursive: true })) {
+    if (!entry.endsWith('.spec.js')) continue
+    const spec = inScratch('dist/__test__', entry)
+    const distances = reach(spec)
+    const distance = distances.get(inScratch(file))
+    const isProcess = /^process[/\\]/.test(entry)
+    if (distance === undefined && !isProcess) continue
+    const alike = [...words(entry)].filter((word) => named.has(word)).length
+    const score = (distance ?? 10) - 3 * alike
+    found[isProcess ? 'process' : 'quick'].push({ spec: relative(scratch, spec), score })
+  }
+  const inOrder = (list) => list.sort((a, b) => a.score - b.score).map(({ spec }) => spec)
+  return { quick: inOrder(found.quick), process: inOrder(found.process) }
+}
+
+/** By engine: specs of groups in which one failed. They run again without a mutation in the end. */
+const failedGroups = new Map([
+  ['fallback', new Set()],
+  ['native', new Set()],
+])
+
+/** Runs specs in groups, so that most mutations need few. Returns what failed, null if nothing did. */
+async function runSpecs(specs, env) {
+  const most = Number(options.specs)
+  for (const [from, to] of [
+    [0, 4],
+    [4, 12],
+    [12, 40],
+    [40, most],
+  ]) {
+    const group = specs.slice(from, Math.min(to, most))
+    if (group.length === 0) return null
+    const args = ['scripts/ava.mjs', '--tap', '--fail-fast', '--timeout=4m', ...group]
+    const { ok, output } = await run(process.execPath, args, env)
+    if (!ok) {
+      for (const spec of group) failedGroups.get(env.SIFTD_TEST_ENGINE).add(spec)
+      return `caught by: ${failureIn(output)}`
+    }
+  }
+  return null
+}
+
+async function testSpecs({ quick, process: slow }, env) {
+  const failed = await runSpecs(quick, env)
+  if (failed !== null || !options.process) return failed
+  await run(process.execPath, ['scripts/bundle.mjs'])
+  return runSpecs(slow, env)
+}
+
+async function testTypeScript({ path }) {
+  const { ok } = await compileTypeScript()
+  if (!ok) return 'does not compile'
+  return testSpecs(closestSpecs(`dist/${path.replace(/\.ts$/, '.js')}`, path), {
+    SIFTD_TEST_ENGINE: 'fallback',
+  })
+}
+
+const targetFolder = process.env.CARGO_TARGET_DIR ?? inScratch('target')
+
+function cargo(command) {
+  const lock = options.lock === undefined ? [] : ['flock', options.lock]
+  const [program, ...args] = [...lock, 'sh', '-c', command]
+  return run(program, args, { CARGO_TARGET_DIR: targetFolder })
+}
+
+async function testRust({ path }) {
+  const tests = 'cargo test --locked -q -p siftd-engine --lib'
+  if (!(await cargo(`${tests} --no-run`)).ok) return 'does not compile'
+  const [, module] = /src\/(\w+)/.exec(path)
+  for (const filter of [`${module}::`, `--skip ${module}::`]) {
+    const { ok, output } = await cargo(`${tests.replace(' -q', '')} -- ${filter}`)
+    if (!ok) return `caught by: ${failureIn(output)}`
+  }
+  const [platform] = readdirSync(inScratch('npm'))
+  const built = join(targetFolder, process.env.CARGO_BUILD_TARGET ?? '', 'debug', 'libsiftd_node.so')
+  const addon = inScratch('npm', platform, `siftd-engine.${platform}.node`)
+  const { ok } = await cargo(
+    `cargo build --locked -q -p siftd-node && rm -f ${addon} && cp ${built} ${addon}`,
+  )
+  if (!ok) return 'does not compile'
+  return testSpecs(closestSpecs('dist/ts/engine/native/index.js', path), {
+    SIFTD_TEST_ENGINE: 'native',
+    SIFTD_NATIVE_TESTS: 'required',
+  })
+}
+
+async function tryMutation(number, { lines, test }) {
+  const random = randomOf(`${options.seed}:${number}`)
+  for (let tries = 0; tries < DRAWS_MAX; tries++) {
+    const mutation = draw(lines, random)
+    if (options.list) return { ...mutation, failed: 'not run' }
+    writeFileSync(inScratch(mutation.path), mutation.mutated)
+    const failed = await test(mutation)
+    writeFileSync(inScratch(mutation.path), mutation.source)
+    if (failed !== 'does not compile') return { ...mutation, failed }
+  }
+  throw new Error(`mutation ${number}: none of ${DRAWS_MAX} draws compiles`)
+}
+
+/** Runs the specs that failed on the sources as they are. Returns the titles of tests that fail there too. */
+async function failuresWithoutMutation() {
+  copyTree()
+  await compileTypeScript()
+  const titles = []
+  for (const [engine, specs] of failedGroups) {
+    const args = ['scripts/ava.mjs', '--tap', '--timeout=4m', ...specs]
+    const { output } = await run(process.execPath, args, { SIFTD_TEST_ENGINE: engine })
+    titles.push(...[...output.matchAll(/^not ok \d+ - (.*)$/gm)].map(([, title]) => title))
+  }
+  return titles
+}
+
+if (!options.list) {
+  copyTree()
+  const { ok, output } = await compileTypeScript()
+  if (!ok) throw new Error(output)
+}
+const outcomes = []
+for (const number of options.only?.split(',').map(Number) ?? Array(Number(options.count)).keys()) {
+  const language = number % 2 === 0 ? 'rust' : 'ts'
+  if (options.language !== undefined && options.language !== language) continue
+  languages[language].lines ??= linesOf(language)
+  const began = Date.now()
+  const { shown, failed } = await tryMutation(number, languages[language])
+  outcomes.push({ number, failed })
+  const seconds = Math.round((Date.now() - began) / 1000)
+  console.log(`${number}. ${shown}\n    ${failed === null ? 'SURVIVED' : failed} (${seconds} s)`)
+}
+if (options.list) process.exit(0)
+for (const title of await failuresWithoutMutation()) console.log(`fails without any mutation: ${title}`)
+if (options.scratch === undefined) rmSync(scratch, { recursive: true, force: true })
+const survivors = outcomes.filter(({ failed }) => failed === null).map(({ number }) => number)
+const caught = outcomes.length - survivors.length
+console.log(`seed ${options.seed}: ${caught} caught, ${survivors.length} survived: ${survivors.join(', ')}`)
+process.exit(survivors.length <= outcomes.length / 10 ? 0 : 1)
