@@ -76,26 +76,36 @@ async function buildAddons() {
   return ['failed', 'no-rust'].find((outcome) => outcomes.includes(outcome)) ?? outcomes[0]
 }
 
-/** Groups of crates that cargo compiles apart, for the reason that `setup.mjs` builds their addons apart. */
+/**
+ * Groups of crates that cargo compiles apart, for the reason that `setup.mjs` builds their addons apart. The bindings are
+ * linted alone: they have no Rust tests, and would have the engine compiled once more.
+ */
 function crateGroups() {
   return [
-    { name: '', crates: ['filter-grammar', 'siftd-engine', 'siftd-node'] },
-    { name: ', scripts', crates: ['script', 'script-node'] },
+    { name: '', tested: ['filter-grammar', 'siftd-engine'], bindings: ['siftd-node'] },
+    { name: ', scripts', tested: ['script'], bindings: ['script-node'] },
     // Where they have been built their dependencies are compiled already.
-    ...(isBuilt('embed') ? [{ name: ', models', crates: ['embed', 'embed-node'] }] : []),
-  ].map(({ name, crates }) => ({ name, packages: crates.flatMap((crate) => ['-p', crate]) }))
+    ...(isBuilt('embed') ? [{ name: ', models', tested: ['embed'], bindings: ['embed-node'] }] : []),
+  ]
 }
+
+const packages = (crates) => crates.flatMap((crate) => ['-p', crate])
 
 async function quick() {
   const { isCompiled, addon } = await prepare()
   if (!isBuilt('embed'))
     process.stdout.write('local embedding models are not tested: `npm run build:embed` has not built them\n')
   if (hasRust()) {
-    for (const { name, packages } of crateGroups())
-      await step(`cargo test${name}`, 'cargo', ['test', ...packages, '--lib', '--tests', '--no-fail-fast'], {
-        counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
-        env: namedTarget(),
-      })
+    for (const { name, tested } of crateGroups())
+      await step(
+        `cargo test${name}`,
+        'cargo',
+        ['test', ...packages(tested), '--lib', '--tests', '--no-fail-fast'],
+        {
+          counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
+          env: namedTarget(),
+        },
+      )
   }
   if (isCompiled)
     await ava('specs', ['dist/__test__/**/*.spec.js', '!dist/__test__/{lint,process}/**'], addon)
@@ -126,10 +136,15 @@ async function lint() {
   if (answers('cargo', ['fmt', '--version'])) await step('rustfmt', 'cargo', ['fmt', '--all', '--check'])
   else if (isCi) fail('rustfmt is not installed')
   if (answers('cargo', ['clippy', '--version'])) {
-    for (const { name, packages } of crateGroups())
-      await step(`clippy${name}`, 'cargo', ['clippy', ...packages, '--all-targets', '--', '-D', 'warnings'], {
-        env: namedTarget(),
-      })
+    for (const { name, tested, bindings } of crateGroups())
+      await step(
+        `clippy${name}`,
+        'cargo',
+        ['clippy', ...packages([...tested, ...bindings]), '--all-targets', '--', '-D', 'warnings'],
+        {
+          env: namedTarget(),
+        },
+      )
   } else if (isCi) fail('clippy is not installed')
 }
 
