@@ -17,6 +17,10 @@ export const MOVED_BYTES = 16 * 2 ** 20
 /** Bytes of a part of an upload, at least, except for the last one. */
 export const UPLOAD_PART_BYTES = 8 * 2 ** 20
 
+/** Bytes from which uploads count as large, and how many of these are sent at the same time before their tasks are stored. */
+export const LARGE_UPLOAD_BYTES = 2 ** 20
+export const LARGE_UPLOADS_MAX = 4
+
 /** Bytes of short parts of files that are kept in memory, so that their entries are not read again. */
 export const INLINE_KEPT_BYTES = 64 * 2 ** 20
 

@@ -8,6 +8,8 @@ import {
   CONFIRMED_MS,
   FAILED_MS,
   GARBAGE_EVERY_MS,
+  LARGE_UPLOAD_BYTES,
+  LARGE_UPLOADS_MAX,
   LAST_SENDING_MS,
   LOOK_MS,
   SETTLED_MS,
@@ -21,6 +23,7 @@ import {
 import type { Position } from './position.js'
 import { notConfirmed, notTheWriter, stopping, unavailable, unknownOutcome, yielding } from './refusals.js'
 import type { Pace, SenderFigures, SenderSetup, Sending } from './sender-setup.js'
+import { Slots } from './slots.js'
 import { hasAll, type Waiter, Waiters } from './waiters.js'
 
 /** A pause in which another server can take over. */
@@ -66,6 +69,7 @@ export class Sender {
   #yield: Yield | null = null
   /** Names of uploads that are sent before a task names them. */
   readonly #uploading = new Set<string>()
+  readonly #largeUploads = new Slots(LARGE_UPLOADS_MAX)
   /** The refusal of writes since another writer has taken over. */
   #fenced: ApiError | null = null
 
@@ -129,17 +133,26 @@ export class Sender {
   /**
    * Takes in an upload that a task is about to name. If clients wait for the bucket, it is sent now: so the log, and all who
    * wait for it, need not wait for its bytes.
+   * @param bytes of the upload
    * @returns to be called once a task names it, or none will
    * @throws ApiError as `requireWritable`; then the upload is removed
    */
-  async takeUpload(name: string): Promise<() => void> {
+  async takeUpload(name: string, bytes: number): Promise<() => void> {
     const { ack, outgoing } = this.#setup
     try {
       this.requireWritable()
       const sending = this.#sending
       if (ack === 'local' || sending === null) return () => undefined
       this.#uploading.add(name)
-      await this.#reachable((signal) => sending.shipper.upload(name, signal))
+      await this.#reachable(async (signal) => {
+        // Parts of each are held in memory. Short ones wait for none of the others.
+        const release = bytes > LARGE_UPLOAD_BYTES ? await this.#largeUploads.take(signal) : null
+        try {
+          await sending.shipper.upload(name, signal)
+        } finally {
+          release?.()
+        }
+      })
       this.requireWritable()
       return () => void this.#uploading.delete(name)
     } catch (error) {

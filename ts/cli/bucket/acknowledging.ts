@@ -29,9 +29,10 @@ export function acknowledging(
     tasks: {
       ...tasks,
       async enqueue(task) {
-        const upload = isServing() ? uploadOf(task.content) : null
-        if (upload === null) return enqueue(task)
-        const named = await sender.takeUpload(upload)
+        const { content } = task
+        const upload = isServing() ? uploadOf(content) : null
+        if (upload === null || content.kind !== 'documents') return enqueue(task)
+        const named = await sender.takeUpload(upload, content.payloadBytes)
         try {
           return await enqueue(task)
         } finally {
