@@ -222,10 +222,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     return sendJsonBytes(reply, body)
   }
 
-  async function similar(
-    call: Authorized,
-    wanted: Values<typeof similarFields>,
-  ): Promise<FastifyReply> {
+  async function similar(call: Authorized, wanted: Values<typeof similarFields>): Promise<FastifyReply> {
     const { request, reply, access, indexUid } = call
     const event = request.method === 'GET' ? 'similarByGet' : 'similar'
     const query = () => [{ indexUid, q: null, filter: wanted.filter, showsFirst: false }]
