@@ -234,7 +234,7 @@ test('the official client reads and changes what belongs to the whole instance',
     url: 'https://example.org/',
     headers: { authorization: 'Bearer secret-of-someone' },
   })
-  t.notRegex(webhook.headers?.authorization ?? '', /someone/)
+  t.is(webhook.headers?.authorization, 'Bearer seXXXX...')
   t.is(
     (await client.updateWebhook(webhook.uuid, { url: 'https://example.net/', headers: {} })).url,
     'https://example.net/',

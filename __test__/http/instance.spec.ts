@@ -1,3 +1,4 @@
+import { Writable } from 'node:stream'
 import test from 'ava'
 import { isTooStale } from '../../ts/cli/bucket/replicated.js'
 import type { Replicated, ReplicationFigures } from '../../ts/http/replicas/index.js'
@@ -191,10 +192,31 @@ test('features and remotes changed at the same time are all stored', async (t) =
 })
 
 test('the log level changes while the service runs', async (t) => {
-  const server = await startServer(t, { features: ['logsRoute'] })
-  for (const target of ['debug', 'OFF', 'tasks=trace', 'tasks=trace,warn']) {
+  let written = ''
+  const log = new Writable({
+    write(chunk, _encoding, done) {
+      written += chunk
+      done()
+    },
+  })
+  const server = await startServer(t, { features: ['logsRoute'], log })
+  const shows = async (target: string): Promise<boolean> => {
     t.is((await server.post('/logs/stderr', { target })).status, 204, target)
+    written = ''
+    await server.get('/version')
+    // The line of a request is written before that of a later one, which is written at any level but off.
+    await server.get('/health')
+    return written.includes('/version')
   }
+  t.false((await server.get('/version')).status !== 200 || written.includes('/version'), 'off at the start')
+  for (const [target, isShown] of [
+    ['debug', true],
+    ['OFF', false],
+    ['http=info', true],
+    ['tasks=trace', false],
+    ['tasks=trace,warn', false],
+  ] as const)
+    t.is(await shows(target), isShown, target)
   t.is((await server.delete('/logs/stream')).status, 204)
   await checkRefusals(t, server, [
     { path: '/logs/stderr', body: { target: '' }, code: 'bad_request' },

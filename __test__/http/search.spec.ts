@@ -35,6 +35,8 @@ async function cinema(t: ExecutionContext, options = {}): Promise<TestServer> {
 const ids = (body: { readonly hits: readonly { readonly [key: string]: unknown }[] }) =>
   body.hits.map((hit) => hit.id)
 
+const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+
 test('a search by GET is answered as by POST', async (t) => {
   const server = await cinema(t)
   const { body: posted } = await server.post(path, {
@@ -56,7 +58,11 @@ test('a search by GET is answered as by POST', async (t) => {
     facets: 'genre',
   })
   const { body: asked } = await server.get(`${path}?${query}`)
-  for (const volatile of ['processingTimeMs', 'requestUid']) t.truthy(String(posted[volatile]))
+  for (const { processingTimeMs, requestUid } of [posted, asked]) {
+    t.true(Number.isInteger(processingTimeMs) && Number(processingTimeMs) >= 0, String(processingTimeMs))
+    t.regex(String(requestUid), uuidV7)
+  }
+  t.not(asked.requestUid, posted.requestUid)
   const still = ({ processingTimeMs: _time, requestUid: _uid, ...rest }: Record<string, unknown>) => rest
   t.deepEqual(still(asked), still(posted))
   t.deepEqual(Object.keys(posted), [
@@ -70,7 +76,6 @@ test('a search by GET is answered as by POST', async (t) => {
     'facetStats',
     'requestUid',
   ])
-  t.regex(String(posted.requestUid), /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab]/)
 })
 
 test('a search by page answers exhaustive totals, one by offset an estimate', async (t) => {
@@ -125,7 +130,7 @@ test('a search with the metadata header answers which query it was', async (t) =
     if (!isAdded) continue
     const { queryUid, ...metadata } = body.metadata as Record<string, unknown>
     t.deepEqual(metadata, { query: 'alien', indexUid: 'films', primaryKey: 'id' })
-    t.truthy(queryUid)
+    t.regex(String(queryUid), uuidV7)
   }
 })
 

@@ -195,11 +195,16 @@ test('a batch tells how its parts on disk grew, and how long each step took', as
     'internalDatabaseSizes',
   ])
   const size = /^(\d[\d.]* [KM]?i?B) \(([+-])(\d[\d.]* [KM]?i?B)\)$/
-  for (const [part, text] of Object.entries(first.internalDatabaseSizes ?? {})) {
+  const { internalDatabaseSizes = {}, progressTrace = {} } = first
+  t.deepEqual(
+    [Object.keys(internalDatabaseSizes).length > 0, Object.keys(progressTrace).length > 0],
+    [true, true],
+  )
+  for (const [part, text] of Object.entries(internalDatabaseSizes)) {
     const [, bytes, sign, grown] = size.exec(text) ?? []
     t.deepEqual([sign, grown], ['+', bytes], `${testEngine}: all of ${part} is new in ${text}`)
   }
-  for (const [step, time] of Object.entries(first.progressTrace ?? {})) t.regex(time, /^\d+\.\d\dms$/, step)
+  for (const [step, time] of Object.entries(progressTrace)) t.regex(time, /^\d+\.\d\dms$/, step)
   await server.settle(t, server.put('/indexes/ferries/documents', [{ id: 900, text: 'one more' }]))
   const sizes = Object.values((await statsOf(1)).internalDatabaseSizes ?? {})
   t.true(sizes.length > 0)

@@ -140,7 +140,7 @@ test('a cancelation takes waiting tasks into its batch, deletions of tasks count
   for (const uid of [0, 1, 2]) {
     const task = await server.ended(uid)
     t.like(task, { status: 'canceled', canceledBy: 3, batchUid: cancelation.batchUid })
-    t.truthy(task.startedAt)
+    t.regex(String(task.startedAt), /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
   }
   const deletions = [await server.delete('/tasks?uids=1'), await server.delete('/tasks?uids=1')]
   const counts = await Promise.all(

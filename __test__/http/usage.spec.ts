@@ -1,6 +1,6 @@
 import test, { type ExecutionContext } from 'ava'
 import { type Figure, openUsage } from '../../ts/telemetry/index.js'
-import { startServer, type TestServer } from '../support/server.js'
+import { startServer, type TestAnswer, type TestServer } from '../support/server.js'
 
 type Figures = Readonly<Record<string, Figure>>
 
@@ -8,11 +8,19 @@ test('requests of every kind are counted under their event, and tell nothing abo
   const usage = openUsage()
   const server = await startServer(t, { usage })
   const headers = { 'x-meilisearch-client': 'Tests (v1)' }
+  /** Sends what is counted, and asserts that it was answered as it should be. */
+  const sent = async (status: number, answer: Promise<TestAnswer>): Promise<void> => {
+    const { status: answered, bytes } = await answer
+    t.is(answered, status, bytes.toString())
+  }
   await server.settle(t, server.post('/indexes', { uid: 'secretindex', primaryKey: 'sku' }, { headers }))
   const path = '/indexes/secretindex'
   await server.settle(t, server.post(`${path}/documents`, [{ sku: 1, secretfield: 'secretword', v: 3 }]))
-  await server.post(`${path}/documents?primaryKey=sku`, 'x', { headers: { 'content-type': 'text/odd' } })
-  await server.put(`${path}/documents`, 'sku\n2', { headers: { 'content-type': 'text/csv' } })
+  await sent(
+    415,
+    server.post(`${path}/documents?primaryKey=sku`, 'x', { headers: { 'content-type': 'text/odd' } }),
+  )
+  await sent(202, server.put(`${path}/documents`, 'sku\n2', { headers: { 'content-type': 'text/csv' } }))
   await server.settle(
     t,
     server.patch(`${path}/settings`, {
@@ -24,44 +32,56 @@ test('requests of every kind are counted under their event, and tell nothing abo
       faceting: { sortFacetValuesBy: { '*': 'count' } },
     }),
   )
-  await server.post(
-    `${path}/search`,
-    {
-      q: 'secretword -other',
-      filter: ['secretfield = secretword', ['v > 1']],
-      sort: ['v:asc'],
-      limit: 35,
-      attributesToHighlight: ['secretfield'],
-      showRankingScore: true,
-      cropLength: 3,
-    },
-    { headers },
+  await sent(
+    200,
+    server.post(
+      `${path}/search`,
+      {
+        q: 'secretword -other',
+        filter: ['secretfield = secretword', ['v > 1']],
+        sort: ['v:asc'],
+        limit: 35,
+        attributesToHighlight: ['secretfield'],
+        showRankingScore: true,
+        cropLength: 3,
+      },
+      { headers },
+    ),
   )
-  await server.post(`${path}/search`, { q: 'a', page: 2, filter: 'nofield = 1' })
-  await server.get(`${path}/search?q=x&hitsPerPage=4`)
-  await server.post('/multi-search', { queries: [{ indexUid: 'secretindex' }, { indexUid: 'secretindex' }] })
-  await server.post(`${path}/facet-search`, { facetName: 'secretfield', q: 'x' })
-  await server.get(`${path}/documents/1`)
-  await server.post(`${path}/documents/fetch`, { filter: 'secretfield = x', limit: 3 })
-  await server.delete(`${path}/documents/1`)
-  await server.post(`${path}/documents/delete`, { filter: 'secretfield = x' })
-  await server.get(`${path}/stats`)
-  await server.get('/tasks?uids=0&statuses=succeeded')
-  await server.post('/swap-indexes', [])
-  await server.patch(`${path}/settings/embedders`, {
-    secretname: { source: 'userProvided', dimensions: 2, binaryQuantized: true },
-  })
-  await server.patch('/experimental-features', { network: true })
-  await server.patch('/network', {
-    self: 'secretself',
-    remotes: { secretremote: { url: 'http://secret.example' } },
-  })
+  await sent(400, server.post(`${path}/search`, { q: 'a', page: 2, filter: 'nofield = 1' }))
+  await sent(200, server.get(`${path}/search?q=x&hitsPerPage=4`))
+  await sent(
+    200,
+    server.post('/multi-search', { queries: [{ indexUid: 'secretindex' }, { indexUid: 'secretindex' }] }),
+  )
+  await sent(200, server.post(`${path}/facet-search`, { facetName: 'secretfield', q: 'x' }))
+  await sent(200, server.get(`${path}/documents/1`))
+  await sent(200, server.post(`${path}/documents/fetch`, { filter: 'secretfield = x', limit: 3 }))
+  await sent(202, server.delete(`${path}/documents/1`))
+  await sent(202, server.post(`${path}/documents/delete`, { filter: 'secretfield = x' }))
+  await sent(200, server.get(`${path}/stats`))
+  await sent(200, server.get('/tasks?uids=0&statuses=succeeded'))
+  await sent(202, server.post('/swap-indexes', []))
+  await sent(
+    202,
+    server.patch(`${path}/settings/embedders`, {
+      secretname: { source: 'userProvided', dimensions: 2, binaryQuantized: true },
+    }),
+  )
+  await sent(200, server.patch('/experimental-features', { network: true }))
+  await sent(
+    200,
+    server.patch('/network', {
+      self: 'secretself',
+      remotes: { secretremote: { url: 'http://secret.example' } },
+    }),
+  )
 
   const reports = usage.report()
   const figures = (event: string): Figures => {
     const report = reports.find((one) => one.name === event)
-    t.truthy(report, event)
-    return { count: report?.count ?? 0, ...report?.figures } as Figures
+    if (report === undefined) throw new Error(`nothing was reported as ${event}`)
+    return { count: report.count, ...report.figures }
   }
   const has = (event: string, expected: Figures): void => void t.like(figures(event), expected, event)
 

@@ -59,6 +59,11 @@ const writes: readonly (readonly [method: string, path: string, body?: unknown])
   ['DELETE', '/tasks?statuses=failed'],
 ]
 
+/** An operation of the API's description. */
+interface Described {
+  readonly parameters?: readonly { readonly name: string; readonly schema: { readonly default?: unknown } }[]
+}
+
 const waiting = (path: string, waitMs: number | string): string =>
   `${path}${path.includes('?') ? '&' : '?'}waitMs=${waitMs}`
 
@@ -87,6 +92,16 @@ test('a write whose task ends too late, or that does not wait, is answered with 
     t.deepEqual([status, body.status], [202, 'enqueued'], query)
     t.deepEqual(Object.keys(body), ['taskUid', 'indexUid', 'status', 'type', 'enqueuedAt'], query)
   }
+})
+
+test('requests do not wait unless they ask for it', async (t) => {
+  const { paths } = (await (await startServer(t)).get('/openapi.json')).body as unknown as {
+    readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  }
+  const described = Object.values(paths).flatMap((methods) => Object.values(methods))
+  const found = described.flatMap(({ parameters = [] }) => parameters.filter(({ name }) => name === 'waitMs'))
+  t.true(found.length >= writes.length, `${found.length}`)
+  for (const { schema } of found) t.is(schema.default, 0)
 })
 
 test('a task is answered once it has ended, and as it stands when the time is over', async (t) => {

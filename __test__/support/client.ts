@@ -18,7 +18,9 @@ export const films: readonly Film[] = [
 
 export async function openClient(t: ExecutionContext, options: TestServerOptions = {}): Promise<Meilisearch> {
   const server = await startServer(t, { masterKey, ...options })
-  return new Meilisearch({ host: server.url, apiKey: masterKey, defaultWaitOptions: { interval: 10 } })
+  // The default of five seconds is too short for a busy machine.
+  const defaultWaitOptions = { interval: 10, timeout: 120_000 }
+  return new Meilisearch({ host: server.url, apiKey: masterKey, defaultWaitOptions })
 }
 
 /** Checks that the client throws an error of the API with this code. */

@@ -48,6 +48,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly replicated?: Replicated
   /** How embedders are called. */
   readonly embedding?: Partial<EmbeddersSetup>
+  /** Where the log is written, from the level on that a request sets; default: nowhere. */
+  readonly log?: Writable
   /** Where models that run here are, and come from; default: from nowhere. */
   readonly models?: Partial<ModelsSetup>
 }
@@ -139,11 +141,12 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     embedding = {},
     models: modelsSetup = {},
     replicated = null,
+    log: destination = nowhere,
     directory: given,
     ...httpOptions
   } = options
   const directory = given ?? (await mkdtemp(join(tmpdir(), 'siftd-http-')))
-  const { log, outlets } = openLogWithOutlets({ level: 'OFF', mode: 'JSON', destination: nowhere })
+  const { log, outlets } = openLogWithOutlets({ level: 'OFF', mode: 'JSON', destination })
   const faults = new BackgroundFaults(log)
   const setup = {
     directory: join(directory, 'indexes'),

@@ -71,6 +71,11 @@ test('a failed upgrade halts the queue until the next start, which tries it agai
   const next = await opened(t, directory, {})
   t.deepEqual(await statuses(next), ['succeeded', 'enqueued', 'enqueued', 'enqueued'])
   t.deepEqual((await next.tasks.list({ statuses: ['failed'] }, all)).results, [])
+  const waits = await next.tasks.list({ types: ['upgradeDatabase'], statuses: ['enqueued'] }, all)
+  t.deepEqual(
+    waits.results.map(({ uid }) => uid),
+    [1],
+  )
   t.is(await next.tasks.batch(1, null), null)
   next.start()
   await ended(next.tasks, 3)

@@ -26,6 +26,19 @@ for (const { name, needs } of chosenEngines)
     },
   )
 
+for (const { name, needs } of chosenEngines)
+  testNeeding([procfs, ...needs])(`${name}: a load stays below what docs/memory.md allows it`, (t) => {
+    const load = ['--megabytes', '4', '--upload-mb', '1', '--cap-mib', '32', '--cache-mib', '8']
+    const { status, stdout, stderr } = run('--engine', name, ...load)
+    t.is(status, 0, stdout + stderr)
+    const [, documents] = /: (\d+) documents, 4 MB/.exec(stdout) ?? []
+    t.true(Number(documents) > 5_000, stdout)
+    const [, grown] = /own memory +idle .* grown by (\d+\.\d) MB/.exec(stdout) ?? []
+    const [, allowed] = /own memory may grow by (\d+\.\d) MB: kept/.exec(stdout) ?? []
+    // A load that is not measured would have grown by nothing.
+    t.true(Number(grown) > 1 && Number(grown) <= Number(allowed), stdout)
+  })
+
 test('--help names every option', (t) => {
   const { status, stdout } = run('--help')
   t.is(status, 0)
