@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import test from 'ava'
-import { checkRefusals } from '../support/refusals.js'
+import { checkRefusals, type Refusal } from '../support/refusals.js'
 import { startServer, type TestServer } from '../support/server.js'
 
 const deep = (levels: number, open: string, close: string): string =>
@@ -34,6 +34,28 @@ test('values nested 100,000 levels deep are refused wherever they stand', async 
   ])
   t.is((await server.get('/tasks')).body.total, 1)
   t.is((await server.get('/health')).status, 200)
+})
+
+test('filters of wrong elements and filters nested deeply are refused wherever they stand', async (t) => {
+  const server = await startServer(t, { features: ['editDocumentsByFunction'] })
+  await server.settle(t, server.post(upload, [{ id: 1 }]))
+  const refusals = (filter: unknown): readonly Refusal[] => [
+    { path: '/indexes/a/search', body: { filter }, code: 'invalid_search_filter' },
+    { path: '/indexes/a/explain', body: { id: '1', filter }, code: 'invalid_search_filter' },
+    { path: '/indexes/a/facet-search', body: { facetName: 'b', filter }, code: 'invalid_search_filter' },
+    {
+      path: '/multi-search',
+      body: { queries: [{ indexUid: 'a', filter }] },
+      code: 'invalid_search_filter',
+    },
+    { path: `${upload}/fetch`, body: { filter }, code: 'invalid_document_filter' },
+    { path: `${upload}/delete`, body: { filter }, code: 'invalid_document_filter' },
+    { path: `${upload}/edit`, body: { filter, function: 'doc.a = 1' }, code: 'invalid_document_filter' },
+  ]
+  await server.settle(t, server.patch('/indexes/a/settings', { filterableAttributes: ['b'] }))
+  for (const filter of [[null], [1], [{}], ['b = 1', [null]], [[['b = 1']]], JSON.parse(deep(110, '[', ']'))])
+    await checkRefusals(t, server, refusals(filter))
+  t.is((await server.get('/tasks')).body.total, 2)
 })
 
 test('bytes that are no UTF-8 are refused in every format, in paths and in parameters', async (t) => {

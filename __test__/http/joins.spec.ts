@@ -161,6 +161,22 @@ const mistakes: readonly (readonly [filter: string, code: string])[] = [
   ],
 ]
 
+test('documents that a rule pins pass filters on other indexes', async (t) => {
+  const server = await library(t, { features: ['foreignKeys', 'dynamicSearchRules'] })
+  const pin = (id: string, position: number) => ({ selector: { id }, action: { type: 'pin', position } })
+  await server.settle(t, server.patch('/dynamic-search-rules/x', { actions: [pin('9', 0), pin('2', 1)] }))
+  const filter = '_foreign(author, name = Alice)'
+  t.deepEqual(idsOf((await server.post('/indexes/books/search', { filter })).body), [9, 1])
+  const query = { indexUid: 'books', filter }
+  const merged = await server.post('/multi-search', { queries: [query, query], federation: {} })
+  t.deepEqual(idsOf(merged.body), [9, 1])
+  const facets = await server.post('/indexes/books/facet-search', { facetName: 'title', filter })
+  t.deepEqual((facets.body.facetHits as readonly { value: string }[]).map(({ value }) => value).sort(), [
+    'nine',
+    'one',
+  ])
+})
+
 test('hits show documents in place of the ids of foreign keys', async (t) => {
   const server = await library(t)
   for (const [body, expected] of hydrated) {

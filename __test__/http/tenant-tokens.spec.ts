@@ -131,6 +131,10 @@ test('a token with anything wrong is refused', async (t) => {
     400,
     'invalid_search_filter',
   )
+  let filter: unknown = 'port = oslo'
+  for (let level = 0; level < 500; level++) filter = [filter]
+  const nested = bearer(token({ claims: { searchRules: { boats: { filter } } } }))
+  checkError(t, await server.post('/indexes/boats/search', {}, nested), 400, 'invalid_search_filter')
   await server.delete(`/keys/${uid}`)
   checkError(t, await server.post('/indexes/boats/search', {}, bearer(token({}))), 403, 'invalid_api_key')
 })

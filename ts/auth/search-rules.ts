@@ -1,4 +1,5 @@
 import { ApiError } from '../errors/index.js'
+import { FILTER_LEVELS_MAX, isNestedBeyond } from '../parse/index.js'
 import { isPattern, matches } from './patterns.js'
 
 /** The search rules of a verified token. */
@@ -41,6 +42,11 @@ function readRule(rule: unknown): unknown {
   if (typeof rule !== 'object' || Array.isArray(rule))
     throw tokenRefused('a search rule is neither null nor an object')
   const filter: unknown = Object.hasOwn(rule, 'filter') ? (rule as { filter: unknown }).filter : null
+  if (isNestedBeyond(filter, FILTER_LEVELS_MAX))
+    throw new ApiError(
+      'invalid_search_filter',
+      `the filter of the tenant token has more than ${FILTER_LEVELS_MAX} levels of arrays or objects`,
+    )
   if (filter === null || typeof filter === 'string' || Array.isArray(filter)) return filter
   const literal = JSON.stringify(filter)
   throw new ApiError(

@@ -16,6 +16,7 @@ export {
   shortInteger,
   withoutTrailing,
 } from './literals.js'
+export { FILTER_LEVELS_MAX, isNestedBeyond } from './nesting.js'
 export { ownValue } from './own.js'
 export { printable } from './printable.js'
 export * from './schema.js'

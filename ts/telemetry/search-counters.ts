@@ -261,8 +261,8 @@ function isMixed(filter: readonly CountedFilter[]): boolean {
 /** Whether an expression of the filter holds `word`. */
 export function mentions(filter: CountedFilter, word: string): boolean {
   if (typeof filter === 'string') return filter.includes(word)
-  for (const part of filter) if (mentions(part, word)) return true
-  return false
+  // Elements are what clients sent; the engine refuses those of a wrong type later.
+  return Array.isArray(filter) && filter.some((part) => mentions(part, word))
 }
 
 /** Conditions that `AND` and `OR` join, at any depth. */

@@ -9,6 +9,7 @@ import {
   mapOf,
   optional,
   refined,
+  shallowFilter,
   shape,
   string,
   type Type,
@@ -33,7 +34,7 @@ const payloadSize: Type<number> = {
   },
 }
 const exportedIndex = shape({
-  filter: optional(anything, 'invalid_export_index_filter'),
+  filter: optional(refined(anything, shallowFilter), 'invalid_export_index_filter'),
   overrideSettings: defaulted(boolean, false, 'invalid_export_index_override_settings'),
 })
 const exportFields = {

@@ -2,7 +2,9 @@ import type { FilterValue } from '../../engine/index.js'
 import {
   type At,
   badValue,
+  FILTER_LEVELS_MAX,
   integer,
+  isNestedBeyond,
   type JsonNode,
   list,
   refined,
@@ -96,13 +98,23 @@ export function atMost<T>(type: Type<readonly T[]>, most: number): Type<readonly
   }
 }
 
+/** The value of a filter. @throws ApiError if it is nested so deeply that no engine reads it */
+export function shallowFilter<T>(value: T, at: At): T {
+  if (isNestedBeyond(value, FILTER_LEVELS_MAX))
+    throw badValue(
+      `expected a string or an array of strings and arrays of strings, found more than ${FILTER_LEVELS_MAX} levels`,
+      at,
+    )
+  return value
+}
+
 /** A filter: a string or an array. The engine checks the elements of an array. */
 export const filter: Type<FilterValue> = {
   expected: 'a string or an array',
   schema: { type: ['string', 'array'] },
   json(node, at) {
     if (node.kind !== 'string' && node.kind !== 'array') throw wrongType(this.expected, node, at)
-    return toValue(node) as FilterValue
+    return shallowFilter(toValue(node), at) as FilterValue
   },
   text: (text) => text,
 }

@@ -11,7 +11,7 @@ import type { Column } from '../facets/columns.js'
 import type { OpenIndex } from '../open-index.js'
 import { Distinct, type Ranked } from '../ranking/index.js'
 import { DocSet } from '../store/docid-set.js'
-import { filteredDocuments } from './candidates.js'
+import { type FilterContext, filteredDocuments } from './candidates.js'
 
 /** The pinned documents that are there and pass the filter. */
 export interface Pinned {
@@ -24,12 +24,12 @@ export interface Pinned {
 /** @param distinct the column that tells hits apart, null without one */
 export function pinnedDocuments(
   index: OpenIndex,
-  { indexUid, pins, filter, features }: SearchRequest,
+  request: SearchRequest & FilterContext,
   distinct: Column | null,
 ): Pinned {
   const { docids } = index.data
-  const allowed = filteredDocuments(index, filter, { indexUid, features })
-  const hits = pins.flatMap(({ id, position }): Ranked[] => {
+  const allowed = filteredDocuments(index, request.filter, request)
+  const hits = request.pins.flatMap(({ id, position }): Ranked[] => {
     const docid = docids.get(id)
     if (docid === undefined || !allowed.has(docid)) return []
     return [{ docid, details: [{ rule: 'pin', position }] }]
