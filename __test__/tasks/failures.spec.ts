@@ -159,7 +159,7 @@ test('a commit whose outcome was not recorded is recorded at the next start, not
     documents: 0,
   }
   const held = await testQueue(t, { directory })
-  await add(held.tasks, 'ferries', [{ id: 9 }]) // 1: precedes the clear, so the engine never gets it
+  await add(held.tasks, 'ferries', [{ id: 9 }]) // 1: earlier versions did not pass it to the engine, since a clear follows
   await held.tasks.enqueue(deleteIds('ferries', '1')) // 2
   await held.tasks.enqueue(clear('ferries')) // 3
   await add(held.tasks, 'ferries', [{}]) // 4

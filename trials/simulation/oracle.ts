@@ -256,13 +256,10 @@ export class Oracle {
   #expected(uid: number, row: Row, { kind }: TaskContent): number | null {
     const members = [...this.#ended.values()].filter((other) => other.batch_uid === row.batch_uid)
     const kindOf = (other: Row) => this.#wishes.get(String(other.custom_metadata))?.kind
-    const clears = members.filter((other) => kindOf(other) === 'clear' && Number(other.uid) > uid)
     if (row.status !== 'succeeded') {
       const { code } = JSON.parse(String(row.error ?? '{}')) as { code?: string }
       const isFault = code === 'internal' || code === 'no_space_left_on_device'
-      // The engine does not get an addition that a deletion of all documents follows, which fails if the deletion does.
-      const concerned = kind === 'documents' ? [uid, ...clears.map((other) => Number(other.uid))] : [uid]
-      if (isFault && !concerned.some((other) => this.#engine.failed.has(other))) {
+      if (isFault && !this.#engine.failed.has(uid)) {
         this.#world.problem(`task ${uid} failed without a reason: ${row.error}`)
       }
       return 0
@@ -270,7 +267,6 @@ export class Oracle {
     if (members.some((other) => kindOf(other) === 'indexDeletion')) return 0
     switch (kind) {
       case 'documents':
-        return clears.some(({ status }) => status === 'succeeded') ? 0 : 1
       case 'deleteByIds':
       case 'deleteByFilter':
       case 'clear':

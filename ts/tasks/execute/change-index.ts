@@ -9,16 +9,7 @@ import { parsedDetails } from '../listing/view.js'
 import type { CatalogueRow, PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Outcome, type Run } from './batch-context.js'
 import { announce, commitOf } from './commit.js'
-import {
-  effects,
-  failed,
-  failureBody,
-  indexOf,
-  notFound,
-  outcomeIn,
-  succeeded,
-  type Unfinished,
-} from './outcomes.js'
+import { effects, failed, failureBody, indexOf, notFound, outcomeIn, type Unfinished } from './outcomes.js'
 
 /** Documents, deletions and settings of one index as one commit. */
 export async function changeIndex(
@@ -47,11 +38,7 @@ export async function changeIndex(
   if (row === null) await announce(id, context)
   try {
     if (operations.length > 0) report = await commitOf(id, uid, operations, run, context)
-    outcomes = [
-      ...outcomes,
-      ...running.map((task) => outcomeIn(report, task)),
-      ...plan.overtaken.map((task) => succeeded(task, { indexedDocuments: 0 })),
-    ]
+    outcomes = [...outcomes, ...running.map((task) => outcomeIn(report, task))]
   } catch (error) {
     if (error instanceof Interrupted) {
       // The index is not in the catalogue, so its directory can be removed.
@@ -63,7 +50,7 @@ export async function changeIndex(
       throw error
     }
     const body = failureBody(error, log, run.batchUid)
-    outcomes = [...outcomes, ...[...running, ...plan.overtaken].map((task) => failed(task, body))]
+    outcomes = [...outcomes, ...running.map((task) => failed(task, body))]
     // A task that may create the index does so even if it fails: the index is then empty.
     if (row === null) report = await createdEmpty()
   }
@@ -108,8 +95,6 @@ interface Plan {
   readonly operations: readonly Operation[]
   /** Tasks that have failed before the engine is called. */
   readonly decided: readonly Outcome[]
-  /** Additions in front of a deletion of all documents: they succeed or fail with the commit that deletes them. */
-  readonly overtaken: readonly PendingTask[]
   /** Whether a task asked for the index to exist. */
   readonly creates: boolean
 }
@@ -122,14 +107,12 @@ async function planOf(
 ): Promise<Plan> {
   const operations: Operation[] = []
   const decided: Outcome[] = []
-  const overtaken = new Set<PendingTask>()
-  const lastClear = tasks.findLastIndex(({ content }) => content.kind === 'clear')
   let exists = row !== null
   let settings: string | null = null
   let settingsChars = 0
   // Settings sent later contain those before them: what follows settings that stored documents may refuse must wait.
   let isRisky = false
-  for (const [position, task] of tasks.entries()) {
+  for (const task of tasks) {
     const { content } = task
     const taskUid = task.row.uid
     if (!exists && !mayCreate(task)) {
@@ -149,7 +132,6 @@ async function planOf(
           decided.push(failed(task, error.toJSON()))
           break
         }
-        if (position < lastClear) overtaken.add(task)
         const payload = 'text' in stored ? stored : { ...stored, path: spool.pathOf(stored.path) }
         const documents = receivedDocuments(task)
         operations.push({ taskUid, kind: 'documents', method, primaryKey, skipCreation, payload, documents })
@@ -165,7 +147,7 @@ async function planOf(
         operations.push({ taskUid, kind: 'clear' })
         break
       case 'settings': {
-        if (isRisky || settingsChars > BATCHED_SETTINGS_CHARS_MAX) return plan(position)
+        if (isRisky || settingsChars > BATCHED_SETTINGS_CHARS_MAX) return plan()
         try {
           if (settings === null && row !== null) settings = await engine.settings(row.id)
           const merged = await settingsThread.merge(settings, content.patch)
@@ -189,20 +171,10 @@ async function planOf(
         throw new TypeError(`task ${taskUid} of kind ${content.kind} cannot share a commit`)
     }
   }
-  return plan(tasks.length)
+  return plan()
 
-  /** @param end position of the first task that waits for the next batch */
-  function plan(end: number): Plan {
-    // If the deletion of all documents waits for the next batch, it may still be canceled, so additions before it
-    // count.
-    if (lastClear >= end) overtaken.clear()
-    const uids = new Set([...overtaken].map(({ row: { uid } }) => uid))
-    return {
-      operations: operations.filter(({ taskUid }) => !uids.has(taskUid)),
-      decided,
-      overtaken: [...overtaken],
-      creates: tasks.some(mayCreate),
-    }
+  function plan(): Plan {
+    return { operations, decided, creates: tasks.some(mayCreate) }
   }
 }
 

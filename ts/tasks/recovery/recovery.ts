@@ -161,7 +161,7 @@ function outcomeOf(task: PendingTask, report: BatchReport, lastClear: number | n
         : { ...base, status: 'failed', error: errorBody(error.code, error.message), counters: null },
     ]
   }
-  // An addition before a deletion of all documents was not passed to the engine and has succeeded. Another task that
+  // Earlier versions did not pass an addition before a deletion of all documents to the engine. Another task that
   // the commit does not name has failed before the commit; it runs again and fails again.
   return task.content.kind === 'documents' && lastClear !== null && uid < lastClear
     ? [{ ...base, status: 'succeeded', error: null, counters: { indexedDocuments: 0 } }]

@@ -14,7 +14,7 @@ use crate::store::{SegmentBuilder, SegmentView, Snapshot};
 pub struct Preview {
     /// Documents of the base, including those that changed; `None` if all of them are deleted.
     pub base: Option<Snapshot>,
-    /// Documents that the batch changes; `None` if it changes none.
+    /// Documents that the batch changes; `None` if it changes none and `base` is there.
     pub changed: Option<Snapshot>,
 }
 
@@ -27,7 +27,8 @@ pub fn preview(staged: &StagedBatch) -> Result<Preview> {
     if let Some(base) = &base {
         base.attachments().put(Arc::clone(&vectors));
     }
-    if staged.entries.is_empty() {
+    // Without any documents there is still a snapshot: a filter that the settings do not allow fails on it.
+    if staged.entries.is_empty() && base.is_some() {
         return Ok(Preview { base, changed: None });
     }
     let analyzer = Analyzer::new(&staged.settings)?;
