@@ -118,7 +118,7 @@ for (const [name, harm] of [
       for (const { indexUid, file, cost, isHarmful } of findings) {
         t.deepEqual([indexUid, isHarmful], ['films', true])
         t.true(file.includes(id), file)
-        t.regex(cost, /restore a backup, or delete the index/)
+        t.regex(cost, /run `siftd repair`.* or restore a backup, or delete the index/)
       }
       t.is((await server.settle(t, server.delete('/indexes/films'))).status, 'succeeded')
       // The directory of a deleted index goes after its task has ended.

@@ -274,6 +274,6 @@ function damageText({ path, reason }: Damage): string {
 function damageError(damage: string): EngineError {
   return new EngineError(
     'index_damaged',
-    `the index is damaged (${damage}): stop the server and restore its data directory, or import a dump, or delete the index and add its documents again`,
+    `the index is damaged (${damage}): stop the server and run \`siftd repair\`, or restore its data directory, or import a dump, or delete the index and add its documents again`,
   )
 }

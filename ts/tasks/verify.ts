@@ -15,7 +15,7 @@ export interface VerifiedParts {
 }
 
 const LOST_INDEX =
-  'the index is refused with `index_damaged`: restore a backup, or delete the index and send its documents again'
+  'the index is refused with `index_damaged`: stop the server and run `siftd repair`, which keeps what can be read, or restore a backup, or delete the index and send its documents again'
 
 /**
  * Reads every file of every index and every upload that waits, and compares the catalogue with the directories. Changes
