@@ -1,23 +1,36 @@
 /** Several searches in one request. Other calls get their turn between them. */
 import type { Answer, SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
-import { Pacer } from '../indexing/pacer.js'
 import { AnswerBytes } from './answer-bytes.js'
 import { checkStop, type Stop } from './bounds.js'
 import type { FederatedQuery } from './federation/index.js'
 import { search } from './search.js'
+import { Turns } from './turns.js'
 
-/** The answers to several searches, one after another. */
+/** The answers to several searches, one after another. All see the same commits. */
 export async function multiSearch(queries: readonly FederatedQuery[], stop?: Stop): Promise<Answer> {
-  const pacer = new Pacer()
+  for (let attempt = 0; ; attempt++) {
+    const answer = await answered(queries, new Turns(queries, attempt), stop)
+    if (answer !== null) return answer
+  }
+}
+
+/** @returns null if an index has changed meanwhile */
+async function answered(
+  queries: readonly FederatedQuery[],
+  turns: Turns,
+  stop: Stop | undefined,
+): Promise<Answer | null> {
   const out = new AnswerBytes()
   out.write('{"results":[')
   const facts: SearchFacts[] = []
+  // What filters on other indexes have selected is counted from the beginning.
+  for (const { request } of queries) request.foreign?.selected.clear()
   for (const [at, { index, request }] of queries.entries()) {
-    if (pacer.due()) await pacer.pause()
+    if (!(await turns.next())) return null
     if (at > 0) checkStop(stop)
     const head = `${at > 0 ? ',' : ''}{"indexUid":${JSON.stringify(request.indexUid)},`
-    facts.push(positioned(at, () => search(index, request, out, head)).facts)
+    facts.push(positioned(at, () => search(index, turns.timed(request), out, head)).facts)
   }
   out.write(']}')
   return { body: out.taken(), facts: summed(facts) }

@@ -11,9 +11,6 @@
 import type { SearchFacts } from '../../../engine.js'
 import { EngineError } from '../../../engine-error.js'
 import type { FederationRequest, Paging } from '../../../requests.js'
-import type { IndexData } from '../../index-data/index-data.js'
-import { Pacer } from '../../indexing/pacer.js'
-import { FILTER_MS_MAX, SEARCH_CUTOFF_MS } from '../../limits.js'
 import { renderValue } from '../../ranking/index.js'
 import { floatText } from '../../store/json.js'
 import { Bounds, checkStop, type Stop } from '../bounds.js'
@@ -22,15 +19,13 @@ import { type Hydration, hydrationOf } from '../hydration.js'
 import { rankSearch } from '../search.js'
 import { vectorText } from '../semantic.js'
 import { Stages } from '../stages.js'
+import { Turns } from '../turns.js'
 import { candidatesByIndex, facetsText } from './facets.js'
 import { merged } from './merge.js'
 import { requireComparable } from './order.js'
 import type { Candidate, FederatedQuery, RankedQuery } from './query.js'
 
 export type { FederatedQuery } from './query.js'
-
-/** The most attempts to rank all queries that a commit may interrupt. */
-const INTERRUPTED_MAX = 2
 
 export async function federatedSearch(
   queries: readonly FederatedQuery[],
@@ -108,34 +103,17 @@ async function rankedQueries(
   attempt: number,
   stop: Stop | undefined,
 ): Promise<{ readonly ranked: readonly RankedQuery[]; readonly hydration: Hydration | null } | null> {
-  const pacer = new Pacer()
-  const before = versionsOf(queries)
-  const mayPause = attempt < INTERRUPTED_MAX
-  const now = performance.now()
-  const shared = { filtersEndAt: now + FILTER_MS_MAX, rankingEndsAt: now + SEARCH_CUTOFF_MS }
+  const turns = new Turns(queries, attempt)
   const ranked: RankedQuery[] = []
   // What filters on other indexes have selected is counted from the beginning.
   for (const { request } of queries) request.foreign?.selected.clear()
   for (const [position, { index, request }] of queries.entries()) {
-    if (mayPause && pacer.due()) {
-      await pacer.pause()
-      if (versionsOf(queries) !== before) return null
-    }
+    if (!(await turns.next())) return null
     if (position > 0) checkStop(stop)
-    const query = { index, request: mayPause ? request : { ...request, shared } }
+    const query = { index, request: turns.timed(request) }
     ranked.push(rankQuery(query, position, ranking))
   }
   return { ranked, hydration: ranking.hydration }
-}
-
-/** The versions of all indexes that queries read, as one text. */
-function versionsOf(queries: readonly FederatedQuery[]): string {
-  const read = new Set<IndexData>()
-  for (const { index, request } of queries) {
-    read.add(index.data)
-    for (const data of request.foreign?.data.values() ?? []) read.add(data)
-  }
-  return Array.from(read, ({ version }) => version).join()
 }
 
 /** The vectors that queries were compared by, where vectors are asked for. Source: vectors §6.7. */

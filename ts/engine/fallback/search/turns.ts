@@ -1,0 +1,51 @@
+/** Turns of other calls between the queries of one request, all of which see the same commits. */
+import type { IndexData } from '../index-data/index-data.js'
+import { Pacer } from '../indexing/pacer.js'
+import { FILTER_MS_MAX, SEARCH_CUTOFF_MS } from '../limits.js'
+import type { SharedTime } from './bounds.js'
+import type { FederatedQuery } from './federation/query.js'
+import type { StoppableRequest } from './search.js'
+
+/** Attempts that a commit may interrupt. */
+const INTERRUPTED_MAX = 2
+
+/** One attempt to answer all queries. The last attempt gives no turns and has the time of a single search. */
+export class Turns {
+  readonly #queries: readonly FederatedQuery[]
+  readonly #pacer = new Pacer()
+  readonly #before: string
+  readonly #shared: SharedTime | null
+
+  /** @param attempt 0 for the first one */
+  constructor(queries: readonly FederatedQuery[], attempt: number) {
+    this.#queries = queries
+    this.#before = versionsOf(queries)
+    const now = performance.now()
+    this.#shared =
+      attempt < INTERRUPTED_MAX
+        ? null
+        : { filtersEndAt: now + FILTER_MS_MAX, rankingEndsAt: now + SEARCH_CUTOFF_MS }
+  }
+
+  /** Lets other calls have their turn, if it is time for that. Returns whether all indexes are as they were. */
+  async next(): Promise<boolean> {
+    if (this.#shared !== null || !this.#pacer.due()) return true
+    await this.#pacer.pause()
+    return versionsOf(this.#queries) === this.#before
+  }
+
+  /** A query with the time that it may take in this attempt. */
+  timed(request: StoppableRequest): StoppableRequest {
+    return this.#shared === null ? request : { ...request, shared: this.#shared }
+  }
+}
+
+/** The versions of all indexes that queries read, as one text. */
+function versionsOf(queries: readonly FederatedQuery[]): string {
+  const read = new Set<IndexData>()
+  for (const { index, request } of queries) {
+    read.add(index.data)
+    for (const data of request.foreign?.data.values() ?? []) read.add(data)
+  }
+  return Array.from(read, ({ version }) => version).join()
+}
