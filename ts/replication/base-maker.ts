@@ -38,6 +38,8 @@ export interface BaseMakerSetup {
   readonly fence: Fence
   /** The entry that the newest base covers to; null: there is no base. */
   readonly newest: number | null
+  /** Milliseconds by a monotonic clock. Absent: that of the process. */
+  readonly now?: () => number
   /** A directory for images, which exists when a base is begun. */
   readonly scratch: string
 }
@@ -96,6 +98,10 @@ export class BaseMaker {
     this.#newest = setup.newest ?? -1
   }
 
+  #now(): number {
+    return this.#setup.now?.() ?? performance.now()
+  }
+
   /** The entry that the newest base covers to; -1: there is no base. */
   get newest(): number {
     return this.#newest
@@ -151,7 +157,7 @@ export class BaseMaker {
       const both = AbortSignal.any([signal, this.#end.signal])
       const making: Making = {
         ...{ base, reached, told, signal: both, keys: [], isSent: false, whole: null },
-        beganAt: performance.now(),
+        beganAt: this.#now(),
       }
       this.#making = making
       this.#hasFailed = false
@@ -263,7 +269,7 @@ export class BaseMaker {
     // Keys are numbers of entries, and only the writer of this epoch makes bases of them: one that is there is this one.
     await repeated(repeating, signal, () => store.create(baseKey(base.seq), bytes, signal))
     this.#newest = base.seq
-    this.#madeMs = performance.now() - beganAt
+    this.#madeMs = this.#now() - beganAt
     this.#making = null
     told(null)
   }

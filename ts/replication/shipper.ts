@@ -278,9 +278,9 @@ export class Shipper {
 
   async #append({ entry, body, completes }: Pending, signal: AbortSignal): Promise<void> {
     const { writer, state } = this.#setup
-    const beganAt = performance.now()
+    const beganAt = this.#now()
     const seq = await writer.append(entry, signal)
-    this.#bases.appended(performance.now() - beganAt)
+    this.#bases.appended(this.#now() - beganAt)
     this.#bases.count(entry.bytes.length)
     this.#pending = this.#pending.slice(1)
     state.take(seq, body)
