@@ -1,9 +1,22 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dataDirectoryOf, dataOption, defineCommand, examples, jsonOption } from '../command/index.js'
-import { entriesOf, notedEngine, openEngineIn, requireVersion } from '../instance/index.js'
+import {
+  entriesOf,
+  isDamagedUid,
+  notedEngine,
+  openEngineIn,
+  requireVersion,
+  textOf,
+} from '../instance/index.js'
 import { LaunchError, machine, packageVersion } from '../launch/index.js'
-import { claimDirectory, DirectoryInUseError, type Finding, verifyDirectory } from '../tasks/index.js'
+import {
+  claimDirectory,
+  DirectoryInUseError,
+  type Finding,
+  protectionLost,
+  verifyDirectory,
+} from '../tasks/index.js'
 import { openLog } from '../telemetry/index.js'
 
 export const verify = defineCommand('verify', (command, output) =>
@@ -12,7 +25,7 @@ export const verify = defineCommand('verify', (command, output) =>
 
 Checks the version, the task store and its checksums, uploads that wait, every file of every index, and whether they
 name each other. Changes nothing. The server must not be running. The exit code is 0 if all is sound, 1 if a damage
-could change an answer, 2 for wrong usage.`)
+could change an answer or hide a further one, 2 for wrong usage.`)
     .addOption(dataOption)
     .addOption(jsonOption)
     .addHelpText(
@@ -26,9 +39,11 @@ could change an answer, 2 for wrong usage.`)
       const directory = dataDirectoryOf(dbPath)
       const findings = await findingsIn(directory, output.progress)
       for (const finding of findings) output.line(json ? JSON.stringify(finding) : lineOf(finding))
-      const harmful = findings.filter(({ isHarmful }) => isHarmful).length
-      if (!json) output.line(harmful === 0 ? `${directory} is sound` : `${harmful} damages in ${directory}`)
-      if (harmful > 0) output.finding()
+      const counted = findings.filter(
+        ({ isHarmful, isProtectionLost }) => isHarmful || isProtectionLost,
+      ).length
+      if (!json) output.line(counted === 0 ? `${directory} is sound` : `${counted} damages in ${directory}`)
+      if (counted > 0) output.finding()
     }),
 )
 
@@ -67,6 +82,7 @@ async function openedAndVerified(
     return [
       ...(await wrongVersion(directory)),
       ...(await unnamedEngine(directory)),
+      ...(await damagedUid(directory)),
       ...(await verifyDirectory(directory, engine, checked)),
     ]
   } finally {
@@ -92,10 +108,16 @@ async function wrongVersion(directory: string): Promise<readonly Finding[]> {
 
 async function unnamedEngine(directory: string): Promise<readonly Finding[]> {
   if ((await notedEngine(directory)) !== null) return []
-  const cost = 'nothing: the indexes tell who wrote them, and the next start writes the file'
-  const problem = 'it names no engine'
-  return [{ indexUid: null, file: join(directory, 'engine'), problem, cost, isHarmful: false }]
+  return [protectionLost({ file: join(directory, 'engine'), problem: 'it names no engine' })]
 }
 
-const lineOf = ({ indexUid, file, problem, cost, isHarmful }: Finding): string =>
-  `${isHarmful ? 'damaged' : 'harmless'}: ${indexUid === null ? '' : `index ${indexUid}: `}${file}: ${problem} (${cost})`
+async function damagedUid(directory: string): Promise<readonly Finding[]> {
+  const file = join(directory, 'instance-uid')
+  return isDamagedUid(await textOf(file)) ? [protectionLost({ file, problem: 'it holds no uid' })] : []
+}
+
+const severityOf = ({ isHarmful, isProtectionLost }: Finding): string =>
+  isHarmful ? 'damaged' : isProtectionLost ? 'protection lost' : 'harmless'
+
+const lineOf = ({ indexUid, file, problem, cost, ...rest }: Finding): string =>
+  `${severityOf({ indexUid, file, problem, cost, ...rest })}: ${indexUid === null ? '' : `index ${indexUid}: `}${file}: ${problem} (${cost})`

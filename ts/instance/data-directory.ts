@@ -11,6 +11,8 @@ export interface DataDirectory {
   readonly instanceUid: string
   /** Whether the instance got its uid just now. */
   readonly isFirstStart: boolean
+  /** Whether the file with the uid was damaged, and was written again. */
+  readonly wasUidDamaged: boolean
 }
 
 export interface DataDirectoryRequest {
@@ -93,13 +95,11 @@ function compareVersions(left: string, right: string): number | null {
   return at === -1 ? 0 : older![at]! - newer![at]!
 }
 
-async function instanceUid(
-  path: string,
-  users: string,
-): Promise<Pick<DataDirectory, 'instanceUid' | 'isFirstStart'>> {
+async function instanceUid(path: string, users: string): Promise<Omit<DataDirectory, 'path'>> {
   const file = join(path, 'instance-uid')
   const copy = join(users, `${path.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-/, '')}-instance-uid`)
-  const known = uidIn(await textOf(file)) ?? uidIn(await copiedUid())
+  const own = await textOf(file)
+  const known = uidIn(own) ?? uidIn(await copiedUid())
   const uid = known ?? randomUUID()
   await replaceFile(file, uid)
   try {
@@ -108,13 +108,16 @@ async function instanceUid(
   } catch {
     // The copy is not needed to run, so a home directory that cannot be written to is no reason not to start.
   }
-  return { instanceUid: uid, isFirstStart: known === null }
+  return { instanceUid: uid, isFirstStart: known === null, wasUidDamaged: isDamagedUid(own) }
 
   /** The copy of the uid; null if none can be read, which is no reason not to start. */
   async function copiedUid(): Promise<string | null> {
     return textOf(copy).catch(() => null)
   }
 }
+
+/** @param text of the file `instance-uid`; null: there is none */
+export const isDamagedUid = (text: string | null): boolean => text !== null && uidIn(text) === null
 
 const uidIn = (text: string | null): string | null =>
   text !== null && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text.trim()) ? text.trim() : null

@@ -161,6 +161,11 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
   }).catch(asLaunchError)
   await endCopying(path)
   const data = await openDataDirectory({ path, version, userDirectory })
+  if (data.wasUidDamaged)
+    moduleLog(log, 'instance').warn(
+      { file: join(data.path, 'instance-uid'), uid: data.instanceUid },
+      'the file with the uid of the instance is damaged; it is written again',
+    )
   const { faults = new BackgroundFaults(moduleLog(log, 'instance')) } = request
   const opened = await openEngineIn(data.path, { ...request, faults })
   try {

@@ -5,7 +5,12 @@ import { ApiError } from '../errors/index.js'
 import { optionOf } from '../launch/index.js'
 import { SettingsThread } from '../settings/index.js'
 import { Catalogue } from './catalogue/catalogue.js'
-import { type CatalogueFile, catalogueFile, noteNames } from './catalogue/catalogue-file.js'
+import {
+  type CatalogueFile,
+  catalogueFile,
+  noteNames,
+  warnOfDamagedNames,
+} from './catalogue/catalogue-file.js'
 import { StoredRules } from './catalogue/stored-rules.js'
 import { TaskChanges } from './changes.js'
 import { type Clock, systemClock } from './clock.js'
@@ -119,6 +124,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
       log.warn({ reasons: store.reasons, driver: store.driver }, 'task store fallback')
     if (store.doubt !== null)
       log.warn({ reason: store.doubt }, 'the task store cannot be checked; it is taken as it is')
+    await warnOfDamagedNames(directory, log)
     const spool = await openSpool(uploadsPath(directory))
     const runScript = scriptsOnce()
     const path = storePath(directory)

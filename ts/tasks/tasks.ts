@@ -75,6 +75,8 @@ export interface Finding {
   readonly cost: string
   /** Whether answers may lack something or be refused. If not, the server mends it by itself. */
   readonly isHarmful: boolean
+  /** Whether a second fault would not be noticed, or could not be mended, until a start writes the file again. */
+  readonly isProtectionLost?: true
 }
 
 /** The durable queue and the catalogue of indexes, as `http/` uses them. */

@@ -4,13 +4,21 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Engine } from '../engine/index.js'
+import { catalogueFilePath, readCatalogueFile } from './catalogue/catalogue-file.js'
 import { STORE_BYTES_MAX } from './limits.js'
 import { expectCommits, unrecordedIn } from './recovery/expected-commits.js'
 import { openSpool } from './spool.js'
-import { inspectStore, objection, refusal } from './store/completeness.js'
+import {
+  inspectStore,
+  type LostProtection,
+  lostProtections,
+  objection,
+  refusal,
+} from './store/completeness.js'
 import { copyStoreAtRest } from './store/copy-at-rest.js'
 import { claim } from './store/lock.js'
 import { storePath, uploadsPath } from './store/paths.js'
+import type { CatalogueRow } from './store/records.js'
 import { openStoreClient } from './store/store-client.js'
 import type { Finding } from './tasks.js'
 import { verifyIndexes, verifyQueue } from './verify.js'
@@ -36,7 +44,9 @@ export async function verifyDirectory(
   engine: Engine,
   checked: (finished: number, total: number) => void,
 ): Promise<readonly Finding[]> {
-  const reason = objection(inspectStore(directory))
+  const found = inspectStore(directory)
+  const unprotected = lostProtections(directory, found).map(protectionLost)
+  const reason = objection(found)
   if (reason !== null)
     return [unusable(directory, refusal(directory, reason)), ...(await withoutStore(engine, checked))]
   const copy = await mkdtemp(join(tmpdir(), 'siftd-verify-'))
@@ -59,7 +69,11 @@ export async function verifyDirectory(
       const { catalogue } = start
       expectCommits(engine, catalogue, unrecordedIn(start))
       const spool = await openSpool(uploadsPath(directory))
-      return await verifyQueue({ engine, store, spool, rows: catalogue }, checked)
+      return [
+        ...unprotected,
+        ...(await lostNames(directory, catalogue)),
+        ...(await verifyQueue({ engine, store, spool, rows: catalogue }, checked)),
+      ]
     } finally {
       await store.close()
     }
@@ -69,6 +83,27 @@ export async function verifyDirectory(
   } finally {
     await rm(copy, { recursive: true, force: true })
   }
+}
+
+/** Findings about files without which a second fault is not noticed, or cannot be mended. */
+export const protectionLost = ({ file, problem }: LostProtection): Finding => ({
+  indexUid: null,
+  file,
+  problem,
+  cost: 'nothing yet: the next start writes it again, and until then a further fault may go unnoticed',
+  isHarmful: false,
+  isProtectionLost: true,
+})
+
+/** The list of indexes beside their directories, which a rebuild of the task store reads. */
+async function lostNames(directory: string, catalogue: readonly CatalogueRow[]): Promise<readonly Finding[]> {
+  const file = catalogueFilePath(directory)
+  const names = await readCatalogueFile(directory)
+  if (names === null)
+    return catalogue.length === 0 && !existsSync(file)
+      ? []
+      : [protectionLost({ file, problem: 'it is missing, or its checksum does not match' })]
+  return []
 }
 
 const unusable = (directory: string, { message }: Error): Finding => ({

@@ -3,9 +3,11 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import test, { type ExecutionContext } from 'ava'
-import { markDataDirectory } from '../../../ts/instance/index.js'
+import { markDataDirectory, openInstance } from '../../../ts/instance/index.js'
 import { packageVersion } from '../../../ts/launch/index.js'
+import { openLog } from '../../../ts/telemetry/index.js'
 import { tempDir } from '../../backup/archives.js'
 import { runCommand } from '../../support/command.js'
 import { startDaemon } from '../../support/daemon.js'
@@ -136,14 +138,56 @@ test(`${testEngine}: a sound directory is found sound and stays as it was, byte 
   t.deepEqual(await contentsOf(directory), before)
 })
 
-test(`${testEngine}: a file that names no engine is told, and stays`, async (t) => {
-  const { directory } = await made(t)
-  await writeFile(join(directory, 'engine'), 'naive')
-  const { code, lines } = await runCommand(['verify', '--db-path', directory])
-  t.deepEqual([code, lines.length], [0, 2])
-  t.regex(lines[0] ?? '', /^harmless: .*engine: it names no engine/)
-  t.is(await readFile(join(directory, 'engine'), 'utf8'), 'naive')
-})
+/** Opens and closes the directory as a server does. @returns what was logged */
+async function openedAndClosed(t: ExecutionContext, directory: string): Promise<readonly string[]> {
+  const logged: string[] = []
+  const destination = new Writable({
+    write(chunk, _encoding, done) {
+      logged.push(String(chunk))
+      done()
+    },
+  })
+  const instance = await openInstance({
+    directory,
+    version: packageVersion(),
+    upgrade: false,
+    rebuildTaskStore: false,
+    userDirectory: await tempDir(t),
+    batch: { tasksMax: 0, payloadBytesMax: null },
+    engine: testEngine,
+    indexingMemoryBytes: 64 * 1024 * 1024,
+    indexingThreads: 1,
+    log: openLog({ level: 'WARN', mode: 'JSON', destination }),
+  })
+  await instance.close()
+  return logged
+}
+
+const protections: Readonly<Record<string, RegExp>> = {
+  'tasks.mark': /mark: its checksum does not match/,
+  'tasks/tasks.db-checksums': /checksums: it is missing, or its checksums do not match/,
+  'indexes/catalogue.json': /catalogue\.json: it is missing, or its checksum does not match/,
+  'instance-uid': /instance-uid: it holds no uid/,
+  engine: /engine: it names no engine/,
+}
+
+for (const [file, message] of Object.entries(protections))
+  test(`${testEngine}: a flipped bit in ${file} is told with the exit code 1, and a start mends it`, async (t) => {
+    const { directory } = await made(t)
+    await writeFile(join(directory, 'instance-uid'), 'aa0e2a5e-1f1f-4d3f-9a0a-2a1f4bb2a001')
+    // The hyphen of the uid: it has no checksum, so that another digit is another uid.
+    await flip(join(directory, file), () => (file === 'instance-uid' ? 8 : 2))
+    const before = await contentsOf(directory)
+    const damaged = await runCommand(['verify', '--db-path', directory])
+    t.deepEqual([damaged.code, damaged.lines.length], [1, 2], damaged.lines.join('\n'))
+    t.regex(damaged.lines[0] ?? '', message)
+    t.true(damaged.lines[0]?.startsWith('protection lost: '))
+    t.deepEqual(await contentsOf(directory), before)
+    const warnings = await openedAndClosed(t, directory)
+    t.true(warnings.length > 0)
+    const mended = await runCommand(['verify', '--db-path', directory])
+    t.deepEqual([mended.code, mended.lines], [0, [`${directory} is sound`]])
+  })
 
 test('wrong usage and a directory without data end with one line', async (t) => {
   const nowhere = await runCommand(['verify', '--db-path', join(await tempDir(t), 'none')])

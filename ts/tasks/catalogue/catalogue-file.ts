@@ -2,6 +2,7 @@
  * Which indexes exist, if the task store is lost? A file beside their directories lists them. It is written whenever an
  * index is created, deleted or renamed, and read only to rebuild a task store; in all other cases the store decides.
  */
+import { existsSync } from 'node:fs'
 import { open, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -18,10 +19,10 @@ export interface CatalogueFile {
   update(rows: () => readonly NamedIndex[]): Promise<void>
 }
 
-const pathIn = (directory: string): string => join(indexesPath(directory), 'catalogue.json')
+export const catalogueFilePath = (directory: string): string => join(indexesPath(directory), 'catalogue.json')
 
 export function catalogueFile(directory: string): CatalogueFile {
-  const path = pathIn(directory)
+  const path = catalogueFilePath(directory)
   let written: string | null = null
   let last: Promise<void> = Promise.resolve()
   return {
@@ -68,7 +69,7 @@ async function replace(path: string, text: string): Promise<void> {
  * @throws Error of the system if the file is there and cannot be read
  */
 export async function readCatalogueFile(directory: string): Promise<readonly NamedIndex[] | null> {
-  const text = await readFile(pathIn(directory), 'utf8').catch((error: NodeJS.ErrnoException) => {
+  const text = await readFile(catalogueFilePath(directory), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw error
   })
@@ -79,6 +80,18 @@ export async function readCatalogueFile(directory: string): Promise<readonly Nam
   } catch {
     return null
   }
+}
+
+/** Logs that the file is damaged, which the next update mends. */
+export async function warnOfDamagedNames(
+  directory: string,
+  log: { warn(facts: object, message: string): void },
+): Promise<void> {
+  const file = catalogueFilePath(directory)
+  // A file that cannot be read now is told by its update.
+  const names = await readCatalogueFile(directory).catch(() => undefined)
+  if (names === null && existsSync(file))
+    log.warn({ file }, 'the list of indexes beside them is damaged; it is written again')
 }
 
 /** Brings the file in step with the catalogue, and logs a failure. The next change or start tries again. */

@@ -5,7 +5,7 @@ import { claim } from './lock.js'
 import { type FoundMark, isBehind, readMark } from './mark.js'
 import { PageChecksums } from './page-checksums.js'
 import { checksumsPath, indexesPath, linkedLogPath, markPath, storePath } from './paths.js'
-import { SCHEMA_VERSION } from './schema.js'
+import { LAST_WITHOUT_SEALS, SCHEMA_VERSION } from './schema.js'
 import { readLogAt, readStoreHeader, type StoreHeader } from './store-header.js'
 
 /** The task store is damaged or incomplete. Nothing was changed. */
@@ -46,6 +46,31 @@ export function inspectStore(directory: string, isCompared = false): StoreFindin
         : null,
     indexes: directoriesIn(indexesPath(directory)),
   }
+}
+
+/** A file that protects the store and cannot do so. */
+export interface LostProtection {
+  readonly file: string
+  readonly problem: string
+}
+
+/** Files beside a store that say whether it is complete, and are missing or damaged. */
+export function lostProtections(
+  directory: string,
+  { header, mark }: StoreFindings,
+): readonly LostProtection[] {
+  // Stores of earlier versions have neither.
+  if (typeof header !== 'object' || header.version <= LAST_WITHOUT_SEALS) return []
+  const lost: LostProtection[] = []
+  if (typeof mark !== 'object')
+    lost.push({
+      file: markPath(directory),
+      problem: mark === 'none' ? 'it is missing' : 'its checksum does not match',
+    })
+  const checksums = checksumsPath(storePath(directory))
+  if (PageChecksums.read(checksums) === null)
+    lost.push({ file: checksums, problem: 'it is missing, or its checksums do not match' })
+  return lost
 }
 
 /** @param isMarked false: the store is taken as it is. An operator who has edited it deletes the mark. */
