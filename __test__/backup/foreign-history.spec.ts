@@ -70,6 +70,14 @@ const history: Readonly<Record<string, Past>> = {
   'a change of a rule': {
     line: { type: { dsrUpdate: { secret: { of: ['another', 'service'] } } }, indexUid: '.meili_dsr' },
   },
+  'a change of a rule with details of its own form': {
+    line: {
+      type: { dsrUpdate: { createOrUpdate: { uid: 'winter', some_member: { isActive: true } } } },
+      indexUid: '.meili_dsr',
+      details: { DsrUpdate: { createOrUpdate: { uid: 'winter', some_member: { isActive: true } } } },
+    },
+    details: { createOrUpdate: { uid: 'winter', some_member: { isActive: true } } },
+  },
   'a dump that failed by a legacy code': {
     line: {
       status: 'failed',

@@ -80,6 +80,8 @@ function detailsOf(type: TaskType, value: unknown, at: string): Fields {
   const [variant, fields] = variantOf(value, at)
   if (variant === 'SettingsUpdate') return fieldsOf(fields.settings ?? {}, `${at}.settings`)
   if (variant === 'UpgradeDatabase') return upgradeDetails.read(fields, at)
+  // The members that another service gives a change of a rule are private to it.
+  if (variant === 'DsrUpdate' && fields.updated_rules === undefined) return fields
   const details = Object.fromEntries(Object.entries(fields).map(([key, one]) => [camelCase(key), one]))
   if (type === 'indexUpdate' || type === 'indexCreation') {
     const { oldIndexUid = null, newIndexUid = null, ...rest } = details

@@ -65,6 +65,8 @@ export function batchLine({ batch, oldestEnqueuedAt, newestEnqueuedAt }: DumpedB
 function detailsLine(type: TaskType, details: Readonly<Record<string, unknown>>): object {
   if (type === 'settingsUpdate') return { SettingsUpdate: { settings: details } }
   if (type === 'upgradeDatabase') return { UpgradeDatabase: upgradeDetails.write(details) }
+  // Those that another service made are kept as they came, see `detailsOf` of `read-tasks.ts`.
+  if (type === 'dsrUpdate' && details.updatedRules === undefined) return { DsrUpdate: details }
   if (type !== 'documentDeletion') return { [detailsNames[type]]: snakeKeys(details) }
   const { originalFilter, providedIds, ...rest } = details
   if (typeof originalFilter === 'string')
