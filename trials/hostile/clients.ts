@@ -29,6 +29,8 @@ export const keyBodies = [
   { name: 'writer', actions: ['documents.*'], indexes: [indexes.many], expiresAt: null },
   { name: 'settler', actions: ['settings.*'], indexes: [indexes.films], expiresAt: null },
   { name: 'tasker', actions: ['tasks.*', 'stats.get'], indexes: [indexes.films], expiresAt: null },
+  // Another instance of the network searches with it.
+  { name: 'remote', actions: ['search'], indexes: ['*'], expiresAt: null },
   { name: 'keeper', actions: ['keys.get'], indexes: ['*'], expiresAt: null },
 ] as const
 
@@ -51,7 +53,7 @@ export function clientsOf(masterKey: string, keys: readonly MadeKey[]): readonly
       authorization: `Bearer ${key}`,
       actions,
       indexes,
-      hidden: [PROVIDER_SECRET, PRIVATE, ...foreign],
+      hidden: [PROVIDER_SECRET, ...(name === 'remote' ? [] : [PRIVATE]), ...foreign],
     }
   })
   const base = keys.find(({ name }) => name === 'tenants') as MadeKey

@@ -5,6 +5,7 @@
  * Sizes lie below the limits of a server as it is installed: a body may have 100 MB once decompressed.
  */
 import type { ErrorCode } from '../../ts/errors/index.js'
+import { featureCases } from './corpus-of-features.js'
 import type { HostileRequest, Text } from './request.js'
 import type { Bounds } from './trial.js'
 
@@ -928,4 +929,5 @@ export const corpus: readonly Case[] = [
   ...names,
   ...heads,
   ...rights,
+  ...featureCases,
 ]

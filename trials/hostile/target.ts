@@ -71,6 +71,8 @@ const settings = {
     filterableAttributes: ['owner', 'n', 'tags', '_geo', 'id'],
     sortableAttributes: ['n', '_geo'],
     embedders: { mine: { source: 'userProvided', dimensions: 3 } },
+    // Hits would show documents that few clients may read.
+    foreignKeys: [{ foreignIndexUid: indexes.hidden, fieldName: 'n' }],
   },
   hidden: { filterableAttributes: ['owner'] },
 } as const
@@ -204,6 +206,14 @@ export class Target {
     await this.#write('PATCH', `/indexes/${indexes.hidden}/settings`, settings.hidden)
     const hidden = Array.from({ length: 20 }, (_, id) => ({ id, title: `${PRIVATE} ${id}`, owner: 'a' }))
     await this.#write('POST', `/indexes/${indexes.hidden}/documents?primaryKey=id`, hidden)
+    const conditions = { query: { words: 'river' } }
+    const pinned = { selector: { id: '7' }, action: { type: 'pin', position: 0 } }
+    await this.#write('PATCH', '/dynamic-search-rules/river', { active: true, conditions, actions: [pinned] })
+    // This server is a remote of itself, with a key that may read more than most clients.
+    const searchApiKey = this.#madeKeys.find(({ name }) => name === 'remote')?.key
+    const far = { url: `http://127.0.0.1:${this.daemon.port}`, searchApiKey }
+    const broken = { url: `${this.provider.url}/deep?` }
+    await this.#write('PATCH', '/network', { self: 'near', remotes: { far, broken } })
   }
 
   /** What a refused request must not change. @param depth `queue` is what tells that any write was taken */

@@ -276,6 +276,14 @@ const filters = fc.constantFrom<Value>(
     'n = 1e400',
     'tags STARTS WITH t',
   ],
+  ...[
+    '_element(tags, n = 1)',
+    '_foreign(n, owner = a)',
+    'NOT _foreign(n, title EXISTS)',
+    '_foreign(n, _foreign(n, a = 1))',
+  ],
+  raw('"_element(tags, ', { repeat: 'n = 1 OR ', times: 1_000 }, 'n = 2)"'),
+  raw('"', { repeat: 'tags CONTAINS u OR ', times: 2_000 }, 'n = 2"'),
   ...([['n > 1', 'n < 50'], [['n = 1', 'n = 2'], 'owner = a'], [[[]]]] as Value[]),
 )
 const urls = fc.oneof(
@@ -341,6 +349,9 @@ const known: Readonly<Record<string, fc.Arbitrary<Value>>> = {
   facetQuery: fc.oneof(text, fc.constantFrom('t', 'dr')),
   filter: filters,
   url: urls,
+  remote: fc.constantFrom('far', 'near', 'broken', 'ghost'),
+  words: fc.oneof(text, fc.constantFrom('river', 'the boat', 'ab '.repeat(3_000), 'สวัส'.repeat(2_000))),
+  query: fc.oneof(text, fc.constantFrom('river', 'a b '.repeat(3_000))),
   indexUid: uid,
   foreignIndexUid: uid,
   embedder: fc.constantFrom('local', 'mine', '__proto__', 'ghost'),
