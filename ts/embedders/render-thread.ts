@@ -57,8 +57,14 @@ export class RenderThread {
 
   #runNext(): void {
     const [next] = this.#calls
-    if (next === undefined) return this.#rest()
-    if (this.#isClosed) return this.#settle(({ reject }) => reject(new Error('the server stops')))
+    if (next === undefined) {
+      this.#rest()
+      return
+    }
+    if (this.#isClosed) {
+      this.#settle(({ reject }) => reject(new Error('the server stops')))
+      return
+    }
     clearTimeout(this.#idle)
     this.#worker ??= this.#start()
     // The process must not end before the answer, even if nothing else keeps it running.

@@ -14,11 +14,11 @@ import {
   askRemote,
   joinedAnswer,
   mayJoin,
-  shareOf,
   type NamedPart,
   type Network,
   readPart,
   rightsHeader,
+  shareOf,
 } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
 import type { OnDisconnect } from '../searches/index.js'

@@ -1,11 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Access } from '../../auth/index.js'
-import {
-  documentContext,
-  RenderThread,
-  type TemplateContext,
-  TemplateError,
-} from '../../embedders/index.js'
+import { documentContext, RenderThread, type TemplateContext, TemplateError } from '../../embedders/index.js'
 import { encodeRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import {
