@@ -16,6 +16,8 @@ const log = openLog({ level: 'OFF', mode: 'HUMAN' })
 const parts = ['engine', 'tasks', 'instance', 'features', 'webhooks', 'outbound', 'telemetry']
 const services = {
   ...Object.fromEntries(parts.map((name) => [name, {}])),
+  instance: { onReplaced: () => undefined },
+  tasks: { onChange: () => () => undefined },
   auth: { require: async () => ({}) },
   log,
   options: defaultHttpOptions,

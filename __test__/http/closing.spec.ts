@@ -9,6 +9,7 @@ test('a request that comes while the server closes is carried out, and its conne
   const app = buildServer({
     ...Object.fromEntries(parts.map((name) => [name, {}])),
     instance: { onReplaced: () => undefined },
+    tasks: { onChange: () => () => undefined },
     log: openLog({ level: 'OFF', mode: 'HUMAN' }),
     options: defaultHttpOptions,
     version: { pkgVersion: '0.0.0' },

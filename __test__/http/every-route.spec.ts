@@ -14,7 +14,7 @@ interface Route {
 }
 
 /** Routes that answer without a key. */
-const openRoutes = 'GET /,GET /health,GET /openapi.json'
+const openRoutes = 'GET /,GET /health,GET /ready,GET /openapi.json'
 
 async function routesOf(server: TestServer): Promise<readonly Route[]> {
   const { paths } = (await server.get('/openapi.json')).body as unknown as {
@@ -88,12 +88,13 @@ test('every route lets in a key with the actions it names, and refuses a key wit
   }
 })
 
-test('every route is served from an operation, and only three are open to everyone', async (t) => {
+test('every route is served from an operation, and only four are open to everyone', async (t) => {
   const parts = ['engine', 'tasks', 'auth', 'features', 'webhooks', 'outbound', 'faults']
-  // Adding a route takes the services apart and calls none of them.
+  // Adding a route takes the services apart and calls none of them but to listen.
   const app = buildServer({
     ...Object.fromEntries(parts.map((name) => [name, {}])),
     instance: { onReplaced: () => undefined },
+    tasks: { onChange: () => () => undefined },
     log: openLog({ level: 'OFF', mode: 'HUMAN' }),
     options: defaultHttpOptions,
     version: { pkgVersion: '0.0.0' },
@@ -108,7 +109,7 @@ test('every route is served from an operation, and only three are open to everyo
   t.true(routes.length > 100, 'the routes are found at all')
   t.deepEqual(named(routes.filter(({ actions }) => actions === undefined)), [])
   const open = routes.filter(({ actions }) => actions?.length === 0)
-  t.deepEqual(named(open), ['GET /', 'GET /health', 'GET /openapi.json'])
+  t.deepEqual(named(open), ['GET /', 'GET /health', 'GET /openapi.json', 'GET /ready'])
 })
 
 test('a key limited to one index learns nothing of another, not even whether it exists', async (t) => {
