@@ -191,13 +191,15 @@ cached! {
 }
 
 impl Columns {
-    /// Live documents with a shape that meets `region`.
-    pub fn meeting(&self, region: &Region) -> Result<RoaringBitmap> {
+    /// Live documents with a shape that meets `region`. `check` fails once they are of no use any more; it is called for each
+    /// document.
+    pub fn meeting(&self, region: &Region, check: &dyn Fn() -> Result<()>) -> Result<RoaringBitmap> {
         let areas = region.areas();
         self.selected(&Selection::Meeting(region.key()), |segment| {
             let boxes = self.boxes(segment)?;
             let mut found = Vec::new();
             for of_document in boxes.0.chunk_by(|a, b| a.0 == b.0) {
+                check()?;
                 let doc = of_document[0].0;
                 let verdicts = || {
                     of_document

@@ -225,7 +225,7 @@ proptest! {
         let documents: BTreeMap<u32, Json> =
             snapshot.documents().iter().map(|docid| (docid, document(docid))).collect();
         let features = Features { contains_filter: true, ..Features::default() };
-        let scope = Scope { code: "invalid_search_filter", index_uid: None, features, stop: None, foreign: None };
+        let scope = Scope { code: "invalid_search_filter", index_uid: None, features, stop: None, until: None, foreign: None };
         // No condition holds for a field that no document has.
         if snapshot.fields().id("v").is_some() {
             for condition in &conditions {

@@ -2,12 +2,17 @@
 //!
 //! A value counts as it does in columns: arrays by each of their elements, strings by their compared form.
 
+use std::cell::{Cell, RefCell};
+use std::collections::HashSet;
 use std::ops::Bound;
 
 use filter_grammar::{Filter, Operator, Reference, Spanned, Text};
 use serde_json::{Map, Value};
 
+use super::limits::TESTS_PER_LOOK;
+use super::scope::Scope;
 use crate::analysis::normalize_facet;
+use crate::error::{Error, Result};
 use crate::facets::{compared_form, finite};
 use crate::fields::is_same_or_below;
 
@@ -29,8 +34,15 @@ pub(super) enum Question {
     Exists,
     Null,
     Empty,
-    OneOf { forms: Vec<String>, numbers: Vec<f64> },
-    Between { forms: (Bound<String>, Bound<String>), numbers: Option<(Bound<f64>, Bound<f64>)> },
+    /// `numbers` ascend.
+    OneOf {
+        forms: HashSet<String>,
+        numbers: Vec<f64>,
+    },
+    Between {
+        forms: (Bound<String>, Bound<String>),
+        numbers: Option<(Bound<f64>, Bound<f64>)>,
+    },
     Contains(String),
     StartsWith(String),
 }
@@ -67,9 +79,11 @@ impl ElementTest {
 
     fn condition(field: String, operator: &Operator) -> Self {
         let form = |text: &Text| normalize_facet(&text.value);
-        let one_of = |texts: &[Text]| Question::OneOf {
-            forms: texts.iter().map(form).collect(),
-            numbers: texts.iter().filter_map(|text| finite(&text.value)).collect(),
+        let one_of = |texts: &[Text]| {
+            let mut numbers: Vec<f64> =
+                texts.iter().filter_map(|text| finite(&text.value)).map(unsigned).collect();
+            numbers.sort_unstable_by(f64::total_cmp);
+            Question::OneOf { forms: texts.iter().map(form).collect(), numbers }
         };
         let between = |from: Bound<&Text>, to: Bound<&Text>| {
             let number = |bound: Bound<&Text>| {
@@ -104,17 +118,69 @@ impl ElementTest {
         Self::Field(field, question)
     }
 
-    /// Whether an element passes.
-    pub fn passes(&self, element: &Map<String, Value>) -> bool {
+    /// Whether an element passes; anything once `looks` are over.
+    pub fn passes(&self, element: &Map<String, Value>, looks: &Looks<'_>) -> bool {
+        if looks.are_over() {
+            return true;
+        }
         match self {
-            Self::All(parts) => parts.iter().all(|part| part.passes(element)),
-            Self::Any(parts) => parts.iter().any(|part| part.passes(element)),
-            Self::Not(part) => !part.passes(element),
+            Self::All(parts) => parts.iter().all(|part| part.passes(element, looks)),
+            Self::Any(parts) => parts.iter().any(|part| part.passes(element, looks)),
+            Self::Not(part) => !part.passes(element, looks),
             Self::Nothing => false,
-            Self::Element(path, inner) => any_object(element, path, &mut |object| inner.passes(object)),
-            Self::Field(path, question) => any_at(element, path, &mut |found| question.holds(&found)),
+            Self::Element(path, inner) => {
+                any_object(element, path, &mut |object| inner.passes(object, looks))
+            }
+            Self::Field(path, question) => {
+                any_at(element, path, &mut |found| looks.are_over() || question.holds(&found))
+            }
         }
     }
+}
+
+/// Looks at the clock of a filter while elements are tested.
+pub(super) struct Looks<'a> {
+    scope: &'a Scope<'a>,
+    tests: Cell<u32>,
+    failure: RefCell<Option<Error>>,
+}
+
+impl<'a> Looks<'a> {
+    pub fn new(scope: &'a Scope<'a>) -> Self {
+        Self { scope, tests: Cell::default(), failure: RefCell::default() }
+    }
+
+    /// Counts a test. Whether further ones are of no use, because the time is over or the client has gone.
+    fn are_over(&self) -> bool {
+        let tests = self.tests.get();
+        if tests < TESTS_PER_LOOK {
+            self.tests.set(tests + 1);
+            return false;
+        }
+        if self.failure.borrow().is_some() {
+            return true;
+        }
+        self.tests.set(0);
+        match self.scope.check() {
+            Ok(()) => false,
+            Err(error) => {
+                self.failure.replace(Some(error));
+                self.tests.set(TESTS_PER_LOOK);
+                true
+            }
+        }
+    }
+
+    /// # Errors
+    /// Those of [`Scope::check`], if a test has met one.
+    pub fn result(&self) -> Result<()> {
+        self.failure.take().map_or(Ok(()), Err)
+    }
+}
+
+/// Zero has one sign, so that numbers that are equal compare so in total order.
+fn unsigned(number: f64) -> f64 {
+    if number == 0.0 { 0.0 } else { number }
 }
 
 impl Question {
@@ -141,7 +207,9 @@ impl Question {
 
     fn takes_number(&self, number: f64) -> bool {
         match self {
-            Self::OneOf { numbers, .. } => numbers.contains(&number),
+            Self::OneOf { numbers, .. } => {
+                numbers.binary_search_by(|one| one.total_cmp(&unsigned(number))).is_ok()
+            }
             Self::Between { numbers: Some(range), .. } => std::ops::RangeBounds::contains(range, &number),
             _ => false,
         }
@@ -149,7 +217,7 @@ impl Question {
 
     fn takes_text(&self, form: &str) -> bool {
         match self {
-            Self::OneOf { forms, .. } => forms.iter().any(|wanted| wanted == form),
+            Self::OneOf { forms, .. } => forms.contains(form),
             Self::Between { forms: (from, to), .. } => {
                 let after = match from {
                     Bound::Included(from) => form >= from.as_str(),

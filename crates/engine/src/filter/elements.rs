@@ -11,14 +11,11 @@ use roaring::RoaringBitmap;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::element_test::{ElementTest, any_object};
+use super::element_test::{ElementTest, Looks, any_object};
 use super::evaluate::Evaluation;
 use super::limits::ELEMENT_DOCUMENTS_MAX;
 use crate::error::{Context, Result};
 use crate::fields::is_same_or_below;
-
-/// Documents that are read between two looks at whether the client still waits.
-const DOCUMENTS_PER_LOOK: usize = 256;
 
 impl Evaluation<'_> {
     /// Documents of which one element passes. `within`: documents that the rest of the filter lets through; others need
@@ -43,14 +40,14 @@ impl Evaluation<'_> {
         self.element_documents.set(read);
         let test = ElementTest::new(filter, path, &|path| has_column(path) && self.columns.knows(path));
         let mut found = RoaringBitmap::new();
-        for (at, docid) in candidates.into_iter().enumerate() {
-            if at % DOCUMENTS_PER_LOOK == 0 {
-                self.scope.check()?;
-            }
+        let looks = Looks::new(self.scope);
+        for docid in candidates {
+            self.scope.check()?;
             let Some(text) = self.snapshot.source(docid)? else { continue };
-            if any_object(&members_towards(&text, path)?, path, &mut |element| test.passes(element)) {
+            if any_object(&members_towards(&text, path)?, path, &mut |element| test.passes(element, &looks)) {
                 found.insert(docid);
             }
+            looks.result()?;
         }
         Ok(found)
     }

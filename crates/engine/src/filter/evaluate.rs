@@ -195,6 +195,7 @@ impl Evaluation<'_> {
         for part in parts {
             match part {
                 Filter::Condition { field, operator: operator @ Operator::Equal(text) } => {
+                    self.scope.check()?;
                     self.check(field, operator, source)?;
                     equalities.entry(&field.value).or_default().push(text);
                 }
@@ -291,7 +292,7 @@ impl Evaluation<'_> {
         if !is_geo_filterable(self.snapshot.settings(), "_geojson") {
             return Ok(RoaringBitmap::new());
         }
-        self.columns.meeting(region)
+        self.columns.meeting(region, &|| self.scope.check())
     }
 
     fn point(&self, point: &Point, source: &str) -> Result<GeoPoint> {

@@ -63,7 +63,7 @@ pub(super) fn require_own(expression: &Expression) -> Result<()> {
 /// # Errors
 /// `invalid_search_filter`.
 pub fn readable(snapshot: &Snapshot, filter: &Json, scope: &Scope<'_>) -> Result<Arc<RoaringBitmap>> {
-    let scope = Scope { code: "invalid_search_filter", foreign: None, ..*scope };
+    let scope = Scope { code: "invalid_search_filter", foreign: None, ..scope.timed() };
     match parse(filter, &scope)? {
         Some(expression) => select(snapshot, &expression, &scope),
         None => Ok(snapshot.shared_documents()),

@@ -17,6 +17,7 @@ use crate::store::Snapshot;
 /// # Errors
 /// Those of [`parse`], [`with_foreign_ids`] and [`select`].
 pub fn passing(snapshot: &Snapshot, filter: &Json, scope: &Scope<'_>) -> Result<Arc<RoaringBitmap>> {
+    let scope = &scope.timed();
     match parse(filter, scope)? {
         Some(expression) => select(snapshot, &with_foreign_ids(expression, scope)?, scope),
         None => Ok(snapshot.shared_documents()),
@@ -34,7 +35,14 @@ pub fn check(request: &[u8]) -> Result<()> {
         features: Features,
     }
     let Check { filter, features } = serde_json::from_slice(request).context("a request does not parse")?;
-    let scope = Scope { code: "invalid_search_filter", index_uid: None, features, stop: None, foreign: None };
+    let scope = Scope {
+        code: "invalid_search_filter",
+        index_uid: None,
+        features,
+        stop: None,
+        until: None,
+        foreign: None,
+    };
     match parse(&filter, &scope)? {
         Some(expression) => require_own(&expression),
         None => Ok(()),

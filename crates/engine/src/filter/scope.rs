@@ -1,8 +1,10 @@
 //! What a caller allows in a filter, and how mistakes in it are reported to the caller.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use super::foreign_indexes::{ForeignIndexes, ForeignKey};
+use super::limits::FILTER_TIME_MAX;
 use crate::error::{Error, Result};
 
 /// The caller's part of a filter: what is allowed, and how mistakes are reported.
@@ -16,6 +18,8 @@ pub struct Scope<'a> {
     pub features: Features,
     /// Set when the client is gone, so that evaluation stops.
     pub stop: Option<&'a AtomicBool>,
+    /// When evaluation fails; `None`: [`super::passing`] sets it, and other callers have as much time as they take.
+    pub until: Option<Instant>,
     /// Other indexes that the filter may ask about; `None` if it may ask about none.
     pub foreign: Option<Foreign<'a>>,
 }
@@ -30,15 +34,28 @@ pub struct Foreign<'a> {
 }
 
 impl Scope<'_> {
+    /// The same scope, in which evaluation has [`FILTER_TIME_MAX`] from now on, or as long as it has already.
+    pub(super) fn timed(self) -> Self {
+        Self { until: self.until.or_else(|| Some(Instant::now() + FILTER_TIME_MAX)), ..self }
+    }
+
+    /// Looks whether the client still waits and whether there is time left.
+    ///
     /// # Errors
-    /// Internal, once `stop` is set; the server does not report it, as the client is gone.
+    /// Internal, once `stop` is set; the server does not report it, as the client is gone. The scope's code, once its time
+    /// is over.
     pub(super) fn check(&self) -> Result<()> {
-        match self.stop {
-            Some(stop) if stop.load(Ordering::Relaxed) => {
-                Err(Error::internal("a filter was given up", "its client is gone"))
-            }
-            _ => Ok(()),
+        if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+            return Err(Error::internal("a filter was given up", "its client is gone"));
         }
+        if self.until.is_some_and(|until| Instant::now() > until) {
+            let message = format!(
+                "the filter takes longer than {} ms; use fewer conditions, or `IN` for many values of one attribute",
+                FILTER_TIME_MAX.as_millis()
+            );
+            return Err(Error::user(self.code, message));
+        }
+        Ok(())
     }
 }
 

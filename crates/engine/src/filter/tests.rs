@@ -2,10 +2,12 @@
 //! 2. Mistakes carry the scope's code, what is allowed and the position in the text.
 //! 3. Rules decide which operators a field takes; the first that covers it decides alone.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value as Json, json};
 
 use super::*;
-use crate::error::{Result, UserError};
+use crate::error::{Error, Result, UserError};
 use crate::fixture::snapshot_of;
 use crate::settings::Settings;
 use crate::store::Snapshot;
@@ -30,7 +32,14 @@ fn everything() -> Settings {
 
 fn scope() -> Scope<'static> {
     let features = Features { contains_filter: true, ..Features::default() };
-    Scope { code: "invalid_document_filter", index_uid: None, features, stop: None, foreign: None }
+    Scope {
+        code: "invalid_document_filter",
+        index_uid: None,
+        features,
+        stop: None,
+        until: None,
+        foreign: None,
+    }
 }
 
 /// Documents that match, numbered from 1.
@@ -222,6 +231,48 @@ fn elements_pass_one_at_a_time() {
     let error = mistake(&snapshot, &json!("_element(b, c = 1)"));
     assert_eq!(error.code, "invalid_document_filter", "{error}");
     assert!(error.message.contains("`b.c` is not filterable"), "{error}");
+}
+
+#[test]
+fn a_filter_that_takes_too_long_fails_by_its_code() {
+    let inner = vec![json!({"c": "blue"}); 200];
+    let element = json!({"b": inner});
+    let large = json!({"a": vec![element; 1000], "n": 1});
+    let small: Vec<Json> = (0..2000).map(|n| json!({"n": format!("{n} blue")})).collect();
+    let snapshot = snapshot_of(&[&[large], &small], settings(json!(["a", "n"])));
+    let many = |condition: &dyn Fn(u32) -> String, word: &str| {
+        (0..20_000).map(condition).collect::<Vec<_>>().join(word)
+    };
+    let filters = [
+        // One document, so that only its elements can tell.
+        "_element(a, _element(b, c CONTAINS red))".to_owned(),
+        many(&|at| format!("n CONTAINS 'red{at}'"), " OR "),
+        format!("_element(a, {})", many(&|at| format!("b.c CONTAINS 'red{at}'"), " OR ")),
+    ];
+    for filter in &filters {
+        let scope = Scope { until: Some(Instant::now() + Duration::from_millis(5)), ..scope() };
+        let expression = parse(&json!(filter), &scope).unwrap().unwrap();
+        match select(&snapshot, &expression, &scope) {
+            Err(Error::User(error)) => {
+                assert_eq!(error.code, "invalid_document_filter");
+                assert!(error.message.starts_with("the filter takes longer than 3000 ms"), "{error}");
+            }
+            other => panic!("{}: {other:?}", &filter[..40]),
+        }
+    }
+}
+
+#[test]
+fn elements_are_asked_for_many_values_at_once() {
+    let numbers: Vec<Json> = (0..1000).map(|n| json!({"b": n})).chain([json!({"b": -0.0})]).collect();
+    let documents = [json!({"a": numbers}), json!({"a": [{"b": "1"}]}), json!({"a": [{"b": 2.5}]})];
+    let snapshot = snapshot_of(&[&documents], settings(json!(["a"])));
+    let cases: &[(&str, &[u32])] =
+        &[("7, 7, 2.5", &[1, 3]), ("'0'", &[1]), ("1", &[1, 2]), ("x, -1", &[]), ("2.50", &[3])];
+    for (values, expected) in cases {
+        let filter = json!(format!("_element(a, b IN [{values}])"));
+        assert_eq!(selected(&snapshot, &filter).unwrap(), *expected, "{values}");
+    }
 }
 
 #[test]

@@ -324,6 +324,7 @@ fn select(index: &Index, filter: &str) -> crate::error::Result<Vec<u32>> {
         index_uid: None,
         features,
         stop: None,
+        until: None,
         foreign: None,
     };
     let expression = crate::filter::parse(&json!(filter), &scope).unwrap().unwrap();

@@ -28,7 +28,14 @@ pub fn documents(snapshot: &Snapshot, request: &[u8], indexes: &dyn Indexes) -> 
     let features = request.features;
     let indexes = ForeignIndexes::new(indexes);
     let foreign = request.foreign_keys.as_deref().map(|keys| Foreign { keys, indexes: &indexes });
-    let scope = Scope { code: "invalid_document_filter", index_uid: None, features, stop: None, foreign };
+    let scope = Scope {
+        code: "invalid_document_filter",
+        index_uid: None,
+        features,
+        stop: None,
+        until: None,
+        foreign,
+    };
     let bounds = Bounds::new(request.answer_bytes_max);
     let mut universe = filter::passing(snapshot, &request.filter, &scope)?;
     if let Some(ids) = &request.ids {

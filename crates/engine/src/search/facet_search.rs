@@ -87,6 +87,7 @@ pub fn facet_search(
         index_uid: Some(&request.index_uid),
         features: request.features,
         stop: search_deadline.stop(),
+        until: None,
         foreign: request.foreign_keys.as_deref().map(|keys| Foreign { keys, indexes: &foreign }),
     };
     let bounds = Bounds::new(request.answer_bytes_max);

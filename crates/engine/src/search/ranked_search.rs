@@ -207,6 +207,7 @@ pub(super) fn scope_of<'a>(
         index_uid: Some(&request.index_uid),
         features: request.features,
         stop: search_deadline.stop(),
+        until: None,
         foreign: request.foreign_keys.as_deref().map(|keys| Foreign { keys, indexes }),
     }
 }

@@ -85,7 +85,7 @@ fn filtered(
 ) -> Result<Arc<RoaringBitmap>> {
     let (index_uid, features) = (Some(request.index_uid.as_str()), request.features);
     let foreign = request.foreign_keys.as_deref().map(|keys| Foreign { keys, indexes });
-    let scope = Scope { code, index_uid, features, stop: None, foreign };
+    let scope = Scope { code, index_uid, features, stop: None, until: None, foreign };
     filter::passing(snapshot, filter, &scope)
 }
 
