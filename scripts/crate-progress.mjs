@@ -39,7 +39,8 @@ export function crateProgress(what, to = process.stderr) {
 
 function shown(done, all, elapsedMs) {
   const part = DEPENDENCIES_PART * (done / Math.max(1, all - 2))
-  const leftMs = done < 10 ? null : elapsedMs / Math.min(0.97, part) - elapsedMs
+  // The first crates are small in number and large in work: an estimate from them would be far too long.
+  const leftMs = done < all / 3 ? null : elapsedMs / Math.min(0.97, part) - elapsedMs
   const left = leftMs === null ? '' : `, about ${Math.max(1, Math.round(leftMs / 60_000))} min left`
   return `${done} of ${all} crates, ${clock(elapsedMs)}${left}`
 }
