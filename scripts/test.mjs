@@ -77,35 +77,28 @@ async function buildAddons() {
 }
 
 /**
- * Groups of crates that cargo compiles apart, for the reason that `setup.mjs` builds their addons apart. The bindings are
- * linted alone: they have no Rust tests, and would have the engine compiled once more.
+ * Groups of crates that cargo compiles apart, for the reason that `setup.mjs` builds their addons apart. The bindings have
+ * no Rust tests, but without them cargo would choose other features of dependencies and compile those a second time.
  */
 function crateGroups() {
   return [
-    { name: '', tested: ['filter-grammar', 'siftd-engine'], bindings: ['siftd-node'] },
-    { name: ', scripts', tested: ['script'], bindings: ['script-node'] },
+    { name: '', crates: ['filter-grammar', 'siftd-engine', 'siftd-node'] },
+    { name: ', scripts', crates: ['script', 'script-node'] },
     // Where they have been built their dependencies are compiled already.
-    ...(isBuilt('embed') ? [{ name: ', models', tested: ['embed'], bindings: ['embed-node'] }] : []),
-  ]
+    ...(isBuilt('embed') ? [{ name: ', models', crates: ['embed', 'embed-node'] }] : []),
+  ].map(({ name, crates }) => ({ name, packages: crates.flatMap((crate) => ['-p', crate]) }))
 }
-
-const packages = (crates) => crates.flatMap((crate) => ['-p', crate])
 
 async function quick() {
   const { isCompiled, addon } = await prepare()
   if (!isBuilt('embed'))
     process.stdout.write('local embedding models are not tested: `npm run build:embed` has not built them\n')
   if (hasRust()) {
-    for (const { name, tested } of crateGroups())
-      await step(
-        `cargo test${name}`,
-        'cargo',
-        ['test', ...packages(tested), '--lib', '--tests', '--no-fail-fast'],
-        {
-          counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
-          env: namedTarget(),
-        },
-      )
+    for (const { name, packages } of crateGroups())
+      await step(`cargo test${name}`, 'cargo', ['test', ...packages, '--tests', '--no-fail-fast'], {
+        counts: { passed: /^test result: .*?(\d+) passed/gm, failed: /^test result: .*?(\d+) failed/gm },
+        env: namedTarget(),
+      })
   }
   if (isCompiled)
     await ava('specs', ['dist/__test__/**/*.spec.js', '!dist/__test__/{lint,process}/**'], addon)
@@ -136,15 +129,10 @@ async function lint() {
   if (answers('cargo', ['fmt', '--version'])) await step('rustfmt', 'cargo', ['fmt', '--all', '--check'])
   else if (isCi) fail('rustfmt is not installed')
   if (answers('cargo', ['clippy', '--version'])) {
-    for (const { name, tested, bindings } of crateGroups())
-      await step(
-        `clippy${name}`,
-        'cargo',
-        ['clippy', ...packages([...tested, ...bindings]), '--all-targets', '--', '-D', 'warnings'],
-        {
-          env: namedTarget(),
-        },
-      )
+    for (const { name, packages } of crateGroups())
+      await step(`clippy${name}`, 'cargo', ['clippy', ...packages, '--all-targets', '--', '-D', 'warnings'], {
+        env: namedTarget(),
+      })
   } else if (isCi) fail('clippy is not installed')
 }
 
