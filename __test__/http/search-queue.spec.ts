@@ -9,17 +9,22 @@ import { startServer, type TestServer } from '../support/server.js'
 class Gate {
   readonly started: string[] = []
   readonly #held: (() => void)[] = []
+  readonly #call: 'search' | 'similar'
+
+  constructor(call: 'search' | 'similar' = 'search') {
+    this.#call = call
+  }
 
   wrap = (engine: Engine): Engine =>
     new Proxy(engine, {
       get: (target, name) => {
         const value: unknown = Reflect.get(target, name)
         if (typeof value !== 'function') return value
-        if (name !== 'search') return value.bind(target)
+        if (name !== this.#call) return value.bind(target)
         return async (...args: Parameters<Engine['search']>) => {
           this.started.push((JSON.parse(Buffer.from(args[1]).toString()) as { q: string }).q)
           await new Promise<void>((resolve) => this.#held.push(resolve))
-          return target.search(...args)
+          return target[this.#call](...args)
         }
       },
     })
@@ -263,16 +268,17 @@ test('a client that disconnects while an embedder answers leaves no place taken'
   t.pass()
 })
 
-test('a search for similar documents takes its turn like any other', async (t) => {
-  const gate = new Gate()
+test('similar documents wait for each other, and not for searches', async (t) => {
+  const gate = new Gate('similar')
   const limits = { searchesRunningMax: 1, searchesWaitingMax: 0 }
   const server = await startServer(t, { ...limits, wrapEngine: gate.wrap })
   await server.settle(t, server.post('/indexes', { uid: 'a' }))
-  const first = server.post(path, { q: 'first' })
-  await gate.untilStarted(1)
   const like = { id: 1, embedder: 'x' }
+  const first = server.post('/indexes/a/similar', like)
+  await gate.untilStarted(1)
   checkError(t, await server.post('/indexes/a/similar', like), 503, 'too_many_search_requests')
   checkError(t, await server.get('/indexes/a/similar?id=1&embedder=x'), 503, 'too_many_search_requests')
+  t.is((await server.post(path, { q: '' })).status, 200)
   gate.open()
-  t.is((await first).status, 200)
+  await first
 })

@@ -9,6 +9,8 @@ import type { Services } from './services.js'
 /** What every plug-in of routes receives: the services, and the parts of this module that several routes share. */
 export interface RouteServices extends Services {
   readonly searches: SearchQueue
+  /** Similar documents wait for each other, and not for searches. */
+  readonly similarSearches: SearchQueue
   readonly waits: TaskWaits
   readonly network: NetworkBook
   readonly metrics: Metrics

@@ -85,6 +85,7 @@ export function buildServer(services: Services): FastifyInstance {
   const shared = {
     ...services,
     searches: new SearchQueue(services.options),
+    similarSearches: new SearchQueue(services.options),
     waits: new TaskWaits(services.tasks, services.options.taskWaitsMax),
     network: new NetworkBook(services.instance),
     queries: new QueryWatch(services.options, moduleLog(services.log, 'queries')),

@@ -57,7 +57,7 @@ const similarParameters = {
 
 /** Searches in one index: for documents, facet values, and documents like a given one. */
 export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { tasks, searches, queries } = services
+  const { tasks, searches, similarSearches, queries } = services
   /** Counts searches that are refused before they begin. */
   const counting = (event: SearchEvent) => ({
     refused: (request: FastifyRequest) => refusedSearch(services, request, event),
@@ -194,8 +194,9 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     { reply, access, indexUid }: Authorized,
     read: Read,
     progress: Progress,
+    queue = searches,
   ): Promise<Uint8Array> {
-    return searches.run(access.holder, disconnectOf(reply), async (stop) => {
+    return queue.run(access.holder, disconnectOf(reply), async (stop) => {
       progress.began()
       return readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) => read(entry, stop, alsoRead))
     })
@@ -233,7 +234,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
           progress.answered(answer.facts)
           return answer.body
         }
-        return readInTurn(call, find, progress)
+        return readInTurn(call, find, progress, similarSearches)
       }),
     )
     return sendJsonBytes(reply, body)
