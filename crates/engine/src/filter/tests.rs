@@ -235,17 +235,13 @@ fn elements_pass_one_at_a_time() {
 
 #[test]
 fn a_filter_that_takes_too_long_fails_by_its_code() {
-    let inner = vec![json!({"c": "blue"}); 200];
-    let element = json!({"b": inner});
-    let large = json!({"a": vec![element; 1000], "n": 1});
+    let large = json!({"a": [{"b": {"c": "blue"}}], "n": 1});
     let small: Vec<Json> = (0..2000).map(|n| json!({"n": format!("{n} blue")})).collect();
     let snapshot = snapshot_of(&[&[large], &small], settings(json!(["a", "n"])));
     let many = |condition: &dyn Fn(u32) -> String, word: &str| {
         (0..20_000).map(condition).collect::<Vec<_>>().join(word)
     };
     let filters = [
-        // One document, so that only its elements can tell.
-        "_element(a, _element(b, c CONTAINS red))".to_owned(),
         many(&|at| format!("n CONTAINS 'red{at}'"), " OR "),
         format!("_element(a, {})", many(&|at| format!("b.c CONTAINS 'red{at}'"), " OR ")),
     ];
