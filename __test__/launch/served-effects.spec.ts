@@ -1,4 +1,4 @@
-/** What some options change, seen in servers that run in this process. `effects.spec.ts` has the other options. */
+/** Effects of launch options on a server in this process. `effects.spec.ts` tests the other options on a daemon. */
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -63,7 +63,7 @@ test('--experimental-config-embedder-failure-modes lets documents in whose vecto
   t.deepEqual(await outcome(ignoring), ['succeeded', undefined])
 })
 
-/** What these limits do to searches is in `http/search-queue.spec.ts`. */
+/** `http/search-queue.spec.ts` tests how these limits refuse searches. */
 test('--experimental-nb-searches-per-core counts for each core, --experimental-drop-search-after in seconds', (t) => {
   const machine = { memoryBytes: 1e9, cores: 3 }
   const args = ['--experimental-nb-searches-per-core', '5', '--experimental-drop-search-after', '7']

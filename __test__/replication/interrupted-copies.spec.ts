@@ -48,7 +48,7 @@ function cuttingStore(store: ObjectStore, isCut: (key: string) => boolean) {
 const restore = (store: ObjectStore, directory: string, signal = never) =>
   restoreInstance(setupOf(store, directory), signal)
 
-/** What a copy answers, which is not changed by this. */
+/** Opens a byte copy of the directory and returns its answers. The directory does not change. */
 async function answersIn(t: ExecutionContext, tested: TestedEngine, directory: string) {
   const opened = join(await temporaryDirectory(t), 'opened')
   await cp(directory, opened, { recursive: true })
@@ -62,7 +62,7 @@ async function answersIn(t: ExecutionContext, tested: TestedEngine, directory: s
 interface World {
   readonly objects: ReadonlyMap<string, Buffer>
   readonly copied: string
-  /** What the copy answers, and what the source does. */
+  /** Answers of the copy (`before`) and of the source (`after`). */
   readonly before: Record<string, unknown>
   readonly after: Record<string, unknown>
 }

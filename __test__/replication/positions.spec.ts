@@ -1,4 +1,4 @@
-/** What a follower says of positions while another server takes over from the one that it follows. */
+/** Positions at a follower during a takeover: it reports only those it has reached. */
 import { join } from 'node:path'
 import test from 'ava'
 import { openCopy, positionText, readPosition, takeOver } from '../../ts/replication/index.js'

@@ -61,7 +61,7 @@ test('a sole writer takes writes before the log was read', async (t) => {
   t.is((await add(tasks, 'a', [{ id: 1 }])).taskUid, 0)
 })
 
-/** A store that answers puts of some keys when it is told to. */
+/** A store that holds back chosen puts until the test releases them. */
 function holding() {
   const memory = memoryStore()
   const held: string[] = []

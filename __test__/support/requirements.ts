@@ -48,7 +48,7 @@ export const nativeEngine = addon('engine')
 /** A binary of the interpreter of scripts that edit documents. */
 export const scriptInterpreter = addon('script')
 
-/** What runs embedding models. Its own command builds it, so only the job that does so demands it. */
+/** The runtime of local embedding models. Required only in the CI job that builds it. */
 export const modelRuntime: Requirement = {
   missing: addon('embed').missing === null ? null : '`npm run build:embed` has not built what runs models',
   isDemanded: process.env.SIFTD_MODEL_TESTS === 'required',

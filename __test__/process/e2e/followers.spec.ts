@@ -135,7 +135,7 @@ tests(
     }
     t.is((await health(first)).role, 'follower')
     pauseStore()
-    // What restarts servers whose health fails must not restart this one.
+    // Liveness probes must not restart a follower during an outage of the bucket.
     while (((await health(first)).staleSeconds ?? 0) < 2)
       await new Promise((resolve) => setTimeout(resolve, 50))
     t.deepEqual(await titles(first, 'solaris'), ['Solaris'])

@@ -34,7 +34,7 @@ async function tried(t: ExecutionContext, engine: TrialEngine, send: (trial: Tri
 }
 
 const engine: TrialEngine = testEngine
-// Serial, because a trial measures how long its server stops and grows, which a second trial beside it would distort.
+// Serial: each trial measures pauses and memory of its server, and a parallel trial would distort both.
 const serially = test.serial
 serially(`${engine}: requests that once did harm are answered or refused, within their bounds`, (t) =>
   tried(t, engine, (trial) => trial.corpus('', false, CASE_EVERY)),

@@ -1,4 +1,4 @@
-/** What `npm run trials -- takeover` tries two hundred times, a few times. */
+/** Three rounds of the takeover trial; `npm run trials -- takeover` runs two hundred. */
 
 import { takeovers } from '../../../trials/takeover/trial.js'
 import { tempDir } from '../../backup/archives.js'

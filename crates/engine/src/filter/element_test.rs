@@ -118,7 +118,7 @@ impl ElementTest {
         Self::Field(field, question)
     }
 
-    /// Whether an element passes; anything once `looks` are over.
+    /// Whether an element passes. After the time limit every element passes, and [`Looks::result`] fails.
     pub fn passes(&self, element: &Map<String, Value>, looks: &Looks<'_>) -> bool {
         if looks.are_over() {
             return true;
@@ -172,7 +172,7 @@ impl<'a> Looks<'a> {
     }
 
     /// # Errors
-    /// Those of [`Scope::check`], if a test has met one.
+    /// The error of [`Scope::check`], if one occurred during a test.
     pub fn result(&self) -> Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }
