@@ -1,6 +1,7 @@
 /**
  * Outcomes of tasks do not depend on which of them share a batch: the same tasks one by one, and in batches of any cut, end
- * the same way and leave the same index. The deletion of an index is left out: it ends the tasks of its batch.
+ * the same way and leave the same index. The deletion of an index is left out: it ends the tasks of its batch. Additions
+ * that a deletion of all documents follows in their batch count 0 indexed documents, so that count is not compared for them.
  *
  * `BATCH_CUTS=200 npx ava dist/__test__/http/batch-cuts.spec.js` tries random ones.
  */
@@ -89,7 +90,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
 /** Sends the writes group by group; each group waits until all of it is there, so that its tasks may share batches. */
 async function outcomesOf(t: ExecutionContext, world: World, groups: readonly (readonly Write[])[]) {
   const { server, hold } = world
-  const tasks: unknown[] = []
+  const tasks: { type: string; status: string; error: unknown; details: object }[] = []
   for (const group of groups) {
     const release = group.length === 1 ? () => undefined : await hold()
     const accepted: TestAnswer[] = []
@@ -100,6 +101,9 @@ async function outcomesOf(t: ExecutionContext, world: World, groups: readonly (r
       tasks.push({ type, status, error, details })
     }
   }
+  const lastClear = groups.flat().lastIndexOf(clear)
+  for (const [position, task] of tasks.entries())
+    if (position < lastClear) task.details = { ...task.details, indexedDocuments: undefined }
   const index = await server.get('/indexes/a')
   const state = {
     primaryKey: index.body.primaryKey,

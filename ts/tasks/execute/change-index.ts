@@ -9,7 +9,7 @@ import { parsedDetails } from '../listing/view.js'
 import type { CatalogueRow, PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Outcome, type Run } from './batch-context.js'
 import { announce, commitOf } from './commit.js'
-import { effects, failed, failureBody, indexOf, notFound, outcomeIn, type Unfinished } from './outcomes.js'
+import { effects, failed, failureBody, indexOf, notFound, outcomeIn, type Unfinished, withoutCleared } from './outcomes.js'
 
 /** Documents, deletions and settings of one index as one commit. */
 export async function changeIndex(
@@ -54,7 +54,7 @@ export async function changeIndex(
     // A task that may create the index does so even if it fails: the index is then empty.
     if (row === null) report = await createdEmpty()
   }
-  outcomes = [...outcomes].sort((a, b) => a.task.row.uid - b.task.row.uid)
+  outcomes = withoutCleared([...outcomes].sort((a, b) => a.task.row.uid - b.task.row.uid))
   const finishedAt = context.clock.now()
   if (row === null) {
     if (report === null) return effects({ finishedAt, outcomes, dropped: [...dropped, id] })

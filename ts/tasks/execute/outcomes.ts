@@ -77,6 +77,18 @@ export function outcomeIn(report: BatchReport | null, task: PendingTask): Outcom
   return succeeded(task, countersOf(outcome))
 }
 
+/** An addition shows 0 indexed documents if a deletion of all documents follows it in its batch. */
+export function withoutCleared(outcomes: readonly Outcome[]): readonly Outcome[] {
+  const lastClear =
+    outcomes.findLast(({ task, status }) => task.content.kind === 'clear' && status === 'succeeded')?.task.row
+      .uid ?? -1
+  return outcomes.map((outcome) =>
+    outcome.counters?.indexedDocuments !== undefined && outcome.task.row.uid < lastClear
+      ? { ...outcome, counters: { ...outcome.counters, indexedDocuments: 0 } }
+      : outcome,
+  )
+}
+
 /** The counters an engine reports that tasks show. */
 export function countersOf(outcome: BatchReport['outcomes'][number]): Counters {
   const { indexedDocuments, editedDocuments, deletedDocuments } = outcome

@@ -2,7 +2,7 @@ import { type BatchReport, EngineError } from '../../engine/index.js'
 import { errorBody } from '../../errors/index.js'
 import { concluded } from '../conclusion.js'
 import type { BatchContext, Effects, Outcome } from '../execute/batch-context.js'
-import { countersOf } from '../execute/outcomes.js'
+import { countersOf, withoutCleared } from '../execute/outcomes.js'
 import { updatedIndex } from '../execute/update-index.js'
 import type { CatalogueRow, PendingTask, Start } from '../store/records.js'
 import type { TaskContent } from '../task.js'
@@ -125,7 +125,9 @@ function recovered(
   const lastClear = tasks.findLast(
     ({ row: { uid }, content }) => content.kind === 'clear' && reported.has(uid),
   )
-  const outcomes = tasks.flatMap((task) => outcomeOf(task, report, lastClear?.row.uid ?? null))
+  const outcomes = withoutCleared(
+    tasks.flatMap((task) => outcomeOf(task, report, lastClear?.row.uid ?? null)),
+  )
   const [first] = outcomes
   // A task of this kind is always alone in its batch.
   if (first?.task.content.kind === 'indexUpdate') return updatedIndex(first.task, row, report, finishedAt)
