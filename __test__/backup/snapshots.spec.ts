@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import test, { type ExecutionContext } from 'ava'
 import type { Engine } from '../../ts/engine/index.js'
+import { readVersion } from '../../ts/instance/index.js'
 import { startServer, type TestServer, type TestServerOptions, testEngine } from '../support/server.js'
 import { archiveOf, tempDir } from './archives.js'
 import { place } from './import.js'
@@ -301,7 +302,7 @@ for (const [what, start, message] of [
     await t.throwsAsync(stat(data), { code: 'ENOENT' })
     if (what !== 'an older version') return
     await restore(join(directory, 'data.ms.snapshot'), { version, upgrade: true })
-    t.is((await readFile(join(data, 'VERSION'), 'utf8')).trim(), start.written)
+    t.is((await readVersion(data)).version, start.written)
   })
 
 test('a snapshot of the other engine is refused by name, and leaves nothing', async (t) => {

@@ -13,6 +13,7 @@ function failing(fault: string, damages: readonly Damage[]) {
   const engine = {
     kind: 'fallback',
     search: () => Promise.reject(new Error(fault)),
+    newestCommitFile: async () => null,
     verify: async () => {
       verified++
       return damages

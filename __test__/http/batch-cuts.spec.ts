@@ -90,7 +90,7 @@ const write: fc.Arbitrary<Write> = fc.oneof(
 /** Sends the writes group by group; each group waits until all of it is there, so that its tasks may share batches. */
 async function outcomesOf(t: ExecutionContext, world: World, groups: readonly (readonly Write[])[]) {
   const { server, hold } = world
-  const tasks: { type: string; status: string; error: unknown; details: object }[] = []
+  const tasks: { type: unknown; status: unknown; error: unknown; details: object }[] = []
   for (const group of groups) {
     const release = group.length === 1 ? () => undefined : await hold()
     const accepted: TestAnswer[] = []

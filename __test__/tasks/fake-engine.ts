@@ -163,6 +163,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     snapshot: unsupported,
     unpin: async () => undefined,
     compact: unsupported,
+    newestCommitFile: async () => null,
     verify: unsupported,
     rescue: unsupported,
   }

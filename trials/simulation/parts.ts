@@ -293,6 +293,7 @@ export function engine(world: World, life: Life, machine: Machine, isWell: () =>
     snapshot: async ({ number }, directory) => pins.get(number)?.(directory),
     unpin: async ({ number }) => void pins.delete(number),
     compact: unsupported,
+    newestCommitFile: async () => null,
     verify: unsupported,
     rescue: unsupported,
   }

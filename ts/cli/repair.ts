@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   type CommandOutput,
@@ -8,7 +7,14 @@ import {
   examples,
   jsonOption,
 } from '../command/index.js'
-import { entriesOf, markDataDirectory, notedEngine, openEngineIn, requireVersion } from '../instance/index.js'
+import {
+  entriesOf,
+  markDataDirectory,
+  notedEngine,
+  openEngineIn,
+  readVersion,
+  requireVersion,
+} from '../instance/index.js'
 import { LaunchError, machine, packageVersion } from '../launch/index.js'
 import { type Repair, repairDirectory } from '../repair/index.js'
 import {
@@ -86,30 +92,28 @@ async function repaired(directory: string, wishes: Wishes, { progress }: Command
     await engine.close()
   }
   if (!isVersionLost) return
-  // Only now it is known that this version reads the task store.
+  // The task store and the indexes could be read, so this version may open them.
   await markDataDirectory(directory, packageVersion(), null)
   wishes.told(written(join(directory, 'VERSION'), 'version', packageVersion()))
 }
 
 const written = (file: string, what: string, text: string): Repair => ({
   indexUid: null,
-  damages: [`${file}: it names no ${what}`],
+  damages: [`${file}: it names no ${what}, or is damaged`],
   done: [`wrote \`${text}\` to it`],
   losses: [],
 })
 
 /**
- * Whether the directory names its version.
- * @throws LaunchError if another version wrote it
+ * Returns true if VERSION has a right checksum and names this version. A VERSION without one may be damaged, so the files
+ * decide: opening them fails if another version wrote them in another format.
+ * @throws LaunchError if another version certainly wrote the directory
  */
 async function hasVersion(directory: string): Promise<boolean> {
-  const text = await readFile(join(directory, 'VERSION'), 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return ''
-    throw error
-  })
-  const found = text.trim()
-  if (!/^\d+\.\d+\.\d+$/.test(found)) return false
-  requireVersion(found, { version: packageVersion(), upgrade: false }, directory)
+  const written = await readVersion(directory)
+  if (written.checksum !== 'right')
+    return written.version === packageVersion() && written.checksum === 'unknown'
+  requireVersion(written, { version: packageVersion(), upgrade: false }, directory)
   return true
 }
 

@@ -122,7 +122,7 @@ const fill: Readonly<
   async snapshot(directory, request) {
     const { archive, signal, progress } = request
     const written = await restoreSnapshot({ archive, directory, signal, progress })
-    requireVersion(written, request, `the snapshot ${archive}`)
+    requireVersion({ version: written, checksum: 'unknown' }, request, `the snapshot ${archive}`)
     await markDataDirectory(directory, written, null)
     try {
       await (await openEngineIn(directory, request)).engine.close()

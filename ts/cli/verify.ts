@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { dataDirectoryOf, dataOption, defineCommand, examples, jsonOption } from '../command/index.js'
 import {
@@ -6,6 +5,7 @@ import {
   isDamagedUid,
   notedEngine,
   openEngineIn,
+  readVersion,
   requireVersion,
   textOf,
 } from '../instance/index.js'
@@ -92,12 +92,9 @@ async function openedAndVerified(
 
 async function wrongVersion(directory: string): Promise<readonly Finding[]> {
   const file = join(directory, 'VERSION')
-  const found = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return ''
-    throw error
-  })
+  const written = await readVersion(directory)
   try {
-    requireVersion(found.trim(), { version: packageVersion(), upgrade: true }, directory)
+    requireVersion(written, { version: packageVersion(), upgrade: true }, directory)
     return []
   } catch (error) {
     if (!(error instanceof LaunchError)) throw error

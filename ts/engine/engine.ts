@@ -422,6 +422,9 @@ export interface BareEngine {
    */
   compact(index: IndexId, stop?: StopSignal): Promise<void>
 
+  /** Path of the file that holds the newest commit, for messages; null if there is none. Opens nothing. */
+  newestCommitFile(index: IndexId): Promise<string | null>
+
   /** Reads everything and reports what does not decode; empty if all is well. */
   verify(index: IndexId): Promise<readonly Damage[]>
 

@@ -224,6 +224,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     snapshot: (pin, directory) => answered([pin.index], () => engine.snapshot(pin, directory)),
     unpin: (pin) => engine.unpin(pin),
     compact: (index, stop) => guarded([index], () => engine.compact(index, stop)),
+    newestCommitFile: (index) => engine.newestCommitFile(index),
     verify: (index) => engine.verify(index),
     rescue: (index, path) => engine.rescue(index, path),
     async adopt(index) {

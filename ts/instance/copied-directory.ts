@@ -2,7 +2,7 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LaunchError } from '../launch/index.js'
-import { replaceFile, textOf } from './data-directory.js'
+import { replaceFile, textOf } from './files.js'
 
 /** How far a copy is. */
 export type CopyStage =

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { LaunchError } from '../launch/index.js'
+import { replaceFile, textOf } from './files.js'
+import { readVersion, requireVersion, writeVersion } from './version-file.js'
 
 /** A data directory whose version has been checked. */
 export interface DataDirectory {
@@ -30,8 +32,8 @@ export interface DataDirectoryRequest {
 export async function openDataDirectory(request: DataDirectoryRequest): Promise<DataDirectory> {
   const path = resolve(request.path)
   if ((await entriesOf(path)).length > 0)
-    requireVersion(await writtenVersion(path), { ...request, upgrade: false }, path)
-  await replaceFile(join(path, 'VERSION'), `${request.version}\n`)
+    requireVersion(await readVersion(path), { ...request, upgrade: false }, path)
+  await writeVersion(path, request.version)
   return { path, ...(await instanceUid(path, request.userDirectory)) }
 }
 
@@ -40,7 +42,7 @@ export async function openDataDirectory(request: DataDirectoryRequest): Promise<
  */
 export async function markDataDirectory(path: string, version: string, uid: string | null): Promise<void> {
   if (uid !== null) await replaceFile(join(path, 'instance-uid'), uid)
-  await replaceFile(join(path, 'VERSION'), `${version}\n`)
+  await writeVersion(path, version)
 }
 
 /** Names in a data directory; none if it does not exist. @throws LaunchError if it cannot be read */
@@ -52,47 +54,6 @@ export async function entriesOf(path: string): Promise<readonly string[]> {
     if (code === 'ENOENT') return []
     throw new LaunchError(`the data directory ${path} cannot be read: ${code}`, 1)
   }
-}
-
-/** The version that wrote the data; empty if nothing tells it. */
-export const writtenVersion = async (path: string): Promise<string> =>
-  (await textOf(join(path, 'VERSION')))?.trim() ?? ''
-
-/** What opening data depends on, beside who wrote it. */
-export interface VersionRequest {
-  /** `major.minor.patch` of this build. */
-  readonly version: string
-  /** Whether data that an older version wrote may be opened, and belongs to this version from then on. */
-  readonly upgrade: boolean
-}
-
-/**
- * @param found the version that wrote the data; empty if nothing tells it
- * @param what the data, for the message
- * @returns whether it is an older version
- * @throws LaunchError if this version must not open data of that one
- */
-export function requireVersion(found: string, { version, upgrade }: VersionRequest, what: string): boolean {
-  const order = compareVersions(found, version)
-  if (order === null) {
-    const why =
-      found === '' ? 'has no VERSION file, or an empty one' : `has the unreadable version \`${found}\``
-    throw new LaunchError(`${what} ${why}; it is not a data directory of siftd, choose another --db-path`, 1)
-  }
-  if (order === 0 || (order < 0 && upgrade)) return order < 0
-  const wayOut =
-    order > 0
-      ? `start siftd ${found}, or start from a dump taken with it`
-      : 'start with --upgrade-db, which takes a snapshot first, or start from a dump'
-  throw new LaunchError(`${what} was written by version ${found} and this is ${version}; ${wayOut}`, 1)
-}
-
-/** Below 0 if `left` is older, above 0 if it is newer; null if `left` is not three numbers. */
-function compareVersions(left: string, right: string): number | null {
-  if (!/^\d+\.\d+\.\d+$/.test(left)) return null
-  const [older, newer] = [left, right].map((version) => version.split('.').map(Number))
-  const at = older!.findIndex((part, position) => part !== newer![position])
-  return at === -1 ? 0 : older![at]! - newer![at]!
 }
 
 async function instanceUid(path: string, users: string): Promise<Omit<DataDirectory, 'path'>> {
@@ -121,28 +82,3 @@ export const isDamagedUid = (text: string | null): boolean => text !== null && u
 
 const uidIn = (text: string | null): string | null =>
   text !== null && /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text.trim()) ? text.trim() : null
-
-/**
- * The text of a file; null if it does not exist. @throws LaunchError if it cannot be read, so that it is not replaced
- */
-export async function textOf(path: string): Promise<string | null> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    if (code === 'ENOENT' || code === 'ENOTDIR') return null
-    throw new LaunchError(`${path} cannot be read: ${code}`, 1)
-  }
-}
-
-/** Writes a file by renaming, so that it is never empty: with an empty VERSION the data could not be opened. */
-export async function replaceFile(path: string, content: string): Promise<void> {
-  if ((await textOf(path)) === content) return
-  try {
-    await writeFile(`${path}.new`, content, { flush: true })
-    await rename(`${path}.new`, path)
-  } catch (error) {
-    await rm(`${path}.new`, { force: true })
-    throw error
-  }
-}

@@ -10,8 +10,10 @@ export {
   openFeatures,
   requestFeatures,
 } from './features.js'
+export { textOf } from './files.js'
 export { type FollowedInstance, openFollowedInstance } from './followed-instance.js'
 export { type InTurn, inTurn } from './in-turn.js'
 export * from './instance.js'
 export { openFeaturesOf, storedTasksMax } from './launch-features.js'
 export { isSystemFault } from './system-fault.js'
+export { readVersion, requireVersion, type WrittenVersion } from './version-file.js'

@@ -13,14 +13,9 @@ import { snapshotterTo } from '../backup/index.js'
 import { LaunchError } from '../launch/index.js'
 import { claimDirectory, sourceAtRest } from '../tasks/index.js'
 import type { Logger } from '../telemetry/index.js'
-import {
-  entriesOf,
-  replaceFile,
-  requireVersion,
-  textOf,
-  type VersionRequest,
-  writtenVersion,
-} from './data-directory.js'
+import { entriesOf } from './data-directory.js'
+import { replaceFile, textOf } from './files.js'
+import { readVersion, requireVersion, type VersionRequest, writeVersion } from './version-file.js'
 
 export interface UpgradeRequest extends VersionRequest {
   /** The absolute path of the data directory. */
@@ -53,19 +48,20 @@ export const forgetVersionBefore = (path: string): Promise<void> => rm(fileOf(pa
 export async function beginUpgrade(request: UpgradeRequest): Promise<void> {
   const { path, version, log } = request
   if ((await entriesOf(path)).length === 0) return
-  if (!requireVersion(await writtenVersion(path), request, path)) return
+  if (!requireVersion(await readVersion(path), request, path)) return
   const engine = await request.engine()
   const release = await claimDirectory(path)
   try {
     // Another process may have upgraded the data before this one had the lock.
-    const from = await writtenVersion(path)
-    if (!requireVersion(from, request, path)) return
+    const written = await readVersion(path)
+    if (!requireVersion(written, request, path)) return
+    const from = written.version
     if ((await versionBefore(path)) === null) {
       if (request.snapshotDirectory !== null)
         await takeSnapshot(request, request.snapshotDirectory, from, engine)
       await replaceFile(fileOf(path), `${from}\n`)
     }
-    await replaceFile(join(path, 'VERSION'), `${version}\n`)
+    await writeVersion(path, version)
     log.info({ from, to: version }, 'upgrading the data directory')
   } finally {
     release()

@@ -77,7 +77,8 @@ export async function findingsOf(engine: Engine, uid: string, id: string): Promi
     }),
   )
   if (damage === null || findings.some(({ isHarmful }) => isHarmful)) return findings
-  return [{ indexUid, file: id, problem: damage, cost: LOST_INDEX, isHarmful: true }, ...findings]
+  const file = (await engine.newestCommitFile(id).catch(() => null)) ?? id
+  return [{ indexUid, file, problem: damage, cost: LOST_INDEX, isHarmful: true }, ...findings]
 }
 
 /** Compares the uploads that wait with what was received. */

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
+import { readVersion } from '../../../ts/instance/index.js'
 import { program } from '../../support/program.js'
 import { otherThanWindows } from '../../support/requirements.js'
 import { askToStop, stopChannel } from '../../support/stopping.js'
@@ -175,7 +176,7 @@ test('the daemon says who it is, serves, and stops with exit code 0 when asked',
   t.regex(screen, /WARNING: No master key is set/)
   const health = await fetch(`${fact(screen, 'Server listening on')}/health`)
   t.deepEqual(await health.json(), { status: 'available' })
-  t.is((await readFile(join(cwd, 'data.ms', 'VERSION'), 'utf8')).trim(), version)
+  t.is((await readVersion(join(cwd, 'data.ms'))).version, version)
   first.stop()
   const { code } = await first.ended
   t.is(code, 0)

@@ -3,7 +3,7 @@ import { appendFile, cp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import test, { type ExecutionContext } from 'ava'
-import { markDataDirectory } from '../../../ts/instance/index.js'
+import { markDataDirectory, readVersion } from '../../../ts/instance/index.js'
 import { packageVersion } from '../../../ts/launch/index.js'
 import { tempDir } from '../../backup/archives.js'
 import { runCommand, startCommand } from '../../support/command.js'
@@ -185,13 +185,31 @@ test(`${testEngine}: a lost VERSION is written, a newer one is left alone`, asyn
   const directory = await made(t)
   await rm(join(directory, 'VERSION'))
   t.is((await repairOf(directory)).code, 0)
-  t.is((await readFile(join(directory, 'VERSION'), 'utf8')).trim(), packageVersion())
-  await writeFile(join(directory, 'VERSION'), '99.0.0\n')
+  t.is((await readVersion(directory)).version, packageVersion())
+  await markDataDirectory(directory, '99.0.0', null)
   const { code, errors } = await repairOf(directory)
   t.is(code, 1)
   t.regex(errors.join('\n'), /written by version 99\.0\.0/)
-  t.is((await readFile(join(directory, 'VERSION'), 'utf8')).trim(), '99.0.0')
+  t.is((await readVersion(directory)).version, '99.0.0')
 })
+
+for (const [what, text] of [
+  ['a version that does not match its checksum', '0.1.2\ncrc32 '],
+  ['a version without a checksum', '0.1.2\n'],
+  ['bytes', '\0\0\0\0'],
+] as const)
+  test(`${testEngine}: a VERSION that holds ${what} is refused, named by verify and written by repair`, async (t) => {
+    const directory = await made(t)
+    const sound = await readFile(join(directory, 'VERSION'), 'utf8')
+    await writeFile(join(directory, 'VERSION'), sound.replace(/^.*\n(crc32 )?/, text))
+    const verified = await runCommand(['verify', '--db-path', directory])
+    t.is(verified.code, 1)
+    t.true(verified.lines.some((line) => line.startsWith(`damaged: ${join(directory, 'VERSION')}: `)))
+    const started = await runCommand(['--db-path', directory, '--http-addr', '127.0.0.1:0'])
+    t.is(started.code, 1)
+    t.is((await repairOf(directory)).code, 0)
+    t.is(await readFile(join(directory, 'VERSION'), 'utf8'), sound)
+  })
 
 if (testEngine === 'fallback')
   test('fallback: a log whose first bytes are damaged loses nothing', async (t) => {

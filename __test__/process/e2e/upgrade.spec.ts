@@ -5,6 +5,7 @@ import { cp, mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/p
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
+import { readVersion } from '../../../ts/instance/index.js'
 import { packageVersion } from '../../../ts/launch/index.js'
 import { tempDir } from '../../backup/archives.js'
 import { runCommand } from '../../support/command.js'
@@ -124,7 +125,7 @@ test.serial(
     t.is(waited.status, 'succeeded')
     t.true((ended.batchUid as number) < (waited.batchUid as number))
     t.is(await count(server), DOCUMENTS + 1)
-    t.is((await readFile(join(data, 'VERSION'), 'utf8')).trim(), version)
+    t.is((await readVersion(data)).version, version)
     t.false(existsSync(join(data, 'UPGRADE')))
     t.deepEqual(await readdir(snapshots), [`data.ms-before-${version}.snapshot`])
     await server.stop()

@@ -81,7 +81,7 @@ const harms: readonly (readonly [string, (place: Place) => Promise<void>, RegExp
       if (newest.endsWith('.log')) return truncate(newest, (await readFile(newest)).length - 10)
       return rm(newest)
     },
-    /index films: .*(what came after is lost|is damaged|could not)/,
+    /index films: .*(commits\.log|commit-\d{20}): .*(what came after is lost|is damaged|could not)/,
   ],
   [
     'a file of commits that is empty',

@@ -4,7 +4,13 @@ import { existsSync } from 'node:fs'
 import { access, constants, readFile, statfs } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { installCommand, loadAddon } from '../../engine/index.js'
-import { entriesOf, notedEngine, requireVersion } from '../../instance/index.js'
+import {
+  entriesOf,
+  notedEngine,
+  readVersion,
+  requireVersion,
+  type WrittenVersion,
+} from '../../instance/index.js'
 import { addressText, LaunchError, type LaunchOptions, packageVersion } from '../../launch/index.js'
 import { claimDirectory, DirectoryInUseError } from '../../tasks/index.js'
 import { readTlsFiles } from '../../tls/index.js'
@@ -63,17 +69,22 @@ async function contentOf(
       `${directory} holds other files`,
       'choose another --db-path: an empty or a new one',
     )
-  const written = (await readFile(join(directory, 'VERSION'), 'utf8').catch(() => '')).trim()
+  let written: WrittenVersion
   try {
+    written = await readVersion(directory)
     requireVersion(written, { version: packageVersion(), upgrade: upgradeDb }, directory)
   } catch (error) {
     if (!(error instanceof LaunchError)) throw error
-    return bad('directory', error.message, 'run siftd repair --db-path … if the file VERSION is lost')
+    return bad(
+      'directory',
+      error.message,
+      'run siftd repair --db-path … if the file VERSION is lost or damaged',
+    )
   }
   const kind = await notedEngine(directory)
   if (engine !== 'auto' && kind !== null && kind !== engine)
     return bad('directory', `${directory} is of the ${kind} engine`, `start with --engine ${kind}`)
-  const facts = `${directory}, version ${written}, ${kind ?? 'unknown'} engine`
+  const facts = `${directory}, version ${written.version}, ${kind ?? 'unknown'} engine`
   try {
     const release = await claimDirectory(directory)
     release()

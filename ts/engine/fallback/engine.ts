@@ -34,6 +34,7 @@ import type {
 } from '../engine.js'
 import { EngineError } from '../engine-error.js'
 import { requireIndexId } from '../index-id.js'
+import { newestFile } from '../newest-file.js'
 import type {
   DocumentRequest,
   DocumentsRequest,
@@ -417,6 +418,10 @@ export class LocalEngine implements BareEngine {
     await this.rewrite(open)
     open.snapshotIfDue(true)
     await open.settled()
+  }
+
+  newestCommitFile(index: IndexId): Promise<string | null> {
+    return newestFile(this.path(index), /^commits\.log$/)
   }
 
   async verify(index: IndexId): Promise<readonly Damage[]> {

@@ -77,6 +77,7 @@ export function openFallback({
     snapshot: forward('snapshot'),
     unpin: forward('unpin'),
     compact: stoppable('compact'),
+    newestCommitFile: forward('newestCommitFile'),
     verify: forward('verify'),
     rescue: forward('rescue'),
     adopt: async (index) => {

@@ -1,5 +1,6 @@
 /** The engine in Rust: calls cross as bytes, failures come back as values and are thrown here. */
 
+import { join } from 'node:path'
 import { codes, type ErrorCode } from '../../errors/index.js'
 import { CACHE_BYTES_MIN } from '../../launch/index.js'
 import { defaultIndexSettings } from '../../settings/index.js'
@@ -29,6 +30,7 @@ import type {
 } from '../engine.js'
 import { EngineError } from '../engine-error.js'
 import { guarding } from '../guarded.js'
+import { newestFile } from '../newest-file.js'
 import type { EngineSetup } from '../setup.js'
 import { type EngineHandle, isBinding, type Reply, type Ticket } from './binding.js'
 import { isSmallBatch } from './small-batch.js'
@@ -43,7 +45,7 @@ export async function openNative(addon: unknown, setup: EngineSetup): Promise<En
   const { faults = new BackgroundFaults(log), followsFiles = false } = setup
   const options = { directory, indexingMemoryBytes, indexingThreads, cacheBytes, followsFiles }
   const handle = new addon.EngineHandle(options, faults.report)
-  return guarding(new NativeEngine(handle), log, followsFiles)
+  return guarding(new NativeEngine(handle, directory), log, followsFiles)
 }
 
 const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(codes, code)
@@ -103,8 +105,11 @@ class NativeEngine implements BareEngine {
   /** Prepared batches that were small. */
   private readonly small = new WeakSet<Prepared>()
 
-  constructor(handle: EngineHandle) {
+  private readonly directory: string
+
+  constructor(handle: EngineHandle, directory: string) {
     this.handle = handle
+    this.directory = directory
   }
 
   async inspect(payload: Payload): Promise<PayloadReport> {
@@ -228,6 +233,10 @@ class NativeEngine implements BareEngine {
 
   async compact(index: IndexId, stop?: StopSignal): Promise<void> {
     await this.stoppable(stop, (ticket) => succeeded(this.handle.compact(index, ticket)))
+  }
+
+  newestCommitFile(index: IndexId): Promise<string | null> {
+    return newestFile(join(this.directory, index), /^commit-\d+$/)
   }
 
   async verify(index: IndexId): Promise<readonly Damage[]> {

@@ -9,7 +9,16 @@ import { parsedDetails } from '../listing/view.js'
 import type { CatalogueRow, PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Outcome, type Run } from './batch-context.js'
 import { announce, commitOf } from './commit.js'
-import { effects, failed, failureBody, indexOf, notFound, outcomeIn, type Unfinished, withoutCleared } from './outcomes.js'
+import {
+  effects,
+  failed,
+  failureBody,
+  indexOf,
+  notFound,
+  outcomeIn,
+  type Unfinished,
+  withoutCleared,
+} from './outcomes.js'
 
 /** Documents, deletions and settings of one index as one commit. */
 export async function changeIndex(
