@@ -271,6 +271,22 @@ for (const [name, [type, content]] of Object.entries(waiting)) {
   })
 }
 
+test('a change of a rule is a line that the reference reads: a finished dsrClear without details', (t) => {
+  const [type, content] = waiting['a rule'] ?? [undefined, null]
+  const dumped = [
+    past['a rule']!,
+    {
+      ...ended(type!, undefined, { status: 'enqueued', batchUid: null, startedAt: null, finishedAt: null }),
+      content,
+    },
+  ]
+  const lines = dumped.map((one) => JSON.parse(JSON.stringify(taskLine(one))) as Record<string, unknown>)
+  for (const [position, status] of ['succeeded', 'canceled'].entries()) {
+    t.like(lines[position], { type: 'dsrClear', status, details: undefined })
+    t.is(typeof lines[position]?.finishedAt, 'string')
+  }
+})
+
 test('an export of another writer that waits has the size that its text tells', async (t) => {
   const fields = { url: 'http://x.test', api_key: null, indexes: {} }
   for (const [size, bytes] of [

@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type DumpedBatch, type DumpedTask, type Task, type TaskType, taskStatuses } from '../tasks/index.js'
 import { dateOf, type Fields, fieldsOf, indexUidOf, oneOf, orNull, uidOf, unexpected } from './fields.js'
+import { ruleChangeOf } from './rule-tasks.js'
 import { RULES_INDEX } from './rules.js'
 import { batchForm, errorForm, upgradeDetails } from './task-forms.js'
 import { contentOf, isPrivate, kindLine, typeByVariant, type Upload } from './task-kinds.js'
@@ -16,7 +17,7 @@ export async function taskOf(
   at: string,
   upload: (uid: number) => Promise<Upload>,
 ): Promise<DumpedTask> {
-  const line = fieldsOf(value, at)
+  const line = ruleChangeOf(fieldsOf(value, at))
   const uid = uidOf(line.uid, `${at}: uid`)
   const [variant, fields] = variantOf(line.type, `${at}: type`)
   const type = typeByVariant[variant]

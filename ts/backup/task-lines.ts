@@ -1,5 +1,6 @@
 /** Here is a task or a batch: which line of an archive holds it? Source: operations §9.2. */
 import type { DumpedBatch, DumpedTask, TaskType } from '../tasks/index.js'
+import { isOwnRuleChange, readableRuleChange } from './rule-tasks.js'
 import { batchForm, errorForm, upgradeDetails } from './task-forms.js'
 import { kindLine } from './task-kinds.js'
 
@@ -28,7 +29,7 @@ const detailsNames: Readonly<
 export function taskLine(dumped: DumpedTask): object {
   const { task, newIndexUid } = dumped
   const { canceledBy, error, startedAt, finishedAt, customMetadata } = task
-  return {
+  const line = {
     uid: task.uid,
     batchUid: task.batchUid,
     indexUid: task.indexUid,
@@ -44,6 +45,7 @@ export function taskLine(dumped: DumpedTask): object {
     // A field of this service alone, which other services ignore.
     ...(newIndexUid !== null && { newIndexUid }),
   }
+  return isOwnRuleChange(dumped) ? readableRuleChange(line) : line
 }
 
 /** The line of a batch in `batches/queue.jsonl`. Only finished batches are dumped. */

@@ -98,7 +98,8 @@ impl StagedBatch {
         let features =
             Features { contains_filter: true, legacy_search: false, multimodal: true, foreign_keys: true };
         let (code, index_uid) = ("invalid_document_filter", Some(self.index_uid.as_str()));
-        let scope = Scope { code, index_uid, features, stop: None, until: None, foreign: None };
+        let stop = Some(self.monitor.call_stop.as_deref().unwrap_or(&self.monitor.stop));
+        let scope = Scope { code, index_uid, features, stop, until: None, foreign: None };
         let Some(expression) = filter::parse(filter, &scope)? else { return Ok(Vec::new()) };
         let preview = preview(self)?;
         let mut ids = Vec::new();

@@ -35,6 +35,11 @@ export class Pacer {
     this.stop = stop
   }
 
+  /** @throws StoppedError once the job was stopped */
+  check(): void {
+    if (this.stop.aborted) throw new StoppedError()
+  }
+
   due(): boolean {
     return performance.now() - this.since > SLICE_MS
   }
@@ -42,7 +47,7 @@ export class Pacer {
   /** @throws StoppedError */
   async pause(): Promise<void> {
     await nextTurn()
-    if (this.stop.aborted) throw new StoppedError()
+    this.check()
     this.since = performance.now()
   }
 }

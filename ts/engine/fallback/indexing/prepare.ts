@@ -430,7 +430,7 @@ async function deleteByFilter(
   let matching: DocSet
   try {
     const filter = parseFilter(value, { containsFilter: true, multimodal: true, foreignKeys: true })
-    matching = filter === null ? new DocSet(0) : documentsMatching(view, filter)
+    matching = filter === null ? new DocSet(0) : documentsMatching(view, filter, () => pacer.check())
   } catch (error) {
     if (!(error instanceof FilterError)) throw error
     throw new OperationError(error.code('invalid_document_filter'), error.message)
