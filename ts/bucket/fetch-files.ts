@@ -4,7 +4,8 @@ import { copyFile, mkdir, open, readdir, rename, rm, stat, truncate } from 'node
 import { dirname, join, normalize, relative, sep } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { bytesOf, type FilePart, type IndexFiles, isFileName } from './file-parts.js'
-import { PART_BYTES_MAX, PARTS_AHEAD, PARTS_AHEAD_BYTES } from './limits.js'
+import { PART_BYTES_MAX } from './limits.js'
+import { partsAhead } from './parts-ahead.js'
 
 /** A part that is not there, or not as it was written. */
 export class DamagedPartError extends Error {
@@ -114,30 +115,12 @@ async function lackingFiles(
   return lacking
 }
 
-/** The bytes of missing parts in order. Several are read at a time, since each takes a round trip. */
-async function* readInOrder(lacking: readonly Lacking[], read: ReadPart): AsyncGenerator<Uint8Array, void> {
-  const wanted = lacking.flatMap(({ name, missing }) => missing.map((part) => ({ name, part })))
-  const ahead: { readonly bytes: number; readonly reading: Promise<Uint8Array> }[] = []
-  let bytesAhead = 0
-  for (let begun = 0; ; ) {
-    for (
-      let next = wanted[begun];
-      next !== undefined &&
-      (ahead.length === 0 ||
-        (ahead.length < PARTS_AHEAD && bytesAhead + next.part.bytes <= PARTS_AHEAD_BYTES));
-      next = wanted[++begun]
-    ) {
-      const reading = bytesOfPart(next.name, next.part, read)
-      // A failure counts once its part is asked for.
-      reading.catch(() => undefined)
-      ahead.push({ bytes: next.part.bytes, reading })
-      bytesAhead += next.part.bytes
-    }
-    const first = ahead.shift()
-    if (first === undefined) return
-    yield await first.reading
-    bytesAhead -= first.bytes
-  }
+/** The bytes of missing parts in order. */
+function readInOrder(lacking: readonly Lacking[], read: ReadPart): AsyncGenerator<Uint8Array, void> {
+  const wanted = lacking.flatMap(({ name, missing }) =>
+    missing.map((part) => ({ name, part, bytes: part.bytes })),
+  )
+  return partsAhead(wanted, ({ name, part }) => bytesOfPart(name, part, read))
 }
 
 /** Lengths come from outside this machine, and so much is kept in memory. */

@@ -21,6 +21,7 @@ import {
   isSealed,
   type ObjectStore,
   type PartLocation,
+  partsAhead,
   SEALED_MESSAGE,
   shapes,
 } from '../bucket/index.js'
@@ -198,17 +199,20 @@ export async function fetchImage(
   store: Pick<ObjectStore, 'get'>,
   signal: AbortSignal,
 ): Promise<void> {
-  async function* bytesOf(): AsyncGenerator<Buffer> {
-    for (const { key, bytes, crc } of parts) {
-      const found = await store.get(key, { bytesMax: bytes, signal })
-      if (found === null) throw new DamagedPartError(`the object ${key} is missing: a part of the task store`)
-      if (found.length !== bytes || crc32(found) !== crc)
-        throw new DamagedPartError(`the object ${key} is damaged: a part of the task store`)
-      yield found
-    }
+  const stop = new AbortController()
+  const both = AbortSignal.any([signal, stop.signal])
+  const read = async ({ key, bytes, crc }: ImagePart): Promise<Buffer> => {
+    const found = await store.get(key, { bytesMax: bytes, signal: both })
+    if (found === null) throw new DamagedPartError(`the object ${key} is missing: a part of the task store`)
+    if (found.length !== bytes || crc32(found) !== crc)
+      throw new DamagedPartError(`the object ${key} is damaged: a part of the task store`)
+    return found
   }
   await mkdir(dirname(path), { recursive: true })
-  await pipeline(Readable.from(bytesOf()), createGunzip(), createWriteStream(path, { flush: true }), {
-    signal,
-  })
+  const written = createWriteStream(path, { flush: true })
+  try {
+    await pipeline(Readable.from(partsAhead(parts, read)), createGunzip(), written, { signal })
+  } finally {
+    stop.abort()
+  }
 }
