@@ -1,4 +1,4 @@
-/** Here is an HTTP request, which answer does it get? */
+/** The HTTP server. */
 export type { Replicated } from './replicas/index.js'
 export { buildServer } from './server.js'
 export {

@@ -6,10 +6,10 @@ import type { NetworkBook } from './remotes/index.js'
 import type { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
 
-/** What every plug-in of routes receives: the services, and the parts of this module that several routes share. */
+/** The services for every route plug-in, including parts of this module that several routes share. */
 export interface RouteServices extends Services {
   readonly searches: SearchQueue
-  /** Similar documents wait for each other, and not for searches. */
+  /** A separate queue: similar documents do not wait for searches. */
   readonly similarSearches: SearchQueue
   readonly waits: TaskWaits
   readonly network: NetworkBook

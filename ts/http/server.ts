@@ -14,39 +14,33 @@ import { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
 import { refuseMalformed, sendError, setUpTransport, UnreadAnswers } from './transport/index.js'
 
-/**
- * Characters of a path parameter: Node.js accepts no longer request head, so this limit is never the first to apply.
- */
+/** Characters of a path parameter. Node.js accepts no longer request head, so another limit always applies first. */
 const PARAM_CHARS_MAX = 16_384
 
-/**
- * Milliseconds within which a request must arrive as a whole, so that slow uploads do not hold files open for hours.
- */
+/** Milliseconds within which a complete request must arrive, so that slow uploads do not hold files open for hours. */
 const REQUEST_MS_MAX = 3_600_000
 
 /**
- * Milliseconds from a connection, or from the first byte of a request, to the end of its head. Time during which a busy
- * server leaves the head unread counts too: with the default of a minute, requests that were sent at once were refused.
+ * Milliseconds from a connection, or from the first byte of a request, to the end of its head. Includes the time that a
+ * busy server needs to read the head: with the default of a minute, requests that were sent at once were refused.
  */
 const HEAD_MS_MAX = 300_000
 
-/**
- * The server with all routes, not listening yet. The caller owns the services: closing the server closes none of them.
- */
+/** Returns the server with all routes, not listening yet. Closing the server closes none of the services. */
 export function buildServer(services: Services): FastifyInstance {
   const app = fastify({
-    // The option changes the type of fastify's raw server, which no route uses; hence the casts.
+    // The option changes the type of fastify's raw server, which no route uses. Hence the casts.
     ...(services.createServer && { serverFactory: services.createServer }),
     loggerInstance: services.log,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: Number.MAX_SAFE_INTEGER,
     requestTimeout: REQUEST_MS_MAX,
-    // Requests that reach open connections while the server stops are carried out: its services close after it.
+    // Requests that arrive on open connections during shutdown are served: the services close after the server.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     clientErrorHandler: refuseMalformed,
     exposeHeadRoutes: false,
-    // Routes declare no schemas to fastify, whose default would load a compiler of schemas.
+    // Routes declare no schemas to fastify. Its default would load a schema compiler.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     frameworkErrors: sendError,
     routerOptions: {
@@ -57,11 +51,11 @@ export function buildServer(services: Services): FastifyInstance {
       querystringParser: () => ({}),
     },
   } as FastifyServerOptions) as FastifyInstance
-  // fastify has no option for the one, and sets the other on servers of its own making only.
+  // fastify has no option for the first, and sets the second only on servers that it created.
   app.server.headersTimeout = HEAD_MS_MAX
   app.server.requestTimeout = REQUEST_MS_MAX
-  // With pipelined requests, an answer has no socket until the one before it has been sent. `writeContinue` would then
-  // write `100 Continue` between head and body of that answer. Clients send their bodies without it after a while.
+  // With pipelined requests, an answer has no socket until the previous one was sent. `writeContinue` would then write
+  // `100 Continue` between head and body of that answer. Clients send their bodies without it after a while.
   app.server.on('checkContinue', (request, response) => {
     if (response.socket !== null) response.writeContinue()
     app.server.emit('request', request, response)
@@ -71,7 +65,7 @@ export function buildServer(services: Services): FastifyInstance {
   boundUnreadAnswers(app, new UnreadAnswers(services.options.unreadBytesMax, services.options.unreadMsMax))
   logRequests(app)
   app.addHook('onRequest', async (request) => {
-    // `*` alone prefers no encoding, so that the answer is not compressed, as without the header.
+    // `*` alone prefers no encoding, so the answer is not compressed, as without the header.
     if (request.headers['accept-encoding'] === '*') delete request.headers['accept-encoding']
   })
   if (services.replicated) showPositions(app, services.replicated)
@@ -79,7 +73,7 @@ export function buildServer(services: Services): FastifyInstance {
     globalDecompression: false,
     encodings: ['br', 'gzip', 'deflate'],
     threshold: 0,
-    // A compressor would hold back the events of a stream.
+    // Compression would delay the events of a stream.
     customTypes: /json|^text\/(?!event-stream)/,
   })
   const shared = {

@@ -24,27 +24,27 @@ import type { Replicated } from './replicas/index.js'
 export interface HttpOptions extends QueryWatchOptions {
   /** Largest accepted request body, in bytes after decompression. */
   readonly payloadBytesMax: number
-  /** Whether the operator chose it. If not, JSON bodies have lower limits, which depend on their route. */
+  /** True if the operator chose `payloadBytesMax`. If not, JSON bodies have lower limits that depend on the route. */
   readonly payloadIsChosen: boolean
-  /** Bytes of memory for all JSON bodies that are not answered yet. */
+  /** Bytes of memory for all JSON bodies that are received or handled. */
   readonly bodiesBytesMax: number
-  /** Bytes of all answers that have been made and not read yet. */
+  /** Bytes of all answers that were made and not read yet. */
   readonly unreadBytesMax: number
-  /** Milliseconds in which a client reads no byte of its answer, after which its connection is closed. */
+  /** Milliseconds without a read byte after which the connection of an unread answer is closed. */
   readonly unreadMsMax: number
   /** Searches running at the same time. */
   readonly searchesRunningMax: number
-  /** Searches waiting for their turn; 0 refuses as soon as all turns are taken. */
+  /** Searches waiting for a slot; 0 refuses searches as soon as all slots are taken. */
   readonly searchesWaitingMax: number
   /** Milliseconds after which a waiting search is refused. */
   readonly searchWaitMsMax: number
-  /** Requests that wait for the end of a task at the same time. Further ones are answered at once. */
+  /** Requests that may wait for the end of a task. Further requests are answered at once. */
   readonly taskWaitsMax: number
-  /** Open streams of tasks and batches. Further ones are refused. */
+  /** Open streams of tasks and batches. Further streams are refused. */
   readonly changeStreamsMax: number
-  /** Milliseconds after which a remote that has not answered its part of a search counts as failed. */
+  /** Milliseconds that a remote has to answer its part of a search. Then it counts as failed. */
   readonly remoteSearchMsMax: number
-  /** Whether browsers are shown the page at `/`. */
+  /** True if browsers get the page at `/`. */
   readonly page: boolean
 }
 
@@ -67,7 +67,7 @@ export const defaultHttpOptions: HttpOptions = {
   hashQueryText: false,
 }
 
-/** The bounds of the memory that all requests may take together, for a process with `memoryBytes` in all. */
+/** Returns memory limits for all requests together, for a process with `memoryBytes` in total. */
 export function memoryBounds(memoryBytes: number): Pick<HttpOptions, 'bodiesBytesMax' | 'unreadBytesMax'> {
   const share = Math.floor(memoryBytes * MEMORY_SHARE)
   return {
@@ -83,10 +83,10 @@ export interface Version {
   readonly pkgVersion: string
 }
 
-/** Everything the routes need, handed to `buildServer`. */
+/** The services that the routes need. */
 export interface Services {
   readonly engine: Engine
-  /** The engine's answers to searches. */
+  /** The cached answers of searches. */
   readonly answers: Answers
   readonly tasks: Tasks
   readonly settingsThread: SettingsThread
@@ -99,13 +99,13 @@ export interface Services {
   readonly options: HttpOptions
   readonly log: FastifyBaseLogger
   readonly faults: BackgroundFaults
-  /** Counts the use of the service. */
+  /** Usage statistics. */
   readonly usage: Usage
-  /** The destinations of the lines of `log`. */
+  /** Destinations of the lines of `log`. */
   readonly outlets: LogOutlets
   readonly version: Version
-  /** null or absent: the instance is kept in no bucket. */
+  /** null or absent: the instance has no bucket. */
   readonly replicated?: Replicated | null
-  /** Makes the server that listens; null or absent: plain HTTP. */
+  /** Creates the listening server; null or absent: plain HTTP. */
   readonly createServer?: ((handler: RequestListener) => Server) | null
 }

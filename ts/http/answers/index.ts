@@ -1,3 +1,3 @@
-/** Here is a result: which shape does its answer have, and how is it sent? */
+/** Schemas of the answers, and functions that send them. */
 export * from './schemas.js'
 export * from './send.js'

@@ -1,6 +1,6 @@
 import { namedSchema, orNull, type Schema } from '../../requests/index.js'
 
-// Shapes of answers. The server validates no answer against them; the tests validate each.
+// Schemas of the answers. The server validates no answer against them; the tests validate each.
 
 export const text: Schema = { type: 'string' }
 export const count: Schema = { type: 'integer', minimum: 0 }
@@ -26,11 +26,11 @@ export function record(
   }
 }
 
-/** The page of a list that is walked by offset. */
+/** A page of a list with offset paging. */
 export const pageOf = (item: Schema): Schema =>
   record({ results: listOf(item), offset: count, limit: count, total: count })
 
-/** The page of a list that is walked by uid. */
+/** A page of a list that is paged by uid. */
 export const pageFrom = (item: Schema): Schema =>
   record({
     results: listOf(item),
@@ -88,13 +88,13 @@ const optionalTaskFields = ['details', 'customMetadata', 'network']
 
 export const task = namedSchema('Task', record(taskFields, optionalTaskFields))
 
-/** A task that has ended, as the answer to the write that waited for it: also a `TaskSummary`, but for its status. */
+/** A finished task: the answer to a write that waited. Differs from a `TaskSummary` in its status only. */
 export const endedWrite = namedSchema(
   'EndedWrite',
   record({ taskUid: count, ...taskFields }, optionalTaskFields),
 )
 
-/** What a change of settings would cost. */
+/** The cost of a change of settings. */
 export const settingsComparison = namedSchema(
   'SettingsComparison',
   record({
@@ -169,7 +169,7 @@ export const indexStats = namedSchema(
   ),
 )
 
-/** How far a server is that is kept in a bucket. */
+/** Replication state of a server. */
 export const replicationFigures = record({
   role: { type: 'string', enum: ['writer', 'follower'] },
   position: { type: ['integer', 'null'] },
@@ -232,7 +232,7 @@ export const key = namedSchema(
   }),
 )
 
-/** A document, with the members that the search asked for beside its fields. */
+/** A document, with the members that the search asked for in addition to its fields. */
 const hit = namedSchema('Hit', {
   type: 'object',
   properties: {
@@ -257,7 +257,7 @@ const metadata = namedSchema(
   ]),
 )
 
-/** The page of the hits: the first three members for a search by offset, the other four for one by page. */
+/** Paging members: the first three for a search by offset, the other four for a search by page. */
 const pagination = {
   limit: count,
   offset: count,
@@ -314,7 +314,7 @@ const federatedFields = {
   ...onRequest,
 }
 
-/** One result per query, or one list merged from all. */
+/** A result per query, or one list merged from all. */
 export const multiSearchAnswer: Schema = {
   anyOf: [
     namedSchema(

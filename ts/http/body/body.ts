@@ -20,12 +20,12 @@ import { noteGarbage } from './young-garbage.js'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Begins to count the JSON body of `request` against the memory that all bodies may take together. */
+    /** Starts to count the JSON body of `request` against the memory limit of all bodies. */
     reserveForBody(request: FastifyRequest): BodyReservation
   }
 }
 
-/** Bounds the memory of all JSON bodies. A body counts until the answer to its request has been made. */
+/** Bounds the memory of all JSON bodies. A body counts until its request is answered. */
 export function boundBodies(app: FastifyInstance, budget: BodyBudget): void {
   const reservations = new WeakMap<FastifyRequest, BodyReservation>()
   app.decorate('reserveForBody', (request: FastifyRequest) => {
@@ -35,7 +35,7 @@ export function boundBodies(app: FastifyInstance, budget: BodyBudget): void {
   })
   const release = async (request: FastifyRequest): Promise<void> => reservations.get(request)?.release()
   app.addHook('onSend', release)
-  // A client that hangs up while its body is read gets no answer, so that `onSend` never runs for it.
+  // A client that disconnects while its body is read gets no answer, so `onSend` never runs for it.
   app.addHook('onResponse', release)
 }
 
@@ -51,27 +51,27 @@ export function mimeType(request: FastifyRequest): string {
 }
 
 /**
- * The JSON body of a request.
+ * Returns the parsed JSON body of a request.
  * @param bytesMax limit of the decompressed body
  * @throws ApiError `missing_content_type`, `invalid_content_type`, `payload_too_large`, `bad_request`,
- * `missing_payload`, `malformed_payload`, or what `type` refuses
+ * `missing_payload`, `malformed_payload`, or an error of `type`
  */
 export async function jsonBody<T>(request: FastifyRequest, bytesMax: number, type: Type<T>): Promise<T> {
   const { node, isLong } = await received(request, bytesMax)
   const value = readNode(node, type)
-  // The route works on a long body in a turn of the event loop of its own.
+  // Yield to the event loop: the route handles a long body in its own turn.
   if (isLong) await nextTurn()
   return value
 }
 
-/** The bytes of a JSON body, and the limits within which another thread parses it. */
+/** The bytes of a JSON body, and the limits that apply when another thread parses it. */
 export interface UnparsedBody {
   readonly bytes: Uint8Array
   readonly limits: JsonLimits
 }
 
 /**
- * As `jsonBody`, without parsing the body.
+ * Like `jsonBody`, but does not parse the body.
  * @throws ApiError `missing_content_type`, `invalid_content_type`, `payload_too_large`, `bad_request`
  */
 export async function unparsedBody(request: FastifyRequest, bytesMax: number): Promise<UnparsedBody> {
@@ -86,7 +86,7 @@ export async function unparsedBody(request: FastifyRequest, bytesMax: number): P
 /** A body that has been parsed. */
 interface Received {
   readonly node: JsonNode
-  /** Whether it is so long that it was parsed in slices. */
+  /** True if the body was so long that it was parsed in slices. */
   readonly isLong: boolean
 }
 
@@ -124,7 +124,7 @@ async function collectLong(
 
 /**
  * Streams the body, decompressed, into a new file.
- * @returns bytes and CRC-32 of what was written
+ * @returns number of bytes written and their CRC-32
  * @throws ApiError `payload_too_large`, `bad_request`
  */
 export async function bodyToFile(
@@ -167,12 +167,14 @@ function requireJson(request: FastifyRequest): void {
   }
 }
 
-/** The body if it is announced to be at most `bytesMax` and not compressed, else null and nothing is read. */
+/**
+ * Returns the body if its announced length is at most `bytesMax` and it is not compressed. Else reads nothing: null.
+ */
 export async function shortBody(request: FastifyRequest, bytesMax: number): Promise<Buffer | null> {
   return isShort(request, bytesMax) ? collectShort(request) : null
 }
 
-/** Whether the body can be read without decoding and without counting bytes, as most searches can. */
+/** Returns true if the body can be read without decoding and without counting bytes, like that of most searches. */
 function isShort(request: FastifyRequest, bytesMax: number): boolean {
   const announced = Number(request.headers['content-length'])
   return announced <= Math.min(SHORT_BYTES_MAX, bytesMax) && decoderOf(request) === undefined
@@ -199,7 +201,7 @@ function decoderOf(request: FastifyRequest): (() => Transform) | undefined {
   return Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined
 }
 
-/** Runs `consume` on the decompressed body. The stream fails once more than `bytesMax` bytes have passed. */
+/** Runs `consume` on the decompressed body. The stream fails after more than `bytesMax` bytes. */
 async function readDecoded(
   request: FastifyRequest,
   bytesMax: number,
@@ -217,7 +219,7 @@ async function readDecoded(
   const limit = limiter(bytesMax, idle)
   const decode = decoder?.()
   const out = decode === undefined ? limit : decode.pipe(limit)
-  // Pipes do not pass errors on, so each stream reports its own. The socket stays open for the answer.
+  // Pipes do not forward errors, so each stream reports its own. The socket stays open for the answer.
   const fail = (error: Error): void => {
     raw.unpipe()
     limit.destroy(error)
@@ -239,7 +241,7 @@ async function readDecoded(
   }
 }
 
-/** Lets `bytesMax` bytes pass, and starts `idle` anew with each chunk. */
+/** Passes up to `bytesMax` bytes, and restarts `idle` with each chunk. */
 function limiter(bytesMax: number, idle: NodeJS.Timeout): Transform {
   let bytes = 0
   return new Transform({

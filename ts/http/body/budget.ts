@@ -1,10 +1,10 @@
 import { ApiError } from '../../errors/index.js'
 
 /**
- * The memory of all JSON bodies that have begun to arrive and are not answered yet, within a bound.
+ * Bounds the memory of all JSON bodies that are being received or handled.
  *
- * A body that would exceed the bound is refused. A body is never refused while it is the only one, so that each body
- * within the limits of its route passes when the client tries again.
+ * Refuses a body that would exceed the bound, but never the only body. So each body within the limits of its route
+ * passes when the client tries again.
  */
 export class BodyBudget {
   readonly #bytesMax: number
@@ -16,14 +16,14 @@ export class BodyBudget {
     this.#bytesMax = bytesMax
   }
 
-  /** A reservation for one body, of no bytes at first. */
+  /** Returns a reservation of 0 bytes for one body. */
   reserve(): BodyReservation {
     return new BodyReservation(this)
   }
 
   /**
-   * Parses a long body once those before it are parsed: what parsing takes beside the bytes is taken by one body, and
-   * most bodies of too many values are refused before the next begins.
+   * Parses long bodies one after another. So only one body at a time takes the additional memory of parsing, and most
+   * bodies with too many values are refused before the next one is parsed.
    */
   parsed<T>(parse: () => Promise<T>): Promise<T> {
     const value = this.#lastParsed.then(parse)
@@ -69,12 +69,12 @@ export class BodyReservation {
     this.#bytes += bytes
   }
 
-  /** As `BodyBudget.parsed`. */
+  /** See `BodyBudget.parsed`. */
   parsed<T>(parse: () => Promise<T>): Promise<T> {
     return this.#budget.parsed(parse)
   }
 
-  /** Frees all of it. Later calls of `take` reserve nothing. */
+  /** Frees the reserved memory. Later calls of `take` reserve nothing. */
   release(): void {
     if (this.#bytes > 0 && !this.#isReleased) this.#budget.give(this.#bytes)
     this.#isReleased = true

@@ -1,8 +1,8 @@
 /**
  * Joins chunks into one buffer.
  *
- * Each chunk is an object of about a hundred bytes that may keep the 64 KiB alive into which the socket was read, and a
- * client can send its body in chunks of one byte. So every chunk after the first is copied as it arrives.
+ * Copies every chunk after the first. A chunk is an object of about a hundred bytes that may keep alive the 64 KiB
+ * buffer of its socket read, and a client can send its body in chunks of one byte.
  */
 export class ByteCollector {
   #bytes: Buffer = Buffer.alloc(0)
@@ -25,7 +25,7 @@ export class ByteCollector {
     this.#length = length
   }
 
-  /** All bytes so far, as a view into the memory of this collector. */
+  /** Returns all bytes so far, as a view into the memory of this collector. */
   bytes(): Buffer {
     return this.#bytes.subarray(0, this.#length)
   }

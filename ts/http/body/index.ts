@@ -1,4 +1,4 @@
-/** Here is a request: what does its body hold, and does the process have memory for it? */
+/** Reads request bodies and bounds the memory that they take. */
 export { boundBodies, jsonBody, mimeType, type UnparsedBody, unparsedBody } from './body.js'
 export { BodyBudget } from './budget.js'
 export { receiveUpload } from './uploads.js'

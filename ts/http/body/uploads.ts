@@ -7,11 +7,11 @@ import type { Payload, PayloadFormat } from '../../engine/index.js'
 import { INLINE_PAYLOAD_BYTES_MAX, type Tasks } from '../../tasks/index.js'
 import { bodyToFile, shortBody } from './body.js'
 
-/** An uploaded body that has arrived and that no task names yet. */
+/** An uploaded body that no task refers to yet. */
 export interface Upload {
   readonly payload: Payload
   readonly payloadBytes: number
-  /** Syncs the payload to disk. @returns the payload as its task names it */
+  /** Syncs the payload to disk. @returns the payload as stored in its task */
   persist(): Promise<Payload>
   discard(): Promise<void>
 }

@@ -1,47 +1,47 @@
 /**
- * The tasks or batches that change, as server-sent events, for as long as a client reads.
+ * Streams changes of tasks or batches as server-sent events.
  *
- * A change only notes a uid. The reader is shown how the task or batch stands when its turn comes, so a slow reader
- * misses steps on the way and never the last one. Events are made when the connection takes them; what waits until then
- * is a list of uids with a bound.
+ * A change only notes a uid. The current state is read when its event is due, so a slow client misses intermediate
+ * states but never the last one. Events are made when the connection can take them. Until then only uids wait, in a
+ * list of bounded length.
  */
 import { CHANGES_PAUSE_MS, CHANGES_READ, HEARTBEAT_MS, PROGRESS_PAUSE_MS, RECONNECT_MS } from '../limits.js'
 import { ChangedUids } from './changed-uids.js'
 
-/** A task or batch as it stands. */
+/** The current state of a task or batch. */
 export interface Shown {
   readonly uid: number
   /** Its JSON, on one line. */
   readonly json: string
-  /** Whether it makes progress that is not announced. */
+  /** True if its progress can change without a notification. */
   readonly isRunning: boolean
 }
 
-/** Those of the changed tasks or batches that the client wants to see and may see. */
+/** The changed tasks or batches that match the client's filter and rights. */
 export interface ChangesPage {
   /** Ascending by uid. */
   readonly shown: readonly Shown[]
-  /** The uid from which on nothing was read; null: all were read. */
+  /** The first uid that was not read; null: all were read. */
   readonly next: number | null
-  /** The events of all that are shown. Streams that ask for the same share these bytes. */
+  /** The events of all items of `shown`. Streams with the same filter share these bytes. */
   readonly text: Buffer
 }
 
 export const eventOf = ({ json }: Shown): string => `data: ${json}\n\n`
 
-/** Reads changes. null: the client may read nothing any more. */
+/** Reads changes. null: the client lost its right to read. */
 export type ReadChanges = (uids: readonly number[]) => Promise<ChangesPage | null>
 
-/** Ends that are remembered until their announcement. */
+/** Number of finished tasks or batches remembered until their end is notified. */
 const ENDED_MAX = 100
 
 /** The stream of one client. */
 export class ChangeStream {
   readonly #read: ReadChanges
   readonly #changed = new ChangedUids()
-  /** The JSON that was shown of what makes progress, by uid. */
+  /** The JSON last sent for each running task or batch, by uid. */
   readonly #running = new Map<number, string>()
-  /** The JSON that was shown of what made progress until it ended. */
+  /** The JSON last sent for tasks or batches that were seen running and then finished. */
   #lastEnded: ReadonlyMap<number, string> = new Map()
   #isOver = false
   #isLost = false
@@ -52,7 +52,7 @@ export class ChangeStream {
     this.#read = read
   }
 
-  /** Notes changes. A client that is too far behind loses its stream. */
+  /** Notes changes. Ends the stream of a client that is too far behind. */
   note(uids: readonly number[]): void {
     if (this.#isOver || uids.length === 0) return
     if (!this.#changed.add(uids)) {
@@ -86,7 +86,7 @@ export class ChangeStream {
       for (const uid of uids) if (isRead(uid) && !running.has(uid)) this.#running.delete(uid)
       this.note(uids.filter((uid) => !isRead(uid)))
       if (performance.now() - this.#shownAt >= HEARTBEAT_MS) yield this.#sent(': still here\n\n')
-      // Changes that follow each other closely are read together.
+      // Pause to read changes that follow each other closely together.
       if (uids.length > 0) await this.#pause(CHANGES_PAUSE_MS)
     }
     if (this.#isLost) yield 'event: lost\ndata: {"reason":"too many changes were not read in time"}\n\n'
@@ -97,7 +97,7 @@ export class ChangeStream {
     return event
   }
 
-  /** Resolves at the next change, when progress is to be read, or when it is time for a sign of life. */
+  /** Resolves at the next change, when progress is to be read, or when a heartbeat is due. */
   async #untilChanged(): Promise<void> {
     await this.#pause(this.#running.size > 0 ? PROGRESS_PAUSE_MS : HEARTBEAT_MS, true)
     if (this.#changed.isEmpty) this.note([...this.#running.keys()])
@@ -116,11 +116,11 @@ export class ChangeStream {
     this.#wake = () => undefined
   }
 
-  /** Whether the client has not seen it so. Progress is read without knowing whether there was any. */
+  /** Returns true if the client has not received this state. Progress is polled, so it may be unchanged. */
   #isNews({ uid, json, isRunning }: Shown): boolean {
     if (this.#running.get(uid) === json || this.#lastEnded.get(uid) === json) return false
     if (isRunning) this.#running.set(uid, json)
-    // A reading of progress can find the end before it is announced, which would show it twice.
+    // Polling can find the end before its notification, which would send it twice.
     else if (this.#running.has(uid))
       this.#lastEnded = new Map([...this.#lastEnded, [uid, json] as const].slice(-ENDED_MAX))
     return true

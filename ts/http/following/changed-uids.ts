@@ -1,13 +1,13 @@
 import { UNSHOWN_CHANGES_MAX } from '../limits.js'
 
-/** Lists that are kept apart before they are joined. */
+/** Number of lists kept before they are joined. */
 const LISTS_MAX = 1_000
 
 /**
- * The uids of changes that one stream has not shown yet.
+ * The uids of changes that a stream has not sent yet.
  *
- * A change of many tasks reaches all streams as one list, which they share. A round sorts what has been noted until
- * then; what is noted during a round waits for the next one.
+ * A change of many tasks reaches all streams as one shared list. A round sorts all uids noted so far. Uids noted during
+ * a round wait for the next one.
  */
 export class ChangedUids {
   #noted: (readonly number[])[] = []
@@ -20,7 +20,7 @@ export class ChangedUids {
     return this.#notedCount === 0 && this.#at === this.#round.length
   }
 
-  /** @returns false if more uids wait than a stream may have */
+  /** @returns false if more than `UNSHOWN_CHANGES_MAX` uids wait */
   add(uids: readonly number[]): boolean {
     this.#noted.push(uids)
     this.#notedCount += uids.length
@@ -29,7 +29,7 @@ export class ChangedUids {
     return this.#round.length - this.#at + this.#notedCount <= UNSHOWN_CHANGES_MAX
   }
 
-  /** Takes out the next uids, ascending within a round. */
+  /** Removes and returns the next uids, ascending within a round. */
   taken(max: number): readonly number[] {
     if (this.#at === this.#round.length) this.#begin()
     const uids = [...this.#round.subarray(this.#at, this.#at + max)]
@@ -44,7 +44,7 @@ export class ChangedUids {
     this.#at = 0
   }
 
-  /** Begins a round with all uids that wait. */
+  /** Begins a round with all waiting uids. */
   #begin(): void {
     const left = this.#round.subarray(this.#at)
     const all = new Uint32Array(left.length + this.#notedCount)

@@ -1,4 +1,4 @@
-/** Here is a task: has it ended, and what becomes of it? */
+/** Waits for the end of a task, and streams changes of tasks and batches. */
 
 export { ChangeStream, type ChangesPage, eventOf, type ReadChanges } from './change-stream.js'
 export { ChangedUids } from './changed-uids.js'

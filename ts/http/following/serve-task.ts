@@ -1,4 +1,4 @@
-/** Routes whose answer is a task: accepted just now, or ended while the request waited for it. */
+/** Routes that answer with a task: accepted just now, or finished while the request waited. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { defaulted, type Fields, integer, jsonOf, type Schema, type Values } from '../../requests/index.js'
 import type { Task, TaskSummary, Tasks } from '../../tasks/index.js'
@@ -8,12 +8,12 @@ import { type Call, type NoFields, type Operation, type ReadBody, serve } from '
 import { disconnectOf, untilDisconnected } from '../searches/index.js'
 import type { Services } from '../services.js'
 
-/** The parameter of every route that may wait for the end of a task, in milliseconds; 0: it does not wait. */
+/** Query parameter of every route that can wait for the end of a task, in milliseconds; 0: does not wait. */
 export const waitParameter = {
   waitMs: defaulted(integer(TASK_WAIT_MS_MAX), 0, 'invalid_task_wait_ms'),
 }
 
-/** Requests that wait for the ends of tasks. */
+/** Requests that wait for tasks to finish. */
 export class TaskWaits {
   readonly #tasks: Tasks
   readonly #waitsMax: number
@@ -26,8 +26,8 @@ export class TaskWaits {
   }
 
   /**
-   * The task once it has ended, and as it stands after `waitMs` milliseconds or when the client disconnects; at once
-   * while too many requests wait. null: there is no such task.
+   * Returns the task when it has finished, `waitMs` have passed or the client disconnects. Returns it at once while too
+   * many requests wait. null: there is no such task.
    */
   async wait(
     reply: FastifyReply,
@@ -51,7 +51,7 @@ export class TaskWaits {
 export interface TaskOperation<Q extends Fields, B> extends Omit<Operation<Q, B>, 'answers'> {
   /** The status of the answer while the task has not ended. Default: 202. */
   readonly acceptedAs?: 200 | 202
-  /** The answer of requests that enqueue nothing. */
+  /** Schema of the answer to requests that enqueue nothing. */
   readonly otherAnswer?: Schema
 }
 
@@ -61,9 +61,9 @@ export interface OtherAnswer {
 }
 
 /**
- * Adds a route that enqueues a task. With `waitMs` its answer waits for the end of the task: it is then the whole task
- * with 200. Otherwise it is the summary of the accepted task, or another answer if the request enqueues nothing.
- * @param accept enqueues the task; null: the path names nothing, which is answered with 404
+ * Adds a route that enqueues a task. With `waitMs` the request waits for the end of the task and gets the complete task
+ * with status 200. Otherwise it gets the summary of the accepted task, or another answer if it enqueues nothing.
+ * @param accept enqueues the task; null: the path does not exist, which is answered with 404
  */
 export function serveTask<Q extends Fields = NoFields, S = undefined, B = S>(
   app: FastifyInstance,
@@ -83,7 +83,7 @@ export function serveTask<Q extends Fields = NoFields, S = undefined, B = S>(
   const whole: Operation<Fields, S> = {
     ...operation,
     query: { ...query, ...waitParameter },
-    // A route without parameters of its own has always ignored its query string.
+    // A route without query parameters of its own has always ignored its query string.
     ignoresOthers: operation.ignoresOthers ?? query === undefined,
     answers,
   }

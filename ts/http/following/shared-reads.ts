@@ -1,16 +1,16 @@
-/** Reads that are kept for streams that ask for the same. */
+/** Number of results kept. */
 const KEPT_MAX = 8
 
 /**
- * Reads of what has changed, which streams share: all streams with one filter read the same after the same change, and
+ * Caches reads of changes so that streams share them: after a change, all streams with one filter read the same, and
  * its JSON is made once.
  */
 export class SharedReads<T> {
   readonly #reads = new Map<string, Promise<T>>()
 
   /**
-   * The result of `read`, or of another call with the same key since the last change.
-   * @param isLasting whether only changes alter the result; if not, only calls at the same time share it
+   * Returns the result of `read`, or of another call with the same key since the last change.
+   * @param isLasting true: the result stays valid until the next change; false: only concurrent calls share it
    */
   read(key: string, isLasting: boolean, read: () => Promise<T>): Promise<T> {
     const known = this.#reads.get(key)
@@ -27,7 +27,7 @@ export class SharedReads<T> {
     return reading
   }
 
-  /** Forgets all reads, which something has changed since. */
+  /** Forgets all reads after a change. */
   clear(): void {
     this.#reads.clear()
   }

@@ -3,10 +3,10 @@ import type { BatchView } from '../../tasks/index.js'
 import { REPORTED_BATCHES_MAX } from '../limits.js'
 import type { Measured, Report } from './report.js'
 
-/** Milliseconds that a batch of documents is reported after its end, beside its own duration. Source: operations §12. */
+/** Milliseconds that a batch of documents is reported after its end, plus its own duration. Source: operations §12. */
 const SHOWN_MS = 300_000
 
-/** The progress of running batches, and the steps and documents of the last ones. */
+/** Reports the progress of running batches, and the steps and documents of the last finished ones. */
 export async function reportBatches({ tasks }: Measured, report: Report): Promise<void> {
   const page = { limit: REPORTED_BATCHES_MAX, from: null, reverse: false }
   const { results: batches } = await tasks.batches({}, page)
@@ -54,7 +54,7 @@ function stepsOf({ progress }: BatchView): readonly ShownStep[] {
   return (progress as { readonly steps?: readonly ShownStep[] } | null)?.steps ?? []
 }
 
-/** Names of steps, and how many milliseconds each took. */
+/** Returns names of steps with the milliseconds that each took. */
 function traceOf({ finishedAt, stats }: BatchView): readonly (readonly [string, number])[] {
   if (finishedAt === null) return []
   const trace = (stats as { readonly progressTrace?: Readonly<Record<string, unknown>> }).progressTrace ?? {}
@@ -64,7 +64,7 @@ function traceOf({ finishedAt, stats }: BatchView): readonly (readonly [string, 
   })
 }
 
-/** What a batch of documents did, if it ended a short time ago. */
+/** Returns the index, documents and duration of a batch that finished a short time ago, else null. */
 function indexedBy({
   details,
   stats,

@@ -1,6 +1,6 @@
 import type { Services } from '../services.js'
 
-/** Uploads whose outcome is awaited at the same time. Further ones are not counted. */
+/** Number of uploads whose outcome is awaited at the same time. Further uploads are not counted. */
 const AWAITED_MAX = 100
 
 /** Counts the uploads that created their index, once their tasks have ended. */
@@ -12,7 +12,7 @@ export class CreatedIndexes {
     this.#services = services
   }
 
-  /** Waits for the end of a task that creates its index if no task before it does. Never rejects. */
+  /** Waits for the end of a task that creates its index unless an earlier task does. Never rejects. */
   async expect(
     indexUid: string,
     taskUid: number,
@@ -24,11 +24,11 @@ export class CreatedIndexes {
     try {
       const task = await tasks.wait(taskUid, null, { waitMs: Number.POSITIVE_INFINITY })
       const index = tasks.index(indexUid)
-      // An index is as old as the batch that created it.
+      // An index has the creation time of the batch that created it.
       if (task !== null && index !== null && index.createdAt === task.startedAt)
         usage.observe(event, { index_creation: true })
     } catch {
-      // The task store failed, which the queue reports.
+      // The task store failed. The queue reports it.
     } finally {
       this.#awaited -= 1
     }

@@ -1,4 +1,4 @@
-/** Here is an answered request: which figures, counts and lines of the log does it leave? */
+/** Metrics, usage statistics and log lines of answered requests. */
 export { CreatedIndexes } from './created-indexes.js'
 export { type Metrics, openMetrics } from './metrics.js'
 export { logRequests } from './request-log.js'

@@ -3,7 +3,7 @@ import { type IndexEntry, taskStatuses, taskTypes } from '../../tasks/index.js'
 import { WAITING_INDEXES_MAX } from '../limits.js'
 import type { Measured, Report } from './report.js'
 
-/** Sizes of the data, and searches under way. */
+/** Reports sizes of the data and the load of searches. */
 export async function reportInstance(services: Measured, report: Report): Promise<void> {
   const { engine, tasks, searches, options } = services
   const indexes = tasks.indexes()
@@ -16,7 +16,7 @@ export async function reportInstance(services: Measured, report: Report): Promis
   report.gauge('meilisearch_index_count', 'indexes', indexes.length)
   report.gauge(
     'siftd_damaged_index_count',
-    'indexes that are known to be damaged',
+    'damaged indexes',
     indexes.filter(({ id }) => engine.damage(id) !== null).length,
   )
   const documents = report.gauges('meilisearch_index_docs_count', 'documents per index', ['index'])
@@ -36,22 +36,22 @@ export async function reportInstance(services: Measured, report: Report): Promis
   )
 }
 
-/** How far this server is behind what it is kept in, or behind the one that it follows. */
+/** Reports how far this server is ahead of its bucket or behind its leader. */
 export async function reportReplication({ replicated }: Measured, report: Report): Promise<void> {
   if (!replicated) return
   const { position, unsentTransactions, awaySeconds, staleSeconds } = await replicated.figures()
-  if (position !== null) report.gauge('siftd_bucket_position', 'last entry of the log', position)
+  if (position !== null) report.gauge('siftd_bucket_position', 'last record of the log', position)
   report.gauge(
     'siftd_bucket_unsent_transactions',
-    'transactions the bucket does not have',
+    'transactions that the bucket does not have yet',
     unsentTransactions,
   )
-  report.gauge('siftd_bucket_away_seconds', 'seconds since calls to the bucket fail', awaySeconds)
+  report.gauge('siftd_bucket_away_seconds', 'seconds since calls to the bucket began to fail', awaySeconds)
   if (staleSeconds !== null)
-    report.gauge('siftd_follower_stale_seconds', 'seconds since the end of the log was met', staleSeconds)
+    report.gauge('siftd_follower_stale_seconds', 'seconds since the end of the log was last reached', staleSeconds)
 }
 
-/** null for an index that is damaged, or was deleted meanwhile. */
+/** Returns null for an index that is damaged or was deleted in the meantime. */
 async function statsOf(
   { engine, tasks }: Measured,
   { uid, id }: IndexEntry,
@@ -64,7 +64,7 @@ async function statsOf(
   }
 }
 
-/** Numbers of tasks by status, type and index. */
+/** Reports numbers of tasks by status, type and index. */
 export async function reportTasks({ tasks }: Measured, report: Report): Promise<void> {
   const { statuses, types, indexes } = await tasks.counts()
   const counts = report.gauges('meilisearch_nb_tasks', 'tasks by kind', ['kind', 'value'])
@@ -76,7 +76,7 @@ export async function reportTasks({ tasks }: Measured, report: Report): Promise<
   for (const { uid } of tasks.indexes()) counts.set({ kind: 'indexes', value: uid }, indexes.get(uid) ?? 0)
 }
 
-/** How long tasks wait, how many, and how full the task store is. */
+/** Reports how long tasks wait, how many, and how full the task store is. */
 export async function reportWaiting({ tasks }: Measured, report: Report): Promise<void> {
   const unfinished = { statuses: ['enqueued', 'processing'] } as const
   const { results } = await tasks.list(unfinished, { limit: 1, from: null, reverse: true })
@@ -105,7 +105,7 @@ export async function reportWaiting({ tasks }: Measured, report: Report): Promis
     labels,
   )
   for (const { indexUid, tasks: count, oldestEnqueuedAt } of load.waiting) {
-    // No index has an empty name: it stands for tasks that concern no index, or several.
+    // No index has an empty name. It stands for tasks of no index or of several.
     const index = indexUid ?? ''
     waiting.set({ index }, count)
     oldest.set({ index }, secondsSince(oldestEnqueuedAt))

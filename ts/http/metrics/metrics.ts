@@ -8,16 +8,16 @@ import { type Measured, Report } from './report.js'
 /** Upper bounds of the response time buckets. Source: the service's metrics page. */
 const RESPONSE_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 
-/** Figures of this server, in the text format of Prometheus. docs/metrics.md lists them. */
+/** Metrics of this server, in the text format of Prometheus. docs/metrics.md lists them. */
 export interface Metrics {
-  /** All figures. Gauges are read at the time of the call. */
+  /** All metrics. Gauges are read at the time of the call. */
   text(): Promise<string>
   readonly contentType: string
   /** Counts a search that was cut off by its time budget. */
   countDegraded(): void
 }
 
-/** Starts to count answers, each only while the feature `metrics` is on, and reports the figures. */
+/** Starts to count answers and returns the metrics. An answer is counted only while the feature `metrics` is on. */
 export function openMetrics(app: FastifyInstance, services: Measured): Metrics {
   const counted = new Registry()
   countAnswers(app, services, counted)
@@ -31,7 +31,7 @@ export function openMetrics(app: FastifyInstance, services: Measured): Metrics {
     contentType: counted.contentType,
     countDegraded: () => degraded.inc(),
     async text() {
-      // Watching the event loop takes a timer of its own, which a server that is never asked need not run.
+      // Created at the first request: watching the event loop takes a timer that a server without metrics need not run.
       ofProcess ??= processFigures()
       const report = new Report()
       await reportInstance(services, report)
@@ -65,7 +65,8 @@ function countAnswers(app: FastifyInstance, { features }: Measured, registry: Re
   app.addHook('onResponse', async (request, reply) => {
     const pattern = request.routeOptions.url
     if (!features.flags.metrics || pattern === undefined) return
-    // The pattern of the route, not the path: the number of label values must not grow with the names clients send.
+    // The pattern of the route, not the path: the number of label values must not grow with the names that clients
+    // send.
     const path = pattern.replace(/:(\w+)/g, (_, name: string) => `{${snakeCase(name)}}`)
     requests.inc({ method: request.method, path, status: String(reply.statusCode) })
     seconds.observe({ method: request.method, path }, reply.elapsedTime / 1000)
@@ -74,7 +75,7 @@ function countAnswers(app: FastifyInstance, { features }: Measured, registry: Re
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** What the engine has cached, and the cached answers of searches. */
+/** Reports the caches of the engine and the cached answers of searches. */
 async function reportCaches({ engine, answers }: Measured, report: Report): Promise<void> {
   const { bytesMax, kinds } = await engine.cacheFigures()
   report.gauge(
@@ -84,8 +85,8 @@ async function reportCaches({ engine, answers }: Measured, report: Report): Prom
   )
   const entries = report.gauges('siftd_cache_entries', 'entries that are cached', ['kind'])
   const bytes = report.gauges('siftd_cache_bytes', 'bytes of entries that are cached', ['kind'])
-  const hits = report.counters('siftd_cache_hits_total', 'entries that were asked for and found', ['kind'])
-  const misses = report.counters('siftd_cache_misses_total', 'entries that were asked for and not found', [
+  const hits = report.counters('siftd_cache_hits_total', 'lookups that found an entry', ['kind'])
+  const misses = report.counters('siftd_cache_misses_total', 'lookups that found no entry', [
     'kind',
   ])
   for (const { kind, ...one } of [...kinds, answers.figures()]) {

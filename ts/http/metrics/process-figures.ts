@@ -1,12 +1,12 @@
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client'
 
-/** Names of the figures that are reported, among those that prom-client knows of a process. */
+/** Names of the reported metrics among the default metrics of prom-client. */
 const reported =
   /^(?:process_|nodejs_(?:eventloop_lag_|gc_duration_seconds$|heap_size_|external_memory_bytes$))/
 
 /**
- * What the operating system and Node.js know of this process: time, memory, files, and delays of the event loop since
- * the answer before.
+ * Metrics of this process from the operating system and Node.js: time, memory, files, and delays of the event loop
+ * since the previous report.
  */
 export function processFigures(): Registry {
   const runtime = new Registry()
@@ -20,7 +20,7 @@ export function processFigures(): Registry {
   return registry
 }
 
-/** prom-client counts the time of the processor from its first look on, not from the start of the process. */
+/** prom-client counts processor time from its first call on, not from the start of the process. */
 function addEarlierTime(registry: Registry): void {
   const { user, system } = process.cpuUsage()
   const micros = { user, system, total: user + system }

@@ -6,13 +6,13 @@ import type { Services } from '../services.js'
 export type Measured = Services & { readonly searches: SearchQueue }
 
 /**
- * The figures of one answer. Each answer has figures of its own, so that a deleted index leaves no series behind and
- * answers that are made at the same time do not mix.
+ * The metrics of one answer. Each answer has a registry of its own, so that a deleted index leaves no series behind and
+ * concurrent answers do not mix.
  */
 export class Report {
   readonly #registry = new Registry()
 
-  /** One number. */
+  /** A single number. */
   gauge(name: string, help: string, value: number): void {
     this.gauges(name, help, []).set(value)
   }
@@ -22,7 +22,7 @@ export class Report {
     return new Gauge({ name, help, labelNames: [...labelNames], registers: [this.#registry] })
   }
 
-  /** Counts by label, each to be added once. */
+  /** Counts by label. Each label is added once. */
   counters(name: string, help: string, labelNames: readonly string[]): Counter {
     return new Counter({ name, help, labelNames: [...labelNames], registers: [this.#registry] })
   }

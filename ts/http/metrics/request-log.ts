@@ -3,8 +3,8 @@ import { isUuid } from '../../requests/index.js'
 import { maskSecret } from '../../settings/index.js'
 
 /**
- * Logs one INFO line per answered request, for operators, with the code of its error if it has one. The line never holds
- * the `Authorization` header, a body, or an API key.
+ * Logs an INFO line per answered request, with the error code if there is one. The line never holds the `Authorization`
+ * header, a body, or an API key.
  */
 export function logRequests(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, reply) => {
@@ -24,7 +24,7 @@ export function logRequests(app: FastifyInstance): void {
   })
 }
 
-/** The path with a masked key: `/keys/{key}` takes the value of a key in place of its uid. */
+/** Returns the path with a masked key: `/keys/{key}` accepts the value of a key instead of its uid. */
 function shownPath(path: string): string {
   const segments = path.split('/')
   // The router ignores repeated slashes.

@@ -11,7 +11,7 @@ import {
 import type { Services } from '../services.js'
 import type { Metrics } from './metrics.js'
 
-/** Counts a request, with the client that its headers name. */
+/** Counts a request, with the client named in its headers. */
 export function recordUse<E extends UsageEvent>(
   { usage }: Pick<Services, 'usage'>,
   request: FastifyRequest,
@@ -21,13 +21,16 @@ export function recordUse<E extends UsageEvent>(
   if (usage.isOpen) usage.record(event, facts, agentOf(request))
 }
 
-/** The header in which a client names itself. Clients in browsers cannot set the user agent. */
+/**
+ * Returns the client named in the headers. Clients in browsers cannot set the user agent, so they send their own
+ * header.
+ */
 function agentOf({ headers }: FastifyRequest): string | undefined {
   const agent = headers['x-meilisearch-client'] ?? headers['user-agent']
   return typeof agent === 'object' ? agent.join(';') : agent
 }
 
-/** Whether a filter of documents reads their vectors. */
+/** Returns true if a filter of documents reads their vectors. */
 export const onVectors = (filter: CountedSearch['filter'] | null): boolean =>
   typeof filter === 'string' || Array.isArray(filter) ? mentions(filter, '_vectors') : false
 
@@ -35,13 +38,13 @@ type Observed = Pick<Services, 'usage'> & { readonly metrics: Metrics }
 type Answered = (facts: SearchFacts) => void
 type Shown = Pick<SearchFacts, 'degraded' | 'usedNegativeOperator' | 'terms'>
 
-/** The facts about answers for which the engine reports none. */
+/** Used when the engine reports no facts about an answer. */
 const plain: Shown = { degraded: false, usedNegativeOperator: false, terms: 0 }
 
 /**
  * Runs a search and counts it, whether it succeeds or fails.
  * @param search receives a function to report the engine's facts about its answer
- * @param more counts what is particular to this kind of search
+ * @param more counts details of this kind of search
  */
 export function observedSearch<T>(
   services: Observed,
@@ -70,8 +73,8 @@ export function refusedSearch(
 }
 
 /**
- * As `observedSearch`, for searches that are counted otherwise.
- * @param count called once the search has ended, while usage is counted; null: it failed
+ * Like `observedSearch`, for searches that are counted differently.
+ * @param count called when the search has ended, if usage is counted; null: it failed
  */
 export async function observed<T>(
   services: Observed,
@@ -94,7 +97,7 @@ export async function observed<T>(
   }
 }
 
-/** Facts about the filters of a listing of tasks; undefined: the request does not have this filter. */
+/** Facts about the filters of a task list; undefined: the request does not have this filter. */
 export function taskFacts(filters: Readonly<Record<TaskFilterName, unknown>>): Facts<'tasksSeen'> {
   const by = (name: TaskFilterName): boolean => filters[name] !== undefined
   return {

@@ -4,8 +4,8 @@ import { covered, type Federation, inside, type PositionedQuery } from '../../se
 import type { RouteServices } from '../route-services.js'
 
 /**
- * Checks a search whose hits another instance merges. Its answer has the values that the hits are sorted and made
- * distinct by. Values of attributes that are not displayed are for keys that may read the documents.
+ * Checks a search whose hits another instance merges. The answer holds the values used to sort the hits and to make
+ * them distinct. A key needs the right to read documents if one of these attributes is not displayed.
  * @throws ApiError `invalid_api_key`
  */
 export async function requireShown(

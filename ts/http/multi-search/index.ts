@@ -1,4 +1,4 @@
-/** Here are several searches in one request: which instance answers each, and what do the answers come to? */
+/** Distributes the searches of one request to instances and merges their answers. */
 export { requireShown } from './hidden-values.js'
 export { searchNetwork } from './network.js'
 export { partition } from './partition.js'

@@ -24,7 +24,7 @@ import type { RouteServices } from '../route-services.js'
 import type { OnDisconnect } from '../searches/index.js'
 import type { Partition } from './partition.js'
 
-/** A federated search in which other instances take part. */
+/** A federated search that also queries other instances. */
 export interface NetworkSearch {
   readonly partition: Partition
   readonly federation: Federation
@@ -36,8 +36,8 @@ export interface NetworkSearch {
 }
 
 /**
- * Searches the remotes and the indexes of this instance at the same time and joins their hits. `remoteErrors` names the
- * remotes that failed. Only the search of this instance's indexes takes a turn of the queue.
+ * Searches the remotes and the indexes of this instance at the same time and merges their hits. `remoteErrors` names
+ * the remotes that failed. Only the local search waits in the search queue.
  */
 export async function searchNetwork(
   { outbound, searches, options }: RouteServices,
@@ -63,7 +63,7 @@ export async function searchNetwork(
       }),
     }))
     const ownPart = searches.run(access.holder, onDisconnect, (stop) => localPart(search, stop))
-    // An error of this instance's part ends the search at once, without waiting for the remotes.
+    // An error of the local search ends the request at once, without waiting for the remotes.
     const [own, answers] = await Promise.all([ownPart, Promise.all(asked)])
     const failed = new Map<string, ErrorBody>()
     const parts: NamedPart[] = own === null ? [] : [own]
@@ -102,11 +102,14 @@ async function localPart(
     showScoreValues: true,
   }
   const part = readPart(readJson(await local.answer(partition.local, merging, stop)))
-  if (part === null) throw new TypeError('the engine did not answer as another instance would')
+  if (part === null) throw new TypeError('the answer of the local search has an unknown shape')
   return { remote: network.self, part }
 }
 
-/** The page extended to the first hit: each instance sends all hits up to the end, and the merged list is cut. */
+/**
+ * Extends the page to the first hit: each instance sends all hits up to the end of the page, and the merged list is
+ * cut.
+ */
 function fromTheStart(wanted: Paging): Paging {
   // JSON numbers above this bound lose digits.
   const bounded = (count: number): number => Math.min(count, Number.MAX_SAFE_INTEGER)
@@ -115,7 +118,7 @@ function fromTheStart(wanted: Paging): Paging {
   return { kind: 'page', page: 1, hitsPerPage: bounded(wanted.page * wanted.hitsPerPage) }
 }
 
-/** The body of the request to a remote: its queries, with their positions here and the filters of the tenant. */
+/** Returns the body of the request to a remote: its queries, with their positions here and the tenant's filters. */
 function remoteBody(queries: readonly PositionedQuery[], federation: Federation, access: Access): object {
   const { kind: _kind, ...paged } = fromTheStart(paging(federation))
   return {
@@ -144,7 +147,9 @@ function facetsOf(
   )
 }
 
-/** Metadata of each query in their order, with the remote that answered; if it failed, what is known without it. */
+/**
+ * Returns the metadata of each query, in order, with the name of its remote. Fills in the known values if it failed.
+ */
 function metadataOf(parts: readonly NamedPart[], { partition, network }: NetworkSearch): readonly unknown[] {
   const byName = new Map(parts.map(({ remote, part }) => [remote, part.metadata]))
   const described = (remote: string | null, queries: readonly PositionedQuery[]) =>

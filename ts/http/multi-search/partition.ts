@@ -2,14 +2,14 @@ import { ApiError } from '../../errors/index.js'
 import { inside, type PositionedQuery } from '../../searches/index.js'
 import type { Network } from '../remotes/index.js'
 
-/** The queries of a request by the instance that answers them. */
+/** The queries of a request, grouped by the instance that answers them. */
 export interface Partition {
   readonly local: readonly PositionedQuery[]
   /** By name of the remote. */
   readonly remote: ReadonlyMap<string, readonly PositionedQuery[]>
 }
 
-/** @throws ApiError `invalid_multi_search_remote` for a name that the network does not know */
+/** @throws ApiError `invalid_multi_search_remote` for a remote missing in the network */
 export function partition(queries: readonly PositionedQuery[], network: Network): Partition {
   const local: PositionedQuery[] = []
   const remote = new Map<string, PositionedQuery[]>()

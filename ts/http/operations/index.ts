@@ -1,4 +1,4 @@
-/** Here is a route: what does it accept and answer, and does a request fit that? */
+/** Declares routes: their parameters, bodies and answers, and the OpenAPI document. */
 export { type ApiDocument, collectOperations } from './openapi.js'
 export type { NoFields, Operation } from './operation.js'
 export { type Authorized, type Call, type ReadBody, serve } from './serve.js'

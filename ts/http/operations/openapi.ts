@@ -7,7 +7,7 @@ type Described = Operation<Fields, unknown>
 
 /** The API as an OpenAPI 3.1 document. */
 export interface ApiDocument {
-  /** The document as UTF-8 JSON, made at the first call, when all routes have been added. */
+  /** The document as UTF-8 JSON. Made at the first call, after all routes were added. */
   bytes(): Buffer
 }
 
@@ -125,11 +125,11 @@ function contentOf(bodies: Readonly<Record<string, Schema>>, components: Compone
   )
 }
 
-/** Collects the schemas that have a name, so that each stands once in the document. */
+/** Collects named schemas, so that each is defined once in the document. */
 class Components {
   readonly #schemas = new Map<string, Schema>()
 
-  /** The schema with references in place of named ones. @throws TypeError if a name stands for two shapes */
+  /** Replaces named schemas by references. @throws TypeError if two shapes have one name */
   resolved(schema: Schema): Schema {
     const { title, default: value, ...rest } = schema
     const inner = Object.fromEntries(

@@ -3,20 +3,20 @@ import type { Fields, Schema, Type } from '../../requests/index.js'
 
 export type NoFields = Readonly<Record<never, never>>
 
-/** What a route accepts and answers. `serve` enforces it, and the OpenAPI document is made from it. */
+/** Declares the input and output of a route. `serve` enforces it, and the OpenAPI document is made from it. */
 export interface Operation<Q extends Fields = NoFields, B = undefined> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
-  /** The pattern of its path, as the router takes it: `/indexes/:indexUid`. */
+  /** Path pattern in the syntax of the router: `/indexes/:indexUid`. */
   readonly url: string
-  /** What it does, in one line. */
+  /** Summary of the operation, in one line. */
   readonly summary: string
   /** The actions that a key must hold, all of them; empty: the route is open to everyone. */
   readonly actions: readonly Action[]
   /** Query parameters. A route that declares none ignores its query string. */
   readonly query?: Q
-  /** Whether parameters that it does not declare are ignored. Default: they are errors. */
+  /** True if undeclared query parameters are ignored. Default: they are errors. */
   readonly ignoresOthers?: boolean
-  /** The JSON body. A route that declares none reads none. */
+  /** The JSON body. A route without it reads no body. */
   readonly body?: Type<B>
   /** Bodies that the handler reads as a stream, by content type. */
   readonly uploads?: Readonly<Record<string, Schema>>

@@ -13,11 +13,11 @@ export interface Authorized {
   readonly request: FastifyRequest
   readonly reply: FastifyReply
   readonly access: Access
-  /** The index uid of the path as sent, its syntax unchecked; empty for paths without one. */
+  /** The index uid of the path as sent, not validated; empty for paths without an index. */
   readonly indexUid: string
 }
 
-/** An authorized request whose query string and JSON body fit its operation. */
+/** An authorized request whose query string and JSON body match its operation. */
 export interface Call<Q extends Fields, B> extends Authorized {
   readonly query: Values<Q>
   readonly body: B
@@ -25,17 +25,17 @@ export interface Call<Q extends Fields, B> extends Authorized {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the route accepts and answers. */
+    /** The operation that the route serves. */
     operation?: Operation<Fields, unknown>
   }
 }
 
-/** Reads a body in another form than the value that its operation declares. */
+/** Reads a body into another form than the declared type. */
 export type ReadBody<B> = (request: FastifyRequest, bytesMax: number) => Promise<B>
 
-/** What a route does differently from most. */
+/** Options of a route. */
 export interface Serving<B> {
-  /** Reads the body. Default: as the type that the operation declares. */
+  /** Reads the body. Default: as the declared type. */
   readonly read?: ReadBody<B> | undefined
   /** Called when the query string or the body of an authorized request is refused. */
   readonly refused?: (request: FastifyRequest) => void
@@ -43,7 +43,7 @@ export interface Serving<B> {
 
 /**
  * Adds a route. Each request passes three checks, in the order in which the API reports their errors: the key must hold
- * every action of the operation, the query string must fit it, and so must the JSON body. `handle` does the rest.
+ * every action of the operation, then the query string and the JSON body must match it. `handle` does the rest.
  */
 export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
   app: FastifyInstance,

@@ -1,14 +1,14 @@
-/** What are the files of the page, and in which forms are they there? */
+/** Reads the files of the page in all encodings. */
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { packageFolder } from '../../launch/index.js'
 
-/** A file of the page in each form that it is served in. */
+/** A file of the page in each encoding that it is served in. */
 export interface Asset {
   readonly contentType: string
-  /** A strong validator; the same for all forms, because answers name the form they hold. */
+  /** Hash of the uncompressed file. `send` adds the encoding to it. */
   readonly etag: string
   readonly br: Buffer
   readonly gzip: Buffer

@@ -1,2 +1,2 @@
-/** The page at `/` for people with a browser: its files, and how they are served. */
+/** Serves the page at `/` for people with a browser. */
 export { pageRoutes, servePage } from './page.js'

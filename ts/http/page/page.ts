@@ -1,10 +1,10 @@
-/** Here is a request of a browser: which file of the page answers it? */
+/** Routes of the page. */
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { type Asset, type AssetName, type Assets, readAssets } from './assets.js'
 
 /**
- * The page runs its own scripts and asks its own server, nothing else. Images of documents would tell other hosts who
- * reads them, so they are loaded only by the page at `/?images`, to which a switch of the page leads.
+ * The page may run its own scripts and call its own server, nothing else. Loading images of documents would reveal the
+ * reader to other hosts, so only the page at `/?images` loads them. A switch of the page leads there.
  */
 const policy = (images: string): string =>
   [
@@ -37,7 +37,7 @@ function assets(): Assets | null {
   return read
 }
 
-/** Answers with the page if the client asks for HTML before anything else; null otherwise. */
+/** Answers with the page if the client prefers HTML to JSON; returns null otherwise. */
 export function servePage(request: FastifyRequest, reply: FastifyReply): FastifyReply | null {
   void reply.header('vary', 'accept')
   const html = assets()?.['index.html']
@@ -47,7 +47,7 @@ export function servePage(request: FastifyRequest, reply: FastifyReply): Fastify
   return send(request, reply, html)
 }
 
-/** Scripts and styles of the page. They hold nothing of the instance, so that no key is asked for. */
+/** Scripts and styles of the page. They hold no data of the instance, so they need no key. */
 export const pageRoutes: FastifyPluginAsync = async (app) => {
   for (const name of ['page.js', 'page.css', 'icon.svg'] satisfies AssetName[])
     app.get(`/page/${name}`, (request, reply) => {
@@ -56,7 +56,7 @@ export const pageRoutes: FastifyPluginAsync = async (app) => {
     })
 }
 
-/** Programs name JSON or accept anything; browsers name HTML. */
+/** Programs ask for JSON or accept anything; browsers ask for HTML. */
 function prefersHtml(accept = ''): boolean {
   const named = accept.split(',').map((range) => range.split(';')[0]?.trim().toLowerCase())
   const html = named.indexOf('text/html')
@@ -67,7 +67,7 @@ function prefersHtml(accept = ''): boolean {
 function send(request: FastifyRequest, reply: FastifyReply, asset: Asset): FastifyReply {
   const form = acceptedForm(request.headers['accept-encoding'])
   const etag = `"${asset.etag}-${form}"`
-  // A newer version of the server has other files under the same names: browsers ask each time, and are told 304.
+  // Another version of the server has other files under the same names, so browsers revalidate each time.
   void reply.headers({ ...securityHeaders, etag, 'cache-control': 'no-cache' })
   const vary = reply.getHeader('vary')
   void reply.header('vary', vary === undefined ? 'accept-encoding' : `${String(vary)}, accept-encoding`)

@@ -1,4 +1,4 @@
-/** Here is a search that was answered: was it slow, and how often is its query asked? */
+/** Logs slow searches and counts frequent queries. */
 export {
   type AskedQuery,
   type Progress,

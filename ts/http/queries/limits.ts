@@ -1,14 +1,14 @@
-/** Characters of a query, and of a filter, in a line of the log. */
+/** Most characters of a query, and of a filter, in a log line. */
 export const LOGGED_TEXT_CHARS_MAX = 1000
-/** Queries of one request that are logged. */
+/** Most queries of one request in a log line. */
 export const LOGGED_QUERIES_MAX = 10
 
-/** Queries of each list that `GET /stats/queries` answers with. */
+/** Queries in each list of `GET /stats/queries`. */
 export const SHOWN_QUERIES_MAX = 50
 /**
- * Queries that are counted for each list. When there are twice as many, those that count least are forgotten, so that a
- * new query costs little more than a frequent one.
+ * Queries counted for each list. At twice this number the lowest-ranked half is forgotten, which keeps the cost of a
+ * new query near that of a counted one.
  */
 export const COUNTED_QUERIES_MAX = 1000
-/** Characters of a counted query. Longer ones that begin alike count as one. */
+/** Characters of a counted query. Longer queries with the same beginning count as one. */
 export const COUNTED_TEXT_CHARS_MAX = 200

@@ -1,16 +1,16 @@
 import { COUNTED_QUERIES_MAX, COUNTED_TEXT_CHARS_MAX, SHOWN_QUERIES_MAX } from './limits.js'
 
-/** One search for one text in one index. */
+/** A search for one text in one index. */
 export interface CountedSearch {
   readonly indexUid: string
   readonly q: string
-  /** null: it is not known how long this search alone took. */
+  /** null: the time of this search alone is unknown. */
   readonly ms: number | null
-  /** Whether the index holds nothing that matches; null: it is not known. */
+  /** True if no document of the index matches; null: unknown. */
   readonly isEmpty: boolean | null
 }
 
-/** How often a text was searched for in an index, and how that went. */
+/** Statistics of the searches for one text in one index. */
 export interface QueryFigures {
   readonly indexUid: string
   readonly q: string
@@ -34,7 +34,7 @@ interface Tally {
   lastAt: number
 }
 
-/** A bounded number of queries, of which those with the lowest rank are forgotten first. */
+/** A bounded set of queries. Forgets the lowest-ranked queries first. */
 class Ranking {
   readonly #rank: (tally: Tally) => number
   #tallies = new Map<string, Tally>()
@@ -59,12 +59,12 @@ class Ranking {
     tally.maxMs = Math.max(tally.maxMs, ms)
   }
 
-  /** Whether the query is counted. */
+  /** Returns true if the query is counted. */
   has(key: string): boolean {
     return this.#tallies.has(key)
   }
 
-  /** The tallies with the highest rank, highest first. */
+  /** Returns the tallies with the highest rank, highest first. */
   top(limit: number, isVisible: (indexUid: string) => boolean): readonly Tally[] {
     return this.#sorted()
       .filter(([, tally]) => isVisible(tally.indexUid))
@@ -82,8 +82,8 @@ class Ranking {
 }
 
 /**
- * Which texts are searched for most often, take longest, and find nothing. Memory is bounded: a query that was forgotten
- * counts from zero when it comes again.
+ * Counts the most frequent queries, the slowest, and those without hits. Memory is bounded: a forgotten query counts
+ * from zero when it comes again.
  */
 export class QueryStatistics {
   readonly #since = Date.now()
@@ -103,7 +103,7 @@ export class QueryStatistics {
     if (rest.isEmpty === true || this.#empty.has(key)) this.#empty.add(key, search, now)
   }
 
-  /** @param isVisible whether the queries of an index may be shown */
+  /** @param isVisible returns true if the queries of an index may be shown */
   report(isVisible: (indexUid: string) => boolean): {
     readonly since: string
     readonly searches: number

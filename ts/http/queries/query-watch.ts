@@ -7,11 +7,11 @@ import { LOGGED_QUERIES_MAX, LOGGED_TEXT_CHARS_MAX } from './limits.js'
 import { QueryStatistics } from './query-statistics.js'
 
 export interface QueryWatchOptions {
-  /** Milliseconds from which on a search is logged; null: none is. */
+  /** Milliseconds from which a search is logged; null: no search is. */
   readonly slowQueryMs: number | null
-  /** Whether queries are counted. */
+  /** True if queries are counted. */
   readonly queryStats: boolean
-  /** Whether the log and the statistics show hashes of texts and filters in their place. */
+  /** True if log and statistics show hashes instead of texts and filters. */
   readonly hashQueryText: boolean
 }
 
@@ -20,11 +20,11 @@ export interface AskedQuery {
   readonly indexUid: string
   readonly q: string | null
   readonly filter: FilterValue | null
-  /** Whether an answer without hits means that nothing matches: it begins with the first hit and may have one. */
+  /** True if the page begins with the first hit and has a size: without hits, nothing matches. */
   readonly showsFirst: boolean
 }
 
-/** Whether a search without hits means that nothing matches. */
+/** Returns true if a search without hits means that nothing matches. */
 export const showsFirst = ({ page, hitsPerPage, offset, limit }: ShownPage): boolean =>
   page === null && hitsPerPage === null
     ? (offset ?? 0) === 0 && limit !== 0
@@ -37,11 +37,11 @@ interface ShownPage {
   readonly limit: number | null
 }
 
-/** What a search reports while it runs. */
+/** Receives the progress of a search. */
 export interface Progress {
-  /** It waited for its turn until now. */
+  /** Called when the search leaves the queue. */
   began(): void
-  /** The engine has answered. */
+  /** Called when the engine has answered. */
   answered(facts: Pick<SearchFacts, 'hits' | 'stages'>): void
 }
 
@@ -49,7 +49,7 @@ const unwatched: Progress = { began: () => undefined, answered: () => undefined 
 
 /** Logs slow searches and counts queries. Both are off by default; then a search costs one comparison here. */
 export class QueryWatch {
-  /** Whether the engine has to time the stages of each search. */
+  /** True if the engine must time the stages of each search. */
   readonly timesStages: boolean
   /** null: queries are not counted. */
   readonly statistics: QueryStatistics | null
@@ -67,7 +67,7 @@ export class QueryWatch {
 
   /**
    * Runs the search of a request.
-   * @param route as the log names it
+   * @param route its name in the log
    * @param asked the queries of the request; called only for a search that is logged or counted
    */
   async run<T>(
@@ -133,27 +133,27 @@ export class QueryWatch {
     )
   }
 
-  /** A text as it is shown to operators. */
+  /** Returns a text in the form for operators: shortened, or hashed. */
   #shown(text: string): string {
     if (!this.#isHashed) return text.slice(0, LOGGED_TEXT_CHARS_MAX)
     return createHash('sha256').update(text.trim().toLowerCase()).digest('hex').slice(0, HASH_DIGITS)
   }
 }
 
-/** Hexadecimal digits of a hash. A million queries have two equal hashes with a chance of one in ten million. */
+/** Hexadecimal digits of a hash. Among a million queries, two share a hash with a probability of one in ten million. */
 const HASH_DIGITS = 16
 
-/** How a search went. */
+/** Timing and outcome of a search. */
 interface Took {
   readonly ms: number
-  /** Of these, until its turn came. */
+  /** Milliseconds in the queue, part of `ms`. */
   readonly turnMs: number
   readonly facts?: Pick<SearchFacts, 'hits' | 'stages'> | undefined
-  /** Of the error it ended with; absent: it was answered. */
+  /** Error code; absent: the search succeeded. */
   readonly code?: string
 }
 
-/** Milliseconds by stage, from the words of the engine. */
+/** Milliseconds by stage, parsed from the texts of the engine. */
 function stagesOf(words: string | undefined): Readonly<Record<string, number>> {
   if (words === undefined) return {}
   const stages = Object.entries(JSON.parse(words) as Readonly<Record<string, string>>)

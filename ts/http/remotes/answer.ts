@@ -1,17 +1,17 @@
 import { readScoreValue, type ScoreValue } from '../../engine/index.js'
 import { type JsonNode, toValue } from '../../requests/index.js'
 
-/** The answer of one instance to its queries of a federated search. Hits are in order. */
+/** The answer of an instance to its queries of a federated search. Hits are in order. */
 export interface FederatedPart {
   readonly hits: readonly PartHit[]
   readonly processingTimeMs: number
   readonly total: number
-  /** How many hits of all pages vectors found; null: no query was hybrid. */
+  /** Number of hits on all pages that vectors found; null: no query was hybrid. */
   readonly semanticHits: number | null
   readonly facetsByIndex: ReadonlyMap<string, PartFacets>
   /** By position of the query, as decimal text. */
   readonly queryVectors: ReadonlyMap<string, unknown>
-  /** One per query, in their order; null if the request did not ask for metadata. */
+  /** Metadata of each query, in order; null if the request did not ask for it. */
   readonly metadata: readonly Readonly<Record<string, unknown>>[] | null
 }
 
@@ -32,7 +32,7 @@ export interface PartFacets {
   readonly stats: ReadonlyMap<string, { readonly min: number; readonly max: number }>
 }
 
-/** Reads the answer of another instance to a federated search; null if it does not have that shape. */
+/** Reads the answer of another instance to a federated search; null if it has another shape. */
 export function readPart(node: JsonNode): FederatedPart | null {
   const members = membersOf(node)
   const hits = members?.get('hits')

@@ -21,22 +21,22 @@ export interface RemoteSearch {
   /** Body of POST /multi-search. */
   readonly body: object
   readonly includeMetadata: boolean
-  /** The rights of the client; null: all. */
+  /** The rights of the client; null: all rights. */
   readonly rights: string | null
-  /** Whether an answer without these rights enforced may hold what the client must not read. */
+  /** True if an answer without these rights enforced may hold data that the client must not read. */
   readonly mustEnforceRights: boolean
-  /** Time for all attempts together. */
+  /** Time limit for all attempts together. */
   readonly timeoutMs: number
   readonly answerBytesMax: number
   readonly answerJson: JsonLimits
-  /** Aborted when the client has gone or the search has failed elsewhere. */
+  /** Aborted when the client disconnects or the search fails elsewhere. */
   readonly signal: AbortSignal
 }
 
-/** The request header of a search whose hits another instance merges with its own. */
+/** Request header of a search whose hits another instance merges with its own. */
 export const PROXY_HEADER = 'meili-proxy-search'
 
-/** How much each of several remotes may answer: together about as much as one may alone. */
+/** Bounds the answer of each of several remotes, so that all together take about as much as one remote alone may. */
 export function shareOf(remotes: number): Pick<RemoteSearch, 'answerBytesMax' | 'answerJson'> {
   const share = (most: number, least: number): number => Math.max(least, Math.ceil(most / remotes))
   return {
@@ -56,7 +56,8 @@ class RemoteFailure extends Error {
 }
 
 /**
- * The answer of a remote, or the error that `remoteErrors` shows for it. No fault of the remote rejects the promise.
+ * Returns the answer of a remote, or the error that `remoteErrors` shows for it. Never rejects for a fault of the
+ * remote.
  */
 export async function askRemote(
   outbound: Outbound,
@@ -74,7 +75,7 @@ export async function askRemote(
     })
   } catch (error) {
     if (error instanceof RemoteFailure) return errorBody(error.code, error.message)
-    if (search.signal.aborted) return errorBody('remote_could_not_send_request', 'the search was given up')
+    if (search.signal.aborted) return errorBody('remote_could_not_send_request', 'the search was cancelled')
     throw error
   }
 }
@@ -130,7 +131,7 @@ const quoted = (bytes: Buffer): string =>
 const badResponse = (bytes: Buffer): RemoteFailure =>
   new RemoteFailure(
     'remote_bad_response',
-    `the remote answered with something else than a federated search: ${quoted(bytes)}`,
+    `the answer of the remote is not a federated search: ${quoted(bytes)}`,
     bytes.length <= ANSWER_RETRIED_BYTES_MAX,
   )
 
@@ -152,14 +153,14 @@ function refusal(status: number, bytes: Buffer): RemoteFailure {
 }
 
 /**
- * The failure of a call without an answer. Messages do not tell the URL of the remote, which a searcher need not know.
+ * Returns the failure of a call without an answer. Messages hide the URL of the remote, which searchers need not know.
  */
 function unsent(error: OutboundError, timeoutMs: number, tookMs: number): RemoteFailure {
   switch (error.fault) {
     case 'timeout':
       return new RemoteFailure('remote_timeout', `the remote did not answer within ${timeoutMs} ms`, false)
     case 'too_large':
-      return new RemoteFailure('remote_bad_response', 'the remote answered more than is taken', false)
+      return new RemoteFailure('remote_bad_response', 'the answer of the remote is too large', false)
     case 'refused':
       return new RemoteFailure(
         'remote_could_not_send_request',

@@ -1,4 +1,4 @@
-/** Here is a search over several instances: what does each answer, and how do the answers become one? */
+/** Searches other instances and merges their answers. */
 export { type FederatedPart, readPart } from './answer.js'
 export { askRemote, PROXY_HEADER, shareOf } from './ask.js'
 export { type Joining, joinedAnswer, type NamedPart } from './join.js'

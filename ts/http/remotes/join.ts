@@ -5,27 +5,27 @@ import type { FederatedPart, PartFacets, PartHit } from './answer.js'
 
 /** The answer of one instance of the network. */
 export interface NamedPart {
-  /** The name of the instance in the network; null: this instance, which has no name there. */
+  /** The name of the instance in the network; null: this instance, if it has no name. */
   readonly remote: string | null
   readonly part: FederatedPart
 }
 
-/** How the answers of several instances become one. */
+/** Options for merging the answers of several instances. */
 export interface Joining {
   readonly paging:
     | { readonly kind: 'offset'; readonly offset: number; readonly limit: number }
     | { readonly kind: 'page'; readonly page: number; readonly hitsPerPage: number }
   readonly distinct: boolean
   readonly mergeFacets: { readonly maxValuesPerFacet: number | null } | null
-  /** In order of the queries; null if the request did not ask for metadata. */
+  /** Metadata of each query, in order; null if the request did not ask for it. */
   readonly metadata: readonly unknown[] | null
   readonly requestUid: string
-  /** Milliseconds the whole search took; null if the request did not ask for performance details. */
+  /** Duration of the search in milliseconds; null if the request did not ask for performance details. */
   readonly performanceMs: number | null
   readonly remoteErrors: ReadonlyMap<string, ErrorBody>
 }
 
-/** The joined answer as JSON, in which each hit names its instance. */
+/** Returns the merged answer as JSON. Each hit names its instance. */
 export function joinedAnswer(parts: readonly NamedPart[], joining: Joining): string {
   const { paging } = joining
   const { from, to } = windowOf(paging)
@@ -76,7 +76,7 @@ interface JoinedHit {
 const pinOf = ({ hit: { values } }: JoinedHit): number | null =>
   values[0]?.kind === 'pin' ? values[0].position : null
 
-/** The first `wanted` hits of all parts by rank; of equal hits, that of the earlier query comes first. */
+/** Returns the first `wanted` hits of all parts by rank. Equal hits come in the order of their queries. */
 function mergedHits(
   parts: readonly NamedPart[],
   isDistinct: boolean,
@@ -152,7 +152,8 @@ function facetTexts(parts: readonly NamedPart[], merge: Joining['mergeFacets']):
 }
 
 /**
- * Facets of several instances as one, each object as JSON: sums of the counts per value, and the outer bounds of stats.
+ * Merges the facets of several instances: sums the counts per value and takes the outer bounds of stats. Returns JSON
+ * objects.
  */
 function joinedFacets(facets: readonly PartFacets[], most: number): { distribution: string; stats: string } {
   const names = (maps: readonly ReadonlyMap<string, unknown>[]): string[] =>
@@ -174,8 +175,8 @@ function joinedFacets(facets: readonly PartFacets[], most: number): { distributi
 }
 
 /**
- * The sums of counts per value: by count if every part is sorted so, unless every part is sorted by value too; else by
- * value. A single part keeps its order.
+ * Sums the counts per value. Sorts by count if every part is sorted by count, unless every part is sorted by value too;
+ * else by value. A single part keeps its order.
  */
 function joinedCounts(parts: readonly Counts[]): readonly (readonly [string, number])[] {
   const [first] = parts

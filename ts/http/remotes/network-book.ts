@@ -11,9 +11,9 @@ export interface Remote {
   readonly writeApiKey: string | null
 }
 
-/** The instances that know each other, as stored and shown. Answers show the keys in this order. */
+/** The network, as stored and shown. Answers show the keys in this order. */
 export interface Network {
-  /** The name of this instance in the network; null: none. */
+  /** The name of this instance in the network; null: it has no name. */
   readonly self: string | null
   readonly remotes: Readonly<Record<string, Remote>>
   readonly shards: Readonly<Record<string, { readonly remotes: readonly string[] }>>
@@ -29,7 +29,7 @@ const untouched: Network = {
   version: '00000000-0000-0000-0000-000000000000',
 }
 
-/** The network, read from the store once and then cached, since each search over remotes needs it. */
+/** Caches the network of the instance store, because each search over remotes needs it. */
 export class NetworkBook {
   readonly #store: InstanceStore
   readonly #turn = inTurn()
@@ -53,7 +53,7 @@ export class NetworkBook {
     return this.#network
   }
 
-  /** Replaces the network by the result of `change` and stores it. Changes run one after the other. */
+  /** Replaces the network by the result of `change` and stores it. Changes run one after another. */
   change(change: (network: Network) => Network): Promise<Network> {
     return this.#turn(async () => {
       const changed = change(await this.current())

@@ -3,10 +3,10 @@ import { withoutTrailing } from '../../requests/index.js'
 import { REMOTE_STATE_MS_MAX } from './limits.js'
 import type { Network, Remote } from './network-book.js'
 
-/** Whether a remote answers that it is healthy, now and in time. */
+/** `available`: the remote reported in time that it is healthy. */
 export type RemoteState = 'available' | 'unavailable'
 
-/** The state of each remote by name. All are asked at once; this instance itself is not asked. */
+/** Returns the state of each remote by name. Calls all at once, except this instance itself. */
 export async function remoteStates(
   outbound: Outbound,
   { self, remotes }: Network,

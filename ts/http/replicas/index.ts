@@ -1,2 +1,2 @@
-/** Here is a server that is kept in a bucket: how far is it, and does it have what a client has seen elsewhere? */
+/** Replication state for clients: positions and lag. */
 export { awaitPosition, type Replicated, type ReplicationFigures, showPositions } from './replicas.js'

@@ -1,40 +1,40 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 
-/** How far a server is that is kept in a bucket. */
+/** Replication state of a server with a bucket. */
 export interface ReplicationFigures {
   readonly role: 'writer' | 'follower'
-  /** The last entry of the log that is sent or served; null: not known yet. */
+  /** The last log record that was sent or served; null: not known yet. */
   readonly position: number | null
-  /** Transactions that the bucket does not have; 0 for a follower. */
+  /** Transactions that the bucket does not have yet; 0 for a follower. */
   readonly unsentTransactions: number
-  /** Seconds since calls to the bucket began to fail; 0: they do not. */
+  /** Seconds since calls to the bucket began to fail; 0: they succeed. */
   readonly awaySeconds: number
-  /** Seconds since the start of the last look at the log that met its end; null: none has. */
+  /** Seconds since the start of the last read that reached the end of the log; null: there was none. */
   readonly staleSeconds: number | null
-  /** Whether the server that writes knows that no other one has taken over, but for the last seconds; null: it follows. */
+  /** True if the leader knows that no other server took over, except in the last seconds; null: this is a follower. */
   readonly leadConfirmed: boolean | null
-  /** Where the writer is reached; null: not known. */
+  /** URL of the leader; null: unknown. */
   readonly writer: string | null
 }
 
-/** The bucket as routes see it. */
+/** Replication services for the routes. */
 export interface Replicated {
   figures(): Promise<ReplicationFigures>
-  /** Whether clients should ask another server, since this one lags too far behind the writer. */
+  /** Returns true if clients should use another server, because this one lags too far behind the leader. */
   isTooStale(): boolean
-  /** Up to where this server has written; null: it follows. */
+  /** Position of the last write of this server; null: it is a follower. */
   position(): Promise<string | null>
-  /** Whether this server has what was written up to a position, after a wait; null: the text is none. */
+  /** Waits for a position. Returns true if this server reached it in time; null: the text is not a position. */
   reaches(position: string): Promise<boolean | null>
 }
 
-/** The header that tells and asks for positions. */
+/** Request header: the position to wait for. Answer header: the position after the write. */
 const POSITION = 'x-siftd-position'
 
 /**
- * Waits until this server has the position that the request names. For requests whose key has been accepted: a position
- * that was not reached yet makes a follower read the log at once.
+ * Waits until this server reaches the position in the request, if any. Call it only after the key was accepted: an
+ * unreached position makes a follower read the log at once.
  * @throws ApiError `follower_behind`, or `bad_request` if the header holds no position
  */
 export async function awaitPosition(request: FastifyRequest, replicated: Replicated): Promise<void> {
@@ -46,11 +46,11 @@ export async function awaitPosition(request: FastifyRequest, replicated: Replica
   if (!isReached)
     throw new ApiError(
       'follower_behind',
-      'this server does not have yet what was written up to that position; ask again, or ask the one that writes',
+      'this server has not reached that position of the log yet; retry, or send the request to the leader',
     )
 }
 
-/** Answers to writes, and to reads of tasks, carry the position of this server. */
+/** Adds the position of this server to answers to writes and to reads of tasks. */
 export function showPositions(app: FastifyInstance, replicated: Replicated): void {
   app.addHook('onSend', async (request, reply) => {
     const isTask = request.method === 'GET' && /^\/tasks\/\d+/.test(request.url)
@@ -61,6 +61,6 @@ export function showPositions(app: FastifyInstance, replicated: Replicated): voi
   })
 }
 
-/** Whether a request that is not a GET reads only. */
+/** Returns true if a request with a method other than GET only reads. */
 const isSearch = (url: string): boolean =>
   /\/(search|multi-search|facet-search|similar|fetch|explain)(\?|$)/.test(url)

@@ -5,7 +5,7 @@ import { serveTask } from '../following/index.js'
 import { recordUse } from '../metrics/index.js'
 import type { RouteServices } from '../route-services.js'
 
-/** Dumps, snapshots and exports: copies of the data for elsewhere. */
+/** Dumps, snapshots and exports. */
 export const backupRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { tasks } = services
 

@@ -14,7 +14,7 @@ const chatRoutesAndActions: readonly (readonly ['GET' | 'POST' | 'PATCH' | 'DELE
   ['POST', '/chats/:workspace/chat/completions', 'chatCompletions'],
 ]
 
-/** Chats are not part of this service. Their routes refuse every request, and say why while the feature is on. */
+/** Chats are not supported. Their routes refuse every request, and give the reason while the feature is on. */
 export const chatRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   for (const [method, url, action] of chatRoutesAndActions) {
     const operation = { method, url, summary: 'Not part of this service', actions: [action], answers: {} }

@@ -24,9 +24,9 @@ import { documentFields } from '../../searches/index.js'
 import { deletionBody, editionBody } from '../../writes/index.js'
 import { document, listOf, pageOf } from '../answers/index.js'
 
-// The operations of the routes of documents.
+// Operations of the document routes.
 
-/** Upload formats by content type, in the order in which error messages list them. */
+/** Upload formats by content type, in the order of error messages. */
 export const formats = {
   'application/json': 'json',
   'application/x-ndjson': 'ndjson',
@@ -69,7 +69,7 @@ export const uploadParameters = {
   skipCreation: defaulted(oneOf(['true', 'false'], true), 'false', 'invalid_skip_creation'),
 }
 
-/** Ids of documents to delete. A value that cannot be an id is taken as its JSON text, which matches no document. */
+/** Document ids to delete. A value of another type is replaced by its JSON text, which matches no document. */
 const batchOfIds: Type<readonly string[]> = list({
   expected: 'an id',
   schema: {},

@@ -116,7 +116,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     method: 'replace' | 'update',
   ): Promise<TaskSummary> {
     const event = method === 'replace' ? 'documentsAdded' : 'documentsUpdated'
-    // Refused uploads count too, to show which content types clients try.
+    // Count refused uploads too, to show which content types clients try.
     recordUse(services, request, event, {
       payload_type: request.contentType === '' ? [] : [request.contentType],
     })
@@ -153,7 +153,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       throw error
     }
     const mayCreate = tasks.index(uid) === null && content.mayCreateIndex
-    // From here on the queue owns the upload, even if this call fails: a task may have been stored that needs it.
+    // From here on the queue owns the upload, even if this call fails: a stored task may need it.
     const summary = await accept(uid, 'documentAdditionOrUpdate', content, query)
     usage.observe(event, { primary_key: query.primaryKey })
     if (mayCreate) void creations.expect(uid, summary.taskUid, event)
@@ -172,7 +172,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
 
 function browsedFacts(wanted: WantedDocuments): Facts<'documentsFetched'> {
   return {
-    // Source: the list of metrics names the routes, which take a filter, and not the filter.
+    // Source: the list of metrics names the routes, which accept a filter, and not the filter.
     per_filter: true,
     with_vector_filter: onVectors(wanted.filter),
     'vector.retrieve_vectors': wanted.retrieveVectors,

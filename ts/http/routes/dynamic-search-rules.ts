@@ -39,7 +39,7 @@ import { recordUse } from '../metrics/index.js'
 import { param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
-/** The index uid that tasks about rules show. Source: the API. */
+/** Index uid shown in tasks about rules. Source: the API. */
 const RULES_UID = '.meili_dsr'
 
 const moment = refined(string, (text, at) => {
@@ -130,7 +130,7 @@ const listBody = shape({
 })
 const writeParameters = { customMetadata: optional(string, 'invalid_index_custom_metadata') }
 
-/** Dynamic search rules, which pin documents to positions for some searches. Changes are tasks. */
+/** Dynamic search rules, which pin documents to positions in some searches. Changes are tasks. */
 export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { features, tasks } = services
 
@@ -249,7 +249,7 @@ const updateOf = (uid: string, patch: RulePatch | null): Pick<NewTask, 'type' | 
   content: { kind: 'dsrUpdate', uid, patch },
 })
 
-/** The change that a body asks for: only the members that were sent, in the order in which answers show them. */
+/** Returns the change in a body: only the sent members, in the order of answers. */
 function changeOf(body: RuleBody): RulePatch {
   const { description, precedence, active, conditions, actions } = body
   return {
@@ -277,7 +277,7 @@ function actionOf({ selector, action }: NonNullable<RuleBody['actions']>[number]
   }
 }
 
-/** The object without its members that are null. */
+/** Returns the object without its null members. */
 function withoutNulls<T extends object>(value: T): { [K in keyof T]?: NonNullable<T[K]> } {
   const entries = Object.entries(value).filter(([, member]) => member !== null)
   return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> }

@@ -31,7 +31,7 @@ const update = {
   answers,
 } as const
 
-/** Experimental features, switched while the service runs. */
+/** Experimental features, switched on and off while the service runs. */
 export const featureRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { features } = services
 
@@ -50,7 +50,7 @@ export const featureRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
   })
 }
 
-/** The flags in answers. Source: recorded answers lack the newest flag, which is shown only while it is on. */
+/** Returns the flags for answers. Source: recorded answers lack the newest flag, which appears only while it is on. */
 function shown({ tasksStreamingRoute, ...others }: FeatureFlags): Partial<FeatureFlags> {
   return { ...others, ...(tasksStreamingRoute && { tasksStreamingRoute }) }
 }

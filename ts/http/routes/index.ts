@@ -43,7 +43,7 @@ const plugins: readonly FastifyPluginAsync<RouteServices>[] = [
   webhookRoutes,
 ]
 
-/** Every resource of the API. */
+/** All routes of the API. */
 export const routes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   for (const plugin of plugins) await app.register(plugin, services)
   if (services.options.page) await app.register(pageRoutes)

@@ -156,7 +156,7 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
   })
 }
 
-/** An index as answers show it. A damaged index has a member `damage`, which says what is wrong. */
+/** Returns an index for answers. A damaged index has a member `damage` with the reason. */
 function indexView(engine: Engine, entry: IndexEntry): Readonly<Record<string, unknown>> {
   const { uid, id, createdAt, updatedAt, primaryKey } = entry
   const damage = engine.damage(id)

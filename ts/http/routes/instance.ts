@@ -24,7 +24,7 @@ const word = (text: string): Schema => record({ status: { type: 'string', enum: 
 const readRoot = {
   method: 'GET',
   url: '/',
-  summary: 'Say that the service runs',
+  summary: 'Report that the service runs',
   actions: [],
   answers: { 200: word('siftd is running') },
 } as const
@@ -35,21 +35,21 @@ const available = record(
 const readHealth = {
   method: 'GET',
   url: '/health',
-  summary: 'Say that the service is available',
+  summary: 'Report that the service is available',
   actions: [],
   answers: { 200: available },
 } as const
 const readReadiness = {
   method: 'GET',
   url: '/ready',
-  summary: 'Say whether clients should be sent here: not to a follower that lags too far behind',
+  summary: 'Report whether clients may use this server: a follower must not lag too far behind',
   actions: [],
   answers: { 200: available },
 } as const
 const readVersion = {
   method: 'GET',
   url: '/version',
-  summary: 'Name the build that answers',
+  summary: 'Name the build of the server',
   actions: ['version'],
   answers: { 200: record({ commitSha: text, commitDate: text, pkgVersion: text }) },
 } as const
@@ -113,7 +113,7 @@ const readVerification = {
   answers: { 200: record({ findings: listOf(finding) }) },
 } as const
 
-/** Whether the service runs, which build it is, and its statistics. */
+/** Health, version, metrics, statistics and verification of the instance. */
 export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { tasks, version } = services
 
@@ -127,7 +127,7 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     return { status: 'available', ...(replication !== null && { replication }) }
   }
 
-  // A restart does not help a server that lags, so that its health is good.
+  // A restart does not help a server that lags, so health checks succeed.
   serve(app, services, readHealth, async ({ reply }) => sendJson(reply, await availability()))
 
   serve(app, services, readReadiness, async ({ reply }) => {
@@ -135,7 +135,7 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     if (services.replicated?.isTooStale() === true)
       throw new ApiError(
         'follower_behind',
-        `this server has not met the end of the log for ${answer.replication?.staleSeconds ?? 'unknown'} seconds; look at its log and at the bucket`,
+        `this server has not reached the end of the log for ${answer.replication?.staleSeconds ?? 'unknown'} seconds; check its log and the bucket`,
       )
     return sendJson(reply, answer)
   })
@@ -161,7 +161,7 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       const stats = await statsUnlessGone(entry, options)
       const damage = stats === null ? services.engine.damage(entry.id) : null
       if (stats === null && damage === null) continue
-      // The size is that of the whole instance, including indexes that the key must not see.
+      // The size includes indexes that the key must not see.
       bytes += stats?.bytes ?? 0
       if (visibleIndexes !== null && !matchesAny(visibleIndexes, entry.uid)) continue
       if (stats !== null) indexes.push([entry.uid, stats.view])
@@ -195,20 +195,20 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     )
   })
 
-  /** The verification under way, which requests that arrive meanwhile share: it reads everything. */
+  /** The running verification. It reads all files, so concurrent requests share it. */
   let verifying: Promise<readonly Finding[]> | null = null
 
   serve(app, services, readVerification, async ({ reply, access }) => {
-    // The findings name files and indexes of the whole instance.
+    // The findings name files and indexes of the complete instance.
     if (access.visibleIndexes !== null)
-      throw new ApiError('invalid_api_key', 'the whole instance is verified for keys of all indexes alone')
+      throw new ApiError('invalid_api_key', 'only a key for all indexes may verify the instance')
     verifying ??= tasks.verify().finally(() => {
       verifying = null
     })
     return sendJson(reply, { findings: await verifying })
   })
 
-  /** The statistics of an index; null if it is damaged, or was deleted since the list of indexes was read. */
+  /** Returns the statistics of an index; null if it is damaged, or was deleted since the list of indexes was read. */
   async function statsUnlessGone(
     entry: IndexEntry,
     options: StatsOptions,

@@ -25,7 +25,7 @@ import { key as keyAnswer, pageOf, sendJson } from '../answers/index.js'
 import { param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
-/** A date-time in the future, stored with its UTC offset. A form without an offset is UTC. */
+/** A date-time in the future, stored with its UTC offset. A date without an offset is in UTC. */
 const expiry: Type<string> = refined(string, (text, at) => {
   const date = readDate(text)
   const forms =
@@ -41,7 +41,7 @@ function readDate(text: string): string | null {
   return isRfc3339(text) ? canonical(text) : null
 }
 
-/** The date as answers show it: at most nine fractional digits without trailing zeros, and `Z` for a zero offset. */
+/** Returns the date for answers: at most nine fractional digits without trailing zeros, and `Z` for a zero offset. */
 function canonical(date: string): string {
   return date
     .replace(/[t ]/, 'T')

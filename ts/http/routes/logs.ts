@@ -20,7 +20,7 @@ import { closeIfUnread } from '../transport/index.js'
 
 /** Log levels: `level` or `module=level`, comma-separated. */
 const target: Type<LogTarget> = refined(string, (text, at) => {
-  // As in the reference, modules that the list does not name are off, and names of other programs mean nothing.
+  // As in Meilisearch, unlisted modules are off, and unknown module names are ignored.
   const target = readLogTarget(text, 'off')
   if (target === null) throw badValue(`\`${text}\` is not a list of \`level\` or \`module=level\``, at)
   return target
@@ -34,7 +34,7 @@ const streamBody = refined(
   }),
   (body) => {
     if (body.profileMemory && body.mode !== 'profile') {
-      // Source: the API answers with this code, although it is one of settings.
+      // Source: the API uses this code, although it belongs to settings.
       throw new ApiError('invalid_settings_typo_tolerance', '`profileMemory` needs the mode `profile`')
     }
     return body
@@ -42,10 +42,10 @@ const streamBody = refined(
 )
 const stderrBody = shape({ target: defaulted(target, allAtInfo, 'bad_request') })
 
-/** Bytes of log lines buffered for a slow reader. Lines that come while the buffer is full are dropped. */
+/** Bytes of log lines buffered for a slow client. Lines are dropped while the buffer is full. */
 const WAITING_BYTES_MAX = 1_000_000
 
-/** The stream of the log, and which lines go to the console. */
+/** Streams the log, and sets the log level of the console. */
 export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { features, options, outlets } = services
   /** Ends the open stream; null: no stream is open. */
@@ -83,7 +83,7 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
             stream.write(mode === 'json' ? line : humanLine(line, false))
           else if (!isUnread) {
             isUnread = true
-            // A reader that has stopped reading must not keep others out.
+            // A client that stopped reading must not block others.
             closeIfUnread(reply.raw, options.unreadMsMax)
           }
         },
@@ -101,7 +101,7 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
       reply.raw.once('close', () => {
         if (endStream === end) end()
       })
-      // Sends the head now: the first line may come much later, and the client waits for the head.
+      // Send the head now: the client waits for it, and the first line may come much later.
       setImmediate(() => reply.raw.flushHeaders())
       if (isClosing) end()
       return reply.header('x-accel-buffering', 'no').type('application/octet-stream').send(stream)
@@ -143,7 +143,7 @@ export const logRoutes: FastifyPluginAsync<RouteServices> = async (app, services
     },
   )
 
-  // An open stream would keep the server from closing.
+  // An open stream would prevent shutdown.
   app.addHook('preClose', async () => {
     isClosing = true
     endStream?.()

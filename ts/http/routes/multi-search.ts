@@ -21,13 +21,13 @@ import { narrowedRights, PROXY_HEADER, RIGHTS_ENFORCED, RIGHTS_HEADER } from '..
 import type { RouteServices } from '../route-services.js'
 import { disconnectOf, type OnDisconnect } from '../searches/index.js'
 
-/** The parts of a request that its body does not hold. */
+/** The parts of a request outside its body. */
 interface RequestContext {
   readonly access: Access
-  /** Rights for indexes that foreign keys lead to. */
+  /** Rights for indexes that foreign keys join. */
   readonly joined: SearchRights
   readonly includeMetadata: boolean
-  /** Whether another instance sent the request, to merge the hits with its own. */
+  /** True if another instance sent the request and will merge the hits with its own. */
   readonly isProxied: boolean
   readonly onDisconnect: OnDisconnect
   readonly progress: Progress
@@ -138,7 +138,7 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
   }
 }
 
-/** A query as it is watched. Of a federated search the page is that of the federation. */
+/** Returns a query for the query log. A query of a federated search has the page of the federation. */
 function askedQuery({ query }: PositionedQuery, federation: Federation | null): AskedQuery {
   const { indexUid, q, filter } = query
   return { indexUid, q, filter, showsFirst: showsFirst(federation ?? query) }

@@ -49,7 +49,7 @@ export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
     {
       method: 'GET',
       url: '/network',
-      summary: 'Get the other instances that this one knows',
+      summary: 'Get the network: the other instances',
       actions: ['network.get'],
       answers: { 200: networkAnswer },
     },
@@ -65,7 +65,7 @@ export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
     {
       method: 'PATCH',
       url: '/network',
-      summary: 'Change the other instances that this one knows',
+      summary: 'Change the network: the other instances',
       actions: ['network.update'],
       body,
       answers: { 200: networkAnswer },
@@ -96,7 +96,7 @@ export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
     {
       method: 'POST',
       url: '/network/control',
-      summary: 'Steer a network with a leader',
+      summary: 'Control a network with a leader',
       actions: ['network.update'],
       body: anything,
       answers: {},
@@ -107,7 +107,7 @@ export const networkRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
     },
   )
 
-  /** The network as answers show it, in which each remote has its state. */
+  /** Returns the network for answers, with the state of each remote. */
   async function view(known: Network): Promise<unknown> {
     const states = await remoteStates(outbound, known)
     const remotes = Object.entries(known.remotes).map(([name, remote]) => [
@@ -163,7 +163,7 @@ function mergedRemote(name: string, old: Remote | undefined, change: RemoteChang
   return { url, searchApiKey, writeApiKey }
 }
 
-/** The shards without the remotes `removed`. A shard that loses its last remote is removed too. */
+/** Removes the remotes `removed` from the shards. A shard without remotes is removed too. */
 function withoutRemotes(shards: Network['shards'], removed: ReadonlySet<string>): Network['shards'] {
   const left = Object.entries(shards).map(
     ([name, { remotes }]) => [name, { remotes: remotes.filter((remote) => !removed.has(remote)) }] as const,
@@ -186,7 +186,7 @@ function mergeShards(known: Network['shards'], change: Change<ShardChange> | und
   return Object.fromEntries(shards)
 }
 
-/** The remotes of a shard after a change, which replaces them first, then adds some and then removes some. */
+/** Returns the remotes of a shard after a change. First replaces them, then adds, then removes. */
 function mergedShard(
   known: readonly string[],
   { remotes, addRemotes, removeRemotes }: ShardChange,

@@ -11,7 +11,7 @@ const read = {
   answers: { 200: { type: 'object' } },
 } as const
 
-/** The description of the API, made from the operations that are served. */
+/** The OpenAPI description, made from the served operations. */
 export const openApiRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { apiDocument } = services
 

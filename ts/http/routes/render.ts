@@ -24,7 +24,7 @@ import type { RouteServices } from '../route-services.js'
 const badTemplate = 'invalid_render_template'
 const badInput = 'invalid_render_input'
 
-/** The members that each kind of template requires beside `kind`. Members of other kinds are refused. */
+/** The members that each kind of template requires in addition to `kind`. Members of other kinds are refused. */
 const templateParts = {
   documentTemplate: ['indexUid', 'embedder'],
   chatDocumentTemplate: ['indexUid'],
@@ -33,7 +33,7 @@ const templateParts = {
   inlineDocumentTemplate: ['inline'],
   inlineFragment: ['inline'],
 } as const
-/** The same for each kind of input. */
+/** The members that each kind of input requires. */
 const inputParts = {
   indexDocument: ['indexUid', 'id'],
   inlineDocument: ['inline'],
@@ -73,7 +73,7 @@ interface FoundTemplate {
   readonly bytesMax: number | null
 }
 
-/** Rendering the templates that turn documents and searches into the input of embedders. */
+/** Renders the templates that turn documents and searches into the input of embedders. */
 export const renderRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { engine, features, tasks } = services
   const thread = new RenderThread()
@@ -190,7 +190,7 @@ function findTemplate(wanted: TemplateRequest, settings: IndexSettings | null): 
   return { template: found.value, bytesMax }
 }
 
-/** The members of an embedder's rendered settings that this route reads. */
+/** The members of an embedder's settings that this route reads. */
 interface Embedder {
   readonly documentTemplate?: string
   readonly documentTemplateMaxBytes?: number
@@ -200,7 +200,7 @@ interface Embedder {
   readonly searchEmbedder?: Embedder
 }
 
-/** Checks that `given` has all members of its kind and none of another kind. @throws ApiError `code` */
+/** Checks that `given` has exactly the members of its kind. @throws ApiError `code` */
 function requireParts(
   where: 'template' | 'input',
   given: Readonly<Record<string, unknown>>,

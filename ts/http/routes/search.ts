@@ -44,7 +44,7 @@ import { type Progress, showsFirst } from '../queries/index.js'
 import type { RouteServices } from '../route-services.js'
 import { disconnectOf } from '../searches/index.js'
 
-/** Reads an index, and further ones that it names. */
+/** Reads an index, and the indexes that its filter joins. */
 type Read = (entry: IndexEntry, stop: DisconnectSignal, alsoRead: AlsoRead) => Promise<Uint8Array>
 
 const searchBody = shape(searchFields, { notesSent: true })
@@ -55,7 +55,7 @@ const similarParameters = {
   filter: optional(jsonOrText(filter), 'invalid_similar_filter'),
 }
 
-/** Searches in one index: for documents, facet values, and documents like a given one. */
+/** Searches in one index: documents, facet values and similar documents. */
 export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { tasks, searches, similarSearches, queries } = services
   /** Counts searches that are refused before they begin. */
@@ -175,7 +175,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
     {
       method: 'POST',
       url: '/indexes/:indexUid/explain',
-      summary: 'Tell why a document is where it is among the hits of a search, or why it is none',
+      summary: 'Explain the position of a document among the hits of a search, or its absence',
       actions: ['search'],
       body: explainBody,
       answers: { 200: explanation },
@@ -241,14 +241,14 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
   }
 }
 
-/** Whether a search for facet values has parameters other than the facet and the query for its values. */
+/** Returns true if a facet search has parameters other than the facet and the query for its values. */
 const hasMoreThanFacet = (wanted: Values<typeof facetSearchFields>): boolean =>
   Object.entries(wanted).some(
     ([name, value]) =>
       name !== 'facetName' && name !== 'facetQuery' && value !== null && wasSent(wanted, name),
   )
 
-/** The search that the flat parameters of a query string describe. */
+/** Builds a search from the flat parameters of a query string. */
 function fromParameters(query: Values<typeof searchParameters>): ParsedSearch {
   const { hybridEmbedder: embedder, hybridSemanticRatio, personalizeUserContext, ...rest } = query
   const semanticRatio = hybridSemanticRatio ?? defaultSemanticRatio

@@ -23,7 +23,7 @@ import type { RouteServices } from '../route-services.js'
 
 const path = '/indexes/:indexUid/settings'
 
-/** A URL with routes to read, change and reset all settings of an index, or one of them. */
+/** A URL with routes to read, change and reset all settings of an index, or one setting. */
 interface SettingsResource {
   readonly url: string
   /** Its name in summaries: `the settings`, `the setting stopWords`. */
@@ -36,7 +36,7 @@ interface SettingsResource {
   readonly reset: () => SettingsChange
 }
 
-/** The settings of an index, all together and one by one. */
+/** The settings of an index, all together and separately. */
 export const settingsRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   resource(app, services, {
     url: path,
@@ -60,7 +60,7 @@ export const settingsRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   }
 }
 
-/** Whether the request only asks what its change would cost. */
+/** `dryRun`: the request only asks for the cost of its change. */
 const changeParameters = { dryRun: defaulted(boolean, false, 'invalid_settings_dry_run') }
 
 type Sent = Call<typeof changeParameters, UnparsedBody>
@@ -113,7 +113,7 @@ function resource(app: FastifyInstance, services: RouteServices, one: SettingsRe
     usage.observe('settingsUpdated', { 'embedders.sources': sources })
     return summary
   }
-  // Settings of megabytes are parsed on another thread.
+  // Parse on another thread: settings can have megabytes.
   serveTask(app, services, write, change, unparsedBody)
 
   const forget = { method: 'DELETE', url, summary: `Reset ${what}`, actions } as const
@@ -121,7 +121,7 @@ function resource(app: FastifyInstance, services: RouteServices, one: SettingsRe
     enqueue(requireIndexUid(indexUid), updateOf(reset()), true, false),
   )
 
-  /** The sources that these embedders have after a change; none if it conflicts with the stored settings. */
+  /** Returns the sources of these embedders after a change; empty if it conflicts with the stored settings. */
   async function storedSources(
     indexUid: string,
     { patch }: SettingsUpdate,

@@ -4,7 +4,7 @@ import { serveTask } from '../following/index.js'
 import { recordUse } from '../metrics/index.js'
 import type { RouteServices } from '../route-services.js'
 
-/** Swapping the content of indexes, or moving it to a free name. */
+/** Swaps the contents of indexes, or moves an index to a free name. */
 export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { tasks } = services
 
@@ -14,7 +14,7 @@ export const swapRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     {
       method: 'POST',
       url: '/swap-indexes',
-      summary: 'Swap the content of indexes, or move it to a free name',
+      summary: 'Swap the contents of indexes, or rename an index',
       actions: ['indexes.swap'],
       body: swapsBody,
     },

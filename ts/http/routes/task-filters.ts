@@ -1,4 +1,4 @@
-/** The filters of the listings and streams of tasks and batches. */
+/** Filters for lists and streams of tasks and batches. */
 import type { ErrorCode } from '../../errors/index.js'
 import {
   boolean,
@@ -14,7 +14,7 @@ import {
 } from '../../requests/index.js'
 import { type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
 
-/** A filter of the listings. Its value is undefined if it was not sent, and null for `*`. */
+/** A filter for lists. Its value is undefined if it was not sent, and null for `*`. */
 function filterBy<T>(type: Type<T>, code: ErrorCode): Field<T | undefined> {
   return { type, code, absent: { kind: 'value', value: undefined } }
 }
@@ -40,7 +40,7 @@ export const listParameters = {
   ...filters,
 }
 
-/** The filter that a request asks for. @param visibleIndexes what its key may see */
+/** Returns the filter of a request. @param visibleIndexes indexes that its key may see */
 export function taskFilter(
   wanted: Values<typeof filters>,
   visibleIndexes: readonly string[] | null,

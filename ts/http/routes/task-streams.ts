@@ -26,7 +26,7 @@ const streamOfBatches = {
   summary: 'Follow the changes and the progress of batches',
 } as const
 
-/** What is followed: tasks or batches. */
+/** The kind of item that a stream follows: tasks or batches. */
 interface Followed {
   readonly uidsIn: (change: TaskChange) => readonly number[]
   /** The name of the filter by their own uids. */
@@ -35,19 +35,19 @@ interface Followed {
     filter: TaskFilter,
     paging: TaskPaging,
   ) => Promise<Page<{ readonly uid: number; readonly finishedAt: string | null }>>
-  /** Whether they make progress that is not announced. */
+  /** True if they make progress without a notification. */
   readonly makesProgress: boolean
 }
 
-/** Streams of the tasks and batches that change. */
+/** Streams changes of tasks and batches. */
 export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { auth, features, options, tasks } = services
-  /** The holder of the key of each stream. */
+  /** The key holder of each stream. */
   const streams = new Map<ChangeStream, string>()
   const reads = new SharedReads<ChangesPage>()
   let isClosing = false
 
-  // Registered before any stream, so that a stream that is told of a change finds no older read.
+  // Register before any stream, so that old reads are cleared before a stream learns of a change.
   const stopClearing = tasks.onChange(() => reads.clear())
 
   serve(app, services, streamOfTasks, (call) =>
@@ -92,26 +92,26 @@ export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, s
         .header('x-accel-buffering', 'no')
         .header('cache-control', 'no-store')
         .type('text/event-stream')
-        // A chunk can have a thousand tasks, so that none is made ahead of the connection.
+        // A chunk can have a thousand tasks, so make none ahead of the connection.
         .send(Readable.from(stream.events(), { highWaterMark: 1 }))
     )
   }
 
-  /** @throws ApiError if there are too many streams, of all keys or of this one */
+  /** @throws ApiError if there are too many streams in total or of this key */
   function requireFree(holder: string): void {
     const { changeStreamsMax } = options
     const own = [...streams.values()].filter((one) => one === holder).length
     const ownMax = Math.ceil(changeStreamsMax * STREAMS_OF_KEY_SHARE)
-    // Without a master key there are no others to keep out.
+    // Without a master key there are no other clients to protect.
     const isFull = own >= ownMax && holder !== 'anyone'
     if (streams.size < changeStreamsMax && !isFull) return
     const open = isFull
-      ? `this key has ${own} open streams of tasks and batches, the most that one may have`
-      : `${streams.size} streams of tasks and batches are open, the most there may be`
-    throw new ApiError('too_many_requests', `${open}; close one, or ask \`GET /tasks\``)
+      ? `this key has ${own} open streams of tasks and batches, the maximum for one key`
+      : `${streams.size} streams of tasks and batches are open, the maximum`
+    throw new ApiError('too_many_requests', `${open}; close one, or poll \`GET /tasks\``)
   }
 
-  /** Reads what has changed, for as long as the feature is on and the key of the request may see tasks. */
+  /** Reads changes while the feature is on and the key of the request may see tasks. */
   function reader(
     { request, query }: Call<typeof listParameters, undefined>,
     { own, list, makesProgress }: Followed,
@@ -135,7 +135,7 @@ export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, s
     }
   }
 
-  // An open stream would keep the server from closing.
+  // An open stream would prevent shutdown.
   app.addHook('preClose', async () => {
     isClosing = true
     stopClearing()

@@ -12,7 +12,7 @@ import { closeIfUnread } from '../transport/index.js'
 import { humanSize } from '../views/index.js'
 import { filters, listParameters, taskFilter } from './task-filters.js'
 
-/** Tasks and the batches they ran in. */
+/** Tasks and the batches that ran them. */
 export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { tasks, features, options, waits, log } = services
   serve(
@@ -172,8 +172,8 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
   )
 
   /**
-   * The query string of a request to cancel or delete tasks, and the tasks that match it now: those that match later
-   * are left alone.
+   * Returns the query string of a request to cancel or delete tasks, and the tasks that match it now. Tasks that match
+   * later are not affected.
    */
   async function matched({
     request,
@@ -192,7 +192,7 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
   }
 }
 
-/** A page as JSON; long details of its tasks or batches are text already. */
+/** Returns a page as JSON. Long details of its tasks or batches are JSON text already. */
 const pageJson = ({ results, ...rest }: Page<object>): string =>
   jsonOf({ results: new JsonText(`[${results.map(jsonOf).join(',')}]`), ...rest })
 

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import { DisconnectSignal } from '../../searches/index.js'
 
-/** Calls `callback` if the client disconnects before its answer is sent. The returned function ends the listening. */
+/** Calls `callback` if the client disconnects before its answer is sent. The returned function stops listening. */
 export type OnDisconnect = (callback: () => void) => () => void
 
 /** Listens for the disconnection of the client of `reply`. */
@@ -18,12 +18,12 @@ export function disconnectOf(reply: FastifyReply): OnDisconnect {
 
 /**
  * Calls `run` with a signal that aborts when the client disconnects.
- * @param abandoned makes the error that is thrown in place of any error after the client has disconnected
+ * @param abandoned makes the error that replaces any error thrown after the client disconnected
  */
 export async function untilDisconnected<T>(
   onDisconnect: OnDisconnect,
   run: (stop: DisconnectSignal) => Promise<T>,
-  abandoned = (): ApiError => new ApiError('bad_request', 'the client has gone'),
+  abandoned = (): ApiError => new ApiError('bad_request', 'the client disconnected'),
   stop = new DisconnectSignal(),
 ): Promise<T> {
   const stopListening = onDisconnect(() => stop.abort())

@@ -1,3 +1,3 @@
-/** Here is a search: when may it run, and is its client still connected? */
+/** Queues searches and watches for disconnected clients. */
 export { disconnectOf, type OnDisconnect, untilDisconnected } from './disconnect.js'
 export { SearchQueue } from './queue.js'

@@ -16,42 +16,42 @@ interface Waiter {
 }
 
 /**
- * Lets a bounded number of searches run and a bounded number wait.
+ * Bounds the number of running and of waiting searches.
  *
  * Holders (API keys) take turns, so that one busy key cannot starve the searches of another. When the queue is full, a
  * new search evicts the newest search of the holder with the most waiting searches, if its own holder has at least two
  * fewer; otherwise the new search is refused.
  *
- * A search that waits for another service leaves its place meanwhile, and comes before waiting searches when it returns.
+ * A search frees its slot while it waits for another service, and gets the next free slot when it returns.
  */
 export class SearchQueue {
   readonly #limits: SearchQueueLimits
   /** Waiting searches by holder; the first holder is served next. */
   readonly #waiting = new Map<string, Waiter[]>()
-  /** Searches that another service has answered, without a place so far. */
+  /** Searches that returned from another service and wait for a slot. */
   readonly #returning: (() => void)[] = []
   #running = 0
   #waitingCount = 0
-  /** Searches that left their place and have none again. */
+  /** Searches that freed their slot and do not have a new one yet. */
   #outside = 0
 
   constructor(limits: SearchQueueLimits) {
     this.#limits = limits
   }
 
-  /** How many searches run now. */
+  /** Number of running searches. */
   get running(): number {
     return this.#running
   }
 
-  /** How many searches wait now. */
+  /** Number of waiting searches. */
   get waiting(): number {
     return this.#waitingCount
   }
 
   /**
    * Runs `search` when its turn comes.
-   * @param onDisconnect a waiting search leaves the queue when its client disconnects; a running one gets the signal
+   * @param onDisconnect a waiting search leaves the queue when its client disconnects; a running search gets the signal
    * @throws ApiError `too_many_search_requests`
    */
   async run<T>(
@@ -77,7 +77,7 @@ export class SearchQueue {
     this.#admitNext()
   }
 
-  /** Frees a place for as long as its search waits for another service. False: too many do so already. */
+  /** Frees a slot while its search waits for another service. Returns false if too many searches do so already. */
   #leave(): boolean {
     if (this.#outside >= this.#limits.searchesWaitingMax) return false
     this.#outside += 1
@@ -137,8 +137,8 @@ export class SearchQueue {
   }
 
   /**
-   * Evicts the newest search of the holder with the most waiting ones, if that holder then still has at least as many
-   * as `holder` with its new one. @returns whether a search was evicted
+   * Evicts the newest search of the holder with the most waiting searches, if it then still has at least as many as
+   * `holder` with its new search. @returns true if a search was evicted
    */
   #evictFor(holder: string): boolean {
     const own = this.#waiting.get(holder)?.length ?? 0
@@ -164,7 +164,7 @@ export class SearchQueue {
     if (entry === undefined || next === undefined) return
     const [holder, queue] = entry
     this.#remove(next)
-    // A holder with more searches goes to the end of the round.
+    // A holder with more searches moves to the end of the round.
     if (queue.length > 0) {
       this.#waiting.delete(holder)
       this.#waiting.set(holder, queue)

@@ -1,14 +1,14 @@
 import { DisconnectSignal } from '../../searches/index.js'
 
-/** How a search gives its place among the running ones back, and gets one again. */
+/** Frees the slot of a running search and takes a slot again. */
 export interface Place {
-  /** False: the search keeps its place. */
+  /** Returns false if the search keeps its slot. */
   leave(): boolean
-  /** Rejects if the client disconnects before there is a place. */
+  /** Rejects if the client disconnects before a slot is free. */
   enter(): Promise<void>
 }
 
-/** The place of one search. Searches that wait for another service at the same time leave it once. */
+/** The slot of one search. A search that waits for several services at the same time frees its slot once. */
 export class Turn extends DisconnectSignal {
   readonly #place: Place
   #hasPlace = true

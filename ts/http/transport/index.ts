@@ -1,3 +1,3 @@
-/** Here is a connection: which rules hold for its requests and answers on every route? */
+/** Rules for all connections, requests and answers. */
 export { refuseMalformed, sendError, setUpTransport } from './transport.js'
 export { closeIfUnread, UnreadAnswers } from './unread-answers.js'

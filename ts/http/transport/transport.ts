@@ -13,7 +13,7 @@ declare module 'fastify' {
     contentType: string
   }
   interface FastifyReply {
-    /** The code of the error that is answered; null: no error with a code is. */
+    /** The error code of the answer; null: no error, or no code. */
     errorCode: string | null
   }
 }
@@ -21,13 +21,13 @@ declare module 'fastify' {
 /** The methods of each path pattern, for 404 and 405. */
 type RouteTable = Map<string, Set<string>>
 
-/** Sets up error bodies, 404 and 405, and CORS, and leaves bodies to the routes, unread. */
+/** Sets up error bodies, 404, 405 and CORS. Leaves request bodies unread for the routes. */
 export function setUpTransport(app: FastifyInstance): void {
   answerErrors(app)
   answerOtherOrigins(app)
   answerUnknownRoutes(app)
-  // fastify would refuse a content type it does not know before the route has checked the key. So it sees none: the
-  // header moves to a property, and the routes read it along with the body.
+  // fastify would refuse an unknown content type before the route has checked the key. So it sees none: the header
+  // moves to a property, and the routes read it along with the body.
   app.decorateRequest('contentType', '')
   app.decorateReply('errorCode', null)
   // Node.js reads no further request from a connection after one with `Upgrade`, so the answer closes it.
@@ -40,7 +40,7 @@ export function setUpTransport(app: FastifyInstance): void {
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 }
 
-/** Answers with an error body. Every error of a handler or of fastify arrives here. */
+/** Answers with an error body. Handles every error of a route or of fastify. */
 export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
   const theirs = error instanceof ApiError ? error : fromFastify(error)
   const known = theirs ?? fromSystem(error)
@@ -55,7 +55,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
     .send(Buffer.from(JSON.stringify(body)))
 }
 
-/** Answers bytes that are not an HTTP request, if the connection can still be written to. */
+/** Answers bytes that are not an HTTP request, if the connection is still writable. */
 export function refuseMalformed(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -80,7 +80,7 @@ const parserErrors: Readonly<Record<string, readonly [string, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'it took too long to arrive'],
 }
 
-/** Errors of the operating system that an operator can remedy, by their names. */
+/** Errors of the operating system that an operator can fix, by name. */
 const systemErrors: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   ENOSPC: ['no_space_left_on_device', 'there is no space left on the disk'],
   EDQUOT: ['no_space_left_on_device', 'the disk quota is used up'],
@@ -95,7 +95,7 @@ function fromSystem(error: unknown): ApiError | null {
   return new ApiError(...systemErrors[code]!)
 }
 
-/** An error of fastify about a request, with a code of the API; null for any other error. */
+/** Converts an error of fastify about a request to an API error; returns null for other errors. */
 function fromFastify(error: unknown): ApiError | null {
   const status = (error as { statusCode?: unknown } | null)?.statusCode
   if (typeof status !== 'number' || status < 400 || status >= 500) return null
@@ -135,7 +135,7 @@ function answerUnknownRoutes(app: FastifyInstance): void {
     if (methods.length === 0 || methods.includes(request.method)) void reply.code(404).send()
     else void refuseMethod(reply, methods)
   })
-  // A path with a fixed name is that route alone, whatever the method: `GET /documents/fetch` is a 405, and no request
+  // A fixed name in a path wins over a parameter, whatever the method: `GET /documents/fetch` is a 405, not a request
   // for a document with the id `fetch`.
   const moreSpecific = new Map<string, readonly string[]>()
   app.addHook('onReady', async () => {
@@ -155,7 +155,7 @@ function refuseMethod(reply: FastifyReply, methods: readonly string[]): FastifyR
   return reply.code(405).header('allow', methods.join(', ')).send()
 }
 
-/** Routes of `all` that match a part of the paths of the route with `parts`, with a fixed name in place of a parameter. */
+/** Returns the routes that match some paths of the route with `parts` with a fixed name instead of a parameter. */
 function moreSpecificThan(parts: readonly string[], all: readonly SplitPattern[]): readonly string[] {
   const isFixed = (segment: string): boolean => !segment.startsWith(':')
   return all
@@ -168,7 +168,7 @@ function moreSpecificThan(parts: readonly string[], all: readonly SplitPattern[]
     .map(({ pattern }) => pattern)
 }
 
-/** The pattern of a route, and its segments. */
+/** A route pattern and its segments. */
 interface SplitPattern {
   readonly pattern: string
   readonly parts: readonly string[]
@@ -178,7 +178,7 @@ function methodsOf(routes: RouteTable, url: string): string[] {
   const path = segments(url.split('?')[0] ?? '')
   const methods = new Set<string>()
   const fitting = [...routes].filter(([pattern]) => fits(segments(pattern), path))
-  // Of the patterns that match, only those with the fewest parameters count.
+  // Only the matching patterns with the fewest parameters count.
   const fewest = Math.min(...fitting.map(([pattern]) => parametersIn(pattern)))
   for (const [pattern, taken] of fitting) {
     if (parametersIn(pattern) === fewest) for (const method of taken) methods.add(method)

@@ -1,11 +1,10 @@
 import type { ServerResponse } from 'node:http'
 
 /**
- * Answers that have been made and that their clients have not read to the end yet.
+ * Bounds the memory of answers that clients have not read to the end.
  *
- * Such an answer takes memory. When all together exceed the bound, the connection of the oldest one is closed: a client
- * that reads steadily would have read it long before. A client that reads nothing for a while loses its connection
- * anyway.
+ * Above the bound, the connection of the oldest answer is closed: a client that reads steadily would have finished long
+ * before. A client that reads nothing for a while loses its connection in any case.
  */
 export class UnreadAnswers {
   readonly #bytesMax: number
@@ -41,8 +40,8 @@ export class UnreadAnswers {
   }
 }
 
-/** Closes the connection of an answer once its client has read nothing for `idleMsMax` milliseconds. */
+/** Closes the connection of an answer when its client has read nothing for `idleMsMax` milliseconds. */
 export function closeIfUnread(response: ServerResponse, idleMsMax: number): void {
-  // Node.js restarts this time whenever the system accepts a part of a long write.
+  // Node.js restarts this timer whenever the system accepts a part of a long write.
   response.setTimeout(idleMsMax, () => response.req.socket.destroy())
 }

@@ -1,4 +1,4 @@
-/** Here is a size, a secret or an index with its figures: how does an answer show it? */
+/** Formats sizes, secrets and index statistics for answers. */
 export { redactedAuthorization } from './secrets.js'
 export { humanSize, size } from './sizes.js'
 export { indexStats, type StatsOptions, statsParameters } from './stats.js'

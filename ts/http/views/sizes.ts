@@ -1,13 +1,13 @@
 const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const
 
-/** How answers show sizes: as a number of bytes, or as text with a binary unit and at most two decimals. */
+/** Format of sizes in answers: a number of bytes, or text with a binary unit and at most two decimals. */
 export type SizeFormat = 'raw' | 'human'
 
 export function size(bytes: number, format: SizeFormat): number | string {
   return format === 'raw' ? bytes : humanSize(bytes)
 }
 
-/** Text such as `19.64 MiB`. */
+/** Returns text such as `19.64 MiB`. */
 export function humanSize(bytes: number): string {
   let value = bytes
   let unit = 0

@@ -14,7 +14,7 @@ export interface StatsOptions {
   readonly sizeFormat: SizeFormat
 }
 
-/** The statistics of an index as answers show them, and the bytes it takes on disk. */
+/** Returns the statistics of an index for answers, and its bytes on disk. */
 export async function indexStats(
   { engine, tasks }: { readonly engine: Engine; readonly tasks: Tasks },
   { uid, id }: IndexEntry,
@@ -28,7 +28,7 @@ export async function indexStats(
     rawDocumentDbSize: size(rawDocumentDbSize, options.sizeFormat),
     avgDocumentSize: size(average, options.sizeFormat),
     isIndexing: tasks.isIndexing(uid),
-    // No engine keeps free pages inside its files, so that all of an index is in use.
+    // No engine keeps free pages inside its files, so the complete size is in use.
     indexSize: size(indexSize, options.sizeFormat),
     usedIndexSize: size(indexSize, options.sizeFormat),
     ...(options.showInternalDatabaseSizes && {
