@@ -14,24 +14,24 @@ use super::{chinese, latin};
 use crate::error::{Context, Result};
 use crate::settings::Settings;
 
-/// Cuts texts into tokens under the settings of an index. Cheap to clone.
+/// Cuts texts into tokens according to the settings of an index. Cheap to clone.
 #[derive(Clone)]
 pub struct Analyzer {
     rules: Arc<Rules>,
-    /// Highlighting: no stop words, and each normalised character can be traced back.
+    /// For highlighting: without stop words, and each normalised character can be traced back to the original.
     for_highlight: bool,
 }
 
 struct Rules {
     stop_words: Option<fst::Set<Vec<u8>>>,
-    /// None: charabia's own, which it finds faster than a list of ours.
+    /// None: the default list of charabia, which is faster to search than a list of our own.
     separators: Option<Vec<String>>,
-    /// Separators and dictionary, cut out before anything else; None: charabia's own.
+    /// Separators and dictionary words, cut out before anything else. None: the default separators of charabia.
     cuts: Option<AhoCorasick>,
     locales: FieldLocales,
 }
 
-/// Characters in one go of the dictionary-driven segmenter of Japanese. It needs memory in proportion.
+/// Segments Japanese by dictionary. A call needs memory in proportion to its text.
 static JAPANESE: LazyLock<WordSegmenterBorrowed<'static>> =
     LazyLock::new(|| WordSegmenter::new_dictionary(Default::default()));
 
@@ -67,7 +67,7 @@ impl Analyzer {
         Ok(Self { rules: Arc::new(Rules { stop_words, separators, cuts, locales }), for_highlight: false })
     }
 
-    /// Memory of its rules in bytes, about.
+    /// Memory of the rules in bytes, approximately.
     pub fn bytes(&self) -> usize {
         let Rules { stop_words, separators, cuts, locales } = &*self.rules;
         let texts = separators.iter().flatten().map(|text| size_of::<String>() + text.len());
@@ -78,25 +78,25 @@ impl Analyzer {
             + locales.bytes()
     }
 
-    /// The same cuts without stop words, recording which bytes each character came from.
+    /// The same analyzer without stop words. Its tokens record which original bytes each character came from.
     pub fn for_highlight(&self) -> Self {
         Self { rules: Arc::clone(&self.rules), for_highlight: true }
     }
 
-    /// The languages `field` may be in: those of the first localized rule that fits.
+    /// The languages of `field`: those of the first localized rule that matches it.
     pub fn locales_of(&self, field: &str) -> Locales<'_> {
         self.rules.locales.of(field)
     }
 
     /// All tokens of `text`, separators included.
     pub fn tokens<'t>(&self, text: &'t str, locales: Locales<'_>) -> Vec<Token<'t>> {
-        // Words and what parts them, of five letters and one.
+        // A word and a separator take about five letters and one.
         let mut tokens = Vec::with_capacity(text.len() / 3 + 1);
         self.each(text, locales, |token| tokens.push(token));
         tokens
     }
 
-    /// Hands over the tokens of `text` one by one.
+    /// Passes the tokens of `text` to `take`, in order.
     pub fn each<'t>(&self, text: &'t str, locales: Locales<'_>, take: impl FnMut(Token<'t>)) {
         if !self.is_plain(text, locales) {
             return self.each_by_script(text, locales, take);
@@ -108,8 +108,8 @@ impl Analyzer {
         }
     }
 
-    /// Hands over the pieces of `text`. Words whose normalised text begins with a byte that is wanted are taken as tokens,
-    /// and so may others be.
+    /// Passes the pieces of `text` to `taker`. A word whose normalised text begins with a wanted byte is always taken
+    /// as a token; other pieces may be taken too.
     pub fn pieces<'t>(
         &self,
         text: &'t str,
@@ -123,12 +123,12 @@ impl Analyzer {
         latin::pieces(text, is_wanted, |lemma, byte_start| self.latin_token(lemma, byte_start), taker);
     }
 
-    /// Whether [`latin`] cuts `text` as it is to be cut.
+    /// Returns true if [`latin`] cuts `text` correctly under these rules.
     fn is_plain(&self, text: &str, locales: Locales<'_>) -> bool {
         self.rules.cuts.is_none() && locales.is_none() && latin::is_latin(text)
     }
 
-    /// A piece of a Latin text as a token.
+    /// Turns a piece of a Latin text into a token.
     fn latin_token<'t>(&self, lemma: &'t str, byte_start: usize) -> Token<'t> {
         let token = charabia::Token {
             lemma: Cow::Borrowed(lemma),
@@ -140,7 +140,7 @@ impl Analyzer {
         convert(token.normalize(&self.options(None)))
     }
 
-    /// The same for any text and any settings.
+    /// Like [`each`](Self::each), for any text and any settings.
     pub(super) fn each_by_script<'t>(
         &self,
         text: &'t str,
@@ -150,7 +150,7 @@ impl Analyzer {
         let separators: Option<Vec<&str>> =
             self.rules.separators.as_ref().map(|list| list.iter().map(String::as_str).collect());
         let options = self.options(separators.as_deref());
-        // An empty allow-list means that no language of the rule is known: then there is none to prefer.
+        // An empty list means that charabia knows no language of the rule: then none is preferred.
         let locales = locales.filter(|languages| !languages.is_empty());
         for segment in text.segment_with_option(self.rules.cuts.as_ref(), locales) {
             if is_japanese(&segment) {
@@ -168,7 +168,7 @@ impl Analyzer {
         self.rules.stop_words.as_ref().filter(|_| !self.for_highlight)
     }
 
-    /// How charabia normalises; None: with separators of its own.
+    /// How charabia normalises. `separators` of None stands for its default list.
     fn options<'o>(&'o self, separators: Option<&'o [&'o str]>) -> NormalizerOption<'o> {
         let stop_words = self.stop_words().and_then(|set| fst::Set::new(set.as_fst().as_bytes()).ok());
         let classifier = ClassifierOption { stop_words, separators };
@@ -176,7 +176,8 @@ impl Analyzer {
     }
 }
 
-/// charabia is built without its Japanese dictionary and leaves such runs whole.
+/// Returns true for text that needs [`JAPANESE`]: charabia is built without its Japanese dictionary and does not cut
+/// it.
 fn is_japanese(segment: &charabia::Token<'_>) -> bool {
     segment.script == Script::Cj
         && segment.language == Some(Language::Jpn)
@@ -215,7 +216,7 @@ fn convert<'t>(token: charabia::Token<'t>) -> Token<'t> {
     }
 }
 
-/// Default separators with those of the settings added and taken out; None if nothing changes.
+/// The default separators, with those of the settings added or removed. None if the settings change nothing.
 fn separators(settings: &Settings) -> Option<Vec<String>> {
     if settings.separator_tokens.is_empty() && settings.non_separator_tokens.is_empty() {
         return None;

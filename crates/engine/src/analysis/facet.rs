@@ -5,8 +5,7 @@ use charabia::{Normalize as _, StrDetection, Token};
 
 use super::locales::Locales;
 
-/// How strings are compared in filters, sort, facets and distinct: trimmed, decomposed, lower-case.
-/// Accents stay.
+/// Normalises a string for filters, sort, facets and distinct: trimmed, decomposed, lower-case. Accents stay.
 ///
 /// Source: search §13.
 pub fn normalize_facet(text: &str) -> String {
@@ -17,7 +16,7 @@ pub fn normalize_facet(text: &str) -> String {
     CompatibilityDecompositionNormalizer.normalize_str(trimmed).to_lowercase()
 }
 
-/// How a facet search compares values: normalised as one word, so accents are gone.
+/// Normalises a value for facet search, as one word: accents are removed.
 ///
 /// Source: search §14.
 pub fn normalize_facet_search(text: &str, locales: Locales<'_>) -> String {

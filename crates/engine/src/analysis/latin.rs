@@ -1,8 +1,8 @@
-//! Texts in Latin letters, which most are: cut in one pass over their bytes.
+//! Cuts texts in Latin letters, the most common ones, in one pass over their bytes.
 //!
-//! Gives exactly what charabia gives for them without settings of the index's own; property tests hold both together.
-//! charabia asks every character for its script, language and marks, and here the answers are known: Latin, none, and
-//! for ASCII none. Only pieces with other characters, `é` or a dash, are handed to it to be normalised.
+//! The result equals that of charabia with default settings; property tests compare them. charabia looks up script,
+//! language and marks of every character. Here they are constant: Latin, no language, and no marks in ASCII. Only
+//! pieces with other characters, such as `é` or a dash, are normalised by charabia.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -12,19 +12,19 @@ use charabia::separators::{CONTEXT_SEPARATORS, DEFAULT_SEPARATORS};
 
 use super::token::{Piece, TakePieces, Token, TokenKind};
 
-/// Characters above ASCII that may be in such a text: Latin letters, and the dashes and quotes between them.
+/// Characters above ASCII that a Latin text may contain: Latin letters, dashes and quotes.
 const OTHERS: [std::ops::RangeInclusive<char>; 2] = ['\u{80}'..='\u{24f}', '\u{2010}'..='\u{205f}'];
 
-/// What a byte means to the cut.
+/// The role of a byte when cutting.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
-    /// Of a word.
+    /// Part of a word.
     Inner,
-    /// Parts words that are neighbours.
+    /// Separates neighbouring words.
     Soft,
-    /// Parts words that are far apart.
+    /// Separates words that are far apart.
     Hard,
-    /// Begins a character above ASCII.
+    /// First byte of a character above ASCII.
     Lead,
 }
 
@@ -32,9 +32,9 @@ struct Table {
     classes: [Class; 256],
     /// Separators of two bytes.
     pairs: Vec<([u8; 2], TokenKind)>,
-    /// Whether one of them begins with a byte.
+    /// By byte: true if a pair begins with it.
     begins_pair: [bool; 256],
-    /// Which of [`OTHERS`] a text may have, and which of those are separators.
+    /// By character of [`OTHERS`]: true if a Latin text may contain it. The same for separators below.
     allowed: [Vec<bool>; 2],
     separators: [Vec<bool>; 2],
 }
@@ -47,7 +47,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         let is_hard = CONTEXT_SEPARATORS.contains(separator);
         match *separator.as_bytes() {
             [byte] => classes[usize::from(byte)] = if is_hard { Class::Hard } else { Class::Soft },
-            [first, second] => pairs.push(([first, second], separates(is_hard))),
+            [first, second] => pairs.push(([first, second], separator_kind(is_hard))),
             _ => debug_assert!(false, "{separator:?} is longer than two bytes"),
         }
     }
@@ -64,30 +64,30 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     }
 });
 
-fn separates(is_hard: bool) -> TokenKind {
+fn separator_kind(is_hard: bool) -> TokenKind {
     if is_hard { TokenKind::Hard } else { TokenKind::Soft }
 }
 
-/// What is said of a character of [`OTHERS`]; false for any other.
-fn among(said: &[Vec<bool>; 2], char: char) -> bool {
+/// Looks up `char` in flags by character of [`OTHERS`]. Returns false for other characters.
+fn is_flagged(flags: &[Vec<bool>; 2], char: char) -> bool {
     let place = OTHERS.iter().position(|range| range.contains(&char));
-    place.is_some_and(|at| said[at][char as usize - *OTHERS[at].start() as usize])
+    place.is_some_and(|at| flags[at][char as usize - *OTHERS[at].start() as usize])
 }
 
-/// Whether [`each`] may be asked: printable ASCII, ends of lines, and beside letters of ASCII some above it.
+/// Returns true if [`each`] can cut `text`: printable ASCII and line ends, or Latin letters with some of [`OTHERS`].
 pub fn is_latin(text: &str) -> bool {
     if text.is_ascii() {
-        // Without a way out in between, bytes are looked at many at a time.
+        // A loop without an early exit checks many bytes per instruction.
         return text
             .as_bytes()
             .chunks(BYTES_AT_ONCE)
             .all(|bytes| bytes.iter().fold(true, |all, &byte| all & is_printable(byte)));
     }
-    // Without a letter it would be of no script.
+    // Without an ASCII letter the text would have no script.
     text.bytes().any(|byte| byte.is_ascii_alphabetic())
         && text.chars().all(|char| match u8::try_from(char) {
             Ok(byte) if byte.is_ascii() => is_printable(byte),
-            _ => among(&TABLE.allowed, char),
+            _ => is_flagged(&TABLE.allowed, char),
         })
 }
 
@@ -97,8 +97,8 @@ fn is_printable(byte: u8) -> bool {
     (b' '..=b'~').contains(&byte) | (byte == b'\t') | (byte == b'\n') | (byte == b'\r')
 }
 
-/// Hands over the tokens of a text that [`is_latin`]. `is_stop_word` is asked about pieces as they are written;
-/// `normalize` makes tokens of those that are not ASCII, given where they begin.
+/// Passes the tokens of a text for which [`is_latin`] is true to `take`. `is_stop_word` gets pieces as they are
+/// written. `normalize` makes tokens of pieces that are not ASCII; its second argument is the first byte of the piece.
 pub fn each<'t>(
     text: &'t str,
     is_stop_word: impl Fn(&str) -> bool,
@@ -116,8 +116,8 @@ pub fn each<'t>(
     });
 }
 
-/// Hands over the pieces of such a text, without stop words: `taker` takes words whose normalised text may begin with a
-/// byte that `is_wanted`, and what is not ASCII; other pieces pass.
+/// Passes the pieces of such a text to `taker`, ignoring stop words. It takes words that may begin with a wanted byte
+/// once normalised, and pieces that are not ASCII. Other pieces pass.
 pub fn pieces<'t>(
     text: &'t str,
     is_wanted: impl Fn(u8) -> bool,
@@ -133,7 +133,7 @@ pub fn pieces<'t>(
     });
 }
 
-/// A piece of ASCII as a token.
+/// Turns an ASCII piece into a token.
 fn token(lemma: &str, start: usize, kind: TokenKind) -> Token<'_> {
     let has_upper = lemma.bytes().any(|byte| byte.is_ascii_uppercase());
     let text = if has_upper { Cow::Owned(lemma.to_ascii_lowercase()) } else { Cow::Borrowed(lemma) };
@@ -143,13 +143,13 @@ fn token(lemma: &str, start: usize, kind: TokenKind) -> Token<'_> {
 /// How a piece becomes a token.
 #[derive(Clone, Copy)]
 enum Form {
-    /// Of ASCII.
+    /// ASCII only.
     Ascii(TokenKind),
-    /// With other characters.
+    /// With characters above ASCII.
     Other,
 }
 
-/// Cuts such a text: begin, end and form of its pieces.
+/// Cuts a Latin text. Passes first byte, end and form of each piece to `emit`.
 fn cut(text: &str, mut emit: impl FnMut(usize, usize, Form)) {
     let (table, bytes) = (&*TABLE, text.as_bytes());
     let (mut start, mut at, mut word) = (0, 0, Form::Ascii(TokenKind::Word));
@@ -161,7 +161,7 @@ fn cut(text: &str, mut emit: impl FnMut(usize, usize, Form)) {
         let (length, separator) = match table.classes[usize::from(byte)] {
             Class::Lead => {
                 let char = text[at..].chars().next().unwrap_or_default();
-                if !among(&table.separators, char) {
+                if !is_flagged(&table.separators, char) {
                     (word, at) = (Form::Other, at + char.len_utf8());
                     continue;
                 }
@@ -171,7 +171,7 @@ fn cut(text: &str, mut emit: impl FnMut(usize, usize, Form)) {
                 let pairs: &[_] = if table.begins_pair[usize::from(byte)] { &table.pairs } else { &[] };
                 let pair = pairs.iter().find(|(pair, _)| bytes[at..].starts_with(pair));
                 let (length, kind) =
-                    pair.map_or((1, separates(class == Class::Hard)), |&(_, kind)| (2, kind));
+                    pair.map_or((1, separator_kind(class == Class::Hard)), |&(_, kind)| (2, kind));
                 (length, Form::Ascii(kind))
             }
         };

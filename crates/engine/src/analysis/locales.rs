@@ -3,16 +3,15 @@ pub use charabia::Language;
 use crate::fields::matches_pattern;
 use crate::settings::LocalizedRule;
 
-/// Languages a text may be in; None: any.
+/// Languages that a text may be in. None: any.
 pub type Locales<'a> = Option<&'a [Language]>;
 
-/// Languages of three-letter codes. Codes are validated by `settings/` and `http/`; those that no
-/// segmenter knows leave no trace.
+/// Parses three-letter codes, validated by `settings/` and `http/`. Codes of languages without a segmenter are dropped.
 pub fn parse_locales<S: AsRef<str>>(codes: &[S]) -> Vec<Language> {
     codes.iter().filter_map(|code| Language::from_code(code.as_ref())).collect()
 }
 
-/// Localized rules, read once.
+/// Localized rules with parsed languages.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FieldLocales {
     rules: Vec<(Vec<String>, Vec<Language>)>,

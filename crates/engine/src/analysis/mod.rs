@@ -1,6 +1,6 @@
-//! Here is a text, give me its words.
+//! Cuts texts into tokens.
 //!
-//! The stream is the same for documents, queries and highlighting: only locales and stop words differ.
+//! Documents, queries and highlighting use the same tokens; only locales and stop words differ.
 
 mod analyzer;
 mod chinese;

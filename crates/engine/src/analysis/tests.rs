@@ -1,7 +1,7 @@
 use super::*;
 use crate::settings::{LocalizedRule, Settings};
 
-/// Words plain, stop words in `<>`, soft separators as `~`, hard ones as `#`.
+/// Draws words as they are, stop words in `<>`, soft separators as `~`, hard ones as `#`.
 fn draw(settings: &Settings, text: &str) -> String {
     draw_in(settings, text, None)
 }
@@ -26,7 +26,7 @@ fn strings(list: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn texts_are_cut_and_normalised_as_recorded() {
+fn texts_are_cut_and_normalised_into_the_expected_tokens() {
     let cases = [
         ("Wi-Fi 6E, router! Tri_band", "wi ~ fi ~ 6e # router # ~ tri ~ band"),
         ("Dr. Strange: 3.5 stars", "dr # strange ~ ~ 3 ~ 5 ~ stars"),
@@ -83,13 +83,13 @@ fn dictionary_entries_are_never_cut() {
 }
 
 #[test]
-fn stop_words_are_compared_before_lower_casing() {
+fn stop_words_match_before_lower_casing() {
     let settings = Settings { stop_words: strings(&["the"]), ..Settings::default() };
     assert_eq!(draw(&settings, "Stop the world. The end"), "stop ~ <the> ~ world # the ~ end");
 }
 
 #[test]
-fn swedish_keeps_its_vowels_where_a_rule_says_so() {
+fn swedish_keeps_its_vowels_under_a_localized_rule() {
     let rule = LocalizedRule { attribute_patterns: strings(&["*_sv"]), locales: strings(&["swe"]) };
     let settings = Settings { localized_attributes: Some(vec![rule]), ..Settings::default() };
     let analyzer = Analyzer::new(&settings).unwrap();
@@ -133,7 +133,7 @@ fn a_prefix_is_traced_back_to_whole_original_characters() {
 }
 
 #[test]
-fn highlighting_does_not_know_stop_words() {
+fn highlighting_ignores_stop_words() {
     let settings = Settings { stop_words: strings(&["the"]), ..Settings::default() };
     let analyzer = Analyzer::new(&settings).unwrap().for_highlight();
     assert_eq!(analyzer.tokens("the", None)[0].kind, TokenKind::Word);
@@ -147,7 +147,7 @@ fn facet_values_keep_accents_and_facet_search_drops_them() {
     assert_eq!(normalize_facet_search("Été Noir", None), "ete noir");
 }
 
-/// A token, and how much of the original text each beginning of it stands for, whether or not that was recorded.
+/// Returns a token, and the number of original bytes for each prefix of its text, with or without a recorded map.
 fn traced(token: &Token<'_>) -> (Token<'static>, Vec<usize>) {
     let text = token.text.clone().into_owned();
     let beginnings = (0..=text.len()).filter(|end| text.is_char_boundary(*end));
@@ -175,7 +175,7 @@ impl<'t> TakePieces<'t> for Seen<'t> {
 
 proptest::proptest! {
     #[test]
-    fn latin_texts_are_cut_as_all_others(
+    fn latin_texts_give_the_same_tokens_as_the_general_path(
         text in r"([A-Za-z0-9]{1,6}|[ -~\t\n\r]|[.,!?] |the|The|und der Die|[\u{80}-\u{24f}]|[\u{2010}-\u{205f}]|é|’|œuvre|[а-я東]){0,24}",
         stop in proptest::bool::ANY,
         wanted in proptest::collection::vec(b'a'..=b'z', 0..4),

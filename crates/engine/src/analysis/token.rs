@@ -1,78 +1,78 @@
 use std::borrow::Cow;
 
-/// What a token is to the index.
+/// The role of a token in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenKind {
-    /// Indexed and searched.
+    /// Indexed and searchable.
     Word,
-    /// Takes a position, is not indexed.
+    /// Takes a position, but is not indexed.
     StopWord,
-    /// Words on both sides are neighbours.
+    /// Separator: the words on both sides are neighbours.
     Soft,
-    /// Words on both sides are far apart.
+    /// Separator: the words on both sides are far apart.
     Hard,
 }
 
 impl TokenKind {
-    /// Whether it is a word, stop words included.
+    /// Returns true for words and stop words.
     pub fn is_word(self) -> bool {
         matches!(self, Self::Word | Self::StopWord)
     }
 }
 
-/// Where a token lies in its text, in bytes, and what it is. The pieces of a text follow each other without gaps.
+/// The bytes of a token in its text, and its kind. The pieces of a text follow each other without gaps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece {
-    /// Its first byte.
+    /// First byte.
     pub start: u32,
-    /// The byte after its last one.
+    /// Byte after the last one.
     pub end: u32,
-    /// What it is to the index.
+    /// Role in the index.
     pub kind: TokenKind,
 }
 
-/// Takes the pieces of a text, see [`Analyzer::pieces`](super::Analyzer::pieces).
+/// Receives the pieces of a text, see [`Analyzer::pieces`](super::Analyzer::pieces).
 pub trait TakePieces<'t> {
-    /// A piece whose text no caller reads.
+    /// Receives a piece whose text is not needed.
     fn pass(&mut self, piece: Piece);
 
-    /// A piece that may be wanted.
+    /// Receives a piece that may be wanted.
     fn take(&mut self, token: Token<'t>);
 }
 
-/// A piece of a text, normalised.
+/// A normalised piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token<'t> {
-    /// Normalised.
+    /// Normalised text.
     pub text: Cow<'t, str>,
     /// First byte in the original text.
     pub byte_start: usize,
     /// Byte after the last one in the original text.
     pub byte_end: usize,
-    /// What it is to the index.
+    /// Role in the index.
     pub kind: TokenKind,
-    /// Bytes of each original character, and of what it became; None if nothing was recorded.
+    /// For each original character, its bytes before and after normalisation. None if this was not recorded.
     pub char_map: Option<Vec<(u8, u8)>>,
 }
 
 impl Token<'_> {
-    /// Whether it is a word, stop words included.
+    /// Returns true for words and stop words.
     pub fn is_word(&self) -> bool {
         self.kind.is_word()
     }
 
-    /// Where it lies.
+    /// Its bytes and kind.
     pub fn piece(&self) -> Piece {
         Piece { start: self.byte_start as u32, end: self.byte_end as u32, kind: self.kind }
     }
 
-    /// Whether it parts words.
+    /// Returns true if it separates words.
     pub fn is_separator(&self) -> bool {
         !self.is_word()
     }
 
-    /// Bytes of the original text that became the first `normalised` bytes of [`Token::text`]. A character
-    /// that is covered in part is covered whole.
+    /// Counts the original bytes that became the first `normalised` bytes of [`Token::text`]. A character that is
+    /// covered in part counts in full.
     pub fn original_bytes(&self, normalised: usize) -> usize {
         match &self.char_map {
             Some(map) => {

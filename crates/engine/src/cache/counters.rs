@@ -1,4 +1,4 @@
-//! How often was something found, and what is there?
+//! Counts hits, misses, entries and bytes of the cache.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -10,9 +10,9 @@ use super::kind::Kind;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CacheFigures {
-    /// Bytes that all entries may take.
+    /// Limit for the bytes of all entries.
     pub bytes_max: usize,
-    /// Every kind, in the order of [`Kind::ALL`].
+    /// By kind, in the order of [`Kind::ALL`].
     pub kinds: Vec<KindFigures>,
 }
 
@@ -21,13 +21,13 @@ pub struct CacheFigures {
 pub struct KindFigures {
     /// [`Kind::name`].
     pub kind: &'static str,
-    /// Entries that were found since the cache was made.
+    /// Lookups that found an entry, since the cache was made.
     pub hits: u64,
-    /// Entries that were not found.
+    /// Lookups that found no entry.
     pub misses: u64,
-    /// Entries that are there now.
+    /// Entries in the cache now.
     pub entries: usize,
-    /// Bytes they take.
+    /// Their size in bytes.
     pub bytes: usize,
 }
 
@@ -40,7 +40,7 @@ impl CacheFigures {
 
 const KINDS: usize = Kind::ALL.len();
 
-/// Threads count side by side: a number that all of them write would be on its way between processors all the time.
+/// Threads count in separate stripes: a number that all of them write would move between processor caches all the time.
 const STRIPES: usize = 16;
 
 /// Counts by kind.
@@ -50,7 +50,7 @@ pub(super) struct Counters {
     bytes: [AtomicUsize; KINDS],
 }
 
-/// What some of the threads counted.
+/// Counts of some of the threads.
 #[repr(align(128))]
 struct Stripe {
     hits: [AtomicU64; KINDS],

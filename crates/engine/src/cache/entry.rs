@@ -1,4 +1,4 @@
-//! Entries of all kinds in one table: how are their keys compared, and what do they take?
+//! Entries of all kinds in one table: their keys, comparison and size.
 
 use std::any::Any;
 use std::hash::{Hash, Hasher};
@@ -14,11 +14,11 @@ use super::kind::{CachedKind, Kind};
 /// A value of any kind.
 pub(super) type Value = Arc<dyn Any + Send + Sync>;
 
-/// What an entry takes beside its key and its value: its slot and share of the table, headers of two allocations.
+/// Bytes of an entry in addition to key and value: its slot and share of the table, and headers of two allocations.
 /// Measured with 100,000 entries.
 const ENTRY_BYTES: usize = 160;
 
-/// The key of an entry of any kind. An entry is counted as long as its key is there.
+/// The key of an entry of any kind. An entry is counted while its key lives.
 pub(super) struct EntryKey {
     hash: u64,
     owner: u64,
@@ -40,7 +40,7 @@ impl<K: Eq + Send + Sync + 'static> AnyKey for K {
 }
 
 impl EntryKey {
-    /// @param bytes of key and value
+    /// `bytes`: heap and inline size of key and value.
     pub(super) fn new<C: CachedKind>(
         hash: u64,
         owner: u64,
@@ -82,7 +82,7 @@ impl PartialEq for EntryKey {
 
 impl Eq for EntryKey {}
 
-/// A key that is looked for, borrowed: finding an entry allocates nothing.
+/// A borrowed key to look up: finding an entry allocates nothing.
 pub(super) struct Lookup<'a, C, Q: ?Sized> {
     hash: u64,
     owner: u64,
@@ -110,7 +110,7 @@ impl<C: CachedKind, Q: Equivalent<C::Key> + ?Sized> Equivalent<EntryKey> for Loo
     }
 }
 
-/// Passes on a hash that was made before.
+/// Passes a precomputed hash through.
 #[derive(Default)]
 pub(super) struct Prehashed(u64);
 
@@ -128,7 +128,7 @@ impl Hasher for Prehashed {
     }
 }
 
-/// Tells `quick_cache` what entries take.
+/// Tells `quick_cache` the size of entries.
 #[derive(Clone)]
 pub(super) struct EntryBytes;
 
@@ -138,7 +138,7 @@ impl Weighter<EntryKey, Value> for EntryBytes {
     }
 }
 
-/// Has evicted entries freed after the lock of their shard was given back: some are large.
+/// Frees evicted entries after their shard is unlocked: some are large.
 #[derive(Clone)]
 pub(super) struct Evicted;
 

@@ -1,23 +1,23 @@
-//! What is cached? Every kind has a name for figures, and a type that says what its keys and values are.
+//! The kinds of cache entries. Each has a name for figures, and a type that fixes the types of key and value.
 
 use std::hash::Hash;
 
 use equivalent::Equivalent;
 
-/// A kind of entries by its types.
+/// A kind of entries, as a type.
 pub trait CachedKind: 'static {
-    /// No two types have the same.
+    /// Unique to this type.
     const KIND: Kind;
-    /// By what an entry of an owner is found.
+    /// Identifies an entry of an owner.
     type Key: Hash + Eq + Send + Sync + 'static;
-    /// What is found.
+    /// The cached value.
     type Value: Send + Sync + 'static;
 
-    /// Bytes on the heap that a key and its value point to.
+    /// Heap bytes of a key and its value.
     fn bytes(key: &Self::Key, value: &Self::Value) -> usize;
 }
 
-/// Declares what entries of some kinds are: `kind: key => value, bytes on the heap`. A kind has the same name as a type.
+/// Declares kinds of entries: `kind: key => value, heap bytes`. The type has the same name as its kind.
 macro_rules! cached {
     ($($vis:vis $kind:ident: $key:ty => $value:ty, $bytes:expr;)*) => {$(
         $vis struct $kind;
@@ -37,7 +37,7 @@ macro_rules! cached {
 
 pub(crate) use cached;
 
-/// A key of two parts that are borrowed: equal to the tuple of both.
+/// A key of two borrowed parts, equal to the tuple of both.
 #[derive(Hash)]
 pub struct Both<'a, A: ?Sized, B: ?Sized>(pub &'a A, pub &'a B);
 
@@ -61,10 +61,10 @@ macro_rules! kinds {
         }
 
         impl Kind {
-            /// Every kind.
+            /// All kinds.
             pub const ALL: &[Self] = &[$(Self::$kind,)*];
 
-            /// As metrics name it.
+            /// Name in metrics.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Self::$kind => $name,)*
@@ -75,74 +75,74 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// Of a commit: documents of a word.
+    /// Commit: documents of a word.
     WordDocuments = "word_documents",
-    /// Of a commit: whether many words share a prefix.
+    /// Commit: true for a prefix of many words.
     CommonPrefixes = "common_prefixes",
-    /// Of a commit: documents of all words with a prefix.
+    /// Commit: documents of all words with a prefix.
     PrefixDocuments = "prefix_documents",
-    /// Of a commit: documents by position of a word, or of all words with a prefix.
+    /// Commit: documents by position of a word, or of all words with a prefix.
     Positions = "positions",
-    /// Of a commit: occurrences of a word.
+    /// Commit: occurrences of a word.
     WordOccurrences = "word_occurrences",
-    /// Of a commit: documents by distance of two words.
+    /// Commit: documents by distance of two words.
     Pairs = "pairs",
-    /// Of a commit: for how many documents positions of a word were read until now.
+    /// Commit: number of documents for which positions of a word were read so far.
     PositionReads = "position_reads",
-    /// Of a commit: for how many documents occurrences of a word were read until now.
+    /// Commit: number of documents for which occurrences of a word were read so far.
     OccurrenceReads = "occurrence_reads",
-    /// Of a commit: for how many documents distances of two words were read until now.
+    /// Commit: number of documents for which distances of two words were read so far.
     PairReads = "pair_reads",
-    /// Of a commit: documents by the number of words in a field.
+    /// Commit: documents by the number of words in a field.
     FieldLengths = "field_lengths",
-    /// Of a commit: where a word is best cut in two.
+    /// Commit: the best place to split a word in two.
     Splits = "splits",
-    /// Of a commit: the words that may stand for a term.
+    /// Commit: the derivations of a term.
     Derivations = "derivations",
-    /// Of a commit: documents of the words that stand for a term in one way.
+    /// Commit: documents of the derivations of one kind of a term.
     DerivedDocuments = "derived_documents",
-    /// Of a commit: occurrences of those words.
+    /// Commit: occurrences of the derivations of one kind of a term.
     DerivedOccurrences = "derived_occurrences",
-    /// Of a commit: for how many documents those occurrences were read until now.
+    /// Commit: number of documents for which these occurrences were read so far.
     DerivedReads = "derived_reads",
-    /// Of a commit: documents that match a term in some ways.
+    /// Commit: documents that match a term by some kinds of derivation.
     MatchingDocuments = "matching_documents",
-    /// Of a commit: documents of a phrase.
+    /// Commit: documents of a phrase.
     PhraseDocuments = "phrase_documents",
-    /// Of a commit: the synonyms of its settings, as words.
+    /// Commit: the synonyms of the settings, as words.
     SynonymLists = "synonyms",
-    /// Of a commit: the analyzer of its settings.
+    /// Commit: the analyzer of the settings.
     Analyzers = "analyzers",
-    /// Of a commit: documents that pass a filter.
+    /// Commit: documents that pass a filter.
     Filters = "filters",
-    /// Of a commit: all values of a field in one order.
+    /// Commit: all values of a field in one order.
     FieldRanks = "ranks",
-    /// Of a segment: documents of a word, or of a number of words in a field.
+    /// Segment: documents of a word, or of a number of words in a field.
     SegmentDocuments = "segment_documents",
-    /// Of a segment: documents of all words with a prefix.
+    /// Segment: documents of all words with a prefix.
     SegmentPrefixes = "segment_prefixes",
-    /// Of a segment: documents by position.
+    /// Segment: documents by position.
     SegmentPositions = "segment_positions",
-    /// Of a segment: occurrences of all words with a prefix.
+    /// Segment: occurrences of all words with a prefix.
     SegmentOccurrences = "segment_occurrences",
-    /// Of a segment: documents by distance of two words.
+    /// Segment: documents by distance of two words.
     SegmentPairs = "segment_pairs",
-    /// Of a segment: documents that meet one condition of a filter.
+    /// Segment: documents that meet one condition of a filter.
     Selections = "selections",
-    /// Of a column: its numbers in order.
+    /// Column: its numbers in order.
     SortedNumbers = "sorted_numbers",
-    /// Of a column: which of its strings are spellings of one value.
+    /// Column: groups of strings that are spellings of one value.
     StringGroups = "string_groups",
-    /// Of the largest of several columns: the strings of all in one order.
+    /// Largest of several columns: the strings of all columns in one order.
     MergedStrings = "merged_strings",
-    /// Of a column: how many documents each value has.
+    /// Column: number of documents of each value.
     ValueCounts = "value_counts",
-    /// Of a column: documents by value.
+    /// Column: documents by value.
     DocumentsByValue = "documents_by_value",
-    /// Of a segment: documents by where they are.
+    /// Segment: documents by geographic cell.
     SegmentCells = "geo_cells",
-    /// Of a segment: the bounding boxes of shapes.
+    /// Segment: bounding boxes of shapes.
     ShapeBoxes = "shape_boxes",
-    /// Of a segment: documents as text.
+    /// Segment: documents as text.
     Documents = "documents",
 }

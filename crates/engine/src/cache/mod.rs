@@ -1,12 +1,12 @@
-//! Here is something that was worked out before: is it still there?
+//! Caches intermediate results of searches.
 //!
-//! One cache serves all indexes of an engine, within one bound of bytes. An entry belongs to a commit, a segment or an open
-//! column, its owner; it is found by that owner, its kind and a key of that kind. Owners are numbered and no number is given twice,
-//! so that an entry never answers for a commit or a segment that it was not made for. Entries of owners that are gone
-//! are removed some owners at a time; those that are left meanwhile age like all others.
+//! The cache serves all indexes of an engine, within a limit of bytes. The owner of an entry is a commit, a segment or
+//! an open column. An entry is found by its owner, its kind and a key of that kind. Owner ids are never reused, so an
+//! entry never serves another commit or segment. Entries of dropped owners are removed for several owners at a time;
+//! until then they age like all others.
 //!
-//! What is evicted is decided by `quick_cache` (S3-FIFO): an entry that was never asked for again goes first, and one
-//! that comes back soon after it was evicted stays longer. A value that was evicted lives as long as a search holds it.
+//! `quick_cache` (S3-FIFO) decides about eviction: entries without a second access go first, and entries that return
+//! soon after their eviction stay longer. An evicted value lives as long as a search holds it.
 
 mod counters;
 mod entry;

@@ -1,4 +1,4 @@
-//! The cache, and its owners.
+//! The cache and its owners.
 
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hash, Hasher as _};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,39 +13,39 @@ use super::counters::{CacheFigures, Counters};
 use super::entry::{EntryBytes, EntryKey, Evicted, Lookup, Prehashed, Value};
 use super::kind::{CachedKind, Kind};
 
-/// What commits and segments have had worked out.
+/// Cached results of commits, segments and columns.
 pub struct Cache {
     entries: quick_cache::sync::Cache<EntryKey, Value, EntryBytes, BuildHasherDefault<Prehashed>, Evicted>,
     bytes_max: usize,
     hashing: RandomState,
     counters: Arc<Counters>,
     owners: AtomicU64,
-    /// Owners that are gone, whose entries may still be there.
+    /// Dropped owners whose entries may still be cached.
     gone: Mutex<FxHashSet<u64>>,
 }
 
-/// Shards have locks of their own and evict each for itself, so that a value may take no more than a shard does.
+/// Each shard has its own lock and evicts on its own, so a value can be at most as large as a shard.
 const SHARD_BYTES_MIN: usize = 64 << 20;
 
-/// Beyond so many shards for a thread, threads hardly ever wait for one another.
+/// With this many shards per thread, threads hardly ever wait for each other.
 const SHARDS_PER_THREAD: usize = 4;
 
-/// About what an entry takes, measured on the films. `quick_cache` remembers half as many keys that it has evicted as
-/// entries fit in.
+/// Typical bytes of an entry, measured on the films. `quick_cache` remembers the keys of evicted entries, half as many
+/// as entries fit.
 const USUAL_ENTRY_BYTES: usize = 4 << 10;
 
-/// Owners whose entries are removed together: that is one walk over all entries.
+/// Dropped owners whose entries are removed together, in one pass over all entries.
 pub(super) const GONE_MAX: usize = 16;
 
 impl Cache {
-    /// Room for `bytes_max` of entries, what it takes to find them included. With 0, nothing is cached.
+    /// `bytes_max` limits the entries including the bytes for finding them. With 0, nothing is cached.
     pub fn new(bytes_max: usize) -> Arc<Self> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let shards = (bytes_max / SHARD_BYTES_MIN).clamp(1, threads * SHARDS_PER_THREAD);
         let options = OptionsBuilder::new()
             .weight_capacity(bytes_max as u64)
             .estimated_items_capacity(bytes_max / USUAL_ENTRY_BYTES)
-            // Rounded down to a power of two, as it would otherwise be rounded up.
+            // Rounds down to a power of two; `quick_cache` would round up.
             .shards(1 << shards.ilog2())
             .build()
             .expect("both capacities are given");
@@ -61,12 +61,12 @@ impl Cache {
         })
     }
 
-    /// A new owner, without entries.
+    /// Returns a new owner without entries.
     pub fn owner(self: &Arc<Self>) -> Owner {
         Owner { cache: Arc::clone(self), id: self.owners.fetch_add(1, Ordering::Relaxed) }
     }
 
-    /// What is cached now, and how often something was found since the cache was made.
+    /// Current contents, and hits and misses since the cache was made.
     pub fn figures(&self) -> CacheFigures {
         self.counters.figures(self.bytes_max)
     }
@@ -78,7 +78,7 @@ impl Cache {
         hasher.finish()
     }
 
-    /// Removes entries of owners that are gone, once there are [`GONE_MAX`] such owners.
+    /// Removes entries of dropped owners, once there are [`GONE_MAX`] such owners.
     fn forget(&self, owner: u64) {
         let gone = {
             let mut gone = self.gone.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,14 +92,14 @@ impl Cache {
     }
 }
 
-/// A commit, a segment or an open column, as the cache knows it.
+/// A commit, a segment or an open column, in its role as owner of cache entries.
 pub struct Owner {
     cache: Arc<Cache>,
     id: u64,
 }
 
 impl Owner {
-    /// The value under `key`, which may be borrowed in part: it hashes as the owned one does.
+    /// Returns the value under `key`. A borrowed key hashes like the owned one.
     pub fn get<C: CachedKind>(
         &self,
         key: &(impl Hash + Equivalent<C::Key> + ?Sized),
@@ -110,7 +110,7 @@ impl Owner {
         found.map(|value| value.downcast().expect("a kind has one type of value"))
     }
 
-    /// Puts a value under `key`, in place of one that is there. It may be evicted at once.
+    /// Stores a value under `key` and replaces an earlier one. It may be evicted at once.
     pub fn insert<C: CachedKind>(&self, key: C::Key, value: &Arc<C::Value>) {
         let Self { cache, id } = self;
         let hash = cache.hash(*id, C::KIND, &key);
@@ -119,7 +119,7 @@ impl Owner {
         cache.entries.insert(key, Arc::<C::Value>::clone(value));
     }
 
-    /// Its number, which no other owner in the cache has or had.
+    /// Its id, unique in the cache for all time.
     pub fn id(&self) -> u64 {
         self.id
     }

@@ -1,7 +1,7 @@
-//! 1. An entry answers its owner, kind and key alone.
-//! 2. All entries together stay within the bound, whatever their sizes.
-//! 3. What is asked for again and again outlives what was asked for once.
-//! 4. Entries go some time after their owner.
+//! 1. An entry is found by its own owner, kind and key only.
+//! 2. All entries together stay within the limit, whatever their sizes.
+//! 3. Entries in repeated use outlive entries used once.
+//! 4. Entries are removed some time after their owner.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::{Cache, CachedKind, Kind, Owner};
 
-/// Texts by text, and how long they are said to be.
+/// Texts by text. The value is the heap size that the entry claims.
 struct Texts;
 
 impl CachedKind for Texts {
@@ -22,7 +22,7 @@ impl CachedKind for Texts {
     }
 }
 
-/// Of the same types as [`Texts`].
+/// Same types as [`Texts`].
 struct OtherTexts;
 
 impl CachedKind for OtherTexts {
@@ -48,7 +48,7 @@ fn bytes_of(cache: &Cache, kind: Kind) -> usize {
 }
 
 #[test]
-fn an_entry_answers_its_owner_kind_and_key_alone() {
+fn an_entry_is_found_by_its_own_owner_kind_and_key_only() {
     let cache = Cache::new(1 << 20);
     let (first, second) = (cache.owner(), cache.owner());
     insert(&first, "a", 1);
@@ -60,7 +60,7 @@ fn an_entry_answers_its_owner_kind_and_key_alone() {
 }
 
 #[test]
-fn a_value_takes_the_place_of_the_one_before() {
+fn a_value_replaces_the_earlier_one() {
     let cache = Cache::new(1 << 20);
     let owner = cache.owner();
     insert(&owner, "a", 1000);
@@ -88,7 +88,7 @@ fn hits_and_misses_are_counted_by_kind() {
 }
 
 #[test]
-fn without_room_nothing_is_cached() {
+fn a_cache_of_zero_bytes_stores_nothing() {
     let cache = Cache::new(0);
     let owner = cache.owner();
     insert(&owner, "a", 0);
@@ -97,7 +97,7 @@ fn without_room_nothing_is_cached() {
 }
 
 #[test]
-fn what_is_asked_for_again_outlives_what_was_asked_for_once() {
+fn entries_in_repeated_use_outlive_entries_used_once() {
     let cache = Cache::new(1 << 20);
     let owner = cache.owner();
     let working_set: Vec<String> = (0..8).map(|text| format!("again {text}")).collect();
@@ -109,7 +109,7 @@ fn what_is_asked_for_again_outlives_what_was_asked_for_once() {
 }
 
 #[test]
-fn entries_go_some_owners_after_their_own() {
+fn entries_are_removed_after_some_owners_are_dropped() {
     let cache = Cache::new(1 << 20);
     let stays = cache.owner();
     insert(&stays, "a", 1);
@@ -122,14 +122,14 @@ fn entries_go_some_owners_after_their_own() {
 }
 
 #[test]
-fn kinds_have_names_of_their_own() {
+fn names_of_kinds_are_unique() {
     let names: std::collections::BTreeSet<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
     assert_eq!(names.len(), Kind::ALL.len());
 }
 
 proptest! {
     #[test]
-    fn entries_stay_within_the_bound_and_answer_what_was_put(
+    fn entries_stay_within_the_limit_and_return_the_stored_value(
         bytes_max in 0..100_000usize,
         steps in proptest::collection::vec((0..4usize, 0..40u8, 0..60_000usize, any::<bool>()), 0..400),
     ) {

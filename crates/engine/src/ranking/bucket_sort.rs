@@ -1,7 +1,7 @@
 //! Splits documents rule by rule until the page is full.
 //!
-//! Each rule splits a universe into buckets, best first; each bucket is the universe of the next rule; what
-//! the last rule leaves together comes in docid order. Source: search §6.4, §8, §11, §17.
+//! Each rule splits a universe into buckets, best first. Each bucket is the universe of the next rule. Documents that
+//! the last rule leaves together come in docid order. Source: search §6.4, §8, §11, §17.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -19,24 +19,24 @@ use crate::postings::Budget;
 use crate::query::QueryGraph;
 use crate::store::Snapshot;
 
-/// The parts of a request that decide when documents are taken.
+/// Sorts documents of one request by ranking rules.
 pub(super) struct BucketSort<'a> {
     snapshot: &'a Snapshot,
     request: &'a RankRequest<'a>,
     budget: &'a Budget,
 }
 
-/// Documents in order, and which are still counted.
+/// Documents in order, and those that still count as candidates.
 #[derive(Default)]
 pub(super) struct Sorted {
     pub(super) hits: Vec<RankedHit>,
     pub(super) candidates: Arc<RoaringBitmap>,
-    /// Whether the budget ran out.
+    /// True if the budget ran out.
     pub(super) degraded: bool,
 }
 
 impl Sorted {
-    /// Documents that are not counted after all.
+    /// Removes documents that turn out not to count.
     fn drop_candidates(&mut self, docs: &RoaringBitmap) {
         if !docs.is_empty() {
             *Arc::make_mut(&mut self.candidates) -= docs;
@@ -47,13 +47,13 @@ impl Sorted {
 /// A rule at work on a universe.
 struct Level<'a> {
     universe: Arc<RoaringBitmap>,
-    /// The bucket it gave last. `universe` still holds its documents: most pages are full before another one is asked for.
+    /// The last bucket returned. `universe` still contains its documents: most pages are full before the next call.
     given: Option<Arc<RoaringBitmap>>,
     rule: Box<dyn RankingRule + 'a>,
 }
 
 impl Level<'_> {
-    /// Documents that are in no bucket given so far.
+    /// Documents that are in no bucket so far.
     fn left(&mut self) -> &mut Arc<RoaringBitmap> {
         if let Some(given) = self.given.take() {
             self.universe = Arc::new(if given.len() == self.universe.len() {
@@ -65,7 +65,7 @@ impl Level<'_> {
         &mut self.universe
     }
 
-    /// The same, at the end.
+    /// Like [`left`](Self::left), consuming the level.
     fn into_left(mut self) -> RoaringBitmap {
         Arc::unwrap_or_clone(std::mem::take(self.left()))
     }
@@ -76,7 +76,7 @@ impl<'a> BucketSort<'a> {
         Self { snapshot, request, budget }
     }
 
-    /// Sorts `universe`, whose documents were found by the ways of reading in `graph`, by `rules`.
+    /// Sorts `universe` by `rules`. Its documents match the readings of the query in `graph`.
     pub(super) fn run(
         &self,
         graph: &QueryGraph,
@@ -107,7 +107,7 @@ impl<'a> BucketSort<'a> {
         let mut scores: Vec<ScoreDetail> = Vec::with_capacity(rules.len());
         let mut levels: Vec<Level> = Vec::with_capacity(rules.len());
         let needs_scores = self.request.scored || self.request.threshold.is_some();
-        // What the next rule is to start on, if it has not yet.
+        // Universe and graph for the next rule, until it starts.
         let mut next = Some((universe, Rc::new(graph.clone())));
         while sorted.hits.len() < self.request.wanted {
             if let Some((universe, graph)) = next.take() {
@@ -130,7 +130,7 @@ impl<'a> BucketSort<'a> {
                 true => None,
                 false => level.rule.next_bucket(&left, !is_last)?,
             };
-            // A bucket that was cut short is none.
+            // A spent budget cuts buckets short: drop this one.
             if self.budget.is_spent() && !left.is_empty() {
                 levels.pop();
                 return self.give_up(Arc::unwrap_or_clone(left), levels, scores, &mut distinct, sorted);
@@ -160,7 +160,7 @@ impl<'a> BucketSort<'a> {
         self.request.threshold.is_some_and(|threshold| ScoreDetail::global_score(scores) < threshold)
     }
 
-    /// Takes a final bucket; `distinct` drops documents from it, and from all that is still to come.
+    /// Takes a final bucket. `distinct` removes documents from it and from the remaining universes.
     fn take(
         &self,
         docs: &RoaringBitmap,
@@ -185,7 +185,7 @@ impl<'a> BucketSort<'a> {
         Ok(())
     }
 
-    /// Without any rule, documents come by docid and are looked at only as far as the page reaches.
+    /// Takes documents by docid. Without rules, only as many are read as the page needs.
     fn take_in_order(&self, universe: &RoaringBitmap, sorted: &mut Sorted) -> Result<()> {
         let wanted = self.request.wanted;
         let (kept, excluded) = match self.distinct()? {
@@ -197,7 +197,7 @@ impl<'a> BucketSort<'a> {
         Ok(())
     }
 
-    /// Time is up: what is left of each rule's universe, innermost first, comes by docid.
+    /// Time is up: takes the rest of each rule's universe by docid, innermost first.
     fn give_up(
         &self,
         innermost: RoaringBitmap,
@@ -213,7 +213,7 @@ impl<'a> BucketSort<'a> {
             if self.is_below_threshold(&scores) {
                 sorted.drop_candidates(&docs);
             } else {
-                // Documents excluded on the way have left the universes further out.
+                // Documents excluded along the way are no longer candidates.
                 let docs = docs & &*sorted.candidates;
                 self.take(&docs, &scores, &mut levels, distinct, sorted)?;
             }
@@ -224,7 +224,7 @@ impl<'a> BucketSort<'a> {
         Ok(())
     }
 
-    /// What tells repetitions, if they are to be left out.
+    /// Returns the filter for repeated values, if the request has a distinct attribute.
     fn distinct(&self) -> Result<Option<Distinct>> {
         self.request.distinct.map(|path| Columns::new(self.snapshot).distinct(path)).transpose()
     }

@@ -1,12 +1,12 @@
-//! Here are documents in play and a query: in which order do they answer it, and how well?
+//! Ranks documents for a query, with a score for each hit.
 //!
-//! 1. [`rank`] has the query read by `query`, and drops documents that match no way of reading it.
-//! 2. `rules` lists the ranking rules that the search goes through.
-//! 3. `bucket_sort` splits the documents rule by rule. A rule is a [`rule::RankingRule`] in a file of its own; most
-//!    of them charge for the steps of reading the query and share `cost`.
-//! 4. `score` turns what the rules said into numbers.
+//! 1. [`rank`] parses the query with `query`, and drops documents that match no reading of it.
+//! 2. `rules` lists the ranking rules of the search.
+//! 3. `bucket_sort` splits the documents rule by rule. A rule is a [`rule::RankingRule`] in its own file. Most rules
+//!    charge for the steps of reading the query and share `cost`.
+//! 4. `score` computes scores from the results of the rules.
 //!
-//! [`words_in_document`] tells of one document what of the query it has, for an explanation.
+//! [`words_in_document`] explains one document: which query words occur in it.
 //!
 //! Source: search §4–§9, §11, §17, §18.
 

@@ -1,4 +1,4 @@
-//! Here are documents in play and a query: in which order do they answer it?
+//! Ranks the documents in play for a query.
 
 use std::sync::Arc;
 
@@ -21,12 +21,12 @@ use crate::store::Snapshot;
 /// Ranks the documents of `request.universe`.
 ///
 /// # Errors
-/// `invalid_search_attributes_to_search_on` names an attribute that is not searchable. Otherwise internal.
+/// `invalid_search_attributes_to_search_on` if an attribute is not searchable. Otherwise internal.
 pub fn rank(snapshot: &Snapshot, analyzer: &Analyzer, request: &RankRequest) -> Result<Ranked> {
     rank_within(snapshot, analyzer, request, Arc::new(request.deadline.budget()))
 }
 
-/// The same with a budget of the caller's in place of the deadline's.
+/// Like [`rank`], with the budget of the caller instead of the deadline's.
 pub(super) fn rank_within(
     snapshot: &Snapshot,
     analyzer: &Analyzer,
@@ -54,7 +54,7 @@ pub(super) fn rank_within(
     if let Some(postings) = postings.as_ref().filter(|_| !query.terms.is_empty()) {
         let (all_readings, terms) = QueryGraph::new(&query.terms, &Derivations::new(postings, analyzer))?;
         graph = all_readings;
-        // Frequencies are those of the whole index, whatever the filter.
+        // Frequencies count the documents of the complete index, regardless of the filter.
         let known = match request.strategy {
             MatchingStrategy::Frequency => snapshot.shared_documents(),
             MatchingStrategy::All | MatchingStrategy::Last => Arc::clone(&universe),
@@ -83,7 +83,7 @@ pub(super) fn rank_within(
     })
 }
 
-/// The live documents of `universe`; without a filter that is all of them.
+/// Returns the live documents of `universe`. Without a filter these are all live documents.
 fn present(universe: &Arc<RoaringBitmap>, snapshot: &Snapshot) -> Arc<RoaringBitmap> {
     let documents = snapshot.shared_documents();
     if Arc::ptr_eq(universe, &documents) { documents } else { Arc::new(&**universe & &*documents) }
@@ -101,7 +101,7 @@ pub(super) fn parse(
     ParsedQuery::parse(&analyzer.tokens(at_most(q, QUERY_BYTES_MAX), locales), true)
 }
 
-/// The languages that the query may be in; none: any.
+/// Returns the languages that the query may be in. Empty: any.
 pub(super) fn languages(
     postings: &Postings,
     analyzer: &Analyzer,
@@ -114,7 +114,7 @@ pub(super) fn languages(
     }
 }
 
-/// The languages of all attributes searched that say theirs.
+/// Returns the languages of all searched attributes with a localized rule.
 fn languages_searched(postings: &Postings, analyzer: &Analyzer, within: Option<&[u16]>) -> Vec<Language> {
     let searched = |field: &u16| within.is_none_or(|fields| fields.contains(field));
     let fields = postings.searchable().fields().filter(searched);
@@ -128,7 +128,7 @@ fn languages_searched(postings: &Postings, analyzer: &Analyzer, within: Option<&
     languages
 }
 
-/// Documents of `universe` that hold something the query rules out, just as it is written.
+/// Returns the documents of `universe` that contain an excluded word or phrase of the query exactly as written.
 pub(super) fn ruled_out(
     postings: &Postings,
     query: &ParsedQuery,

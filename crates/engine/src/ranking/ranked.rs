@@ -1,4 +1,4 @@
-//! Documents in order, and what the rules said of them.
+//! Ranked documents with the results of the rules.
 
 use roaring::RoaringBitmap;
 
@@ -10,19 +10,19 @@ use crate::query::HighlightTerms;
 pub struct Ranked {
     /// The first `wanted`, best first.
     pub hits: Vec<RankedHit>,
-    /// All that match, less those known to be left out by `distinct` or `threshold`.
+    /// All matches, except those known to be excluded by `distinct` or `threshold`.
     pub candidates: RoaringBitmap,
-    /// What to highlight.
+    /// Terms for highlighting.
     pub highlight_terms: HighlightTerms,
-    /// Time ran out.
+    /// True if time ran out.
     pub degraded: bool,
-    /// Something in the query was ruled out with `-`.
+    /// True if the query excludes something with `-`.
     pub used_negative_operator: bool,
-    /// Terms of the query.
+    /// Number of terms in the query.
     pub terms: usize,
 }
 
-/// A document and what the rules said of it.
+/// A document and the results of the rules for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedHit {
     /// The document.
@@ -32,7 +32,7 @@ pub struct RankedHit {
 }
 
 impl RankedHit {
-    /// Between 0 and 1; 1 if there was nothing to match.
+    /// Between 0 and 1. Without anything to match, 1.
     pub fn score(&self) -> f64 {
         ScoreDetail::global_score(&self.scores)
     }

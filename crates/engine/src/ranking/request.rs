@@ -1,4 +1,4 @@
-//! What to rank, how, and until when.
+//! The input of ranking: documents, query, options and deadline.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,38 +10,38 @@ use crate::facets::GeoPoint;
 use crate::postings::{Budget, OVERDRAFT};
 use crate::vector::Nearest;
 
-/// What to rank, and how.
+/// Input and options of a ranking.
 #[derive(Debug, Clone)]
 pub struct RankRequest<'a> {
-    /// None or blank: every document matches.
+    /// If None or blank, every document matches.
     pub q: Option<&'a str>,
     /// Documents in play: those that pass the filter.
     pub universe: Arc<RoaringBitmap>,
-    /// Which words may be missing.
+    /// Tells which words may be missing.
     pub strategy: MatchingStrategy,
-    /// Attributes or patterns words are looked for in; None: all searchable ones.
+    /// Attributes or patterns to search. None: all searchable attributes.
     pub search_on: Option<&'a [String]>,
-    /// Three-letter codes of the languages the query may be in; None: those of the attributes searched.
+    /// Three-letter codes of the languages the query may be in. None: the languages of the searched attributes.
     pub locales: Option<&'a [String]>,
-    /// What the rule `sort` stands for.
+    /// The criteria that replace the rule `sort`.
     pub sort: &'a [SortCriterion],
     /// At most one hit per value of this attribute.
     pub distinct: Option<&'a str>,
-    /// Documents scoring less are left out, as soon as it shows.
+    /// Excludes documents with a lower score, as soon as ranking can tell.
     pub threshold: Option<f64>,
-    /// As many hits as are ranked, from the first.
+    /// Number of hits to rank, counted from the first.
     pub wanted: usize,
-    /// Count candidates as if all were ranked: with `distinct`, look at every one.
+    /// Count candidates as if all were ranked: with `distinct`, read the value of every document.
     pub exhaustive: bool,
-    /// Compares vectors where words would be compared; `q` is not looked at then.
+    /// Compares vectors instead of words; `q` is ignored then.
     pub vector: Option<Arc<Nearest>>,
-    /// When to stop ranking; what is left comes in docid order.
+    /// When to stop ranking; the remaining documents come in docid order.
     pub deadline: Deadline,
-    /// Whether the caller reads [`super::RankedHit::scores`]; otherwise they may be incomplete.
+    /// True if the caller reads [`super::RankedHit::scores`]; otherwise they may be incomplete.
     pub scored: bool,
 }
 
-/// When to stop ranking: at a time, or as soon as the client has gone.
+/// When to stop ranking: at a time, or once the client has disconnected.
 #[derive(Debug, Clone)]
 pub struct Deadline {
     at: Instant,
@@ -49,20 +49,20 @@ pub struct Deadline {
 }
 
 impl Deadline {
-    /// At `at`, or once `stop` is set.
+    /// Stops at `at`, or once `stop` is set.
     pub fn new(at: Instant, stop: Option<Arc<AtomicBool>>) -> Self {
         Self { at, stop }
     }
 
-    /// The latest time.
+    /// The latest time to stop.
     pub(super) fn at(&self) -> Instant {
         self.at
     }
 
-    /// The time of a search that has to end by then.
+    /// Returns the budget of a search with this deadline.
     pub(super) fn budget(&self) -> Budget {
         let Some(stop) = &self.stop else { return Budget::until(self.at) };
-        // Once the client has gone, the clock says that even the time to finish is over.
+        // After the client has disconnected, the clock returns a time past the time to finish.
         let (stop, over) = (Arc::clone(stop), self.at + OVERDRAFT);
         Budget::by(self.at, move || if stop.load(Ordering::Relaxed) { over } else { Instant::now() })
     }
@@ -74,25 +74,25 @@ impl From<Instant> for Deadline {
     }
 }
 
-/// Which words of a query may be missing in a hit.
+/// Tells which words of a query may be missing in a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchingStrategy {
-    /// Those at the end.
+    /// The last words.
     Last,
-    /// None.
+    /// No word.
     All,
-    /// The commonest.
+    /// The most frequent words.
     Frequency,
 }
 
 impl MatchingStrategy {
-    /// Whether a hit may lack a word.
+    /// Returns true if a hit may lack a word.
     pub(super) fn can_lack_words(self) -> bool {
         self != Self::All
     }
 }
 
-/// One criterion of a request's `sort`, or a custom ranking rule.
+/// A criterion of a request's `sort`, or a custom ranking rule.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SortCriterion {
     /// By the best value of a field.

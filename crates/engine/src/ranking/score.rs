@@ -1,27 +1,28 @@
-//! How well did a document do under each rule, and over all?
+//! Scores of a document: for each rule, and overall.
 
 use serde_json::{Map, Value, json};
 
 use crate::facets::{GeoPoint, SortValue};
 
-/// A place among so many, the greater the better: between 1 (or 0, if it was not looked at) and `max`.
+/// A rank out of `max`, the greater the better: between 1 (0 if the rule was skipped) and `max`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rank {
-    /// The place.
+    /// The rank.
     pub rank: u32,
-    /// The best place there is.
+    /// The best possible rank.
     pub max: u32,
 }
 
 impl Rank {
-    /// `rank / max`, or 1 where there is nothing to be better at.
+    /// `rank / max`, or 1 if all documents are equally good.
     pub fn score(self) -> f64 {
         Rank::merged([self])
     }
 
-    /// Ranks of rules in order, read as one number: each rule decides only what those before left open.
+    /// Reads the ranks of several rules as one number: each rule only decides between documents that earlier rules left
+    /// equal.
     ///
-    /// Exact until the one division at the end, so that every engine prints the same digits.
+    /// Exact until the single division at the end, so that every engine prints the same digits.
     /// Source: search §8.
     pub fn merged(ranks: impl IntoIterator<Item = Self>) -> f64 {
         let mut total: (u128, u128) = (1, 1);
@@ -36,49 +37,49 @@ impl Rank {
     }
 }
 
-/// What one rule says about the documents of one of its buckets.
+/// The result of one rule for the documents of one bucket.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScoreDetail {
-    /// Words of the query that were found.
+    /// Query words that were found.
     Words {
-        /// Found.
+        /// Number of words found.
         matching: u32,
-        /// Asked for.
+        /// Number of words in the query.
         max: u32,
     },
-    /// Typos that had to be forgiven.
+    /// Typos in the matched words.
     Typo {
-        /// Forgiven.
+        /// Number of typos.
         count: u32,
-        /// As many as could have been.
+        /// Largest possible number of typos.
         max: u32,
     },
-    /// How near the words stand to each other.
+    /// Proximity of the words.
     Proximity(Rank),
-    /// How important the attributes are.
+    /// Importance of the matched attributes.
     AttributeRank {
         /// The rank.
         rank: Rank,
-        /// It stands for the first half of the rule `attribute`.
+        /// True if it is the first half of the rule `attribute`.
         unified: bool,
     },
-    /// How close to their place in the query the words stand.
+    /// Distance of the words from their positions in the query.
     WordPosition {
         /// The rank.
         rank: Rank,
-        /// It stands for the second half of the rule `attribute`.
+        /// True if it is the second half of the rule `attribute`.
         unified: bool,
     },
-    /// Whether one attribute is the query itself.
+    /// Tells how an attribute matches the complete query.
     ExactAttribute(MatchType),
-    /// Words that stand there as they were asked for.
+    /// Words that occur exactly as in the query.
     ExactWords {
-        /// As asked for.
+        /// Number of exact words.
         matching: u32,
-        /// Asked for.
+        /// Number of words in the query.
         max: u32,
     },
-    /// The value of a field documents were sorted by.
+    /// Value of the field that documents were sorted by.
     Sort {
         /// Dotted path.
         field: String,
@@ -87,33 +88,33 @@ pub enum ScoreDetail {
         /// Best value of the document.
         value: SortValue,
     },
-    /// The distance documents were sorted by.
+    /// Distance that documents were sorted by.
     Geo {
-        /// Where distances start.
+        /// Point to measure distances from.
         origin: GeoPoint,
         /// Nearest first.
         ascending: bool,
         /// A point of the bucket and its distance in metres.
         nearest: Option<(GeoPoint, f64)>,
     },
-    /// Likeness of vectors.
+    /// Similarity of vectors.
     Vector {
-        /// Between 0 and 1; None: the document has no vector.
+        /// Between 0 and 1. None: the document has no vector.
         similarity: Option<f32>,
     },
-    /// Time was up before the rule was asked.
+    /// Time ran out before this rule.
     Skipped,
-    /// No rule was asked: the document has a place of its own.
+    /// No rule: the document is pinned to a position.
     Pin {
-        /// From 0.
+        /// Counted from 0.
         position: u32,
     },
 }
 
-/// How an attribute resembles the query.
+/// How an attribute matches the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchType {
-    /// It is the query.
+    /// It equals the query.
     Exact,
     /// It begins with the query.
     Start,
@@ -141,7 +142,7 @@ impl MatchType {
 }
 
 impl ScoreDetail {
-    /// What the rule adds to the score; sorting adds nothing.
+    /// The contribution of the rule to the score. Sorting contributes nothing.
     pub fn rank(&self) -> Option<Rank> {
         Some(match *self {
             Self::Words { matching, max } => Rank { rank: matching, max },
@@ -156,8 +157,8 @@ impl ScoreDetail {
         })
     }
 
-    /// The score of a document between 0 and 1: its likeness where vectors were compared, otherwise the
-    /// ranks of all rules read as one number.
+    /// Returns the score of a document between 0 and 1: the similarity where vectors were compared, otherwise the ranks
+    /// of all rules read as one number.
     pub fn global_score<'d>(details: impl IntoIterator<Item = &'d Self> + Clone) -> f64 {
         let vector = details.clone().into_iter().find_map(|detail| match detail {
             Self::Vector { similarity } => Some(similarity.map_or(0.0, f64::from)),
@@ -166,8 +167,8 @@ impl ScoreDetail {
         vector.unwrap_or_else(|| Rank::merged(details.into_iter().filter_map(Self::rank)))
     }
 
-    /// `_rankingScoreDetails`: what each rule said, by rule. Values of fields that are not `displayed` are
-    /// hidden.
+    /// Renders `_rankingScoreDetails`: the result of each rule by rule name. Values of fields are hidden unless
+    /// `displayed`.
     pub fn render(details: &[Self], displayed: impl Fn(&str) -> bool) -> Map<String, Value> {
         let mut shown = Map::new();
         let mut order = 0;

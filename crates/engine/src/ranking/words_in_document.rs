@@ -1,4 +1,4 @@
-//! Here is a query and a document: what does the query ask for, and what of it has the document?
+//! Explains a match: the terms of a query, and those found in one document.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -14,47 +14,47 @@ use crate::postings::Postings;
 use crate::query::{Derivations, ParsedQuery, QueryGraph, Spelling, TermResolver, searched_fields};
 use crate::store::Snapshot;
 
-/// What a query asks for, and what of it a document has.
+/// The terms of a query and their occurrence in a document.
 pub(crate) struct WordsInDocument {
-    /// The languages that the query may be in; none: any.
+    /// Languages that the query may be in. Empty: any.
     pub languages: Vec<Language>,
-    /// The query, taken apart.
+    /// The parsed query.
     pub query: ParsedQuery,
-    /// Whether the document holds something that the query rules out.
+    /// True if the document contains something that the query excludes.
     pub is_ruled_out: bool,
-    /// The steps of reading the query: its terms, and neighbouring words joined.
+    /// Steps of reading the query: its terms, and joined neighbouring words.
     pub steps: Vec<WordStep>,
-    /// Whether the document matches a way of reading the query, whatever is ruled out.
+    /// True if the document matches a reading of the query, ignoring excluded words.
     pub matches: bool,
 }
 
 /// A step of reading a query.
 pub(crate) struct WordStep {
-    /// The word, joined for several; empty for a phrase.
+    /// The word, or several words joined; empty for a phrase.
     pub text: String,
-    /// The words that were joined; `None` for a term of the query.
+    /// The joined words. `None` for a term of the query.
     pub parts: Option<Vec<String>>,
-    /// The words of a quoted phrase, with `None` for a gap.
+    /// The words of a quoted phrase; `None` is a gap.
     pub phrase: Option<Vec<Option<String>>>,
-    /// Numbers of the terms that it covers.
+    /// Numbers of the terms it covers.
     pub terms: RangeInclusive<usize>,
-    /// Typos that are forgiven.
+    /// Largest number of typos allowed.
     pub typos_max: u8,
-    /// Whether anything that begins with it matches too.
+    /// True if words with this prefix match too.
     pub is_unfinished: bool,
-    /// Whether a hit may lack it.
+    /// True if a hit may lack it.
     pub is_optional: bool,
-    /// Whether the document matches it.
+    /// True if the document matches it.
     pub is_in_document: bool,
-    /// What may stand for it, the best first, and the number of all.
+    /// The best derivations, best first, and the number of all derivations.
     pub spellings: (Vec<Spelling>, usize),
 }
 
-/// Reads the query of `request` as a search does, whose universe is not looked at, and looks for it in a document.
-/// Of other documents nothing is told but for those of `visible`.
+/// Parses the query of `request` like a search and matches it against one document. The universe of `request` is
+/// ignored. Reveals nothing about other documents, except those of `visible`.
 ///
 /// # Errors
-/// Those of [`super::rank`].
+/// Same as [`super::rank`].
 pub(crate) fn words_in_document(
     snapshot: &Snapshot,
     analyzer: &Analyzer,

@@ -1,15 +1,15 @@
-//! Documents in buckets by the cheapest way of reading the query that they satisfy, claimed by the first such way.
+//! Splits documents into buckets by the cost of their cheapest path, that is, way of reading the query.
 //!
-//! Paths of one total cost are ordered as a depth-first search meets them: nodes in order of creation, passing a node
-//! over before reading it, cheap before dear. A document belongs to the first path of its least cost, and the graph
-//! that a bucket hands on holds the paths that some document of it belongs to.
+//! Paths of equal cost are ordered as in a depth-first search: nodes in order of creation, skipping a node before
+//! reading it, cheap before expensive. A document belongs to the first of its cheapest paths. The graph of a bucket
+//! holds the paths that own at least one of its documents.
 //!
-//! An edge has one least cost per document, and no dearer one can lie on a cheapest path. So paths are not enumerated:
-//! documents are split into groups of equal costs (`groups`), each group is solved once by dynamic programming, and the
-//! first cheapest path is walked greedily (`solver`). Work never grows with the number of paths.
+//! Paths are not enumerated. Each edge has one least cost per document, and no higher cost can be part of a cheapest
+//! path. Documents are split into groups with equal costs (`groups`). Each group is solved once by dynamic programming,
+//! and the first cheapest path is found greedily (`solver`). The work never grows with the number of paths.
 //!
-//! Of many documents only the cheap buckets are worked out, dearer ones when they are asked for: a step that costs more
-//! than the limit so far cannot lie on a path within it. Source: search §7.1.
+//! For many documents only the cheap buckets are computed first, and expensive ones on demand: a step that costs more
+//! than the current limit cannot be part of a path within it. Source: search §7.1.
 
 use std::collections::VecDeque;
 use std::collections::btree_map::{BTreeMap, Entry};
@@ -28,40 +28,39 @@ use crate::query::{NodeId, QueryGraph, TermNode, TermResolver};
 use crate::ranking::limits::{CELLS_MAX, LAZY_DOCUMENTS_MIN};
 use crate::ranking::rule::{Bucket, RankingRule};
 
-/// A [`CostRule`] at work: buckets in order of cost, worked out as far as they are asked for.
+/// Applies a [`CostRule`]: buckets in order of cost, computed on demand.
 pub(in crate::ranking) struct CostBuckets<'a, R> {
     rule: R,
     resolver: &'a TermResolver<'a>,
     graph: Rc<QueryGraph>,
-    /// Which nodes may be passed over; None: none.
+    /// Which nodes may be skipped. None: no node.
     removal: Option<Removal>,
     layout: Layout,
     cost_max: u32,
     ready: VecDeque<CostBucket>,
-    /// Costs up to which buckets are worked out next; None: all are.
+    /// Largest cost of the buckets to compute next. None: all buckets are computed.
     limit: Option<u32>,
-    /// Documents that the universe has if it lost nothing but the buckets that were taken.
+    /// Number of documents in the universe if it lost only the buckets already taken.
     expected: u64,
-    /// Whether all of `ready` is in the universe.
+    /// True if the universe contains all documents of `ready`.
     is_intact: bool,
 }
 
-/// Documents of one cost.
+/// Documents of equal cost.
 struct CostBucket {
     cost: u32,
-    /// First come first.
+    /// In the order of preference.
     paths: Vec<Path>,
 }
 
-/// Nodes read, and the documents that claim them.
+/// The nodes read, and the documents that belong to this path.
 struct Path {
     nodes: Vec<TermNode>,
     claimed: Arc<RoaringBitmap>,
 }
 
 impl CostBucket {
-    /// Its documents, cut down to `universe` if that is given, and, if `wants_graph`, the graph of the paths that claimed
-    /// them.
+    /// Returns the documents, intersected with `universe` if given, and, if `wants_graph`, the graph of their paths.
     fn into_parts(
         self,
         universe: Option<&RoaringBitmap>,
@@ -85,12 +84,12 @@ impl CostBucket {
     }
 }
 
-/// Paths in the order they are tried.
+/// Paths in order of preference.
 type Paths = BTreeMap<PathKey, Path>;
 
 impl<'a, R: CostRule> CostBuckets<'a, R> {
-    /// Readies `rule` to split `universe` by the ways of reading in `graph`; `removal` says which nodes may be passed
-    /// over.
+    /// Prepares `rule` to split `universe` by the readings of the query in `graph`. `removal` tells which nodes may be
+    /// skipped.
     pub(in crate::ranking) fn new(
         rule: R,
         resolver: &'a TermResolver<'a>,
@@ -115,7 +114,7 @@ impl<'a, R: CostRule> CostBuckets<'a, R> {
         buckets
     }
 
-    /// The cost of the dearest path of the graph, whether or not any document comes to it.
+    /// Returns the cost of the most expensive path of the graph, even if no document has it.
     fn dearest_path(&self) -> u32 {
         self.graph.max_cost(|from, to| {
             let read = self.rule.cost_max(self.resolver, self.step(from, to));
@@ -128,10 +127,10 @@ impl<'a, R: CostRule> CostBuckets<'a, R> {
         Step { from: from.map(|from| self.graph.node(from)), to: self.graph.node(to) }
     }
 
-    /// Works out the buckets that cost at most `limit`.
+    /// Computes the buckets with a cost of at most `limit`.
     fn extend(&mut self, universe: &Arc<RoaringBitmap>, limit: u32) -> Result<()> {
         if let (0, Some(path)) = (self.cost_max, &self.layout.only_path) {
-            // There is one way of reading the query, and it costs nothing: all documents are in one bucket.
+            // The query has a single reading, which costs nothing: all documents are in one bucket.
             let nodes = path.iter().map(|&node| self.rule.narrowed(self.graph.node(node), 0)).collect();
             let path = Path { nodes, claimed: Arc::clone(universe) };
             self.ready.push_back(CostBucket { cost: 0, paths: vec![path] });
@@ -162,7 +161,7 @@ impl<'a, R: CostRule> CostBuckets<'a, R> {
         Ok(())
     }
 
-    /// Documents by what each step costs them; those that no path within `limit` can hold may be left out.
+    /// Groups documents by their cost for each step. Documents without a path within `limit` may be missing.
     fn groups(&self, universe: &Arc<RoaringBitmap>, limit: u32) -> Result<Vec<CostGroup>> {
         let steps = self.layout.columns.iter().map(|&(from, to)| self.step(from, to));
         let cells = universe.len().saturating_mul(self.layout.columns.len() as u64);
@@ -185,7 +184,7 @@ impl<'a, R: CostRule> CostBuckets<'a, R> {
             Ok(levels.finish())
         };
         let columns: Vec<CostLevels> = steps.map(levels).collect::<Result<_>>()?;
-        // Where all nodes are read, a document that one of them costs more than the limit is beyond it.
+        // If every node is read, a document above the limit at one node has no path within it.
         let all_read = limit < self.cost_max && self.layout.only_path.is_some();
         Ok(cost_groups(asked, &columns, limit, all_read, self.resolver.postings.budget()))
     }
@@ -197,11 +196,11 @@ impl<R: CostRule> RankingRule for CostBuckets<'_, R> {
         loop {
             let Some(bucket) = self.ready.pop_front() else {
                 let Some(limit) = self.limit.filter(|_| !universe.is_empty()) else { return Ok(None) };
-                // All buckets there were have been taken: what the universe holds is in none.
+                // All computed buckets were taken, so none of them holds a document of the universe.
                 self.is_intact = true;
                 let limit = if universe.len() < LAZY_DOCUMENTS_MIN { ALL } else { limit };
                 self.extend(universe, limit)?;
-                // Looking again at what is left must not come to more than looking at it all at once.
+                // Doubling the limit keeps the repeated work below that of computing all buckets at once.
                 self.limit = (limit < self.cost_max).then(|| 2 * limit + 1);
                 continue;
             };

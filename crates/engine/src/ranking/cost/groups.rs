@@ -1,7 +1,7 @@
-//! Which documents cost the same at every step?
+//! Groups documents that cost the same at every step.
 //!
-//! Many documents are split by set algebra, a step at a time; few, or those that fall into very many groups, are laid
-//! out in a table. Both give the same groups.
+//! Many documents are split by set algebra, step by step. Few documents, or documents that form too many groups, use a
+//! table. Both give the same groups.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::postings::Budget;
 use crate::ranking::limits::{CELLS_MAX, COST_GROUPS_MAX, LAZY_DOCUMENTS_MIN, TABLE_DOCUMENTS_MAX};
 use crate::store;
 
-/// The documents of `universe` by their costs in `columns`, counting levels up to `limit`. A group may come
-/// in several parts. Documents that are in no level of some column are left out if `all_read`. Some documents are missing
-/// if `budget` runs out.
+/// Groups the documents of `universe` by their costs in `columns`, using levels up to `limit`. A group may come in
+/// several parts. If `all_read`, documents without a level in some column are left out. If `budget` runs out, documents
+/// are missing.
 pub(super) fn cost_groups(
     universe: &Arc<RoaringBitmap>,
     columns: &[CostLevels],
@@ -30,7 +30,7 @@ pub(super) fn cost_groups(
     by_sets.unwrap_or_else(|| by_table(universe, &columns, budget))
 }
 
-/// The levels of a step that count.
+/// The levels of a step up to the limit.
 struct Column<'a> {
     levels: &'a [(u32, Arc<RoaringBitmap>)],
     are_within: bool,
@@ -43,7 +43,7 @@ impl<'a> Column<'a> {
     }
 }
 
-/// None if there are very many groups.
+/// Returns None if there are too many groups.
 fn by_sets(universe: &Arc<RoaringBitmap>, columns: &[Column<'_>], all_read: bool) -> Option<Vec<CostGroup>> {
     let mut groups = vec![CostGroup { costs: Vec::new(), docs: Arc::clone(universe) }];
     for Column { levels, are_within } in columns {
@@ -51,7 +51,7 @@ fn by_sets(universe: &Arc<RoaringBitmap>, columns: &[Column<'_>], all_read: bool
         for CostGroup { costs, mut docs } in groups {
             let with = |cost| costs.iter().copied().chain([cost]).collect();
             for (at, (cost, level)) in levels.iter().enumerate() {
-                // Nothing was taken from the universe yet: what the level has of it is the level.
+                // The universe is still complete, so its part of the level is the level itself.
                 let is_known = *are_within && at == 0 && costs.is_empty();
                 let whole = match is_known {
                     true => level.len() == docs.len(),
@@ -85,7 +85,7 @@ fn by_sets(universe: &Arc<RoaringBitmap>, columns: &[Column<'_>], all_read: bool
     Some(groups)
 }
 
-/// Takes `gone` out of `docs`, which others may hold too.
+/// Removes `gone` from `docs`, which may be shared.
 fn take_away(docs: &mut Arc<RoaringBitmap>, gone: &RoaringBitmap) {
     match Arc::get_mut(docs) {
         Some(docs) => *docs -= gone,
@@ -93,8 +93,8 @@ fn take_away(docs: &mut Arc<RoaringBitmap>, gone: &RoaringBitmap) {
     }
 }
 
-/// Whether a set is mostly bits: that these are part of others is seen without making the common part, which for lists
-/// is as quick.
+/// Returns true if a set is mostly stored as bitmaps. Then testing for a subset is faster than an intersection; for
+/// sparse sets it is not.
 fn is_dense(docs: &RoaringBitmap) -> bool {
     docs.max().is_some_and(|last| docs.len() >= u64::from(last) / 16)
 }

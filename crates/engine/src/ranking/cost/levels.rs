@@ -1,4 +1,4 @@
-//! Many documents, by what one step costs them.
+//! Collects what one step costs each of many documents.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,22 +8,22 @@ use rustc_hash::FxHashMap;
 
 use super::sink::CostSink;
 
-/// Documents by what a step costs them. A document counts with the first level it is in.
+/// Documents by the cost of a step. A document counts in the first level that contains it.
 pub(super) struct CostLevels {
     /// Cheapest first.
     pub(super) levels: Vec<(u32, Arc<RoaringBitmap>)>,
-    /// Whether all levels hold documents of the universe alone.
+    /// True if all levels hold only documents of the universe.
     pub(super) are_within: bool,
 }
 
-/// [`CostLevels`] in the making.
+/// Builds [`CostLevels`].
 pub(super) struct CostLevelsBuilder<'a> {
     universe: &'a RoaringBitmap,
-    /// Documents of the universe.
+    /// Subsets of the universe.
     sets: BTreeMap<u32, RoaringBitmap>,
-    /// Sets not yet cut down to the universe: united first, they are cut down once.
+    /// Sets not yet intersected with the universe: their union is intersected once.
     uncut: BTreeMap<u32, RoaringBitmap>,
-    /// The only set told for a cost, as it was told.
+    /// Sets as received, for costs that received a single set.
     shared: BTreeMap<u32, Arc<RoaringBitmap>>,
     one_by_one: FxHashMap<u32, Vec<u32>>,
 }
@@ -89,7 +89,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn levels_hold_what_was_told_of_the_universe(
+        fn levels_hold_the_least_costs_of_the_universe(
             universe in btree_set(0u32..300, 0..80),
             sets in vec((btree_set(0u32..300, 0..120), 0u32..6, any::<bool>()), 0..8),
             ones in vec((0u32..300, 0u32..6), 0..20),
@@ -106,7 +106,7 @@ mod tests {
                 }
                 *expected.entry(cost).or_default() |= docs & &universe;
             }
-            // Single documents are told of the universe alone.
+            // Callers pass single documents of the universe only.
             for (docid, cost) in ones.into_iter().filter(|(docid, _)| universe.contains(*docid)) {
                 builder.one(docid, cost);
                 expected.entry(cost).or_default().insert(docid);

@@ -1,6 +1,6 @@
-//! Rules that charge documents for reading the query: which documents cost least?
+//! Implements rules that charge documents for reading the query and prefer low costs.
 //!
-//! Most ranking rules are of this kind. Each is a [`CostRule`] in `ranking/rules`; [`CostBuckets`] turns its costs into
+//! Most ranking rules are of this kind. Each is a [`CostRule`] in `ranking/rules`. [`CostBuckets`] turns its costs into
 //! buckets.
 
 mod buckets;

@@ -1,4 +1,4 @@
-//! What does a rule charge documents for reading the query one way?
+//! The interface of rules that charge for the steps of reading the query.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use crate::ranking::score::ScoreDetail;
 /// The node cannot be read in this document.
 pub(in crate::ranking) const NEVER: u32 = u32::MAX;
 
-/// A limit that no cost exceeds but [`NEVER`].
+/// The largest limit: it includes every cost except [`NEVER`].
 pub(in crate::ranking) const ALL: u32 = NEVER - 1;
 
-/// One step of reading the query.
+/// A step of reading the query.
 #[derive(Clone, Copy)]
 pub(in crate::ranking) struct Step<'a> {
-    /// The node read before; None at the start of the query.
+    /// The previous node; None at the start of the query.
     pub(in crate::ranking) from: Option<&'a TermNode>,
-    /// The node that is read.
+    /// The node to read.
     pub(in crate::ranking) to: &'a TermNode,
 }
 
-/// A ranking rule that charges documents for each step of reading the query; [`super::CostBuckets`] makes buckets of it.
+/// A ranking rule that charges documents for each step of reading the query. [`super::CostBuckets`] makes the buckets.
 pub(in crate::ranking) trait CostRule {
-    /// Tells `sink` what `step` costs the documents of `universe` that it costs at most `limit`. The least cost told of
-    /// a document counts; a document that is not mentioned cannot be read so. Mentioning dearer documents or documents
-    /// outside the universe does no harm.
+    /// Passes to `sink` the documents of `universe` for which `step` costs at most `limit`. If a document gets several
+    /// costs, the least one counts. A document without a cost cannot be read this way. Costs above the limit and
+    /// documents outside the universe are allowed.
     fn charge(
         &self,
         resolver: &TermResolver,
@@ -38,23 +38,24 @@ pub(in crate::ranking) trait CostRule {
         sink: &mut dyn CostSink,
     ) -> Result<()>;
 
-    /// The most that `step` could cost, whether or not it costs any document so much.
+    /// Upper limit for the cost of `step`, even if no document reaches it.
     fn cost_max(&self, resolver: &TermResolver, step: Step<'_>) -> u32;
 
-    /// What the bucket of `cost` says, where the dearest way of reading `graph` costs `cost_max`.
+    /// The score detail of the bucket of `cost`. The most expensive reading of `graph` costs `cost_max`.
     fn detail(&self, resolver: &TermResolver, graph: &QueryGraph, cost: u32, cost_max: u32) -> ScoreDetail;
 
-    /// What later rules may still read `node` as, once it was read at `cost`.
+    /// Narrows `node` to what later rules may read it as, after it was read at `cost`.
     fn narrowed(&self, node: &TermNode, _cost: u32) -> TermNode {
         node.clone()
     }
 
-    /// Whether the cost of a step depends on the node before it.
+    /// Returns true if the cost of a step depends on the previous node.
     fn compares_neighbours(&self) -> bool {
         false
     }
 
-    /// All documents that some way of reading `graph` costs at most `limit`, if set algebra alone tells them.
+    /// Returns all documents with a reading of `graph` that costs at most `limit`, or None if set algebra cannot find
+    /// them.
     fn documents_within(
         &self,
         _resolver: &TermResolver,
@@ -65,12 +66,11 @@ pub(in crate::ranking) trait CostRule {
     }
 }
 
-/// The order in which nodes are given up: those of one group together, group 1 first.
+/// The order in which nodes are skipped: nodes of a group together, group 1 first.
 ///
-/// Passing a node over costs as many as the query terms it covers, and forbids reading one of an earlier
-/// group further on.
+/// Skipping a node costs the number of query terms it covers. After it, no node of an earlier group may be read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::ranking) struct Removal {
-    /// By node; None: never given up.
+    /// By node. None: never skipped.
     pub(in crate::ranking) group: Vec<Option<usize>>,
 }

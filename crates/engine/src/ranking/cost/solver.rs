@@ -1,4 +1,4 @@
-//! Documents of one group: which is their cheapest way of reading the query?
+//! Finds the cheapest reading of the query for the documents of a group.
 
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -6,20 +6,20 @@ use smallvec::SmallVec;
 use super::rule::{NEVER, Removal};
 use crate::query::{NodeId, QueryGraph, TermNode};
 
-/// Order of a path among those of the same cost.
+/// Order of a path among paths of equal cost.
 pub(super) type PathKey = Vec<(usize, u32)>;
 
-/// Which column holds the costs of which edge. Edges between equal nodes share one.
+/// Maps edges to columns of costs. Edges between equal nodes share a column.
 pub(super) struct Layout {
     pub(super) columns: Vec<(Option<NodeId>, NodeId)>,
     /// By source (0: the start), then by successor.
     by_edge: Vec<Vec<usize>>,
-    /// The nodes, if there is one way of reading them and none may be passed over.
+    /// The nodes of the only path, if there is a single path and no node may be skipped.
     pub(super) only_path: Option<Vec<NodeId>>,
 }
 
 impl Layout {
-    /// The edges of `graph`; those to equal nodes are one unless a rule `compares_neighbours`.
+    /// Numbers the edges of `graph`. Edges to equal nodes share a column unless the rule `compares_neighbours`.
     pub(super) fn new(graph: &QueryGraph, can_remove: bool, compares_neighbours: bool) -> Self {
         let only_path = if can_remove { None } else { graph.only_path() };
         let mut layout = Self { columns: Vec::new(), by_edge: Vec::new(), only_path };
@@ -39,47 +39,47 @@ impl Layout {
     }
 }
 
-/// One step of a path.
+/// A step of a path.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PathStep {
     pub(super) node: NodeId,
-    /// Its number among the successors of the step before.
+    /// Its index among the successors of the previous step.
     successor: usize,
-    /// What reading the node cost; None: it was passed over.
+    /// The cost of reading the node. None: it is skipped.
     pub(super) read_at: Option<u32>,
     cost: u32,
-    /// The latest group given up so far.
+    /// The latest group skipped so far.
     given_up: usize,
 }
 
 impl PathStep {
-    /// Earlier successors come first; of one, passing over comes before reading.
+    /// Earlier successors come first; for the same successor, skipping comes before reading.
     pub(super) fn order(&self) -> (usize, u32) {
         (self.successor, self.read_at.map_or(0, |cost| cost.saturating_add(1)))
     }
 }
 
-/// Finds the cheapest path for one group of documents.
+/// Finds the cheapest path for a group of documents.
 pub(super) struct Solver<'a> {
     graph: &'a QueryGraph,
     layout: &'a Layout,
     removal: Option<&'a Removal>,
     costs: &'a [u32],
-    /// By latest group given up, then by node: least cost from there to the end; None: not known yet.
+    /// Least cost from a node to the end, by latest skipped group, then by node. None: not computed yet.
     least: Vec<Option<u32>>,
 }
 
-/// Steps that most nodes have at most.
+/// Steps stored without allocation; most nodes have fewer.
 const STEPS_INLINE: usize = 6;
 
-/// A path and what it costs.
+/// A path and its cost.
 pub(super) struct Solved {
     pub(super) cost: u32,
     pub(super) steps: Vec<PathStep>,
 }
 
 impl<'a> Solver<'a> {
-    /// `costs`: one for each column of `layout`.
+    /// `costs`: by column of `layout`.
     pub(super) fn new(
         graph: &'a QueryGraph,
         layout: &'a Layout,
@@ -89,8 +89,8 @@ impl<'a> Solver<'a> {
         Self { graph, layout, removal, costs, least: Vec::new() }
     }
 
-    /// The first of the cheapest paths. A document that satisfies none gets the dearest cost of all and no
-    /// path, so that it is last rather than lost.
+    /// Returns the first of the cheapest paths. Documents that match no path get the highest possible cost and no
+    /// steps, so that they come last instead of being lost.
     pub(super) fn solve(mut self) -> Solved {
         if let Some(path) = &self.layout.only_path {
             return self.read(path);
@@ -115,7 +115,7 @@ impl<'a> Solver<'a> {
         Solved { cost, steps }
     }
 
-    /// Reads all of these, one after another.
+    /// Reads all nodes of `path` in order.
     fn read(&self, path: &[NodeId]) -> Solved {
         let before = std::iter::once(0).chain(path.iter().map(|node| node + 1));
         let costs =
@@ -146,7 +146,7 @@ impl<'a> Solver<'a> {
         least
     }
 
-    /// What may come after `from`, in the order it is tried.
+    /// Returns the possible steps after `from`, in order of preference.
     fn steps(&self, from: Option<NodeId>, given_up: usize) -> SmallVec<[PathStep; STEPS_INLINE]> {
         let mut steps = SmallVec::new();
         let columns = &self.layout.by_edge[from.map_or(0, |node| node + 1)];

@@ -1,4 +1,4 @@
-//! Few documents: what does each step cost each of them?
+//! Stores what each step costs each of few documents.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -11,27 +11,27 @@ use super::sink::CostSink;
 use crate::ranking::limits::LOOK_UPS_MAX;
 use crate::store;
 
-/// Documents, ascending: the rows of a table of costs.
+/// The documents of a table of costs, ascending by docid.
 pub(super) struct CostTable<'a> {
     docids: Cow<'a, [u32]>,
-    /// The same.
+    /// `docids` as a set.
     set: Cow<'a, RoaringBitmap>,
 }
 
-/// Documents that every step costs the same.
+/// Documents with equal costs at every step.
 pub(super) struct CostGroup {
     /// By step; [`NEVER`] where the step cannot be read in these documents.
     pub(super) costs: Vec<u32>,
     pub(super) docs: Arc<RoaringBitmap>,
 }
 
-/// What a step costs each document of a table, [`NEVER`] if nothing was told.
+/// The cost of a step for each document of a table, [`NEVER`] if none was recorded.
 pub(super) struct CostColumn<'t> {
     table: &'t CostTable<'t>,
     costs: Vec<u32>,
-    /// Whether nothing was told yet.
+    /// True if nothing was recorded yet.
     is_empty: bool,
-    /// The row that was told of last: documents mostly come in order.
+    /// The last row recorded: documents mostly come in order.
     last: usize,
 }
 
@@ -40,7 +40,7 @@ impl<'a> CostTable<'a> {
         Self { docids: Cow::Owned(store::ascending(set)), set: Cow::Borrowed(set) }
     }
 
-    /// `docids` ascend.
+    /// `docids` must ascend.
     pub(super) fn of_docids(docids: &'a [u32]) -> Self {
         Self { docids: Cow::Borrowed(docids), set: Cow::Owned(set_of(docids.iter().copied())) }
     }
@@ -50,21 +50,21 @@ impl<'a> CostTable<'a> {
         &self.set
     }
 
-    /// A column of which nothing was told.
+    /// Returns an empty column.
     pub(super) fn column(&self) -> CostColumn<'_> {
         CostColumn { table: self, costs: vec![NEVER; self.docids.len()], is_empty: true, last: 0 }
     }
 
-    /// The column of these levels.
+    /// Returns the column of `levels`.
     pub(super) fn column_of(&self, levels: &[(u32, Arc<RoaringBitmap>)]) -> CostColumn<'_> {
         let mut column = self.column();
         levels.iter().for_each(|(cost, docs)| column.all(docs, *cost));
         column
     }
 
-    /// Documents with the same costs in all `columns`.
+    /// Groups documents with the same costs in all `columns`.
     pub(super) fn groups(&self, columns: &[CostColumn<'_>]) -> Vec<CostGroup> {
-        // CostTable equal in the columns so far share a group; a column splits groups by its costs.
+        // Rows that are equal in the columns so far share a group; each column splits groups by its costs.
         let mut groups = vec![0u32; self.docids.len()];
         let mut examples = vec![0usize];
         let differing = columns.iter().map(|column| &column.costs).filter(|costs| !all_equal(costs));
@@ -134,19 +134,19 @@ impl CostSink for CostColumn<'_> {
     }
 }
 
-/// Not a group.
+/// No group yet.
 const NONE: u32 = u32::MAX;
 
-/// Which part of a group costs what.
+/// Maps a group and a cost to the part of the group with this cost.
 enum Parts {
-    /// CostGroup by class, cost by cost, [`NEVER`] last.
+    /// By group, then by cost, [`NEVER`] last.
     Table { kinds: usize, parts: Vec<u32> },
     /// By group and cost.
     Map(FxHashMap<(u32, u32), u32>),
 }
 
 impl Parts {
-    /// Parts of so many groups by these costs.
+    /// Prepares parts of `groups` groups by the costs that occur in `costs`.
     fn new(groups: usize, costs: &[u32]) -> Self {
         let dearest = costs.iter().filter(|cost| **cost != NEVER).max().map_or(0, |cost| *cost as usize);
         let kinds = dearest.saturating_add(2);
@@ -166,7 +166,7 @@ impl Parts {
     }
 }
 
-/// Cells of such a table, at most.
+/// Largest number of cells of `Parts::Table`.
 const PARTS_MAX: usize = 1 << 14;
 
 fn all_equal(costs: &[u32]) -> bool {
@@ -186,7 +186,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_document_costs_the_least_that_was_told(
+        fn a_document_costs_the_least_cost_recorded(
             rows in btree_set(0u32..400, 1..150),
             told in vec((0u32..40, btree_set(0u32..400, 0..60), any::<bool>()), 0..12),
         ) {
