@@ -1,6 +1,6 @@
-//! Here is a term: which documents hold the words that stand for it, and where?
+//! Finds the documents and occurrences of the derivations of a term.
 //!
-//! Answers are cached for a commit. Words come again in other queries, above all while a query is being typed.
+//! Results are cached per commit. Words recur in other queries, most of all while a query is being typed.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
@@ -24,7 +24,7 @@ cached! {
         of.text.len() + found.bytes()
     };
     DerivedReads: (DerivationKey<Box<str>>, DerivationKinds) => AtomicU64, |(of, _), _| of.text.len();
-    // By kinds, and whether the term was joined.
+    // By kinds, and true if the term was joined.
     MatchingDocuments: (DerivationKey<Box<str>>, (DerivationKinds, bool)) => RoaringBitmap, |(of, _), docs| {
         of.text.len() + bitmap_bytes(docs)
     };
@@ -35,7 +35,7 @@ fn slots_bytes(slots: &Slots) -> usize {
     slots.iter().map(|slot| size_of::<Option<String>>() + slot.as_ref().map_or(0, String::len)).sum()
 }
 
-/// Documents that hold a phrase in any searchable attribute.
+/// Returns the documents with a phrase in any searchable attribute.
 pub(super) fn phrase_docs(postings: &Postings, phrase: &Slots) -> Result<Arc<RoaringBitmap>> {
     if let Some(docs) = postings.cache().get::<PhraseDocuments>(phrase) {
         return Ok(docs);
@@ -46,7 +46,7 @@ pub(super) fn phrase_docs(postings: &Postings, phrase: &Slots) -> Result<Arc<Roa
 }
 
 impl Term {
-    /// Documents of the words of a kind, field by field, over the whole index.
+    /// Returns the documents of the words of a kind by field, in the complete index.
     pub(crate) fn docs(&self, kind: DerivationKinds, postings: &Postings) -> Result<Arc<FieldDocs>> {
         match (self.prefix_docs(), self.words(kind)) {
             (Some(docs), _) if kind == DerivationKinds::PREFIX => Ok(Arc::clone(docs)),
@@ -61,8 +61,8 @@ impl Term {
         }
     }
 
-    /// All occurrences of the several words of a kind. None if they are in many documents, or as long as reading
-    /// those of `universe` alone is as quick.
+    /// Returns all occurrences of the words of a kind. None if there are fewer than two words, if the words are in many
+    /// documents, or if reading `universe` alone is still cheaper.
     pub(crate) fn occurrences(
         &self,
         kind: DerivationKinds,
@@ -86,7 +86,7 @@ impl Term {
         Ok(Some(postings.insert::<DerivedOccurrences>(owned(), occurrences)))
     }
 
-    /// Documents that match by a word of some kinds in any searchable attribute.
+    /// Returns the documents that match by a word of `kinds` in any searchable attribute.
     pub(crate) fn matching(&self, kinds: DerivationKinds, postings: &Postings) -> Result<Arc<RoaringBitmap>> {
         let how = (kinds, self.parts.is_some());
         if let Some(docs) = postings.cache().get::<MatchingDocuments>(&Both(&self.key(), &how)) {

@@ -1,4 +1,4 @@
-//! Here is a word of the query: what in the index may stand for it?
+//! Finds the derivations of a query word: the words of the index that may stand for it.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::postings::{Misspellings, Postings, Word};
 use crate::settings::{PrefixSearch, Settings};
 
-/// Finds what may stand for words, under the settings of an index.
+/// Finds derivations under the settings of an index.
 pub(crate) struct Derivations<'a> {
     postings: &'a Postings,
     settings: &'a Settings,
@@ -30,12 +30,12 @@ impl<'a> Derivations<'a> {
         Self { postings, settings: snapshot.settings(), synonyms: Synonyms::of_snapshot(snapshot, analyzer) }
     }
 
-    /// A quoted phrase stands for itself alone.
+    /// Returns the term of a quoted phrase. It stands only for itself.
     pub(crate) fn of_phrase(&self, slots: Slots) -> Term {
         Term { phrase: Some(slots), ..Term::empty(String::new()) }
     }
 
-    /// What may stand for one word of the query.
+    /// Returns the derivations of a query word.
     pub(crate) fn of_word(&self, word: &str, unfinished: bool) -> Result<Term> {
         let mut term = self.derive(word, typo_budget(&self.settings.typo_tolerance, word), unfinished)?;
         if term.text.len() <= WORD_BYTES_MAX {
@@ -45,17 +45,17 @@ impl<'a> Derivations<'a> {
         Ok(term)
     }
 
-    /// What may stand for neighbouring words written as one. None if that would be too long.
+    /// Returns the derivations of neighbouring words joined into one. None if that is too long.
     pub(crate) fn of_joined(&self, parts: Vec<String>, unfinished: bool) -> Result<Option<Term>> {
         let text = parts.concat();
         if text.len() > WORD_BYTES_MAX {
             return Ok(None);
         }
-        // Each join is itself a misspelling, so it uses up one typo.
+        // Each join counts as a typo and uses up one of the budget.
         let joins = u8::try_from(parts.len() - 1).unwrap_or(u8::MAX);
         let budget = typo_budget(&self.settings.typo_tolerance, &text).saturating_sub(joins);
         let mut term = self.derive(&text, budget, unfinished)?;
-        // Cut as it is written it would stand for its own words.
+        // A split between the original two words would only repeat the query.
         term.split = self.split(&text, (parts.len() == 2).then(|| parts[0].len()))?;
         term.synonyms = self.synonyms.of(&[text]);
         term.synonyms.extend(self.synonyms.of(&parts));

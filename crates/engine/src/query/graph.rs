@@ -1,8 +1,8 @@
-//! In which ways can the query be read?
+//! The graph of the readings of a query.
 //!
-//! A node is a word, a phrase or neighbouring words joined; a path from the start to the end of the query
-//! is one way of reading it. Rules narrow the graph: what they hand on holds just the paths, and of each
-//! node just the kinds of derivations, that a document was found by. Source: search §6, §7.1.
+//! A node is a word, a phrase or neighbouring words joined. A path from the start to the end of the query is a reading.
+//! Rules narrow the graph: they pass on only the paths, and for each node only the kinds of derivations, that matched a
+//! document. Source: search §6, §7.1.
 
 use std::ops::RangeInclusive;
 
@@ -22,7 +22,7 @@ pub(crate) type NodeId = usize;
 pub(crate) struct TermNode {
     /// Index into the terms of the query, n-grams included.
     pub(crate) term: usize,
-    /// Which of its derivations still count.
+    /// The kinds of derivations that still count.
     pub(crate) kinds: DerivationKinds,
     /// Ids of the query terms it covers.
     pub(crate) ids: RangeInclusive<usize>,
@@ -31,32 +31,32 @@ pub(crate) struct TermNode {
 }
 
 impl TermNode {
-    /// How many query terms it covers.
+    /// Number of query terms it covers.
     pub(crate) fn width(&self) -> u32 {
         (self.ids.end() - self.ids.start() + 1) as u32
     }
 
-    /// The same node with only some of its derivations.
+    /// Returns the same node with only the derivations of `kinds`.
     pub(crate) fn narrowed(&self, kinds: DerivationKinds) -> Self {
         Self { kinds: self.kinds.and(kinds), ..self.clone() }
     }
 }
 
-/// Ways of reading a query. Nodes are in order of creation, which is the order they are tried in.
+/// The readings of a query. Nodes are in order of creation and are tried in this order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct QueryGraph {
     nodes: Vec<TermNode>,
-    /// By node: what may be read next; empty: the query ends there.
+    /// By node: the nodes that may follow; empty: the query ends there.
     next: Vec<Vec<NodeId>>,
-    /// What may be read first.
+    /// The nodes that may come first.
     first: Vec<NodeId>,
 }
 
 impl QueryGraph {
-    /// Every way of reading `query`, and the terms its nodes speak of.
+    /// Returns all readings of `query`, and the terms of its nodes.
     ///
-    /// Neighbouring words are also read joined, two or three at a time, unless one is a phrase or something
-    /// stands between them.
+    /// Neighbouring words are also read joined, two or three at a time, unless one is a phrase or something separates
+    /// them.
     pub(crate) fn new(query: &[QueryTerm], derivations: &Derivations) -> Result<(Self, Vec<Term>)> {
         let (mut graph, mut terms) = (Self::default(), Vec::new());
         for id in 0..query.len() {
@@ -86,10 +86,10 @@ impl QueryGraph {
         Ok((graph, terms))
     }
 
-    /// The graph of just these paths, in this order; the same ends of several paths become one.
+    /// Builds the graph of `paths`, in this order. Common ends of paths are shared.
     pub(crate) fn of_paths(paths: impl IntoIterator<Item = Vec<TermNode>>) -> Self {
         let mut graph = Self::default();
-        // A node of such a graph is known by itself and all that follows it, hence by its successor.
+        // A node of this graph is identified by itself and everything after it, hence by its successor.
         let mut known: FxHashMap<(TermNode, Option<NodeId>), NodeId> = FxHashMap::default();
         for path in paths {
             let mut after = None;
@@ -120,12 +120,12 @@ impl QueryGraph {
         (0..).zip(&self.nodes)
     }
 
-    /// What may be read after `node`, or first of all; nothing: the query ends.
+    /// Returns the nodes that may follow `node`, or that may come first; empty: the query ends.
     pub(crate) fn after(&self, node: Option<NodeId>) -> &[NodeId] {
         node.map_or(&self.first, |node| &self.next[node])
     }
 
-    /// The nodes of the only way of reading the query; None if there are several.
+    /// Returns the nodes of the only reading of the query; None if there are several.
     pub(crate) fn only_path(&self) -> Option<Vec<NodeId>> {
         let mut path = Vec::with_capacity(self.nodes.len());
         let mut after = self.first.as_slice();
@@ -136,14 +136,14 @@ impl QueryGraph {
         after.is_empty().then_some(path)
     }
 
-    /// Nodes in an order in which each comes before all it may be read after.
+    /// Returns the nodes in an order in which each precedes its predecessors in the query.
     pub(crate) fn backwards(&self) -> Vec<NodeId> {
         let mut order: Vec<NodeId> = (0..self.nodes.len()).collect();
         order.sort_by_key(|&node| std::cmp::Reverse(*self.nodes[node].ids.end()));
         order
     }
 
-    /// The cost of the dearest path, given that of each edge.
+    /// Returns the cost of the most expensive path, given the cost of each edge.
     pub(crate) fn max_cost(&self, edge: impl Fn(Option<NodeId>, NodeId) -> u32) -> u32 {
         let mut dearest = vec![0; self.nodes.len()];
         let from = |from: Option<NodeId>, dearest: &[u32]| {

@@ -1,4 +1,4 @@
-//! What of a text is a match, for highlighting and cropping: plain data.
+//! The words and phrases to highlight and crop around, as plain data.
 
 use std::ops::RangeInclusive;
 
@@ -6,44 +6,44 @@ use super::graph::QueryGraph;
 use super::parse::Slots;
 use super::term::{DerivationKinds, Term};
 
-/// Everything in a text that may stand for a term of the query.
+/// All words and phrases that may stand for a term of the query.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HighlightTerms {
-    /// In order of creation: of each position first the word itself, then those it was joined with.
+    /// In order of creation: for each position first the word itself, then the joined words that contain it.
     pub terms: Vec<HighlightTerm>,
 }
 
-/// A term of the query, or neighbouring ones joined.
+/// A term of the query, or neighbouring terms joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HighlightTerm {
     /// Ids of the terms it covers.
     pub ids: RangeInclusive<usize>,
     /// Query positions it covers.
     pub positions: RangeInclusive<u32>,
-    /// As analysed; empty for a phrase.
+    /// Analysed text; empty for a phrase.
     pub text: String,
-    /// Its words match at the start of a longer word too.
+    /// True if its words also match the start of longer words.
     pub unfinished: bool,
-    /// The quoted phrase, the halves it was cut in, synonyms. A gap matches nothing.
+    /// The quoted phrase, the split halves and the synonyms. A gap matches nothing.
     pub phrases: Vec<Slots>,
-    /// Words of the index that stand for it.
+    /// Derivations: words of the index.
     pub words: Vec<(String, MatchKind)>,
 }
 
-/// Why a word of the index stands for a term.
+/// Tells why a word of the index matches a term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchKind {
-    /// It is the word.
+    /// Equals the term.
     Exact,
-    /// It begins with it.
+    /// Begins with the term.
     Prefix,
-    /// It is a misspelling of it.
+    /// Misspelling of the term.
     Typo,
 }
 
 impl HighlightTerms {
-    /// All that may stand for the nodes of a graph. Completions of short, common beginnings are not listed:
-    /// there only the word itself is.
+    /// Collects the derivations of all nodes of `graph`. Completions of short, common prefixes are not listed; only the
+    /// word itself is.
     pub(crate) fn new(graph: &QueryGraph, terms: &[Term]) -> Self {
         let terms = graph.nodes().map(|(_, node)| {
             let term = &terms[node.term];

@@ -1,12 +1,12 @@
-//! Here is a query: in which ways can it be read, and what in the index does each step of reading match?
+//! Reads a query: its readings, and the documents that match each step.
 //!
-//! 1. `parse` takes the query apart into terms.
-//! 2. `derivations` finds what in the index may stand for a word: spellings (`typos`), prefixes, splits and
-//!    `synonyms`; a `term` holds them.
-//! 3. `graph` lays out the ways of reading the query: a node is a term or neighbouring terms joined.
-//! 4. `resolver` tells the documents and occurrences of a node.
+//! 1. `parse` splits the query into terms.
+//! 2. `derivations` finds the words of the index that may stand for a word: misspellings (`typos`), prefixes, splits
+//!    and `synonyms`. A `term` holds them.
+//! 3. `graph` holds the readings of the query: a node is a term or neighbouring terms joined.
+//! 4. `resolver` finds the documents and occurrences of a node.
 //!
-//! `highlight_terms` is what of all this is marked in a hit, `spellings` what of it an explanation lists.
+//! `highlight_terms` lists the words to mark in a hit, `spellings` the derivations that an explanation lists.
 
 mod cache;
 mod derivations;

@@ -1,38 +1,38 @@
-//! Here are the tokens of a query: what does it ask for, and what does it rule out?
+//! Parses the tokens of a query into terms and exclusions.
 //!
 //! ```text
 //! query    = { word | phrase | "-" word | "-" phrase | separator }
 //! phrase   = '"' { word | stop word | soft separator } ( '"' | hard separator | end )
 //! ```
 //!
-//! A hard separator inside a phrase closes it and opens another. `-` negates at the start of the query or
-//! after white space, if a word or a quotation mark follows at once. Source: search §4.
+//! A hard separator inside a phrase closes it and opens another. `-` negates at the start of the query or after white
+//! space, if a word or a quotation mark follows directly. Source: search §4.
 
 use std::ops::RangeInclusive;
 
 use super::limits::{TERMS_MAX, TOKENS_MAX};
 use crate::analysis::{Token, TokenKind};
 
-/// Words of a phrase in order; a gap stands for any one word, where a stop word was.
+/// Words of a phrase in order. A gap, left by a stop word, matches any single word.
 pub type Slots = Vec<Option<String>>;
 
-/// A query taken apart.
+/// A parsed query.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ParsedQuery {
-    /// In order; their index is their id.
+    /// In order; the index is the id.
     pub terms: Vec<QueryTerm>,
-    /// Words no hit may hold.
+    /// Words that exclude a document.
     pub negative_words: Vec<String>,
-    /// Phrases no hit may hold.
+    /// Phrases that exclude a document.
     pub negative_phrases: Vec<Slots>,
-    /// Stop words that nothing is looked for by.
+    /// Stop words, which are not searched.
     pub ignored: Vec<String>,
 }
 
-/// Something a hit should hold.
+/// A term that hits should contain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct QueryTerm {
-    /// What to look for.
+    /// The word or phrase to find.
     pub text: TermText,
     /// Positions it covers in the query.
     pub positions: RangeInclusive<u32>,
@@ -41,28 +41,28 @@ pub struct QueryTerm {
 /// A word or a quoted phrase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TermText {
-    /// `unfinished`: anything that begins with it matches too.
+    /// If `unfinished`, all words with this prefix match too.
     Word {
-        /// As analysed.
+        /// Analysed text.
         word: String,
-        /// It ends the query.
+        /// True if it ends the query.
         unfinished: bool,
     },
     /// At least one slot is a word.
     Phrase(Slots),
 }
 
-/// Distance a hard separator adds between the words around it; one more comes with the word itself.
+/// Distance that a hard separator adds between two words, in addition to one for the word itself.
 const HARD_SEPARATOR_STEP: i64 = 7;
 
 impl ParsedQuery {
-    /// Whether something is ruled out with `-`.
+    /// Returns true if the query excludes something with `-`.
     pub fn used_negative_operator(&self) -> bool {
         !self.negative_words.is_empty() || !self.negative_phrases.is_empty()
     }
 
-    /// Reads at most [`TOKENS_MAX`] tokens and [`TERMS_MAX`] terms; the rest is ignored. The last word is
-    /// unfinished if nothing follows it and `complete_last` says so.
+    /// Reads at most [`TOKENS_MAX`] tokens and [`TERMS_MAX`] terms and ignores the rest. The last word is unfinished if
+    /// nothing follows it and `complete_last` is set.
     pub fn parse(tokens: &[Token<'_>], complete_last: bool) -> Self {
         let tokens = &tokens[..tokens.len().min(TOKENS_MAX)];
         let mut parser = Parser { query: Self::default(), position: -1, phrase: None, negate: false };
@@ -90,9 +90,9 @@ impl ParsedQuery {
     }
 }
 
-/// Whether `token` turns what follows into something to rule out.
+/// Returns true if `token` excludes the following word or phrase.
 fn negates(before: Option<&Token<'_>>, token: &Token<'_>, next: Option<&Token<'_>>) -> bool {
-    // A full stop and a blank are one token; it is its end that counts.
+    // A full stop and a blank are a single token; only its end matters.
     let free = before.is_none_or(|before| before.text.ends_with(char::is_whitespace));
     let attached = next.is_some_and(|next| match next.kind {
         TokenKind::Word | TokenKind::StopWord => true,
@@ -105,7 +105,7 @@ struct Parser {
     query: ParsedQuery,
     position: i64,
     phrase: Option<OpenPhrase>,
-    /// What comes next is to be ruled out.
+    /// True if the next word or phrase is excluded.
     negate: bool,
 }
 
@@ -123,7 +123,7 @@ impl Parser {
         let is_stop_word = token.kind == TokenKind::StopWord;
         let word = token.text.to_string();
         if let Some(phrase) = &mut self.phrase {
-            // A phrase starts at its first real word, whatever stop words it opens with.
+            // A phrase starts at its first word; leading stop words do not count.
             if phrase.slots.iter().all(Option::is_none) {
                 phrase.start = position;
             }
@@ -145,7 +145,7 @@ impl Parser {
             if self.phrase.is_some() {
                 let negate = self.negate;
                 self.close_phrase();
-                // The next phrase is negative too, if this one was.
+                // The second part of an excluded phrase is excluded too.
                 self.negate = negate;
                 self.phrase = Some(OpenPhrase::default());
             }

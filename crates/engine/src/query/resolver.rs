@@ -1,7 +1,7 @@
-//! Here is a node of the query graph: which documents match it, and where?
+//! Finds the documents and occurrences of nodes of the query graph.
 //!
-//! Everything is decoded once per query: documents by (term, kind), occurrences by (term, kind) for the
-//! largest universe that they were asked for.
+//! Each result is decoded once per query: documents by (term, kind), and occurrences by (term, kind) for the largest
+//! universe requested so far.
 
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
@@ -19,15 +19,15 @@ use crate::error::Result;
 use crate::fields::FieldId;
 use crate::postings::{FieldDocs, Occurrences, Postings, Reading, Side, Word};
 
-/// The terms of one query and what stands for them in the index.
+/// The terms of a query and their derivations.
 pub(crate) struct TermResolver<'a> {
     pub(crate) postings: &'a Postings,
     terms: Vec<Term>,
     /// Fields the request searches, ascending; None: all searchable ones.
     pub(super) within: Option<&'a [FieldId]>,
-    /// Documents that questions are about.
+    /// Results are limited to these documents.
     universe: Arc<RoaringBitmap>,
-    /// Whether `universe` is all documents.
+    /// True if `universe` holds all documents.
     is_whole: bool,
     docs: RefCell<FxHashMap<(usize, DerivationKinds), Arc<RoaringBitmap>>>,
     fields: RefCell<FxHashMap<(usize, DerivationKinds), Arc<FieldDocs>>>,
@@ -35,7 +35,7 @@ pub(crate) struct TermResolver<'a> {
     occurrences: RefCell<FxHashMap<(usize, DerivationKinds, Slot), Rc<CachedOccurrences>>>,
 }
 
-/// Which word of a phrase tells where it stands.
+/// The slot that gives the position of a phrase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Slot {
     /// The first slot, if it is a word.
@@ -46,13 +46,13 @@ pub(crate) enum Slot {
     FirstWord,
 }
 
-/// What a node stands for as one side of a pair of words.
+/// The derivations of a node as one side of a pair of words.
 pub(crate) struct Sides {
-    /// The word or prefix that covers all kinds but `rest`; None if no single one does.
+    /// The word or prefix that covers all kinds except `rest`; None if no single one does.
     pub(crate) one: Option<Side>,
     /// The part of `one` that may also follow the other side instead of preceding it.
     pub(crate) reversible: Option<Side>,
-    /// DerivationKinds that neither covers.
+    /// Kinds that are not covered.
     pub(crate) rest: DerivationKinds,
 }
 
@@ -83,7 +83,7 @@ impl<'a> TermResolver<'a> {
         }
     }
 
-    /// Whether the request looks for words in `field`.
+    /// Returns true if the request searches `field`.
     pub(crate) fn searches(&self, field: FieldId) -> bool {
         self.within.is_none_or(|fields| fields.binary_search(&field).is_ok())
     }
@@ -96,7 +96,7 @@ impl<'a> TermResolver<'a> {
         &self.terms
     }
 
-    /// Documents that match the node by any of its kinds.
+    /// Returns the documents that match the node by any of its kinds.
     pub(crate) fn node_docs(&self, node: &TermNode) -> Result<Arc<RoaringBitmap>> {
         let key = (node.term, node.kinds);
         if let Some(known) = self.docs.borrow().get(&key) {
@@ -112,7 +112,7 @@ impl<'a> TermResolver<'a> {
         Ok(docs)
     }
 
-    /// Documents that match the node by a word.
+    /// Returns the documents that match the node by a word.
     fn words_docs(&self, node: &TermNode) -> Result<Arc<RoaringBitmap>> {
         let term = self.term(node);
         if self.within.is_none() {
@@ -128,7 +128,7 @@ impl<'a> TermResolver<'a> {
         Ok(Arc::new(docs))
     }
 
-    /// Documents of the words of a kind, field by field, over the whole index.
+    /// Returns the documents of the words of a kind by field, in the complete index.
     fn fields(&self, term: usize, kind: DerivationKinds) -> Result<Arc<FieldDocs>> {
         if let Some(known) = self.fields.borrow().get(&(term, kind)) {
             return Ok(Arc::clone(known));
@@ -138,7 +138,7 @@ impl<'a> TermResolver<'a> {
         Ok(docs)
     }
 
-    /// Documents of the universe that hold a phrase.
+    /// Returns the documents of the universe with a phrase.
     pub(crate) fn phrase_docs(&self, phrase: &Slots) -> Result<Arc<RoaringBitmap>> {
         if let Some(known) = self.phrases.borrow().get(phrase) {
             return Ok(Arc::clone(known));
@@ -154,8 +154,8 @@ impl<'a> TermResolver<'a> {
         Ok(docs)
     }
 
-    /// Calls `visit` with fields and the documents that match the node there, over the whole index. A document may come
-    /// several times. A phrase counts for the fields its first word is in.
+    /// Calls `visit` with each field and the documents that match the node in it, in the complete index. A document may
+    /// come several times. A phrase counts for the fields of its first word.
     pub(crate) fn visit_fields(
         &self,
         node: &TermNode,
@@ -182,7 +182,8 @@ impl<'a> TermResolver<'a> {
         Ok(())
     }
 
-    /// Documents of `universe` in an attribute of which both nodes may stand: no others can be near.
+    /// Returns documents of `universe` that may contain both nodes in one attribute: only these can have them near each
+    /// other.
     pub(crate) fn sharing_attribute(
         &self,
         left: &TermNode,
@@ -205,7 +206,7 @@ impl<'a> TermResolver<'a> {
         Ok(shared)
     }
 
-    /// Documents by field of the words of a node; a phrase counts with all of its words.
+    /// Returns the documents of the words of a node by field; a phrase counts with all its words.
     fn all_fields(&self, node: &TermNode) -> Result<Vec<Arc<FieldDocs>>> {
         let mut fields = Vec::new();
         for kind in node.kinds.each() {
@@ -221,7 +222,7 @@ impl<'a> TermResolver<'a> {
         Ok(fields)
     }
 
-    /// The words or prefixes of a node as one side of a pair of words.
+    /// Returns the words or prefixes of a node as one side of a pair of words.
     pub(crate) fn sides(&self, node: &TermNode) -> Sides {
         let term = self.term(node);
         let (mut prefix, mut word, mut rest) = (None, None, DerivationKinds::NONE);
@@ -230,7 +231,7 @@ impl<'a> TermResolver<'a> {
                 _ if kind == DerivationKinds::PREFIX && term.prefix_docs().is_some() => {
                     prefix = Some(Side::Prefix(term.text.as_str().into()));
                 }
-                // What was asked for comes first.
+                // The exact word comes first.
                 ([only], []) if word.is_none() => word = Some((kind, Side::Word(only.text.clone()))),
                 ([], []) => {}
                 _ => rest = rest.or(kind),
@@ -239,7 +240,7 @@ impl<'a> TermResolver<'a> {
         if let (Some(_), Some((kind, _))) = (&prefix, &word)
             && *kind != DerivationKinds::EXACT
         {
-            // A prefix covers the word that was asked for, not a misspelt one.
+            // A prefix covers the exact word, but not a misspelling.
             rest = rest.or(*kind);
             word = None;
         }
@@ -249,7 +250,7 @@ impl<'a> TermResolver<'a> {
         Sides { one: prefix.or(word), reversible, rest }
     }
 
-    /// Documents of `universe` in which some kinds of a node may occur.
+    /// Returns documents of `universe` in which `kinds` of a node may occur.
     pub(crate) fn docs_with_occurrences(
         &self,
         node: &TermNode,
@@ -270,7 +271,8 @@ impl<'a> TermResolver<'a> {
         Ok(docs)
     }
 
-    /// Occurrences of a kind of the node in `universe`; a phrase stands where one of its words stands.
+    /// Returns the occurrences of a kind of the node in `universe`; `slot` selects the word that gives the position of
+    /// a phrase.
     pub(crate) fn occurrences(
         &self,
         node: &TermNode,
@@ -308,7 +310,7 @@ impl<'a> TermResolver<'a> {
         Ok(occurrences)
     }
 
-    /// The word at a slot of a phrase, if there is one and the index has it.
+    /// Returns the word at a slot of a phrase, if the slot is a word of the index.
     pub(crate) fn slot_word(&self, phrase: &Slots, slot: Slot) -> Result<Option<Word>> {
         let text = match slot {
             Slot::First => phrase.first().and_then(Option::as_deref),
@@ -318,8 +320,8 @@ impl<'a> TermResolver<'a> {
         text.map_or(Ok(None), |text| self.postings.word(text))
     }
 
-    /// Documents of the universe that match at least one way of reading the query, where nodes that are
-    /// `optional` may be passed over.
+    /// Returns the documents of the universe that match at least one reading of the query, where `optional` nodes may
+    /// be skipped.
     pub(crate) fn match_set(
         &self,
         graph: &QueryGraph,
@@ -327,7 +329,7 @@ impl<'a> TermResolver<'a> {
     ) -> Result<Arc<RoaringBitmap>> {
         /// Documents that match the rest of the query; None: all.
         type Rest = Option<Arc<RoaringBitmap>>;
-        // From the end backwards, after each node.
+        // From the end of the query to its start: the rest after each node.
         let mut rest: Vec<Rest> = vec![None; graph.len()];
         let onward = |from: Option<usize>, rest: &[Rest]| -> Result<Rest> {
             if graph.after(from).is_empty() {
@@ -354,7 +356,7 @@ impl<'a> TermResolver<'a> {
         Ok(onward(None, &rest)?.unwrap_or_else(|| Arc::clone(&self.universe)))
     }
 
-    /// How many documents of the universe match any node over each query term.
+    /// Counts, for each query term, the documents of the universe that match any node covering it.
     pub(crate) fn frequencies(&self, graph: &QueryGraph) -> Result<FxHashMap<usize, u64>> {
         let mut docs: FxHashMap<usize, RoaringBitmap> = FxHashMap::default();
         for (_, node) in graph.nodes() {

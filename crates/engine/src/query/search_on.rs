@@ -1,16 +1,16 @@
-//! Which fields does `attributesToSearchOn` mean?
+//! Resolves `attributesToSearchOn` to fields.
 
 use crate::error::{Error, Result};
 use crate::fields::{FieldId, is_same_or_below, matches_pattern};
 use crate::postings::Postings;
 
-/// Fields to look for words in, ascending; None: every searchable one.
+/// Returns the fields to search, ascending. None: every searchable field.
 ///
-/// A plain name is that field alone, without those nested in it. Source: search §18.
+/// A plain name means that field alone, without the fields nested in it. Source: search §18.
 ///
 /// # Errors
-/// `invalid_search_attributes_to_search_on` for what names no searchable attribute, if the settings list
-/// them.
+/// `invalid_search_attributes_to_search_on` if an entry matches no searchable attribute and the settings list
+/// searchable attributes.
 pub(crate) fn fields(postings: &Postings, search_on: Option<&[String]>) -> Result<Option<Vec<FieldId>>> {
     let Some(entries) = search_on else { return Ok(None) };
     let (searchable, names) = (postings.searchable(), postings.snapshot().fields());
@@ -30,7 +30,7 @@ pub(crate) fn fields(postings: &Postings, search_on: Option<&[String]>) -> Resul
             return Err(unknown(entry, &settings.searchable_attributes));
         }
     }
-    // `*` lifts the restriction, yet what is named beside it has to exist.
+    // `*` lifts the restriction, but the other entries must still exist.
     if entries.iter().any(|entry| entry == "*") {
         return Ok(None);
     }

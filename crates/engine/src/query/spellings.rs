@@ -1,5 +1,4 @@
-//! Here is a node of the query graph and a document: what in the index may stand for the node, and where does it stand
-//! in the document?
+//! Lists the derivations of a node of the query graph, with their positions in a document.
 
 use roaring::RoaringBitmap;
 
@@ -11,22 +10,22 @@ use super::term::{DerivationKinds, Term};
 use crate::error::Result;
 use crate::postings::{Occurrences, Reading, Word};
 
-/// Something in the index that may stand for a node.
+/// A derivation of a node.
 pub(crate) struct Spelling {
-    /// How it came about: `exact`, `phrase`, `prefix`, `synonym`, `typo` or `split`.
+    /// Its kind: `exact`, `phrase`, `prefix`, `synonym`, `typo` or `split`.
     pub(crate) kind: &'static str,
-    /// The word; of a phrase its words, with `…` for a gap; of a common beginning the beginning, followed by `…`.
+    /// The word; for a phrase its words, with `…` for a gap; for a common prefix the prefix, followed by `…`.
     pub(crate) text: String,
-    /// Typos it is charged for, those of joining words included.
+    /// Its cost in typos, including the cost of joining words.
     pub(crate) typos: u8,
-    /// Visible documents that it matches.
+    /// Number of visible documents that it matches.
     pub(crate) documents: u64,
-    /// Where it stands in the document: attribute and position, in order, at most [`PLACES_MAX`]; a phrase where its
-    /// first word stands.
+    /// Its positions in the document: attribute and position, in order, at most [`PLACES_MAX`]. A phrase has the
+    /// positions of its first word.
     pub(crate) places: Vec<(String, u32)>,
 }
 
-/// A spelling of a kind that is known.
+/// A derivation of a given kind.
 struct Found {
     text: String,
     documents: u64,
@@ -34,7 +33,7 @@ struct Found {
 }
 
 impl TermResolver<'_> {
-    /// What may stand for a node: the best [`SPELLINGS_MAX`], and the number of all. Within a kind those that match more
+    /// Returns the best [`SPELLINGS_MAX`] derivations of a node, and the number of all. Within a kind, those with more
     /// documents come first.
     pub(crate) fn spellings(
         &self,
@@ -63,7 +62,7 @@ impl TermResolver<'_> {
             }));
         }
         let total = found.len();
-        // What stands in the document is shown, however rare it is elsewhere.
+        // Derivations in the document come first, however rare they are.
         found.sort_by_key(|spelling| spelling.places.is_empty());
         found.truncate(SPELLINGS_MAX);
         Ok((found, total))
@@ -111,7 +110,7 @@ impl TermResolver<'_> {
         Ok(Found { text: words.join(" "), documents: documents.intersection_len(visible), places })
     }
 
-    /// Occurrences in fields that are searched; `forgiving`: only where typos are forgiven.
+    /// Returns positions in searched fields; if `forgiving`, only in fields that allow typos.
     fn places(&self, occurrences: &Occurrences, forgiving: bool) -> Vec<(String, u32)> {
         let (searchable, fields) = (self.postings.searchable(), self.postings.snapshot().fields());
         occurrences
@@ -125,7 +124,7 @@ impl TermResolver<'_> {
     }
 }
 
-/// The name of a kind, and the typos it costs.
+/// Returns the name of a kind and its cost in typos.
 fn name_of(kind: DerivationKinds, term: &Term) -> (&'static str, u8) {
     match kind {
         DerivationKinds::EXACT if term.phrase.is_some() => ("phrase", 0),

@@ -1,4 +1,4 @@
-//! What else may a word be called? Source: search §5.4.
+//! Synonyms of words and phrases. Source: search §5.4.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ cached! {
     SynonymLists: () => Synonyms, |_, synonyms| synonyms.bytes();
 }
 
-/// Synonyms of the settings, cut into words as documents are.
+/// Synonyms of the settings, split into words like documents.
 pub(super) struct Synonyms {
-    /// Words of a key → its alternatives, each once. Keys that read the same are one.
+    /// Words of a key → its alternatives without duplicates. Keys with the same words are merged.
     by_key: HashMap<Vec<String>, Vec<Vec<String>>>,
 }
 
 impl Synonyms {
-    /// The synonyms of a commit's settings, cached: there may be many.
+    /// Returns the synonyms of a commit's settings, cached because there may be many.
     pub(super) fn of_snapshot(snapshot: &Snapshot, analyzer: &Analyzer) -> Arc<Self> {
         if let Some(cached) = snapshot.cache().get::<SynonymLists>(&()) {
             return cached;
@@ -42,7 +42,7 @@ impl Synonyms {
         self.by_key.iter().map(entry).sum()
     }
 
-    /// Keys and alternatives as lists of analysed words.
+    /// Analyses keys and alternatives into lists of words.
     fn new(settings: &Settings, analyzer: &Analyzer) -> Self {
         let words = |text: &str| -> Vec<String> {
             let tokens = analyzer.tokens(text, None).into_iter();
@@ -53,7 +53,7 @@ impl Synonyms {
         for (key, alternatives) in &settings.synonyms {
             let known = by_key.entry(words(key)).or_default();
             for alternative in alternatives {
-                // The rest would never be looked at.
+                // More are never used.
                 if known.len() == SYNONYMS_MAX {
                     break;
                 }
@@ -66,8 +66,8 @@ impl Synonyms {
         Self { by_key }
     }
 
-    /// At most [`SYNONYMS_MAX`] phrases of [`SYNONYM_WORDS_MAX`] words together; one that no longer fits is
-    /// passed over.
+    /// Returns at most [`SYNONYMS_MAX`] phrases with [`SYNONYM_WORDS_MAX`] words in total. A phrase beyond this total
+    /// is skipped.
     pub(super) fn of(&self, key: &[String]) -> Vec<Slots> {
         let mut words = 0;
         let alternatives = self.by_key.get(key).into_iter().flatten().take(SYNONYMS_MAX);

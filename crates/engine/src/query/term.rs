@@ -1,10 +1,10 @@
-//! Here is a word of a query: what in the index may stand for it, and at what price?
+//! A term of a query with its derivations, and their costs.
 //!
-//! | kind | what | typos |
+//! | kind | derivations | typos |
 //! |---|---|---|
 //! | `EXACT` | the word itself, or the quoted phrase | 0 |
-//! | `PREFIX` | words that begin with it, if it is unfinished | 0 |
-//! | `SYNONYMS` | phrases the settings put in its place | 0 |
+//! | `PREFIX` | words with this prefix, if the term is unfinished | 0 |
+//! | `SYNONYMS` | phrases from the settings | 0 |
 //! | `ONE_TYPO` | words one edit away | 1 |
 //! | `SPLIT` | the word cut in two | 1 |
 //! | `TWO_TYPOS` | words two edits away | 2 |
@@ -18,7 +18,7 @@ use equivalent::Equivalent;
 use super::parse::Slots;
 use crate::postings::{FieldDocs, Misspellings, Word};
 
-/// A set of kinds of derivations: ways in which the index may stand for a term.
+/// A set of kinds of derivations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct DerivationKinds(u8);
 
@@ -32,10 +32,10 @@ impl DerivationKinds {
     pub(crate) const ALL: Self = Self(63);
     pub(crate) const NONE: Self = Self(0);
 
-    /// What costs exactly so many typos.
+    /// The kinds by their cost in typos: 0, 1 and 2.
     pub(crate) const BY_TYPOS: [Self; 3] = [Self(7), Self(24), Self(32)];
 
-    /// Each kind alone.
+    /// Each single kind.
     pub(crate) const EACH: [Self; 6] =
         [Self::EXACT, Self::PREFIX, Self::SYNONYMS, Self::ONE_TYPO, Self::SPLIT, Self::TWO_TYPOS];
 
@@ -51,31 +51,31 @@ impl DerivationKinds {
         self.0 & other.0 != 0
     }
 
-    /// The kinds of the set, one by one.
+    /// Iterates over the kinds of the set.
     pub(crate) fn each(self) -> impl Iterator<Item = Self> {
         Self::EACH.into_iter().filter(move |&kind| self.meets(kind))
     }
 }
 
-/// A word, a phrase, or neighbouring words joined, with all that may stand for it.
+/// A word, a phrase, or neighbouring words joined, with its derivations.
 pub(crate) struct Term {
     /// The word, joined for an n-gram; empty for a phrase.
     pub(crate) text: String,
-    /// Typos that may be forgiven.
+    /// Largest number of typos allowed.
     pub(crate) budget: u8,
     /// Its words, if it is an n-gram.
     pub(crate) parts: Option<Vec<String>>,
-    /// It was a quoted phrase.
+    /// Its words, if it is a quoted phrase.
     pub(crate) phrase: Option<Slots>,
-    /// It ends the query and may go on.
+    /// True if it ends the query and may be incomplete.
     pub(crate) unfinished: bool,
     pub(crate) synonyms: Vec<Slots>,
-    /// The two words it is best cut into.
+    /// The best split into two words.
     pub(crate) split: Option<Slots>,
     pub(super) derived: Arc<Derived>,
 }
 
-/// What in the index may stand for a word, whatever stands beside it in the query.
+/// Words of the index that may stand for a word, independent of the rest of the query.
 #[derive(Default)]
 pub(super) struct Derived {
     pub(super) exact: Option<Word>,
@@ -83,7 +83,7 @@ pub(super) struct Derived {
     pub(super) misspellings: Misspellings,
 }
 
-/// All that it depends on, in one commit.
+/// The input of [`Derived`] within a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct DerivationKey<T> {
     pub(super) text: T,
@@ -92,7 +92,7 @@ pub(super) struct DerivationKey<T> {
 }
 
 impl DerivationKey<&str> {
-    /// The same with a text of its own.
+    /// The same key with an owned text.
     pub(super) fn to_owned(self) -> DerivationKey<Box<str>> {
         DerivationKey { text: self.text.into(), budget: self.budget, unfinished: self.unfinished }
     }
@@ -104,14 +104,13 @@ impl Equivalent<DerivationKey<Box<str>>> for DerivationKey<&str> {
     }
 }
 
-/// Words an unfinished word may become.
+/// Words that an unfinished word may become.
 pub(super) enum Completions {
-    /// All there are, up to the bound.
+    /// All of them, up to the limit.
     Listed(Vec<Word>),
-    /// The same, none left out; they are frequent, so that their documents, those of the word itself
-    /// included, are better read together.
+    /// All of them. They are frequent, so their documents, including those of the word itself, are read together.
     Frequent(Vec<Word>, Arc<FieldDocs>),
-    /// The beginning is short and common: the documents of all words with it, itself included.
+    /// A short, common prefix: the documents of all words with it, including itself.
     Common(Arc<FieldDocs>),
 }
 
@@ -122,7 +121,7 @@ impl Default for Completions {
 }
 
 impl Derived {
-    /// Bytes this takes, about. Documents of completions are counted here too: they stay as long as this does.
+    /// Its size in bytes, approximately. Includes the documents of completions, which live as long as this.
     pub(super) fn bytes(&self) -> usize {
         let (completions, docs) = match &self.completions {
             Completions::Listed(words) => (words.as_slice(), 0),
@@ -135,12 +134,12 @@ impl Derived {
 }
 
 impl Term {
-    /// The word itself, if the index has it.
+    /// Returns the word itself, if the index contains it.
     pub(crate) fn exact(&self) -> Option<&Word> {
         self.derived.exact.as_ref()
     }
 
-    /// The words of a kind, unless they are too many to list; phrases are not among them.
+    /// Returns the words of a kind, unless they are too many to list. Phrases are not included.
     pub(crate) fn words(&self, kind: DerivationKinds) -> &[Word] {
         match kind {
             DerivationKinds::EXACT => self.derived.exact.as_slice(),
@@ -154,12 +153,12 @@ impl Term {
         }
     }
 
-    /// Whether any word is of a kind.
+    /// Returns true if a word is of this kind.
     pub(crate) fn has_words(&self, kind: DerivationKinds) -> bool {
         !self.words(kind).is_empty() || (kind == DerivationKinds::PREFIX && self.completes_by_prefix())
     }
 
-    /// The phrases of a kind.
+    /// Returns the phrases of a kind.
     pub(crate) fn phrases(&self, kind: DerivationKinds) -> &[Slots] {
         match kind {
             DerivationKinds::EXACT => self.phrase.as_slice(),
@@ -169,12 +168,12 @@ impl Term {
         }
     }
 
-    /// Whether it was found in the index as it is written: what exactness asks for.
+    /// Returns true if the index contains it exactly as written, as exactness requires.
     pub(crate) fn has_exact_form(&self) -> bool {
         self.parts.is_none() && (self.phrase.is_some() || self.exact().is_some())
     }
 
-    /// The documents of the word and all its completions, if they are read together.
+    /// Returns the documents of the word and all its completions, if they are read together.
     pub(crate) fn prefix_docs(&self) -> Option<&Arc<FieldDocs>> {
         match &self.derived.completions {
             Completions::Listed(_) => None,
@@ -182,24 +181,24 @@ impl Term {
         }
     }
 
-    /// Whether completions are known only as documents, not one by one in reverse order.
+    /// Returns true if only the documents of the completions are known, not the words.
     pub(crate) fn completes_by_prefix(&self) -> bool {
         matches!(self.derived.completions, Completions::Common(_))
     }
 }
 
 impl Term {
-    /// What its derivations depend on, in one commit.
+    /// Returns the input of its derivations within a commit.
     pub(super) fn key(&self) -> DerivationKey<&str> {
         DerivationKey { text: &self.text, budget: self.budget, unfinished: self.unfinished }
     }
 
-    /// Whether a kind matches only where a typo is forgiven: all but what was written, or begins like it.
+    /// Returns true if a kind matches only where typos are allowed: all kinds except exact, prefix and synonym.
     pub(crate) fn is_forgiven(&self, kind: DerivationKinds) -> bool {
         !DerivationKinds::BY_TYPOS[0].meets(kind) || self.parts.is_some()
     }
 
-    /// A term that nothing stands for yet.
+    /// Returns a term without derivations.
     pub(super) fn empty(text: String) -> Self {
         Self {
             text,

@@ -1,4 +1,4 @@
-//! How many typos may a word have, and which words of the index are as near as that?
+//! Typo budgets of words, and the words of the index within them.
 //!
 //! The walk over the dictionary with an automaton is `postings::misspellings`. Source: search §5.2.
 
@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::postings::{Misspellings, Postings};
 use crate::settings::TypoTolerance;
 
-/// How many typos `word` may have under the settings of an index: 0, 1 or 2.
+/// Returns how many typos `word` may have under the settings of an index: 0, 1 or 2.
 pub(super) fn typo_budget(settings: &TypoTolerance, word: &str) -> u8 {
     let sizes = settings.min_word_size_for_typos;
     // Settings keep protected words in lower case, as analysis leaves most of them.
@@ -20,7 +20,8 @@ pub(super) fn typo_budget(settings: &TypoTolerance, word: &str) -> u8 {
     }
 }
 
-/// Words of the index one and two edits from `word`; of an `unfinished` word also those it may become by an edit.
+/// Returns the words of the index at one and two edits from `word`; if `unfinished`, also words with a prefix at this
+/// distance.
 pub(super) fn misspellings(
     postings: &Postings,
     word: &str,

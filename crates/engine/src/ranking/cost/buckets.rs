@@ -33,7 +33,7 @@ pub(in crate::ranking) struct CostBuckets<'a, R> {
     rule: R,
     resolver: &'a TermResolver<'a>,
     graph: Rc<QueryGraph>,
-    /// Which nodes may be skipped. None: no node.
+    /// The nodes that may be skipped. None: no node.
     removal: Option<Removal>,
     layout: Layout,
     cost_max: u32,

@@ -1,9 +1,8 @@
-//! Here are two neighbouring nodes of the query: in which documents does one attribute hold a word of each?
+//! Finds the documents in which one attribute contains a word of each of two neighbouring query nodes.
 //!
-//! A pair of words is looked up once per search, among the documents that are in play at that moment, and every later
-//! bucket gets that same answer: documents that come into play later do not have the pair, even if they hold both words
-//! in one attribute. The two orders of a pair are looked up apart. Source: search §7.4, `proximityPrecision:
-//! byAttribute`.
+//! A pair of words is looked up once per search, among the documents in play at that moment. Later buckets reuse this
+//! answer: a document that comes into play later does not have the pair, even if one attribute contains both words. The
+//! two orders of a pair are looked up separately. Source: search §7.4, `proximityPrecision: byAttribute`.
 
 use std::cell::RefCell;
 use std::collections::hash_map::Entry;
@@ -16,22 +15,22 @@ use crate::error::Result;
 use crate::postings::FieldDocs;
 use crate::query::{DerivationKinds, Slot, TermNode, TermResolver};
 
-/// Which node of a pair is looked up first.
+/// Tells which node of a pair is looked up first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PairOrder {
-    /// The one that stands first in the query.
+    /// The node that comes first in the query.
     Forward,
-    /// The one that stands second; phrases have no such pairs.
+    /// The node that comes second; phrases have no such pairs.
     Backward,
 }
 
-/// The pairs of one search, with the documents among which each was looked up.
+/// The pairs of a search, with the documents among which each was looked up.
 pub(super) struct AttributePairs<'a> {
     resolver: &'a TermResolver<'a>,
     universes: RefCell<FxHashMap<Pair, Arc<RoaringBitmap>>>,
 }
 
-/// Two words, or a word and a beginning of words, in the order in which they are looked up.
+/// Two words, or a word and a prefix, in the order of the lookup.
 #[derive(PartialEq, Eq, Hash)]
 struct Pair {
     first: Box<str>,
@@ -39,18 +38,18 @@ struct Pair {
     second_is_prefix: bool,
 }
 
-/// One end of a pair.
+/// An end of a pair.
 struct PairEnd {
-    /// The word, or the beginning that stands for all its completions.
+    /// The word, or the prefix that stands for all its completions.
     text: Box<str>,
     is_prefix: bool,
     docs: Arc<FieldDocs>,
-    /// The documents of the phrase that the word ends or begins.
+    /// Documents of the phrase that the word ends or begins.
     phrase: Option<Arc<RoaringBitmap>>,
 }
 
 impl PairEnd {
-    /// Whether any document of `universe` has it.
+    /// Returns true if a document of `universe` contains it.
     fn is_in(&self, universe: &RoaringBitmap) -> bool {
         match &self.phrase {
             Some(phrase) => !phrase.is_disjoint(universe),
@@ -64,7 +63,7 @@ impl<'a> AttributePairs<'a> {
         Self { resolver, universes: RefCell::default() }
     }
 
-    /// Documents of `universe`, which are those in play, that have a pair of the two nodes.
+    /// Returns the documents of `universe`, the documents in play, that have a pair of the two nodes.
     pub(super) fn sharing_attribute(
         &self,
         from: &TermNode,
@@ -77,7 +76,7 @@ impl<'a> AttributePairs<'a> {
         let has_choice = rights.iter().filter(|right| !right.is_prefix).count() > 1;
         let mut found = RoaringBitmap::new();
         for left in &lefts {
-            // A word that no document in play holds is paired only where there is no choice.
+            // With several words on the right, a left word without a document in play is not paired.
             if has_choice && !left.is_in(universe) {
                 continue;
             }
@@ -111,14 +110,15 @@ impl<'a> AttributePairs<'a> {
         Ok(found)
     }
 
-    /// The documents among which a pair was looked up first, `in_play` for a new pair; None: all of the index.
+    /// Returns the documents among which a pair was first looked up, `in_play` for a new pair. None: the complete
+    /// index.
     fn universe(
         &self,
         first: &PairEnd,
         second: &PairEnd,
         in_play: &Arc<RoaringBitmap>,
     ) -> Option<Arc<RoaringBitmap>> {
-        // The best split of a word or n-gram was chosen among all cuts of it, each looked up in the whole index.
+        // The best split of a word or n-gram was chosen among all its splits, each looked up in the complete index.
         let is_cut = |text: &str| {
             text.len() == first.text.len() + second.text.len()
                 && text.starts_with(&*first.text)
@@ -138,8 +138,8 @@ impl<'a> AttributePairs<'a> {
         }
     }
 
-    /// What a node may stand for as an end of a pair: its words, the phrases whose word at `slot` is no stop word, and a
-    /// short beginning with all its completions. Looked up backward, a beginning stands for itself alone.
+    /// Returns the words, phrases and prefixes of a node as ends of a pair. A phrase needs a word (no stop word) at
+    /// `slot`. A short prefix stands for all its completions; looked up backward, only for itself.
     fn ends(&self, node: &TermNode, slot: Slot, order: PairOrder) -> Result<Vec<PairEnd>> {
         let Self { resolver, .. } = self;
         let postings = resolver.postings;

@@ -1,4 +1,4 @@
-//! More important attributes come first.
+//! Prefers matches in more important attributes.
 
 use roaring::RoaringBitmap;
 
@@ -8,10 +8,10 @@ use crate::ranking::cost::{CostBuckets, CostRule, CostSink, Step};
 use crate::ranking::rule::RuleSpec;
 use crate::ranking::score::{Rank, ScoreDetail};
 
-/// A word costs the weight of the best attribute it was found in, for each term it covers. Words may be in
-/// different attributes. Source: search §7.5.
+/// A word costs the weight of the best attribute it was found in, once per term it covers. Words may match in different
+/// attributes. Source: search §7.5.
 struct AttributeRankRule {
-    /// Whether it is the first half of the rule `attribute`.
+    /// True if it is the first half of the rule `attribute`.
     unified: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Attributes that are the query come first, then those that begin with it.
+//! Prefers attributes equal to the query, then attributes that begin with it.
 
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -15,14 +15,14 @@ use crate::ranking::score::{MatchType, ScoreDetail};
 
 /// The first half of exactness.
 ///
-/// The query must be readable word by word in its exact form. Each word must stand, in any attribute, where
-/// it stands in the query, and one attribute must hold them all; if it holds as many words as the query
-/// asks for, it is the query. Source: search §7.7.
+/// The query must have a reading in which every word is exact. Each word must be at its query position in some
+/// attribute, and one attribute must contain all words. If this attribute has as many words as the query, it equals the
+/// query. Source: search §7.7.
 struct ExactAttributeRule {
     graph: Rc<QueryGraph>,
-    /// Buckets still to come, best first; None: all documents that are in none before.
+    /// Remaining buckets, best first. None: all remaining documents.
     left: std::array::IntoIter<(MatchType, Option<RoaringBitmap>), 3>,
-    /// Documents of the universe at the start.
+    /// Number of documents in the universe at the start.
     documents: u64,
 }
 
@@ -57,15 +57,15 @@ impl RankingRule for ExactAttributeRule {
     }
 }
 
-/// What an attribute must hold to be the query.
+/// The words that an attribute must contain to match exactly.
 struct Expected<'a> {
     /// Words by position in the query.
     words: Vec<(Cow<'a, Word>, u32)>,
-    /// Query positions covered.
+    /// Number of query positions covered.
     length: usize,
 }
 
-/// None if the query cannot be read in exact form from its first term on without a hole.
+/// Returns None if some term of the query has no exact form.
 fn expected<'a>(resolver: &'a TermResolver, graph: &QueryGraph) -> Result<Option<Expected<'a>>> {
     let exact =
         |node: &TermNode| resolver.term(node).has_exact_form() && node.kinds.meets(DerivationKinds::EXACT);
@@ -93,7 +93,7 @@ fn expected<'a>(resolver: &'a TermResolver, graph: &QueryGraph) -> Result<Option
     Ok(Some(expected))
 }
 
-/// Documents one attribute of which is the query, and those one of which begins with it.
+/// Returns the documents with an attribute equal to the query, and those with an attribute that begins with it.
 fn candidates(
     resolver: &TermResolver,
     expected: &Expected<'_>,
@@ -141,7 +141,7 @@ fn candidates(
     }
     let (mut exact, mut start) = (RoaringBitmap::new(), RoaringBitmap::new());
     for (field, docs) in by_field {
-        // Otherwise they are in it since they were read.
+        // Otherwise they were intersected when they were read.
         let docs = if is_looked_up { docs & &*in_position } else { docs };
         if !docs.is_empty() {
             exact |= &docs & &*postings.field_length_docs(field, expected.length)?;

@@ -1,4 +1,4 @@
-//! More words written just as asked come first.
+//! Prefers more words that match exactly as written.
 
 use roaring::RoaringBitmap;
 
@@ -8,8 +8,8 @@ use crate::ranking::cost::{CostBuckets, CostRule, CostSink, Step};
 use crate::ranking::rule::RuleSpec;
 use crate::ranking::score::ScoreDetail;
 
-/// The second half of exactness: a word that is there as it was asked for costs nothing, another one for
-/// each term it covers. Source: search §7.7.
+/// The second half of exactness: a word that occurs as written costs nothing, another derivation one per term it
+/// covers. Source: search §7.7.
 struct ExactWordsRule<'a> {
     resolver: &'a TermResolver<'a>,
 }
@@ -44,7 +44,7 @@ impl CostRule for ExactWordsRule<'_> {
         if cost > 0 {
             return node.clone();
         }
-        // The word alone still brings along what begins with it, where a short beginning is looked up as a whole.
+        // A short prefix is looked up as a unit, so its exact word always comes with its completions.
         let term = self.resolver.term(node);
         let completes = term.completes_by_prefix() && term.exact().is_some();
         let completions = if completes { DerivationKinds::PREFIX } else { DerivationKinds::NONE };

@@ -1,4 +1,4 @@
-//! Documents come by their distance from a point.
+//! Orders documents by their distance from a point.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::ranking::rule::{Bucket, RankingRule, RuleSpec};
 use crate::ranking::score::ScoreDetail;
 use crate::store::Snapshot;
 
-/// Documents at about the same distance are a bucket; those without a point come last. Source: search §9.
+/// Documents at about the same distance form a bucket; documents without a point come last. Source: search §9.
 struct GeoRule {
     graph: Rc<QueryGraph>,
     origin: GeoPoint,

@@ -1,6 +1,6 @@
-//! Which ranking rules does a search go through, and in which order?
+//! Lists the ranking rules of a search in their order.
 //!
-//! Every rule is a file here, with a function `spec` that is registered below. Source: search §6.4.
+//! Each rule has its own file with a function `spec`, which is registered below. Source: search §6.4.
 
 mod attribute_pairs;
 mod attribute_rank;
@@ -20,10 +20,10 @@ use crate::query::TermResolver;
 use crate::store::Snapshot;
 use crate::vector::Nearest;
 
-/// The rules of a search, by the order that the settings of the index give.
+/// Returns the rules of a search in the order of the index settings.
 ///
-/// `resolver` knows the words of the query, None if it has none. A search by vectors has one rule over vectors where the
-/// first rule about words would stand. Source: vectors §6.6.
+/// `resolver` holds the words of the query, None if it has none. A vector search has a single rule over vectors, in the
+/// position of the first rule about words. Source: vectors §6.6.
 pub(super) fn of_search<'a>(
     snapshot: &'a Snapshot,
     request: &'a RankRequest<'a>,
@@ -53,7 +53,7 @@ fn is_about_words(name: &str) -> bool {
     )
 }
 
-/// The rules that `name`, which is about words, stands for. Words are counted before anything else is said of them.
+/// Returns the rules that `name`, a rule about words, stands for. The rule `words` always comes before them.
 fn about_words<'a>(resolver: &'a TermResolver<'a>, request: &RankRequest, name: &str) -> Vec<RuleSpec<'a>> {
     let counted = request.strategy.can_lack_words().then(|| words::spec(resolver, request.strategy));
     let rules = match name {
@@ -72,7 +72,7 @@ fn by_vectors<'a>(request: &RankRequest, nearest: &'a Nearest) -> RuleSpec<'a> {
     vector::spec(nearest, request.wanted, request.deadline.at())
 }
 
-/// The rules of `sort`, which stands for the request's criteria, or of a custom rule such as `year:desc`.
+/// Returns the rules for `sort`, which stands for the request's criteria, or for a custom rule such as `year:desc`.
 fn by_values<'a>(snapshot: &'a Snapshot, request: &RankRequest, name: &str) -> Vec<RuleSpec<'a>> {
     let spec = |criterion: &SortCriterion| match criterion {
         SortCriterion::Field { path, ascending } => sort::spec(snapshot, path, *ascending),

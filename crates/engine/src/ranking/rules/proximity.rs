@@ -1,4 +1,4 @@
-//! Words nearer to each other come first.
+//! Prefers words that are closer to each other.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use crate::ranking::cost::{CostBuckets, CostRule, CostSink, Step};
 use crate::ranking::rule::{Bucket, RankingRule, RuleSpec};
 use crate::ranking::score::{Rank, ScoreDetail};
 
-/// A word costs by how far it stands from the one before it; the reverse order costs one more.
+/// A word costs its distance from the previous one; the reverse order costs one more.
 ///
-/// Only words that follow one another in the query at once are compared. Joined words cost one less than
-/// their number beforehand. Source: search §7.4.
+/// Only direct neighbours in the query are compared. Joined words start at a cost of their number minus one. Source:
+/// search §7.4.
 struct ProximityRule;
 
 pub(super) fn spec<'a>(resolver: &'a TermResolver<'a>) -> RuleSpec<'a> {
@@ -31,16 +31,17 @@ pub(super) fn spec<'a>(resolver: &'a TermResolver<'a>) -> RuleSpec<'a> {
     })
 }
 
-/// Proximity by attribute: a pair costs nothing where one attribute holds both words, one where only its reverse was
-/// looked up among documents with both, and is far anywhere else ([`AttributePairs`] says why there are such documents).
+/// Proximity by attribute. A pair costs nothing if one attribute contains both words. It costs one if only the reverse
+/// pair was looked up among documents with both ([`AttributePairs`] explains how that happens), and the maximum
+/// otherwise.
 ///
-/// Documents with a reading free of cost come first; reversed pairs are looked up among the rest alone.
+/// Documents with a free reading come first; reverse pairs are looked up only among the rest.
 struct ByAttribute<'a> {
     resolver: &'a TermResolver<'a>,
     pairs: Rc<AttributePairs<'a>>,
     graph: Rc<QueryGraph>,
     is_begun: bool,
-    /// The buckets of all documents that have no reading free of cost.
+    /// The buckets of the documents without a free reading.
     either_order: Option<CostBuckets<'a, PairCosts<'a>>>,
 }
 
@@ -74,10 +75,10 @@ impl RankingRule for ByAttribute<'_> {
     }
 }
 
-/// Charges for pairs in one attribute.
+/// Charges for pairs by shared attribute.
 struct PairCosts<'a> {
     pairs: Rc<AttributePairs<'a>>,
-    /// The orders that are looked up, cheapest first.
+    /// The orders to look up, cheapest first.
     orders: &'static [PairOrder],
 }
 
@@ -123,7 +124,7 @@ fn joining(node: &TermNode) -> u32 {
     node.width() - 1
 }
 
-/// The node before, if nothing stands between the two in the query.
+/// Returns the previous node, if it is a direct neighbour in the query.
 fn neighbour<'a>(Step { from, to }: Step<'a>) -> Option<&'a TermNode> {
     from.filter(|from| from.positions.end() + 1 == *to.positions.start())
 }
@@ -177,7 +178,7 @@ impl CostRule for ProximityRule {
     }
 }
 
-/// A sink to which every cost goes with that of joined words added.
+/// Passes costs on with the cost of joining words added.
 struct Joined<'a> {
     sink: &'a mut dyn CostSink,
     joining: u32,
@@ -202,7 +203,8 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// Documents of `universe` one attribute of which may hold both: no others can have them near each other.
+    /// Returns documents of `universe` that may contain both in one attribute: only these can have them near each
+    /// other.
     fn sharing_attribute(self, universe: &RoaringBitmap) -> Result<RoaringBitmap> {
         let Self { resolver, from, to } = self;
         let mut both = universe & &*resolver.node_docs(to)?;
@@ -210,9 +212,9 @@ impl Pair<'_> {
         resolver.sharing_attribute(from, to, &both)
     }
 
-    /// Charges `both` by distances that are cached for the whole index, up to `limit`. False, with nothing charged, if
-    /// there are none of the words or prefixes by which most of these documents match; what the others match by is
-    /// read from postings.
+    /// Charges `both` by distances cached for the complete index, up to `limit`. Documents that match by other
+    /// derivations are read from postings. Returns false, with nothing charged, if these are the majority or the
+    /// distances are not cached.
     fn charge_by_cached_distances(
         self,
         both: &RoaringBitmap,
@@ -258,7 +260,7 @@ impl Pair<'_> {
         Ok(true)
     }
 
-    /// Charges `docs` by reading where in each of them the two stand.
+    /// Charges `docs` by reading the occurrences of both nodes in each document.
     fn charge_by_occurrences(self, docs: &RoaringBitmap, sink: &mut dyn CostSink) -> Result<()> {
         let left = NodeOccurrences::new(self.resolver, self.from, Slot::Last, docs)?;
         let right = NodeOccurrences::new(self.resolver, self.to, Slot::First, docs)?;
@@ -274,11 +276,11 @@ impl Pair<'_> {
     }
 }
 
-/// Where a node occurs.
+/// Occurrences of a node.
 struct NodeOccurrences {
     all: Rc<Occurrences>,
-    /// Those that may also follow the other node instead of preceding it: words as such, no phrases, and no completions
-    /// of a short, common prefix.
+    /// Occurrences that may also follow the other node instead of preceding it: single words, no phrases, and no
+    /// completions of a short, common prefix.
     reversible: Rc<Occurrences>,
 }
 

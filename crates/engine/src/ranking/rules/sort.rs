@@ -1,4 +1,4 @@
-//! Documents come by the values of a field.
+//! Orders documents by the values of a field.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::ranking::rule::{Bucket, RankingRule, RuleSpec};
 use crate::ranking::score::ScoreDetail;
 use crate::store::Snapshot;
 
-/// Each distinct value is a bucket; documents without one come last. Source: search §9.
+/// Each distinct value forms a bucket; documents without a value come last. Source: search §9.
 struct SortRule {
     graph: Rc<QueryGraph>,
     field: String,
@@ -20,7 +20,7 @@ struct SortRule {
     buckets: SortBuckets,
 }
 
-/// A field that was sorted by, in whichever direction, leaves nothing to sort by it again.
+/// The direction is not part of the key: sorting again by the same field has no effect.
 pub(super) fn spec<'a>(snapshot: &'a Snapshot, field: &str, ascending: bool) -> RuleSpec<'a> {
     let (key, field) = (format!("sort by {field}"), field.to_owned());
     RuleSpec::new(key, move |universe, graph| {

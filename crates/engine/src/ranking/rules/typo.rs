@@ -1,4 +1,4 @@
-//! Fewer typos come first.
+//! Prefers fewer typos.
 
 use roaring::RoaringBitmap;
 
@@ -8,7 +8,7 @@ use crate::ranking::cost::{CostBuckets, CostRule, CostSink, Step};
 use crate::ranking::rule::RuleSpec;
 use crate::ranking::score::ScoreDetail;
 
-/// A misspelt word costs its typos, a cut one costs one, joined ones cost their number.
+/// A misspelt word costs its typos, a split word one, joined words their number.
 /// Source: search §7.3.
 struct TypoRule;
 
@@ -16,7 +16,7 @@ pub(super) fn spec<'a>(resolver: &'a TermResolver<'a>) -> RuleSpec<'a> {
     RuleSpec::new("typo", |universe, graph| Ok(CostBuckets::new(TypoRule, resolver, graph, None, universe)))
 }
 
-/// Joining words is itself a misspelling, for each of them.
+/// Each joined word counts as a typo.
 fn joining(node: &TermNode) -> u32 {
     if node.width() == 1 { 0 } else { node.width() }
 }
@@ -42,7 +42,7 @@ impl CostRule for TypoRule {
         let term = resolver.term(to);
         let forgiven = match term.budget {
             _ if term.phrase.is_some() => 0,
-            // A word may be cut in two even where nothing is forgiven.
+            // A word may be split in two even if no typo is allowed.
             0 => 1,
             budget => {
                 let by_typos = DerivationKinds::BY_TYPOS.into_iter().zip(0..).take(usize::from(budget) + 1);

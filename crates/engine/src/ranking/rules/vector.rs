@@ -1,4 +1,4 @@
-//! Documents come by the distance of their vectors; those without any come last.
+//! Orders documents by the distance of their vectors; documents without vectors come last.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,14 +12,14 @@ use crate::ranking::rule::{Bucket, RankingRule, RuleSpec};
 use crate::ranking::score::ScoreDetail;
 use crate::vector::{Nearest, Neighbours};
 
-/// Documents at one distance are a bucket. Source: vectors §6.5, §6.6.
+/// Documents at the same distance form a bucket. Source: vectors §6.5, §6.6.
 struct VectorRule {
     graph: Rc<QueryGraph>,
     neighbours: Neighbours,
 }
 
-/// Orders documents by `nearest`; `wanted` of them are likely to be asked for. Past `deadline` the rule has nothing in
-/// order, and its caller has given up by then.
+/// Orders documents by `nearest`, expecting that `wanted` of them are taken. After `deadline` the order is incomplete;
+/// by then the caller has stopped.
 pub(super) fn spec<'a>(nearest: &'a Nearest, wanted: usize, deadline: Instant) -> RuleSpec<'a> {
     RuleSpec::new("vector", move |universe, graph| {
         Ok(VectorRule { graph, neighbours: nearest.among(universe, wanted, deadline)? })

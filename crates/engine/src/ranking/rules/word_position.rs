@@ -1,4 +1,4 @@
-//! Words closer to their position in the query come first.
+//! Prefers words close to their position in the query.
 
 use roaring::RoaringBitmap;
 
@@ -9,10 +9,10 @@ use crate::ranking::cost::{CostBuckets, CostRule, CostSink, Step};
 use crate::ranking::rule::RuleSpec;
 use crate::ranking::score::{Rank, ScoreDetail};
 
-/// The second word of a query is expected to be the second of an attribute, and so on: a word costs by how
-/// far its best position is off. A phrase stands where its first word stands. Source: search §7.6.
+/// A word costs the offset of its best position: the second word of a query is expected to be the second word of an
+/// attribute, and so on. A phrase is at the position of its first word. Source: search §7.6.
 struct WordPositionRule {
-    /// Whether it is the second half of the rule `attribute`.
+    /// True if it is the second half of the rule `attribute`.
     unified: bool,
 }
 
@@ -23,17 +23,17 @@ pub(super) fn spec<'a>(resolver: &'a TermResolver<'a>, unified: bool) -> RuleSpe
     })
 }
 
-/// What it costs at worst, per term.
+/// Largest cost per term.
 const OFFSET_COST_MAX: u32 = 10;
 
-/// Greatest offset of each cost.
+/// Largest offset of each cost.
 const OFFSETS: [u32; OFFSET_COST_MAX as usize] = [0, 1, 4, 7, 11, 16, 24, 64, 256, 1024];
 
 fn offset_cost(offset: u32) -> u32 {
     OFFSETS.iter().take_while(|&&reach| reach < offset).count() as u32
 }
 
-/// `position` is bucketed.
+/// `position` is a bucketed position.
 fn cost_at(node: &TermNode, position: u32) -> u32 {
     let offset = position.abs_diff(*node.positions.start());
     (0..node.width()).map(|further| offset_cost(offset + further)).sum()

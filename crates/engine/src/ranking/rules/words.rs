@@ -1,4 +1,4 @@
-//! More of the query's words come first.
+//! Prefers documents that contain more of the query words.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::ranking::request::MatchingStrategy;
 use crate::ranking::rule::RuleSpec;
 use crate::ranking::score::ScoreDetail;
 
-/// Words are given up from the end of the query, or commonest first; giving one up costs as many as the terms it
+/// Words are skipped from the end of the query, or the most frequent first. Skipping one costs the number of terms it
 /// covers. Source: search §6.3, §7.2.
 struct WordsRule;
 
@@ -39,7 +39,7 @@ impl CostRule for WordsRule {
         0
     }
 
-    /// Documents with all words are told by set algebra alone.
+    /// Set algebra finds the documents with all words.
     fn documents_within(
         &self,
         resolver: &TermResolver,
@@ -49,7 +49,7 @@ impl CostRule for WordsRule {
         (limit == 0 && graph.only_path().is_none()).then(|| resolver.match_set(graph, |_| false)).transpose()
     }
 
-    /// The words of phrases always match, and count but for one of them.
+    /// The words of phrases always match; all but one of them are added to the counts.
     fn detail(&self, resolver: &TermResolver, graph: &QueryGraph, cost: u32, cost_max: u32) -> ScoreDetail {
         let phrase_words = |term: &Term| term.phrase.iter().flatten().flatten().count() as u32;
         let in_phrases: u32 = graph.nodes().map(|(_, node)| phrase_words(resolver.term(node))).sum();
@@ -59,10 +59,10 @@ impl CostRule for WordsRule {
 }
 
 impl Removal {
-    /// Which nodes of `graph` may be passed over, and in which order.
+    /// Finds which nodes of `graph` may be skipped, and in which order.
     ///
-    /// Phrases never; if there is none, the last group to go stays. An n-gram goes with the last of its
-    /// words to go.
+    /// Phrases are never skipped; without a phrase, the last group is never skipped. An n-gram is skipped together with
+    /// the last of its words.
     pub(in crate::ranking) fn new(
         strategy: MatchingStrategy,
         graph: &QueryGraph,
@@ -78,7 +78,7 @@ impl Removal {
                 let frequencies = resolver.frequencies(graph)?;
                 let last = frequencies.keys().copied().max().unwrap_or(0);
                 let frequency = |id| frequencies.get(&id).copied().unwrap_or(0);
-                // What no document holds is of no use: it goes first.
+                // A word without a document is useless: it is skipped first.
                 let key = |id| match frequency(id) {
                     0 => 0,
                     frequency => u64::MAX - frequency,

@@ -1,7 +1,7 @@
-//! 1. Words in more important attributes come first, each word by itself.
-//! 2. Where all attributes are searchable, none is more important.
-//! 3. A nested field weighs as the first entry that covers it.
-//! 4. `attribute` is this rule and that of word positions as one.
+//! 1. Words in more important attributes come first; each word counts by itself.
+//! 2. If all attributes are searchable, they are equally important.
+//! 3. A nested field has the weight of the first entry that covers it.
+//! 4. `attribute` combines this rule and that of word positions.
 
 use serde_json::json;
 
@@ -25,7 +25,7 @@ fn each_word_counts_where_it_is() {
 }
 
 #[test]
-fn a_nested_field_weighs_as_the_first_entry_over_it() {
+fn a_nested_field_has_the_weight_of_the_first_entry_covering_it() {
     let settings = json!({"searchableAttributes": ["c", "m.fr", "m"], "rankingRules": ["attributeRank"]});
     let documents = [
         (1, json!({"m": {"en": "sea"}})),

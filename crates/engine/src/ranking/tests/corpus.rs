@@ -1,4 +1,4 @@
-//! Small indexes for the tests of this room, written without the write path.
+//! Small indexes for the tests of this module, built without the write path.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,13 +16,13 @@ use crate::ranking::{MatchingStrategy, RankRequest, Ranked, SortCriterion, rank}
 use crate::settings::Settings;
 use crate::store::{SegmentBuilder, SegmentView, Snapshot, SnapshotParts};
 
-/// The same documents, laid out in several ways: ranking must not see a difference.
+/// The same documents in several segment layouts. Ranking must give equal results for all.
 pub(super) struct Corpus {
     layouts: Vec<(&'static str, Snapshot)>,
     analyzer: Analyzer,
 }
 
-/// A search and what it asks for beside the words.
+/// A search with its options.
 #[derive(Clone)]
 pub(super) struct Ask<'a> {
     pub(super) q: &'a str,
@@ -54,13 +54,13 @@ impl Default for Ask<'_> {
     }
 }
 
-/// A search for these words under the defaults.
+/// A search for `q` with default options.
 pub(super) fn ask(q: &str) -> Ask<'_> {
     Ask { q, ..Ask::default() }
 }
 
 impl Corpus {
-    /// Documents by number, under settings given as JSON (defaults for what is left out).
+    /// Documents by number. `settings` is JSON; missing settings have their defaults.
     pub(super) fn new(settings: Value, documents: &[(u32, Value)]) -> Self {
         let settings = Settings::parse(&settings.to_string()).unwrap();
         let analyzer = Analyzer::new(&settings).unwrap();
@@ -71,7 +71,7 @@ impl Corpus {
         Self { layouts: layouts.into(), analyzer }
     }
 
-    /// As [`Corpus::new`], in one segment only.
+    /// Like [`Corpus::new`], with a single segment.
     pub(super) fn plain(settings: Value, documents: &[(u32, Value)]) -> Self {
         let settings = Arc::new(Settings::parse(&settings.to_string()).unwrap());
         let analyzer = Analyzer::new(&settings).unwrap();
@@ -79,7 +79,7 @@ impl Corpus {
         Self { layouts: vec![("one segment", snapshot)], analyzer }
     }
 
-    /// What the first layout answers to a request made for all of its documents.
+    /// The first layout's answer to a request over all of its documents.
     pub(super) fn ask_first<'a>(
         &self,
         request: impl FnOnce(Arc<RoaringBitmap>) -> RankRequest<'a>,
@@ -88,7 +88,7 @@ impl Corpus {
         rank(snapshot, &self.analyzer, &request(snapshot.shared_documents())).unwrap()
     }
 
-    /// Documents with one text each, in an attribute `t`.
+    /// Documents with a single text in the attribute `t`.
     pub(super) fn of_texts(settings: Value, texts: &[&str]) -> Self {
         let mut settings = settings;
         settings.as_object_mut().unwrap().entry("searchableAttributes").or_insert(serde_json::json!(["t"]));
@@ -97,7 +97,7 @@ impl Corpus {
         Self::new(settings, &documents)
     }
 
-    /// What each layout answers; the first one, once all have been found the same.
+    /// The answer of the first layout, after checking that all layouts agree.
     pub(super) fn answer(&self, ask: &Ask) -> Ranked {
         let mut answers =
             self.layouts.iter().map(|(name, snapshot)| (name, self.run(snapshot, ask).unwrap()));
@@ -110,12 +110,12 @@ impl Corpus {
         first
     }
 
-    /// The error of a search that is refused.
+    /// The error of a rejected search.
     pub(super) fn refusal(&self, ask: &Ask) -> String {
         self.run(&self.layouts[0].1, ask).unwrap_err().to_string()
     }
 
-    /// What the first layout answers within a budget.
+    /// The answer of the first layout within a budget.
     pub(super) fn answer_within(&self, ask: &Ask, budget: Budget) -> Ranked {
         self.run_within(&self.layouts[0].1, ask, budget).unwrap()
     }
@@ -148,7 +148,7 @@ impl Corpus {
         rank_within(snapshot, &self.analyzer, &request, Arc::new(budget))
     }
 
-    /// Checks ids and, where given, scores to six digits, of a search under the defaults.
+    /// Checks ids and scores, to six digits, of a search with default options.
     #[track_caller]
     pub(super) fn expect(&self, q: &str, expected: &[(u32, f64)]) {
         self.expect_of(&ask(q), expected);
@@ -164,7 +164,7 @@ impl Corpus {
         assert_eq!(found, expected, "{:?}\n{}", ask.q, describe(&answer));
     }
 
-    /// Checks the order of ids alone.
+    /// Checks only the order of ids.
     #[track_caller]
     pub(super) fn expect_ids(&self, ask: &Ask, expected: &[u32]) {
         let answer = self.answer(ask);
@@ -172,7 +172,7 @@ impl Corpus {
         assert_eq!(found, expected, "{:?}\n{}", ask.q, describe(&answer));
     }
 
-    /// Checks what each rule said of a document, as `W2/2 T3/3 P4/4 …`.
+    /// Checks the ranks of a document, written as `W2/2 T3/3 P4/4 …`.
     #[track_caller]
     pub(super) fn expect_ranks(&self, ask: &Ask, docid: u32, expected: &str) {
         let answer = self.answer(ask);
@@ -186,7 +186,7 @@ fn describe(answer: &Ranked) -> String {
     lines.collect()
 }
 
-/// Rank vectors as the examples of the specification write them.
+/// Formats ranks like the examples of the specification.
 fn ranks(scores: &[crate::ranking::ScoreDetail]) -> String {
     use crate::ranking::ScoreDetail as Detail;
     let shown = scores.iter().map(|detail| {
@@ -209,7 +209,7 @@ fn ranks(scores: &[crate::ranking::ScoreDetail]) -> String {
     shown.collect::<Vec<_>>().join(" ")
 }
 
-/// Writes `documents`, `per_commit` at a time; then also others that share their words, and deletes those.
+/// Writes `documents`, `per_commit` at a time, then adds others with the same words and deletes them again.
 fn build(
     settings: &Arc<Settings>,
     analyzer: &Analyzer,
@@ -245,7 +245,7 @@ fn build(
     Ok(Snapshot::new(&layout, parts, views))
 }
 
-/// Settings with what they leave out of nested parts filled in.
+/// Fills in the defaults that are missing in nested settings.
 pub(super) fn merged_settings(settings: &Value) -> Value {
     let mut merged = serde_json::json!({
         "typoTolerance": {
@@ -263,7 +263,7 @@ pub(super) fn merged_settings(settings: &Value) -> Value {
     merged
 }
 
-/// A document of the same words in reverse, each also misspelt.
+/// Returns a document with the same words in reverse order, each with a misspelt copy.
 fn reversed(document: &Value) -> Value {
     match document {
         Value::String(text) => {

@@ -1,6 +1,6 @@
-//! 1. Out of time, documents come by docid, with a score of 0 from there on.
-//! 2. What matches is known all the same.
-//! 3. A search ends soon after its time, whatever it is in the middle of.
+//! 1. After the deadline, documents come by docid, with a score of 0 from there on.
+//! 2. The set of matches is still complete.
+//! 3. A search ends soon after its deadline, in any phase.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use super::corpus::{Ask, Corpus, ask};
 use crate::postings::Budget;
 
 #[test]
-fn without_time_documents_come_as_they_are() {
+fn without_time_documents_come_by_docid() {
     let corpus = Corpus::of_texts(json!({}), &["stone amber", "amber stone", "shop"]);
     let late = Ask { out_of_time: true, ..ask("amber stone") };
     corpus.expect_of(&late, &[(1, 0.0), (2, 0.0)]);
@@ -24,7 +24,7 @@ fn without_time_documents_come_as_they_are() {
     assert!(!corpus.answer(&ask("amber stone")).degraded);
 }
 
-/// Words enough for dictionaries, postings and rules to take many steps.
+/// Enough words for dictionaries, postings and rules to take many steps.
 fn many_words() -> Corpus {
     let word = |n: usize| format!("{}{}", ["stone", "amber", "lantern", "s"][n % 4], n % 997);
     let text = |n: usize| format!("{} stone {} amber s {}", word(n), word(n * 7), word(n * 31));
@@ -33,14 +33,14 @@ fn many_words() -> Corpus {
 }
 
 #[test]
-fn a_search_ends_soon_after_its_time() {
+fn a_search_ends_soon_after_its_deadline() {
     let corpus = many_words();
     let word = "(s|st|stone|amber|a|lanternn1|stnoe2|amberstone|lantern99)";
     let query = format!("{word}( {word}){{0,4}} ?");
     let mut runner = proptest::test_runner::TestRunner::new(ProptestConfig::with_cases(500));
     runner
         .run(&(query.as_str(), 0u64..120), |(q, millis)| {
-            // A clock that goes on by a millisecond whenever it is read.
+            // A clock that advances by a millisecond at each read.
             let (start, looks) = (Instant::now(), Arc::new(AtomicU64::new(0)));
             let clock = Arc::clone(&looks);
             let now = move || start + Duration::from_millis(clock.fetch_add(1, Ordering::Relaxed));

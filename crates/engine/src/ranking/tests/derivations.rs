@@ -1,8 +1,8 @@
-//! 1. Neighbouring words are also read joined, two or three at a time, at the price of as many typos.
-//! 2. A word is also read cut in two, where its halves meet most often, at the price of one.
-//! 3. A synonym costs nothing, is matched as a phrase, and goes one way only.
-//! 4. Synonyms of several words apply where these are read joined.
-//! 5. A word that ends the query is completed, unless the settings forbid it.
+//! 1. Neighbouring words are also read joined, two or three at a time, at a cost of as many typos.
+//! 2. A word is also read split in two, where its halves meet most often, at a cost of one typo.
+//! 3. A synonym costs nothing, matches as a phrase, and applies in one direction only.
+//! 4. Synonyms of several words apply where these words are read joined.
+//! 5. The last word of the query is completed, unless the settings forbid it.
 
 use serde_json::json;
 
@@ -52,7 +52,7 @@ fn synonyms_are_phrases_and_cost_nothing() {
 }
 
 #[test]
-fn synonyms_are_neither_completed_nor_forgiven() {
+fn synonyms_match_without_completion_or_typos() {
     let corpus = Corpus::of_texts(
         json!({"synonyms": {"tv": ["telecast", "tele cast"]}}),
         &["tele cast", "telecast", "tele casts", "the telecast"],
@@ -62,25 +62,25 @@ fn synonyms_are_neither_completed_nor_forgiven() {
 }
 
 #[test]
-fn the_last_word_is_not_completed_if_so_set() {
+fn the_last_word_is_not_completed_if_the_settings_forbid_it() {
     let corpus = Corpus::of_texts(json!({"prefixSearch": "disabled"}), &["cup", "cusp", "cups"]);
     corpus.expect("cup", &[(1, 1.0)]);
 }
 
 #[test]
-fn a_cut_follows_the_commoner_pair() {
+fn a_word_is_split_into_the_more_frequent_pair() {
     let corpus = Corpus::of_texts(json!({}), &["no where", "no where", "now here", "now then here"]);
     corpus.expect_ids(&ask("nowhere "), &[1, 2]);
 }
 
 #[test]
-fn a_short_beginning_that_many_words_share_is_completed_without_bound() {
+fn a_short_prefix_of_many_words_is_completed_without_limit() {
     let texts: Vec<String> = (0..1200).map(|n| format!("q{n:04} lamp")).collect();
     let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let corpus = Corpus::of_texts(json!({}), &texts);
     assert_eq!(corpus.answer(&ask("q")).candidates.len(), 1200);
     assert_eq!(corpus.answer(&ask("lamp q")).candidates.len(), 1200);
-    // Completed words the wrong way round are not seen to be near.
+    // Completions in reverse order do not count as near.
     let backwards = corpus.answer(&all("lamp q"));
     corpus.expect_ranks(&all("lamp q"), backwards.hits[0].docid, "T4/4 P1/4 A1/1 S19/21 E1/3 X2/3");
     let listed = Corpus::of_texts(json!({}), &texts[..90]);

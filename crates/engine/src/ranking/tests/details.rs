@@ -1,7 +1,7 @@
-//! 1. Each rule shows under its own name, in order, with its score.
-//! 2. The two halves of `attribute` and of exactness show as one.
+//! 1. Each rule is rendered under its own name, in order, with its score.
+//! 2. The two halves of `attribute` and of exactness are rendered as one.
 //! 3. The values of fields that are not displayed are hidden.
-//! 4. Ranks that no 32 bits hold are merged exactly.
+//! 4. Ranks beyond 32 bits are merged exactly.
 
 use serde_json::{Value, json};
 

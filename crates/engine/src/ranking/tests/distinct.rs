@@ -1,6 +1,6 @@
-//! 1. Of documents that share a value, the best-ranked stays; those without a value all stay.
-//! 2. A document that went takes no others with it.
-//! 3. Candidates are counted as far as documents were looked at; all of them, if that is asked for.
+//! 1. The best-ranked document of each value stays. Documents without a value all stay.
+//! 2. An excluded document excludes no others.
+//! 3. Candidates are counted among the documents read; exhaustive counting reads all documents.
 
 use serde_json::json;
 
@@ -39,7 +39,7 @@ fn candidates_are_those_left() {
     for ask in [distinct("mug", 20), distinct("mug", 2), distinct("", 2)] {
         assert_eq!(corpus.answer(&ask).candidates.len(), 6, "{:?} {}", ask.q, ask.limit);
     }
-    // Looked at only as far as the page reaches: document 3 is not yet known to share a value.
+    // Documents are read only up to the end of the page: that document 3 shares a value is not known yet.
     assert_eq!(corpus.answer(&distinct("", 0)).candidates.len(), 8);
     let exhaustive = Ask { exhaustive: true, ..distinct("", 0) };
     assert_eq!(corpus.answer(&exhaustive).candidates.len(), 6);

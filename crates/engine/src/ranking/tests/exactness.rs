@@ -1,7 +1,7 @@
-//! 1. An attribute that is the query comes first, then one that begins with it.
-//! 2. Words are counted as they were asked for: prefixes and misspellings do not count.
-//! 3. Stop words of an attribute do not count to its length.
-//! 4. Each rule decides only what those before it left open.
+//! 1. An attribute equal to the query comes first, then one that begins with it.
+//! 2. Only words exactly as in the query count: prefixes and misspellings do not.
+//! 3. Stop words do not count toward the length of an attribute.
+//! 4. Each rule decides only between documents that earlier rules left equal.
 
 use serde_json::json;
 
@@ -54,7 +54,7 @@ fn exactness_may_come_before_typo() {
         &["umbrela", "umbrella stand", "umbrellas", "umbrella"],
     );
     corpus.expect_ids(&ask("umbrella "), &[4, 2, 1, 3]);
-    // What exactness has settled leaves no typo to be forgiven.
+    // After exactness, no reading with typos is left.
     corpus.expect_ranks(&ask("umbrella "), 4, "W1/1 E3/3 X2/2 T1/1");
     corpus.expect_ranks(&ask("umbrella "), 1, "W1/1 E1/3 X1/2 T1/2");
 }

@@ -1,11 +1,11 @@
-//! Recorded answers over real data, by command: needs a folder with `golden.json`, `movies.ndjson` and
-//! `cities.json` (the shared data, unpacked).
+//! Compares with recorded answers over real data. Run by command; needs a folder with `golden.json`, `movies.ndjson`
+//! and `cities.json` (the shared data, unpacked).
 //!
 //! `GOLDEN=dir [KIND=title] [REPEAT=9] cargo test -p siftd-engine --lib golden -- --ignored --nocapture`
 //!
-//! With `REPEAT`, each search is asked so often and the last time counts: what a profiler wants.
+//! `REPEAT` runs each search this often and reports the last time, for use with a profiler.
 //!
-//! 1. Ids, totals, scores and details are those recorded; searches with filters are left out here.
+//! 1. Ids, totals, scores and details equal the recorded ones; searches with filters are skipped here.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};

@@ -1,5 +1,5 @@
-//! The worked examples of search §19, in our own words, each on one segment and on several with
-//! deleted documents in between. A file per rule; each opens with the properties it holds.
+//! The worked examples of search §19 with different words. Each runs on one segment and on several with deleted
+//! documents in between. Each rule has a file, which begins with the properties it tests.
 
 mod attribute_rank;
 mod corpus;

@@ -1,6 +1,6 @@
 //! 1. The maximum of a rule is that of the readings left by the rules before it.
-//! 2. A document read in two ways counts for the cheaper, and of equals for the first.
-//! 3. The number of ways to read a query does not slow it down.
+//! 2. A document with two readings counts for the cheaper one; between equal ones, for the first.
+//! 3. The number of readings does not slow a search down.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use super::corpus::{Corpus, ask};
 
 #[test]
 fn a_maximum_is_that_of_the_readings_left() {
-    // Document 2 is read with one word joined: what is left to be near to are two nodes, not three.
+    // Document 2 is read with two words joined: proximity then compares two nodes, not three.
     let corpus = Corpus::of_texts(json!({}), &["book store clerk", "bookstore clerk", "book"]);
     corpus.expect_ranks(&ask("book store clerk "), 1, "W3/3 T5/5 P7/7 A1/1 S31/31 E3/3 X4/4");
     corpus.expect_ranks(&ask("book store clerk "), 2, "W3/3 T3/5 P4/5 A1/1 S29/31 E1/3 X2/4");

@@ -1,7 +1,7 @@
-//! 1. The words of a phrase must follow one another; a stop word in it stands for any one word.
-//! 2. A phrase forgives nothing and completes nothing.
-//! 3. A hard separator in a phrase makes two of it.
-//! 4. Words two slots apart may also be neighbours: a stop word need not be there.
+//! 1. The words of a phrase must follow one another; a stop word in it matches any single word.
+//! 2. A phrase allows no typos and no completion.
+//! 3. A hard separator splits a phrase in two.
+//! 4. Words two slots apart may also be neighbours: the stop word between them may be missing.
 
 use serde_json::json;
 
@@ -40,7 +40,7 @@ fn stop_words_stand_for_any_word() {
 }
 
 #[test]
-fn three_slots_are_looked_at_together() {
+fn words_around_a_stop_word_may_be_neighbours() {
     let corpus = Corpus::of_texts(
         json!({"stopWords": ["of"]}),
         &["jar of honey", "jar honey", "honey jar", "jar full of honey", "jar with honey"],

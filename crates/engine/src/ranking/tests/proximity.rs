@@ -1,7 +1,7 @@
-//! 1. Nearer words come first; the wrong way round costs one more.
-//! 2. From four words apart on, and across hard separators and attributes, words are apart.
-//! 3. Only words that follow each other in the query at once are compared.
-//! 4. By attribute, nearness is sharing one.
+//! 1. Nearer words come first; the reverse order costs one more.
+//! 2. Words are far apart from a distance of four on, and across hard separators and attributes.
+//! 3. Only direct neighbours in the query are compared.
+//! 4. By attribute, words are near if they share an attribute.
 
 use serde_json::json;
 

@@ -1,8 +1,8 @@
-//! 1. Words take one position each, hard separators seven more; stop words take a position and no term.
-//! 2. The last token, if it is a word, is unfinished; anything after it finishes it.
-//! 3. A quotation mark opens a phrase, another, a hard separator or the end closes it.
-//! 4. A minus rules out the word or phrase it is attached to, at the start or after white space only.
-//! 5. Ten terms are read, and no more than a thousand tokens.
+//! 1. Words take one position each, hard separators seven more; stop words take a position but are no term.
+//! 2. The last token is unfinished if it is a word; anything after it finishes it.
+//! 3. A quotation mark opens a phrase. Another one, a hard separator or the end closes it.
+//! 4. A minus at the start or after white space excludes the word or phrase that follows it directly.
+//! 5. At most ten terms and a thousand tokens are read.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use crate::analysis::Analyzer;
 use crate::query::{ParsedQuery, TermText};
 use crate::settings::Settings;
 
-/// Terms as `word@position`, unfinished ones with `*`, phrases in brackets; then what is ruled out.
+/// Draws terms as `word@position`, unfinished ones with `*`, phrases in brackets; then excluded words and phrases.
 fn draw(q: &str, stop_words: &[&str]) -> String {
     let stop_words = stop_words.iter().map(|word| (*word).to_owned()).collect();
     let analyzer = Analyzer::new(&Settings { stop_words, ..Settings::default() }).unwrap();
@@ -35,7 +35,7 @@ fn draw(q: &str, stop_words: &[&str]) -> String {
 }
 
 #[test]
-fn queries_are_taken_apart_as_recorded() {
+fn queries_are_parsed_into_the_expected_terms() {
     for (q, expected) in [
         ("amber stone", "amber@0 stone*@1"),
         ("amber stone ", "amber@0 stone@1"),
@@ -62,7 +62,7 @@ fn queries_are_taken_apart_as_recorded() {
 }
 
 #[test]
-fn stop_words_take_a_place_but_no_term() {
+fn stop_words_take_a_position_but_are_no_term() {
     for (q, expected) in [
         ("king of the hills", "king@0 hills*@3"),
         ("of the", "the*@1"),
@@ -85,7 +85,7 @@ fn ten_terms_are_read() {
 }
 
 #[test]
-fn what_is_ruled_out_is_ruled_out_as_written() {
+fn excluded_words_exclude_only_exact_matches() {
     let corpus = Corpus::of_texts(
         json!({}),
         &["amber stone shop", "stone amber shop", "amber bowl with stone", "amber shop", "ambers and stones"],

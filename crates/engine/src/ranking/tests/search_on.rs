@@ -1,6 +1,6 @@
-//! 1. Words are looked for in the named attributes alone; nearness is that of the whole document.
-//! 2. A name is that field alone, a pattern whatever fits it.
-//! 3. A name that is not searchable is refused, where the settings list what is.
+//! 1. Words match only in the named attributes; proximity is that of the complete document.
+//! 2. A name means that field alone, a pattern all matching fields.
+//! 3. If the settings list searchable attributes, other names are rejected.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ fn on<'a>(q: &'a str, entries: &[&str]) -> Ask<'a> {
 }
 
 #[test]
-fn words_are_looked_for_where_asked() {
+fn words_match_only_in_the_named_attributes() {
     let documents = [
         (1, json!({"title": "solar panel", "body": "roof kit"})),
         (2, json!({"title": "roof kit", "body": "solar panel"})),
@@ -39,9 +39,9 @@ fn names_and_patterns() {
         let refusal = corpus.refusal(&on("tea", &[unknown]));
         assert!(refusal.contains(&format!("`{unknown}`")), "{refusal}");
     }
-    // Whatever stands beside them.
-    for beside in [["*", "x"], ["x", "*"], ["u", "x"]] {
-        let refusal = corpus.refusal(&on("tea", &beside));
+    // Regardless of the other entries.
+    for entries in [["*", "x"], ["x", "*"], ["u", "x"]] {
+        let refusal = corpus.refusal(&on("tea", &entries));
         assert!(refusal.contains("`x`"), "{refusal}");
     }
     let corpus = Corpus::new(json!({}), &documents);

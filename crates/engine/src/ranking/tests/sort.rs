@@ -1,8 +1,8 @@
-//! 1. Numbers come before strings, strings before nothing, in both directions; a list sorts by its best value.
-//! 2. The rule `sort` stands where the settings put it; without it nothing is sorted.
+//! 1. Numbers come before strings, and strings before no value, in both directions; a list sorts by its best value.
+//! 2. The settings place the rule `sort`; without it nothing is sorted.
 //! 3. Custom rules sort too, and add nothing to the score.
-//! 4. Distance sorts in buckets of a metre, documents without a place last.
-//! 5. A field sorted by once is not sorted by again.
+//! 4. Distance sorts in buckets of one metre, documents without a point last.
+//! 5. Sorting again by the same field has no effect.
 
 use serde_json::json;
 

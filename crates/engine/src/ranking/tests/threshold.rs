@@ -1,12 +1,12 @@
-//! 1. Once the rules so far score a bucket below the threshold, it and all after it in that rule are out.
-//! 2. They are out of the count too, as far as they were looked at.
+//! 1. Once the rules so far score a bucket below the threshold, it and all later buckets of that rule are excluded.
+//! 2. The excluded documents read so far do not count as candidates either.
 
 use serde_json::json;
 
 use super::corpus::{Ask, Corpus, ask};
 
 #[test]
-fn what_scores_less_is_out() {
+fn documents_below_the_threshold_are_excluded() {
     let corpus = Corpus::of_texts(
         json!({}),
         &[

@@ -1,9 +1,9 @@
 //! 1. Fewer typos come first.
-//! 2. A word of five letters forgives one typo, of nine letters two; a wrong first letter counts twice.
-//! 3. Swapped neighbours are one typo; so is a cut in two.
-//! 4. A prefix costs nothing, and forgives like a whole word.
-//! 5. Protected words, attributes and numbers forgive nothing; words are still cut.
-//! 6. What may cost a typo is counted into the maximum, whether or not a document needs it.
+//! 2. A word of five letters allows one typo, of nine letters two; a wrong first letter counts twice.
+//! 3. Two swapped neighbours are one typo; so is a split in two.
+//! 4. A prefix costs nothing, and allows as many typos as a complete word.
+//! 5. Protected words, attributes and numbers allow no typo; words are still split.
+//! 6. The maximum counts every typo that the query allows, even if no document needs it.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! 1. Words closer to their place in the query come first, coarser the further off.
+//! 1. Words closer to their query position come first, in coarser steps at larger offsets.
 //! 2. The second word is expected second.
 
 use serde_json::json;

@@ -1,8 +1,8 @@
 //! 1. More words come first.
-//! 2. `last` gives words up from the end of the query, `frequency` the commonest first, `all` none.
-//! 3. A word given up cannot be kept by one that should have gone before it.
-//! 4. A phrase is never given up, and then every other word may be.
-//! 5. Where no word may be missing, the rule says nothing.
+//! 2. `last` skips words from the end of the query, `frequency` the most frequent first, `all` no word.
+//! 3. Once a word is skipped, words that are skipped before it no longer count.
+//! 4. A phrase is never skipped, and then every other word may be.
+//! 5. Where no word may be missing, the rule does not run.
 
 use serde_json::json;
 
@@ -29,7 +29,7 @@ fn pans() -> Corpus {
 }
 
 #[test]
-fn words_go_from_the_end() {
+fn last_skips_words_from_the_end() {
     let corpus = pans();
     let three = by(Last, "old iron pan");
     corpus.expect_of(&three, &[(1, 0.999872), (6, 0.999872), (2, 0.666226), (3, 0.328283)]);
@@ -41,28 +41,28 @@ fn words_go_from_the_end() {
 }
 
 #[test]
-fn no_word_goes() {
+fn all_skips_no_word() {
     let corpus = pans();
     corpus.expect_of(&by(All, "old iron pan"), &[(1, 0.999693), (6, 0.999693)]);
     corpus.expect_ranks(&by(All, "old iron pan"), 1, "T5/5 P7/7 A1/1 S31/31 E2/3 X4/4");
 }
 
 #[test]
-fn the_commonest_word_goes_first() {
+fn frequency_skips_the_most_frequent_word_first() {
     let corpus = pans();
     corpus.expect_of(&by(Frequency, "old iron pan"), &[(1, 0.999808), (6, 0.999808), (2, 0.499339)]);
     corpus.expect_of(&by(Frequency, "iron pan camp "), &[(1, 0.986303), (7, 0.308081)]);
 }
 
 #[test]
-fn frequencies_are_those_of_the_whole_index() {
+fn frequencies_are_those_of_the_complete_index() {
     let corpus = pans();
     let filtered = Ask { only: Some(vec![1, 2, 6]), ..by(Frequency, "old iron pan") };
     corpus.expect_of(&filtered, &[(1, 0.999808), (6, 0.999808), (2, 0.499339)]);
 }
 
 #[test]
-fn the_rarer_word_is_kept() {
+fn frequency_keeps_the_rarer_word() {
     let corpus =
         Corpus::of_texts(json!({}), &["one panda", "one one", "one bear", "panda cubs", "one panda cubs"]);
     corpus.expect_of(&by(Last, "one panda "), &[(1, 1.0), (5, 0.999339), (2, 0.492424), (3, 0.492424)]);
@@ -70,7 +70,7 @@ fn the_rarer_word_is_kept() {
 }
 
 #[test]
-fn only_ends_of_the_query_go() {
+fn only_the_end_of_the_query_is_skipped() {
     let corpus = Corpus::of_texts(
         json!({}),
         &["beach walking tours", "walking tours", "beach tours", "tours for beach walking"],
@@ -81,7 +81,7 @@ fn only_ends_of_the_query_go() {
 }
 
 #[test]
-fn a_phrase_stays_and_lets_words_go() {
+fn a_phrase_is_kept_while_other_words_are_skipped() {
     let corpus = Corpus::of_texts(
         json!({}),
         &["roasted garlic bread", "roasted garlic", "bread garlic roasted", "garlic bread"],
