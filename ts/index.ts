@@ -1,4 +1,4 @@
-/** What `import … from 'siftd'` gives: a data directory inside this process, without a server. */
+/** The package API (`import … from 'siftd'`): opens a data directory inside this process, without a server. */
 export { ApiError, type ErrorCode } from './errors/index.js'
 export * from './in-process/index.js'
 export type { FeatureFlags } from './instance/index.js'

@@ -236,7 +236,7 @@ const damages: readonly (readonly [string, (bytes: Buffer) => Buffer | Promise<B
   ],
   ['a file that is no archive', () => Buffer.from('no archive'), /cannot be imported/],
   ['an empty file', () => Buffer.alloc(0), /cannot be imported/],
-  ['a path that leads out', () => archiveOf([{ path: '../outside', content: 'x' }]), /none of a file below/],
+  ['a path that leads out', () => archiveOf([{ path: '../outside', content: 'x' }]), /not the path of a file inside/],
   [
     'a link',
     () => archiveOf([{ path: 'indexes/a', type: 'SymbolicLink', linkpath: '/etc/passwd' }]),

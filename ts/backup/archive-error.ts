@@ -1,4 +1,4 @@
-/** A dump or snapshot that cannot be imported. The message is shown to the user who passed it. */
+/** A dump or snapshot that cannot be imported. The message is shown to the user. */
 export class ArchiveError extends Error {
   override readonly name = 'ArchiveError'
 }

@@ -1,6 +1,5 @@
 /**
- * Here is an archive that is not trusted: which files are in it? Its content has no influence on where they are
- * written.
+ * Unpacks untrusted archives. Their content has no influence on the paths that are written.
  */
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
@@ -11,17 +10,17 @@ import { createGunzip } from 'node:zlib'
 import type { ReadEntry } from 'tar'
 import { makeDirectory } from '../tasks/index.js'
 import { ArchiveError } from './archive-error.js'
-import { BYTES_BEHIND_END_MAX, DISK_BYTES_LEFT, ENTRIES_MAX, PATH_BYTES_MAX } from './limits.js'
+import { BYTES_AFTER_END_MAX, DISK_BYTES_LEFT, ENTRIES_MAX, PATH_BYTES_MAX } from './limits.js'
 
-/** Path inside the archive → path of the file it was unpacked to. */
+/** Path inside the archive → path of the unpacked file. */
 export type Unpacked = ReadonlyMap<string, string>
 
 /**
- * Unpacks the entries that are `wanted` into files of `directory`, which it creates.
+ * Unpacks the `wanted` entries into files of `directory`, which it creates.
  * @param file a tar compressed with gzip
  * @param signal aborting it makes the promise reject soon with the reason of the signal
- * @throws ArchiveError if the file is no such archive, ends early, does not fit on the disk, or holds anything but files
- * and directories below its root
+ * @throws ArchiveError if the file is not a gzip-compressed tar, is truncated, does not fit on the disk, or holds
+ * anything but files and directories below its root
  */
 export async function unpack(
   file: string,
@@ -58,11 +57,11 @@ export async function unpack(
     let behind = 0
     for await (const chunk of chunks) {
       if (hasEndMark) behind += chunk.length
-      // The parser would collect what follows the end mark, in time that is quadratic in its length.
+      // The parser would collect all bytes after the end mark, in time quadratic in their number.
       else if (!parser.write(chunk)) await Promise.race([once(parser, 'drain'), failed])
-      if (behind <= BYTES_BEHIND_END_MAX) continue
-      // A pipeline would report that it was aborted, and not the error that its last function throws.
-      refuse(new ArchiveError(`it goes on for more than ${BYTES_BEHIND_END_MAX} bytes behind its end mark`))
+      if (behind <= BYTES_AFTER_END_MAX) continue
+      // A pipeline would report that it was aborted, instead of the error thrown by its last function.
+      refuse(new ArchiveError(`it has more than ${BYTES_AFTER_END_MAX} bytes after its end mark`))
       await failed
     }
     const whole = once(parser, 'end')
@@ -74,7 +73,7 @@ export async function unpack(
     await Promise.race([Promise.all(taking), failed])
     if (!hasEndMark) throw new ArchiveError('it ends early: the mark at the end of a tar is missing')
   } catch (error) {
-    // All writing ends before the promise rejects, so that the caller can remove the directory.
+    // All writing must end before the promise rejects, so that the caller can remove the directory.
     ended.abort()
     source.destroy()
     await Promise.allSettled([flowing, ...taking])
@@ -101,15 +100,15 @@ export async function unpack(
 const fileTypes: ReadonlySet<string> = new Set(['File', 'OldFile', 'ContiguousFile'])
 
 const what = ({ type, path }: ReadEntry): string =>
-  `\`${path.slice(0, PATH_BYTES_MAX)}\` of the kind ${type}; only files and directories are taken`
+  `\`${path.slice(0, PATH_BYTES_MAX)}\` of the kind ${type}; only files and directories are accepted`
 
-/** The path from the root of the archive. @throws ArchiveError if it leads out of the archive */
+/** Returns the path from the root of the archive. @throws ArchiveError if it leads out of the archive */
 function insidePath(path: string): string {
   const parts = path.replace(/^(\.\/)+/, '').split('/')
   const isInside = parts.every((part) => part !== '' && part !== '.' && part !== '..' && !/[\0\\]/.test(part))
   if (isInside && Buffer.byteLength(path) <= PATH_BYTES_MAX) return parts.join('/')
   throw new ArchiveError(
-    `the name \`${path.slice(0, PATH_BYTES_MAX)}\` is none of a file below the archive's root`,
+    `the name \`${path.slice(0, PATH_BYTES_MAX)}\` is not the path of a file inside the archive`,
   )
 }
 
@@ -120,10 +119,11 @@ async function requireDiskSpace({ path, size }: ReadEntry, directory: string): P
 }
 
 /**
- * Errors of the readers of tar and gzip as `ArchiveError`s, since the archive is at fault, and any other error as it is.
+ * Converts errors of the tar and gzip readers to `ArchiveError`s, since the archive is at fault. Returns other errors
+ * unchanged.
  */
 function asArchiveError(error: unknown): unknown {
   const { code, message } = error as { readonly code?: unknown; readonly message: string }
   const isArchive = typeof code === 'string' && /^(TAR|Z)_/.test(code)
-  return isArchive ? new ArchiveError(`it is no whole tar archive compressed with gzip: ${message}`) : error
+  return isArchive ? new ArchiveError(`it is not a complete gzip-compressed tar archive: ${message}`) : error
 }

@@ -1,4 +1,4 @@
-/** Here are files by name: how do they become one archive, which is a tar compressed with gzip? */
+/** Writes a tar archive compressed with gzip. */
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { type FileHandle, open, rm, stat } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { Header, Pack, ReadEntry } from 'tar'
 import { gzipMembers } from './gzip-members.js'
 import { ENTRY_BYTES_IN_MEMORY_MAX } from './limits.js'
 
-/** The mode of archives and their entries, which only their owner may read, since they hold secrets. */
+/** Mode of archives and their entries: they hold secrets, so only their owner may read them. */
 const PRIVATE = 0o600
 
 /** Bytes of a file that are read at a time. */
@@ -22,13 +22,13 @@ export interface ArchivePaths {
   readonly entry: string
 }
 
-/** An entry as it was written. */
+/** Length and checksum of a written entry. */
 export interface ArchivedFile {
   readonly bytes: number
   readonly crc32: number
 }
 
-/** Writes an archive entry by entry, in bounded memory. */
+/** Writes an archive, entry by entry, in bounded memory. */
 export class ArchiveWriter {
   readonly #pack = new Pack({ portable: true })
   readonly #paths: ArchivePaths
@@ -38,12 +38,13 @@ export class ArchiveWriter {
 
   /**
    * @param signal aborting it makes all methods reject
-   * @param level of gzip members that are compressed at the same time; absent: one member, which every program reads
+   * @param level zlib level of gzip members compressed at the same time; absent: a single member, which every program
+   * reads
    */
   constructor(paths: ArchivePaths, signal: AbortSignal, level?: number) {
     this.#paths = paths
     const file = createWriteStream(paths.archive, { flags: 'wx', mode: PRIVATE })
-    // Node's gzip runs in the thread pool; the one of the library `tar` would run on the main thread.
+    // Node's gzip runs in the thread pool. The gzip of the library `tar` would run on the main thread.
     const tar = this.#pack as AsyncIterable<Buffer>
     this.#written =
       level === undefined
@@ -59,7 +60,7 @@ export class ArchiveWriter {
     return this.#addEntry(path, Buffer.byteLength(content), [Buffer.from(content)])
   }
 
-  /** Adds a file, which must not change. */
+  /** Adds a file. It must not change meanwhile. */
   async addFile(path: string, file: string): Promise<ArchivedFile> {
     const { size } = await stat(file)
     return this.#addEntry(path, size, createReadStream(file, { highWaterMark: READ_BYTES }))
@@ -72,8 +73,8 @@ export class ArchiveWriter {
   }
 
   /**
-   * Reads an entry of unknown length in full, and returns a function that adds it to the archive. The function must be
-   * called before the next long entry is read.
+   * Reads an entry of unknown length completely, and returns a function that adds it to the archive. Call the function
+   * before the next entry of unknown length is read.
    */
   async stage(path: string, chunks: AsyncIterable<string | Uint8Array>): Promise<() => Promise<void>> {
     const staged: Buffer[] = []
@@ -119,9 +120,9 @@ export class ArchiveWriter {
     }
   }
 
-  /** Ends writing. The caller removes the files. */
+  /** Stops writing. The caller removes the files. */
   async abandon(): Promise<void> {
-    this.#pack.destroy(new Error('the archive was given up'))
+    this.#pack.destroy(new Error('the archive was abandoned'))
     await this.#written.catch(() => undefined)
   }
 

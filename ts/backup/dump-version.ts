@@ -1,11 +1,11 @@
-/** Here is `metadata.json`: by which version was the dump written, and can this version read it? */
+/** Checks in `metadata.json` that this version can read a dump. */
 import { ArchiveError } from './archive-error.js'
 import { type Fields, fieldsOf, textOf, unexpected } from './fields.js'
 
-/** The layout of archives that this version writes and reads. */
+/** The archive layout that this version writes and reads. */
 export const DUMP_VERSION = 6
 
-/** What wrote a dump. */
+/** The writer of a dump. */
 export interface DumpOrigin {
   /** The layout, such as `V6`. */
   readonly dumpVersion: string
@@ -14,8 +14,8 @@ export interface DumpOrigin {
 }
 
 /**
- * What wrote the dump, if this version can read it. The layout decides. Beyond that, the version of another service
- * tells nothing, since it counts otherwise, and only a newer version of this service is refused.
+ * Returns the writer of the dump, if this version can read it. The layout decides. In addition, a newer version of this
+ * service is refused. The versions of other services are not comparable.
  * @param version of this build
  * @throws ArchiveError
  */
@@ -51,16 +51,16 @@ function layoutOf({ dumpVersion }: Fields): string {
 
 type Parts = readonly [major: number, minor: number]
 
-/** The beginning of a version; null if the text is none. Source: semver.org. */
+/** Parses the beginning of a version; null if it is not a version. Source: semver.org. */
 function partsOf(version: string): Parts | null {
   const parts = /^(\d{1,9})\.(\d{1,9})\.\d{1,9}(?:[-+][0-9A-Za-z.+-]{1,100})?$/.exec(version)
   return parts === null ? null : [Number(parts[1]), Number(parts[2])]
 }
 
-/** Versions below 1 are of this service: the layout V6 came with version 1 of the reference. */
+/** Versions below 1 belong to this service: the reference introduced the layout V6 with its version 1. */
 const isOurs = ([major]: Parts): boolean => major === 0
 
-/** Whether a minor version lies between. Patches of one minor version read each other's dumps. */
+/** Returns true if the minor version is newer. Patches of one minor version read each other's dumps. */
 function isNewer(writer: Parts, own: Parts | null): boolean {
   if (own === null || own[0] !== writer[0]) return false
   return writer[1] > own[1]

@@ -1,8 +1,8 @@
 /**
- * Here are embedders and the documents of a dump: how many components do their vectors have?
+ * Finds the number of vector components of each embedder in a dump.
  *
- * Where the settings do not say, the instance had asked the provider. An import does not ask again: a dump of this
- * service has the number in an entry of its own, and a dump of another one shows it by the first vector.
+ * If the settings lack it, the instance had asked the provider. An import does not ask again: a dump of this service
+ * has the number in a separate entry. A dump of another service shows it in the first vector.
  */
 import { ownValue } from '../parse/index.js'
 import { type EmbedderFields, embedderAsSet, type IndexSettings, type Known } from '../settings/index.js'
@@ -12,9 +12,9 @@ import { fieldsOf } from './fields.js'
 import { lengthsForm } from './instance-forms.js'
 import { VECTORLESS_LINES_MAX } from './limits.js'
 
-type Lengths = ReadonlyMap<string, number>
+type Dimensions = ReadonlyMap<string, number>
 
-/** The settings in the form that the API accepts, with secrets in clear. */
+/** Returns the settings in the form of the API, with secrets in clear. */
 export const settingsAsSet = (settings: IndexSettings): object => ({
   ...settings,
   embedders: Object.fromEntries(
@@ -22,8 +22,8 @@ export const settingsAsSet = (settings: IndexSettings): object => ({
   ),
 })
 
-/** The number of components by embedder, of those embedders whose settings do not say it. */
-export function learnedLengths({ embedders }: IndexSettings): Readonly<Record<string, number>> {
+/** Returns the number of components by embedder, for embedders whose settings lack it. */
+export function learnedDimensions({ embedders }: IndexSettings): Readonly<Record<string, number>> {
   const lengths = Object.entries(embedders).map(([name, { known }]) => [
     name,
     (known as Known | undefined)?.dimensions,
@@ -32,11 +32,11 @@ export function learnedLengths({ embedders }: IndexSettings): Readonly<Record<st
 }
 
 /**
- * The settings, with the number of components of each embedder as far as the dump tells.
+ * Adds the number of components of each embedder to the settings, as far as the dump shows it.
  * @param path `indexes/{folder}`
  * @throws ArchiveError
  */
-export async function withLengths(
+export async function withDimensions(
   settings: IndexSettings,
   unpacked: Unpacked,
   path: string,
@@ -46,10 +46,10 @@ export async function withLengths(
     .map(([name]) => name)
   if (unknown.length === 0) return settings
   const at = `${path}/embedders.json`
-  const told = lengthsForm.read((await jsonOf(unpacked, at)) ?? {}, at)
-  const missing = new Set(unknown.filter((name) => !Object.hasOwn(told, name)))
-  const shown = await lengthsIn(unpacked, `${path}/documents.jsonl`, missing)
-  const lengths = new Map([...shown, ...Object.entries(told)])
+  const stored = lengthsForm.read((await jsonOf(unpacked, at)) ?? {}, at)
+  const missing = new Set(unknown.filter((name) => !Object.hasOwn(stored, name)))
+  const found = await dimensionsIn(unpacked, `${path}/documents.jsonl`, missing)
+  const lengths = new Map([...found, ...Object.entries(stored)])
   const embedders = unknown.map((name): readonly [string, EmbedderFields] => {
     const fields = settings.embedders[name] as EmbedderFields
     const dimensions = lengths.get(name)
@@ -61,8 +61,8 @@ export async function withLengths(
   return { ...settings, embedders: { ...settings.embedders, ...Object.fromEntries(embedders) } }
 }
 
-/** Reads documents until it has found a vector of each embedder in `missing`. */
-async function lengthsIn(unpacked: Unpacked, path: string, missing: Set<string>): Promise<Lengths> {
+/** Reads documents until each embedder in `missing` has a vector. */
+async function dimensionsIn(unpacked: Unpacked, path: string, missing: Set<string>): Promise<Dimensions> {
   const lengths = new Map<string, number>()
   let lines = 0
   if (missing.size === 0) return lengths
@@ -80,7 +80,8 @@ async function lengthsIn(unpacked: Unpacked, path: string, missing: Set<string>)
 }
 
 /**
- * The number of components of the first vector of an embedder; null without one. The engine reports malformed vectors.
+ * Returns the number of components of an embedder's first vector; null without a vector. The engine reports malformed
+ * vectors.
  */
 function firstLength(vectors: unknown, name: string): number | null {
   const entry = ownValue((vectors ?? {}) as Readonly<Record<string, unknown>>, name)

@@ -1,12 +1,12 @@
-/** Here is an unpacked archive: what is in one of its entries? */
+/** Reads entries of an unpacked archive. */
 import { createReadStream } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { isWithin } from '../parse/index.js'
 import { ArchiveError } from './archive-error.js'
 import type { Unpacked } from './archive-reader.js'
-import { ENTRY_JSON, LINE_BYTES_MAX, WHOLE_ENTRY_BYTES_MAX } from './limits.js'
+import { ENTRY_JSON, LINE_BYTES_MAX, ENTRY_BYTES_MAX } from './limits.js'
 
-/** The paths of the entries that an import reads. */
+/** Paths of the entries that an import reads. */
 const known = [
   /^(metadata\.json|instance_uid\.uuid|keys\.jsonl|experimental-features\.json|network\.json|webhooks\.json)$/,
   /^(tasks|batches)\/queue\.jsonl$/,
@@ -14,28 +14,28 @@ const known = [
   /^indexes\/[^/]+\/(metadata\.json|settings\.json|embedders\.json|documents\.jsonl)$/,
 ]
 
-/** Whether an import reads the entry. */
+/** Returns true if an import reads the entry. */
 export const isKnown = (path: string): boolean => known.some((form) => form.test(path))
 
-/** The bytes of an entry; null if the archive has none. @throws ArchiveError if it is too long */
+/** Returns the bytes of an entry; null if the archive lacks it. @throws ArchiveError if it is too long */
 export async function bytesOf(unpacked: Unpacked, path: string): Promise<Buffer | null> {
   const file = unpacked.get(path)
   if (file === undefined) return null
   const { size } = await stat(file)
-  if (size > WHOLE_ENTRY_BYTES_MAX)
+  if (size > ENTRY_BYTES_MAX)
     throw new ArchiveError(
-      `${path} has ${size} bytes, more than the ${WHOLE_ENTRY_BYTES_MAX} that are possible`,
+      `${path} has ${size} bytes, the maximum is ${ENTRY_BYTES_MAX}`,
     )
   return readFile(file)
 }
 
-/** An entry as JSON; undefined if the archive has none. */
+/** Returns an entry as JSON; undefined if the archive lacks it. */
 export async function jsonOf(unpacked: Unpacked, path: string): Promise<unknown> {
   const bytes = await bytesOf(unpacked, path)
   return bytes === null ? undefined : parsed(bytes, path)
 }
 
-/** A required entry as JSON. @throws ArchiveError if the archive has none */
+/** Returns a required entry as JSON. @throws ArchiveError if the archive lacks it */
 export async function requiredJsonOf(unpacked: Unpacked, path: string): Promise<unknown> {
   const value = await jsonOf(unpacked, path)
   if (value === undefined) throw new ArchiveError(`it has no ${path}`)
@@ -43,7 +43,8 @@ export async function requiredJsonOf(unpacked: Unpacked, path: string): Promise<
 }
 
 /**
- * The lines of an entry as JSON, each with its position for messages. Yields nothing if the archive has no such entry.
+ * Yields the lines of an entry as JSON, each with its position for messages. Yields nothing if the archive lacks the
+ * entry.
  */
 export async function* linesOf(
   unpacked: Unpacked,
@@ -88,6 +89,6 @@ function parsed(json: Buffer, at: string): unknown {
   try {
     return JSON.parse(json.toString())
   } catch (error) {
-    throw new ArchiveError(`${at} is no JSON: ${error instanceof Error ? error.message : String(error)}`)
+    throw new ArchiveError(`${at} is not JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
 }

@@ -1,4 +1,4 @@
-/** Here is JSON from an archive: does a value have the type that its position requires? */
+/** Checks the types of JSON values in an archive. */
 import { ArchiveError } from './archive-error.js'
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -6,7 +6,7 @@ export type Fields = Readonly<Record<string, unknown>>
 /** Uids of tasks and batches are unsigned 32-bit numbers. */
 const UID_MAX = 0xffff_ffff
 
-/** The fields of an object. @param at its position in the archive @throws ArchiveError that names the position */
+/** Returns the fields of an object. @param at its position in the archive @throws ArchiveError with the position */
 export function fieldsOf(value: unknown, at: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields
   throw unexpected(value, at, 'an object')
@@ -27,7 +27,7 @@ export function uidOf(value: unknown, at: string): number {
   throw unexpected(value, at, 'an unsigned 32-bit number')
 }
 
-/** A date in RFC 3339, as it was written. */
+/** Returns an RFC 3339 date unchanged. */
 export function dateOf(value: unknown, at: string): string {
   const text = textOf(value, at)
   if (
@@ -56,11 +56,11 @@ export function oneOf<T extends string>(value: unknown, at: string, names: reado
   throw unexpected(value, at, `one of ${names.join(', ')}`)
 }
 
-/** null for null and for undefined, else the value as `read` returns it. */
+/** Returns null for null and undefined, else the result of `read`. */
 export const orNull = <T>(value: unknown, at: string, read: (value: unknown, at: string) => T): T | null =>
   value === null || value === undefined ? null : read(value, at)
 
-/** The entries of an object, each value as `read` returns it. */
+/** Returns the entries of an object, each value as returned by `read`. */
 export function mapOf<T>(
   value: unknown,
   at: string,

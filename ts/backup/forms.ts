@@ -1,7 +1,7 @@
 /**
- * How is a value written into an archive and read from one? A form does both, so that each reads what it writes.
+ * Forms: pairs of functions that write a value to an archive and read it back.
  *
- * Reading may accept more than writing produces, since other services write archives too.
+ * Reading may accept more than writing produces, because other services write archives too.
  */
 import {
   booleanOf,
@@ -18,56 +18,56 @@ import {
 } from './fields.js'
 
 export interface Form<T> {
-  /** The value as JSON; undefined omits its field. */
+  /** Converts the value to JSON; undefined omits its field. */
   write(value: T): unknown
-  /** The value of JSON. @param at its position in the archive, for messages @throws ArchiveError */
+  /** Reads the value from JSON. @param at its position in the archive, for messages @throws ArchiveError */
   read(value: unknown, at: string): T
 }
 
 /** A value that is written unchanged. */
-export const asItIs = <T>(read: (value: unknown, at: string) => T): Form<T> => ({
+export const unchanged = <T>(read: (value: unknown, at: string) => T): Form<T> => ({
   write: (value) => value,
   read,
 })
 
-export const text = asItIs(textOf)
-export const boolean = asItIs(booleanOf)
-export const date = asItIs(dateOf)
-export const uid = asItIs(uidOf)
-export const object = asItIs(fieldsOf)
-export const number = asItIs((value, at): number => {
+export const text = unchanged(textOf)
+export const boolean = unchanged(booleanOf)
+export const date = unchanged(dateOf)
+export const uid = unchanged(uidOf)
+export const object = unchanged(fieldsOf)
+export const number = unchanged((value, at): number => {
   if (typeof value === 'number') return value
   throw unexpected(value, at, 'a number')
 })
 /** A number of bytes, which may exceed 32 bits. */
-export const byteCount = asItIs((value, at): number => {
+export const byteCount = unchanged((value, at): number => {
   if (Number.isSafeInteger(value) && (value as number) >= 0) return value as number
   throw unexpected(value, at, 'a number of bytes')
 })
-export const url = asItIs((value, at): string => {
+export const url = unchanged((value, at): string => {
   const found = textOf(value, at)
   if (URL.canParse(found)) return found
   throw unexpected(value, at, 'an absolute URL')
 })
 /** Any JSON; null if the field is absent. */
-export const anything = asItIs((value): unknown => value ?? null)
+export const anything = unchanged((value): unknown => value ?? null)
 
 export const choice = <T extends string>(names: readonly T[]): Form<T> =>
-  asItIs((value, at) => oneOf(value, at, names))
+  unchanged((value, at) => oneOf(value, at, names))
 
-/** A value or null. Other writers may omit the field in place of null. */
+/** A value or null. Other writers may omit the field instead of writing null. */
 export const nullable = <T>({ write, read }: Form<T>): Form<T | null> => ({
   write: (value) => (value === null ? null : write(value)),
   read: (value, at) => orNull(value, at, read),
 })
 
-/** A field that may be absent. Other writers may write null in place of omitting it. */
+/** A field that may be absent. Other writers may write null instead of omitting it. */
 export const optional = <T>({ write, read }: Form<T>): Form<T | undefined> => ({
   write: (value) => (value === undefined ? undefined : write(value)),
   read: (value, at) => orNull(value, at, read) ?? undefined,
 })
 
-/** A field that reads as `otherwise` where other writers omit it or write null. */
+/** A field that reads as `otherwise` if other writers omit it or write null. */
 export const defaulted = <T>({ write, read }: Form<T>, otherwise: T): Form<T> => ({
   write,
   read: (value, at) => (value === undefined || value === null ? otherwise : read(value, at)),
@@ -86,7 +86,7 @@ export const map = <T>({ write, read }: Form<T>): Form<Readonly<Record<string, T
 
 /**
  * An object with known keys, written in the order of `fields`. Other keys are ignored.
- * @param names the names in the archive of those fields that have another name there
+ * @param names names in the archive of the fields that have another name there
  */
 export function record<T extends object>(
   fields: { readonly [K in keyof Required<T>]: Form<T[K]> },

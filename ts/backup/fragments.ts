@@ -1,8 +1,8 @@
 /**
- * Here is a document with a vector per fragment: how is it written into a dump?
+ * Prepares documents with a vector per fragment for a dump.
  *
- * A dump does not say which vector belongs to which fragment, so that after an import the vectors count as sent by a
- * user. Source: vectors §3.4.
+ * A dump does not say which fragment a vector belongs to, so after an import the vectors count as sent by a user.
+ * Source: vectors §3.4.
  */
 
 import { type JsonNode, readJsonText, toText } from '../parse/index.js'
@@ -16,7 +16,7 @@ export const fragmentEmbedders = ({ embedders }: IndexSettings): ReadonlySet<str
       .map(([name]) => name),
   )
 
-/** NDJSON with `regenerate: false` in the vectors of the embedders `names`. */
+/** Returns the NDJSON with `regenerate: false` in the vectors of the embedders `names`. */
 export function withoutRegeneration(lines: Buffer, names: ReadonlySet<string>): Buffer {
   const changedLines = lines
     .toString()
@@ -32,7 +32,7 @@ const document = (node: JsonNode, names: ReadonlySet<string>): JsonNode =>
     ),
   )
 
-/** An object with the values of some keys replaced; any other value as it is. */
+/** Replaces the values of some keys of an object; returns other values unchanged. */
 function changed(node: JsonNode, keys: readonly string[], change: (value: JsonNode) => JsonNode): JsonNode {
   if (node.kind !== 'object') return node
   return {

@@ -1,4 +1,4 @@
-/** Here is an instance: how is it written into one file, and how is another one made from it? */
+/** Writes an instance to a dump or snapshot, and restores instances from them. */
 export { ArchiveError } from './archive-error.js'
 export { settingsAsSet } from './embedder-facts.js'
 export { fragmentEmbedders, withoutRegeneration } from './fragments.js'

@@ -1,4 +1,4 @@
-/** Here are the features, network, webhooks and index metadata of an instance: how does an archive hold them? */
+/** Archive forms of features, network, webhooks and index metadata. */
 import type { WebhookBody } from '../tasks/index.js'
 import { boolean, date, defaulted, type Form, list, map, nullable, record, text, uid, url } from './forms.js'
 
@@ -7,7 +7,7 @@ export type StoredFeatures = Readonly<Record<string, boolean | null>>
 
 const features = map(nullable(boolean))
 
-/** `experimental-features.json`. null is written as false, since other services read only booleans. */
+/** `experimental-features.json`. null is written as false, because other services read only booleans. */
 export const featuresForm: Form<StoredFeatures> = {
   write: (stored) =>
     features.write(Object.fromEntries(Object.entries(stored).map(([name, on]) => [name, on === true]))),
@@ -29,7 +29,7 @@ interface StoredRemote {
   readonly writeApiKey: string | null
 }
 
-/** The version of a network that was never changed. Other services may omit it. */
+/** The version of a network that has never been changed. Other services may omit it. */
 export const NO_VERSION = '00000000-0000-0000-0000-000000000000'
 
 /** `network.json`. */

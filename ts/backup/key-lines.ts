@@ -1,4 +1,4 @@
-/** Here is an API key: which line of an archive holds it? The value of the key is not part of the line. */
+/** Archive form of an API key. The line does not hold the value of the key. */
 import type { StoredKey } from '../tasks/index.js'
 import { date, list, nullable, record, text } from './forms.js'
 

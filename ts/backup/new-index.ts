@@ -1,4 +1,4 @@
-/** Here are all documents of an index as NDJSON with vectors: how do they become an index? */
+/** Creates an index from NDJSON documents with vectors. */
 import { randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open, rm, stat } from 'node:fs/promises'
@@ -12,11 +12,11 @@ export interface NewIndexSetup {
   readonly uid: string
   /** Aborting it makes the work reject soon with the reason of the signal. */
   readonly signal: AbortSignal
-  /** The error for what the engine refuses. */
+  /** Makes the error for input that the engine refuses. */
   failure(message: string): Error
 }
 
-/** What a new index is filled with. */
+/** The content of a new index. */
 export interface IndexContent {
   readonly primaryKey: string | null
   /** JSON text of `IndexSettings`. */
@@ -35,7 +35,7 @@ export class NewIndex {
     this.#setup = setup
   }
 
-  /** @param filled called with bytes of the documents, often */
+  /** @param filled called often, with the bytes of documents that are done */
   async fill(
     { primaryKey, settings, documents }: IndexContent,
     filled: (finished: number, total: number) => void,
@@ -59,7 +59,7 @@ export class NewIndex {
 
   async #commit(operations: readonly Operation[]): Promise<BatchReport> {
     const batch = { uid: RESTORED_BATCH_UIDS + this.#commits++, indexUid: this.#setup.uid, operations }
-    // The documents have their vectors, so that none is embedded again.
+    // The documents have their vectors, so none is embedded again.
     const report = await this.#apply(batch)
     const failed = report.outcomes.find(({ error }) => error !== undefined)
     if (failed?.error !== undefined) throw this.#setup.failure(failed.error.message)
@@ -88,8 +88,8 @@ interface Part {
 }
 
 /**
- * Splits a file of lines into files of at most `COMMIT_BYTES`, or of one longer line. The caller must be done with a
- * file before it takes the next.
+ * Splits a file of lines into files of at most `COMMIT_BYTES`, or of one longer line. The caller must finish using a
+ * file before it requests the next.
  */
 async function* parts(file: string, size: number): AsyncGenerator<Part> {
   if (size === 0) return

@@ -1,4 +1,4 @@
-/** Here is a line of an archive: which task or batch is it? The inverse of `task-lines.ts`. */
+/** Reads tasks and batches from lines of an archive. The inverse of `task-lines.ts`. */
 import { isDeepStrictEqual } from 'node:util'
 import { type DumpedBatch, type DumpedTask, type Task, type TaskType, taskStatuses } from '../tasks/index.js'
 import { dateOf, type Fields, fieldsOf, indexUidOf, oneOf, orNull, uidOf, unexpected } from './fields.js'
@@ -8,7 +8,7 @@ import { batchForm, errorForm, upgradeDetails } from './task-forms.js'
 import { contentOf, isPrivate, kindLine, typeByVariant, type Upload } from './task-kinds.js'
 
 /**
- * The task of a line of `tasks/queue.jsonl`.
+ * Returns the task of a line of `tasks/queue.jsonl`.
  * @param upload returns the upload of a waiting task by its uid
  * @throws ArchiveError
  */
@@ -46,18 +46,20 @@ export async function taskOf(
   return isKept ? { ...dumped, foreign: fields } : dumped
 }
 
-/** The index uid of a task. Tasks about rules have a uid that is not a valid one. */
+/** Returns the index uid of a task. Tasks about rules have a uid that index names do not allow. */
 const taskIndexOf = (value: unknown, at: string): string =>
   value === RULES_INDEX ? RULES_INDEX : indexUidOf(value, at)
 
-/** The new uid of a renamed index. Other writers have no field for it: then the details of a succeeded task tell it. */
+/**
+ * Returns the new uid of a renamed index. Other writers lack this field: then it is in the details of a succeeded task.
+ */
 function newIndexUidOf(line: Fields, { type, status, details }: Task): string | null {
   if (typeof line.newIndexUid === 'string') return line.newIndexUid
   const renamed = type === 'indexUpdate' && status === 'succeeded' ? details?.newIndexUid : null
   return typeof renamed === 'string' ? renamed : null
 }
 
-/** The batch of a line of `batches/queue.jsonl`. @throws ArchiveError */
+/** Returns the batch of a line of `batches/queue.jsonl`. @throws ArchiveError */
 export function batchOf(value: unknown, at: string): DumpedBatch {
   const { enqueuedAt, stopReason, embedderStats, ...batch } = batchForm.read(value, at)
   const stats =
@@ -69,7 +71,7 @@ export function batchOf(value: unknown, at: string): DumpedBatch {
   }
 }
 
-/** The variant of a `type`, which is a word or an object with one key, and its fields. */
+/** Returns the variant of a `type`, which is a word or an object with one key, and its fields. */
 function variantOf(value: unknown, at: string): readonly [string, Fields] {
   if (typeof value === 'string') return [value, {}]
   const [entry, ...more] = Object.entries(fieldsOf(value, at))
@@ -81,12 +83,12 @@ function detailsOf(type: TaskType, value: unknown, at: string): Fields {
   const [variant, fields] = variantOf(value, at)
   if (variant === 'SettingsUpdate') return fieldsOf(fields.settings ?? {}, `${at}.settings`)
   if (variant === 'UpgradeDatabase') return upgradeDetails.read(fields, at)
-  // The members that another service gives a change of a rule are private to it.
+  // Other services put private members into the details of a rule change.
   if (variant === 'DsrUpdate' && fields.updated_rules === undefined) return fields
   const details = Object.fromEntries(Object.entries(fields).map(([key, one]) => [camelCase(key), one]))
   if (type === 'indexUpdate' || type === 'indexCreation') {
     const { oldIndexUid = null, newIndexUid = null, ...rest } = details
-    // Another writer has null for a member that the request did not have.
+    // Another writer has null for members missing in the request.
     return { ...rest, ...(newIndexUid !== null && { oldIndexUid, newIndexUid }) }
   }
   if (variant === 'DocumentDeletion') return { ...details, originalFilter: null }

@@ -1,4 +1,4 @@
-/** Here is a dump: how is the instance that it was made from restored? */
+/** Restores an instance from a dump. */
 import { rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Rule } from '../rules/index.js'
@@ -17,7 +17,7 @@ import type { RestoreRequest } from './restore-request.js'
 import { RULES_INDEX, ruleForm } from './rules.js'
 import type { Upload } from './task-kinds.js'
 
-/** The part of a dump that is stored in neither the queue nor the engine. */
+/** The part of a dump that is stored neither in the queue nor in the engine. */
 export interface Restored {
   /** null if the dump has none. */
   readonly instanceUid: string | null
@@ -25,7 +25,7 @@ export interface Restored {
 
 /**
  * Fills a data directory from a dump. After an error the directory is incomplete and must be removed.
- * @throws ArchiveError if the archive is not a complete dump, or of a version that cannot be read
+ * @throws ArchiveError if the archive is not a complete dump, or its version cannot be read
  */
 export async function restoreDump(request: RestoreRequest): Promise<Restored> {
   const { archive, directory, version, signal, recognized, progress } = request
@@ -55,7 +55,7 @@ async function restoreIndexes(unpacked: Unpacked, queue: Restore, request: Resto
   for (const folder of indexesIn(unpacked)) {
     if (folder === RULES_INDEX) continue
     const uid = await indexUidIn(folder, unpacked)
-    if (known.has(uid)) throw new ArchiveError(`indexes/${folder}: the index ${uid} stands there twice`)
+    if (known.has(uid)) throw new ArchiveError(`indexes/${folder}: the index ${uid} occurs twice`)
     known.add(uid)
     await restoreIndex(folder, unpacked, queue, request)
   }
@@ -74,13 +74,13 @@ async function restoreKeys(unpacked: Unpacked, queue: Restore): Promise<void> {
   const known = new Set<string>()
   for await (const { value, at } of linesOf(unpacked, 'keys.jsonl')) {
     const key = keyForm.read(value, at)
-    if (known.has(key.uid)) throw new ArchiveError(`${at}: the key ${key.uid} stands there twice`)
+    if (known.has(key.uid)) throw new ArchiveError(`${at}: the key ${key.uid} occurs twice`)
     known.add(key.uid)
     await queue.key(key)
   }
 }
 
-/** Restores experimental features and the network, in which the new instance has no name yet. */
+/** Restores experimental features and the network. The new instance has no name in the network yet. */
 async function restoreSwitches(unpacked: Unpacked, queue: Restore): Promise<void> {
   const features = await jsonOf(unpacked, 'experimental-features.json')
   await queue.value('experimentalFeatures', {
@@ -148,7 +148,7 @@ async function restoreQueue(
 function rising(): (uid: number, at: string) => void {
   let last = -1
   return (uid, at) => {
-    if (uid <= last) throw new ArchiveError(`${at}: the uid ${uid} does not rise above ${last}`)
+    if (uid <= last) throw new ArchiveError(`${at}: the uid ${uid} is not greater than the previous one, ${last}`)
     last = uid
   }
 }
@@ -157,9 +157,9 @@ function rising(): (uid: number, at: string) => void {
 async function uploadOf(uid: number, unpacked: Unpacked, queue: Restore): Promise<Upload> {
   const path = `tasks/update_files/${uid}.jsonl`
   const file = unpacked.get(path)
-  if (file === undefined) throw new ArchiveError(`it has no ${path}, which the task ${uid} waits for`)
+  if (file === undefined) throw new ArchiveError(`it has no ${path}, which the waiting task ${uid} needs`)
   const { size } = await stat(file)
-  // An upload without any document is empty, and an empty NDJSON file would be refused.
+  // An upload without documents is empty, but an empty NDJSON file would be refused.
   if (size === 0) return { payload: { format: 'json', text: '[]' }, bytes: 2 }
   const slot = queue.spool('ndjson')
   await rename(file, slot.path)

@@ -1,4 +1,4 @@
-/** Here are the entries of one index: how do they become an index? */
+/** Creates an index from its entries in a dump. */
 import { ApiError } from '../errors/index.js'
 import { readBody } from '../parse/index.js'
 import {
@@ -11,20 +11,20 @@ import {
 import type { Restore } from '../tasks/index.js'
 import { ArchiveError } from './archive-error.js'
 import type { Unpacked } from './archive-reader.js'
-import { withLengths } from './embedder-facts.js'
+import { withDimensions } from './embedder-facts.js'
 import { bytesOf, requiredJsonOf } from './entries.js'
 import { fieldsOf, indexUidOf } from './fields.js'
 import { indexMetadataForm } from './instance-forms.js'
 import { NewIndex } from './new-index.js'
 import type { RestoreRequest } from './restore-request.js'
 
-/** The folders of all indexes of a dump, sorted. */
+/** Returns the folders of all indexes of a dump, sorted. */
 export function indexesIn(unpacked: Unpacked): readonly string[] {
   const folders = [...unpacked.keys()].flatMap((path) => /^indexes\/([^/]+)\//.exec(path)?.[1] ?? [])
   return [...new Set(folders)].sort()
 }
 
-/** The uid of the index in a folder. @throws ArchiveError */
+/** Returns the uid of the index in a folder. @throws ArchiveError */
 export async function indexUidIn(folder: string, unpacked: Unpacked): Promise<string> {
   const at = `indexes/${folder}/metadata.json`
   return indexUidOf(fieldsOf(await requiredJsonOf(unpacked, at), at).uid, `${at}: uid`)
@@ -49,7 +49,7 @@ export async function restoreIndex(
     signal,
     failure: (message) => new ArchiveError(`${path}: ${message}`),
   })
-  const settings = await withLengths(await settingsOf(unpacked, `${path}/settings.json`), unpacked, path)
+  const settings = await withDimensions(await settingsOf(unpacked, `${path}/settings.json`), unpacked, path)
   const report = await index.fill(
     { primaryKey, settings: JSON.stringify(settings), documents },
     (finished, total) => progress(`importing ${uid}`, finished, total),

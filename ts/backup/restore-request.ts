@@ -5,7 +5,7 @@ import type { DumpOrigin } from './dump-version.js'
 export interface RestoreRequest {
   /** The path of the dump. */
   readonly archive: string
-  /** The data directory to fill, which holds nothing but the files of the empty engine. */
+  /** The data directory to fill. It holds only the files of the empty engine. */
   readonly directory: string
   /** The engine of that directory, without indexes. */
   readonly engine: Engine
@@ -13,8 +13,8 @@ export interface RestoreRequest {
   readonly version: string
   /** Aborting it makes the import reject soon with the reason of the signal. */
   readonly signal: AbortSignal
-  /** Called once what wrote the dump is known to be readable, before anything is restored. */
+  /** Called when the dump is known to be readable, before anything is restored. */
   recognized(origin: DumpOrigin): void
-  /** Called often. @param total 0 if it is not known */
+  /** Called often. @param total 0 if unknown */
   progress(doing: string, finished: number, total: number): void
 }

@@ -1,4 +1,4 @@
-/** Here is a snapshot: how is the data directory that it was made of restored? */
+/** Restores a data directory from a snapshot. */
 import { open, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { checksumOf, makeDirectory, openRestore } from '../tasks/index.js'
@@ -21,15 +21,15 @@ export interface SnapshotRequest {
   readonly directory: string
   /** Aborting it makes the restore reject soon with the reason of the signal. */
   readonly signal: AbortSignal
-  /** Called often. @param total 0 if it is not known */
+  /** Called often. @param total 0 if unknown */
   progress(doing: string, finished: number, total: number): void
 }
 
 /**
- * Fills a data directory from a snapshot, once each file is known to be what was written. After an error the directory
- * is incomplete and must be removed.
+ * Fills a data directory from a snapshot, after it has checked the length and checksum of each file. After an error the
+ * directory is incomplete and must be removed.
  * @returns the version of the build that wrote it
- * @throws ArchiveError if the archive is not a complete snapshot, or of a format that cannot be read
+ * @throws ArchiveError if the archive is not a complete snapshot, or its format cannot be read
  */
 export async function restoreSnapshot({
   archive,
@@ -41,9 +41,9 @@ export async function restoreSnapshot({
   progress('unpacking', 0, 0)
   const unpacked = await unpack(archive, workspace, isSnapshotFile, signal)
   if (!unpacked.has(CONTENTS_FILE))
-    throw new ArchiveError(`it has no ${CONTENTS_FILE}, so it is not a whole snapshot of siftd`)
+    throw new ArchiveError(`it has no ${CONTENTS_FILE}, so it is not a complete snapshot of siftd`)
   const contents = readContents(await requiredJsonOf(unpacked, CONTENTS_FILE))
-  await requireWhole(unpacked, contents, (finished) => {
+  await requireComplete(unpacked, contents, (finished) => {
     signal.throwIfAborted()
     progress('checking files', finished, contents.files.size)
   })
@@ -53,13 +53,13 @@ export async function restoreSnapshot({
     await rename(unpacked.get(path)!, target)
   }
   await rm(workspace, { recursive: true })
-  // Opening the store writes the files beside it that tell a later start whether it is complete.
+  // Opening the store writes additional files. With them a later start checks that the store is complete.
   await (await openRestore(directory)).close()
   return contents.version
 }
 
-/** @throws ArchiveError if a file is missing, too many, or not what was written */
-async function requireWhole(
+/** @throws ArchiveError if a file is missing, unexpected or damaged */
+async function requireComplete(
   unpacked: Unpacked,
   { files }: SnapshotContents,
   checked: (finished: number) => void,
@@ -74,7 +74,7 @@ async function requireWhole(
     if (file === undefined) throw new ArchiveError(`it has no \`${path}\`, which ${CONTENTS_FILE} names`)
     const { size } = await stat(file)
     if (size !== bytes || (await checksumOf(file)) !== crc32)
-      throw new ArchiveError(`\`${path}\` in it is not what was written`)
+      throw new ArchiveError(`\`${path}\` in it is damaged: its length or checksum differs`)
     await synced(file)
     checked(++finished)
   }

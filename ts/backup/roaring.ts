@@ -1,7 +1,7 @@
 /**
- * Here is a set of numbers: how is it written into an archive?
+ * Encodes and decodes sets of numbers as Roaring bitmaps.
  *
- * The portable format of Roaring bitmaps (github.com/RoaringBitmap/RoaringFormatSpec), little endian:
+ * The portable format (github.com/RoaringBitmap/RoaringFormatSpec), little endian:
  *
  *     bitmap    = 12346 u32, containers u32, header*, offset u32*, container*
  *               | 12347 u16, containers - 1 u16, one bit per container (has runs), header*, [offset u32*], container*
@@ -10,7 +10,7 @@
  *               | 8,192 bytes of bits above
  *               | runs u16, (first u16, length - 1 u16)*
  *
- * The second form has offsets from four containers on, the first one always.
+ * The second form has offsets from four containers on, the first form always.
  */
 
 const PLAIN = 12346
@@ -18,10 +18,10 @@ const WITH_RUNS = 12347
 const ARRAY_VALUES_MAX = 4096
 const BITS_BYTES = 8192
 const OFFSETS_FROM_CONTAINERS = 4
-/** Values of a decoded bitmap. A few bytes can encode billions, and no queue has that many tasks. */
+/** Values of a decoded bitmap. A few bytes can encode billions; no queue has that many tasks. */
 const VALUES_MAX = 10_000_000
 
-/** The bitmap of a set. @param values unsigned 32-bit numbers, ascending, without duplicates */
+/** Encodes a set. @param values unsigned 32-bit numbers, ascending, without duplicates */
 export function encodeRoaring(values: readonly number[]): Buffer {
   const containers = new Map<number, number[]>()
   for (const value of values) {
@@ -59,11 +59,11 @@ function containerOf(lower: readonly number[]): Buffer {
   return body
 }
 
-/** The set of a bitmap, ascending. @throws RangeError if the bytes are not a bitmap */
+/** Decodes a set, ascending. @throws RangeError if the bytes are not a bitmap */
 export function decodeRoaring(bytes: Buffer): readonly number[] {
   const cookie = bytes.readUInt32LE(0)
   const hasRuns = (cookie & 0xffff) === WITH_RUNS
-  if (!hasRuns && cookie !== PLAIN) throw new RangeError('no Roaring bitmap')
+  if (!hasRuns && cookie !== PLAIN) throw new RangeError('not a Roaring bitmap')
   const count = hasRuns ? (cookie >>> 16) + 1 : bytes.readUInt32LE(4)
   const runFlags = hasRuns ? 4 : -1
   const headers = hasRuns ? 4 + Math.ceil(count / 8) : 8

@@ -1,4 +1,4 @@
-/** Here is a dynamic search rule, or a change of one: how does an archive hold it? */
+/** Archive forms of dynamic search rules and of changes of rules. */
 import type { Action, Conditions, Rule, RulePatch } from '../rules/index.js'
 import {
   boolean,
@@ -16,7 +16,7 @@ import {
   uid,
 } from './forms.js'
 
-/** The folder in which a dump holds dynamic search rules as if they were the documents of an index. Source: the API. */
+/** The folder in which a dump holds dynamic search rules, in the form of index documents. Source: the API. */
 export const RULES_INDEX = '.meili_dsr'
 
 type Given<T> = { readonly [K in keyof T]-?: NonNullable<T[K]> }
@@ -53,14 +53,14 @@ const changes: { readonly [K in keyof RulePatch]-?: Form<Given<RulePatch>[K]> } 
   actions,
 }
 
-/** A change of a rule. It tells absent members from null ones. */
+/** A change of a rule. Distinguishes absent members from null. */
 export const rulePatchForm: Form<RulePatch> = {
-  write: (patch) => throughPresent(patch, (form, value) => nullable(form).write(value)),
+  write: (patch) => mapPresent(patch, (form, value) => nullable(form).write(value)),
   read: (value, at) =>
-    throughPresent(object.read(value, at), (form, one, key) => nullable(form).read(one, `${at}.${key}`)),
+    mapPresent(object.read(value, at), (form, one, key) => nullable(form).read(one, `${at}.${key}`)),
 }
 
-function throughPresent(
+function mapPresent(
   from: object,
   through: (form: Form<unknown>, value: unknown, key: string) => unknown,
 ): RulePatch {

@@ -1,4 +1,4 @@
-/** Which files of a data directory are in a snapshot, and what does its last entry tell of them? */
+/** Files of a snapshot, and the table of contents in its last entry. */
 
 import { ArchiveError } from './archive-error.js'
 import type { ArchivedFile } from './archive-writer.js'
@@ -9,13 +9,13 @@ export const ENGINE_FILE = 'engine'
 export const UPLOADS = 'update_files'
 export const INDEXES = 'indexes'
 
-/** The last entry, which is only there if all others are. */
+/** The last entry. It proves that all others were written. */
 export const CONTENTS_FILE = 'contents.json'
 
-/** The format of snapshots that this version writes and reads. */
+/** The snapshot format that this version writes and reads. */
 const FORMAT = 1
 
-/** What the last entry holds. */
+/** The table of contents. */
 export interface SnapshotContents {
   /** `major.minor.patch` of the build that wrote the snapshot. */
   readonly version: string
@@ -26,7 +26,7 @@ export interface SnapshotContents {
 export const contentsText = ({ version, files }: SnapshotContents): string =>
   JSON.stringify({ format: FORMAT, version, files: Object.fromEntries(files) })
 
-/** @throws ArchiveError if it does not list files, or is of another format */
+/** @throws ArchiveError if it does not list files, or has another format */
 export function readContents(value: unknown): SnapshotContents {
   const { format, version, files } = fieldsOf(value, CONTENTS_FILE)
   if (format !== FORMAT)
@@ -35,12 +35,12 @@ export function readContents(value: unknown): SnapshotContents {
   const listed = Object.entries(fieldsOf(files, `${CONTENTS_FILE}: files`)).map(([path, facts]) => {
     const { bytes, crc32 } = fieldsOf(facts, `${CONTENTS_FILE}: files: ${path}`)
     if (typeof bytes === 'number' && typeof crc32 === 'number') return [path, { bytes, crc32 }] as const
-    throw new ArchiveError(`${CONTENTS_FILE} tells neither length nor checksum of ${path}`)
+    throw new ArchiveError(`${CONTENTS_FILE} lacks the length or checksum of ${path}`)
   })
   return { version, files: new Map(listed) }
 }
 
-/** Whether a snapshot has such an entry. Others are of other programs. */
+/** Returns true if a snapshot can have this entry. Archives of other programs have other entries. */
 export const isSnapshotFile = (path: string): boolean =>
   path === CONTENTS_FILE ||
   path === ENGINE_FILE ||

@@ -1,4 +1,4 @@
-/** Here is a line of a task or batch: what do the lines of all types have in common? */
+/** Archive forms shared by tasks and batches of all types. */
 import type { RecordedError } from '../errors/index.js'
 import type { Fields } from './fields.js'
 import {
@@ -14,10 +14,10 @@ import {
   uid,
 } from './forms.js'
 
-/** The error of a failed task. Other services have codes that the table does not know, so any is read. */
+/** The error of a failed task. Accepts any code, because other services have more. */
 export const errorForm = record<RecordedError>({ message: text, code: text, type: text, link: text })
 
-/** A version: `v1.53.0` for clients, its three numbers in an archive. Any other value is left as it is. */
+/** A version: `v1.53.0` for clients, three numbers in an archive. Other values are left unchanged. */
 export const version: Form<unknown> = {
   write: (value) =>
     typeof value === 'string'
@@ -53,7 +53,7 @@ export const batchForm = record({
   embedderStats: optional(anything),
   startedAt: date,
   finishedAt: date,
-  // Source: the API, in which `earliest` is the newest date.
+  // Source: the API. There `earliest` is the newest date.
   enqueuedAt: nullable(record({ earliest: date, oldest: date })),
   stopReason: defaulted(text, 'unspecified'),
 })

@@ -1,9 +1,9 @@
 /**
- * Here is the content of a task: how does an archive hold it?
+ * Archive forms of the content of tasks.
  *
  * The content is a word, or an object with one key whose fields are in snake case. A finished task has no content any
- * more, so it is derived from the details of the task; the private object of another service is kept as it came.
- * Source: operations §9.2.
+ * more, so it is derived from the task's details. The private object of another service is kept unchanged. Source:
+ * operations §9.2.
  */
 import type { Payload } from '../engine/index.js'
 import { readBytes, readJsonText, readNode } from '../parse/index.js'
@@ -13,7 +13,7 @@ import { ArchiveError } from './archive-error.js'
 import { type Fields, unexpected } from './fields.js'
 import {
   anything,
-  asItIs,
+  unchanged,
   boolean,
   byteCount,
   choice,
@@ -31,11 +31,11 @@ import { rulePatchForm } from './rules.js'
 import { version } from './task-forms.js'
 
 type Details = Readonly<Record<string, unknown>>
-/** Kinds of tasks that may wait in an archive. While an upgrade waits, none is written. */
+/** Kinds of tasks that may wait in an archive. No archive is written while an upgrade waits. */
 type Kind = Exclude<TaskContent['kind'], 'upgradeDatabase'>
 type Content<K extends Kind> = Extract<TaskContent, { readonly kind: K }>
 
-/** The part of a task's content that its line holds. An upload is an entry of its own. */
+/** The part of a task's content in its line. An upload is a separate entry. */
 type Written<K extends Kind> = Omit<Content<K>, 'kind' | 'payload' | 'payloadBytes' | 'withSecrets'>
 
 /** The restored upload of a waiting task. */
@@ -88,7 +88,7 @@ const twoIndexes: Form<readonly [string, string]> = {
 }
 
 const swaps: Form<Written<'indexSwap'>['swaps']> = list(
-  record({ indexes: twoIndexes, rename: asItIs((value) => value === true) }),
+  record({ indexes: twoIndexes, rename: unchanged((value) => value === true) }),
 )
 
 /** A size in bytes. Other services write it as text with a unit. */
@@ -99,7 +99,7 @@ const size: Form<number> = {
 
 const everyFeature = { foreignKeys: true, chatCompletions: true, compositeEmbedders: true, multimodal: true }
 
-/** Settings as they were sent. The details of the task follow from them. */
+/** Settings as sent. The details of the task are derived from them. */
 const sentSettings: Form<Pick<Content<'settings'>, 'patch' | 'details'>> = {
   write: ({ patch }) => JSON.parse(patch) as unknown,
   read: (value) =>
@@ -122,9 +122,9 @@ const settings: Form<Written<'settings'>> = {
   }),
 }
 
-/** Index patterns of an export with the options of each. Other writers use snake case. */
+/** Index patterns of an export, each with its options. Other writers use snake case. */
 const exported: Form<Written<'export'>['indexes']> = (() => {
-  const one = map(record({ filter: anything, overrideSettings: asItIs((value) => value === true) }))
+  const one = map(record({ filter: anything, overrideSettings: unchanged((value) => value === true) }))
   const inCamelCase = (value: unknown): unknown => {
     if (typeof value !== 'object' || value === null) return value
     const { override_settings, ...rest } = value as Fields
@@ -145,7 +145,7 @@ const updateFields = record<Written<'indexUpdate'>>(
   { primaryKey: 'primary_key', newUid: 'uid' },
 )
 
-/** A change of an index. Other writers have another field name for the new uid. */
+/** A change of an index. Other writers use another field name for the new uid. */
 const indexUpdate: Form<Written<'indexUpdate'>> = {
   write: updateFields.write,
   read: (value, at) => {
@@ -219,19 +219,19 @@ const variants: { readonly [K in Kind]: Variant<K> } = {
 
 const kindByName = new Map(Object.entries(variants).map(([kind, { name }]) => [name, kind as Kind]))
 
-/** The field `type` in the line of a task. */
+/** Returns the field `type` for the line of a task. */
 export function kindLine({ task, content, foreign }: DumpedTask): unknown {
   const { type, details = {} } = task
   if (foreign !== null) return { [type]: foreign }
-  if (isPastOnly(type)) return { [type]: pastOnly[type](details) }
-  const known = (content ?? pastContent(type, details)) as Content<Kind>
+  if (isNeverRun(type)) return { [type]: neverRun[type](details) }
+  const known = (content ?? finishedContent(type, details)) as Content<Kind>
   const { name, fields } = variants[known.kind] as Variant<Kind>
   if (fields === null) return name
   const written = fields.write(known) as Fields
   return { [name]: known.kind === 'indexCompaction' ? { index_uid: task.indexUid, ...written } : written }
 }
 
-/** The content of a waiting task. @throws ArchiveError if this version cannot run tasks of the variant */
+/** Returns the content of a waiting task. @throws ArchiveError if this version cannot run tasks of the variant */
 export async function contentOf(
   variant: string,
   fields: Fields,
@@ -241,7 +241,7 @@ export async function contentOf(
   const kind = kindByName.get(variant)
   if (kind === undefined)
     throw new ArchiveError(
-      `${line}: a waiting task of the type ${variant} cannot be carried out by this version; let it end or cancel it where the dump was made, and make another dump`,
+      `${line}: a waiting task of the type ${variant} cannot be run by this version; wait for its end or cancel it in the old instance, then make another dump`,
     )
   const form = variants[kind].fields as Form<object> | null
   const read = form === null ? {} : form.read(fields, `${line}: type.${variant}`)
@@ -275,24 +275,24 @@ export const typeByVariant: Readonly<Record<string, TaskType>> = {
 }
 
 /**
- * The fields of a finished task of a type that this service lists but never runs, as far as its details tell.
- * Source: operations §9.2. The object of a network change is private to the service that ran it, see `isPrivate`.
+ * The fields of a finished task of a type that this service lists but never runs, derived from its details. Source:
+ * operations §9.2. The object of a network change is private to the service that ran it, see `isPrivate`.
  */
-const pastOnly = {
+const neverRun = {
   upgradeDatabase: ({ upgradeFrom = 'v0.0.0' }: Details): Fields => ({ from: version.write(upgradeFrom) }),
   networkTopologyChange: (): Fields => ({}),
 }
 
 /**
- * Whether the object of a type is private to the service that wrote it, so that a finished task keeps what it came with.
- * Their variants are named as the types are.
+ * Returns true if the object of a type is private to the service that wrote it, so a finished task keeps it unchanged.
+ * The variants of these types have the names of the types.
  */
 export const isPrivate = (type: TaskType): boolean => type === 'networkTopologyChange' || type === 'dsrUpdate'
 
-const isPastOnly = (type: TaskType): type is keyof typeof pastOnly => Object.hasOwn(pastOnly, type)
+const isNeverRun = (type: TaskType): type is keyof typeof neverRun => Object.hasOwn(neverRun, type)
 
-/** The content of a finished task, as far as its details tell. */
-function pastContent(type: Exclude<TaskType, keyof typeof pastOnly>, details: Details): TaskContent {
+/** Derives the content of a finished task from its details. */
+function finishedContent(type: Exclude<TaskType, keyof typeof neverRun>, details: Details): TaskContent {
   switch (type) {
     case 'documentAdditionOrUpdate':
       return {
@@ -309,12 +309,12 @@ function pastContent(type: Exclude<TaskType, keyof typeof pastOnly>, details: De
       return {
         kind: 'edit',
         function: String(details.function ?? ''),
-        filter: pastFilter(details),
+        filter: finishedFilter(details),
         context: (details.context ?? null) as Fields | null,
       }
     case 'documentDeletion':
       if (typeof details.originalFilter === 'string')
-        return { kind: 'deleteByFilter', filter: pastFilter(details) }
+        return { kind: 'deleteByFilter', filter: finishedFilter(details) }
       return Object.hasOwn(details, 'providedIds') ? { kind: 'deleteByIds', ids: [] } : { kind: 'clear' }
     case 'settingsUpdate':
       return {
@@ -354,7 +354,7 @@ function pastContent(type: Exclude<TaskType, keyof typeof pastOnly>, details: De
 
 const textOrNull = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-/** The value as the form reads it, or `otherwise`. Details of other writers may have any shape. */
+/** Reads the value with the form; returns `otherwise` on errors. Details of other writers may have any shape. */
 function readOr<T>(form: Form<T>, value: unknown, otherwise: T): T {
   try {
     return form.read(value, 'details')
@@ -364,8 +364,8 @@ function readOr<T>(form: Form<T>, value: unknown, otherwise: T): T {
   }
 }
 
-/** The filter in the details, which is JSON text. Text of other writers that is not JSON is the filter itself. */
-function pastFilter({ originalFilter }: Details): unknown {
+/** Returns the filter in the details, which is JSON text. If other writers put other text there, it is the filter. */
+function finishedFilter({ originalFilter }: Details): unknown {
   if (typeof originalFilter !== 'string') return null
   try {
     return JSON.parse(originalFilter) as unknown

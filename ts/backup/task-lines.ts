@@ -1,10 +1,10 @@
-/** Here is a task or a batch: which line of an archive holds it? Source: operations §9.2. */
+/** Writes tasks and batches as lines of an archive. Source: operations §9.2. */
 import type { DumpedBatch, DumpedTask, TaskType } from '../tasks/index.js'
 import { isOwnRuleChange, readableRuleChange } from './rule-tasks.js'
 import { batchForm, errorForm, upgradeDetails } from './task-forms.js'
 import { kindLine } from './task-kinds.js'
 
-/** The single key of the details of each type whose fields are only renamed. */
+/** The single key of the details, for each type whose fields are only renamed. */
 const detailsNames: Readonly<
   Record<Exclude<TaskType, 'documentDeletion' | 'settingsUpdate' | 'upgradeDatabase'>, string>
 > = {
@@ -25,7 +25,7 @@ const detailsNames: Readonly<
   dsrClear: 'ClearAll',
 }
 
-/** The line of a task in `tasks/queue.jsonl`. */
+/** Returns the line of a task in `tasks/queue.jsonl`. */
 export function taskLine(dumped: DumpedTask): object {
   const { task, newIndexUid } = dumped
   const { canceledBy, error, startedAt, finishedAt, customMetadata } = task
@@ -42,13 +42,13 @@ export function taskLine(dumped: DumpedTask): object {
     ...(startedAt !== null && { startedAt }),
     ...(finishedAt !== null && { finishedAt }),
     ...(customMetadata !== undefined && { customMetadata }),
-    // A field of this service alone, which other services ignore.
+    // A field of this service. Other services ignore it.
     ...(newIndexUid !== null && { newIndexUid }),
   }
   return isOwnRuleChange(dumped) ? readableRuleChange(line) : line
 }
 
-/** The line of a batch in `batches/queue.jsonl`. Only finished batches are dumped. */
+/** Returns the line of a batch in `batches/queue.jsonl`. Only finished batches are dumped. */
 export function batchLine({ batch, oldestEnqueuedAt, newestEnqueuedAt }: DumpedBatch): unknown {
   const { uid, details, startedAt, finishedAt, batchStrategy } = batch
   const { embedderRequests, ...stats } = batch.stats
@@ -67,7 +67,7 @@ export function batchLine({ batch, oldestEnqueuedAt, newestEnqueuedAt }: DumpedB
 function detailsLine(type: TaskType, details: Readonly<Record<string, unknown>>): object {
   if (type === 'settingsUpdate') return { SettingsUpdate: { settings: details } }
   if (type === 'upgradeDatabase') return { UpgradeDatabase: upgradeDetails.write(details) }
-  // Those that another service made are kept as they came, see `detailsOf` of `read-tasks.ts`.
+  // Details from another service are kept unchanged, see `detailsOf` in `read-tasks.ts`.
   if (type === 'dsrUpdate' && details.updatedRules === undefined) return { DsrUpdate: details }
   if (type !== 'documentDeletion') return { [detailsNames[type]]: snakeKeys(details) }
   const { originalFilter, providedIds, ...rest } = details

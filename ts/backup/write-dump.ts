@@ -1,4 +1,4 @@
-/** Here is an instance: how is it written into a dump from which another one can start? */
+/** Writes an instance to a dump. */
 import { mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { documentPages } from '../engine/index.js'
@@ -18,7 +18,7 @@ import {
 } from '../tasks/index.js'
 import type { ArchiveWriter } from './archive-writer.js'
 import { DUMP_VERSION } from './dump-version.js'
-import { learnedLengths, settingsAsSet } from './embedder-facts.js'
+import { learnedDimensions, settingsAsSet } from './embedder-facts.js'
 import { fragmentEmbedders, withoutRegeneration } from './fragments.js'
 import {
   featuresForm,
@@ -53,8 +53,8 @@ const noNetwork: StoredNetwork = {
 }
 
 /**
- * Writes dumps into a directory as `{uid}.dump`. Unfinished files have names of this instance that begin with a dot.
- * The next dump removes those that a killed process has left.
+ * Writes dumps into a directory as `{uid}.dump`. The names of unfinished files begin with a dot and the uid of the
+ * instance. The next dump removes the remains of a killed process.
  */
 export function dumperTo(setup: DumpSetup): WriteDump {
   const directory = resolve(setup.directory)
@@ -69,7 +69,7 @@ export function dumperTo(setup: DumpSetup): WriteDump {
       archive: join(directory, `${prefix}${uid}.archive`),
       entry: join(directory, `${prefix}${uid}.entry`),
     }
-    // The copy of the task store has the mode of the store, so a directory of its own keeps others from reading it.
+    // The copy of the task store has the mode of the store, so a private directory keeps other users from reading it.
     const staged = join(directory, `${prefix}${uid}.files`)
     try {
       await makeDirectory(directory, 0o700)
@@ -110,7 +110,7 @@ function dumpUid(at: Date): string {
   return `${date}-${time}`
 }
 
-/** The steps in their order, with their names in the API. */
+/** The steps in order, with their names in the API. */
 const STEPS = [
   'start the dump creation',
   'dump the api keys',
@@ -195,14 +195,16 @@ async function addIndex(archive: ArchiveWriter, source: DumpSource, index: Froze
     `${folder}/metadata.json`,
     json(indexMetadataForm.write({ uid, primaryKey, createdAt, updatedAt })),
   )
-  // Secrets are in clear, since the other instance needs them to call its embedders.
+  // Secrets are in clear, because the other instance needs them to call its embedders.
   await archive.add(`${folder}/settings.json`, json(settingsAsSet(settings)))
-  const lengths = learnedLengths(settings)
+  const lengths = learnedDimensions(settings)
   if (Object.keys(lengths).length > 0)
     await archive.add(`${folder}/embedders.json`, json(lengthsForm.write(lengths)))
   await addDocuments()
 
-  /** Reads the whole index before any entry of it is written; null if it is damaged, so that the dump omits it. */
+  /**
+   * Reads the complete index before any of its entries is written; null if it is damaged, so that the dump omits it.
+   */
   function readIndex() {
     return index.soundly(async () => {
       const settings = parsedSettings(await index.settings())
@@ -236,7 +238,7 @@ async function* lines(rules: readonly Rule[]): AsyncGenerator<string> {
   for (const rule of rules) yield `${json(ruleForm.write(rule))}\n`
 }
 
-/** An error of the file system with a message that names the directory, and any other error as it is. */
+/** Adds the directory to an error of the file system; returns other errors unchanged. */
 function failure(error: unknown, directory: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (error instanceof ApiError || code === undefined || syscall === undefined) return error

@@ -1,4 +1,4 @@
-/** Here is a data directory: how is a copy of it written into one file while writes go on? */
+/** Writes a copy of a data directory to one file, concurrently with writes. */
 import { chmod, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { ApiError } from '../errors/index.js'
@@ -16,9 +16,9 @@ import { syncNames } from './sync-names.js'
 export interface SnapshotSetup {
   /** The directory of snapshots, created if it does not exist. */
   readonly directory: string
-  /** The name of the newest snapshot's file, without `.snapshot`. */
+  /** The file name of the newest snapshot, without `.snapshot`. */
   readonly name: string
-  /** Number of snapshots that are kept, the newest included. */
+  /** Number of snapshots that are kept, including the newest. */
   readonly keptMax: number
   /** The engine of the data directory. */
   readonly engine: string
@@ -27,13 +27,13 @@ export interface SnapshotSetup {
   readonly instanceUid: string
 }
 
-/** Snapshots cannot be changed, only replaced. Only their owner may read them, since they hold secrets. */
+/** Snapshots are never changed, only replaced. They hold secrets, so only their owner may read them. */
 const READ_ONLY = 0o400
 
-/** Files of indexes are mostly compressed already: more than the fastest level gains 3 % and takes three times as long. */
+/** Index files are mostly compressed already: a higher level saves 3 % and takes three times as long. */
 const GZIP_LEVEL = 1
 
-/** The steps in their order, with their names in the API. */
+/** The steps in order, with their names in the API. */
 const STEPS = [
   'start the snapshot creation',
   'snapshot the index scheduler',
@@ -43,9 +43,9 @@ const STEPS = [
 ] as const
 
 /**
- * Writes snapshots into a directory as `{name}.snapshot`, in place of the one before. If more are kept, that one gets
- * its date into its name. Unfinished files have names of this instance that begin with a dot. The next snapshot removes
- * those that a killed process has left.
+ * Writes snapshots into a directory as `{name}.snapshot`, replacing the previous one. If more are kept, the previous
+ * one is renamed with its date. The names of unfinished files begin with a dot and the uid of the instance. The next
+ * snapshot removes the remains of a killed process.
  */
 export function snapshotterTo(setup: SnapshotSetup): WriteSnapshot {
   const directory = resolve(setup.directory)
@@ -132,7 +132,7 @@ async function filesBelow(directory: string): Promise<readonly string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ parentPath, name }) => join(parentPath, name))
 }
 
-/** Renames the newest snapshot so that it is kept, and removes those beyond the number that is. */
+/** Renames the newest snapshot to keep it, and removes the oldest beyond the limit. */
 async function keepOlder(directory: string, { name, keptMax }: SnapshotSetup, newest: string): Promise<void> {
   const writtenAt = await stat(newest).then(
     ({ mtime }) => mtime,
@@ -146,7 +146,7 @@ async function keepOlder(directory: string, { name, keptMax }: SnapshotSetup, ne
   const older = (await readdir(directory)).filter((file) => isOlder(file, name)).sort()
   for (const file of older.slice(0, Math.max(0, older.length - (keptMax - 1))))
     await rm(join(directory, file), { force: true })
-  // Those of earlier versions could be read by everybody.
+  // Snapshots of earlier versions were readable for everybody.
   for (const file of older.slice(-(keptMax - 1))) await chmod(join(directory, file), READ_ONLY)
 }
 
@@ -160,7 +160,7 @@ const dateIn = (at: Date): string =>
     .replace(/[-:.Z]/g, '')
     .replace('T', '-')
 
-/** An error of the file system with a message that names the directory, and any other error as it is. */
+/** Adds the directory to an error of the file system; returns other errors unchanged. */
 function failure(error: unknown, directory: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (error instanceof ApiError) return error

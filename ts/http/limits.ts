@@ -52,7 +52,7 @@ export function bodyLimits(route: string): BodyLimits {
 export const SHORT_BYTES_MAX = 16_384
 
 /** Bytes up to which a body is parsed at once. A longer body is parsed in slices, one per turn of the event loop. */
-export const WHOLE_BYTES_MAX = 65_536
+export const UNSLICED_BYTES_MAX = 65_536
 
 /**
  * Bytes of memory for all JSON bodies that are received or handled, including `VALUE_BYTES` per value. A single body
@@ -91,7 +91,7 @@ export const CHANGE_STREAMS_MAX = 100
 /** The share of the open streams that one key may have. */
 export const STREAMS_OF_KEY_SHARE = 1 / 2
 /** Changed tasks that a stream has not sent yet, at most 4 MB. A slower client loses its stream. */
-export const UNSHOWN_CHANGES_MAX = 100_000
+export const UNSENT_CHANGES_MAX = 100_000
 /** Tasks or batches that a stream reads at a time. */
 export const CHANGES_READ = 1_000
 /** Least milliseconds between two reads of one stream. */

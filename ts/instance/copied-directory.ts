@@ -1,21 +1,21 @@
-/** A data directory that follows the log of a bucket has a file that says so. */
+/** A file in the data directory marks a copy that follows the log of a bucket. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { LaunchError } from '../launch/index.js'
 import { replaceFile, textOf } from './files.js'
 
-/** How far a copy is. */
+/** State of a copy. */
 export type CopyStage =
-  /** It is being made, and of no use before that has ended. */
+  /** The copy is being made and cannot be used yet. */
   | 'copying'
-  /** It is what the log told at some time. */
+  /** The copy is consistent with some position of the log. */
   | 'whole'
-  /** It is whole, and of a server that another one has taken over from: it follows until it is told to take over. */
+  /** Consistent copy of a former leader: stays a follower until an operator tells it to take over. */
   | 'superseded'
 
 const FILE = 'following'
 
-/** null: the directory is no copy. */
+/** Returns null if the directory is not a copy. */
 export async function copyStage(directory: string): Promise<CopyStage | null> {
   const text = await textOf(join(directory, FILE))
   const stage = text?.trim() ?? null
@@ -28,7 +28,7 @@ export async function setCopyStage(directory: string, stage: CopyStage | null): 
   else await replaceFile(join(directory, FILE), `${stage}\n`)
 }
 
-/** Makes a copy, if the directory is one, a directory with its own history. @throws LaunchError if it is not whole */
+/** Turns a copy into a directory with its own history. @throws LaunchError if the copy is unfinished */
 export async function endCopying(directory: string): Promise<void> {
   const stage = await copyStage(directory)
   if (stage === 'copying')

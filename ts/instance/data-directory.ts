@@ -11,9 +11,9 @@ export interface DataDirectory {
   readonly path: string
   /** UUIDv4 of the instance, the same across restarts. */
   readonly instanceUid: string
-  /** Whether the instance got its uid just now. */
+  /** True if the instance got its uid at this start. */
   readonly isFirstStart: boolean
-  /** Whether the file with the uid was damaged, and was written again. */
+  /** True if the file with the uid was damaged and has been rewritten. */
   readonly wasUidDamaged: boolean
 }
 
@@ -21,12 +21,12 @@ export interface DataDirectoryRequest {
   readonly path: string
   /** `major.minor.patch` of this build. */
   readonly version: string
-  /** Directory of per-user configuration, where a copy of the instance's uid is written. */
+  /** Directory of per-user configuration, for a copy of the instance's uid. */
   readonly userDirectory: string
 }
 
 /**
- * Marks an empty directory as one of this version, or checks that this version wrote its data.
+ * Marks an empty directory with this version, or checks that this version wrote its data.
  * @throws LaunchError that names both versions and a remedy; then nothing was changed
  */
 export async function openDataDirectory(request: DataDirectoryRequest): Promise<DataDirectory> {
@@ -37,15 +37,13 @@ export async function openDataDirectory(request: DataDirectoryRequest): Promise<
   return { path, ...(await instanceUid(path, request.userDirectory)) }
 }
 
-/**
- * Writes the files that mark `path`, which holds indexes and a task store already, as a data directory of `version`.
- */
+/** Marks `path`, which already holds indexes and a task store, as a data directory of `version`. */
 export async function markDataDirectory(path: string, version: string, uid: string | null): Promise<void> {
   if (uid !== null) await replaceFile(join(path, 'instance-uid'), uid)
   await writeVersion(path, version)
 }
 
-/** Names in a data directory; none if it does not exist. @throws LaunchError if it cannot be read */
+/** Returns the names in a data directory; empty if it does not exist. @throws LaunchError if it cannot be read */
 export async function entriesOf(path: string): Promise<readonly string[]> {
   try {
     return await readdir(path)
@@ -67,17 +65,17 @@ async function instanceUid(path: string, users: string): Promise<Omit<DataDirect
     await mkdir(users, { recursive: true })
     await replaceFile(copy, uid)
   } catch {
-    // The copy is not needed to run, so a home directory that cannot be written to is no reason not to start.
+    // Running does not need the copy, so an unwritable home directory does not prevent the start.
   }
   return { instanceUid: uid, isFirstStart: known === null, wasUidDamaged: isDamagedUid(own) }
 
-  /** The copy of the uid; null if none can be read, which is no reason not to start. */
+  /** Returns the copy of the uid; null if it cannot be read, which does not prevent the start. */
   async function copiedUid(): Promise<string | null> {
     return textOf(copy).catch(() => null)
   }
 }
 
-/** @param text of the file `instance-uid`; null: there is none */
+/** @param text of the file `instance-uid`; null: the file does not exist */
 export const isDamagedUid = (text: string | null): boolean => text !== null && uidIn(text) === null
 
 const uidIn = (text: string | null): string | null =>

@@ -1,4 +1,4 @@
-/** Here are launch options: how are other hosts called, and who makes vectors? */
+/** Sets up calls to other hosts, and embedders, from the launch options. */
 import { resolve } from 'node:path'
 import { type Embedders, openEmbedders } from '../embedders/index.js'
 import type { LaunchOptions } from '../launch/index.js'
@@ -14,7 +14,7 @@ export interface EmbeddingSetup {
   readonly log: Logger
 }
 
-/** Outgoing calls, and embedders with the models that run in this process. */
+/** Outgoing calls and embedders, including the models that run in this process. */
 export interface Embedding {
   readonly outbound: Outbound
   readonly embedders: Embedders

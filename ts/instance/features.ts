@@ -4,7 +4,7 @@ import { defaultRuleBudgets, type RuleBudgets } from '../rules/index.js'
 import type { InstanceStore } from '../tasks/index.js'
 import { inTurn } from './in-turn.js'
 
-/** Experimental features in the order in which answers list them, each with its name in error messages. */
+/** Experimental features in the order of answers, each with its name in error messages. */
 const featureWords = {
   metrics: 'metrics',
   logsRoute: 'logs route',
@@ -31,28 +31,28 @@ export type FeatureFlags = Readonly<Record<Feature, boolean>>
 /** The key of the flags in the instance store. */
 const STORED_AS = 'experimentalFeatures'
 
-/** The experimental features of the instance, switched while it runs. */
+/** The experimental features of the instance. They can be switched while it runs. */
 export interface Features {
   readonly flags: FeatureFlags
-  /** What dynamic search rules may cost a search while their feature is on. */
+  /** Limits for the cost of dynamic search rules per search, while their feature is on. */
   readonly ruleBudgets: RuleBudgets
-  /** Switches the given features and leaves all others as they are. Resolves when the flags are on disk. */
+  /** Switches the given features and keeps all others. Resolves when the flags are on disk. */
   patch(changes: Partial<FeatureFlags>): Promise<FeatureFlags>
   /**
    * Checks that a feature is on.
-   * @param doing the action that needs it, for the error message
+   * @param doing the action that needs the feature, for the error message
    * @throws ApiError `feature_not_enabled`
    */
   require(feature: Feature, doing: string): void
 }
 
-/** The flags that an engine needs to read a request. */
+/** Returns the flags that an engine needs to read a request. */
 export function requestFeatures({ flags }: Features): RequestFeatures {
   const { containsFilter, legacySearch, multimodal, foreignKeys } = flags
   return { containsFilter, legacySearch, multimodal, foreignKeys }
 }
 
-/** The error for using `feature` while it is off. */
+/** Returns the error for using `feature` while it is off. */
 function featureNotEnabled(feature: Feature, doing: string): ApiError {
   const words = featureWords[feature]
   return new ApiError(
@@ -63,7 +63,7 @@ function featureNotEnabled(feature: Feature, doing: string): ApiError {
 
 /**
  * Reads the stored flags.
- * @param forced features that launch options switch on unless the stored flag is null
+ * @param forced features switched on by launch options, unless the stored flag is null
  */
 export async function openFeatures(
   instance: InstanceStore,
@@ -73,7 +73,7 @@ export async function openFeatures(
   const read = async (): Promise<FeatureFlags> => {
     const stored = (await instance.value(STORED_AS)) as { readonly [F in Feature]?: boolean | null } | null
     return Object.fromEntries(
-      // Importing a dump stores null for features that nothing but a request may switch on again.
+      // Importing a dump stores null for features that only a request may switch on again.
       featureNames.map((name) => [
         name,
         stored?.[name] === true || (stored?.[name] !== null && forced.includes(name)),

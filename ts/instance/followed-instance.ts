@@ -7,15 +7,15 @@ import { type DataDirectory, openDataDirectory } from './data-directory.js'
 import { type EngineRequest, openEngineIn } from './instance.js'
 
 export interface FollowedRequest extends EngineRequest {
-  /** A data directory that is a whole copy. */
+  /** A data directory that is a consistent copy. */
   readonly directory: string
   readonly version: string
   readonly userDirectory: string
-  /** The error for a write. */
+  /** Makes the error for a write. */
   readonly refusal: () => ApiError
 }
 
-/** An open data directory that becomes what another server's is. */
+/** An open data directory of a follower. */
 export interface FollowedInstance {
   readonly data: DataDirectory
   readonly opened: OpenedEngine
@@ -24,7 +24,7 @@ export interface FollowedInstance {
   close(): Promise<void>
 }
 
-/** Opens a copy, of which neither the engine nor the queue changes anything by itself. @throws LaunchError */
+/** Opens a copy. Neither the engine nor the queue changes anything by itself. @throws LaunchError */
 export async function openFollowedInstance(request: FollowedRequest): Promise<FollowedInstance> {
   const { log, version, userDirectory, refusal } = request
   const data = await openDataDirectory({ path: resolve(request.directory), version, userDirectory })

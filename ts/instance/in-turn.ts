@@ -1,4 +1,4 @@
-/** Runs functions one after the other, in the order of the calls, so that each sees what the one before it stored. */
+/** Runs functions one after another, in the order of the calls. Each sees the results stored by the previous one. */
 export type InTurn = <T>(run: () => Promise<T>) => Promise<T>
 
 export function inTurn(): InTurn {

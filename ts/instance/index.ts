@@ -1,4 +1,4 @@
-/** Here is a data directory: open everything in it, for a server or for use inside a process. */
+/** Opens a data directory with its engine and queue, for a server or for use inside a process. */
 export { copyStage, setCopyStage } from './copied-directory.js'
 export * from './data-directory.js'
 export { type Embedding, openEmbedding } from './embedding.js'

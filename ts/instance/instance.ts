@@ -27,36 +27,36 @@ import { prepareDirectory } from './new-directory.js'
 import { isSystemFault } from './system-fault.js'
 import { beginUpgrade, forgetVersionBefore, versionBefore } from './upgrade.js'
 
-/** The engine to open a data directory with, and its resources. */
+/** An engine choice and the resources for the engine. */
 export interface EngineRequest {
   readonly engine: EngineChoice
   readonly indexingMemoryBytes: number
   readonly indexingThreads: number
-  /** Bytes of what the engine caches for all indexes together. Absent: as for `EngineSetup`. */
+  /** Bytes of the engine's cache for all indexes together. Absent: see `EngineSetup`. */
   readonly cacheBytes?: number
-  /** Bytes of answers cached until their index changes. Absent: none are cached. */
+  /** Bytes of answers cached until their index changes. Absent: answers are not cached. */
   readonly answerCacheBytes?: number
   readonly log: Logger
-  /** Counts faults in the background. Absent: they are only logged. */
+  /** Counts faults of background work. Absent: they are only logged. */
   readonly faults?: BackgroundFaults
   /** See `EngineSetup`. */
   readonly followsFiles?: boolean
-  /** Whether the directory stays as it is, even if the file that names its engine is missing or damaged. */
+  /** True if the directory must not change, even if the file that names its engine is missing or damaged. */
   readonly isReadOnly?: boolean
 }
 
 export interface InstanceRequest extends EngineRequest {
   readonly directory: string
   readonly version: string
-  /** Whether data of an older version is upgraded; see `UpgradeRequest`. */
+  /** True if data of an older version may be upgraded; see `UpgradeRequest`. */
   readonly upgrade: boolean
-  /** Whether `snapshots` get one before an upgrade writes anything. Absent: yes. */
+  /** True if a snapshot is written to `snapshots` before an upgrade changes anything. Absent: true. */
   readonly upgradeSnapshot?: boolean
   /** Aborting it makes a snapshot before an upgrade reject soon. */
   readonly signal?: AbortSignal
   /** See `TasksSetup`. */
   readonly keepsChanges?: boolean
-  /** Whether a damaged or incomplete task store is replaced by a new one. */
+  /** True if a damaged or incomplete task store is replaced by a new one. */
   readonly rebuildTaskStore: boolean
   /** Directory of per-user configuration. */
   readonly userDirectory: string
@@ -68,7 +68,7 @@ export interface InstanceRequest extends EngineRequest {
   readonly exportIndex?: ExportIndex
   /** The directory that dumps are written to. Absent: dump tasks fail with an error code. */
   readonly dumpDirectory?: string
-  /** Where snapshots are written, and how many are kept. Absent: snapshot tasks fail with an error code. */
+  /** Directory of snapshots and how many are kept. Absent: snapshot tasks fail with an error code. */
   readonly snapshots?: { readonly directory: string; readonly keptMax: number }
   /** Absent: tasks with documents that need vectors fail with an error code. */
   readonly embedders?: Embedders
@@ -79,7 +79,7 @@ export interface Instance {
   readonly data: DataDirectory
   readonly opened: OpenedEngine
   readonly queue: OpenedTasks
-  /** Faults of the engine and the queue in the background. */
+  /** Faults of background work of the engine and the queue. */
   readonly faults: BackgroundFaults
   /** null: the task store was not rebuilt. */
   readonly rebuilt: Rebuilt | null
@@ -88,7 +88,7 @@ export interface Instance {
 }
 
 /**
- * Opens a data directory, for the daemon and for use inside a process. The queue runs no task before its `start`.
+ * Opens a data directory, for the daemon and for use inside a process. The queue runs no task before `start`.
  * @throws LaunchError if the task store is damaged, incomplete or in use; then nothing was changed
  */
 export async function openInstance(request: InstanceRequest): Promise<Instance> {
@@ -102,7 +102,7 @@ export async function openInstance(request: InstanceRequest): Promise<Instance> 
       throw error
     }
   } catch (error) {
-    throw refusalOf(error, path)
+    throw withAdvice(error, path)
   }
 }
 
@@ -113,14 +113,14 @@ async function openWithReserve(request: InstanceRequest): Promise<Instance> {
     if (!isDiskFull(error) || !giveUpReserve(resolve(request.directory))) throw error
     moduleLog(request.log, 'instance').warn(
       { err: error },
-      'the disk is full: its reserve is given up, so that the server can start',
+      'the disk is full: releasing its reserve, so that the server can start',
     )
     return openOnce(request)
   }
 }
 
-/** A refusal by the operating system as a `LaunchError` that names a way out, and any other error as it is. */
-function refusalOf(error: unknown, path: string): unknown {
+/** Converts an error of the operating system to a `LaunchError` with advice; returns other errors unchanged. */
+function withAdvice(error: unknown, path: string): unknown {
   if (!(error instanceof Error)) return error
   const isKnown = error instanceof LaunchError
   if (!isKnown && !isSystemFault(error)) return error
@@ -135,7 +135,7 @@ function refusalOf(error: unknown, path: string): unknown {
 const adviceByCode: Readonly<Record<string, string>> = {
   EACCES: 'the user that runs siftd needs to read and write it',
   EPERM: 'the user that runs siftd needs to read and write it',
-  EROFS: 'choose a --db-path on a file system that can be written to',
+  EROFS: 'choose a --db-path on a writable file system',
   ENOSPC: 'free some space on its file system',
   EDQUOT: 'free some space within the quota of its user',
   ENOTDIR: 'choose a --db-path that is a directory',
@@ -148,7 +148,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
   const path = resolve(request.directory)
   const isCompared = await requireCompleteStore(path).then(
     () => true,
-    (error: unknown) => (request.rebuildTaskStore && isUnusable(error) ? false : asLaunchError(error)),
+    (error: unknown) => (request.rebuildTaskStore && isRebuildable(error) ? false : throwLaunchError(error)),
   )
   const { snapshots, upgradeSnapshot = true, signal = new AbortController().signal } = request
   await beginUpgrade({
@@ -159,13 +159,13 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
     signal,
     snapshotDirectory: upgradeSnapshot && snapshots !== undefined ? snapshots.directory : null,
     engine: () => requiredEngine(path, request.engine),
-  }).catch(asLaunchError)
+  }).catch(throwLaunchError)
   await endCopying(path)
   const data = await openDataDirectory({ path, version, userDirectory })
   if (data.wasUidDamaged)
     moduleLog(log, 'instance').warn(
       { file: join(data.path, 'instance-uid'), uid: data.instanceUid },
-      'the file with the uid of the instance is damaged; it is written again',
+      'the file with the uid of the instance is damaged; rewriting it',
     )
   const { faults = new BackgroundFaults(moduleLog(log, 'instance')) } = request
   const opened = await openEngineIn(data.path, { ...request, faults })
@@ -202,11 +202,11 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
     let rebuilt: Rebuilt | null = null
     const queue = await openTasks(setup)
       .catch(async (error: unknown) => {
-        if (!request.rebuildTaskStore || !isUnusable(error)) throw error
+        if (!request.rebuildTaskStore || !isRebuildable(error)) throw error
         rebuilt = await rebuildTaskStore(data.path, engine)
         return openTasks({ ...setup, isCompared: false })
       })
-      .catch(asLaunchError)
+      .catch(throwLaunchError)
     if (from !== null) await forgetVersionBefore(data.path)
     return {
       data,
@@ -225,15 +225,13 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
   }
 }
 
-/** Whether rebuilding the task store can remedy the error. */
-const isUnusable = (error: unknown): boolean =>
+/** Returns true if rebuilding the task store can fix the error. */
+const isRebuildable = (error: unknown): boolean =>
   error instanceof StoreUnusableError ||
   (error instanceof StoreError && error.reason === 'StoreUnusableError')
 
-/**
- * Throws a fault of the data directory as a `LaunchError`, which is shown in one line, and any other error as it is.
- */
-function asLaunchError(error: unknown): never {
+/** Throws a fault of the data directory as a `LaunchError`, which is shown in one line, and other errors unchanged. */
+function throwLaunchError(error: unknown): never {
   const known = [StoreError, StoreUnusableError, DirectoryInUseError, UnreadableIndexError]
   const isKnown = error instanceof Error && known.some((kind) => error instanceof kind)
   throw isKnown ? new LaunchError(error.message, 1) : error
@@ -241,7 +239,7 @@ function asLaunchError(error: unknown): never {
 
 /**
  * Opens the engine that wrote the data directory, or the requested one for a new directory.
- * @throws LaunchError if the requested engine is not the one that wrote it
+ * @throws LaunchError if another engine wrote it
  */
 export async function openEngineIn(path: string, request: EngineRequest): Promise<OpenedEngine> {
   const noted = await notedEngine(path)
@@ -249,7 +247,7 @@ export async function openEngineIn(path: string, request: EngineRequest): Promis
   if (noted === null && written !== null)
     moduleLog(request.log, 'instance').warn(
       { engine: written },
-      'the file `engine` is missing or damaged; the indexes tell who wrote them',
+      'the file `engine` is missing or damaged; detected the engine from the index files',
     )
   const setup = {
     directory: join(path, INDEXES_DIRECTORY),
@@ -274,12 +272,12 @@ export async function openEngineIn(path: string, request: EngineRequest): Promis
 /** The directory that holds a directory for each index. */
 const INDEXES_DIRECTORY = 'indexes'
 
-/** The file that names the engine that wrote the data directory. An engine cannot read files of the other one. */
+/** Names the engine that wrote the data directory. An engine cannot read files of the other engine. */
 const ENGINE_FILE = 'engine'
 
 /**
- * The engine that wrote a data directory; null if it is new.
- * @throws LaunchError if another one is asked for
+ * Returns the engine that wrote a data directory; null if it is new.
+ * @throws LaunchError if another engine is requested
  */
 async function requiredEngine(path: string, choice: EngineChoice): Promise<OpenedEngine['kind'] | null> {
   const written = (await notedEngine(path)) ?? (await engineInFiles(path, choice))
@@ -287,7 +285,7 @@ async function requiredEngine(path: string, choice: EngineChoice): Promise<Opene
   return written
 }
 
-/** The engine that the file `engine` of a data directory names; null if it is missing or damaged. */
+/** Returns the engine in the file `engine` of a data directory; null if the file is missing or damaged. */
 export async function notedEngine(directory: string): Promise<OpenedEngine['kind'] | null> {
   const text = await readFile(join(directory, ENGINE_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
@@ -297,19 +295,19 @@ export async function notedEngine(directory: string): Promise<OpenedEngine['kind
   return kind === 'native' || kind === 'fallback' ? kind : null
 }
 
-/** Notes the engine that writes a data directory. */
+/** Records the engine that writes a data directory. */
 export const noteEngine = (directory: string, kind: OpenedEngine['kind']): Promise<void> =>
   replaceFile(join(directory, ENGINE_FILE), kind)
 
-/** Patterns of the files that only one engine writes. */
+/** File name patterns that identify the engine. */
 const ownFiles: Readonly<Record<OpenedEngine['kind'], RegExp>> = {
   fallback: /^commits\.log$/,
   native: /^(commit|segment)-/,
 }
 
 /**
- * The engine that wrote the indexes, by the names of their files; null without indexes.
- * @throws LaunchError if the names do not tell and the request does not name an engine
+ * Detects the engine that wrote the indexes by the names of their files; null without indexes.
+ * @throws LaunchError if the names do not identify an engine and the request does not name one
  */
 async function engineInFiles(directory: string, choice: EngineChoice): Promise<OpenedEngine['kind'] | null> {
   const indexes = join(directory, INDEXES_DIRECTORY)
@@ -328,16 +326,16 @@ async function engineInFiles(directory: string, choice: EngineChoice): Promise<O
   const [only = null] = kinds
   if (kinds.size === 1 || found === 0) return only
   if (choice !== 'auto') return null
-  const what = kinds.size === 0 ? 'its index directories are empty' : 'its indexes are of both'
+  const what = kinds.size === 0 ? 'its index directories are empty' : 'both engines wrote indexes there'
   throw new LaunchError(
-    `the file ${join(directory, ENGINE_FILE)} is missing or damaged, and ${what}; start with --engine native or --engine fallback, whichever wrote them, or restore a backup`,
+    `the file ${join(directory, ENGINE_FILE)} is missing or damaged, and ${what}; start with --engine native or --engine fallback, the one that wrote them, or restore a backup`,
     1,
   )
 }
 
 /**
- * The engine to open: the one that wrote the data, or the requested one for a new directory.
- * @throws LaunchError if the requested engine is not the one that wrote the data
+ * Returns the engine to open: the engine that wrote the data, or the requested one for a new directory.
+ * @throws LaunchError if another engine than the requested one wrote the data
  */
 function chosen(choice: EngineChoice, written: OpenedEngine['kind'] | null, directory: string): EngineChoice {
   if (written === null || choice === written) return choice

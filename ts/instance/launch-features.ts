@@ -3,7 +3,7 @@ import type { RuleBudgets } from '../rules/index.js'
 import { type InstanceStore, STORED_TASKS_MAX } from '../tasks/index.js'
 import { type Feature, type Features, openFeatures } from './features.js'
 
-/** What dynamic search rules may cost one search, by the launch options. */
+/** Returns limits for the cost of dynamic search rules per search, from the launch options. */
 export const ruleBudgets = (options: LaunchOptions): RuleBudgets => ({
   countedWordsMax: options.experimentalDsrFuelMaxCountedWords,
   activeRulesMax: options.experimentalDsrFuelMaxActiveRules,
@@ -15,7 +15,7 @@ export const ruleBudgets = (options: LaunchOptions): RuleBudgets => ({
   levelsMax: options.experimentalDsrFuelFilterDepthFuel,
 })
 
-/** How many tasks are kept before the oldest are deleted: all of them, if others read this instance's tasks. */
+/** Returns the number of tasks to keep. Keeps all if other instances read the tasks of this one. */
 export const storedTasksMax = (options: LaunchOptions): number =>
   options.experimentalReplicationParameters ? Number.POSITIVE_INFINITY : STORED_TASKS_MAX
 
@@ -29,6 +29,6 @@ function forcedFeatures(options: LaunchOptions): readonly Feature[] {
   return byOption.filter(([on]) => on).map(([, feature]) => feature)
 }
 
-/** The experimental features of an instance, as the store and the launch options have them. */
+/** Opens the experimental features of an instance, from the store and the launch options. */
 export const openFeaturesOf = (store: InstanceStore, options: LaunchOptions): Promise<Features> =>
   openFeatures(store, forcedFeatures(options), ruleBudgets(options))

@@ -6,11 +6,11 @@ import { entriesOf } from './data-directory.js'
 
 /** A data directory that is about to be opened. */
 export interface PreparedDirectory {
-  /** Removes what the start made, if there was no data before and no other process has the directory open. */
+  /** Removes the files of the failed start, if there was no data before and no other process has the directory open. */
   undo(): Promise<void>
 }
 
-/** Makes the directory `path` if it is absent. @throws errors of the system; then nothing was made */
+/** Creates the directory `path` if it is absent. @throws errors of the system; then nothing was created */
 export async function prepareDirectory(path: string): Promise<PreparedDirectory> {
   const isNew = (await entriesOf(path)).length === 0
   const made: string[] = []
@@ -30,7 +30,7 @@ export async function prepareDirectory(path: string): Promise<PreparedDirectory>
         for (const name of await readdir(path)) rmSync(join(path, name), { recursive: true })
         removeMade()
       } catch {
-        // The failure of the start is told; what is left of it is opened like an empty directory by the next start.
+        // The failure of the start is reported anyway. The next start opens the remains like an empty directory.
       }
     },
   }

@@ -1,8 +1,8 @@
 import { isDiskFull } from '../tasks/index.js'
 
 /**
- * Whether a failure comes from the operating system, so that its message without a stack tells enough. The native
- * engine names such a fault as Rust does, by its number.
+ * Returns true if an error comes from the operating system, so its message suffices without a stack. The native engine
+ * gives such an error with its number, as Rust does.
  */
 export const isSystemFault = (error: unknown): error is Error =>
   error instanceof Error &&

@@ -1,10 +1,10 @@
 /**
- * Here is a data directory of an older version: how does it become one of this version?
+ * Upgrades a data directory of an older version.
  *
- * Under the lock of the directory, a snapshot of it is taken before anything in it is changed. Then the file `UPGRADE`
- * names the older version, and `VERSION` this one, so that the older one refuses the directory from here on. Opening
- * the task store brings its tables to their newest form. A task that holds the queue does the rest; once it is
- * enqueued, `UPGRADE` is removed. After an end at any point the next start goes on.
+ * First takes a snapshot of the directory, under its lock. Then writes the older version to the file `UPGRADE` and this
+ * version to `VERSION`, so that the older version refuses the directory from here on. Opening the task store brings its
+ * tables to their newest form. A task that holds the queue does the rest. `UPGRADE` is removed when it is enqueued.
+ * After a crash at any point the next start continues.
  */
 import { randomUUID } from 'node:crypto'
 import { rm } from 'node:fs/promises'
@@ -20,29 +20,28 @@ import { readVersion, requireVersion, type VersionRequest, writeVersion } from '
 export interface UpgradeRequest extends VersionRequest {
   /** The absolute path of the data directory. */
   readonly path: string
-  /** The directory for a snapshot of the data as it was; null: none is taken. */
+  /** The directory for a snapshot of the old data; null: no snapshot. */
   readonly snapshotDirectory: string | null
-  /** The engine that wrote the data; null if there is none yet. @throws LaunchError if it cannot be opened with it */
+  /** Returns the engine that wrote the data; null if it is new. @throws LaunchError if it cannot open the data */
   readonly engine: () => Promise<string | null>
   readonly log: Logger
   /** Aborting it makes the snapshot reject soon. */
   readonly signal: AbortSignal
 }
 
-/** The file that names the older version until the task of the upgrade is enqueued. */
+/** The file that holds the older version until the upgrade task is enqueued. */
 const fileOf = (path: string): string => join(path, 'UPGRADE')
 
-/** The version of the data before an upgrade whose task is not enqueued yet; null if there is none. */
+/** Returns the version before an upgrade whose task is not enqueued yet; null without an upgrade. */
 export const versionBefore = async (path: string): Promise<string | null> =>
   (await textOf(fileOf(path)))?.trim() || null
 
-/** Called once the task of the upgrade is enqueued. */
+/** Called when the upgrade task is enqueued. */
 export const forgetVersionBefore = (path: string): Promise<void> => rm(fileOf(path), { force: true })
 
 /**
- * Makes data of an older version, if the request allows it, belong to this version.
- * @throws LaunchError if the data must not be opened by this version, or if the snapshot cannot be taken; then nothing
- * was changed
+ * Upgrades data of an older version to this version, if the request allows it.
+ * @throws LaunchError if this version must not open the data, or the snapshot fails; then nothing was changed
  * @throws DirectoryInUseError
  */
 export async function beginUpgrade(request: UpgradeRequest): Promise<void> {
@@ -81,16 +80,17 @@ async function takeSnapshot(
   const instanceUid = (await textOf(join(path, 'instance-uid')))?.trim() || randomUUID()
   log.info({ from, snapshot: file }, 'taking a snapshot before the upgrade')
   try {
-    // An empty directory has no engine, and a restored one is opened with either.
+    // An empty directory has no engine. Once restored, either engine can open it.
     await snapshotterTo({ directory, name, keptMax: 1, engine: engine ?? '', version: from, instanceUid })(
       source,
     )
   } catch (error) {
     signal.throwIfAborted()
-    // Codes of the system would be taken for faults of the data directory, and get advice about it.
+    // Remove error codes of the system: they would be mistaken for faults of the data directory and get advice about
+    // it.
     const reason = String(error instanceof Error ? error.message : error).replace(/\bE[A-Z]{3,}: /g, '')
     throw new LaunchError(
-      `${path} was not upgraded, since no snapshot of it could be taken: ${reason}; start again once it can be taken, or with --upgrade-without-snapshot as well`,
+      `${path} was not upgraded, because its snapshot failed: ${reason}; fix this and start again, or add --upgrade-without-snapshot`,
       1,
     )
   }

@@ -101,7 +101,7 @@ for (const engine of [testEngine]) {
     await leave(disk, 0)
 
     const { call, stop, log } = await startDaemon(t, join(disk, 'data'), args)
-    t.regex(log(), /its reserve is given up/)
+    t.regex(log(), /releasing its reserve/)
     const hits = async () =>
       (await call('POST', '/indexes/coast/search', { q: 'lighthouse' })).body.estimatedTotalHits
     t.is(await hits(), 200)

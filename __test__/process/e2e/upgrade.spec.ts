@@ -170,7 +170,7 @@ test.serial(
     const before = await filesIn(data)
     const { code, error } = await refused('--upgrade-db')
     t.is(code, 1)
-    t.regex(error, /was not upgraded, since no snapshot .*--upgrade-without-snapshot/)
+    t.regex(error, /was not upgraded, because its snapshot failed.*--upgrade-without-snapshot/)
     t.deepEqual(await filesIn(data), before)
     await unlink(snapshots)
     const server = await start('--upgrade-db')

@@ -13,7 +13,7 @@ import {
   readNode,
   type Type,
 } from '../../requests/index.js'
-import { BODY_IDLE_MS_MAX, bodyLimits, SHORT_BYTES_MAX, VALUE_BYTES, WHOLE_BYTES_MAX } from '../limits.js'
+import { BODY_IDLE_MS_MAX, bodyLimits, SHORT_BYTES_MAX, VALUE_BYTES, UNSLICED_BYTES_MAX } from '../limits.js'
 import type { BodyBudget, BodyReservation } from './budget.js'
 import { ByteCollector } from './byte-collector.js'
 import { noteGarbage } from './young-garbage.js'
@@ -97,7 +97,7 @@ async function received(request: FastifyRequest, bytesMax: number): Promise<Rece
     return { node: readJson(await collectShort(request), limits), isLong: false }
   const reservation = request.server.reserveForBody(request)
   const body = await collectLong(request, bytesMax, reservation)
-  if (body.length <= WHOLE_BYTES_MAX) return { node: readJson(body, limits), isLong: false }
+  if (body.length <= UNSLICED_BYTES_MAX) return { node: readJson(body, limits), isLong: false }
   const nextSlice = (valuesRead: number): Promise<void> => {
     reservation.take(valuesRead * VALUE_BYTES)
     return nextTurn()

@@ -9,7 +9,7 @@ import { CHANGES_PAUSE_MS, CHANGES_READ, HEARTBEAT_MS, PROGRESS_PAUSE_MS, RECONN
 import { ChangedUids } from './changed-uids.js'
 
 /** The current state of a task or batch. */
-export interface Shown {
+export interface ItemState {
   readonly uid: number
   /** Its JSON, on one line. */
   readonly json: string
@@ -20,14 +20,14 @@ export interface Shown {
 /** The changed tasks or batches that match the client's filter and rights. */
 export interface ChangesPage {
   /** Ascending by uid. */
-  readonly shown: readonly Shown[]
+  readonly items: readonly ItemState[]
   /** The first uid that was not read; null: all were read. */
   readonly next: number | null
-  /** The events of all items of `shown`. Streams with the same filter share these bytes. */
+  /** The events of all items of `items`. Streams with the same filter share these bytes. */
   readonly text: Buffer
 }
 
-export const eventOf = ({ json }: Shown): string => `data: ${json}\n\n`
+export const eventOf = ({ json }: ItemState): string => `data: ${json}\n\n`
 
 /** Reads changes. null: the client lost its right to read. */
 export type ReadChanges = (uids: readonly number[]) => Promise<ChangesPage | null>
@@ -46,7 +46,7 @@ export class ChangeStream {
   #isOver = false
   #isLost = false
   #wake: () => void = () => undefined
-  #shownAt = 0
+  #sentAt = 0
 
   constructor(read: ReadChanges) {
     this.#read = read
@@ -77,15 +77,15 @@ export class ChangeStream {
       const uids = this.#changed.taken(CHANGES_READ)
       const page = await this.#read(uids)
       if (page === null) return
-      const { shown, next, text } = page
+      const { items, next, text } = page
       const isRead = (uid: number): boolean => next === null || uid < next
-      const changed = shown.filter((one) => this.#isNews(one))
+      const changed = items.filter((item) => this.#isNew(item))
       if (changed.length > 0)
-        yield this.#sent(changed.length === shown.length ? text : changed.map(eventOf).join(''))
-      const running = new Set(shown.flatMap(({ uid, isRunning }) => (isRunning ? uid : [])))
+        yield this.#sent(changed.length === items.length ? text : changed.map(eventOf).join(''))
+      const running = new Set(items.flatMap(({ uid, isRunning }) => (isRunning ? uid : [])))
       for (const uid of uids) if (isRead(uid) && !running.has(uid)) this.#running.delete(uid)
       this.note(uids.filter((uid) => !isRead(uid)))
-      if (performance.now() - this.#shownAt >= HEARTBEAT_MS) yield this.#sent(': still here\n\n')
+      if (performance.now() - this.#sentAt >= HEARTBEAT_MS) yield this.#sent(': still here\n\n')
       // Pause to read changes that follow each other closely together.
       if (uids.length > 0) await this.#pause(CHANGES_PAUSE_MS)
     }
@@ -93,7 +93,7 @@ export class ChangeStream {
   }
 
   #sent<E extends string | Buffer>(event: E): E {
-    this.#shownAt = performance.now()
+    this.#sentAt = performance.now()
     return event
   }
 
@@ -117,7 +117,7 @@ export class ChangeStream {
   }
 
   /** Returns true if the client has not received this state. Progress is polled, so it may be unchanged. */
-  #isNews({ uid, json, isRunning }: Shown): boolean {
+  #isNew({ uid, json, isRunning }: ItemState): boolean {
     if (this.#running.get(uid) === json || this.#lastEnded.get(uid) === json) return false
     if (isRunning) this.#running.set(uid, json)
     // Polling can find the end before its notification, which would send it twice.

@@ -1,4 +1,4 @@
-import { UNSHOWN_CHANGES_MAX } from '../limits.js'
+import { UNSENT_CHANGES_MAX } from '../limits.js'
 
 /** Number of lists kept before they are joined. */
 const LISTS_MAX = 1_000
@@ -20,13 +20,13 @@ export class ChangedUids {
     return this.#notedCount === 0 && this.#at === this.#round.length
   }
 
-  /** @returns false if more than `UNSHOWN_CHANGES_MAX` uids wait */
+  /** @returns false if more than `UNSENT_CHANGES_MAX` uids wait */
   add(uids: readonly number[]): boolean {
     this.#noted.push(uids)
     this.#notedCount += uids.length
-    const isFull = this.#notedCount + this.#round.length - this.#at > UNSHOWN_CHANGES_MAX
+    const isFull = this.#notedCount + this.#round.length - this.#at > UNSENT_CHANGES_MAX
     if (isFull || this.#noted.length > LISTS_MAX) this.#begin()
-    return this.#round.length - this.#at + this.#notedCount <= UNSHOWN_CHANGES_MAX
+    return this.#round.length - this.#at + this.#notedCount <= UNSENT_CHANGES_MAX
   }
 
   /** Removes and returns the next uids, ascending within a round. */

@@ -36,10 +36,10 @@ export const onVectors = (filter: CountedSearch['filter'] | null): boolean =>
 
 type Observed = Pick<Services, 'usage'> & { readonly metrics: Metrics }
 type Answered = (facts: SearchFacts) => void
-type Shown = Pick<SearchFacts, 'degraded' | 'usedNegativeOperator' | 'terms'>
+type AnswerFacts = Pick<SearchFacts, 'degraded' | 'usedNegativeOperator' | 'terms'>
 
 /** Used when the engine reports no facts about an answer. */
-const plain: Shown = { degraded: false, usedNegativeOperator: false, terms: 0 }
+const noFacts: AnswerFacts = { degraded: false, usedNegativeOperator: false, terms: 0 }
 
 /**
  * Runs a search and counts it, whether it succeeds or fails.
@@ -54,12 +54,12 @@ export function observedSearch<T>(
   search: (answered: Answered) => Promise<T>,
   more?: (counters: SearchCounters) => void,
 ): Promise<T> {
-  return observed(services, search, (shown, ms) => {
+  return observed(services, search, (facts, ms) => {
     const counters = services.usage.searches(event)
     counters.add(asked, agentOf(request))
     more?.(counters)
-    if (shown === null) counters.failed()
-    else counters.succeeded(shown, ms)
+    if (facts === null) counters.failed()
+    else counters.succeeded(facts, ms)
   })
 }
 
@@ -79,17 +79,17 @@ export function refusedSearch(
 export async function observed<T>(
   services: Observed,
   search: (answered: Answered) => Promise<T>,
-  count: (shown: Shown | null, ms: number) => void,
+  count: (facts: AnswerFacts | null, ms: number) => void,
 ): Promise<T> {
   const { isOpen } = services.usage
   const start = isOpen ? performance.now() : 0
-  let shown = plain
+  let facts = noFacts
   try {
-    const result = await search((facts) => {
-      shown = facts
+    const result = await search((reported) => {
+      facts = reported
     })
-    if (shown.degraded) services.metrics.countDegraded()
-    if (isOpen) count(shown, performance.now() - start)
+    if (facts.degraded) services.metrics.countDegraded()
+    if (isOpen) count(facts, performance.now() - start)
     return result
   } catch (error) {
     if (isOpen) count(null, 0)

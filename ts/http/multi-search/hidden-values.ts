@@ -8,7 +8,7 @@ import type { RouteServices } from '../route-services.js'
  * them distinct. A key needs the right to read documents if one of these attributes is not displayed.
  * @throws ApiError `invalid_api_key`
  */
-export async function requireShown(
+export async function requireDisplayed(
   { engine, features, settingsThread, tasks }: RouteServices,
   access: Access,
   queries: readonly PositionedQuery[],

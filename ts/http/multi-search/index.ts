@@ -1,4 +1,4 @@
 /** Distributes the searches of one request to instances and merges their answers. */
-export { requireShown } from './hidden-values.js'
+export { requireDisplayed } from './hidden-values.js'
 export { searchNetwork } from './network.js'
 export { partition } from './partition.js'

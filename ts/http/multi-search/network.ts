@@ -12,7 +12,7 @@ import {
 } from '../../searches/index.js'
 import {
   askRemote,
-  joinedAnswer,
+  mergedAnswer,
   mayJoin,
   type NamedPart,
   type Network,
@@ -71,7 +71,7 @@ export async function searchNetwork(
       if ('hits' in answer) parts.push({ remote: name, part: answer })
       else failed.set(name, answer)
     }
-    return joinedAnswer(parts, {
+    return mergedAnswer(parts, {
       paging: paging(federation),
       distinct: federation.distinct !== null,
       mergeFacets: federation.mergeFacets,

@@ -25,12 +25,12 @@ export interface AskedQuery {
 }
 
 /** Returns true if a search without hits means that nothing matches. */
-export const showsFirst = ({ page, hitsPerPage, offset, limit }: ShownPage): boolean =>
+export const showsFirst = ({ page, hitsPerPage, offset, limit }: PagingFields): boolean =>
   page === null && hitsPerPage === null
     ? (offset ?? 0) === 0 && limit !== 0
     : (page ?? 1) === 1 && hitsPerPage !== 0
 
-interface ShownPage {
+interface PagingFields {
   readonly page: number | null
   readonly hitsPerPage: number | null
   readonly offset: number | null
@@ -90,12 +90,13 @@ export class QueryWatch {
       const answer = await search(progress)
       const ms = performance.now() - started
       if (this.statistics !== null) this.#count(this.statistics, asked(), ms, seen.facts?.hits)
-      this.#tell(route, asked, { ms, turnMs: (seen.began ?? started) - started, facts: seen.facts })
+      this.#logIfSlow(route, asked, { ms, queuedMs: (seen.began ?? started) - started, facts: seen.facts })
       return answer
     } catch (error) {
       const ms = performance.now() - started
-      const turnMs = (seen.began ?? performance.now()) - started
-      this.#tell(route, asked, { ms, turnMs, code: error instanceof ApiError ? error.code : 'internal' })
+      const queuedMs = (seen.began ?? performance.now()) - started
+      const code = error instanceof ApiError ? error.code : 'internal'
+      this.#logIfSlow(route, asked, { ms, queuedMs, code })
       throw error
     }
   }
@@ -106,20 +107,20 @@ export class QueryWatch {
       // A search without words is a page of the index, not a query.
       if (q === null || q.trim() === '') continue
       const isEmpty = isAlone && showsFirst && hits !== undefined ? hits === 0 : null
-      statistics.add({ indexUid, q: this.#shown(q), ms: isAlone ? ms : null, isEmpty })
+      statistics.add({ indexUid, q: this.#loggable(q), ms: isAlone ? ms : null, isEmpty })
     }
   }
 
-  #tell(route: string, asked: () => readonly AskedQuery[], took: Took): void {
-    if (this.#slowMs === null || took.ms < this.#slowMs) return
+  #logIfSlow(route: string, asked: () => readonly AskedQuery[], timing: Timing): void {
+    if (this.#slowMs === null || timing.ms < this.#slowMs) return
     const queries = asked().map(({ indexUid, q, filter }) => ({
       index: indexUid,
-      ...(q !== null && { q: this.#shown(q) }),
-      ...(filter !== null && { filter: this.#shown(JSON.stringify(filter)) }),
+      ...(q !== null && { q: this.#loggable(q) }),
+      ...(filter !== null && { filter: this.#loggable(JSON.stringify(filter)) }),
     }))
     const [first] = queries
     const shown = queries.length === 1 ? first : { queries: queries.slice(0, LOGGED_QUERIES_MAX) }
-    const { ms, turnMs, facts, code } = took
+    const { ms, queuedMs, facts, code } = timing
     this.#log.warn(
       {
         route,
@@ -127,14 +128,14 @@ export class QueryWatch {
         ...(queries.length > LOGGED_QUERIES_MAX && { queriesLeftOut: queries.length - LOGGED_QUERIES_MAX }),
         ...(code !== undefined ? { error: code } : facts && { hits: facts.hits }),
         ms: rounded(ms),
-        stages: { 'wait for turn': rounded(turnMs), ...stagesOf(facts?.stages) },
+        stages: { 'wait for turn': rounded(queuedMs), ...stagesOf(facts?.stages) },
       },
       'a search was slow',
     )
   }
 
   /** Returns a text in the form for operators: shortened, or hashed. */
-  #shown(text: string): string {
+  #loggable(text: string): string {
     if (!this.#isHashed) return text.slice(0, LOGGED_TEXT_CHARS_MAX)
     return createHash('sha256').update(text.trim().toLowerCase()).digest('hex').slice(0, HASH_DIGITS)
   }
@@ -144,10 +145,10 @@ export class QueryWatch {
 const HASH_DIGITS = 16
 
 /** Timing and outcome of a search. */
-interface Took {
+interface Timing {
   readonly ms: number
   /** Milliseconds in the queue, part of `ms`. */
-  readonly turnMs: number
+  readonly queuedMs: number
   readonly facts?: Pick<SearchFacts, 'hits' | 'stages'> | undefined
   /** Error code; absent: the search succeeded. */
   readonly code?: string

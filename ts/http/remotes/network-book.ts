@@ -21,7 +21,7 @@ export interface Network {
   readonly version: string
 }
 
-const untouched: Network = {
+const emptyNetwork: Network = {
   self: null,
   remotes: {},
   shards: {},
@@ -44,7 +44,7 @@ export class NetworkBook {
 
   current(): Promise<Network> {
     this.#network ??= this.#store.value(STORED_AS).then(
-      (stored) => (stored as Network | null) ?? untouched,
+      (stored) => (stored as Network | null) ?? emptyNetwork,
       (error: unknown) => {
         this.#network = null
         throw error

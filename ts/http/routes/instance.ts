@@ -158,7 +158,7 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     let bytes = await tasks.bytes()
     let lastUpdate = visibleIndexes === null ? tasks.lastUpdate() : null
     for (const entry of tasks.indexes()) {
-      const stats = await statsUnlessGone(entry, options)
+      const stats = await statsIfReadable(entry, options)
       const damage = stats === null ? services.engine.damage(entry.id) : null
       if (stats === null && damage === null) continue
       // The size includes indexes that the key must not see.
@@ -209,7 +209,7 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   })
 
   /** Returns the statistics of an index; null if it is damaged, or was deleted since the list of indexes was read. */
-  async function statsUnlessGone(
+  async function statsIfReadable(
     entry: IndexEntry,
     options: StatsOptions,
   ): Promise<Awaited<ReturnType<typeof indexStats>> | null> {

@@ -14,7 +14,7 @@ import {
 import type { Facts } from '../../telemetry/index.js'
 import { multiSearchAnswer, sendJsonBytes } from '../answers/index.js'
 import { observed, recordUse } from '../metrics/index.js'
-import { partition, requireShown, searchNetwork } from '../multi-search/index.js'
+import { partition, requireDisplayed, searchNetwork } from '../multi-search/index.js'
 import { serve } from '../operations/index.js'
 import { type AskedQuery, type Progress, showsFirst } from '../queries/index.js'
 import { narrowedRights, PROXY_HEADER, RIGHTS_ENFORCED, RIGHTS_HEADER } from '../remotes/index.js'
@@ -70,8 +70,8 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
             services,
             () =>
               federation === null
-                ? apart(positioned, { ...context, progress })
-                : merged(positioned, federation, { ...context, progress }),
+                ? searchSeparately(positioned, { ...context, progress })
+                : searchMerged(positioned, federation, { ...context, progress }),
             count,
           ),
       )
@@ -87,7 +87,7 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
     },
   )
 
-  async function apart(queries: readonly PositionedQuery[], context: RequestContext): Promise<Uint8Array> {
+  async function searchSeparately(queries: readonly PositionedQuery[], context: RequestContext): Promise<Uint8Array> {
     const { access, joined, includeMetadata, onDisconnect, progress } = context
     for (const one of queries) {
       requirePlain(one)
@@ -100,7 +100,7 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
     })
   }
 
-  async function merged(
+  async function searchMerged(
     queries: readonly PositionedQuery[],
     federation: Federation,
     context: RequestContext,
@@ -116,7 +116,7 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
       return searches.run(access.holder, onDisconnect, async (stop) => {
         progress.began()
         await local.requireFederation(queries, federation, new Set())
-        if (context.isProxied) await requireShown(services, access, queries, federation)
+        if (context.isProxied) await requireDisplayed(services, access, queries, federation)
         return local.answer(queries, mergingOf(federation, queries, context.isProxied), stop)
       })
     }

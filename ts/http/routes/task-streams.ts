@@ -27,7 +27,7 @@ const streamOfBatches = {
 } as const
 
 /** The kind of item that a stream follows: tasks or batches. */
-interface Followed {
+interface StreamKind {
   readonly uidsIn: (change: TaskChange) => readonly number[]
   /** The name of the filter by their own uids. */
   readonly own: 'uids' | 'batchUids'
@@ -68,17 +68,17 @@ export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, s
     }),
   )
 
-  function follow(call: Call<typeof listParameters, undefined>, followed: Followed): FastifyReply {
+  function follow(call: Call<typeof listParameters, undefined>, kind: StreamKind): FastifyReply {
     features.require('tasksStreamingRoute', 'streaming tasks and batches')
     const { reply, access } = call
-    requireFree(access.holder)
-    const stream = new ChangeStream(reader(call, followed))
+    requireStreamSlot(access.holder)
+    const stream = new ChangeStream(reader(call, kind))
     streams.set(stream, access.holder)
     if (isClosing) stream.end()
-    const wanted = call.query[followed.own]
+    const wanted = call.query[kind.own]
     const isWanted = wanted ? new Set(wanted) : null
     const stopListening = tasks.onChange((change) => {
-      const uids = followed.uidsIn(change)
+      const uids = kind.uidsIn(change)
       stream.note(isWanted === null ? uids : uids.filter((uid) => isWanted.has(uid)))
     })
     reply.raw.once('close', () => {
@@ -98,7 +98,7 @@ export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, s
   }
 
   /** @throws ApiError if there are too many streams in total or of this key */
-  function requireFree(holder: string): void {
+  function requireStreamSlot(holder: string): void {
     const { changeStreamsMax } = options
     const own = [...streams.values()].filter((one) => one === holder).length
     const ownMax = Math.ceil(changeStreamsMax * STREAMS_OF_KEY_SHARE)
@@ -114,23 +114,23 @@ export const taskStreamRoutes: FastifyPluginAsync<RouteServices> = async (app, s
   /** Reads changes while the feature is on and the key of the request may see tasks. */
   function reader(
     { request, query }: Call<typeof listParameters, undefined>,
-    { own, list, makesProgress }: Followed,
+    { own, list, makesProgress }: StreamKind,
   ): ReadChanges {
     const { authorization } = request.headers
     return async (changed) => {
       const access = await auth.require(authorization, actions).catch(() => null)
       if (access === null || !features.flags.tasksStreamingRoute) return null
-      if (changed.length === 0) return { shown: [], next: null, text: Buffer.alloc(0) }
+      if (changed.length === 0) return { items: [], next: null, text: Buffer.alloc(0) }
       const filter = { ...taskFilter(query, access.visibleIndexes), [own]: changed }
       return reads.read(JSON.stringify([own, filter]), !makesProgress, async () => {
         const paging = { limit: CHANGES_READ, from: null, reverse: true }
         const { results, next } = await list(filter, paging)
-        const shown = results.map((one) => ({
+        const items = results.map((one) => ({
           uid: one.uid,
           json: jsonOf(one),
           isRunning: makesProgress && one.finishedAt === null,
         }))
-        return { shown, next, text: Buffer.from(shown.map(eventOf).join('')) }
+        return { items, next, text: Buffer.from(items.map(eventOf).join('')) }
       })
     }
   }

@@ -1,7 +1,7 @@
 import { ApiError } from '../../errors/index.js'
 import type { DisconnectSignal } from '../../searches/index.js'
 import { type OnDisconnect, untilDisconnected } from './disconnect.js'
-import { Turn } from './turn.js'
+import { SlotSignal } from './slot-signal.js'
 
 export interface SearchQueueLimits {
   readonly searchesRunningMax: number
@@ -50,7 +50,7 @@ export class SearchQueue {
   }
 
   /**
-   * Runs `search` when its turn comes.
+   * Runs `search` when a slot is free.
    * @param onDisconnect a waiting search leaves the queue when its client disconnects; a running search gets the signal
    * @throws ApiError `too_many_search_requests`
    */
@@ -61,14 +61,14 @@ export class SearchQueue {
   ): Promise<T> {
     if (this.#running >= this.#limits.searchesRunningMax) await this.#wait(holder, onDisconnect)
     else this.#running += 1
-    const turn = new Turn({
+    const signal = new SlotSignal({
       leave: () => this.#leave(),
       enter: () => this.#enter(onDisconnect),
     })
     try {
-      return await untilDisconnected(onDisconnect, search, () => tooMany(this.#limits), turn)
+      return await untilDisconnected(onDisconnect, search, () => tooMany(this.#limits), signal)
     } finally {
-      if (turn.hasPlace) this.#release()
+      if (signal.hasSlot) this.#release()
     }
   }
 
@@ -88,13 +88,13 @@ export class SearchQueue {
   async #enter(onDisconnect: OnDisconnect): Promise<void> {
     try {
       if (this.#running < this.#limits.searchesRunningMax) this.#running += 1
-      else await this.#waitForPlace(onDisconnect)
+      else await this.#waitForSlot(onDisconnect)
     } finally {
       this.#outside -= 1
     }
   }
 
-  #waitForPlace(onDisconnect: OnDisconnect): Promise<void> {
+  #waitForSlot(onDisconnect: OnDisconnect): Promise<void> {
     return new Promise((resolve, reject) => {
       const admit = (): void => {
         stopListening()

@@ -1,7 +1,7 @@
 import { DisconnectSignal } from '../../searches/index.js'
 
 /** Frees the slot of a running search and takes a slot again. */
-export interface Place {
+export interface Slot {
   /** Returns false if the search keeps its slot. */
   leave(): boolean
   /** Rejects if the client disconnects before a slot is free. */
@@ -9,30 +9,30 @@ export interface Place {
 }
 
 /** The slot of one search. A search that waits for several services at the same time frees its slot once. */
-export class Turn extends DisconnectSignal {
-  readonly #place: Place
-  #hasPlace = true
+export class SlotSignal extends DisconnectSignal {
+  readonly #slot: Slot
+  #hasSlot = true
   #services = 0
 
-  constructor(place: Place) {
+  constructor(slot: Slot) {
     super()
-    this.#place = place
+    this.#slot = slot
   }
 
-  get hasPlace(): boolean {
-    return this.#hasPlace
+  get hasSlot(): boolean {
+    return this.#hasSlot
   }
 
   override async waitFor<T>(service: () => Promise<T>): Promise<T> {
     this.#services += 1
-    if (this.#hasPlace && this.#place.leave()) this.#hasPlace = false
+    if (this.#hasSlot && this.#slot.leave()) this.#hasSlot = false
     try {
       return await service()
     } finally {
       this.#services -= 1
-      if (this.#services === 0 && !this.#hasPlace) {
-        await this.#place.enter()
-        this.#hasPlace = true
+      if (this.#services === 0 && !this.#hasSlot) {
+        await this.#slot.enter()
+        this.#hasSlot = true
       }
     }
   }

@@ -11,7 +11,7 @@ export interface NamedPart {
 }
 
 /** Options for merging the answers of several instances. */
-export interface Joining {
+export interface MergeOptions {
   readonly paging:
     | { readonly kind: 'offset'; readonly offset: number; readonly limit: number }
     | { readonly kind: 'page'; readonly page: number; readonly hitsPerPage: number }
@@ -26,10 +26,10 @@ export interface Joining {
 }
 
 /** Returns the merged answer as JSON. Each hit names its instance. */
-export function joinedAnswer(parts: readonly NamedPart[], joining: Joining): string {
-  const { paging } = joining
+export function mergedAnswer(parts: readonly NamedPart[], options: MergeOptions): string {
+  const { paging } = options
   const { from, to } = windowOf(paging)
-  const { hits, dropped } = mergedHits(parts, joining.distinct, to)
+  const { hits, dropped } = mergedHits(parts, options.distinct, to)
   const total = parts.reduce((sum, { part }) => sum + part.total, 0) - dropped
   const semantic = parts.flatMap(({ part }) => part.semanticHits ?? [])
   const page = hits.slice(from, to)
@@ -43,37 +43,37 @@ export function joinedAnswer(parts: readonly NamedPart[], joining: Joining): str
     ...(Object.keys(vectors).length === 0 ? [] : [`"queryVectors":${JSON.stringify(vectors)}`]),
     `"processingTimeMs":${Math.max(0, ...parts.map(({ part }) => part.processingTimeMs))}`,
     pagingText(paging, total),
-    ...facetTexts(parts, joining.mergeFacets),
-    `"requestUid":${JSON.stringify(joining.requestUid)}`,
-    ...(joining.metadata === null ? [] : [`"metadata":${JSON.stringify(joining.metadata)}`]),
-    ...(joining.performanceMs === null
+    ...facetTexts(parts, options.mergeFacets),
+    `"requestUid":${JSON.stringify(options.requestUid)}`,
+    ...(options.metadata === null ? [] : [`"metadata":${JSON.stringify(options.metadata)}`]),
+    ...(options.performanceMs === null
       ? []
-      : [`"performanceDetails":{"search":"${joining.performanceMs.toFixed(2)}ms"}`]),
-    `"remoteErrors":${JSON.stringify(Object.fromEntries(joining.remoteErrors))}`,
+      : [`"performanceDetails":{"search":"${options.performanceMs.toFixed(2)}ms"}`]),
+    `"remoteErrors":${JSON.stringify(Object.fromEntries(options.remoteErrors))}`,
     ...(semantic.length === 0 ? [] : [`"semanticHitCount":${semanticHits}`]),
   ]
   return `{${members.join(',')}}`
 }
 
-function windowOf(paging: Joining['paging']): { from: number; to: number } {
+function windowOf(paging: MergeOptions['paging']): { from: number; to: number } {
   if (paging.kind === 'offset') return { from: paging.offset, to: paging.offset + paging.limit }
   const from = Math.max(0, paging.page - 1) * paging.hitsPerPage
   return { from, to: paging.page === 0 ? from : from + paging.hitsPerPage }
 }
 
-function pagingText(paging: Joining['paging'], total: number): string {
+function pagingText(paging: MergeOptions['paging'], total: number): string {
   if (paging.kind === 'offset')
     return `"limit":${paging.limit},"offset":${paging.offset},"estimatedTotalHits":${total}`
   const pages = paging.hitsPerPage === 0 ? 0 : Math.ceil(total / paging.hitsPerPage)
   return `"hitsPerPage":${paging.hitsPerPage},"page":${paging.page},"totalPages":${pages},"totalHits":${total}`
 }
 
-interface JoinedHit {
+interface NamedHit {
   readonly remote: string | null
   readonly hit: PartHit
 }
 
-const pinOf = ({ hit: { values } }: JoinedHit): number | null =>
+const pinOf = ({ hit: { values } }: NamedHit): number | null =>
   values[0]?.kind === 'pin' ? values[0].position : null
 
 /** Returns the first `wanted` hits of all parts by rank. Equal hits come in the order of their queries. */
@@ -81,10 +81,10 @@ function mergedHits(
   parts: readonly NamedPart[],
   isDistinct: boolean,
   wanted: number,
-): { hits: readonly JoinedHit[]; dropped: number } {
+): { hits: readonly NamedHit[]; dropped: number } {
   const taken = new Set<number | string>()
   let dropped = 0
-  const admits = ({ hit }: JoinedHit): boolean => {
+  const admits = ({ hit }: NamedHit): boolean => {
     if (!isDistinct) return true
     if (hit.distinct.some((value) => taken.has(value))) {
       dropped++
@@ -94,7 +94,7 @@ function mergedHits(
     return true
   }
   const all = parts.map(({ remote, part }) => part.hits.map((hit) => ({ remote, hit })))
-  const pinPosition = (hit: JoinedHit): number => pinOf(hit) ?? 0
+  const pinPosition = (hit: NamedHit): number => pinOf(hit) ?? 0
   const pins = all
     .flat()
     .filter((hit) => pinOf(hit) !== null)
@@ -102,9 +102,9 @@ function mergedHits(
     .sort((a, b) => pinPosition(a) - pinPosition(b))
   const lists = all.map((hits) => hits.filter((hit) => pinOf(hit) === null))
   const next = lists.map(() => 0)
-  const hits: JoinedHit[] = []
+  const hits: NamedHit[] = []
   while (hits.length < wanted) {
-    let best: { readonly list: number; readonly head: JoinedHit } | null = null
+    let best: { readonly list: number; readonly head: NamedHit } | null = null
     for (const [list, heads] of lists.entries()) {
       const head = heads[next[list] ?? 0]
       if (head !== undefined && (best === null || compareHits(head.hit, best.head.hit) < 0))
@@ -120,7 +120,7 @@ function mergedHits(
 const compareHits = (a: PartHit, b: PartHit): number =>
   compareScoreValues(a, b) || a.queriesPosition - b.queriesPosition
 
-function hitText({ remote, hit }: JoinedHit): string {
+function hitText({ remote, hit }: NamedHit): string {
   const { indexUid, queriesPosition, score, entries } = hit
   const federation = { indexUid, queriesPosition, weightedRankingScore: score, remote }
   const members = entries.map(([key, value]: readonly [string, JsonNode]) =>
@@ -133,7 +133,7 @@ function hitText({ remote, hit }: JoinedHit): string {
 
 type Counts = ReadonlyMap<string, number>
 
-function facetTexts(parts: readonly NamedPart[], merge: Joining['mergeFacets']): readonly string[] {
+function facetTexts(parts: readonly NamedPart[], merge: MergeOptions['mergeFacets']): readonly string[] {
   const byIndex = new Map<string, PartFacets[]>()
   for (const { part } of parts)
     for (const [uid, facets] of part.facetsByIndex) byIndex.set(uid, [...(byIndex.get(uid) ?? []), facets])
@@ -141,13 +141,13 @@ function facetTexts(parts: readonly NamedPart[], merge: Joining['mergeFacets']):
   if (merge === null) {
     const indexes = [...byIndex].sort(([a], [b]) => (a < b ? -1 : 1))
     const joined = indexes.map(([uid, facets]) => {
-      const { distribution, stats } = joinedFacets(facets, Number.POSITIVE_INFINITY)
+      const { distribution, stats } = mergedFacets(facets, Number.POSITIVE_INFINITY)
       return `${JSON.stringify(uid)}:{"distribution":${distribution},"stats":${stats}}`
     })
     return [`"facetsByIndex":{${joined.join(',')}}`]
   }
   const most = merge.maxValuesPerFacet ?? Number.POSITIVE_INFINITY
-  const { distribution, stats } = joinedFacets([...byIndex.values()].flat(), most)
+  const { distribution, stats } = mergedFacets([...byIndex.values()].flat(), most)
   return [`"facetDistribution":${distribution}`, `"facetStats":${stats}`]
 }
 
@@ -155,12 +155,12 @@ function facetTexts(parts: readonly NamedPart[], merge: Joining['mergeFacets']):
  * Merges the facets of several instances: sums the counts per value and takes the outer bounds of stats. Returns JSON
  * objects.
  */
-function joinedFacets(facets: readonly PartFacets[], most: number): { distribution: string; stats: string } {
+function mergedFacets(facets: readonly PartFacets[], most: number): { distribution: string; stats: string } {
   const names = (maps: readonly ReadonlyMap<string, unknown>[]): string[] =>
     [...new Set(maps.flatMap((map) => [...map.keys()]))].sort()
   const distributions = facets.map(({ distribution }) => distribution)
   const shown = names(distributions).map((facet) => {
-    const counts = joinedCounts(distributions.flatMap((one) => one.get(facet) ?? []))
+    const counts = mergedCounts(distributions.flatMap((one) => one.get(facet) ?? []))
     const values = counts.slice(0, most).map(([value, count]) => `${JSON.stringify(value)}:${count}`)
     return `${JSON.stringify(facet)}:{${values.join(',')}}`
   })
@@ -178,7 +178,7 @@ function joinedFacets(facets: readonly PartFacets[], most: number): { distributi
  * Sums the counts per value. Sorts by count if every part is sorted by count, unless every part is sorted by value too;
  * else by value. A single part keeps its order.
  */
-function joinedCounts(parts: readonly Counts[]): readonly (readonly [string, number])[] {
+function mergedCounts(parts: readonly Counts[]): readonly (readonly [string, number])[] {
   const [first] = parts
   if (first === undefined) return []
   if (parts.length === 1) return [...first]
