@@ -9,14 +9,14 @@ use super::budget::Budget;
 
 /// Accepts the terms of words within a Levenshtein distance of a query word.
 ///
-/// An adjacent transposition counts as one edit. The distance of an unfinished word is the least over all
-/// prefixes of the candidate.
+/// An adjacent transposition counts as one edit. The distance of an unfinished word is the least over all prefixes of
+/// the candidate.
 pub(super) struct Near<'b> {
     dfa: DFA,
     budget: &'b Budget,
 }
 
-/// Where in a term the automaton is: in its word, past a word within the distance, or past one that is not.
+/// Position of the automaton in a term: in its word, past a word within the distance, or past any other word.
 #[derive(Clone, Copy)]
 pub(super) enum State {
     Word(u32),
@@ -25,7 +25,7 @@ pub(super) enum State {
 }
 
 impl<'b> Near<'b> {
-    /// `typos` is 1 or 2. Once `budget` stops the search, no further term matches.
+    /// `typos` is 1 or 2. No further term matches once `budget` stops the search.
     pub(super) fn new(word: &str, typos: u8, unfinished: bool, budget: &'b Budget) -> Self {
         static ONE: OnceLock<LevenshteinAutomatonBuilder> = OnceLock::new();
         static TWO: OnceLock<LevenshteinAutomatonBuilder> = OnceLock::new();
@@ -35,7 +35,7 @@ impl<'b> Near<'b> {
         Self { dfa, budget }
     }
 
-    /// The distance to `word`; `None` if it exceeds the allowed typos.
+    /// Returns the distance to `word`; `None` if it exceeds the allowed typos.
     pub(super) fn distance(&self, word: &str) -> Option<u8> {
         match self.dfa.eval(word) {
             Distance::Exact(distance) => Some(distance),

@@ -11,11 +11,10 @@ use crate::store::{DocidSet, SegmentView, bitmap_bytes};
 /// Words at a greater distance count as unrelated. Source: search §3.3.
 pub const DISTANCE_MAX: u8 = 3;
 
-/// Documents by the least distance from one word forward to another in the same attribute; index 0 is
-/// distance 1.
+/// Documents by the least distance from a word forward to another word in the same attribute. Index 0 is distance 1.
 pub type ByDistance = [RoaringBitmap; DISTANCE_MAX as usize];
 
-/// Sorts documents and their least distances, given by ascending docid, into one bitmap per distance.
+/// Converts documents with their least distances, given by ascending docid, to one bitmap per distance.
 pub(super) fn by_distance(nearest: Vec<(u32, u8)>) -> ByDistance {
     let mut docids: [Vec<u32>; DISTANCE_MAX as usize] = Default::default();
     for (docid, distance) in nearest {
@@ -27,7 +26,7 @@ pub(super) fn by_distance(nearest: Vec<(u32, u8)>) -> ByDistance {
 /// Collects the documents of one field by distance.
 pub(super) type NearSets = [DocidSet; DISTANCE_MAX as usize];
 
-/// The union of what several threads found.
+/// Unites the results of several threads.
 pub(super) fn unite_near(parts: impl IntoIterator<Item = ByField<ByDistance>>) -> ByField<ByDistance> {
     let mut found: BTreeMap<FieldId, ByDistance> = BTreeMap::new();
     for (field, near) in parts.into_iter().flatten() {
@@ -37,7 +36,7 @@ pub(super) fn unite_near(parts: impl IntoIterator<Item = ByField<ByDistance>>) -
     found.into_iter().collect()
 }
 
-/// Empty sets for docids of the segment `view`.
+/// Creates empty sets for docids of the segment `view`.
 pub(super) fn near_sets(view: &SegmentView) -> NearSets {
     std::array::from_fn(|_| view.docid_set())
 }

@@ -1,14 +1,13 @@
-//! Values by field, for the fields that have one.
+//! Values by field. Fields without a value are left out.
 
 use roaring::RoaringBitmap;
 
 use crate::fields::FieldId;
 
-/// Values with their fields, by ascending field.
+/// Fields with their values, by ascending field.
 pub(super) type ByField<T> = Vec<(FieldId, T)>;
 
-/// Collects one value per field. A vector indexed by field id: an index has few fields, so this is faster
-/// than a map.
+/// Collects a value per field in a vector indexed by field id. An index has few fields, so this is faster than a map.
 pub(super) struct ByFieldBuilder<T>(Vec<Option<T>>);
 
 impl<T> Default for ByFieldBuilder<T> {

@@ -1,4 +1,4 @@
-//! What is cached of the words of a commit, put together from its segments and shared by all searches over it.
+//! Cached values of the words of a commit, combined from its segments and shared by all searches.
 
 use std::sync::atomic::AtomicU64;
 
@@ -16,7 +16,7 @@ use crate::store::bitmap_bytes;
 
 cached! {
     pub(super) WordDocuments: Box<str> => FieldDocs, |word, docs| word.len() + docs.bytes();
-    // A prefix, and how many words make it a common one.
+    // A prefix, and the number of words that makes it common.
     pub(super) CommonPrefixes: (Box<str>, usize) => bool, |(prefix, _), _| prefix.len();
     pub(super) PrefixDocuments: Box<str> => FieldDocs, |prefix, docs| prefix.len() + docs.bytes();
     pub(super) Positions: PositionsOf<Box<str>> => PositionDocs, |of, docs| of.text().len() + docs.bytes();
@@ -28,23 +28,23 @@ cached! {
     pub(super) OccurrenceReads: Box<str> => AtomicU64, |word, _| word.len();
     pub(super) PairReads: (Side, Side) => AtomicU64, |(left, right), _| left.text().len() + right.text().len();
     pub(super) FieldLengths: (FieldId, usize) => RoaringBitmap, |_, docs| bitmap_bytes(docs);
-    // A word, and where it is not to be cut → where it is best cut, as byte offsets.
+    // A word and the excluded split → the best split, as byte offsets.
     pub(super) Splits: (Box<str>, Option<usize>) => Option<usize>, |(word, _), _| word.len();
 }
 
-/// The words whose positions are cached.
+/// Identifies words with cached positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum PositionsOf<T> {
     /// A word.
     Word(T),
     /// All words with a prefix.
     Prefix(T),
-    /// The same, as far as positions are told apart, and the first one after that.
+    /// As `Prefix`, with all exact positions of an attribute, but only the first of its coarser ones.
     FirstOfPrefix(T),
 }
 
 impl<T> PositionsOf<T> {
-    /// The word or the prefix.
+    /// Returns the word or the prefix.
     pub(super) fn text(&self) -> &T {
         let (Self::Word(text) | Self::Prefix(text) | Self::FirstOfPrefix(text)) = self;
         text
@@ -52,7 +52,7 @@ impl<T> PositionsOf<T> {
 }
 
 impl PositionsOf<&str> {
-    /// The same with a text of its own.
+    /// Makes an owned copy.
     pub(super) fn to_owned(self) -> PositionsOf<Box<str>> {
         match self {
             Self::Word(text) => PositionsOf::Word(text.into()),

@@ -17,7 +17,7 @@ use crate::store::DELETED;
 use crate::store::schema::parse_term;
 
 impl Postings {
-    /// `text` as it is written, if a live document holds it in a searchable attribute.
+    /// Looks up the word `text`; `None` if no live document has it in a searchable attribute.
     pub fn word(&self, text: &str) -> Result<Option<Word>> {
         let mut found = None;
         let (low, high) = ([text.as_bytes(), &[0]].concat(), [text.as_bytes(), &[1]].concat());
@@ -28,23 +28,22 @@ impl Postings {
         Ok(found)
     }
 
-    /// Visits the words that begin with `prefix`, itself included, in byte order.
+    /// Visits the words that begin with `prefix`, including `prefix`, in byte order.
     pub fn starting_with(
         &self,
         prefix: &str,
         visit: impl FnMut(Word) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        // UTF-8 has no byte 0xff, so this is above all words that begin with the prefix.
+        // UTF-8 has no byte 0xff, so this is above all words with the prefix.
         let high = [prefix.as_bytes(), &[0xff]].concat();
         self.walk(prefix.as_bytes(), &high, visit)
     }
 
-    /// Visits the words at most `typos` (1 or 2) edits away from `text` that begin with the same letter, in
-    /// byte order, with their distance. With `unfinished`, the distance is that of the closest prefix of the
-    /// word.
+    /// Visits the words with the same first letter that are at most `typos` (1 or 2) edits away from `text`, in byte
+    /// order, with their distance. With `unfinished`, the distance is that of the closest prefix of the word.
     ///
-    /// With two edits allowed, words with another first letter that are one edit away come too, counted as
-    /// two edits away. Source: search §5.2.
+    /// If `typos` is 2, also visits words with another first letter that are one edit away, with distance 2. Source:
+    /// search §5.2.
     pub fn near(
         &self,
         text: &str,
@@ -56,7 +55,7 @@ impl Postings {
         let low = first.to_string().into_bytes();
         let high = [low.as_slice(), &[0xff]].concat();
         let mut walk = |near: &Near<'_>, low: &[u8], high: &[u8], same_letter: bool| -> Result<bool> {
-            let mut go_on = true;
+            let mut continues = true;
             let streams = self
                 .indexes
                 .iter()
@@ -68,18 +67,18 @@ impl Postings {
                     Some(_) => visit(word, 2)?,
                     None => ControlFlow::Continue(()),
                 };
-                go_on = step.is_continue();
+                continues = step.is_continue();
                 Ok(step)
             })?;
-            Ok(go_on)
+            Ok(continues)
         };
         let same_letter = Near::new(text, typos, unfinished, &self.budget);
         if typos < 2 {
             return walk(&same_letter, &low, &high, true).map(drop);
         }
-        // Words come in byte order, so that callers with a bound take the first ones: those with a lower
-        // first letter, with the same one, with a higher one. A walk over other first letters allows only one
-        // edit, because two edits would visit most of the dictionary.
+        // Callers with a limit take the first words in byte order. So the walk visits lower first letters, the same
+        // one, then higher ones. With another first letter only one edit is allowed, because two edits would visit most
+        // of the dictionary.
         let other_letter = Near::new(text, 1, unfinished, &self.budget);
         let _ = walk(&other_letter, &[], &low, false)?
             && walk(&same_letter, &low, &high, true)?
@@ -87,7 +86,7 @@ impl Postings {
         Ok(())
     }
 
-    /// Visits the words whose terms lie in `low..high`.
+    /// Visits the words with terms in `low..high`.
     fn walk(
         &self,
         low: &[u8],
@@ -102,7 +101,7 @@ impl Postings {
         self.merge(streams, visit)
     }
 
-    /// Merges sorted streams, one per segment, into words that a live document holds.
+    /// Merges sorted streams, one per segment, into words of live documents.
     fn merge<A: Automaton>(
         &self,
         streams: Vec<TermStreamer<'_, A>>,
@@ -138,7 +137,7 @@ impl Postings {
         Ok(())
     }
 
-    /// Whether a live document holds the word in a field that forgives typos.
+    /// Returns true if a live document holds the word in a field that forgives typos.
     pub fn forgives(&self, word: &Word) -> Result<bool> {
         if !self.searchable.word_forgives(&word.text) {
             return Ok(false);
@@ -147,7 +146,7 @@ impl Postings {
         self.is_any_live(word.lists.iter().filter(forgiving))
     }
 
-    /// Whether a live document holds the word in a searchable field.
+    /// Returns true if a live document holds the word in a searchable field.
     fn is_live(&self, word: &Word) -> Result<bool> {
         self.is_any_live(word.lists.iter())
     }
@@ -185,13 +184,13 @@ impl<A: Automaton> Head<'_, A> {
         self.more = self.stream.advance();
     }
 
-    /// The word of the current term; `None` at the end.
+    /// Returns the word of the current term; `None` at the end.
     fn token(&self) -> Option<&[u8]> {
         let key = self.stream.key();
         self.more.then(|| &key[..key.len().saturating_sub(TERM_TAIL_BYTES)])
     }
 
-    /// Calls `take` for each attribute of `token`, if `token` is the current word.
+    /// Calls `take` for each attribute of `token`, if that is the current word.
     fn drain(&mut self, token: &[u8], mut take: impl FnMut(FieldId, usize, &TermInfo)) {
         while self.token() == Some(token) {
             if let Some((_, field)) = parse_term(self.stream.key()) {

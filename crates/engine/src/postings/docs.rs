@@ -1,4 +1,4 @@
-//! Which documents hold any of these words, attribute by attribute?
+//! Reads the documents of words, attribute by attribute.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tantivy::schema::IndexRecordOption;
 use super::by_field::{ByField, unite};
 use super::cache::WordDocuments;
 use super::field_docs::FieldDocs;
-use super::list_reader::{ListReader, WHOLE};
+use super::list_reader::{ALL_DOCS, ListReader};
 use super::reader::Postings;
 use super::word::{TermList, Word};
 use crate::error::Result;
@@ -17,10 +17,10 @@ use crate::fields::FieldId;
 use crate::store::{DELETED, DocidSet};
 
 impl Postings {
-    /// Documents of any of `words`, over the whole index.
+    /// Returns the documents of any of `words`, over the complete index.
     pub fn docs<'w>(&self, words: impl Iterator<Item = &'w Word> + Clone) -> Result<FieldDocs> {
         let all = self.by_field(words.clone().flat_map(|word| &word.lists))?;
-        // `FieldDocs` leaves out fields that never forgive typos; words that forgive none are left out here.
+        // `FieldDocs` leaves out fields that never forgive typos. Words that never do are left out here.
         let unforgiving = |word: &&Word| !self.searchable.word_forgives(&word.text);
         let forgiving = if words.clone().any(|word| unforgiving(&word)) {
             Some(self.by_field(words.filter(|word| !unforgiving(word)).flat_map(|word| &word.lists))?)
@@ -30,7 +30,7 @@ impl Postings {
         Ok(FieldDocs::new(all, forgiving))
     }
 
-    /// Documents of one word, over the whole index.
+    /// Returns the documents of a word, over the complete index.
     pub fn word_docs(&self, word: &Word) -> Result<Arc<FieldDocs>> {
         if let Some(docs) = self.cache().get::<WordDocuments>(&*word.text) {
             return Ok(docs);
@@ -68,7 +68,7 @@ impl Postings {
             self.indexes.iter().map(|index| ListReader::new(index, &self.budget)).collect();
         for list in lists {
             let docids = &self.snapshot.segments()[list.segment].docids;
-            readers[list.segment].each_doc(&list.info, &WHOLE, |doc| {
+            readers[list.segment].each_doc(&list.info, &ALL_DOCS, |doc| {
                 let docid = docids[doc as usize];
                 if docid != DELETED {
                     docs.add(docid);
@@ -83,5 +83,5 @@ impl Postings {
     }
 }
 
-/// Lists of fewer documents are not cached by segment: decoding them again is as fast.
+/// Lists with fewer documents are not cached by segment: decoding them again is as fast.
 const CACHED_FREQUENCY_MIN: u64 = 256;

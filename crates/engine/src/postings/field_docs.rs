@@ -1,4 +1,4 @@
-//! Documents that hold any of some words, attribute by attribute.
+//! Documents with any word of a set, attribute by attribute.
 
 use roaring::RoaringBitmap;
 
@@ -6,22 +6,21 @@ use super::searchable::Searchable;
 use crate::fields::FieldId;
 use crate::store::bitmap_bytes;
 
-/// Documents that hold any word of a set, by field.
+/// Documents with any word of a set, by field.
 #[derive(Debug, Default, Clone)]
 pub struct FieldDocs {
     /// Documents of all words of the set.
     all: Vec<(FieldId, RoaringBitmap)>,
-    /// Documents of those words of the set that forgive typos. `None` if all words forgive typos, so that
-    /// forgiving depends on the field only.
+    /// Documents of the words that forgive typos. `None` if all words of the set do, so that only the field matters.
     forgiving: Option<Vec<(FieldId, RoaringBitmap)>>,
 }
 
-/// Which fields and words of a set a query may match.
+/// Restricts the fields and words that a query may match.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Reading<'a> {
-    /// Only words and fields that forgive typos: misspelt and concatenated words match nothing else.
+    /// True to match only words and fields that forgive typos, as for misspelt and concatenated words.
     pub forgiving: bool,
-    /// Only these fields (ascending); `None`: every searchable one.
+    /// Matches only these fields (ascending); `None` for every searchable field.
     pub within: Option<&'a [FieldId]>,
 }
 
@@ -32,7 +31,7 @@ impl Reading<'_> {
 }
 
 impl FieldDocs {
-    /// `all` and `forgiving` are by ascending field; fields of `all` without documents are left out.
+    /// `all` and `forgiving` are by ascending field. Drops fields of `all` without documents.
     pub(super) fn new(
         mut all: Vec<(FieldId, RoaringBitmap)>,
         forgiving: Option<Vec<(FieldId, RoaringBitmap)>>,
@@ -41,12 +40,12 @@ impl FieldDocs {
         Self { all, forgiving }
     }
 
-    /// Documents that match under `reading`.
+    /// Returns the documents that match under `reading`.
     pub fn matching(&self, reading: Reading, searchable: &Searchable) -> RoaringBitmap {
         self.admitted(reading, searchable).fold(RoaringBitmap::new(), |docs, more| docs | more)
     }
 
-    /// Documents of `universe` that match under `reading`.
+    /// Returns the documents of `universe` that match under `reading`.
     pub fn matching_in(
         &self,
         universe: &RoaringBitmap,
@@ -68,18 +67,19 @@ impl FieldDocs {
         admitted.map(|(_, docs)| docs)
     }
 
-    /// Fields that hold any of the words, ascending, with their documents, whether they forgive typos or not.
+    /// Returns the fields with any of the words, ascending, and their documents, including fields and words that never
+    /// forgive typos.
     pub fn fields(&self) -> impl Iterator<Item = (FieldId, &RoaringBitmap)> {
         self.all.iter().map(|(field, docs)| (*field, docs))
     }
 
-    /// Documents that hold any of the words in `field`.
+    /// Returns the documents with any of the words in `field`.
     pub fn in_field(&self, field: FieldId) -> Option<&RoaringBitmap> {
         let at = self.all.binary_search_by_key(&field, |(field, _)| *field).ok()?;
         Some(&self.all[at].1)
     }
 
-    /// Approximate size in memory, in bytes.
+    /// Returns the approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         let bytes = |fields: &[(FieldId, RoaringBitmap)]| -> usize {
             fields.iter().map(|(_, docs)| bitmap_bytes(docs) + size_of::<FieldId>()).sum()

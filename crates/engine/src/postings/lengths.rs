@@ -1,4 +1,4 @@
-//! Which documents have an attribute of exactly so many words?
+//! Finds documents by the number of words in an attribute.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::fields::FieldId;
 use crate::store::schema;
 
 impl Postings {
-    /// Documents whose `field` holds exactly `words` stored words. The index does not count beyond
-    /// [`schema::LENGTH_MAX`], so above it the set is empty.
+    /// Returns the documents with exactly `words` stored words in `field`. Empty above [`schema::LENGTH_MAX`], because
+    /// the index does not count further.
     pub fn field_length_docs(&self, field: FieldId, words: usize) -> Result<Arc<RoaringBitmap>> {
         if words > schema::LENGTH_MAX {
             return Ok(Arc::default());

@@ -1,7 +1,7 @@
-//! Reads whole postings lists, a block of documents at a time.
+//! Reads complete postings lists, a block of documents at a time.
 //!
-//! tantivy's cursor finds the positions of a document by summing the frequencies before it in its block,
-//! again for each document. A reader of a whole list decodes the positions of a block at once.
+//! The cursor of tantivy finds the positions of a document by summing the frequencies before it in its block, again for
+//! each document. This reader decodes the positions of a block at once.
 
 use std::ops::Range;
 
@@ -15,28 +15,28 @@ use super::budget::Budget;
 use crate::error::{Error, Result};
 
 /// The range of all documents of a segment.
-pub(super) const WHOLE: Range<DocId> = 0..DocId::MAX;
+pub(super) const ALL_DOCS: Range<DocId> = 0..DocId::MAX;
 
-/// Reads postings lists of a segment one after another, reusing its buffers.
+/// Reads postings lists of a segment one after another, with the same buffers.
 pub(super) struct ListReader<'a> {
     index: &'a InvertedIndexReader,
     budget: &'a Budget,
     documents: Option<BlockSegmentPostings>,
     with_counts: Option<BlockSegmentPostings>,
-    /// Positions of a block: first as differences, then decoded in place.
+    /// Positions of a block: read as differences, then decoded in place.
     positions: Vec<u32>,
 }
 
-/// A block of 128 positions that are all 0 takes one byte, its bit width; no encoding is denser.
+/// Bound from the densest encoding: a block of 128 positions that are all 0 takes one byte, its bit width.
 const POSITIONS_PER_BYTE_MAX: usize = 128;
 
 impl<'a> ListReader<'a> {
-    /// A reader of lists of `index`.
+    /// Creates a reader of lists of `index`.
     pub(super) fn new(index: &'a InvertedIndexReader, budget: &'a Budget) -> Self {
         Self { index, budget, documents: None, with_counts: None, positions: Vec::new() }
     }
 
-    /// Calls `take` with the documents of a list inside `within`, ascending.
+    /// Calls `take` with the documents of a list that are in `within`, ascending.
     pub(super) fn each_doc(
         &mut self,
         info: &TermInfo,
@@ -55,11 +55,11 @@ impl<'a> ListReader<'a> {
         Ok(())
     }
 
-    /// Calls `take` with the documents of a list inside `within` that `wanted` accepts, ascending, with the
-    /// ascending positions of each. `positions` is the positions file of `index`.
+    /// Calls `take` with the documents of a list that are in `within` and accepted by `wanted`, ascending, with their
+    /// ascending positions. `positions` is the positions file of `index`.
     ///
     /// # Errors
-    /// Internal if the list counts more positions than its bytes can encode.
+    /// Internal, if the list counts more positions than its bytes can encode.
     pub(super) fn each_doc_with_positions(
         &mut self,
         info: &TermInfo,
@@ -79,7 +79,10 @@ impl<'a> ListReader<'a> {
             let counts = &block.freqs()[..block.docs().len()];
             let count: u64 = counts.iter().map(|&count| u64::from(count)).sum();
             if read + count > positions_max {
-                return Err(Error::internal("positions are damaged", "there are more than there can be"));
+                return Err(Error::internal(
+                    "positions are damaged",
+                    "there are more than the bytes can encode",
+                ));
             }
             if count > 0 && block.docs().iter().any(|&doc| wanted(doc)) {
                 self.positions.resize(count as usize, 0);
@@ -105,12 +108,12 @@ impl<'a> ListReader<'a> {
     }
 }
 
-/// Whether the current block begins before the document `end`.
+/// Returns true if the current block begins before the document `end`.
 fn begins_before(block: &BlockSegmentPostings, end: DocId) -> bool {
     block.docs().first().is_some_and(|&doc| doc < end)
 }
 
-/// Opens the first block of a list, in the buffers of the list read before.
+/// Opens the first block of a list. Reuses the buffers of the previous list.
 fn open<'b>(
     index: &InvertedIndexReader,
     block: &'b mut Option<BlockSegmentPostings>,

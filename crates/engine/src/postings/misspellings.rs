@@ -1,4 +1,4 @@
-//! Which words of the index may a misspelt word stand for?
+//! Finds the words of the index that a misspelt query word may stand for.
 
 use std::ops::ControlFlow;
 
@@ -6,7 +6,7 @@ use super::reader::Postings;
 use super::word::Word;
 use crate::error::Result;
 
-/// Words near a query word that some field forgives typos in, by distance.
+/// Words near a query word, by distance. At least one field with them forgives typos.
 #[derive(Default)]
 pub struct Misspellings {
     /// One edit away.
@@ -16,14 +16,14 @@ pub struct Misspellings {
 }
 
 impl Misspellings {
-    /// Approximate size in memory, in bytes.
+    /// Returns the approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         self.one_typo.iter().chain(&self.two_typos).map(Word::bytes).sum()
     }
 }
 
 impl Postings {
-    /// The first words near `text` in byte order: at most `one_max` at one edit and, if `typos` is 2, at most
+    /// Returns the first words near `text` in byte order: at most `one_max` at one edit and, if `typos` is 2, at most
     /// `two_max` at two. With `unfinished`, the distance is that of the closest prefix of a word.
     pub fn misspellings(
         &self,
@@ -35,8 +35,8 @@ impl Postings {
     ) -> Result<Misspellings> {
         let mut found = Misspellings::default();
         self.near(text, typos, unfinished, |word, typos_here| {
-            // Words found only in fields that forgive no typos cannot match, so they do not count towards the
-            // bounds.
+            // Words that occur only in fields without typo tolerance cannot match, so they do not count towards the
+            // limits.
             if !self.forgives(&word)? {
                 return Ok(ControlFlow::Continue(()));
             }

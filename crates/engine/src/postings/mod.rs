@@ -1,9 +1,9 @@
-//! Here is a word: which documents hold it, in which attribute, and where?
+//! Finds the documents that contain words, with attributes and positions.
 //!
-//! [`Postings`] reads the words of one commit: its methods merge the term dictionaries of all segments
-//! ([`Postings::word`], [`Postings::starting_with`], [`Postings::near`]) and decode postings, whole segments
-//! at once where that pays and is cached (`segment`). Answers are docids of live documents in searchable
-//! attributes, so they depend neither on how documents are distributed over segments nor on merges.
+//! [`Postings`] reads the words of one commit. Its methods merge the term dictionaries of all segments
+//! ([`Postings::word`], [`Postings::starting_with`], [`Postings::near`]) and decode postings. Where it pays, they
+//! decode and cache lists of complete segments (`segment`). Results are docids of live documents in searchable
+//! attributes, so they depend neither on merges nor on how documents are distributed over segments.
 
 mod automata;
 mod budget;

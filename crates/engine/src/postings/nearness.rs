@@ -1,4 +1,4 @@
-//! How near do two words stand, and in which order?
+//! Finds documents by the distance and order of two words.
 
 use std::sync::Arc;
 
@@ -15,25 +15,25 @@ use crate::cache::Both;
 use crate::error::Result;
 use crate::settings::ProximityPrecision;
 
-/// With as many documents that hold both words, distances are computed for the whole index and cached.
+/// From this many documents with both words on, distances are computed for the complete index and cached.
 pub const NEAR_DOCUMENTS_MIN: u64 = 2048;
 
-/// With as many documents read for a pair, the number of documents that hold both words is counted.
+/// Once this many documents were read for a pair, the documents with both words are counted.
 const READ_DOCUMENTS_MIN: u64 = 32;
 
-/// The distances of a pair are computed and cached once one in so many of the documents that hold both words
+/// The distances of a pair are computed and cached once this share (one in so many) of the documents with both words
 /// was read.
 const READ_SHARE: u64 = 4;
 
 impl Postings {
-    /// Whether words count as near if they share an attribute, whatever their positions.
+    /// Returns true if words count as near when they share an attribute, at any positions.
     pub fn nearness_is_by_attribute(&self) -> bool {
         self.snapshot.settings().proximity_precision == ProximityPrecision::ByAttribute
     }
 
-    /// Documents of the index where `right` follows `left`; the first distance at which a document comes is
-    /// its least. Computed once and cached; meant for frequent words. With [`Orders::Both`] the other order
-    /// is cached as well.
+    /// Returns the documents of the index where `right` follows `left`. The least distance of a document is the first
+    /// one that lists it. Computed once and cached; meant for frequent words. With [`Orders::Both`], also caches the
+    /// other order.
     pub fn near_docs(&self, left: &Side, right: &Side, orders: Orders) -> Result<Arc<ByDistance>> {
         if let Some(known) = self.cache().get::<Pairs>(&Both(left, right)) {
             return Ok(known);
@@ -50,8 +50,8 @@ impl Postings {
         Ok(self.insert::<Pairs>((left.clone(), right.clone()), near))
     }
 
-    /// As [`Postings::near_docs`], but only if the result is cached, or if computing it costs little compared
-    /// with the documents of the pair that callers have read so far, `asked` of them this time.
+    /// As [`Postings::near_docs`], but only if the result is cached, or cheap to compute compared with the documents
+    /// that callers have read for this pair so far, including `asked` now.
     pub fn near_docs_if_cheap(
         &self,
         left: &Side,
@@ -64,7 +64,7 @@ impl Postings {
             return Ok(Some(known));
         }
         let read = self.add::<PairReads>(&key, owned, asked);
-        // Counting the documents that hold both is repeated only when the number read has doubled.
+        // Counts the documents with both again only when the number of reads has doubled.
         if read < READ_DOCUMENTS_MIN || read.ilog2() == (read - asked).max(1).ilog2() {
             return Ok(None);
         }
@@ -82,7 +82,7 @@ impl Postings {
         Ok(Some(self.insert::<Pairs>(owned(), by_distance(lefts.distances_to(&rights)))))
     }
 
-    /// Documents with a searchable attribute that holds both sides.
+    /// Returns the documents with a searchable attribute that contains both sides.
     fn docs_with_both(&self, left: &Side, right: &Side) -> Result<RoaringBitmap> {
         let (Some(lefts), Some(rights)) = (self.side_docs(left)?, self.side_docs(right)?) else {
             return Ok(RoaringBitmap::new());
@@ -105,8 +105,8 @@ impl Postings {
         }
     }
 
-    /// Documents of `universe` where `right` follows `left`, by least distance. With proximity by attribute,
-    /// documents that hold both in one attribute come at every distance.
+    /// Returns the documents of `universe` where `right` follows `left`, by least distance. With proximity by
+    /// attribute, documents with both words in an attribute are at every distance.
     pub fn pairs(&self, left: &Word, right: &Word, universe: &RoaringBitmap) -> Result<ByDistance> {
         let (left_docs, right_docs) = (self.word_docs(left)?, self.word_docs(right)?);
         if self.nearness_is_by_attribute() {
@@ -131,12 +131,10 @@ impl Postings {
         Ok(by_distance(lefts.distances_to(&rights)))
     }
 
-    /// Documents of `universe` where the words of a phrase stand together; `None` in `slots` stands for any
-    /// one word.
+    /// Returns the documents of `universe` that contain a phrase. `None` in `slots` stands for any word.
     ///
-    /// Three slots are checked at a time: neighbours must be adjacent, words with one slot between them at
-    /// most two apart. Pairs of one phrase may match at different positions of a document.
-    /// Source: search §5.5.
+    /// Checks three slots at a time: neighbours must be adjacent, and words with one slot between them at most two
+    /// apart. Pairs of a phrase may match at different positions of a document. Source: search §5.5.
     pub fn phrase_docs(
         &self,
         slots: &[Option<&str>],

@@ -1,4 +1,4 @@
-//! Reads the occurrences of words in some documents, in the way that takes least time.
+//! Reads the occurrences of words in some documents in the fastest way.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tantivy::schema::IndexRecordOption;
 use tantivy::{DocId, DocSet};
 
 use super::cache::{OccurrenceReads, WordOccurrences};
-use super::list_reader::{ListReader, WHOLE};
+use super::list_reader::{ALL_DOCS, ListReader};
 use super::occurrences::{Occurrences, pack, unpack};
 use super::reader::Postings;
 use super::word::{TermList, Word};
@@ -17,7 +17,7 @@ use crate::fields::FieldId;
 use crate::store::DELETED;
 
 impl Postings {
-    /// Occurrences of all words that begin with `prefix`, in documents of `universe`.
+    /// Returns the occurrences of all words with the prefix `prefix` in documents of `universe`.
     pub fn prefix_occurrences(&self, prefix: &str, universe: &RoaringBitmap) -> Result<Occurrences> {
         let mut packed = Vec::new();
         let searched = |packed: &u64| self.searchable.weight(unpack(*packed).1).is_some();
@@ -26,8 +26,8 @@ impl Postings {
             if here.is_empty() {
                 continue;
             }
-            if let Some(initial) = segment.initials(prefix) {
-                segment.visit_initial(initial, &here, |docid, field, positions| {
+            if let Some(short) = segment.short_prefix(prefix) {
+                segment.visit_short_prefix(short, &here, |docid, field, positions| {
                     let found = positions.iter().map(|&position| pack(docid, field, position));
                     packed.extend(found.filter(searched));
                 })?;
@@ -54,7 +54,7 @@ impl Postings {
         Ok(Occurrences::new(packed))
     }
 
-    /// Occurrences of any of `words`, in documents of `universe`.
+    /// Returns the occurrences of any of `words` in documents of `universe`.
     pub fn occurrences<'w>(
         &self,
         words: impl Iterator<Item = &'w Word>,
@@ -67,9 +67,8 @@ impl Postings {
         Ok(Occurrences::new(packed))
     }
 
-    /// Calls `visit(docid, field, ascending positions)` for each of `words` in each attribute of each
-    /// document of `universe`, in no particular order. The positions of a word in an attribute may come in
-    /// several calls.
+    /// Calls `visit(docid, field, ascending positions)` for each of `words` in each attribute of each document of
+    /// `universe`, in no particular order. May split the positions of a word in an attribute over several calls.
     pub fn visit_positions<'w>(
         &self,
         words: impl Iterator<Item = &'w Word>,
@@ -86,8 +85,8 @@ impl Postings {
         self.visit_lists(lists.into_iter(), universe, visit)
     }
 
-    /// All occurrences of a word, cached. `None` for frequent words, and as long as reading only those in
-    /// `universe` has taken less time in all.
+    /// Returns all occurrences of a word, cached. `None` for frequent words, and until that is cheaper than the reads
+    /// for a `universe` each so far.
     fn word_occurrences(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<Occurrences>>> {
         let frequency = word.frequency_bound();
         if frequency > OCCURRENCES_FREQUENCY_MAX {
@@ -105,7 +104,7 @@ impl Postings {
             let docids = &self.snapshot.segments()[list.segment].docids;
             ListReader::new(&self.indexes[list.segment], &self.budget).each_doc_with_positions(
                 &list.info,
-                &WHOLE,
+                &ALL_DOCS,
                 &self.positions[list.segment],
                 |doc| docids[doc as usize] != DELETED,
                 |doc, positions| {
@@ -132,7 +131,7 @@ impl Postings {
             self.indexes.iter().map(|index| ListReader::new(index, &self.budget)).collect();
         for list in lists {
             let docids = &self.snapshot.segments()[list.segment].docids;
-            if targets.are_few_beside(list) {
+            if targets.is_skipping_cheaper(list) {
                 let mut postings = self.open_list(list, IndexRecordOption::WithFreqsAndPositions)?;
                 for &target in targets.in_segment(list.segment) {
                     if self.budget.stops() {
@@ -149,7 +148,7 @@ impl Postings {
                 }
                 continue;
             }
-            // Looking up each posting of a short list takes less time than marking many documents.
+            // Looking up each posting of a short list is faster than marking many documents.
             let is_short = u64::from(list.info.doc_freq) * SKIP_COST < universe.len();
             let marks: &[u64] = if is_short { &[] } else { targets.marks() };
             let marked = |docid: u32| {
@@ -162,7 +161,7 @@ impl Postings {
             };
             readers[list.segment].each_doc_with_positions(
                 &list.info,
-                &WHOLE,
+                &ALL_DOCS,
                 &self.positions[list.segment],
                 wanted,
                 |doc, positions| visit(docids[doc as usize], list.field, positions),
@@ -172,8 +171,8 @@ impl Postings {
     }
 }
 
-/// The documents whose positions are read, in the two forms that reading a list needs. Each form is built
-/// when first needed.
+/// Documents whose positions are read, in the two forms that reading a list needs. Each form is built when it is first
+/// needed.
 struct Targets<'a> {
     postings: &'a Postings,
     universe: &'a RoaringBitmap,
@@ -184,8 +183,8 @@ struct Targets<'a> {
 }
 
 impl Targets<'_> {
-    /// Whether skipping to each target is cheaper than reading the list from end to end.
-    fn are_few_beside(&self, list: &TermList) -> bool {
+    /// Returns true if skipping to each target is cheaper than reading the complete list.
+    fn is_skipping_cheaper(&self, list: &TermList) -> bool {
         self.universe.len() * SKIP_COST < u64::from(list.info.doc_freq)
     }
 
@@ -211,10 +210,10 @@ impl Targets<'_> {
     }
 }
 
-/// Occurrences of more frequent words are not cached: finding a few documents in a long list takes as long as
-/// reading their postings.
+/// Occurrences of more frequent words are not cached: finding a few documents in them takes as long as reading their
+/// postings.
 const OCCURRENCES_FREQUENCY_MAX: u64 = 4096;
 
-/// Postings that are read one after another in the time of one skip. An estimate, confirmed by measurements
-/// on the films corpus.
+/// Number of postings that are read sequentially in the time of one skip. An estimate, confirmed by measurements on the
+/// films corpus.
 const SKIP_COST: u64 = 8;

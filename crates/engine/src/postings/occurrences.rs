@@ -8,14 +8,14 @@ use crate::fields::FieldId;
 /// Occurrences of words, ordered by document, attribute and position.
 #[derive(Debug, Default, Clone)]
 pub struct Occurrences {
-    /// docid ‖ field ‖ position in one integer, so that integers compare as occurrences do.
+    /// docid ‖ field ‖ position in one integer, so that integers sort as occurrences do.
     packed: Vec<u64>,
 }
 
 impl Occurrences {
-    /// Sorts packed occurrences, which may come in any order and repeat.
+    /// Sorts packed occurrences, which may be unordered and repeated.
     pub(super) fn new(mut packed: Vec<u64>) -> Self {
-        // Lists are read one after another, each in order: sorted runs, which a stable sort merges.
+        // Each list was read in order. A stable sort is fast on such sorted runs.
         if !packed.is_sorted() {
             packed.sort();
         }
@@ -23,14 +23,14 @@ impl Occurrences {
         Self { packed }
     }
 
-    /// From docids, fields and positions in any order; positions are below 65536.
+    /// Creates occurrences from docids, fields and positions in any order; positions are below 65536.
     pub fn at(occurrences: impl IntoIterator<Item = (u32, FieldId, u32)>) -> Self {
         Self::new(
             occurrences.into_iter().map(|(docid, field, position)| pack(docid, field, position)).collect(),
         )
     }
 
-    /// The union of both.
+    /// Returns the union of both.
     pub fn merged(mut self, other: &Self) -> Self {
         if self.packed.is_empty() {
             return other.clone();
@@ -39,30 +39,30 @@ impl Occurrences {
         Self::new(self.packed)
     }
 
-    /// Number of occurrences.
+    /// Returns the number of occurrences.
     pub fn len(&self) -> usize {
         self.packed.len()
     }
 
-    /// Whether there is no occurrence.
+    /// Returns true if there are no occurrences.
     pub fn is_empty(&self) -> bool {
         self.packed.is_empty()
     }
 
-    /// docid, field and position of each occurrence, in order.
+    /// Returns docid, field and position of each occurrence, in order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, FieldId, u32)> + '_ {
         self.packed.iter().map(|&occurrence| unpack(occurrence))
     }
 
-    /// The occurrences in documents of `universe`.
+    /// Returns the occurrences in documents of `universe`.
     pub fn within(&self, universe: &RoaringBitmap) -> Self {
         let mut found = Vec::new();
         self.each_within(universe, |occurrences| found.extend_from_slice(occurrences));
         Self { packed: found }
     }
 
-    /// Calls `visit(docid, field, positions)` for each occurrence in documents of `universe`, one position at
-    /// a time.
+    /// Calls `visit(docid, field, positions)` for each occurrence in documents of `universe`, with a single position
+    /// each time.
     pub fn visit_within(&self, universe: &RoaringBitmap, mut visit: impl FnMut(u32, FieldId, &[u32])) {
         self.each_within(universe, |occurrences| {
             for (docid, field, position) in occurrences.iter().map(|&occurrence| unpack(occurrence)) {
@@ -82,7 +82,7 @@ impl Occurrences {
         }
         let mut left = self.packed.as_slice();
         for docid in universe {
-            // With few documents most occurrences are skipped, so the next document is searched in growing
+            // With few documents, most occurrences are skipped. So the search for the next document goes in growing
             // steps.
             let starts_before = |occurrence: &u64| *occurrence < u64::from(docid) << 32;
             let mut reach = 1;
@@ -102,7 +102,7 @@ impl Occurrences {
         }
     }
 
-    /// Size in memory, in bytes.
+    /// Returns the size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         size_of_val(self.packed.as_slice())
     }
@@ -115,8 +115,8 @@ impl Occurrences {
         &self.packed
     }
 
-    /// Documents where an occurrence of `right` follows one of `self` in the same attribute, with the least
-    /// distance (1 to [`DISTANCE_MAX`]) between two such occurrences, by ascending docid.
+    /// Returns the documents where an occurrence of `right` follows one of `self` in the same attribute, with the least
+    /// distance (1 to [`DISTANCE_MAX`]) of such occurrences, by ascending docid.
     pub fn distances_to(&self, right: &Self) -> Vec<(u32, u8)> {
         let mut nearest: Vec<(u32, u8)> = Vec::new();
         self.each_distance_to(right, |docid, _, distance| match nearest.last_mut() {
@@ -126,9 +126,8 @@ impl Occurrences {
         nearest
     }
 
-    /// Calls `take` with documents, attributes and distances (1 to [`DISTANCE_MAX`]) from an occurrence of
-    /// `self` to one of `right`. A document and attribute may come several times; one of these is its least
-    /// distance.
+    /// Calls `take` with documents, attributes and distances (1 to [`DISTANCE_MAX`]) from an occurrence of `self` to
+    /// one of `right`. May repeat a document and attribute; its least distance is among the calls.
     pub(super) fn each_distance_to(&self, right: &Self, mut take: impl FnMut(u32, FieldId, u8)) {
         let mut lefts = self.packed().iter().copied().peekable();
         let mut before = None;
@@ -137,7 +136,7 @@ impl Occurrences {
                 before = Some(left);
             }
             let Some(left) = before else { continue };
-            // Occurrences in one attribute of one document differ in their lowest 16 bits alone.
+            // Occurrences in the same attribute of a document differ only in their lowest 16 bits.
             let same_attribute = left >> 16 == occurrence >> 16;
             let distance = occurrence - left;
             if same_attribute && distance <= u64::from(DISTANCE_MAX) {
@@ -162,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_occurrence_survives_packing() {
+    fn an_occurrence_is_unpacked_unchanged() {
         for occurrence in [(0, 0, 0), (7, 3, 15), (u32::MAX - 1, u16::MAX, 65_535)] {
             assert_eq!(unpack(pack(occurrence.0, occurrence.1, occurrence.2)), occurrence);
         }

@@ -1,4 +1,4 @@
-//! Documents by the positions of words, coarsened as ranking rules compare them.
+//! Documents by the positions of words, in the buckets that ranking rules compare.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use crate::fields::FieldId;
 use crate::store::buckets::{BUCKETS, bucket_of};
 use crate::store::{DocidSet, bitmap_bytes};
 
-/// Documents by the bucketed positions of a word, or of all words with one prefix, in any attribute.
+/// Documents by the bucketed positions of a word, or of all words with a prefix, in any attribute.
 #[derive(Debug, Default)]
 pub struct PositionDocs {
     pub(super) buckets: Vec<(u32, RoaringBitmap)>,
 }
 
 impl PositionDocs {
-    /// Bucketed positions, ascending, with the documents that hold a word there.
+    /// Returns the bucketed positions, ascending, with the documents that have a word there.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &RoaringBitmap)> {
         self.buckets.iter().map(|(position, docs)| (*position, docs))
     }
 
-    /// Documents that hold a word at a bucketed position.
+    /// Returns the documents that have a word at a bucketed position.
     pub fn at(&self, bucket: u32) -> Option<&RoaringBitmap> {
         let at = self.buckets.binary_search_by_key(&bucket, |(position, _)| *position).ok()?;
         Some(&self.buckets[at].1)
@@ -35,7 +35,7 @@ impl PositionDocs {
         }
     }
 
-    /// The bucketed positions, ascending, with their documents.
+    /// Returns the bucketed positions, ascending, with their documents.
     pub(super) fn into_buckets(self) -> Vec<(u32, RoaringBitmap)> {
         self.buckets
     }
@@ -74,7 +74,7 @@ impl PositionDocsBuilder {
     }
 }
 
-/// The union of positions that several threads read, field by field.
+/// Unites the positions that several threads read, by field.
 pub(super) fn unite_positions(parts: Vec<ByField<PositionDocs>>) -> ByField<PositionDocs> {
     let mut found: BTreeMap<FieldId, PositionDocs> = BTreeMap::new();
     for (field, positions) in parts.into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Which documents hold a word at which position, coarsened as ranking rules compare positions?
+//! Finds documents by the positions of words, in the buckets that ranking rules compare.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,20 +15,19 @@ use crate::error::Result;
 use crate::fields::FieldId;
 use crate::store::buckets::EXACT_POSITIONS;
 
-/// Documents whose first letters are read as a whole in the time in which those of one document are looked
-/// up. A low estimate: a look-up takes 0.2 µs, reading a million documents a few milliseconds.
+/// Documents whose short-prefix lists are read sequentially in the time of looking up one document. A low estimate: a
+/// look-up takes 0.2 µs, reading a million documents a few milliseconds.
 const LOOK_UP_COST: u64 = 64;
 
-/// Postings of a list that are read one after another in the time in which the positions of one document are
-/// looked up.
+/// Postings that are read sequentially in the time of looking up the positions of one document.
 const READ_COST: u64 = 16;
 
-/// Positions of words in fewer documents are not cached.
+/// Positions of words are not cached if fewer documents have them.
 const CACHED_FREQUENCY_MIN: u64 = 256;
 
 impl Postings {
-    /// Positions of a frequent word, computed once and cached. `None` as long as reading the postings of the
-    /// documents of `universe` has taken less time in all.
+    /// Returns the positions of a frequent word, computed once and cached. `None` until computing them is cheaper than
+    /// the reads for a `universe` each so far.
     pub fn word_positions(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<PositionDocs>>> {
         let frequency = word.frequency_bound();
         if frequency < CACHED_FREQUENCY_MIN {
@@ -51,25 +50,25 @@ impl Postings {
         Ok(Some(self.insert::<Positions>(of.to_owned(), found)))
     }
 
-    /// Positions of all words that begin with `prefix`, computed once and cached. Meant for short prefixes.
+    /// Returns the positions of all words with the prefix `prefix`, computed once and cached. Meant for short prefixes.
     ///
-    /// They suffice to tell the least distance to the position `expected`: of the positions of an attribute
-    /// beyond it, all but the first may be left out. `None` if looking up the documents of `universe` one by
-    /// one with [`Postings::visit_prefix`] takes less time.
+    /// They are sufficient for the least distance to the position `expected`: positions of an attribute beyond it may
+    /// be left out, except the first one. `None` if looking up the documents of `universe` one by one with
+    /// [`Postings::visit_prefix`] is faster.
     pub fn prefix_positions(
         &self,
         prefix: &str,
         expected: u32,
         universe: &RoaringBitmap,
     ) -> Result<Option<Arc<PositionDocs>>> {
-        // Below [`EXACT_POSITIONS`] one result serves all expected positions.
+        // Below [`EXACT_POSITIONS`], one result serves all expected positions.
         let all = expected >= EXACT_POSITIONS;
         let of = if all { PositionsOf::Prefix(prefix) } else { PositionsOf::FirstOfPrefix(prefix) };
         if let Some(known) = self.cache().get::<Positions>(&of) {
             return Ok(Some(known));
         }
-        let read_from_initials = self.segments().all(|segment| segment.initials(prefix).is_some());
-        if read_from_initials && universe.len() * LOOK_UP_COST < self.snapshot.documents().len() {
+        let has_short_prefix_lists = self.segments().all(|segment| segment.short_prefix(prefix).is_some());
+        if has_short_prefix_lists && universe.len() * LOOK_UP_COST < self.snapshot.documents().len() {
             return Ok(None);
         }
         self.share_segments(|segment| segment.cached_prefix_positions(prefix, all).map(|_| ()))?;
@@ -79,7 +78,7 @@ impl Postings {
         Ok(Some(self.insert::<Positions>(of.to_owned(), found)))
     }
 
-    /// Calls `visit(docid, field, ascending positions)` for the words that begin with `prefix` in each searchable
+    /// Calls `visit(docid, field, ascending positions)` for the words with the prefix `prefix` in each searchable
     /// attribute of each document of `universe`, in no particular order.
     pub fn visit_prefix(
         &self,
@@ -88,8 +87,8 @@ impl Postings {
         mut visit: impl FnMut(u32, FieldId, &[u32]),
     ) -> Result<()> {
         for segment in self.segments() {
-            if let Some(initial) = segment.initials(prefix) {
-                segment.visit_initial(initial, universe, |docid, field, positions| {
+            if let Some(short) = segment.short_prefix(prefix) {
+                segment.visit_short_prefix(short, universe, |docid, field, positions| {
                     if self.searchable.weight(field).is_some() {
                         visit(docid, field, positions);
                     }

@@ -1,4 +1,4 @@
-//! Which documents hold words with a prefix, and are those words many?
+//! Finds the documents of all words with a prefix, and tells common prefixes from rare ones.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::cache::Both;
 use crate::error::Result;
 
 impl Postings {
-    /// Whether at least `words_min` words that begin with `prefix` occur in fields that forgive typos.
+    /// Returns true if at least `words_min` words with the prefix `prefix` occur in fields that forgive typos.
     pub fn is_common_prefix(&self, prefix: &str, words_min: usize) -> Result<bool> {
         if let Some(known) = self.cache().get::<CommonPrefixes>(&Both(prefix, &words_min)) {
             return Ok(*known);
@@ -25,8 +25,8 @@ impl Postings {
         Ok(*self.insert::<CommonPrefixes>((prefix.into(), words_min), forgiving >= words_min))
     }
 
-    /// Documents of all words that begin with `prefix`, itself included, over the whole index. Computed once
-    /// and cached; meant for prefixes of frequent words.
+    /// Returns the documents of all words with the prefix `prefix`, including `prefix`, over the complete index.
+    /// Computed once and cached; meant for prefixes of frequent words.
     pub fn prefix_docs(&self, prefix: &str) -> Result<Arc<FieldDocs>> {
         if let Some(known) = self.cache().get::<PrefixDocuments>(prefix) {
             return Ok(known);
@@ -41,10 +41,11 @@ impl Postings {
             }
             here.iter().for_each(|(field, docs)| unite(&mut all, *field, docs));
         }
-        let seen = |fields: ByField<_>| -> ByField<_> {
+        let searchable = |fields: ByField<_>| -> ByField<_> {
             fields.into_iter().filter(|(field, _)| self.searchable.weight(*field).is_some()).collect()
         };
-        let forgiving = (some_are_exact && self.searchable.numbers_are_exact()).then(|| seen(forgiving));
-        Ok(self.insert::<PrefixDocuments>(prefix.into(), FieldDocs::new(seen(all), forgiving)))
+        let forgiving =
+            (some_are_exact && self.searchable.numbers_are_exact()).then(|| searchable(forgiving));
+        Ok(self.insert::<PrefixDocuments>(prefix.into(), FieldDocs::new(searchable(all), forgiving)))
     }
 }

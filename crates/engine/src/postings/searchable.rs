@@ -1,17 +1,17 @@
-//! Which attributes are searched, with which weight, and which forgive no typos?
+//! The searchable attributes, their weights, and their typo tolerance.
 
 use crate::fields::{FieldId, FieldMap, is_same_or_below};
 use crate::settings::Settings;
 use crate::store::schema::is_numeric;
 
-/// Fields that are never searched as text, whatever the settings say. Source: search §1.
+/// Fields that are never searched as text, whatever the settings. Source: search §1.
 const NEVER_SEARCHABLE: [&str; 3] = ["_vectors", "_geo", "_geojson"];
 
-/// The settings of an index about searching its fields, by field id.
+/// Settings for searching the fields of an index, by field id.
 pub struct Searchable {
-    /// By field id; `None`: not searchable.
+    /// By field id; `None` if not searchable.
     weights: Vec<Option<u16>>,
-    /// By field id: whether the field forgives no typos.
+    /// By field id; true if the field never forgives typos.
     exact: Vec<bool>,
     weight_max: u16,
     numbers_are_exact: bool,
@@ -42,32 +42,32 @@ impl Searchable {
         }
     }
 
-    /// Rank of the attribute among the searchable ones, 0 the most important; `None`: not searchable.
+    /// Returns the rank of the attribute among the searchable ones, 0 for the most important; `None` if not searchable.
     pub fn weight(&self, field: FieldId) -> Option<u16> {
         self.weights.get(usize::from(field)).copied().flatten()
     }
 
-    /// The greatest weight any attribute could have.
+    /// Returns the greatest weight that an attribute can have.
     pub fn weight_max(&self) -> u16 {
         self.weight_max
     }
 
-    /// All searchable fields, by ascending id.
+    /// Returns all searchable fields, by ascending id.
     pub fn fields(&self) -> impl Iterator<Item = FieldId> + '_ {
         (0..self.weights.len() as FieldId).filter(|&field| self.weight(field).is_some())
     }
 
-    /// Whether words in `field` may match misspelt query words.
+    /// Returns true if words in `field` may match misspelt query words.
     pub fn field_forgives(&self, field: FieldId) -> bool {
         !self.exact.get(usize::from(field)).copied().unwrap_or(false)
     }
 
-    /// Whether words that are numbers match only as they are written.
+    /// Returns true if numbers match only without typos.
     pub(super) fn numbers_are_exact(&self) -> bool {
         self.numbers_are_exact
     }
 
-    /// Whether `word` may match a misspelt query word.
+    /// Returns true if `word` may match a misspelt query word.
     pub fn word_forgives(&self, word: &str) -> bool {
         !(self.numbers_are_exact && is_numeric(word))
     }

@@ -8,8 +8,8 @@ use super::{Budget, Orders, Postings, Side, bucketed};
 use crate::fixture::snapshot_of;
 use crate::settings::Settings;
 
-/// Words of a document: frequent ones and a rarer one, after a varying number of fillers so that positions
-/// differ.
+/// Returns the words of a document: frequent ones and a rarer one, after a varying number of fillers that changes their
+/// positions.
 fn words_of(docid: usize) -> Vec<&'static str> {
     let mut words = vec!["x"; docid * 7 % 40];
     words.push(if docid.is_multiple_of(5) { "tide" } else { "the" });
@@ -35,7 +35,7 @@ fn expected_positions(documents: usize, is: impl Fn(&str) -> bool) -> Found {
     expected
 }
 
-/// Documents by least distance from one word to one after it.
+/// Returns documents by the least distance from a word to a following word.
 fn expected_near(documents: usize, is_left: impl Fn(&str) -> bool, is_right: impl Fn(&str) -> bool) -> Found {
     let mut expected = Found::new();
     for docid in 0..documents {
@@ -54,7 +54,7 @@ fn expected_near(documents: usize, is_left: impl Fn(&str) -> bool, is_right: imp
 
 #[test]
 fn positions_and_distances_read_by_threads_match_the_documents() {
-    // One segment so large that its lists are split, and two segments that threads share whole.
+    // A segment large enough for its lists to be split, and two segments that are shared among threads.
     const SEGMENTS: [usize; 2] = [21_000, 17_000];
     let all: usize = SEGMENTS.iter().sum();
     let documents: Vec<Json> = (0..all).map(|docid| json!({ "text": words_of(docid).join(" ") })).collect();
@@ -73,7 +73,7 @@ fn positions_and_distances_read_by_threads_match_the_documents() {
         let found: Found = found.iter().map(|(bucket, docs)| (bucket, docs.iter().collect())).collect();
         assert_eq!(found, expected_positions(all, |word| word.starts_with('t')));
 
-        // Each pair is read in one order; its other order then comes from the cache.
+        // Each pair is read in one order; the other order is then cached.
         let pairs = [("the", "sea"), ("t", "song"), ("the", "s"), ("the", "the")];
         for (left, right) in pairs.into_iter().flat_map(|(left, right)| [(left, right), (right, left)]) {
             let side = |text: &str| match text.len() {
@@ -97,7 +97,7 @@ fn positions_and_distances_read_by_threads_match_the_documents() {
     }
 }
 
-/// Reads of few documents at a time are counted until the whole is computed and cached.
+/// Reads of a few documents at a time are counted until the complete value is computed and cached.
 #[test]
 fn values_cached_after_many_reads_match_the_documents() {
     const DOCUMENTS: usize = 3_000;
@@ -109,7 +109,7 @@ fn values_cached_after_many_reads_match_the_documents() {
     let few = snapshot.documents().iter().take(20).collect();
 
     let word = postings.word("the").unwrap().unwrap();
-    assert!(postings.word_positions(&word, &few).unwrap().is_none(), "a few are sooner read");
+    assert!(postings.word_positions(&word, &few).unwrap().is_none(), "reading a few documents is faster");
     let cached = (0..DOCUMENTS).find_map(|_| postings.word_positions(&word, &few).unwrap()).unwrap();
     let found: Found = cached.iter().map(|(bucket, docs)| (bucket, docs.iter().collect())).collect();
     assert_eq!(found, expected_positions(DOCUMENTS, |word| word == "the"));
@@ -117,7 +117,7 @@ fn values_cached_after_many_reads_match_the_documents() {
     for (left, right) in [("the", "sea"), ("tide", "song")] {
         let (first, second) = (Side::Word(left.into()), Side::Word(right.into()));
         let near = |asked| postings.near_docs_if_cheap(&first, &second, Orders::Both, asked).unwrap();
-        assert!(near(20).is_none(), "a few are sooner read");
+        assert!(near(20).is_none(), "reading a few documents is faster");
         let forward = (0..DOCUMENTS).find_map(|_| near(20)).unwrap();
         let backward = postings.near_docs_if_cheap(&second, &first, Orders::Forward, 1).unwrap().unwrap();
         for (near, left, right) in [(forward, left, right), (backward, right, left)] {

@@ -1,13 +1,13 @@
-//! A word of the index, and where its postings lie.
+//! Words of the index and their postings lists.
 
 use tantivy::postings::TermInfo;
 
 use crate::fields::FieldId;
 
-/// A word of the index, and where its postings lie.
+/// A word of the index, with its postings lists.
 #[derive(Clone)]
 pub struct Word {
-    /// The word as analysis left it.
+    /// The analysed word.
     pub text: Box<str>,
     pub(super) lists: Vec<TermList>,
 }
@@ -21,13 +21,13 @@ pub(super) struct TermList {
 }
 
 impl Word {
-    /// Approximate size in memory, in bytes.
+    /// Returns the approximate size in memory, in bytes.
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.text.len() + self.lists.len() * size_of::<TermList>()
     }
 
-    /// An upper bound of the number of documents that hold the word: deleted documents count, and documents
-    /// count once per attribute.
+    /// Returns an upper bound of the number of documents with the word. Includes deleted documents, and counts a
+    /// document once per attribute.
     pub fn frequency_bound(&self) -> u64 {
         self.lists.iter().map(|list| u64::from(list.info.doc_freq)).sum()
     }

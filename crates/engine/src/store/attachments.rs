@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustc_hash::FxHashMap;
 
-/// One value per type, created when first asked for. What it holds, and within which bound of memory, is up
-/// to the module that asks.
+/// Holds a value per type, created at the first request. The module that owns the type decides its content and memory
+/// bound.
 #[derive(Default)]
 pub struct Attachments {
     values: Mutex<FxHashMap<TypeId, Arc<dyn Any + Send + Sync>>>,

@@ -20,8 +20,8 @@ pub struct Merge {
 }
 
 impl IndexDirectory {
-    /// Merges segments of `committed`, if `effort` finds any to merge. The result is for
-    /// [`IndexDirectory::commit_merge`]; `None` if nothing has to be merged.
+    /// Merges segments of `committed`, if `effort` finds any to merge. Pass the result to
+    /// [`IndexDirectory::commit_merge`]. `None` if there is nothing to merge.
     pub fn merge(
         &self,
         committed: &Committed,
@@ -32,14 +32,14 @@ impl IndexDirectory {
         let Some(chosen) = merge::choose(&merge::weights(segments), effort) else { return Ok(None) };
         let inputs: Vec<SegmentView> = chosen.iter().map(|&at| segments[at].clone()).collect();
         let refs: Vec<&SegmentView> = inputs.iter().collect();
-        // Searches and batches go first: only the commit of the merge waits for it.
+        // Runs at low priority: nothing but the commit of the merge waits for it.
         let merged = threads::giving_way(|| merge::merge(&self.layout, &refs, Some(self.spill(stop))))
             .context(format!("{} could not be merged", self.path().display()))??;
         Ok(Some(Merge { inputs, merged }))
     }
 
-    /// Makes a merge visible, as a commit of its own that changes no document. `newest` may be later than the
-    /// commit that was merged; `None` if it no longer has the merged segments.
+    /// Makes a merge visible as a separate commit that changes no document. `newest` may be a later commit than the
+    /// merged one. Returns `None` if `newest` no longer has the merged segments.
     pub fn commit_merge(&self, newest: &Committed, merge: Merge) -> Result<Option<Committed>> {
         let mut segments = newest.snapshot.segments().to_vec();
         let mut gone = RoaringBitmap::new();

@@ -1,9 +1,9 @@
-//! Positions as ranking rules compare them: exact at the start of an attribute, coarser further on.
+//! Buckets of positions, as ranking rules compare them: exact at the start of an attribute, coarser after that.
 
-/// Positions below this one have a bucket of their own.
+/// Positions below this have a bucket each.
 pub const EXACT_POSITIONS: u32 = 16;
 
-/// The bucketed positions; positions are below 65536.
+/// All bucketed positions. Positions are below 65536.
 pub const BUCKETS: [u32; 29] = {
     let mut buckets = [0; 29];
     let mut at = 0;
@@ -18,7 +18,7 @@ pub const BUCKETS: [u32; 29] = {
     buckets
 };
 
-/// [`bucket_of`] for the positions that most words have.
+/// Table of [`bucket_of`] for small positions, which most words have.
 const NEAR: [u8; 256] = {
     let mut buckets = [0; 256];
     let mut position = 0;
@@ -29,7 +29,7 @@ const NEAR: [u8; 256] = {
     buckets
 };
 
-/// The index in [`BUCKETS`] of the bucket of a position.
+/// Returns the index in [`BUCKETS`] of the bucket of a position.
 #[inline]
 pub fn bucket_of(position: u32) -> usize {
     match NEAR.get(position as usize) {
@@ -47,7 +47,7 @@ const fn far_bucket_of(position: u32) -> usize {
     }
 }
 
-/// The bucket a word position falls in. Source: search §3.3.
+/// Returns the bucketed position of a position. Source: search §3.3.
 pub fn bucketed(position: u32) -> u32 {
     BUCKETS[bucket_of(position)]
 }
@@ -57,7 +57,7 @@ mod tests {
     use super::bucketed;
 
     #[test]
-    fn positions_grow_coarser_further_on() {
+    fn buckets_widen_with_the_position() {
         for (position, bucket) in [
             (0, 0),
             (15, 15),

@@ -1,4 +1,4 @@
-//! Makes a commit: the changes since the previous one, written so that a crash shows either the previous
+//! Makes a commit from the changes since the previous one. After a crash, the directory shows either the previous
 //! commit or the new one.
 
 use std::collections::BTreeSet;
@@ -19,22 +19,22 @@ use super::snapshot::{Snapshot, SnapshotParts};
 use crate::background_fault::BackgroundFaultKind;
 use crate::error::{Context, Result};
 
-/// How a commit differs from the one before.
+/// Difference of a commit to the previous one.
 #[derive(Default)]
 pub struct Change {
-    /// Whether all documents are deleted before segments are added.
+    /// True if all documents are deleted before segments are added.
     pub cleared: bool,
     /// Docids of documents that are deleted before segments are added.
     pub deleted: RoaringBitmap,
-    /// New segments, those with the lowest docids first.
+    /// New segments, in ascending order of docids.
     pub added: Vec<NewSegment>,
 }
 
 impl IndexDirectory {
-    /// Makes a commit of `previous` and `change`. Once it returns, a crash does not undo it.
+    /// Makes a commit from `previous` and `change`. A crash after the return does not undo it.
     ///
     /// # Errors
-    /// Internal; the index then stays at `previous`.
+    /// Internal; the index stays at `previous`.
     pub fn commit(
         &self,
         previous: Option<&Committed>,
@@ -84,7 +84,7 @@ impl IndexDirectory {
         }
         let mut manifest = Manifest { record, settings: None, fields: None, segments: entries };
         let needed: BTreeSet<String> = manifest.file_names().into_iter().map(str::to_owned).collect();
-        // An unchanged blob stays in its file, unless no other blob of the commit needs that file.
+        // An unchanged blob stays in its file, unless the commit needs nothing else of that file.
         let unchanged = |blob: Option<&Blob>| blob.filter(|blob| needed.contains(&blob.file)).cloned();
         let before = previous.map(|previous| (previous.snapshot.parts(), &*previous.manifest));
         let same = before.filter(|(old, _)| old.settings.raw == parts.settings.raw);
@@ -103,19 +103,18 @@ impl IndexDirectory {
             unchanged => unchanged,
         };
         if !own.is_empty() {
-            // Without this sync, the commit might survive a crash that the names of its segment files do not.
+            // Without this sync, the commit could survive a crash while the names of its segment files do not.
             self.disk.sync_names().context(context())?;
         }
         let name = file.finish(&manifest).context(context())?;
         if let Err(error) = self.disk.sync_names() {
-            // The caller is told that the commit failed, so a restart must not show it.
+            // The caller reports the commit as failed, so a restart must not show it.
             let gone = self.disk.remove(&name).and_then(|()| self.disk.sync_names());
             if let Err(reason) = gone {
                 let path = self.path().join(&name);
                 self.disk.faults().report(BackgroundFaultKind::FileRemoval, &path, reason);
-                // If the removal fails, a restart may show the commit, so its files have to stay: a merge
-                // changes no document, and any other commit is taken back before the index is opened again,
-                // see `undo`.
+                // If the removal fails, a restart may show the commit, so its files have to stay. A merge changes no
+                // document. `undo` takes back any other commit before the index is opened again.
                 own.iter().for_each(|file| file.set_obsolete(false));
             }
             return Err(error).context(context());
@@ -127,7 +126,7 @@ impl IndexDirectory {
         self.adopt(segments, parts, manifest, name)
     }
 
-    /// Opens the files just written, and marks those that the new commit no longer names as obsolete.
+    /// Opens the files just written. Marks files as obsolete that the new commit no longer names.
     fn adopt(
         &self,
         segments: Vec<SegmentView>,
@@ -155,8 +154,7 @@ impl IndexDirectory {
     }
 }
 
-/// Writes the parts of a segment that are not on disk yet. Segment files that lie outside the commit file are
-/// added to `own`.
+/// Writes the parts of a segment that are not on disk yet. Adds segment files outside the commit file to `own`.
 fn write_segment(
     commit: &mut CommitWriter,
     segment: &SegmentView,

@@ -1,4 +1,4 @@
-//! One commit, one file: written whole, synced, then given its name.
+//! The file of a commit. It is written completely, synced, and then renamed to its final name.
 //!
 //! ```text
 //! file     = magic format blob* manifest trailer
@@ -6,12 +6,12 @@
 //! format   = 4 bytes, little endian: the version of everything in the index
 //! blob     = bytes that some commit's manifest refers to by file, offset and length
 //! manifest = JSON
-//! trailer  = offset length checksum magic     where the manifest lies, its CRC-32
+//! trailer  = offset length checksum magic     of the manifest, with its CRC-32
 //! offset   = 8 bytes, length = 8 bytes, checksum = 4 bytes, all little endian
 //! ```
 //!
-//! A file of that name was synced before it was renamed, so one that does not read is damaged and never
-//! merely unfinished. Magic and format stay where they are in every version to come.
+//! A file with the final name was synced before the rename. If it cannot be read, it is damaged, not unfinished. Magic
+//! and format keep their place in all future versions.
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -34,25 +34,25 @@ const PREFIX: &str = "commit-";
 /// Suffix of the names of commit files that are being written.
 const UNFINISHED: &str = ".tmp";
 
-/// Name of a commit's file.
+/// Returns the file name of a commit.
 pub fn name_of(number: u64) -> String {
     format!("{PREFIX}{number:020}")
 }
 
-/// The number of a commit file; `None` for any other file.
+/// Parses the number of a commit file; `None` for any other file.
 pub fn number_of(name: &str) -> Option<u64> {
     let digits = name.strip_prefix(PREFIX)?;
     digits.parse().ok().filter(|&number| name_of(number) == name)
 }
 
-/// Whether `name` is that of a commit file, finished or not.
-pub fn is_ours(name: &str) -> bool {
+/// Returns true if `name` is the name of a commit file, finished or not.
+pub fn is_commit_file(name: &str) -> bool {
     number_of(name.strip_suffix(UNFINISHED).unwrap_or(name)).is_some()
 }
 
-/// Whether `name` is that of a commit file that was not finished.
+/// Returns true if `name` is the name of an unfinished commit file.
 pub fn is_unfinished(name: &str) -> bool {
-    is_ours(name) && name.ends_with(UNFINISHED)
+    is_commit_file(name) && name.ends_with(UNFINISHED)
 }
 
 /// Writes a commit's file.
@@ -65,7 +65,7 @@ pub struct CommitWriter {
 }
 
 impl CommitWriter {
-    /// Begins the commit file with that number.
+    /// Creates the commit file with this number.
     pub fn create(disk: &Arc<dyn Disk>, number: u64) -> io::Result<Self> {
         let name = name_of(number);
         let file = disk.create(&format!("{name}{UNFINISHED}"))?;
@@ -81,17 +81,18 @@ impl CommitWriter {
         self.file.write_all(bytes)
     }
 
-    /// Adds bytes that the manifest will refer to.
+    /// Appends bytes for the manifest to refer to.
     pub fn blob(&mut self, bytes: &[u8]) -> io::Result<Blob> {
         let (offset, length, checksum) = (self.offset, bytes.len() as u64, crc32fast::hash(bytes));
         self.write(bytes)?;
         Ok(Blob { file: self.name.clone(), offset, length, checksum })
     }
 
-    /// Ends the file, makes it the newest commit and returns its name, which has yet to be synced.
+    /// Completes the file and renames it, which makes it the newest commit. Returns its name; the caller has to sync
+    /// names.
     ///
     /// # Errors
-    /// If writing fails; the file is then not the newest commit.
+    /// The I/O error if writing fails; the file is then not the newest commit.
     pub fn finish(mut self, manifest: &Manifest) -> io::Result<String> {
         let json = serde_json::to_vec(manifest)?;
         let offset = self.offset;
@@ -118,7 +119,7 @@ impl Drop for CommitWriter {
 
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// Reads the manifest of a commit file. `path` is for messages.
+/// Reads the manifest of a commit file. `path` is used in messages.
 ///
 /// # Errors
 /// Internal, naming `path`, if the file is damaged or of a newer format.
@@ -144,7 +145,7 @@ pub fn read_manifest(path: &str, file: &FileSlice) -> Result<Manifest> {
     }
     let (offset, length) = (number(&trailer[..8]), number(&trailer[8..16]));
     let end = offset.checked_add(length).filter(|&end| end <= bytes.len() as u64);
-    let end = end.ok_or_else(|| damaged("its manifest lies outside it"))?;
+    let end = end.ok_or_else(|| damaged("its manifest is outside of it"))?;
     let json = &bytes[offset as usize..end as usize];
     if u64::from(crc32fast::hash(json)) != number(&trailer[16..20]) {
         return Err(damaged("the checksum of its manifest does not match"));
@@ -152,10 +153,10 @@ pub fn read_manifest(path: &str, file: &FileSlice) -> Result<Manifest> {
     serde_json::from_slice(json).context(format!("{path} is damaged"))
 }
 
-/// A manifest that parses in a damaged commit file, wherever it lies. Its blobs have checksums of their own.
+/// Searches a damaged commit file for a manifest that parses, at any offset. Its blobs have separate checksums.
 ///
 /// # Errors
-/// Internal, if there is none.
+/// Internal, if no manifest parses.
 pub fn find_manifest(file: &FileSlice) -> Result<Manifest> {
     let bytes = file.read_bytes().context("a commit file could not be read")?;
     let mut starts = bytes.windows(MANIFEST_START.len()).enumerate().rev();
@@ -173,12 +174,12 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }
 
-/// Whether the bytes of a blob match its checksum.
+/// Returns true if the bytes of a blob match its checksum.
 pub fn is_intact(blob: &Blob, file: &FileSlice) -> io::Result<bool> {
     Ok(crc32fast::hash(&slice_of(blob, file)?.read_bytes()?) == blob.checksum)
 }
 
-/// The bytes of a blob in its file.
+/// Returns the bytes of a blob in its file.
 pub fn slice_of(blob: &Blob, file: &FileSlice) -> io::Result<FileSlice> {
     let end = blob.offset.checked_add(blob.length).filter(|&end| end <= file.len() as u64);
     let end = end.ok_or_else(|| {

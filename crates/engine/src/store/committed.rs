@@ -14,6 +14,6 @@ pub struct Committed {
     /// The documents of the commit.
     pub snapshot: Snapshot,
     pub(super) manifest: Arc<Manifest>,
-    /// All files the manifest names, held open so that none is removed while it is read.
+    /// All files of the manifest, held open so that none is removed while it is read.
     pub(super) files: Arc<[Arc<IndexFile>]>,
 }

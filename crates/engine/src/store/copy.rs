@@ -10,14 +10,14 @@ use super::disk::{Disk as _, Folder};
 use crate::error::{Context, Result};
 
 impl IndexDirectory {
-    /// Copies a commit to `target`, which must not exist. Where the file system allows it, the copy of a file is a
-    /// second name of it, which costs neither time nor space: files are never changed, only removed.
+    /// Copies a commit to `target`, which must not exist. Uses hard links where the file system supports them: they
+    /// cost neither time nor space, and are safe because files are never changed, only removed.
     pub fn copy_to(&self, committed: &Committed, target: &Path) -> Result<()> {
         fs::create_dir(target).context(format!("{} could not be created", target.display()))?;
         let target = Folder::open(target).context(format!("{} could not be opened", target.display()))?;
         for file in committed.files.iter() {
             let source = self.path_of(file.name());
-            // The link fails on another file system, and on one without links.
+            // Linking fails across file systems, and on file systems without links.
             if file.has_its_name() && fs::hard_link(&source, target.path().join(file.name())).is_ok() {
                 continue;
             }

@@ -1,5 +1,4 @@
-//! One index on disk: files that never change, and the newest commit, which names those that belong to the
-//! index.
+//! The directory of an index: immutable files, and commits. The newest commit names the files that belong to the index.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
@@ -38,11 +37,11 @@ pub struct IndexDirectory {
 }
 
 impl IndexDirectory {
-    /// Whether there is a commit in `path`, which need not exist.
+    /// Returns true if `path` holds a commit. The directory need not exist.
     ///
     /// # Errors
-    /// Internal, naming the path, if the directory cannot be listed: taken for an empty one, its index would
-    /// begin anew, and its files would be removed.
+    /// Internal, naming the path, if the directory cannot be listed. Treating it as empty would start a new index and
+    /// remove the files of the old one.
     pub fn exists(path: &Path) -> Result<bool> {
         let context = || format!("{} could not be listed", path.display());
         let entries = match fs::read_dir(path) {
@@ -58,15 +57,15 @@ impl IndexDirectory {
         Ok(false)
     }
 
-    /// A local directory without a commit, created if necessary. Files that cannot be removed are reported to
-    /// `faults`.
+    /// Creates a local directory, if necessary, and opens it without a commit. Files that cannot be removed are
+    /// reported to `faults`.
     pub fn create(path: &Path, layout: Layout, faults: &FaultReporter) -> Result<Self> {
         let folder = Folder::create(path).context(format!("{} could not be created", path.display()))?;
         Ok(Self::open_disk(Arc::new(folder.reporting(faults)), layout)?.0)
     }
 
-    /// Opens a local directory, with its newest commit if there is one. Files that cannot be removed are
-    /// reported to `faults`.
+    /// Opens a local directory and its newest commit, if it has one. Files that cannot be removed are reported to
+    /// `faults`.
     ///
     /// # Errors
     /// Internal, naming the path, if a file is damaged or of another version.
@@ -75,9 +74,9 @@ impl IndexDirectory {
         Self::open_disk(Arc::new(folder.reporting(faults)), layout)
     }
 
-    /// As [`Self::open`], on any disk. Removes only the files of unfinished commits. Other files that a crash
-    /// left are removed by the next commit: a newest commit that proves to be damaged, or to belong to
-    /// another index, does not tell which files the documents of this index need.
+    /// As [`Self::open`], on any disk. Removes only the files of unfinished commits. The next commit removes other
+    /// files that a crash left: if the newest commit turns out to be damaged, or to belong to another index, it does
+    /// not show which files the documents of this index need.
     pub fn open_disk(disk: Arc<dyn Disk>, layout: Layout) -> Result<(Self, Option<Committed>)> {
         let names = names_in(&disk)?;
         for name in names.iter().filter(|name| commit_file::is_unfinished(name)) {
@@ -85,15 +84,15 @@ impl IndexDirectory {
         }
         let (directory, committed) = Self::read_newest(disk, layout, &names, None)?;
         let files = committed.iter().flat_map(|committed| committed.files.iter());
-        directory.leave(&names, &files.map(|file| file.name()).collect());
+        directory.note_leftovers(&names, &files.map(|file| file.name()).collect());
         Ok((directory, committed))
     }
 
-    /// Opens a local directory that another process fills, as [`Self::open`] does, and changes nothing in it. What
-    /// `previous`, an earlier commit of it, has open and the newest one needs too is shared.
+    /// Opens a local directory that another process writes, as [`Self::open`] does, and changes nothing in it. Shares
+    /// open files and segments with `previous`, an earlier commit, where both need them.
     ///
     /// # Errors
-    /// Those of [`Self::open`].
+    /// See [`Self::open`].
     pub fn follow(
         path: &Path,
         layout: Layout,
@@ -106,7 +105,7 @@ impl IndexDirectory {
         Self::read_newest(disk, layout, &names, previous)
     }
 
-    /// The directory and the newest commit among files of these names.
+    /// Opens the directory with the newest commit among files of these names.
     fn read_newest(
         disk: Arc<dyn Disk>,
         layout: Layout,
@@ -132,17 +131,17 @@ impl IndexDirectory {
         Ok((directory, Some(committed)))
     }
 
-    /// Path of the directory.
+    /// Returns the path of the directory.
     pub fn path(&self) -> &Path {
         self.disk.path()
     }
 
-    /// Schema and settings of its segments.
+    /// Returns the schema and settings of its segments.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// A disk for large files of segments being written. Once `stop` is set, writing them fails.
+    /// Returns a disk for large files of segments being written. Writing to it fails once `stop` is set.
     pub fn spill(&self, stop: &Arc<AtomicBool>) -> Spill {
         Spill { disk: Arc::clone(&self.disk), stop: Arc::clone(stop) }
     }
@@ -165,14 +164,14 @@ impl IndexDirectory {
         Ok(file)
     }
 
-    /// Remembers the files of this format that are not in `keep`, for the next commit to remove.
-    fn leave(&self, names: &[String], keep: &BTreeSet<&str>) {
-        let ours = |name: &str| name.starts_with(SEGMENT_FILE_PREFIX) || commit_file::is_ours(name);
+    /// Notes the files of this format that are not in `keep`, for the next commit to remove.
+    fn note_leftovers(&self, names: &[String], keep: &BTreeSet<&str>) {
+        let ours = |name: &str| name.starts_with(SEGMENT_FILE_PREFIX) || commit_file::is_commit_file(name);
         let left = names.iter().filter(|name| ours(name) && !keep.contains(name.as_str())).cloned();
         *self.leftovers.lock().unwrap_or_else(PoisonError::into_inner) = left.collect();
     }
 
-    /// The mapped bytes of a blob, and the file that contains them.
+    /// Returns the mapped bytes of a blob, and the file that contains them.
     fn blob(&self, blob: &Blob) -> Result<(FileSlice, Arc<IndexFile>)> {
         let file = self.file(&blob.file)?;
         let slice = commit_file::slice_of(blob, file.bytes());
@@ -226,7 +225,8 @@ impl IndexDirectory {
         Ok(Committed { record: manifest.record.clone(), snapshot, manifest: Arc::new(manifest), files })
     }
 
-    /// A segment as `previous` has it open, without the documents deleted since; `None` if that is another one.
+    /// Returns a segment that `previous` has open, without documents deleted since. `None` if `previous` has no such
+    /// segment.
     fn shared(&self, entry: &SegmentEntry, previous: Option<&Committed>) -> Result<Option<SegmentView>> {
         let known = previous.iter().flat_map(|previous| previous.snapshot.segments());
         let files = self.files().clone();
@@ -243,7 +243,7 @@ impl IndexDirectory {
         Ok(is_later.then(|| known.mask(deleted - &*known.deleted).with_deleted_blob(blob)))
     }
 
-    /// Opens a segment from disk. `like` is the same segment as it was opened from memory.
+    /// Opens a segment from disk. `like` is the same segment, opened from memory.
     pub(super) fn open_segment(
         &self,
         entry: &SegmentEntry,
@@ -260,7 +260,7 @@ impl IndexDirectory {
         }
         let files = SegmentFiles::of(&entry.id, files);
         let index_files = index_files.into_values().collect();
-        // tantivy may panic over bytes that are not what it wrote.
+        // tantivy may panic on bytes that it did not write.
         let open = || SegmentView::open(&self.layout, entry.clone(), files, index_files, like);
         let view = std::panic::catch_unwind(std::panic::AssertUnwindSafe(open))
             .unwrap_or_else(|_| Err(Error::internal("a segment could not be opened", "it does not decode")))
@@ -272,25 +272,25 @@ impl IndexDirectory {
         Ok(view.mask(self.deleted(entry, blob)?).with_deleted_blob(blob))
     }
 
-    /// Segment docids of the documents of a segment that are deleted.
+    /// Reads the segment docids of the deleted documents of a segment.
     fn deleted(&self, entry: &SegmentEntry, blob: &Blob) -> Result<RoaringBitmap> {
         let deleted = RoaringBitmap::deserialize_from(self.blob_bytes(blob)?.as_slice())
             .context(format!("{} is damaged", self.path_of(&blob.file)))?;
         if deleted.max().is_some_and(|last| last >= entry.documents) {
-            let reason = "a document is deleted that was never there";
+            let reason = "it deletes a document that does not exist";
             return Err(Error::internal(format!("{} is damaged", self.path_of(&blob.file)), reason));
         }
         Ok(deleted)
     }
 
-    /// An error about a segment that cannot be opened, which names its files.
+    /// Makes an error for a segment that cannot be opened. The error names its files.
     fn blame(&self, entry: &SegmentEntry, error: Error) -> Error {
         let files: BTreeSet<&str> = entry.files.values().map(|blob| blob.file.as_str()).collect();
         let files: Vec<String> = files.into_iter().map(|file| self.path_of(file)).collect();
         Error::internal(format!("{} could not be read", files.join(" or ")), error)
     }
 
-    /// Bytes of the directory, and of the stored documents in it.
+    /// Returns the bytes of the directory, and of the stored documents in it.
     pub fn sizes(&self, committed: &Committed) -> Result<(u64, u64)> {
         let files = self.disk.list().context("the index directory cannot be listed")?;
         let all = files.iter().map(|(_, bytes)| bytes).sum();
@@ -305,8 +305,8 @@ fn names_in(disk: &Arc<dyn Disk>) -> Result<Vec<String>> {
     Ok(files.into_iter().map(|(name, _)| name).collect())
 }
 
-/// Segment files up to this many bytes are checked when an index is opened, which takes a millisecond or two;
-/// `verify` checks all of them.
+/// Segment files up to this many bytes are checked when an index is opened, which takes a millisecond or two; `verify`
+/// checks all of them.
 const CHECKED_BYTES_MAX: u64 = 1 << 20;
 
 pub(super) const BAD_CHECKSUM: &str = "its checksum does not match its content";

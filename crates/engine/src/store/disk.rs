@@ -1,4 +1,4 @@
-//! The operations that the store needs of a file system, as a trait, so that tests can simulate crashes.
+//! File system operations of the store, as a trait, so that tests can simulate crashes.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -22,32 +22,32 @@ pub trait Disk: Debug + Send + Sync {
     /// The bytes of a file, mapped.
     fn open(&self, name: &str) -> io::Result<FileSlice>;
 
-    /// What tells a file from another one that takes its name; `None` if there is no such file, or where no file that is
-    /// mapped can lose its name.
+    /// Returns an identity that changes when another file takes the name. `None` if the file does not exist, or on
+    /// systems where a mapped file cannot lose its name.
     fn identity(&self, _name: &str) -> Option<FileIdentity> {
         None
     }
 
-    /// Announces the files that are opened next, so that their beginnings and ends are read in the
-    /// background. Announcing all of them at once takes hardly longer than one.
+    /// Announces files to be opened next, so that their beginnings and ends are read in the background. Announcing all
+    /// files at once takes hardly longer than announcing one.
     fn read_ahead(&self, _names: &BTreeSet<&str>) {}
 
     /// Renames a file; an existing file `to` is replaced.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Removes a file. A reader that has it open goes on reading.
+    /// Removes a file. Readers that have it open can still read it.
     fn remove(&self, name: &str) -> io::Result<()>;
 
     /// Receives the files that cannot be removed.
     fn faults(&self) -> &FaultReporter;
 
-    /// Removes a file that no commit needs. A file that cannot be removed is reported; the first commit after
-    /// the index is opened again removes it.
+    /// Removes a file that no commit needs. Failures are reported; the first commit after the index is opened again
+    /// retries.
     fn discard(&self, name: &str) {
         self.faults().removed(&self.path().join(name), self.remove(name));
     }
 
-    /// Makes new, renamed and removed names survive a crash.
+    /// Syncs new, renamed and removed names, so that they survive a crash.
     fn sync_names(&self) -> io::Result<()>;
 
     /// Names and sizes in bytes of all files.
@@ -56,11 +56,11 @@ pub trait Disk: Debug + Send + Sync {
 
 /// A file being written.
 pub trait DiskFile: Write + Send + Sync {
-    /// Makes its content survive a crash.
+    /// Syncs its content, so that it survives a crash.
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// Tells a file from all others that exist at the same time.
+/// Distinguishes a file from all others that exist at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileIdentity {
     device: u64,
@@ -68,14 +68,14 @@ pub struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// The identity of a file; `None` on Windows, where no other file can take the name of one that is mapped.
+    /// Returns the identity of a file; `None` on Windows, where a mapped file keeps its name.
     #[cfg(unix)]
     pub fn of(metadata: &fs::Metadata) -> Option<Self> {
         use std::os::unix::fs::MetadataExt as _;
         Some(Self { device: metadata.dev(), number: metadata.ino() })
     }
 
-    /// The identity of a file; `None` on Windows, where no other file can take the name of one that is mapped.
+    /// Returns the identity of a file; `None` on Windows, where a mapped file keeps its name.
     #[cfg(not(unix))]
     pub fn of(_: &fs::Metadata) -> Option<Self> {
         None
@@ -96,14 +96,14 @@ impl Folder {
         Ok(Self { path: path.to_owned(), faults: FaultReporter::default() })
     }
 
-    /// Creates a directory, unless it is there, so that it survives a crash.
+    /// Creates a directory, unless it exists, so that it survives a crash.
     pub fn create(path: &Path) -> io::Result<Self> {
         fs::create_dir_all(path)?;
         path.parent().map_or(Ok(()), sync_directory)?;
         Self::open(path)
     }
 
-    /// This directory, which reports files that cannot be removed to `faults`.
+    /// Reports files that cannot be removed to `faults`.
     pub fn reporting(self, faults: &FaultReporter) -> Self {
         Self { faults: faults.clone(), ..self }
     }
@@ -119,7 +119,7 @@ impl Disk for Folder {
     }
 
     fn open(&self, name: &str) -> io::Result<FileSlice> {
-        // Each call opens its own `MmapDirectory`, which otherwise remembers the name of every file it ever
+        // Each call opens its own `MmapDirectory`, because one that is reused keeps the names of all files it ever
         // mapped.
         let maps = MmapDirectory::open(&self.path).map_err(io::Error::other)?;
         maps.open_read(Path::new(name)).map_err(io::Error::other)
@@ -175,11 +175,11 @@ impl DiskFile for File {
     }
 }
 
-/// Bytes that [`Disk::read_ahead`] reads at either end of a file: they hold the offsets of its parts, and the
-/// docids of a small segment.
+/// Bytes that [`Disk::read_ahead`] reads at either end of a file. They hold the offsets of its parts, and the docids of
+/// a small segment.
 const READ_AHEAD_BYTES: u64 = 128 * 1024;
 
-/// Has the system read a part of a file in the background.
+/// Asks the system to read a part of a file in the background.
 #[cfg(target_os = "linux")]
 fn will_need(file: &File, part: Range<u64>) {
     use std::os::fd::AsRawFd as _;
@@ -193,13 +193,13 @@ fn will_need(file: &File, part: Range<u64>) {
 #[cfg(not(target_os = "linux"))]
 fn will_need(_file: &File, _part: Range<u64>) {}
 
-/// Makes new and renamed names in a directory survive a crash. Only Unix can open directories; other file
+/// Syncs new and renamed names in a directory, so that they survive a crash. Only Unix can open directories; other file
 /// systems persist names on their own.
 pub fn sync_directory(path: &Path) -> io::Result<()> {
     if cfg!(unix) { File::open(path)?.sync_all() } else { Ok(()) }
 }
 
-/// A name that no other file has.
+/// Returns a random name, which no other file has.
 pub fn unique_name() -> String {
     tantivy::index::SegmentId::generate_random().uuid_string()
 }

@@ -1,8 +1,8 @@
-//! Conversions between bitmaps and many docids at once.
+//! Sets of docids, and conversions between bitmaps and lists.
 
 use roaring::RoaringBitmap;
 
-/// The docids of a bitmap, ascending. A plain iterator takes several times as long.
+/// Returns the docids of a bitmap, ascending. A plain iterator takes several times as long.
 pub fn ascending(docids: &RoaringBitmap) -> Vec<u32> {
     let mut all = vec![0; docids.len() as usize];
     let given = docids.iter().next_many(&mut all).len();
@@ -10,7 +10,7 @@ pub fn ascending(docids: &RoaringBitmap) -> Vec<u32> {
     all
 }
 
-/// Memory of a bitmap, in bytes.
+/// Returns the memory of a bitmap, in bytes.
 pub fn bitmap_bytes(docids: &RoaringBitmap) -> usize {
     let containers = docids.statistics();
     size_of::<RoaringBitmap>()
@@ -20,17 +20,17 @@ pub fn bitmap_bytes(docids: &RoaringBitmap) -> usize {
         + containers.n_bytes_run_containers as usize
 }
 
-/// Memory of a container beside its values: a slot in a list and the header of an allocation.
+/// Memory of a container without its values, in bytes: a slot in a list and the header of an allocation.
 const CONTAINER_BYTES: usize = 48;
 
-/// One bit for each of 2¹⁶ docids.
+/// Bytes of a bitset: a bit for each of 2¹⁶ docids.
 const BITSET_BYTES: usize = 8192;
 
-/// Collects docids of one segment for a bitmap: as a list while they are few, as one bit each from then on.
+/// Collects docids of one segment for a bitmap: as a list while they are few, then as one bit each.
 ///
-/// A bitmap compares each docid that is pushed with its greatest one, which takes 0.2 s for a million.
+/// `RoaringBitmap::push` compares each docid with the greatest one, which takes 0.2 s for a million.
 pub struct DocidSet {
-    /// The least possible docid, rounded down to a multiple of 8.
+    /// Least possible docid, rounded down to a multiple of 8.
     first: u32,
     /// Number of possible docids from `first` on.
     span: usize,
@@ -38,7 +38,7 @@ pub struct DocidSet {
     marks: Vec<u8>,
 }
 
-/// Above one docid in this many possible ones, bits take less time than sorting.
+/// At more than one docid per this many possible docids, bits take less time than sorting.
 const SPARSE_RATIO: usize = 32;
 
 impl DocidSet {
@@ -71,7 +71,7 @@ impl DocidSet {
         self.marks[at as usize / 8] |= 1 << (at % 8);
     }
 
-    /// The docids that were added, as a bitmap.
+    /// Returns the added docids as a bitmap.
     pub fn finish(mut self) -> RoaringBitmap {
         if self.marks.is_empty() {
             self.few.sort_unstable();
@@ -92,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn few_or_many_all_are_there(docids in proptest::collection::vec(1_000u32..9_000, 0..600)) {
+        fn a_set_holds_the_added_docids(docids in proptest::collection::vec(1_000u32..9_000, 0..600)) {
             let mut set = DocidSet::new(1_000, 8_999);
             docids.iter().for_each(|&docid| set.add(docid));
             let found: BTreeSet<u32> = set.finish().into_iter().collect();

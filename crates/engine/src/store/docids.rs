@@ -1,14 +1,14 @@
-//! Here is a segment: what are the docids of its documents?
+//! Reads the docids of the documents of a segment.
 
 use tantivy::SegmentReader;
 
 use super::schema;
 use crate::error::{Error, Result};
 
-/// The entry of a deleted document in [`SegmentView::docids`](super::SegmentView::docids).
+/// Entry of a deleted document in [`SegmentView::docids`](super::SegmentView::docids).
 pub const DELETED: u32 = u32::MAX;
 
-/// Docids by segment docid, deleted documents included.
+/// Reads docids by segment docid, deleted documents included.
 pub(super) fn read_docids(reader: &SegmentReader) -> Result<Vec<u32>> {
     let damaged = |reason: String| {
         Error::internal(format!("segment {} is damaged", reader.segment_id().uuid_string()), reason)
@@ -18,7 +18,7 @@ pub(super) fn read_docids(reader: &SegmentReader) -> Result<Vec<u32>> {
     if values.num_vals() != reader.max_doc() {
         return Err(damaged(format!("{} docids for {} documents", values.num_vals(), reader.max_doc())));
     }
-    // Docids are read in blocks: a whole column as 64-bit numbers takes twice the memory of the result.
+    // Reads blocks of docids: a column of 64-bit numbers would take twice the memory of the result.
     let mut wide = vec![0; DOCIDS_AT_ONCE.min(reader.max_doc() as usize)];
     let mut docids = Vec::with_capacity(reader.max_doc() as usize);
     while docids.len() < reader.max_doc() as usize {

@@ -1,4 +1,4 @@
-//! A document as it is written, without a copy in tantivy's own document type.
+//! A document to be written, passed to tantivy without a copy in its own document type.
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ pub struct IndexedDocument {
     pub text: PackedText,
     /// Terms of `lengths`.
     pub lengths: Vec<Arc<str>>,
-    /// Terms of `presence`, none twice.
+    /// Terms of `presence`, without repeats.
     pub presence: Vec<Arc<str>>,
-    /// Values by path; a path comes once per value.
+    /// Values by path; a path is repeated for each of its values.
     pub columns: Vec<(Arc<str>, ColumnValue)>,
 }
 
-/// One value of a column.
+/// A value of a column.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ColumnValue {
     /// A number.
@@ -43,13 +43,13 @@ impl IndexedDocument {
     }
 }
 
-/// A document and the fields that its parts are written to: the form that tantivy takes.
+/// A document with the tantivy fields of its parts, in the form that tantivy takes.
 pub struct WrittenDocument {
     document: IndexedDocument,
     fields: Fields,
 }
 
-/// A value of a document, borrowed.
+/// A borrowed value of a document.
 #[derive(Debug, Clone, Copy)]
 pub enum WrittenValue<'a> {
     /// Text or a term.
@@ -99,12 +99,12 @@ impl<'a> Iterator for Columns<'a> {
 }
 
 impl WrittenDocument {
-    /// The docid.
+    /// Returns the docid.
     pub(super) fn docid(&self) -> u32 {
         self.document.docid
     }
 
-    /// Its words.
+    /// Returns its words.
     pub(super) fn text(&self) -> &PackedText {
         &self.document.text
     }

@@ -1,4 +1,4 @@
-//! A file of an index that is removed once neither a commit nor a reader needs it.
+//! A file of an index, which is removed when neither a commit nor a reader needs it.
 
 use std::io;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ pub struct IndexFile {
     name: String,
     bytes: FileSlice,
     identity: Option<FileIdentity>,
-    /// Whether no commit names the file.
+    /// True if no commit names the file.
     obsolete: AtomicBool,
 }
 
@@ -28,30 +28,29 @@ impl IndexFile {
         Ok(Self { disk: Arc::clone(disk), name: name.to_owned(), bytes, identity, obsolete })
     }
 
-    /// Maps a file that no commit names yet; it is removed with its last reader unless a commit names it
-    /// before.
+    /// Maps a file that no commit names yet. It is removed with its last reader, unless a commit names it first.
     pub fn open_uncommitted(disk: &Arc<dyn Disk>, name: &str) -> io::Result<Self> {
         let file = Self::open(disk, name)?;
         file.set_obsolete(true);
         Ok(file)
     }
 
-    /// Its name in the directory.
+    /// Returns its name in the directory.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether the file that has its name now is still this one.
+    /// Returns true if its name still leads to this file.
     pub fn has_its_name(&self) -> bool {
         self.disk.identity(&self.name) == self.identity
     }
 
-    /// Its content.
+    /// Returns its content.
     pub fn bytes(&self) -> &FileSlice {
         &self.bytes
     }
 
-    /// Sets whether the file is removed with its last reader.
+    /// Sets if the file is removed with its last reader.
     pub fn set_obsolete(&self, obsolete: bool) {
         self.obsolete.store(obsolete, Ordering::Relaxed);
     }

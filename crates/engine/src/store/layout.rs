@@ -1,4 +1,4 @@
-//! Schema and settings with which tantivy reads and writes segments.
+//! Schema and settings for reading and writing segments with tantivy.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use tantivy::store::{Compressor, ZstdCompressor};
 use tantivy::tokenizer::TokenizerManager;
 use tantivy::{Index, IndexBuilder, IndexSettings};
 
-use super::first_letters::InitialsPlugin;
 use super::packed::PackedTokenizer;
 use super::schema::{self, Fields, PACKED_TOKENIZER};
+use super::short_prefixes::ShortPrefixPlugin;
 use crate::cache::{Cache, Owner};
 use crate::error::Result;
 
@@ -24,7 +24,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of the newest format, without a cache.
+    /// Returns the layout of the newest format, without a cache.
     pub fn newest() -> Self {
         let (schema, fields) = schema::build();
         let tokenizers = TokenizerManager::default();
@@ -32,17 +32,17 @@ impl Layout {
         Self { schema, fields, tokenizers, cache: Cache::new(0) }
     }
 
-    /// This layout with a cache for commits and segments that are opened with it.
+    /// Sets the cache for commits and segments that are opened with this layout.
     pub fn caching_in(self, cache: &Arc<Cache>) -> Self {
         Self { cache: Arc::clone(cache), ..self }
     }
 
-    /// A new owner of entries in the cache.
+    /// Returns a new owner of cache entries.
     pub(super) fn cache_owner(&self) -> Owner {
         self.cache.owner()
     }
 
-    /// The fields of the schema.
+    /// Returns the fields of the schema.
     pub fn fields(&self) -> Fields {
         self.fields
     }
@@ -50,25 +50,25 @@ impl Layout {
     pub(super) fn settings(&self) -> IndexSettings {
         IndexSettings {
             docstore_compression: Compressor::Zstd(ZstdCompressor { compression_level: Some(STORE_LEVEL) }),
-            // A thread per segment costs small commits more time than it saves large ones.
+            // A thread per segment slows small commits down more than it speeds up large ones.
             docstore_compress_dedicated_thread: false,
             docstore_blocksize: STORE_BLOCK_BYTES,
             ..IndexSettings::default()
         }
     }
 
-    /// The tantivy index of the segments in `directory`; an empty one if it has none.
+    /// Opens the tantivy index of the segments in `directory`; creates an empty one if it has none.
     pub(super) fn index(&self, directory: impl Directory) -> Result<Index> {
         let builder = IndexBuilder::new()
             .schema(self.schema.clone())
             .settings(self.settings())
             .tokenizers(self.tokenizers.clone());
-        Ok(builder.register_plugin(Arc::new(InitialsPlugin)).open_or_create(directory)?)
+        Ok(builder.register_plugin(Arc::new(ShortPrefixPlugin)).open_or_create(directory)?)
     }
 }
 
 /// Bytes of documents compressed together. Reading a hit decompresses one block.
 const STORE_BLOCK_BYTES: usize = 8 << 10;
 
-/// zstd's level for stored documents.
+/// Compression level of zstd for stored documents.
 const STORE_LEVEL: i32 = 3;

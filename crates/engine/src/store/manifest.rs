@@ -19,7 +19,7 @@ pub struct Blob {
     pub checksum: u32,
 }
 
-/// A segment as a commit names it.
+/// The entry of a segment in a commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SegmentEntry {
@@ -30,18 +30,18 @@ pub struct SegmentEntry {
     /// Its files by extension.
     #[serde(rename = "pieces")]
     pub files: BTreeMap<String, Blob>,
-    /// A bitmap of segment docids in roaring's portable format; None: nothing is deleted.
+    /// A bitmap of the deleted segment docids in the portable format of roaring. `None` if no document is deleted.
     pub deleted: Option<Blob>,
 }
 
 impl SegmentEntry {
-    /// A segment without any file on disk.
+    /// Creates the entry of a segment without files on disk.
     pub fn new(id: String, documents: u32) -> Self {
         Self { id, documents, files: BTreeMap::new(), deleted: None }
     }
 }
 
-/// The data of a commit beside documents, fields and settings.
+/// Data of a commit other than documents, fields and settings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommitRecord {
@@ -49,46 +49,46 @@ pub struct CommitRecord {
     pub report: Value,
     /// The primary key; `None` until known.
     pub primary_key: Option<String>,
-    /// Logs of vectors by embedder.
+    /// Vector logs by embedder.
     #[serde(default)]
     pub vectors: BTreeMap<String, VectorLog>,
 }
 
-/// A log of vectors, up to the bytes that belong to the commit.
+/// A vector log, up to the bytes that belong to the commit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VectorLog {
     /// Name of the file.
     pub file: String,
-    /// Length of the log; bytes after it belong to no commit.
+    /// Length of the log in bytes. Bytes after it belong to no commit.
     pub bytes: u64,
     /// Number of the next record.
     pub sequence: u64,
 }
 
-/// The end of a commit's file, as JSON.
+/// The JSON at the end of a commit file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
-    /// The data of the commit beside documents, fields and settings.
+    /// Data of the commit other than documents, fields and settings.
     #[serde(flatten)]
     pub record: CommitRecord,
-    /// Complete settings as JSON; None: never set.
+    /// Complete settings as JSON; `None` if never set.
     pub settings: Option<Blob>,
-    /// Names of all fields in id order, a JSON array; None: there are none.
+    /// Names of all fields in the order of their ids, as a JSON array; `None` if there are none.
     pub fields: Option<Blob>,
-    /// The segments, in their order.
+    /// The segments, in order.
     pub segments: Vec<SegmentEntry>,
 }
 
 impl Manifest {
-    /// All blobs that the manifest refers to.
+    /// Returns all blobs that the manifest refers to.
     pub fn blobs(&self) -> impl Iterator<Item = &Blob> {
         let of_segments =
             self.segments.iter().flat_map(|segment| segment.files.values().chain(&segment.deleted));
         of_segments.chain(&self.settings).chain(&self.fields)
     }
 
-    /// Names of all files that the commit needs beside its own.
+    /// Returns the names of all files that the commit needs, except the commit file.
     pub fn file_names(&self) -> BTreeSet<&str> {
         self.blobs().map(|blob| blob.file.as_str()).collect()
     }

@@ -1,4 +1,4 @@
-//! Chooses segments to merge, and writes several segments as one without their deleted documents.
+//! Chooses segments to merge, and merges them into one without their deleted documents.
 
 use tantivy::directory::OwnedBytes;
 use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
@@ -12,7 +12,7 @@ use super::segment_builder::NewSegment;
 use super::segment_files::{SegmentFiles, Spill};
 use crate::error::Result;
 
-/// The size of a segment, by which the segments to merge are chosen.
+/// Size of a segment, which decides about merging it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Weight {
     /// Live documents.
@@ -23,36 +23,36 @@ pub struct Weight {
     pub bytes: u64,
 }
 
-/// The merges that may be chosen.
+/// Limits the choice of merges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effort {
-    /// Merges of a few milliseconds, which can be part of the commit that makes them necessary.
+    /// Merges of a few milliseconds, cheap enough for the commit that makes them necessary.
     Small,
     /// All merges that are worth their time.
     Any,
-    /// One of everything, even if it gains little.
+    /// All segments into one, even if that gains little.
     Compaction,
 }
 
-/// Number of segments of one level from which they are merged.
+/// Segments on one level are merged once there are this many.
 const LEVEL_SEGMENTS_MAX: usize = 8;
 
-/// Segments of up to this many bytes of live documents are one level: merging eight of them takes about ten
+/// Segments with up to this many bytes of live documents are the lowest level: merging eight of them takes about ten
 /// milliseconds.
 const SMALL_BYTES_MAX: u64 = 64 * 1024;
 
-/// Segments of more live documents are never merged: a merge would block too much memory and time for the
-/// little it saves.
+/// Segments with more live documents are never merged: the merge would take too much memory and time for its small
+/// gain.
 const MERGED_DOCUMENTS_MAX: u64 = 10_000_000;
 
-/// A larger segment with a greater share of deleted documents is rewritten.
+/// A segment above the lowest level is rewritten if a greater share of its documents is deleted.
 const DELETED_SHARE_MAX: f64 = 1.0 / 3.0;
 
-/// Indexes of the segments that should become one; `None` if there are none.
+/// Returns the indexes of the segments to merge into one; `None` if there is nothing to merge.
 ///
-/// Segments fall into levels, each of segments eight times as large as those of the level below. As soon as a
-/// level has eight segments, they and all smaller ones become one: so a document is rewritten about once per
-/// level, and a level has at most seven segments.
+/// Segments have levels; those of a level are eight times as large as those of the level below. When a level has eight
+/// segments, they and all smaller segments are merged. So a document is rewritten about once per level, and a level has
+/// at most seven segments.
 pub fn choose(segments: &[Weight], effort: Effort) -> Option<Vec<usize>> {
     let top = match effort {
         Effort::Compaction => {
@@ -83,8 +83,8 @@ fn level(weight: &Weight) -> u32 {
     if bytes <= SMALL_BYTES_MAX { 0 } else { 1 + (bytes / SMALL_BYTES_MAX).ilog(LEVEL_SEGMENTS_MAX as u64) }
 }
 
-/// Writes the live documents of `segments` as one segment; `None` if there are none. Segments come in the
-/// order of their lowest docids.
+/// Writes the live documents of `segments` as one segment, ordered by the lowest docid of each segment. Returns `None`
+/// if there are none.
 pub fn merge(layout: &Layout, segments: &[&SegmentView], spill: Option<Spill>) -> Result<Option<NewSegment>> {
     let mut segments: Vec<&SegmentView> =
         segments.iter().copied().filter(|segment| !segment.live.is_empty()).collect();
@@ -121,7 +121,7 @@ fn alive_of(segment: &SegmentView) -> Result<Option<AliveBitSet>> {
     Ok(Some(AliveBitSet::open(OwnedBytes::new(bytes))))
 }
 
-/// The weights of segments, in their order.
+/// Returns the weights of segments, in their order.
 pub fn weights(segments: &[SegmentView]) -> Vec<Weight> {
     let weigh = |segment: &SegmentView| {
         let files = segment.core.files.list();
@@ -131,8 +131,8 @@ pub fn weights(segments: &[SegmentView]) -> Vec<Weight> {
     segments.iter().map(weigh).collect()
 }
 
-/// Replaces the segments at the indexes `replaced` by the merged one, at the first of them. Returns its
-/// index; `None` if `merged` is.
+/// Replaces the segments at the indexes `replaced` by the merged one, at the first of these indexes. Returns that
+/// index; `None` if `merged` is `None`.
 pub fn replace(
     segments: &mut Vec<SegmentView>,
     replaced: &[usize],
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn eight_of_one_level_and_all_smaller_ones_become_one() {
+    fn eight_segments_of_a_level_and_all_smaller_ones_are_merged() {
         let large = 100 * SMALL_BYTES_MAX;
         let mut segments = vec![weight(large), weight(10)];
         segments.extend([weight(2 * large); 6]);
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn small_segments_count_as_equal() {
+    fn small_segments_are_on_one_level() {
         let segments: Vec<Weight> = (0..8).map(|at| weight(1 << (2 * at))).collect();
         assert_eq!(choose(&segments, Effort::Small), Some((0..8).collect()));
         assert_eq!(choose(&segments[1..], Effort::Small), None);
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn a_compaction_takes_all_that_is_not_one_whole_segment() {
+    fn a_compaction_merges_all_unless_one_segment_without_deletes_is_left() {
         let whole = Weight { live: 100, documents: 100, bytes: 10 };
         let half = Weight { live: 50, ..whole };
         let huge = Weight { live: 2 * MERGED_DOCUMENTS_MAX, documents: 3 * MERGED_DOCUMENTS_MAX, bytes: 10 };
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_written_again_once_per_level() {
+    fn a_document_is_rewritten_once_per_level() {
         let (mut segments, mut written) = (Vec::new(), 0);
         for _ in 0..100_000 {
             segments.push(weight(2_000));
@@ -209,7 +209,7 @@ mod tests {
             }
             assert!(segments.len() < 40);
         }
-        // All small segments are one level, so documents are rewritten five times on average.
+        // The lowest level takes all small segments, so documents are rewritten five times on average.
         assert!(written < 100_000 * 2_000 * 12, "{}", written / (100_000 * 2_000));
     }
 }

@@ -1,4 +1,4 @@
-//! Here is a directory, give me its newest commit; here is a commit, make it durable.
+//! Stores the commits of an index: opens the newest commit of a directory and makes new commits durable.
 
 mod attachments;
 mod background_merge;
@@ -12,7 +12,6 @@ mod disk;
 mod docid_set;
 mod docids;
 mod document;
-mod first_letters;
 mod index_file;
 mod layout;
 mod manifest;
@@ -23,6 +22,7 @@ pub mod schema;
 mod segment;
 mod segment_builder;
 mod segment_files;
+mod short_prefixes;
 mod snapshot;
 mod undo;
 mod verify;
@@ -36,7 +36,6 @@ pub use disk::{Disk, DiskFile, FileIdentity, Folder, sync_directory, unique_name
 pub use docid_set::{DocidSet, ascending, bitmap_bytes};
 pub use docids::DELETED;
 pub use document::{ColumnValue, IndexedDocument, WrittenDocument};
-pub use first_letters::{Beside, Initial, InitialPosting, InitialPostings, Initials, Words};
 pub use layout::Layout;
 pub use manifest::{CommitRecord, VectorLog};
 pub use merge::Effort;
@@ -45,6 +44,9 @@ pub use salvage::Salvage;
 pub use segment::SegmentView;
 pub use segment_builder::{NewSegment, SegmentBuilder};
 pub use segment_files::Spill;
+pub use short_prefixes::{
+    ForwardLists, ShortPrefix, ShortPrefixPosting, ShortPrefixPostings, WordSide, Words,
+};
 pub use snapshot::{Snapshot, SnapshotParts};
 
 #[cfg(test)]

@@ -1,20 +1,20 @@
-//! Terms and positions of a document, packed into the single string that tantivy takes.
+//! Packs the terms and positions of a document into a single string, which tantivy takes.
 //!
 //! ```text
 //! text   = word*
 //! word   = length position term
-//! length   = 2 bytes, position = 3 bytes: 0x30 + six bits each, most significant first
+//! length   = 2 bytes, position = 3 bytes: 0x30 + six bits each, most significant bits first
 //! ```
 //!
-//! Analysis is over when words are packed: the string only carries them through tantivy's tokenizer
-//! interface, which would otherwise clone every token.
+//! Words are already analysed when they are packed. The string only carries them through the tokenizer interface of
+//! tantivy, which would otherwise clone every token.
 
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer};
 
-use super::first_letters::word_initial::WordInitial;
 #[cfg(test)]
 use super::schema::parse_term;
 use super::schema::{WORD_BYTES_MAX, attribute_suffix};
+use super::short_prefixes::word_code::WordCode;
 use crate::fields::FieldId;
 
 const LENGTH_BYTES: usize = 2;
@@ -30,15 +30,15 @@ const WORD_BYTES_MEAN: usize = 4;
 #[derive(Debug, Clone, Default)]
 pub struct PackedText {
     packed: String,
-    /// One per word.
-    initials: Vec<WordInitial>,
+    /// A code per word.
+    word_codes: Vec<WordCode>,
 }
 
 impl PackedText {
-    /// An empty text, with capacity for `bytes` of packed words.
+    /// Creates an empty text, with capacity for `bytes` of packed words.
     pub fn with_capacity(bytes: usize) -> Self {
         let words = bytes / (HEAD_BYTES + WORD_BYTES_MEAN + TAIL_BYTES);
-        Self { packed: String::with_capacity(bytes), initials: Vec::with_capacity(words) }
+        Self { packed: String::with_capacity(bytes), word_codes: Vec::with_capacity(words) }
     }
 
     /// Adds a word of at most [`WORD_BYTES_MAX`] bytes at a position below 2¹⁸.
@@ -48,7 +48,7 @@ impl PackedText {
         debug_assert!(word.len() <= WORD_BYTES_MAX && position < 1 << (6 * POSITION_BYTES));
         let [a, b, c] = attribute_suffix(field);
         let tail: [u8; TAIL_BYTES] = [0, a, b, c];
-        self.initials.push(WordInitial::of(word, field, position));
+        self.word_codes.push(WordCode::of(word, field, position));
         let length = (word.len() + tail.len()) as u32;
         self.packed.reserve(HEAD_BYTES + word.len() + tail.len());
         push_digits(&mut self.packed, length, LENGTH_BYTES);
@@ -57,17 +57,17 @@ impl PackedText {
         self.packed.push_str(std::str::from_utf8(&tail).expect("a suffix is ASCII"));
     }
 
-    /// The packed string.
+    /// Returns the packed string.
     pub fn as_str(&self) -> &str {
         &self.packed
     }
 
-    /// The initials of the words, in the order they were pushed.
-    pub(super) fn initials(&self) -> &[WordInitial] {
-        &self.initials
+    /// Returns the codes of the words for short-prefix lists, in the order of the words.
+    pub(super) fn word_codes(&self) -> &[WordCode] {
+        &self.word_codes
     }
 
-    /// The words, fields and positions that were pushed.
+    /// Returns the words, fields and positions that were pushed.
     #[cfg(test)]
     pub(crate) fn words(&self) -> Vec<(String, FieldId, u32)> {
         let (mut words, mut rest) = (Vec::new(), self.packed.as_str());
@@ -79,7 +79,7 @@ impl PackedText {
     }
 }
 
-/// Splits off the next word: its position and term.
+/// Splits off the next word. Returns its position and term.
 fn next_word<'a>(rest: &mut &'a str) -> Option<(usize, &'a str)> {
     let (head, others) = rest.split_at_checked(HEAD_BYTES)?;
     let (length, position) = head.as_bytes().split_at(LENGTH_BYTES);
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_come_out_as_they_went_in() {
+    fn packed_words_are_unpacked_unchanged() {
         let words = [("a", 0, 0), ("tøken", 1, 65_535), (&"ü".repeat(125), u16::MAX, 7)];
         let mut packed = PackedText::default();
         for (word, field, position) in words {

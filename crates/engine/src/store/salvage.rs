@@ -1,7 +1,7 @@
-//! Here is the directory of an index that may be damaged: which of its documents can still be read?
+//! Reads documents from the directory of an index that may be damaged.
 //!
-//! Only what documents are made of is read: commit files, stores, docids and deletions. Nothing is changed, and no part
-//! is trusted whose checksum does not match, except documents that decode all the same, which is told.
+//! Reads commit files, document stores, docids and deletions, and changes nothing. Ignores parts with a wrong checksum,
+//! except documents that still decode; these are reported as doubtful.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,13 +25,13 @@ use super::segment_files::{SEGMENT_FILE_PREFIX, SegmentFile, SegmentFiles};
 use crate::error::{Context, Error, Result};
 use crate::settings::Settings;
 
-/// What can be read of the newest commit of a directory.
+/// The readable part of the newest commit of a directory.
 pub struct Salvage {
-    /// The record of the newest commit that reads; `None` if none does.
+    /// The record of the newest readable commit; `None` if no commit is readable.
     pub record: Option<CommitRecord>,
-    /// Its settings; the default ones if none were set, or if they do not read.
+    /// Its settings; default settings if none were set or if they are not readable.
     pub settings: Settings,
-    /// What is lost or cannot be trusted, a line each.
+    /// Descriptions of lost and doubtful parts, a line each.
     pub losses: Vec<String>,
     segments: Vec<SalvagedSegment>,
     fields: Fields,
@@ -41,25 +41,25 @@ pub struct Salvage {
 struct SalvagedSegment {
     path: String,
     store: StoreReader,
-    /// Whether the store is what was written.
+    /// True if the store matches its checksum.
     is_intact: bool,
-    /// By segment docid; `None` if they do not read.
+    /// By segment docid; `None` if they are not readable.
     docids: Option<Vec<u32>>,
     documents: u32,
     deleted: RoaringBitmap,
 }
 
-/// A document of a salvaged segment. Sorts by docid, then by age.
+/// A document of a salvaged segment. Sorts by docid, then from the oldest segment to the newest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    /// `DELETED` if it is not known.
+struct DocAddress {
+    /// `DELETED` if unknown.
     docid: u32,
     segment: usize,
     doc: DocId,
 }
 
 impl Salvage {
-    /// Reads what a directory holds beside the documents themselves.
+    /// Reads a directory, except the documents themselves.
     ///
     /// # Errors
     /// Internal, if the directory cannot be listed.
@@ -83,15 +83,15 @@ impl Salvage {
         Ok(Self { record: Some(manifest.record), settings, losses: reader.losses, segments, fields })
     }
 
-    /// Gives the JSON text of every document that reads to `take`, ascending by docid; documents without a known docid
-    /// come last. Adds what does not read to the losses.
+    /// Calls `take` with the JSON text of each readable document, ascending by docid; documents without a known docid
+    /// come last. Adds unreadable documents to the losses.
     ///
     /// # Errors
-    /// Those of `take`.
+    /// Errors of `take`.
     pub fn each(&mut self, mut take: impl FnMut(Option<u32>, &str) -> Result<()>) -> Result<()> {
-        let places = self.places();
+        let addresses = self.addresses();
         let mut unread = vec![0u32; self.segments.len()];
-        for Place { docid, segment, doc } in places {
+        for DocAddress { docid, segment, doc } in addresses {
             match self.segments[segment].text(doc, self.fields) {
                 Ok(text) => take((docid != DELETED).then_some(docid), &text)?,
                 Err(_) => unread[segment] += 1,
@@ -108,28 +108,37 @@ impl Salvage {
         Ok(())
     }
 
-    /// The places of all documents that are not deleted, in the order in which they are read.
-    fn places(&self) -> Vec<Place> {
-        let mut places = Vec::new();
+    /// Returns the addresses of all documents that are not deleted, in reading order.
+    fn addresses(&self) -> Vec<DocAddress> {
+        let mut addresses = Vec::new();
         for (at, segment) in self.segments.iter().enumerate() {
             let live = (0..segment.documents).filter(|&doc| !segment.deleted.contains(doc));
-            places.extend(live.map(|doc| {
+            addresses.extend(live.map(|doc| {
                 let docid = segment.docids.as_ref().map_or(DELETED, |docids| docids[doc as usize]);
-                Place { docid, segment: at, doc }
+                DocAddress { docid, segment: at, doc }
             }));
         }
-        places.sort_unstable();
-        // Where deletions are lost, an older version of a document has the docid of the newer one.
-        let is_replaced = |pair: &[Place]| pair[0].docid == pair[1].docid && pair[0].docid != DELETED;
-        let replaced: Vec<bool> =
-            places.windows(2).map(is_replaced).chain(std::iter::once(false)).take(places.len()).collect();
-        places.into_iter().zip(replaced).filter(|(_, replaced)| !replaced).map(|(place, _)| place).collect()
+        addresses.sort_unstable();
+        // If deletions are lost, an older version of a document has the same docid as the newer one.
+        let is_replaced = |pair: &[DocAddress]| pair[0].docid == pair[1].docid && pair[0].docid != DELETED;
+        let replaced: Vec<bool> = addresses
+            .windows(2)
+            .map(is_replaced)
+            .chain(std::iter::once(false))
+            .take(addresses.len())
+            .collect();
+        addresses
+            .into_iter()
+            .zip(replaced)
+            .filter(|(_, replaced)| !replaced)
+            .map(|(place, _)| place)
+            .collect()
     }
 }
 
 impl SalvagedSegment {
     fn text(&self, doc: DocId, fields: Fields) -> Result<String> {
-        let document = unwound(|| self.store.get::<TantivyDocument>(doc).map_err(Error::from))?;
+        let document = without_panic(|| self.store.get::<TantivyDocument>(doc).map_err(Error::from))?;
         let source = document.get_first(fields.source).and_then(|value| value.as_bytes().map(<[u8]>::to_vec));
         let source =
             source.ok_or_else(|| Error::internal("a stored document is damaged", "it has no source"))?;
@@ -140,7 +149,7 @@ impl SalvagedSegment {
     }
 }
 
-/// Reads the parts of a directory, and notes what is lost.
+/// Reads the parts of a directory, and notes losses.
 struct Reader {
     folder: Folder,
     path: PathBuf,
@@ -156,7 +165,7 @@ impl Reader {
         self.losses.push(format!("{}: {loss}", self.path_of(name)));
     }
 
-    /// The newest manifest that reads, and whether it is that of the newest commit.
+    /// Returns the newest readable manifest, and true if it belongs to the newest commit.
     fn manifest(&mut self, names: &BTreeSet<String>) -> (Option<Manifest>, bool) {
         let mut commits: Vec<(u64, &String)> =
             names.iter().filter_map(|name| Some((commit_file::number_of(name)?, name))).collect();
@@ -196,7 +205,7 @@ impl Reader {
         })
     }
 
-    /// The bytes of a blob, and whether they are what was written.
+    /// Returns the bytes of a blob, and true if they match its checksum.
     fn blob(&self, blob: &Blob) -> Result<(FileSlice, bool)> {
         let slice = commit_file::slice_of(blob, &self.folder.open(&blob.file)?)?;
         let is_intact = crc32fast::hash(&slice.read_bytes()?) == blob.checksum;
@@ -211,7 +220,7 @@ impl Reader {
         Ok(slice.read_bytes()?.to_vec())
     }
 
-    /// The documents of a segment; `None` if its store cannot be opened.
+    /// Opens the documents of a segment; `None` if its store cannot be opened.
     fn segment(&mut self, entry: &SegmentEntry) -> Option<SalvagedSegment> {
         let lost = |reader: &mut Self, file: &str, reason: &str| {
             reader.lose(file, &format!("{} documents in it are lost ({reason})", entry.documents));
@@ -250,7 +259,7 @@ impl Reader {
         let blob = entry.files.get("fast")?;
         let read = self.blob(blob).and_then(|(slice, is_intact)| {
             let docids = docids_in(slice, entry.documents)?;
-            // Numbers without a gap cannot be others that a damage made of them.
+            // Docids without a gap are correct: damage does not produce such a sequence.
             let has_no_gap = docids.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
             if is_intact || has_no_gap {
                 return Ok(docids);
@@ -264,7 +273,7 @@ impl Reader {
         .ok()
     }
 
-    /// Segments in files of their own that `manifest` does not name: a commit that does not read may have named them.
+    /// Finds segment files that `manifest` does not name: an unreadable commit may have named them.
     fn unnamed_segments(
         &mut self,
         names: &BTreeSet<String>,
@@ -283,24 +292,24 @@ impl Reader {
             let deleted = RoaringBitmap::new();
             let path = self.path_of(name);
             self.losses.push(format!("{path}: its {documents} documents may be deleted or replaced ones"));
-            // A manifest that names no such file has no checksum of it.
+            // No manifest has a checksum of this file.
             segments.push(SalvagedSegment { path, store, is_intact: false, docids, documents, deleted });
         }
         segments
     }
 }
 
-/// The end of the name of a store in a file of its own.
+/// Suffix of the names of document stores in separate files.
 const STORE_SUFFIX: &str = ".store";
 
 fn open_store(slice: FileSlice) -> Result<StoreReader> {
-    unwound(|| {
+    without_panic(|| {
         let content = content_of(slice, "store")?;
         StoreReader::open(content, BLOCKS_CACHED).context("the store of documents does not open")
     })
 }
 
-/// The content of a file of a segment without the footer that tantivy writes behind it.
+/// Returns the content of a segment file, without the footer that tantivy appends.
 fn content_of(bytes: FileSlice, extension: &str) -> Result<FileSlice> {
     let file = SegmentFile { bytes, checksum: 0, own: None };
     let files = SegmentFiles::of(SEGMENT, [(extension.to_owned(), file)]);
@@ -308,20 +317,20 @@ fn content_of(bytes: FileSlice, extension: &str) -> Result<FileSlice> {
     directory.open_read(Path::new(&format!("{SEGMENT}.{extension}"))).context("a file has no footer")
 }
 
-/// The name of a segment of which one file is read.
+/// Segment name under which a single file is opened.
 const SEGMENT: &str = "salvaged";
 
-/// The number of documents of a store.
+/// Counts the documents of a store.
 fn count(store: &StoreReader) -> u32 {
     let is_beyond = |doc: &DocId| {
-        let read = unwound(|| Ok(store.get::<TantivyDocument>(*doc)));
+        let read = without_panic(|| Ok(store.get::<TantivyDocument>(*doc)));
         matches!(read, Ok(Err(TantivyError::InvalidArgument(_))))
     };
     (0..DELETED).find(is_beyond).unwrap_or(0)
 }
 
 fn docids_in(slice: FileSlice, documents: u32) -> Result<Vec<u32>> {
-    unwound(|| {
+    without_panic(|| {
         let damaged = |reason: &str| Error::internal("docids do not read", reason.to_owned());
         let columns = ColumnarReader::open(content_of(slice, "fast")?)?.read_columns(schema::names::DOCID)?;
         let column = columns.first().map(|column| column.open_u64_lenient()).transpose()?.flatten();
@@ -334,11 +343,11 @@ fn docids_in(slice: FileSlice, documents: u32) -> Result<Vec<u32>> {
     })
 }
 
-/// tantivy may panic over bytes that are not what it wrote.
-fn unwound<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
+/// Converts a panic into an error: tantivy may panic on bytes that it did not write.
+fn without_panic<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(Error::internal("a damaged part could not be read", "it does not decode")))
 }
 
-/// Decompressed blocks that a store caches while documents are read one after another.
+/// Decompressed blocks that a store caches during a sequential read.
 const BLOCKS_CACHED: usize = 16;

@@ -2,15 +2,15 @@
 //!
 //! ```text
 //! text      term = token ‖ 0x00 ‖ suffix      positions of the word in that attribute
-//! lengths   term = decimal ‖ 0x00 ‖ suffix    attribute holds exactly that many stored words (≤ 30)
+//! lengths   term = decimal ‖ 0x00 ‖ suffix    exact number of stored words in that attribute (≤ 30)
 //! presence  term = kind ‖ 0x00 ‖ path         kind: e exists, n is null, m is empty, t top-level name,
 //!                                             x is malformed, l has a string too long for a column
 //! suffix    = three bytes, each 0x30 + six bits of the field id, most significant first
 //! columns   string = normalised ‖ 0x00 ‖ original
 //! ```
 //!
-//! A zero byte sorts before any other, so all attributes of one token are adjacent and tokens keep their
-//! order; the suffix has no zero byte and a fixed length, so a term is split from its end.
+//! A zero byte sorts before any other byte, so all attributes of a token are adjacent and tokens keep their order. The
+//! suffix has no zero byte and a fixed length, so a term is split from its end.
 
 use tantivy::schema::{
     BytesOptions, Field, IndexRecordOption, JsonObjectOptions, NumericOptions, Schema, TextFieldIndexing,
@@ -19,10 +19,10 @@ use tantivy::schema::{
 
 use crate::fields::FieldId;
 
-/// Version of the files that the engine writes. A newer one is refused, an older one upgraded.
+/// Version of the files that the engine writes. Newer versions are refused, older ones are upgraded.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// The oldest version that is still read: its segments have no initials.
+/// Oldest version that can be read. Its segments have no short-prefix lists.
 pub const FORMAT_VERSION_MIN: u32 = 1;
 
 /// Name of the tokenizer that unpacks terms written by `indexing`.
@@ -42,7 +42,7 @@ pub const COLUMN_BYTES_MAX: usize = 468;
 
 const SUFFIX_BYTES: usize = 3;
 
-/// The fields of an index, all known when it is created.
+/// The tantivy fields of an index, which are the same for every index.
 #[derive(Debug, Clone, Copy)]
 pub struct Fields {
     /// Primary key as text.
@@ -55,7 +55,7 @@ pub struct Fields {
     pub text: Field,
     /// Number of stored words of each field.
     pub lengths: Field,
-    /// Which paths exist, are null, are empty.
+    /// Paths that exist, are null, are empty and so on, see [`Presence`].
     pub presence: Field,
     /// Values by dotted path.
     pub columns: Field,
@@ -79,7 +79,7 @@ pub mod names {
     pub const COLUMNS: &str = "columns";
 }
 
-/// The schema of every index, and its fields.
+/// Builds the schema of every index, and its fields.
 pub fn build() -> (Schema, Fields) {
     let mut builder = Schema::builder();
     let docs_only = || {
@@ -108,13 +108,13 @@ pub fn build() -> (Schema, Fields) {
     (builder.build(), fields)
 }
 
-/// The encoding of an attribute at the end of a term: three bytes other than zero.
+/// Encodes an attribute for the end of a term: three bytes other than zero.
 pub fn attribute_suffix(field: FieldId) -> [u8; SUFFIX_BYTES] {
     let bits = |shift: u32| 0x30 + ((u32::from(field) >> shift) & 0x3f) as u8;
     [bits(12), bits(6), bits(0)]
 }
 
-/// The attribute that an [`attribute_suffix`] encodes.
+/// Decodes an [`attribute_suffix`].
 pub fn parse_suffix(suffix: [u8; SUFFIX_BYTES]) -> Option<FieldId> {
     let bits = suffix.map(|byte| u32::from(byte.wrapping_sub(0x30)));
     if bits.iter().any(|&six| six > 0x3f) {
@@ -132,14 +132,14 @@ pub fn term(token: &str, field: FieldId) -> Vec<u8> {
     term
 }
 
-/// Splits a term of `text` or `lengths` into word and attribute; `None` if it is no such term.
+/// Splits a term of `text` or `lengths` into word and attribute; `None` for any other term.
 pub fn parse_term(term: &[u8]) -> Option<(&str, FieldId)> {
     let (rest, suffix) = term.split_last_chunk::<SUFFIX_BYTES>()?;
     let (&0, token) = rest.split_last()? else { return None };
     Some((std::str::from_utf8(token).ok()?, parse_suffix(*suffix)?))
 }
 
-/// Whether a word consists of digits and ASCII punctuation alone.
+/// Returns true if a word consists only of digits and ASCII punctuation.
 pub fn is_numeric(word: &str) -> bool {
     word.chars().all(|c| c.is_numeric() || c.is_ascii_punctuation())
 }
@@ -155,8 +155,8 @@ pub enum Presence {
     Empty,
     /// A key of the document itself, whatever its value.
     TopLevel,
-    /// The value of a reserved field is malformed. That is an error only once a setting gives the field a
-    /// meaning; this term then saves reading every document.
+    /// The value of a reserved field is malformed. That is an error only when a setting uses the field; the term saves
+    /// reading every document then.
     Malformed,
     /// A string at the path was too long to be written to a column with its document.
     Deferred,
@@ -184,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_field_id_survives_its_suffix() {
+    fn every_field_id_is_decoded_from_its_suffix() {
         for field in 0..=FieldId::MAX {
             let written = term("tøken", field);
             assert_eq!(parse_term(&written), Some(("tøken", field)));
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_term_of_someone_else_is_not_parsed() {
+    fn a_malformed_term_is_not_parsed() {
         for foreign in [&b""[..], b"abc", b"token\0", b"token\0\xff\xff\xff", b"tokenx000"] {
             assert_eq!(parse_term(foreign), None);
         }

@@ -1,4 +1,4 @@
-//! One segment as a commit sees it.
+//! A segment as a commit sees it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -13,13 +13,13 @@ use tantivy::{DocId, DocSet, InvertedIndexReader, Segment, SegmentReader, TERMIN
 use super::attachments::Attachments;
 use super::docid_set::{DocidSet, ascending};
 use super::docids::{DELETED, read_docids};
-use super::first_letters::{InitialPostings, Initials};
 use super::index_file::IndexFile;
 use super::layout::Layout;
 use super::manifest::{Blob, SegmentEntry};
 use super::schema::{self, Fields, Presence};
 use super::segment_builder::NewSegment;
 use super::segment_files::SegmentFiles;
+use super::short_prefixes::{ForwardLists, ShortPrefixPostings};
 use crate::cache::{Owner, cached};
 use crate::error::{Context, Error, Result};
 
@@ -35,36 +35,35 @@ pub(super) struct SegmentCore {
     pub(super) files: SegmentFiles,
     /// Docids, deleted documents included.
     docids: Arc<Vec<u32>>,
-    /// Segment docids by ascending docid; `None` if the documents already are in that order.
+    /// Segment docids by ascending docid; `None` if the documents are in that order.
     order: Option<Vec<DocId>>,
-    /// Whether no docid comes twice.
+    /// True if no docid is repeated.
     unique: bool,
-    /// The least docid and the greatest.
+    /// Least and greatest docid.
     span: (u32, u32),
     attachments: Arc<Attachments>,
     cache: Arc<Owner>,
     store: OnceLock<StoreReader>,
     positions: OnceLock<FileSlice>,
-    initials: Option<Initials>,
-    initial_postings: Option<InitialPostings>,
-    /// Files that contain the segment, none if it is in memory: held so that they stay as long as a reader is
-    /// open.
+    forward_lists: Option<ForwardLists>,
+    short_prefix_postings: Option<ShortPrefixPostings>,
+    /// Files that contain the segment; none if it is in memory. They are not removed while a reader holds them here.
     index_files: Vec<Arc<IndexFile>>,
 }
 
-/// One segment of a snapshot.
+/// A segment of a snapshot.
 #[derive(Clone)]
 pub struct SegmentView {
     /// Postings, columns and store of the segment, deleted documents included.
     pub reader: SegmentReader,
-    /// By segment docid: the docid, or [`DELETED`].
+    /// Docids by segment docid; [`DELETED`] for deleted documents.
     pub docids: Arc<Vec<u32>>,
     /// Docids of live documents.
     pub live: Arc<RoaringBitmap>,
     pub(super) core: Arc<SegmentCore>,
     /// Segment docids of deleted documents.
     pub(super) deleted: Arc<RoaringBitmap>,
-    /// The blob that holds `deleted`; `None` if it is not written yet.
+    /// The blob of `deleted`; `None` if it is not written yet.
     pub(super) deleted_blob: Option<Blob>,
 }
 
@@ -75,7 +74,7 @@ impl SegmentView {
         Self::open(&segment.layout, entry, segment.files, Vec::new(), None)
     }
 
-    /// Opens the files of a segment. `like` is the same segment opened from other files.
+    /// Opens the files of a segment. `like` is the same segment, opened from other files.
     pub(super) fn open(
         layout: &Layout,
         entry: SegmentEntry,
@@ -89,8 +88,8 @@ impl SegmentView {
         })?;
         let segment = index.segment(index.new_segment_meta(id, entry.documents));
         let reader = SegmentReader::open(&segment)?;
-        let initials = Initials::open(&reader)?;
-        let initial_postings = InitialPostings::open(&reader)?;
+        let forward_lists = ForwardLists::open(&reader)?;
+        let short_prefix_postings = ShortPrefixPostings::open(&reader)?;
         if let Some(like) = like {
             let core = SegmentCore {
                 entry,
@@ -104,8 +103,8 @@ impl SegmentView {
                 cache: Arc::clone(&like.core.cache),
                 store: OnceLock::new(),
                 positions: OnceLock::new(),
-                initials,
-                initial_postings,
+                forward_lists,
+                short_prefix_postings,
                 index_files,
             };
             return Ok(Self { reader, core: Arc::new(core), ..like.clone() });
@@ -132,14 +131,14 @@ impl SegmentView {
             cache: Arc::new(layout.cache_owner()),
             store: OnceLock::new(),
             positions: OnceLock::new(),
-            initials,
-            initial_postings,
+            forward_lists,
+            short_prefix_postings,
             index_files,
         };
         Ok(Self { reader, docids, live, core: Arc::new(core), deleted: Arc::default(), deleted_blob: None })
     }
 
-    /// This segment without the documents `gone`, given by docid; docids of other segments have no effect.
+    /// Returns this segment without the documents `gone`, given by docid. Docids of other segments have no effect.
     pub fn without(&self, gone: &RoaringBitmap) -> Self {
         if self.live.is_disjoint(gone) {
             return self.clone();
@@ -147,7 +146,7 @@ impl SegmentView {
         self.mask(self.segment_docids(gone))
     }
 
-    /// This segment without the documents `docs`.
+    /// Returns this segment without the documents `docs`, given by segment docid.
     pub(super) fn mask(&self, docs: impl IntoIterator<Item = DocId>) -> Self {
         let (mut docids, mut live) = (self.docids.as_ref().clone(), self.live.as_ref().clone());
         let mut deleted = self.deleted.as_ref().clone();
@@ -165,17 +164,17 @@ impl SegmentView {
         }
     }
 
-    /// This segment, whose deleted documents are written in `blob`.
+    /// Sets the blob that holds the deleted documents.
     pub(super) fn with_deleted_blob(self, blob: &Blob) -> Self {
         Self { deleted_blob: Some(blob.clone()), ..self }
     }
 
-    /// Whether any document of the segment is deleted.
+    /// Returns true if a document of the segment is deleted.
     pub fn has_deletes(&self) -> bool {
         !self.deleted.is_empty()
     }
 
-    /// The document store, which caches the blocks read last.
+    /// Opens the document store, which caches the most recently read blocks.
     pub(super) fn store(&self) -> Result<&StoreReader> {
         if let Some(store) = self.core.store.get() {
             return Ok(store);
@@ -184,7 +183,7 @@ impl SegmentView {
         Ok(self.core.store.get_or_init(|| store))
     }
 
-    /// Number of live documents of `term`: all of its documents, less the deleted ones.
+    /// Counts the live documents of `term`.
     pub(super) fn live_count(&self, index: &InvertedIndexReader, term: &TermInfo) -> Result<u32> {
         let deleted = self.deleted.len() as u32;
         if term.doc_freq == self.reader.max_doc() || deleted == 0 {
@@ -197,7 +196,7 @@ impl SegmentView {
         Ok(term.doc_freq - self.deleted.iter().filter(is_there).count() as u32)
     }
 
-    /// The segment docid of the live document `docid`; `None` if the segment has no such document.
+    /// Returns the segment docid of the live document `docid`; `None` if the segment has no such document.
     pub fn segment_docid(&self, docid: u32) -> Option<DocId> {
         if !self.live.contains(docid) {
             return None;
@@ -205,7 +204,7 @@ impl SegmentView {
         self.core.segment_docids(docid).find(|&doc| self.docids[doc as usize] == docid)
     }
 
-    /// Segment docids of the live documents among `docids`, by ascending docid.
+    /// Returns the segment docids of the live documents among `docids`, by ascending docid.
     pub fn segment_docids(&self, docids: &RoaringBitmap) -> Vec<DocId> {
         let live = docids & &*self.live;
         let all = &self.core.docids;
@@ -233,24 +232,26 @@ impl SegmentView {
         found
     }
 
-    /// Values that other modules cache with this segment across commits, deleted documents included.
+    /// Returns values that other modules attach to this segment. They cover deleted documents too, and all commits with
+    /// this segment share them.
     pub fn attachments(&self) -> &Attachments {
         &self.core.attachments
     }
 
-    /// The cached values of this segment, which every commit that has it shares, deleted documents included.
+    /// Returns the cached values of this segment. They cover deleted documents too, and all commits with this segment
+    /// share them.
     pub fn cache(&self) -> &Owner {
         &self.core.cache
     }
 
-    /// Docids of ascending segment docids, deleted documents included; masked by `live` they are those of any
-    /// later commit too. `None` if one docid belongs to several documents of the segment.
+    /// Converts ascending segment docids to docids, deleted documents included. Masked by `live`, the result is valid
+    /// for any later commit too. `None` if several documents of the segment have the same docid.
     pub fn all_docids(&self, docs: &[DocId]) -> Option<RoaringBitmap> {
         let all = docs.iter().map(|&doc| self.core.docids[doc as usize]);
         self.core.unique.then(|| collect(self.core.span, all))
     }
 
-    /// Segment docids of the documents with this property at `path`, deleted documents included.
+    /// Returns the segment docids of the documents with this property at `path`, deleted documents included.
     pub fn presence_docs(&self, schema: &Fields, kind: Presence, path: &str) -> Result<Vec<DocId>> {
         let term = Term::from_field_text(schema.presence, &schema::presence_term(kind, path));
         let index = self.reader.inverted_index(schema.presence)?;
@@ -264,7 +265,7 @@ impl SegmentView {
         Ok(docs)
     }
 
-    /// The JSON bytes of a document, compact, keys in the order received.
+    /// Returns the JSON bytes of a document: compact, keys in the order received.
     pub fn source(&self, schema: &Fields, doc: DocId) -> Result<Vec<u8>> {
         let document: tantivy::TantivyDocument =
             self.store()?.get(doc).context("a stored document could not be read")?;
@@ -275,8 +276,8 @@ impl SegmentView {
         }
     }
 
-    /// As [`Self::source`], as text, cached: most of the time of a short search goes into decompressing the blocks of its
-    /// twenty hits.
+    /// As [`Self::source`], but as cached text: a short search spends most of its time on decompressing the blocks of
+    /// its twenty hits.
     pub(super) fn cached_source(&self, schema: &Fields, doc: DocId) -> Result<Arc<Box<str>>> {
         if let Some(text) = self.cache().get::<Documents>(&doc) {
             return Ok(text);
@@ -288,29 +289,29 @@ impl SegmentView {
         Ok(text)
     }
 
-    /// Live docids of ascending segment docids.
+    /// Converts ascending segment docids to docids of live documents.
     pub fn to_docids(&self, docs: impl IntoIterator<Item = DocId>) -> RoaringBitmap {
         let live = docs.into_iter().map(|doc| self.docids[doc as usize]).filter(|&docid| docid != DELETED);
         collect(self.core.span, live)
     }
 
-    /// An empty set for docids of this segment.
+    /// Creates an empty set for docids of this segment.
     pub fn docid_set(&self) -> DocidSet {
         DocidSet::new(self.core.span.0, self.core.span.1)
     }
 
-    /// The initials of words by document; `None` if the segment was written by a version without them.
-    pub fn initials(&self) -> Option<&Initials> {
-        self.core.initials.as_ref()
+    /// Returns the short-prefix lists by document; `None` if the segment was written by a version without them.
+    pub fn forward_lists(&self) -> Option<&ForwardLists> {
+        self.core.forward_lists.as_ref()
     }
 
-    /// The postings of initials; `None` if initials are to be read document by document, because the segment
-    /// is small or because one docid belongs to several of its documents.
-    pub fn initial_postings(&self) -> Option<&InitialPostings> {
-        self.core.initial_postings.as_ref().filter(|_| self.core.unique)
+    /// Returns the short-prefix postings. `None` if callers have to read document by document, because the segment is
+    /// small or because several of its documents have the same docid.
+    pub fn short_prefix_postings(&self) -> Option<&ShortPrefixPostings> {
+        self.core.short_prefix_postings.as_ref().filter(|_| self.core.unique)
     }
 
-    /// The positions file of the field `text`, as tantivy wrote it.
+    /// Returns the positions file of the field `text`, as tantivy wrote it.
     pub fn positions_file(&self, schema: &Fields) -> Result<FileSlice> {
         if let Some(file) = self.core.positions.get() {
             return Ok(file.clone());
@@ -323,7 +324,7 @@ impl SegmentView {
 }
 
 impl SegmentCore {
-    /// Whether it is the segment of `entry`, in files of which `is_there` holds.
+    /// Returns true if this is the segment of `entry` and `is_there` accepts all its files.
     pub(super) fn is_of(&self, entry: &SegmentEntry, is_there: impl Fn(&Arc<IndexFile>) -> bool) -> bool {
         let known = &self.entry;
         (&known.id, known.documents, &known.files) == (&entry.id, entry.documents, &entry.files)
@@ -338,18 +339,17 @@ impl SegmentCore {
             let middle = low.midpoint(high);
             if docid_at(middle) < docid { low = middle + 1 } else { high = middle }
         }
-        // A docid may occur twice in a segment: first deleted, then used again.
+        // A segment may contain a docid twice: first deleted, then used again.
         (low..self.docids.len()).take_while(move |&rank| docid_at(rank) == docid).map(at)
     }
 }
 
-/// A bitmap of docids within `span`.
+/// Collects docids within `span` into a bitmap.
 fn collect(span: (u32, u32), docids: impl Iterator<Item = u32>) -> RoaringBitmap {
     let mut set = DocidSet::new(span.0, span.1);
     docids.for_each(|docid| set.add(docid));
     set.finish()
 }
 
-/// Decompressed blocks (see `STORE_BLOCK_BYTES`) that a segment caches: a megabyte, which holds all of 50,000
-/// short documents.
+/// Decompressed blocks of `STORE_BLOCK_BYTES` that a segment caches: one megabyte, enough for 50,000 short documents.
 const STORE_BLOCKS_CACHED: usize = 128;

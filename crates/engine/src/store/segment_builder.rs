@@ -25,8 +25,7 @@ pub struct NewSegment {
 }
 
 impl SegmentBuilder {
-    /// `memory_bytes` is the memory that the builder may use. `spill` takes large files; `None`: they stay in
-    /// memory.
+    /// Creates a builder that may use `memory_bytes`. `spill` takes large files; with `None`, they stay in memory.
     pub fn new(layout: &Layout, spill: Option<Spill>, memory_bytes: usize) -> Result<Self> {
         let files = SegmentFiles::new(spill);
         let segment = layout.index(files.clone())?.new_segment();
@@ -34,12 +33,12 @@ impl SegmentBuilder {
         Ok(Self { layout: layout.clone(), files, segment, writer })
     }
 
-    /// Adds a document. If docids ascend, finding one later needs no table.
+    /// Adds a document. If docids ascend, looking one up later needs no table.
     pub fn add<D: Document>(&mut self, document: D) -> Result<()> {
         Ok(self.writer.add_document(AddOperation { opstamp: 0, document })?)
     }
 
-    /// Bytes in use.
+    /// Returns the bytes in use.
     pub fn memory_bytes(&self) -> usize {
         self.writer.mem_usage()
     }
@@ -56,5 +55,5 @@ impl SegmentBuilder {
     }
 }
 
-/// The least memory that tantivy's writer works with.
+/// Least memory of tantivy's writer, in bytes.
 const BUILDER_BYTES_MIN: usize = 1 << 20;

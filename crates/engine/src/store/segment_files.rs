@@ -1,7 +1,7 @@
-//! The files of one segment, as the directory that tantivy reads and writes.
+//! The files of a segment, as a directory for tantivy.
 //!
-//! A file stays in memory until it is too long for that; then it moves to disk under a name of its own. Files
-//! that stayed in memory are written into the commit file later, so that a small commit is one file.
+//! A file stays in memory until it is too long, then it moves to a separate file on disk. Files still in memory are
+//! written into the commit file, so that a small commit is one file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
@@ -22,27 +22,27 @@ use super::index_file::IndexFile;
 /// Longer files move to disk.
 const IN_MEMORY_BYTES_MAX: usize = 256 * 1024;
 
-/// A disk for files that are too long for memory, and a flag that stops writing.
+/// A disk for files too long for memory, and a flag that stops writing.
 #[derive(Debug, Clone)]
 pub struct Spill {
     /// The directory of the index.
     pub disk: Arc<dyn Disk>,
-    /// Once set, writing fails.
+    /// Writing fails once this is set.
     pub stop: Arc<AtomicBool>,
 }
 
-/// One file of a segment.
+/// A file of a segment.
 #[derive(Debug, Clone)]
 pub struct SegmentFile {
     /// Its content.
     pub bytes: FileSlice,
     /// CRC-32 of its content.
     pub checksum: u32,
-    /// The file on disk that holds only this one; `None`: it is in memory or in a commit file.
+    /// The file on disk, if it holds only this segment file; `None` if it is in memory or in a commit file.
     pub own: Option<Arc<IndexFile>>,
 }
 
-/// The files of one segment, as a tantivy directory. Clones share them.
+/// The files of a segment, as a tantivy directory. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub struct SegmentFiles {
     inner: Arc<Inner>,
@@ -51,19 +51,19 @@ pub struct SegmentFiles {
 #[derive(Debug, Default)]
 struct Inner {
     files: RwLock<BTreeMap<PathBuf, SegmentFile>>,
-    /// tantivy's lists of segments. Commits have their own list, so these never reach a disk.
+    /// Lists of segments that tantivy writes. Commits have their own list, so these never reach a disk.
     lists: Mutex<HashMap<PathBuf, Vec<u8>>>,
-    /// `None`: all files stay in memory.
+    /// `None` if all files stay in memory.
     spill: Option<Spill>,
 }
 
 impl SegmentFiles {
-    /// A segment without files.
+    /// Creates a segment without files.
     pub fn new(spill: Option<Spill>) -> Self {
         Self { inner: Arc::new(Inner { spill, ..Inner::default() }) }
     }
 
-    /// The files of a segment on disk, by extension.
+    /// Wraps the files of a segment on disk, given by extension.
     pub fn of(segment: &str, files: impl IntoIterator<Item = (String, SegmentFile)>) -> Self {
         let named = files
             .into_iter()
@@ -71,7 +71,7 @@ impl SegmentFiles {
         Self { inner: Arc::new(Inner { files: RwLock::new(named.collect()), ..Inner::default() }) }
     }
 
-    /// All files by extension.
+    /// Returns all files by extension.
     pub fn list(&self) -> Vec<(String, SegmentFile)> {
         let files = self.inner.files.read().unwrap_or_else(PoisonError::into_inner);
         let named = files.iter().filter_map(|(path, file)| {
@@ -134,7 +134,7 @@ impl Directory for SegmentFiles {
         Ok(())
     }
 
-    /// Only one writer changes a segment, so no lock is needed.
+    /// A segment has only one writer, so no lock is needed.
     fn acquire_lock(&self, _: &Lock) -> Result<DirectoryLock, LockError> {
         Ok(DirectoryLock::from(Box::new(())))
     }
@@ -152,7 +152,7 @@ struct SegmentFileWriter {
     file: Option<Spilled>,
 }
 
-/// A file that is being written to disk; removed if it is not completed.
+/// A file that is being written to disk. It is removed if it is not completed.
 struct Spilled {
     name: String,
     file: Box<dyn DiskFile>,
@@ -168,7 +168,7 @@ impl Drop for Spilled {
     }
 }
 
-/// Prefix of the names of segment files, by which files left by a crash are recognised.
+/// Prefix of the names of segment files, which identifies files left by a crash.
 pub const SEGMENT_FILE_PREFIX: &str = "segment-";
 
 impl SegmentFileWriter {

@@ -1,4 +1,4 @@
-//! One commit, as readers see it.
+//! A commit, as readers see it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::error::{Context, Result};
 use crate::fields::FieldMap;
 use crate::settings::Settings;
 
-/// The documents, fields and settings of one commit. Cheap to clone; never changes.
+/// The documents, fields and settings of one commit. Immutable and cheap to clone.
 #[derive(Clone)]
 pub struct Snapshot {
     inner: Arc<Inner>,
@@ -35,7 +35,7 @@ struct Inner {
     cache: Owner,
 }
 
-/// Properties of a commit beside its segments.
+/// Properties of a commit other than its segments.
 #[derive(Debug, Clone, Default)]
 pub struct SnapshotParts {
     /// All fields that any document ever had.
@@ -44,14 +44,14 @@ pub struct SnapshotParts {
     pub settings: Arc<Settings>,
     /// The primary key; `None` until known.
     pub primary_key: Option<String>,
-    /// Path of the index; `None` in memory.
+    /// Path of the index; `None` if it is in memory.
     pub directory: Option<Arc<Path>>,
     /// Receives faults of background work.
     pub faults: FaultReporter,
 }
 
 impl Snapshot {
-    /// The documents of `segments` under these fields and settings.
+    /// Creates a snapshot of `segments` with these fields and settings.
     pub fn new(layout: &Layout, parts: SnapshotParts, segments: Vec<SegmentView>) -> Self {
         let mut documents = RoaringBitmap::new();
         for segment in &segments {
@@ -69,17 +69,17 @@ impl Snapshot {
         }
     }
 
-    /// Segments, in the order of the commit.
+    /// Returns the segments, in the order of the commit.
     pub fn segments(&self) -> &[SegmentView] {
         &self.inner.segments
     }
 
-    /// Docids of all documents of the index.
+    /// Returns the docids of all documents.
     pub fn documents(&self) -> &RoaringBitmap {
         &self.inner.documents
     }
 
-    /// As [`Self::documents`], shared.
+    /// As [`Self::documents`], but shared.
     pub fn shared_documents(&self) -> Arc<RoaringBitmap> {
         Arc::clone(&self.inner.documents)
     }
@@ -89,54 +89,54 @@ impl Snapshot {
         &self.inner.parts.fields
     }
 
-    /// Settings this commit was made under.
+    /// Returns the settings of this commit.
     pub fn settings(&self) -> &Settings {
         &self.inner.parts.settings
     }
 
-    /// Field that holds the document id; None until known.
+    /// Returns the field that holds the document id; `None` until known.
     pub fn primary_key(&self) -> Option<&str> {
         self.inner.parts.primary_key.as_deref()
     }
 
-    /// Properties of the commit beside its segments.
+    /// Returns the properties of the commit other than its segments.
     pub fn parts(&self) -> &SnapshotParts {
         &self.inner.parts
     }
 
-    /// Values that live as long as this commit, such as opened columns.
+    /// Returns values that live as long as this commit, such as opened columns.
     pub fn attachments(&self) -> &Attachments {
         &self.inner.attachments
     }
 
-    /// The cached values of this commit.
+    /// Returns the cached values of this commit.
     pub fn cache(&self) -> &Owner {
         &self.inner.cache
     }
 
-    /// The fields of the schema.
+    /// Returns the fields of the schema.
     pub fn schema(&self) -> &Fields {
         &self.inner.schema
     }
 
-    /// Segment and segment docid of a live document.
+    /// Returns the segment and segment docid of a live document.
     pub fn locate(&self, docid: u32) -> Option<(&SegmentView, DocId)> {
         self.segments().iter().find_map(|segment| Some((segment, segment.segment_docid(docid)?)))
     }
 
-    /// The document's JSON bytes, compact, keys in the order received; None if there is no such document.
+    /// Returns the JSON bytes of a document: compact, keys in the order received. `None` if there is no such document.
     pub fn source(&self, docid: u32) -> Result<Option<Vec<u8>>> {
         let Some((segment, doc)) = self.locate(docid) else { return Ok(None) };
         segment.source(&self.inner.schema, doc).map(Some)
     }
 
-    /// As [`Self::source`], as text, cached.
+    /// As [`Self::source`], but as cached text.
     pub fn cached_source(&self, docid: u32) -> Result<Option<Arc<Box<str>>>> {
         let Some((segment, doc)) = self.locate(docid) else { return Ok(None) };
         segment.cached_source(&self.inner.schema, doc).map(Some)
     }
 
-    /// The document, parsed; None if there is no such document.
+    /// Returns a parsed document; `None` if there is no such document.
     pub fn document(&self, docid: u32) -> Result<Option<Map<String, Value>>> {
         let source = self.source(docid)?;
         source
@@ -144,7 +144,7 @@ impl Snapshot {
             .transpose()
     }
 
-    /// Number of documents with this property, by path; sorted, none with zero.
+    /// Counts the documents with this property, by path. Paths are sorted; paths without documents are left out.
     pub fn presence_counts(&self, kind: Presence) -> Result<BTreeMap<String, u64>> {
         let prefix = schema::presence_prefix(kind);
         let mut counts = BTreeMap::new();
@@ -163,7 +163,7 @@ impl Snapshot {
         Ok(counts)
     }
 
-    /// These documents under other fields and settings.
+    /// Returns these documents with other fields and settings.
     pub fn with_parts(&self, parts: SnapshotParts) -> Self {
         let inner = &self.inner;
         Self {
@@ -178,7 +178,7 @@ impl Snapshot {
         }
     }
 
-    /// The docid of the live document whose primary key reads `id`.
+    /// Returns the docid of the live document with the primary key `id`.
     pub fn docid_of(&self, id: &str) -> Result<Option<u32>> {
         let term = Term::from_field_text(self.inner.schema.id, id);
         for segment in self.segments() {

@@ -19,9 +19,9 @@ impl IndexDirectory {
         Self::undo_on(&(Arc::new(folder) as Arc<dyn Disk>), batch_uids)
     }
 
-    /// Takes back the newest commits as long as they belong to `batch_uids`. The files of the commit before
-    /// them still exist: only a later commit removes files that the newest one does not name. Names are
-    /// synced even if no commit is removed, because an earlier call may have removed one without syncing.
+    /// Takes back the newest commits as long as they belong to `batch_uids`. The files of the commit before them still
+    /// exist, because only a later commit removes files that the newest one does not name. Syncs names even if no
+    /// commit is removed, because an earlier call may have removed one without syncing.
     ///
     /// # Errors
     /// Internal, naming the path, if the newest commit does not decode, or cannot be removed durably.

@@ -1,4 +1,4 @@
-//! Does a commit read as it was written?
+//! Checks that the files of a commit match their checksums.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use super::manifest::Blob;
 use crate::error::Error;
 
 impl IndexDirectory {
-    /// Paths of files whose content does not match its checksum, each with a reason.
+    /// Returns the paths of files that do not match their checksum, each with a reason.
     pub fn damages(&self, committed: &Committed) -> Vec<(String, String)> {
         let mut damages = BTreeMap::new();
-        // Files are mapped again: pages in memory may differ from the disk.
-        let mut look = |blob: &Blob| {
+        // Maps files again: pages in memory may differ from the disk.
+        let mut check = |blob: &Blob| {
             let intact = self.disk.open(&blob.file).and_then(|file| commit_file::is_intact(blob, &file));
             let reason = match intact {
                 Ok(true) => return,
@@ -22,14 +22,14 @@ impl IndexDirectory {
             };
             damages.entry(self.path_of(&blob.file)).or_insert(reason);
         };
-        committed.manifest.blobs().for_each(&mut look);
+        committed.manifest.blobs().for_each(&mut check);
         let mut unreadable = Vec::new();
-        for file in committed.files.iter().filter(|file| commit_file::is_ours(file.name())) {
+        for file in committed.files.iter().filter(|file| commit_file::is_commit_file(file.name())) {
             let path = self.path_of(file.name());
             let manifest = self.disk.open(file.name()).map_err(Error::from);
             match manifest.and_then(|file| commit_file::read_manifest(&path, &file)) {
-                // A commit file may hold blobs of other commits too, which the newest manifest does not name.
-                Ok(manifest) => manifest.blobs().filter(|blob| blob.file == file.name()).for_each(&mut look),
+                // A commit file may also hold blobs of other commits, which the newest manifest does not name.
+                Ok(manifest) => manifest.blobs().filter(|blob| blob.file == file.name()).for_each(&mut check),
                 Err(error) => unreadable.push((path, error.to_string())),
             }
         }

@@ -1,4 +1,4 @@
-//! Values cached with a segment, and borrowed from there.
+//! Cached values of a segment.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -35,12 +35,12 @@ cached! {
     };
 }
 
-/// What is asked of the documents of a segment.
+/// Key of a set of documents of a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum DocumentsOf<T> {
     /// A word in a field.
     Word(T, FieldId),
-    /// A number of words in a field.
+    /// Number of words in a field.
     Length(usize, FieldId),
 }
 
@@ -54,7 +54,7 @@ impl DocumentsOf<Box<str>> {
 }
 
 impl DocumentsOf<&str> {
-    /// The same with a text of its own.
+    /// Makes an owned copy.
     pub(super) fn to_owned(&self) -> DocumentsOf<Box<str>> {
         match *self {
             Self::Word(word, field) => DocumentsOf::Word(word.into(), field),
@@ -74,8 +74,8 @@ impl Equivalent<DocumentsOf<Box<str>>> for DocumentsOf<&str> {
     }
 }
 
-/// A value computed when the segment had this many deleted documents. Later deletions are masked when it is
-/// read.
+/// A value, and the number of deleted documents of the segment when it was computed. Later deletions are masked on
+/// reading.
 pub(crate) struct Cached<T> {
     pub(crate) deleted: u32,
     pub(crate) value: T,

@@ -1,4 +1,4 @@
-//! Which documents of a segment hold a word, words with one prefix, or a number of words?
+//! Finds the documents of a segment with a word, with any word of a prefix, or with a number of words.
 
 use roaring::RoaringBitmap;
 use tantivy::postings::TermInfo;
@@ -11,12 +11,12 @@ use super::reader::Segment;
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::postings::by_field::{ByField, ByFieldBuilder, unite};
-use crate::postings::list_reader::{ListReader, WHOLE};
+use crate::postings::list_reader::{ALL_DOCS, ListReader};
 use crate::postings::side::Side;
 use crate::store::{DocidSet, schema};
 
 impl Segment<'_> {
-    /// Live documents of the postings list of `text` in `field`.
+    /// Returns the live documents of the postings list of `text` in `field`.
     pub(crate) fn word_docs(&self, text: &str, field: FieldId, info: &TermInfo) -> Result<Docs> {
         let of = DocumentsOf::Word(text, field);
         let cached = self.cached::<SegmentDocuments, _>(
@@ -24,14 +24,14 @@ impl Segment<'_> {
             || of.to_owned(),
             || {
                 let mut docs = self.view.docid_set();
-                self.each_docid(&mut self.reader(), info, &WHOLE, |docid| docs.add(docid))?;
+                self.each_docid(&mut self.reader(), info, &ALL_DOCS, |docid| docs.add(docid))?;
                 Ok(docs.finish())
             },
         )?;
         Ok(self.masked(cached))
     }
 
-    /// Live documents whose `field` holds exactly `words` stored words.
+    /// Returns the live documents with exactly `words` stored words in `field`.
     pub(crate) fn length_docs(&self, lengths: Field, field: FieldId, words: usize) -> Result<Docs> {
         let of = DocumentsOf::Length(words, field);
         let cached = self.cached::<SegmentDocuments, _>(
@@ -42,7 +42,7 @@ impl Segment<'_> {
                 let mut docs = self.view.docid_set();
                 if let Some(info) = index.terms().get(schema::term(&words.to_string(), field))? {
                     let mut reader = ListReader::new(&index, self.budget);
-                    self.each_docid(&mut reader, &info, &WHOLE, |docid| docs.add(docid))?;
+                    self.each_docid(&mut reader, &info, &ALL_DOCS, |docid| docs.add(docid))?;
                 }
                 Ok(docs.finish())
             },
@@ -50,14 +50,14 @@ impl Segment<'_> {
         Ok(self.masked(cached))
     }
 
-    /// Live documents of all words that begin with `prefix`, field by field.
+    /// Returns the live documents of all words with the prefix `prefix`, by field.
     pub(crate) fn prefix_docs(&self, prefix: &str) -> Result<PrefixDocs> {
         let cached = self.cached::<SegmentPrefixes, _>(
             prefix,
             || prefix.into(),
             || {
-                let parts = match self.initials(prefix) {
-                    Some(initial) => vec![self.initial_docs(initial)?],
+                let parts = match self.short_prefix(prefix) {
+                    Some(short) => vec![self.short_prefix_docs(short)?],
                     None => self.listed_docs(&Side::Prefix(prefix.into()))?,
                 };
                 let (mut all, mut words, mut numbers) = (ByField::new(), ByField::new(), ByField::new());
@@ -83,7 +83,8 @@ impl Segment<'_> {
         Ok(PrefixDocs { all: fields(all), without_numbers: without_numbers.as_ref().map(fields) })
     }
 
-    /// Documents of the words of a side, numbers apart from other words, by field; one entry per thread.
+    /// Reads the documents of the words of a side by field, numbers separately from other words. Returns one entry per
+    /// thread.
     fn listed_docs(&self, side: &Side) -> Result<Vec<WordsAndNumbers>> {
         self.read_lists(&self.lists(side)?, SHARED_POSTINGS_MIN, |lists| {
             let (mut words, mut numbers) = (ByFieldBuilder::default(), ByFieldBuilder::default());

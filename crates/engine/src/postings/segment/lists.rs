@@ -1,4 +1,4 @@
-//! Postings lists of a segment that are read together, and how threads share them.
+//! Postings lists of a segment that are read together, and their distribution over threads.
 
 use std::ops::Range;
 
@@ -7,18 +7,18 @@ use tantivy::postings::TermInfo;
 
 use crate::fields::FieldId;
 
-/// The part of a postings list that one thread reads.
+/// Part of a postings list that a thread reads.
 #[derive(Clone)]
 pub(super) struct ListRange {
     pub(super) field: FieldId,
     pub(super) is_numeric: bool,
     pub(super) info: TermInfo,
-    /// The documents that are read.
+    /// Range of documents to read.
     pub(super) within: Range<DocId>,
 }
 
-/// Splits lists into shares of about equal length, one per thread: between lists, and long lists also inside,
-/// as if their documents were spread evenly over `0..end`.
+/// Splits lists into shares of about equal length, one per thread. Shares end between lists or inside long ones, on the
+/// assumption that documents of a list are spread evenly over `0..end`.
 pub(super) fn share_out(lists: &[ListRange], threads: usize, end: DocId) -> Vec<Vec<ListRange>> {
     let all = frequency(lists);
     let border = |shares: usize| all * shares as u64 / threads as u64;
@@ -41,18 +41,17 @@ pub(super) fn share_out(lists: &[ListRange], threads: usize, end: DocId) -> Vec<
     shares
 }
 
-/// Number of postings of all lists.
+/// Returns the number of postings of all lists.
 pub(super) fn frequency(lists: &[ListRange]) -> u64 {
     lists.iter().map(|list| u64::from(list.info.doc_freq)).sum()
 }
 
-/// With as many postings, several threads share the reading: it takes a millisecond, starting a thread 0.05.
+/// From this many postings on, several threads share the reading: it takes a millisecond, starting a thread 0.05.
 pub(super) const SHARED_POSTINGS_MIN: u64 = 1 << 17;
 
-/// With as many postings whose positions are read, several threads share the reading: it takes more than a
-/// millisecond.
+/// From this many postings on, several threads share the reading of positions: it takes more than a millisecond.
 pub(crate) const SHARED_POSITIONS_MIN: u64 = 1 << 14;
 
-/// Only lists of as many postings are split. A thread that begins inside a list has to read the frequencies
-/// before it to find its positions, which takes a tenth of the time of reading those.
+/// Lists with fewer postings are not split. A thread that begins inside a list reads the frequencies before it to find
+/// its positions, which takes a tenth of the time of reading these positions.
 const CUT_POSTINGS_MIN: u64 = 1 << 14;

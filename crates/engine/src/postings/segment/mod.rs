@@ -1,12 +1,11 @@
-//! Here is a segment: which documents hold a word, or any word with a prefix, and where?
+//! Finds the documents of a segment with a word, or with any word of a prefix, and the positions.
 //!
-//! Answers cover all fields, searchable or not, and are cached with the segment across commits. Documents
-//! deleted after a value was computed are masked; a reader of an older commit, for which the value lacks
-//! documents, computes it again.
+//! Results cover all fields, searchable or not, and are cached with the segment across commits. Documents deleted after
+//! a value was computed are masked. A reader of an older commit, which still has documents that the cached value lacks,
+//! computes the value again.
 
 mod cache;
 mod docs;
-mod first_letters;
 mod lists;
 mod nearness;
 mod occurrences;
@@ -14,6 +13,7 @@ mod positions;
 mod positions_by_doc;
 mod prefix_docs;
 mod reader;
+mod short_prefixes;
 
 pub(super) use lists::SHARED_POSITIONS_MIN;
 pub(super) use prefix_docs::PrefixDocs;

@@ -1,4 +1,4 @@
-//! In which documents of a segment do two words stand near one another?
+//! Finds the documents of a segment where two words are near each other.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -20,13 +20,13 @@ use crate::postings::by_field::{ByField, ByFieldBuilder};
 use crate::postings::side::{Orders, Side};
 use crate::store::{DELETED, DocidSet};
 
-/// For each order of [`Orders`], documents by least distance, by field.
+/// For each order of [`Orders`], documents by field and least distance.
 type NearByOrder = Vec<ByField<ByDistance>>;
 
 impl Segment<'_> {
-    /// Calls `take` with live documents where `right` follows `left`, by field and index of [`ByDistance`]. A
-    /// document may come at several distances; its least distance in the field is among them. With
-    /// [`Orders::Both`] the results of the other order are cached too.
+    /// Calls `take` with live documents where `right` follows `left`, by field and index of [`ByDistance`]. May list a
+    /// document at several distances, among them its least distance in the field. With [`Orders::Both`], also caches
+    /// the other order.
     pub(crate) fn near(
         &self,
         left: &Side,
@@ -41,7 +41,7 @@ impl Segment<'_> {
         Ok(())
     }
 
-    /// The cached value behind [`Segment::near`], deleted documents included.
+    /// Returns the cached value of [`Segment::near`], deleted documents included.
     pub(crate) fn cached_near(
         &self,
         left: &Side,
@@ -66,10 +66,10 @@ impl Segment<'_> {
     /// Reads the shorter side into positions by document, then streams the longer one past them.
     fn compute_near(&self, left: &Side, right: &Side, orders: Orders) -> Result<NearByOrder> {
         for (side, other, other_is_left) in [(right, left, true), (left, right, false)] {
-            if let Some(initial) = self.initial_of(side) {
+            if let Some(prefix) = self.short_prefix_of(side) {
                 let lists = self.lists(other)?;
                 let near =
-                    |left_first: &bool| self.near_initial(&lists, initial, other_is_left == *left_first);
+                    |left_first: &bool| self.near_short_prefix(&lists, prefix, other_is_left == *left_first);
                 return orders.left_comes_first().iter().map(near).collect();
             }
         }
@@ -115,7 +115,7 @@ impl Segment<'_> {
         Ok(orders.left_comes_first().iter().map(of_next_order).collect())
     }
 
-    /// Positions of the lists of one field, by segment docid.
+    /// Reads the positions of the lists of one field, by segment docid.
     fn positions_by_doc(&self, lists: &[ListRange]) -> Result<PositionsByDoc> {
         let mut positions_of_docs = Vec::with_capacity(frequency(lists) as usize);
         let mut reader = self.reader();

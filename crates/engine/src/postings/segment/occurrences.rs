@@ -1,4 +1,4 @@
-//! Where in the documents of a segment do words with one prefix occur?
+//! Finds the positions of words with a prefix in the documents of a segment.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use crate::error::Result;
 use crate::postings::occurrences::{Occurrences, pack};
 use crate::postings::side::Side;
 
-/// Occurrences of a prefix are cached only up to this many postings.
+/// Occurrences of a prefix are cached up to this many postings.
 const OCCURRENCES_POSTINGS_MAX: u64 = 1 << 20;
 
 impl Segment<'_> {
-    /// Occurrences of all words that begin with `prefix`, in all fields, deleted documents included. `None`
-    /// beyond [`OCCURRENCES_POSTINGS_MAX`] postings.
+    /// Returns the occurrences of all words with the prefix `prefix` in all fields, deleted documents included. `None`
+    /// above [`OCCURRENCES_POSTINGS_MAX`] postings.
     pub(crate) fn prefix_occurrences(&self, prefix: &str) -> Result<Option<Arc<Cached<Occurrences>>>> {
         let known = self.view.cache().get::<SegmentOccurrences>(prefix);
         if let Some(known) = known.filter(|known| known.deleted <= self.deleted) {

@@ -1,4 +1,4 @@
-//! Which documents of a segment hold a word, or words with one prefix, at which positions?
+//! Finds the documents of a segment by the positions of a word, or of all words with a prefix.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl Segment<'_> {
         Ok(())
     }
 
-    /// The cached value behind [`Segment::word_positions`], deleted documents included.
+    /// Returns the cached value of [`Segment::word_positions`], deleted documents included.
     pub(crate) fn cached_word_positions(&self, text: &str) -> Result<Arc<Cached<ByField<PositionDocs>>>> {
         let of = PositionsOf::Word(text);
         self.cached::<SegmentPositions, _>(
@@ -36,9 +36,8 @@ impl Segment<'_> {
         )
     }
 
-    /// Calls `take` with the live documents of all words that begin with `prefix`, by field and bucketed
-    /// position. Without `all`, positions of a field from `EXACT_POSITIONS` on may be left out, except the
-    /// first of them.
+    /// Calls `take` with the live documents of all words with the prefix `prefix`, by field and bucketed position.
+    /// Unless `all` is set, positions of a field from `EXACT_POSITIONS` on may be left out, except the first of them.
     pub(crate) fn prefix_positions(
         &self,
         prefix: &str,
@@ -49,7 +48,7 @@ impl Segment<'_> {
         Ok(())
     }
 
-    /// The cached value behind [`Segment::prefix_positions`], deleted documents included.
+    /// Returns the cached value of [`Segment::prefix_positions`], deleted documents included.
     pub(crate) fn cached_prefix_positions(
         &self,
         prefix: &str,
@@ -59,8 +58,8 @@ impl Segment<'_> {
         self.cached::<SegmentPositions, _>(
             &of,
             || of.to_owned(),
-            || match self.initials(prefix) {
-                Some(initial) if !all => self.initial_positions(initial),
+            || match self.short_prefix(prefix) {
+                Some(short) if !all => self.short_prefix_positions(short),
                 _ => self.positions_of(&Side::Prefix(prefix.into())),
             },
         )

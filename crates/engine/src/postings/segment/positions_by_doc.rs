@@ -1,4 +1,4 @@
-//! Here is a document of a segment: at which positions of one attribute do some words occur?
+//! Positions of some words in one attribute, by document of a segment.
 
 use tantivy::DocId;
 
@@ -6,16 +6,16 @@ use crate::postings::by_distance::DISTANCE_MAX;
 
 /// Positions of words in one attribute, by segment docid.
 pub(super) struct PositionsByDoc {
-    /// By segment docid, the index of its first position; one more at the end.
+    /// By segment docid, the index of its first position; followed by the number of positions.
     starts: Vec<u32>,
     /// Ascending for each document.
     positions: Vec<u16>,
 }
 
 impl PositionsByDoc {
-    /// `postings` may come in any order and repeat; their documents are below `documents`.
+    /// `postings` may be unordered and repeated; their documents are below `documents`.
     pub(super) fn new(mut postings: Vec<(DocId, u16)>, documents: DocId) -> Self {
-        // Lists are read one after another, each in order: sorted runs, which a stable sort merges.
+        // Each list was read in order. A stable sort is fast on such sorted runs.
         if !postings.is_sorted() {
             postings.sort();
         }
@@ -32,14 +32,14 @@ impl PositionsByDoc {
         Self { starts, positions: postings.into_iter().map(|(_, position)| position).collect() }
     }
 
-    /// Positions of a document.
+    /// Returns the positions of a document.
     pub(super) fn at(&self, doc: DocId) -> &[u16] {
         &self.positions[self.starts[doc as usize] as usize..self.starts[doc as usize + 1] as usize]
     }
 
-    /// The least distance, 1 to [`DISTANCE_MAX`], between the positions of `doc` and `others`, both
-    /// ascending: from a position of `doc` forward to one of `others` if `by_doc_first`, else the other way.
-    /// `None` if it is greater.
+    /// Returns the least distance, 1 to [`DISTANCE_MAX`], between the positions of `doc` and `others`, both ascending:
+    /// from a position of `doc` forward to one of `others` if `by_doc_first`, else the other way. `None` if it is
+    /// greater.
     pub(super) fn least_distance(&self, doc: DocId, others: &[u32], by_doc_first: bool) -> Option<u8> {
         let mut own = self.at(doc).iter().map(|&position| u32::from(position)).peekable();
         let mut others = others.iter().copied().peekable();
@@ -48,7 +48,7 @@ impl PositionsByDoc {
     }
 }
 
-/// The least distance from one of `lefts` forward to one of `rights`, both ascending.
+/// Returns the least distance from one of `lefts` forward to one of `rights`, both ascending.
 fn least(
     lefts: &mut std::iter::Peekable<impl Iterator<Item = u32>>,
     rights: impl Iterator<Item = u32>,

@@ -1,14 +1,14 @@
-//! Documents of all words with one prefix.
+//! Documents of all words with a prefix.
 
 use roaring::RoaringBitmap;
 
 use crate::postings::by_field::ByField;
 use crate::store::bitmap_bytes;
 
-/// Documents of all words with one prefix.
+/// Documents of all words with a prefix.
 pub(crate) struct PrefixDocs {
     pub(crate) all: ByField<RoaringBitmap>,
-    /// Documents of the words that are not numbers; `None` if no word is a number.
+    /// Documents of the words other than numbers; `None` if no word is a number.
     pub(crate) without_numbers: Option<ByField<RoaringBitmap>>,
 }
 
@@ -21,5 +21,5 @@ impl PrefixDocs {
     }
 }
 
-/// Documents of words that are not numbers, then of those that are.
+/// Documents of words other than numbers, then documents of numbers.
 pub(super) type WordsAndNumbers = [ByField<RoaringBitmap>; 2];

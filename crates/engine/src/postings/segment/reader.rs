@@ -1,4 +1,4 @@
-//! The words of one segment, opened for one search, with the values cached for the segment.
+//! The words of a segment, opened for one search, with the cached values of the segment.
 
 use std::borrow::Cow;
 use std::hash::Hash;
@@ -17,13 +17,13 @@ use crate::cache::CachedKind;
 use crate::error::Result;
 use crate::fields::FieldId;
 use crate::postings::budget::Budget;
-use crate::postings::list_reader::{ListReader, WHOLE};
+use crate::postings::list_reader::{ALL_DOCS, ListReader};
 use crate::postings::side::Side;
 use crate::store::schema::{is_numeric, parse_term};
 use crate::store::{DELETED, SegmentView};
 use crate::threads::{self, in_parallel};
 
-/// Reads the words of one segment and caches what is expensive to compute.
+/// Reads the words of a segment and caches expensive results.
 pub(crate) struct Segment<'a> {
     pub(super) view: &'a SegmentView,
     pub(super) index: &'a InvertedIndexReader,
@@ -35,7 +35,7 @@ pub(crate) struct Segment<'a> {
 }
 
 impl<'a> Segment<'a> {
-    /// `index` and `positions` are those of the field `text` of the segment.
+    /// `index` and `positions` belong to the field `text` of the segment.
     pub(crate) fn new(
         view: &'a SegmentView,
         index: &'a InvertedIndexReader,
@@ -46,16 +46,21 @@ impl<'a> Segment<'a> {
         Self { view, index, positions, deleted, budget, threads: threads::for_a_search() }
     }
 
-    /// A reader that starts no threads, for callers that already read several segments at once.
+    /// Uses no further threads, for callers that read several segments in parallel.
     pub(crate) fn on_one_thread(self) -> Self {
         Self { threads: 1, ..self }
     }
 
-    /// Postings lists of a side, ordered by field.
+    /// Returns the postings lists of a side, ordered by field.
     pub(super) fn lists(&self, side: &Side) -> Result<Vec<ListRange>> {
         let mut lists = Vec::new();
         let mut take = |word: &str, field, info: &TermInfo| {
-            lists.push(ListRange { field, is_numeric: is_numeric(word), info: info.clone(), within: WHOLE });
+            lists.push(ListRange {
+                field,
+                is_numeric: is_numeric(word),
+                info: info.clone(),
+                within: ALL_DOCS,
+            });
             Ok(())
         };
         match side {
@@ -69,8 +74,8 @@ impl<'a> Segment<'a> {
         Ok(lists)
     }
 
-    /// Calls `read` with all lists, or with parts of them on several threads if they have at least
-    /// `shared_from` postings.
+    /// Calls `read` with all lists, or on several threads with parts of them if they have at least `shared_from`
+    /// postings.
     pub(super) fn read_lists<T: Send>(
         &self,
         lists: &[ListRange],
@@ -86,13 +91,13 @@ impl<'a> Segment<'a> {
             .collect()
     }
 
-    /// Calls `take` with each term whose word begins with `prefix`.
+    /// Calls `take` with each term of a word with the prefix `prefix`.
     pub(crate) fn each_term(
         &self,
         prefix: &str,
         take: impl FnMut(&str, FieldId, &TermInfo) -> Result<()>,
     ) -> Result<()> {
-        // UTF-8 has no byte 0xff, so this is above all words that begin with the prefix.
+        // UTF-8 has no byte 0xff, so this is above all words with the prefix.
         let high = [prefix.as_bytes(), &[0xff]].concat();
         self.each_term_between(prefix.as_bytes(), &high, take)
     }
@@ -157,7 +162,8 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// The value that is cached under `key`; else the one that `make` computes, cached under the key that `owned` makes.
+    /// Returns the value cached under `key`. If there is none, computes it with `make` and caches it under the key from
+    /// `owned`.
     pub(super) fn cached<C, T>(
         &self,
         key: &(impl Hash + Equivalent<C::Key> + ?Sized),
@@ -169,13 +175,13 @@ impl<'a> Segment<'a> {
         T: Send + Sync,
     {
         let known = self.view.cache().get::<C>(key);
-        // A reader of a later commit left out documents that this one still sees.
+        // The value was cached by a reader of a later commit, without documents that this commit still has.
         let by_newer = known.as_ref().is_some_and(|known| known.deleted > self.deleted);
         if let Some(known) = known.filter(|_| !by_newer) {
             return Ok(known);
         }
         let made = Arc::new(Cached { deleted: self.deleted, value: make()? });
-        // A value cut short by the budget serves no other search, so it is not cached.
+        // A value cut short by the budget is of no use to other searches, so it is not cached.
         if !by_newer && !self.budget.is_overdrawn() {
             self.view.cache().insert::<C>(owned(), &made);
         }

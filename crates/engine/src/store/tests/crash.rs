@@ -1,15 +1,15 @@
-//! Additions, updates, deletions, settings and merges, with a crash after every single write, rename and sync.
+//! Additions, updates, deletions, settings and merges, with a crash after each write, rename and sync.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::forgetful::{Forgetful, Luck};
+use super::simulated_disk::{CrashSurvival, SimulatedDisk};
 use super::{Batches, commit, content, noise, outline};
 use crate::indexing::layout;
 use crate::store::{Committed, Effort, IndexDirectory};
 
-/// The commit that was acknowledged once the disk had executed so many steps.
+/// A commit that was acknowledged once the disk had executed `steps` operations.
 struct Promise {
     steps: usize,
     outline: Value,
@@ -17,13 +17,13 @@ struct Promise {
 }
 
 impl Promise {
-    fn new(disk: &Forgetful, committed: &Committed) -> Self {
+    fn new(disk: &SimulatedDisk, committed: &Committed) -> Self {
         Self { steps: disk.steps(), outline: outline(committed), content: content(committed) }
     }
 }
 
-/// Runs a workload that needs segment files of their own, small commits, small merges and a large one.
-fn workload(disk: &Forgetful, bodies: &std::path::Path) -> Vec<Promise> {
+/// Runs a workload with separate segment files, small commits, small merges and a large merge.
+fn workload(disk: &SimulatedDisk, bodies: &std::path::Path) -> Vec<Promise> {
     let (directory, none) = IndexDirectory::open_disk(Arc::new(disk.clone()), layout()).unwrap();
     assert!(none.is_none());
     let mut batches = Batches::new(bodies);
@@ -59,44 +59,44 @@ fn workload(disk: &Forgetful, bodies: &std::path::Path) -> Vec<Promise> {
 }
 
 #[test]
-fn after_a_crash_at_any_moment_a_whole_commit_opens() {
+fn after_a_crash_at_any_moment_a_complete_commit_opens() {
     let bodies = tempfile::tempdir().unwrap();
-    let disk = Forgetful::default();
+    let disk = SimulatedDisk::default();
     let promises = workload(&disk, bodies.path());
     assert!(promises.len() > 12);
-    for luck in [Luck::None, Luck::Names, Luck::Half, Luck::All] {
+    for survival in [CrashSurvival::None, CrashSurvival::Names, CrashSurvival::Half, CrashSurvival::All] {
         let mut last = Value::Null;
-        for (steps, survivors) in disk.crashes(luck).enumerate() {
-            let survivor = Arc::new(Forgetful::holding(survivors));
+        for (steps, survivors) in disk.crashes(survival).enumerate() {
+            let survivor = Arc::new(SimulatedDisk::holding(survivors));
             let (_, found) = IndexDirectory::open_disk(survivor, layout())
-                .unwrap_or_else(|error| panic!("{luck:?} after {steps} steps: {error}"));
+                .unwrap_or_else(|error| panic!("{survival:?} after {steps} steps: {error}"));
             let count = promises.iter().take_while(|promise| promise.steps <= steps).count();
             let acknowledged = count.checked_sub(1).map(|last| &promises[last]);
             let Some(found) = found else {
-                assert!(acknowledged.is_none(), "{luck:?} after {steps} steps: nothing is left");
+                assert!(acknowledged.is_none(), "{survival:?} after {steps} steps: nothing is left");
                 continue;
             };
             let allowed = [acknowledged, promises.get(count)].into_iter().flatten();
             let seen = outline(&found);
             let Some(promise) = allowed.into_iter().find(|promise| promise.outline == seen) else {
-                panic!("{luck:?} after {steps} steps, {count} commits acknowledged: {seen}");
+                panic!("{survival:?} after {steps} steps, {count} commits acknowledged: {seen}");
             };
-            // Reading all documents takes time, so it is done only for the first survivor of each commit, and
-            // a sample of others.
+            // Reading all documents takes time. So it is done for the first survivor of each commit and for a sample of
+            // the others.
             if !std::mem::replace(&mut last, seen.clone()).eq(&seen) || steps % 16 == 0 {
-                assert_eq!(content(&found), promise.content, "{luck:?} after {steps} steps");
+                assert_eq!(content(&found), promise.content, "{survival:?} after {steps} steps");
             }
         }
     }
 }
 
 #[test]
-fn files_left_by_a_crash_are_removed_and_writing_goes_on() {
+fn files_left_by_a_crash_are_removed_and_writing_continues() {
     let bodies = tempfile::tempdir().unwrap();
-    let disk = Forgetful::default();
+    let disk = SimulatedDisk::default();
     workload(&disk, bodies.path());
-    for (steps, survivors) in disk.crashes(Luck::All).enumerate().step_by(7) {
-        let survivor = Forgetful::holding(survivors);
+    for (steps, survivors) in disk.crashes(CrashSurvival::All).enumerate().step_by(7) {
+        let survivor = SimulatedDisk::holding(survivors);
         let (directory, found) = IndexDirectory::open_disk(Arc::new(survivor.clone()), layout()).unwrap();
         let mut batches = Batches::new(bodies.path());
         let operation = batches.put(json!([{ "id": 7, "text": "after" }]));

@@ -1,4 +1,4 @@
-//! Files that are truncated or have a flipped bit.
+//! Damaged files: truncated, or with a flipped bit.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ fn apply(index: &Index, batch: &Value) {
     index.commit(ticket).unwrap();
 }
 
-/// An index with every kind of file: segment files of their own and inside a commit file, deletions,
+/// Creates an index with every kind of file: separate segment files, segments inside a commit file, deletions,
 /// settings.
 fn index_in(path: &Path) -> Index {
     let mut batches = Batches::new(path);
@@ -35,7 +35,7 @@ fn index_in(path: &Path) -> Index {
     index
 }
 
-/// Deferred columns are left out: they repeat stored documents, and a damaged one is rewritten.
+/// Lists files without deferred columns: these are copies from stored documents, and damaged ones are rewritten.
 fn files_of(path: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(path.join("index")).unwrap().map(|entry| entry.unwrap());
     let own = entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with("late-"));
@@ -44,7 +44,7 @@ fn files_of(path: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Opening the index fails and names the damaged file, or `verify` names it.
+/// Asserts that either the error of opening the index or `verify` names the damaged file.
 fn assert_blamed(path: &Path, file: &Path, what: &str) {
     let name = file.display().to_string();
     match Index::open(&path.join("index"), LIMITS) {
@@ -57,7 +57,7 @@ fn assert_blamed(path: &Path, file: &Path, what: &str) {
 }
 
 #[test]
-fn a_turned_bit_is_found_wherever_it_is() {
+fn a_flipped_bit_is_found_at_any_offset() {
     let directory = tempfile::tempdir().unwrap();
     drop(index_in(directory.path()));
     let files = files_of(directory.path());
@@ -79,7 +79,7 @@ fn a_turned_bit_is_found_wherever_it_is() {
 }
 
 #[test]
-fn a_file_cut_short_is_found() {
+fn a_truncated_file_is_found() {
     let directory = tempfile::tempdir().unwrap();
     drop(index_in(directory.path()));
     for file in files_of(directory.path()) {
@@ -99,7 +99,7 @@ fn another_format_is_refused_with_path_and_versions() {
     let newest = files_of(directory.path()).into_iter().rfind(|file| file.extension().is_none()).unwrap();
     let mut bytes = std::fs::read(&newest).unwrap();
     bytes[8..12].copy_from_slice(&99u32.to_le_bytes());
-    // A newer version never changes these twelve bytes.
+    // Every format begins with these twelve bytes.
     bytes.truncate(60);
     std::fs::write(&newest, bytes).unwrap();
     let error =
@@ -110,11 +110,11 @@ fn another_format_is_refused_with_path_and_versions() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_listed_is_not_taken_for_an_empty_one() {
+fn a_directory_that_cannot_be_listed_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("index");
     assert!(Index::open(&path, LIMITS).is_ok(), "an index need not exist yet");
-    // A file cannot be listed by any user, whereas root can list a directory without permissions.
+    // A file cannot be listed by any user, while root can list a directory without permissions.
     std::fs::write(&path, "").unwrap();
     let error = Index::open(&path, LIMITS).err().expect("it is refused").or_damaged();
     assert_eq!(error.code(), "internal");
@@ -128,7 +128,7 @@ fn a_newest_commit_of_another_index_removes_no_file_when_it_is_opened() {
     {
         let index = Index::open(&other.path().join("index"), LIMITS).unwrap();
         let mut batches = Batches::new(other.path());
-        // As many commits as it takes for the last one to have the highest number of both directories.
+        // Enough commits for the last one to have the highest number of both directories.
         for _ in 0..9 {
             let one = batches.put(json!([{ "id": 1, "text": "whole in one file" }]));
             apply(&index, &batches.batch(one));

@@ -1,4 +1,4 @@
-//! Commits whose names can be neither synced nor removed, and reports of files that cannot be removed.
+//! Commits with names that can be neither synced nor removed, and reports of files that stay.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,25 +6,24 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::forgetful::{Forgetful, Luck};
+use super::simulated_disk::{CrashSurvival, SimulatedDisk};
 use super::{Batches, commit, content, noise, try_commit};
 use crate::background_fault::{BackgroundFaultKind, ReportedFaults};
 use crate::indexing::layout;
 use crate::store::{Committed, Disk, Effort, IndexDirectory};
 
-/// A commit, and one after it that failed, with the uid of its batch.
+/// A commit, and a failed one after it, with the uid of the batch of the failed one.
 struct Failed {
-    disk: Forgetful,
+    disk: SimulatedDisk,
     directory: IndexDirectory,
     before: Committed,
     uid: u64,
 }
 
 fn failed(batches: &mut Batches) -> Failed {
-    let disk = Forgetful::default();
+    let disk = SimulatedDisk::default();
     let (directory, _) = IndexDirectory::open_disk(Arc::new(disk.clone()), layout()).unwrap();
-    // Documents large enough for segment files of their own, and a second segment that the failed commit
-    // merges into one.
+    // The documents are large enough for separate segment files. The failed commit merges a second segment with them.
     let many: Value = (0..160).map(|id| json!({ "id": id, "text": noise(id, 150) })).collect();
     let mut operations = vec![batches.put(many)];
     operations.extend((0..7).map(|id| batches.put(json!([{ "id": id, "text": "small" }]))));
@@ -42,7 +41,7 @@ fn failed(batches: &mut Batches) -> Failed {
     Failed { disk, directory, before, uid: batch["uid"].as_u64().unwrap() }
 }
 
-fn reopened(disk: Forgetful) -> Committed {
+fn reopened(disk: SimulatedDisk) -> Committed {
     IndexDirectory::open_disk(Arc::new(disk), layout()).unwrap().1.expect("there is a commit")
 }
 
@@ -50,19 +49,25 @@ fn reopened(disk: Forgetful) -> Committed {
 fn a_failed_commit_is_taken_back_before_the_index_is_opened() {
     let bodies = tempfile::tempdir().unwrap();
     let Failed { disk, before, uid, .. } = failed(&mut Batches::new(bodies.path()));
-    for luck in [Luck::None, Luck::Names, Luck::All] {
-        let survivors = disk.crashes(luck).last().unwrap();
-        let there = reopened(Forgetful::holding(survivors.clone()));
-        // After a power failure, the names renamed last are lost, or they are not.
-        assert_eq!(there.record.report["batchUid"] == uid, !matches!(luck, Luck::None), "{luck:?}");
+    for survival in [CrashSurvival::None, CrashSurvival::Names, CrashSurvival::All] {
+        let survivors = disk.crashes(survival).last().unwrap();
+        let there = reopened(SimulatedDisk::holding(survivors.clone()));
+        // A power failure may lose the names that were renamed last.
+        assert_eq!(
+            there.record.report["batchUid"] == uid,
+            !matches!(survival, CrashSurvival::None),
+            "{survival:?}"
+        );
 
-        let disk = Forgetful::holding(survivors);
+        let disk = SimulatedDisk::holding(survivors);
         let shared: Arc<dyn Disk> = Arc::new(disk.clone());
         IndexDirectory::undo_on(&shared, &BTreeSet::from([uid, uid + 9])).unwrap();
-        for survivors in [Luck::None, Luck::All].map(|luck| disk.crashes(luck).last().unwrap()) {
-            let found = reopened(Forgetful::holding(survivors));
-            assert_eq!(found.record.report, before.record.report, "{luck:?}");
-            assert_eq!(content(&found), content(&before), "{luck:?}");
+        for survivors in
+            [CrashSurvival::None, CrashSurvival::All].map(|survival| disk.crashes(survival).last().unwrap())
+        {
+            let found = reopened(SimulatedDisk::holding(survivors));
+            assert_eq!(found.record.report, before.record.report, "{survival:?}");
+            assert_eq!(content(&found), content(&before), "{survival:?}");
         }
     }
 }
@@ -83,7 +88,7 @@ fn undo_does_not_take_a_later_commit_back() {
 }
 
 #[test]
-fn a_commit_that_cannot_be_removed_is_not_told_as_taken_back() {
+fn undo_fails_if_the_commit_cannot_be_removed() {
     let bodies = tempfile::tempdir().unwrap();
     let Failed { disk, uid, .. } = failed(&mut Batches::new(bodies.path()));
     disk.fail(true);
@@ -92,10 +97,10 @@ fn a_commit_that_cannot_be_removed_is_not_told_as_taken_back() {
 }
 
 #[test]
-fn a_merge_that_turns_up_though_it_failed_changes_no_document() {
+fn a_failed_merge_that_survives_a_crash_changes_no_document() {
     let bodies = tempfile::tempdir().unwrap();
     let mut batches = Batches::new(bodies.path());
-    let disk = Forgetful::default();
+    let disk = SimulatedDisk::default();
     let (directory, _) = IndexDirectory::open_disk(Arc::new(disk.clone()), layout()).unwrap();
     let documents =
         |from: u64| (from..from + 160).map(|id| json!({ "id": id, "text": noise(id, 150) })).collect();
@@ -109,19 +114,21 @@ fn a_merge_that_turns_up_though_it_failed_changes_no_document() {
     assert!(directory.commit_merge(&newest, merge).is_err());
     disk.fail(false);
     let expected = content(&newest);
-    for survivors in [Luck::None, Luck::All].map(|luck| disk.crashes(luck).last().unwrap()) {
-        let found = reopened(Forgetful::holding(survivors));
+    for survivors in
+        [CrashSurvival::None, CrashSurvival::All].map(|survival| disk.crashes(survival).last().unwrap())
+    {
+        let found = reopened(SimulatedDisk::holding(survivors));
         assert_eq!(found.record.report, newest.record.report);
         assert_eq!(content(&found), expected);
     }
 }
 
 #[test]
-fn a_failed_commit_whose_file_stays_is_reported() {
+fn a_failed_commit_that_cannot_be_removed_is_reported() {
     let bodies = tempfile::tempdir().unwrap();
     let mut batches = Batches::new(bodies.path());
     let faults = ReportedFaults::default();
-    let disk = Forgetful::default().reporting(faults.reporter().of_index("things"));
+    let disk = SimulatedDisk::default().reporting(faults.reporter().of_index("things"));
     let (directory, _) = IndexDirectory::open_disk(Arc::new(disk.clone()), layout()).unwrap();
     let operation = batches.put(json!([{ "id": 1 }]));
     disk.fail(true);
@@ -132,11 +139,11 @@ fn a_failed_commit_whose_file_stays_is_reported() {
 }
 
 #[test]
-fn files_of_a_replaced_commit_that_stay_are_reported_and_go_later() {
+fn files_of_a_replaced_commit_that_cannot_be_removed_are_reported_and_removed_later() {
     let bodies = tempfile::tempdir().unwrap();
     let mut batches = Batches::new(bodies.path());
     let faults = ReportedFaults::default();
-    let disk = Forgetful::default().reporting(faults.reporter().of_index("things"));
+    let disk = SimulatedDisk::default().reporting(faults.reporter().of_index("things"));
     let (directory, _) = IndexDirectory::open_disk(Arc::new(disk.clone()), layout()).unwrap();
     let operation = batches.put((0..160).map(|id| json!({ "id": id, "text": noise(id, 150) })).collect());
     let first = commit(&directory, None, &batches.batch(operation));
@@ -162,7 +169,7 @@ fn files_of_a_replaced_commit_that_stay_are_reported_and_go_later() {
 }
 
 #[test]
-fn a_leftover_of_a_crash_that_stays_is_reported_and_the_commit_stands() {
+fn a_leftover_of_a_crash_that_cannot_be_removed_is_reported_and_the_commit_succeeds() {
     let home = tempfile::tempdir().unwrap();
     let mut batches = Batches::new(home.path());
     let path = home.path().join("index");
@@ -171,7 +178,7 @@ fn a_leftover_of_a_crash_that_stays_is_reported_and_the_commit_stands() {
     fs::write(&left, "").unwrap();
     let faults = ReportedFaults::default();
     let directory = IndexDirectory::create(&path, layout(), &faults.reporter().of_index("things")).unwrap();
-    // A directory is not removed as a file is.
+    // Removing a directory like a file fails.
     fs::remove_file(&left).unwrap();
     fs::create_dir(&left).unwrap();
     let operation = batches.put(json!([{ "id": 1 }]));

@@ -1,5 +1,5 @@
-//! The same documents in one segment, in ten segments that all have deleted documents, and in the segments
-//! that these are merged to.
+//! Searches over the same documents give the same results in one segment, in ten segments that all have deleted
+//! documents, and in the segments merged from these.
 
 use std::time::Instant;
 
@@ -15,13 +15,13 @@ use crate::search::tests::request;
 use crate::store::schema::Presence;
 use crate::store::{IndexDirectory, SegmentView, Snapshot, merge};
 
-/// Few similar words, so that they are misspellings, prefixes and halves of each other.
+/// Few and similar words, so that they are misspellings, prefixes and halves of each other.
 const WORDS: &[&str] = &[
     "lamp", "lamps", "lampe", "lapm", "lamppost", "post", "posts", "broken", "brocken", "break", "a", "al",
     "new", "york", "newyork", "12", "125",
 ];
 
-/// A word that only deleted documents hold.
+/// Words that only deleted documents hold.
 const GONE: &[&str] = &["lampa", "lampb", "lampc", "brokem", "postal", "ape", "newer"];
 
 fn words(from: &'static [&'static str], most: usize) -> impl Strategy<Value = String> {
@@ -93,9 +93,9 @@ fn search() -> impl Strategy<Value = Value> {
 
 #[derive(Debug, Clone)]
 struct Case {
-    /// Documents, with their earlier content if they were changed.
+    /// Documents, each with its earlier content if it was changed.
     documents: Vec<(Value, Option<Value>)>,
-    /// Documents that were added and deleted.
+    /// Documents that are added and deleted.
     gone: Vec<Value>,
     searches: Vec<Value>,
 }
@@ -132,8 +132,7 @@ impl Growing {
             },
         });
         growing.batch(json!({ "kind": "settings", "settings": settings.to_string() }));
-        // Attribute ids follow the first document that has them, so one document with all of them comes
-        // first.
+        // Attribute ids follow their first occurrence, so the first document has all attributes.
         let all = json!({ "id": 0, "title": "", "text": "", "tags": [], "year": 0, "a": { "b": "" }, "_geo": null });
         growing.put(vec![all]);
         growing
@@ -174,8 +173,8 @@ fn at_once(home: &std::path::Path, case: &Case) -> Snapshot {
     growing.snapshot.unwrap()
 }
 
-/// Documents come in five batches, some with other content at first. That is corrected batch by batch while
-/// other documents are added, all of which are deleted in the end.
+/// Puts documents in five batches, some with other content at first. Later batches correct that content and add other
+/// documents, all of which are deleted in the end.
 fn bit_by_bit(home: &std::path::Path, case: &Case) -> Snapshot {
     let mut growing = Growing::new(home, "many");
     let named: Vec<(String, &(Value, Option<Value>))> =
@@ -205,7 +204,7 @@ fn merged(snapshot: &Snapshot) -> Snapshot {
     Snapshot::new(&layout(), snapshot.parts().clone(), vec![SegmentView::of(merged).unwrap()])
 }
 
-/// An answer without its processing time.
+/// Returns search results without the processing time.
 fn answer(snapshot: &Snapshot, search: &Value) -> Value {
     let body = serde_json::to_vec(&request(search)).unwrap();
     let answer = search::run(snapshot, &body, Instant::now(), &()).unwrap();
@@ -219,7 +218,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     let one = at_once(home.path(), case);
     let many = bit_by_bit(home.path(), case);
     prop_assert!(many.segments().len() >= 8, "{}", many.segments().len());
-    // Few cases delete from fewer segments; too many of them would fail the test.
+    // Few cases have deletions in fewer segments. Too many rejected cases would fail the test.
     prop_assume!(many.segments().iter().filter(|segment| segment.has_deletes()).count() >= 5);
     let merged = merged(&many);
     for (name, other) in [("many segments", &many), ("merged", &merged)] {
@@ -236,7 +235,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn answers_do_not_depend_on_what_lies_in_which_segment() {
+fn results_do_not_depend_on_the_distribution_over_segments() {
     let cases = std::env::var("LAYOUT_CASES").ok().and_then(|cases| cases.parse().ok()).unwrap_or(24);
     TestRunner::new(Config::with_cases(cases)).run(&case(), |case| check(&case)).unwrap();
 }

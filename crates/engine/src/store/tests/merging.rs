@@ -57,7 +57,7 @@ fn changes_made_during_a_merge_survive_it() {
     let merge = directory
         .merge(&before, Effort::Any, &Arc::default())
         .unwrap()
-        .expect("eight of a size are too many");
+        .expect("eight segments of one level are merged");
     // Docid 5 is deleted and used again for another document while the merge runs.
     let gone = batches.batch(json!({ "kind": "deleteByIds", "ids": ["5", "700"] }));
     let after = commit(&directory, Some(&before), &gone);
@@ -67,12 +67,12 @@ fn changes_made_during_a_merge_survive_it() {
     let merged = directory.commit_merge(&after, merge).unwrap().expect("its segments are still there");
     assert_eq!(content(&merged), expected);
     assert_eq!(merged.snapshot.segments().len(), 2);
-    assert_eq!(content(&before), old, "who was reading goes on reading");
+    assert_eq!(content(&before), old, "readers of the earlier commit still see it");
     assert!(directory.merge(&merged, Effort::Any, &Arc::default()).unwrap().is_none());
 }
 
 #[test]
-fn a_merge_whose_segments_are_gone_changes_nothing() {
+fn a_merge_of_removed_segments_changes_nothing() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path().join("index");
     let directory = IndexDirectory::create(&path, layout(), &FaultReporter::default()).unwrap();
@@ -107,7 +107,7 @@ fn a_merge_that_is_stopped_leaves_nothing() {
 }
 
 #[test]
-fn a_copy_is_the_commit_it_was_made_of() {
+fn a_copy_holds_the_copied_commit() {
     let home = tempfile::tempdir().unwrap();
     let directory =
         IndexDirectory::create(&home.path().join("index"), layout(), &FaultReporter::default()).unwrap();

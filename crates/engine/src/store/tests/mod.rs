@@ -1,15 +1,15 @@
-//! 1. After a crash at any moment an index opens with a whole commit: the last acknowledged one or the one
-//!    being made. A commit that failed is never shown, whatever of it has reached the disk.
-//! 2. A damaged file is named, whatever the damage, and never taken for a valid one.
-//! 3. Neither merges nor concurrent readers change the content of the index or any answer of a search.
+//! 1. After a crash at any moment, an index opens with a complete commit: the last acknowledged one, or the one in
+//!    progress. A failed commit is never shown, even if parts of it reached the disk.
+//! 2. A damaged file is reported by name, whatever the damage.
+//! 3. Merges and concurrent readers change neither the content of the index nor search results.
 
 mod crash;
 mod damage;
 mod failing;
-mod first_letters;
-mod forgetful;
 mod layouts;
 mod merging;
+mod short_prefixes;
+mod simulated_disk;
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::indexing::{Batch, StagedBatch, WriteOptions, layout, write};
 use crate::store::{CommitRecord, Committed, IndexDirectory};
 
-/// Words that hardly compress, so that a few documents fill a segment file of their own.
+/// Makes words that hardly compress: a few documents fill a separate segment file.
 fn noise(seed: u64, words: usize) -> String {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut word = || {
@@ -31,7 +31,7 @@ fn noise(seed: u64, words: usize) -> String {
     (0..words).map(|_| word()).collect::<Vec<_>>().join(" ")
 }
 
-/// Builds operations as the engine's caller sends them, with their bodies in a directory.
+/// Builds operations as the caller of the engine sends them, with their bodies in a directory.
 struct Batches {
     directory: PathBuf,
     bodies: u64,
@@ -58,7 +58,7 @@ impl Batches {
     }
 }
 
-/// Makes one commit as `Index` does, on any disk.
+/// Makes a commit as `Index` does, on any disk.
 fn commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &Value) -> Committed {
     try_commit(directory, previous, batch).unwrap()
 }
@@ -82,13 +82,13 @@ fn try_commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &
     directory.commit(previous, change, parts, record)
 }
 
-/// Properties that distinguish commits, without reading documents.
+/// Returns properties that distinguish commits, without reading documents.
 fn outline(committed: &Committed) -> Value {
     let documents: Vec<u32> = committed.snapshot.documents().iter().collect();
     json!([committed.record.report, committed.snapshot.segments().len(), documents])
 }
 
-/// All that a reader can see of the documents and settings of a commit.
+/// Returns everything that a reader can see of the documents and settings of a commit.
 fn content(committed: &Committed) -> Value {
     let snapshot = &committed.snapshot;
     let document = |docid| json!([docid, snapshot.document(docid).unwrap().unwrap()]);

@@ -1,4 +1,4 @@
-//! Stored initials agree with the postings lists of all words that begin with them.
+//! Short-prefix lists agree with the postings lists of all words that have the prefix.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use crate::postings::{Budget, Occurrences, Orders, Postings, Reading, Side, Word
 use crate::settings::Settings;
 use crate::store::{SegmentView, Snapshot, merge};
 
-/// Scripts with and without a code, words and numbers, a hard separator.
+/// Words in scripts with and without a code, numbers, and a hard separator.
 const WORDS: [&str; 18] = [
     "sea",
     "sky",
@@ -36,9 +36,9 @@ const WORDS: [&str; 18] = [
     "c;",
 ];
 
-const INITIALS: [&str; 9] = ["s", "a", "1", "x", "ж", "ω", "ש", "東", "q"];
+const PREFIXES: [&str; 9] = ["s", "a", "1", "x", "ж", "ω", "ש", "東", "q"];
 
-/// A linear congruential generator, of which the upper half is used: the same numbers in every run.
+/// A linear congruential generator; only the upper half of its state is used. Every run gets the same numbers.
 struct Random(u64);
 
 impl Random {
@@ -48,7 +48,7 @@ impl Random {
     }
 }
 
-/// More documents than a segment without postings of initials may have, and a few more in a second segment.
+/// Enough documents for a segment with short-prefix postings, and a few more in a second segment.
 fn corpus(random: &mut Random) -> Snapshot {
     let mut text = |most: usize| {
         let count = random.below(most + 1);
@@ -77,22 +77,23 @@ fn merged(snapshot: &Snapshot) -> Snapshot {
 }
 
 #[test]
-fn an_initial_says_what_the_words_that_begin_with_it_say() {
+fn a_short_prefix_gives_the_postings_of_all_words_with_it() {
     let mut random = Random(7);
     let whole = corpus(&mut random);
     let gone: RoaringBitmap = (0..4_300).filter(|_| random.below(40) == 0).collect();
     let holed = with(&whole, whole.segments().iter().map(|segment| segment.without(&gone)).collect());
     let again = merged(&holed);
     for (name, snapshot) in [("two segments", &whole), ("with deletions", &holed), ("merged", &again)] {
-        let with_postings = snapshot.segments().iter().filter(|segment| segment.initial_postings().is_some());
+        let with_postings =
+            snapshot.segments().iter().filter(|segment| segment.short_prefix_postings().is_some());
         assert_eq!(with_postings.count(), 1, "{name}");
-        for initial in INITIALS {
-            check(snapshot, initial, &format!("{initial:?}, {name}"));
+        for prefix in PREFIXES {
+            check(snapshot, prefix, &format!("{prefix:?}, {name}"));
         }
     }
 }
 
-fn check(snapshot: &Snapshot, initial: &str, what: &str) {
+fn check(snapshot: &Snapshot, prefix: &str, what: &str) {
     let budget = Arc::new(Budget::until(Instant::now() + Duration::from_secs(600)));
     let postings = Postings::open(snapshot, budget).unwrap();
     let mut words: Vec<Word> = Vec::new();
@@ -100,9 +101,9 @@ fn check(snapshot: &Snapshot, initial: &str, what: &str) {
         words.push(word);
         Ok(ControlFlow::Continue(()))
     };
-    postings.starting_with(initial, each).unwrap();
+    postings.starting_with(prefix, each).unwrap();
 
-    let (found, expected) = (postings.prefix_docs(initial).unwrap(), postings.docs(words.iter()).unwrap());
+    let (found, expected) = (postings.prefix_docs(prefix).unwrap(), postings.docs(words.iter()).unwrap());
     for forgiving in [false, true] {
         let reading = Reading { forgiving, within: None };
         let matching = |docs: &crate::postings::FieldDocs| docs.matching(reading, postings.searchable());
@@ -113,12 +114,12 @@ fn check(snapshot: &Snapshot, initial: &str, what: &str) {
     let all = snapshot.documents();
     let few: RoaringBitmap = all.iter().step_by(97).collect();
     for universe in [all, &few] {
-        let found = postings.prefix_occurrences(initial, universe).unwrap();
+        let found = postings.prefix_occurrences(prefix, universe).unwrap();
         let expected = postings.occurrences(words.iter(), universe).unwrap();
         assert!(found.iter().eq(expected.iter()), "{what}");
         for expected in [0, 3, 15, 16, 40] {
             let offsets = offsets(&postings, &words, expected, universe);
-            same(&offsets_by_initial(&postings, initial, expected, universe), &offsets, what);
+            same(&offsets_by_short_prefix(&postings, prefix, expected, universe), &offsets, what);
         }
     }
     for other in ["sea", "1984", "ωμεγα"] {
@@ -127,7 +128,7 @@ fn check(snapshot: &Snapshot, initial: &str, what: &str) {
             postings.occurrences([&word].into_iter(), all).unwrap(),
             postings.occurrences(words.iter(), all).unwrap(),
         );
-        let sides = [Side::Word(other.into()), Side::Prefix(initial.into())];
+        let sides = [Side::Word(other.into()), Side::Prefix(prefix.into())];
         same(&near(&postings, &sides[0], &sides[1]), &distances(&word, &begins), what);
         same(&near(&postings, &sides[1], &sides[0]), &distances(&begins, &word), what);
     }
@@ -143,7 +144,7 @@ fn same<T: PartialEq + std::fmt::Debug>(found: &BTreeMap<u32, T>, expected: &BTr
     assert!(differing.is_empty(), "{what}: {differing:?}");
 }
 
-/// The distance from a position to the nearest of `words`, document by document.
+/// Returns the distance from a position to the nearest of `words`, by document.
 fn offsets(
     postings: &Postings,
     words: &[Word],
@@ -167,14 +168,14 @@ fn note(least: &mut BTreeMap<u32, u32>, docid: u32, buckets: impl Iterator<Item 
     }
 }
 
-fn offsets_by_initial(
+fn offsets_by_short_prefix(
     postings: &Postings,
-    initial: &str,
+    prefix: &str,
     expected: u32,
     universe: &RoaringBitmap,
 ) -> BTreeMap<u32, u32> {
     let mut least = BTreeMap::new();
-    match postings.prefix_positions(initial, expected, universe).unwrap() {
+    match postings.prefix_positions(prefix, expected, universe).unwrap() {
         Some(positions) => {
             for (bucket, docs) in positions.iter() {
                 for docid in docs & universe {
@@ -185,7 +186,7 @@ fn offsets_by_initial(
         None => {
             let visit =
                 |docid, _, positions: &[u32]| note(&mut least, docid, bucketed_all(positions), expected);
-            postings.visit_prefix(initial, universe, visit).unwrap();
+            postings.visit_prefix(prefix, universe, visit).unwrap();
         }
     }
     least
@@ -206,7 +207,7 @@ fn distances(left: &Occurrences, right: &Occurrences) -> BTreeMap<u32, u8> {
 }
 
 #[test]
-fn damaged_initials_are_an_error_and_no_panic() {
+fn damaged_short_prefix_lists_are_an_error_and_no_panic() {
     let mut random = Random(8);
     let snapshot = corpus(&mut random);
     let segment = &snapshot.segments()[0];
@@ -229,21 +230,18 @@ fn damaged_initials_are_an_error_and_no_panic() {
             let snapshot = with(&snapshot, vec![view]);
             let budget = Arc::new(Budget::until(Instant::now() + Duration::from_secs(600)));
             let postings = Postings::open(&snapshot, budget).unwrap();
-            for initial in INITIALS {
-                let _ = postings.prefix_docs(initial);
-                let _ = postings.prefix_positions(initial, 0, snapshot.documents());
-                let _ = postings.prefix_occurrences(initial, snapshot.documents());
-                let _ = postings.near_docs(
-                    &Side::Word("sea".into()),
-                    &Side::Prefix(initial.into()),
-                    Orders::Both,
-                );
+            for prefix in PREFIXES {
+                let _ = postings.prefix_docs(prefix);
+                let _ = postings.prefix_positions(prefix, 0, snapshot.documents());
+                let _ = postings.prefix_occurrences(prefix, snapshot.documents());
+                let _ =
+                    postings.near_docs(&Side::Word("sea".into()), &Side::Prefix(prefix.into()), Orders::Both);
             }
         }
     }
 }
 
-/// A segment with other bytes in one of its files.
+/// Replaces the bytes of a file of a segment.
 fn reopened(segment: &SegmentView, extension: &str, bytes: Vec<u8>) -> crate::error::Result<SegmentView> {
     let files = segment.core.files.list().into_iter().map(|(name, file)| match name == extension {
         true => (name, crate::store::segment_files::SegmentFile { bytes: bytes.clone().into(), ..file }),

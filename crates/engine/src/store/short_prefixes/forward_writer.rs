@@ -1,4 +1,4 @@
-//! Writes the initials of documents, attribute by attribute; see [`super::forward`].
+//! Writes the first letters of documents, attribute by attribute; see [`super::forward`].
 
 use std::io::{self, Write};
 
@@ -6,9 +6,9 @@ use tantivy::DocId;
 
 use super::codes::GAP;
 use super::forward::STRIDE;
-use super::word_initial::WordInitial;
+use super::word_code::WordCode;
 
-/// Writes the file of a segment.
+/// Writes the forward lists of a segment.
 #[derive(Default)]
 pub(super) struct ForwardWriter {
     starts: Vec<u8>,
@@ -17,7 +17,7 @@ pub(super) struct ForwardWriter {
 }
 
 impl ForwardWriter {
-    /// Adds a document that [`InitialsEncoder::write`] encoded.
+    /// Adds a document encoded by [`DocumentEncoder::write`].
     pub(super) fn add(&mut self, document: &[u8], file: &mut impl Write) -> io::Result<()> {
         if self.count.is_multiple_of(STRIDE) {
             self.starts.extend_from_slice(&self.written.to_le_bytes());
@@ -27,33 +27,33 @@ impl ForwardWriter {
         file.write_all(document)
     }
 
-    /// Writes the starts, which follow the documents.
+    /// Writes the starts, after the documents.
     pub(super) fn finish(self, file: &mut impl Write) -> io::Result<()> {
         file.write_all(&self.starts)
     }
 }
 
-/// Encodes the initials of documents as they lie in the file.
+/// Encodes the first letters of documents as in the file.
 #[derive(Default)]
-pub(super) struct InitialsEncoder {
+pub(super) struct DocumentEncoder {
     /// Buffer for sorting the words of a document.
-    words: Vec<WordInitial>,
+    words: Vec<WordCode>,
     /// Buffer for the codes of an attribute.
     attribute: Vec<u8>,
     /// Buffer for all attributes of a document.
     document: Vec<u8>,
 }
 
-impl InitialsEncoder {
+impl DocumentEncoder {
     /// Appends a document with its length.
-    pub(super) fn write(&mut self, words: &[WordInitial], written: &mut Vec<u8>) {
-        // Words come in the order of the document, in which the field of objects in an array recurs.
+    pub(super) fn write(&mut self, words: &[WordCode], written: &mut Vec<u8>) {
+        // Words are in the order of the document: a field is repeated if it belongs to objects in an array.
         let words = if words.is_sorted() {
             words
         } else {
             self.words.clear();
             self.words.extend_from_slice(words);
-            // A stable sort is fast with runs that are in order.
+            // A stable sort is fast on sorted runs.
             self.words.sort();
             &self.words
         };

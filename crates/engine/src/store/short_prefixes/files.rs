@@ -1,4 +1,4 @@
-//! The files of initials, which tantivy keeps beside its own files of a segment.
+//! Reads and creates the files of short-prefix lists, which are part of a segment like the files of tantivy.
 
 use tantivy::directory::error::OpenReadError;
 use tantivy::directory::{OwnedBytes, WritePtr};
@@ -7,7 +7,7 @@ use tantivy::{Segment, SegmentReader};
 
 use crate::error::{Context as _, Error, Result};
 
-/// The bytes of a file of a segment; `None` if the file is missing or empty.
+/// Reads the bytes of a segment file; `None` if the file is missing or empty.
 pub(super) fn read_file(reader: &SegmentReader, extension: &str) -> Result<Option<OwnedBytes>> {
     let could_not = || format!("{extension} of a segment could not be read");
     let file = match reader.open_read(SegmentComponent::Custom(extension.to_owned())) {

@@ -1,16 +1,16 @@
-//! The initial of one word of a document that is being written.
+//! The first letter of a word in a document that is being written.
 
 use super::codes::code_of;
 use crate::fields::FieldId;
 
-/// The initial of a word with its field and position, as one integer that sorts by field and position.
+/// Code of the first letter of a word, with field and position, as one integer that sorts by field and position.
 ///
 /// field · 2³² + position · 2⁸ + code; positions are below 2²⁴.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct WordInitial(u64);
+pub struct WordCode(u64);
 
-impl WordInitial {
-    /// The initial of a word.
+impl WordCode {
+    /// Creates the code of a word.
     pub fn of(word: &str, field: FieldId, position: u32) -> Self {
         debug_assert!(position < 1 << 24);
         Self(u64::from(field) << 32 | u64::from(position) << 8 | u64::from(code_of(word)))

@@ -1,17 +1,16 @@
-//! The initials of a document, attribute by attribute.
+//! Forward lists: the first letters of a document, attribute by attribute.
 //!
 //! ```text
 //! file      = document* start*                documents in the order of the segment
-//! document  = length attribute*               length: bytes of what follows
-//! attribute = field length code*              by ascending field; those without words are left out
-//! start     = 8 bytes                         where every 16th document begins
-//! code      = one byte: an initial at this position, which moves on to the next,
-//!             or as many positions to pass over as it is above 0xdf
+//! document  = length attribute*               length: bytes of the attributes
+//! attribute = field length code*              by ascending field; empty ones are left out
+//! start     = 8 bytes                         offset of every 16th document
+//! code      = one byte: a first letter at this position, which advances by one,
+//!             or above 0xdf a gap of (byte − 0xdf) positions
 //! ```
 //!
-//! Lengths and fields are numbers of seven bits a byte, the least first, the last byte with its eighth bit set;
-//! `start` is little endian. An empty file says that nothing is known: it is what becomes of segments written before
-//! there was such a file.
+//! Lengths and fields are numbers of seven bits per byte, lowest first; the eighth bit marks the last byte. `start` is
+//! little endian. An empty file means that the segment has no lists, because it goes back to a version without them.
 
 use tantivy::directory::OwnedBytes;
 use tantivy::{DocId, SegmentReader};
@@ -24,21 +23,21 @@ use crate::fields::FieldId;
 /// Extension of the file.
 pub(super) const EXTENSION: &str = "initials";
 
-/// Number of documents from one known start to the next.
+/// Number of documents between two starts.
 pub(super) const STRIDE: DocId = 16;
 
 const START_BYTES: usize = 8;
 
-/// Reads the initials of a segment, document by document.
+/// Reads the forward lists of a segment, document by document.
 #[derive(Debug, Clone)]
-pub struct Initials {
+pub struct ForwardLists {
     documents: OwnedBytes,
     starts: OwnedBytes,
     count: DocId,
 }
 
-impl Initials {
-    /// The initials of a segment; `None` if it has none.
+impl ForwardLists {
+    /// Opens the forward lists of a segment; `None` if it has none.
     ///
     /// # Errors
     /// Internal, if the file cannot be read.
@@ -51,9 +50,9 @@ impl Initials {
         Ok(Some(Self { documents, starts, count }))
     }
 
-    /// A reader of single documents.
+    /// Returns a reader of single documents.
     pub fn cursor(&self) -> Cursor<'_> {
-        Cursor { initials: self, doc: 0, rest: &self.documents }
+        Cursor { lists: self, doc: 0, rest: &self.documents }
     }
 
     /// Calls `take` with every attribute of all documents.
@@ -68,7 +67,7 @@ impl Initials {
         Ok(())
     }
 
-    /// The bytes from the document `stride * STRIDE` on.
+    /// Returns the bytes from the document `stride * STRIDE` on.
     fn from(&self, stride: DocId) -> Result<&[u8]> {
         let at = stride as usize * START_BYTES;
         let start = self.starts.get(at..at + START_BYTES).and_then(|bytes| bytes.try_into().ok());
@@ -79,8 +78,8 @@ impl Initials {
 
 /// Reads single documents in any order; ascending order is fastest.
 pub struct Cursor<'a> {
-    initials: &'a Initials,
-    /// The document that `rest` begins with.
+    lists: &'a ForwardLists,
+    /// The document at the beginning of `rest`.
     doc: DocId,
     rest: &'a [u8],
 }
@@ -94,7 +93,7 @@ impl<'a> Cursor<'a> {
         each_attribute(self.go_to(doc)?, take)
     }
 
-    /// The initials of one attribute of a document; `None` if it has no words.
+    /// Returns the first letters of one attribute of a document; `None` if it has no words.
     ///
     /// # Errors
     /// Internal, if the file is damaged.
@@ -108,7 +107,7 @@ impl<'a> Cursor<'a> {
         Ok(None)
     }
 
-    /// A document as [`InitialsEncoder::write`](super::forward_writer::InitialsEncoder::write) encoded it.
+    /// Returns a document in the encoding of [`DocumentEncoder::write`](super::forward_writer::DocumentEncoder::write).
     pub(super) fn written(&mut self, doc: DocId) -> Result<&'a [u8]> {
         self.pass_to(doc)?;
         self.doc += 1;
@@ -125,7 +124,7 @@ impl<'a> Cursor<'a> {
     #[inline(always)]
     fn pass_to(&mut self, doc: DocId) -> Result<()> {
         if doc < self.doc || doc / STRIDE > self.doc / STRIDE {
-            self.rest = self.initials.from(doc / STRIDE)?;
+            self.rest = self.lists.from(doc / STRIDE)?;
             self.doc = doc / STRIDE * STRIDE;
         }
         while self.doc < doc {
@@ -138,12 +137,12 @@ impl<'a> Cursor<'a> {
 
 #[cold]
 pub(super) fn damaged() -> Error {
-    Error::internal("initials are damaged", "what they say of lengths is not so")
+    Error::internal("short-prefix lists are damaged", "a length is impossible")
 }
 
 #[inline(always)]
 fn number(rest: &mut &[u8]) -> Result<usize> {
-    // Most numbers are below 128, which take one byte.
+    // Most numbers are below 128 and take one byte.
     if let [byte @ 0x80..=0xff, others @ ..] = *rest {
         *rest = others;
         return Ok(usize::from(byte & 0x7f));
@@ -168,10 +167,10 @@ fn long_number(rest: &mut &[u8]) -> Result<usize> {
     Err(damaged())
 }
 
-/// Bits of the greatest length that is accepted; no document is longer.
+/// Bits of the greatest accepted length; no document is longer.
 const NUMBER_BITS_MAX: u32 = 28;
 
-/// Splits off a part and the length before it.
+/// Splits off a part, which begins with its length.
 #[inline(always)]
 fn part<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
     let length = number(rest)?;
@@ -187,8 +186,8 @@ pub(super) fn next_written<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8]> {
     Ok(&all[..all.len() - rest.len()])
 }
 
-/// Calls `take` with the attributes of a document that
-/// [`InitialsEncoder::write`](super::forward_writer::InitialsEncoder::write) encoded.
+/// Calls `take` with the attributes of a document in the encoding of
+/// [`DocumentEncoder::write`](super::forward_writer::DocumentEncoder::write).
 pub(super) fn each_written(mut document: &[u8], take: impl FnMut(FieldId, Words<'_>)) -> Result<()> {
     each_attribute(part(&mut document)?, take)
 }

@@ -1,11 +1,11 @@
-//! Codes of the initials that are distinguished.
+//! Codes of first letters.
 
 use crate::store::schema::is_numeric;
 
-/// Code of words that begin with none of [`LETTERS`].
+/// Code of words that do not begin with a digit or with any of [`LETTERS`].
 pub(super) const OTHER: u8 = 0;
 
-/// First code of words that begin with a digit; the codes of plain numbers are [`NUMBERS`] higher.
+/// Code of words that begin with the digit 0; the codes of numbers are higher by [`NUMBERS`].
 const DIGITS: u8 = 1;
 
 const NUMBERS: u8 = 10;
@@ -13,7 +13,7 @@ const NUMBERS: u8 = 10;
 /// The code of the first letter.
 const FIRST_LETTER: u8 = DIGITS + 2 * NUMBERS;
 
-/// Letters that have a code: Latin, Greek, Cyrillic, Hebrew and Arabic, as words are written in an index.
+/// Letters with a code: Latin, Greek, Cyrillic, Hebrew and Arabic, in the normalised form of the index.
 const LETTERS: [(char, char); 5] = [
     ('a', 'z'),
     ('\u{3b1}', '\u{3c9}'),
@@ -22,10 +22,10 @@ const LETTERS: [(char, char); 5] = [
     ('\u{620}', '\u{64a}'),
 ];
 
-/// The least number that is not a code.
+/// Codes are below this.
 pub(super) const CODES: u8 = 0xe0;
 
-/// Bytes from here on skip positions without a word: this one skips one position, the next one two.
+/// Bytes from here on skip positions without a word: this byte skips one position, the next one two, and so on.
 pub(super) const GAP: u8 = CODES;
 
 const _: () = {
@@ -37,18 +37,17 @@ const _: () = {
     assert!(code <= CODES as u32, "there are more letters than codes");
 };
 
-/// The initial that a query asks for.
+/// A prefix of one letter in a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Initial {
-    /// Its code for words that are not numbers.
+pub struct ShortPrefix {
+    /// Code of words with this prefix that are not numbers.
     pub(super) word: u8,
-    /// Its code for numbers if it is a digit, otherwise equal to `word`.
+    /// Code of numbers with this prefix if it is a digit, otherwise equal to `word`.
     pub(super) number: u8,
 }
 
-impl Initial {
-    /// The initial that `text` consists of; `None` if `text` is longer or empty, or if its letter has no
-    /// code.
+impl ShortPrefix {
+    /// Parses a prefix; `None` if `text` is empty, longer than a letter, or a letter without a code.
     pub fn of(text: &str) -> Option<Self> {
         let mut letters = text.chars();
         let (Some(letter), None) = (letters.next(), letters.next()) else { return None };
@@ -71,7 +70,7 @@ fn code(letter: char) -> Option<u8> {
     None
 }
 
-/// The code of the initial of a word.
+/// Returns the code of the first letter of a word.
 pub(super) fn code_of(word: &str) -> u8 {
     match word.chars().next().and_then(code) {
         Some(code) if code < FIRST_LETTER && is_numeric(word) => code + NUMBERS,
@@ -87,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_letter_has_a_code_of_its_own() {
+    fn letters_have_distinct_codes() {
         let mut codes: BTreeMap<u8, char> = BTreeMap::new();
         for letter in '\0'..='\u{ffff}' {
             if let Some(code) = code(letter) {
@@ -95,27 +94,27 @@ mod tests {
                 assert_eq!(codes.insert(code, letter), None, "{letter:?}");
             }
         }
-        for (word, initial) in [("9", "9"), ("1st", "1"), ("zebra", "z"), ("ώρα", "ώ"), ("ёж", "ё")] {
-            let initial = Initial::of(initial);
+        for (word, prefix) in [("9", "9"), ("1st", "1"), ("zebra", "z"), ("ώρα", "ώ"), ("ёж", "ё")] {
+            let prefix = ShortPrefix::of(prefix);
             let code = code_of(word);
             assert_eq!(
-                initial.is_some_and(|asked| [asked.word, asked.number].contains(&code)),
+                prefix.is_some_and(|prefix| [prefix.word, prefix.number].contains(&code)),
                 word != "ώρα"
             );
         }
     }
 
     #[test]
-    fn a_number_is_told_from_a_word_that_begins_with_a_digit() {
-        let one = Initial::of("1").unwrap();
+    fn numbers_and_words_with_the_same_digit_have_distinct_codes() {
+        let one = ShortPrefix::of("1").unwrap();
         assert_eq!((code_of("1st"), code_of("1990")), (one.word, one.number));
         assert_ne!(one.word, one.number);
     }
 
     #[test]
-    fn only_one_letter_is_an_initial() {
+    fn only_a_letter_with_a_code_is_a_short_prefix() {
         for text in ["", "ab", "1a", "É", "東", "-"] {
-            assert_eq!(Initial::of(text), None, "{text:?}");
+            assert_eq!(ShortPrefix::of(text), None, "{text:?}");
         }
     }
 }

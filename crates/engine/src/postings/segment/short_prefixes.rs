@@ -1,7 +1,6 @@
-//! Which documents of a segment hold words that begin with one letter, and where?
+//! Documents of a segment by one-letter prefix, and the positions of the words with it.
 //!
-//! The answers come from the first letters stored with the segment, instead of the thousands of postings
-//! lists of those words.
+//! Reads the short-prefix lists of the segment instead of the thousands of postings lists of those words.
 
 use std::ops::Range;
 
@@ -18,28 +17,34 @@ use crate::postings::by_field::{ByField, ByFieldBuilder};
 use crate::postings::position_docs::{PositionDocs, PositionDocsBuilder};
 use crate::postings::side::Side;
 use crate::store::buckets::{BUCKETS, EXACT_POSITIONS};
-use crate::store::{Beside, DELETED, DocidSet, Initial, InitialPosting, InitialPostings, Initials, Words};
+use crate::store::{
+    DELETED, DocidSet, ForwardLists, ShortPrefix, ShortPrefixPosting, ShortPrefixPostings, WordSide, Words,
+};
 use crate::threads::in_parallel;
 
 impl Segment<'_> {
-    /// The stored initials of the segment, if it has them and `prefix` is a single initial.
-    pub(crate) fn initials(&self, prefix: &str) -> Option<(&Initials, Initial)> {
-        Some((self.view.initials()?, Initial::of(prefix)?))
+    /// Returns the forward lists of the segment and the short prefix. `None` if the segment has no lists or `prefix` is
+    /// not a single letter with a code.
+    pub(crate) fn short_prefix(&self, prefix: &str) -> Option<(&ForwardLists, ShortPrefix)> {
+        Some((self.view.forward_lists()?, ShortPrefix::of(prefix)?))
     }
 
-    /// As [`Self::initials`], for a side.
-    pub(super) fn initial_of(&self, side: &Side) -> Option<(&Initials, Initial)> {
+    /// As [`Self::short_prefix`], for a side.
+    pub(super) fn short_prefix_of(&self, side: &Side) -> Option<(&ForwardLists, ShortPrefix)> {
         match side {
-            Side::Prefix(prefix) => self.initials(prefix),
+            Side::Prefix(prefix) => self.short_prefix(prefix),
             Side::Word(_) => None,
         }
     }
 
-    /// Live documents of words with an initial, numbers apart from other words, by field.
-    pub(super) fn initial_docs(&self, (initials, initial): (&Initials, Initial)) -> Result<WordsAndNumbers> {
-        if let Some(postings) = self.view.initial_postings() {
+    /// Returns the live documents of words with a short prefix by field: numbers separately from other words.
+    pub(super) fn short_prefix_docs(
+        &self,
+        (forward, prefix): (&ForwardLists, ShortPrefix),
+    ) -> Result<WordsAndNumbers> {
+        if let Some(postings) = self.view.short_prefix_postings() {
             let (mut words, mut numbers) = (ByFieldBuilder::default(), ByFieldBuilder::default());
-            self.each_posting(postings, initial, |posting| {
+            self.each_posting(postings, prefix, |posting| {
                 let docs = if posting.is_number { &mut numbers } else { &mut words };
                 *docs.of(posting.field, RoaringBitmap::new) |= posting.docs;
             })?;
@@ -47,8 +52,8 @@ impl Segment<'_> {
         }
         let (mut words, mut numbers) = (ByFieldBuilder::default(), ByFieldBuilder::default());
         let empty = || self.view.docid_set();
-        self.each_live(initials, |docid, field, attribute| {
-            let has = attribute.have(initial);
+        self.each_live(forward, |docid, field, attribute| {
+            let has = attribute.kinds(prefix);
             if has.words {
                 words.of(field, empty).add(docid);
             }
@@ -59,23 +64,23 @@ impl Segment<'_> {
         Ok([words.finish(DocidSet::finish), numbers.finish(DocidSet::finish)])
     }
 
-    /// Live documents by position of words with an initial, by field: all positions below
-    /// [`EXACT_POSITIONS`], and the first one beyond them.
-    pub(super) fn initial_positions(
+    /// Returns the live documents by position of words with a short prefix, by field: all positions below
+    /// [`EXACT_POSITIONS`], and the first position at or after it.
+    pub(super) fn short_prefix_positions(
         &self,
-        (initials, initial): (&Initials, Initial),
+        (forward, prefix): (&ForwardLists, ShortPrefix),
     ) -> Result<ByField<PositionDocs>> {
-        if let Some(postings) = self.view.initial_postings() {
+        if let Some(postings) = self.view.short_prefix_postings() {
             let mut found: ByFieldBuilder<PositionDocs> = ByFieldBuilder::default();
-            self.each_posting(postings, initial, |posting| {
+            self.each_posting(postings, prefix, |posting| {
                 found.of(posting.field, PositionDocs::default).unite(BUCKETS[posting.bucket], posting.docs);
             })?;
             return Ok(found.finish(|positions| positions));
         }
         let mut sets: ByFieldBuilder<PositionDocsBuilder> = ByFieldBuilder::default();
         let mut positions = Vec::new();
-        self.each_live(initials, |docid, field, attribute| {
-            attribute.positions(initial, EXACT_POSITIONS, &mut positions);
+        self.each_live(forward, |docid, field, attribute| {
+            attribute.positions(prefix, EXACT_POSITIONS, &mut positions);
             if !positions.is_empty() {
                 let sets = sets.of(field, PositionDocsBuilder::default);
                 sets.add(docid, &positions, || self.view.docid_set());
@@ -84,21 +89,20 @@ impl Segment<'_> {
         Ok(sets.finish(PositionDocsBuilder::finish))
     }
 
-    /// Calls `visit` with docid, attribute and positions of words with an initial, for each document of
-    /// `universe`.
-    pub(crate) fn visit_initial(
+    /// Calls `visit` with docid, attribute and positions of words with a short prefix, for each document of `universe`.
+    pub(crate) fn visit_short_prefix(
         &self,
-        (initials, initial): (&Initials, Initial),
+        (forward, prefix): (&ForwardLists, ShortPrefix),
         universe: &RoaringBitmap,
         mut visit: impl FnMut(u32, FieldId, &[u32]),
     ) -> Result<()> {
-        let (mut cursor, mut positions) = (initials.cursor(), Vec::new());
+        let (mut cursor, mut positions) = (forward.cursor(), Vec::new());
         for doc in self.view.segment_docids(universe) {
             if self.budget.stops() {
                 break;
             }
             cursor.each(doc, |field, attribute| {
-                attribute.positions(initial, u32::MAX, &mut positions);
+                attribute.positions(prefix, u32::MAX, &mut positions);
                 if !positions.is_empty() {
                     visit(self.view.docids[doc as usize], field, &positions);
                 }
@@ -107,19 +111,19 @@ impl Segment<'_> {
         Ok(())
     }
 
-    /// Documents where a word of `lists` stands before (if `first`) or after a word with an initial, by least
-    /// distance in a field.
-    pub(super) fn near_initial(
+    /// Returns the documents where a word of `lists` is before (if `first`) or after a word with a short prefix, by
+    /// least distance in a field.
+    pub(super) fn near_short_prefix(
         &self,
         lists: &[ListRange],
-        (initials, initial): (&Initials, Initial),
+        (forward, prefix): (&ForwardLists, ShortPrefix),
         first: bool,
     ) -> Result<ByField<ByDistance>> {
-        let beside = if first { Beside::After } else { Beside::Before };
+        let side = if first { WordSide::After } else { WordSide::Before };
         let parts = self.parts(if frequency(lists) < SHARED_POSITIONS_MIN { 1 } else { self.threads });
         let parts = in_parallel(&parts, |part| {
             let mut sets: ByFieldBuilder<NearSets> = ByFieldBuilder::default();
-            let (mut reader, mut cursor) = (self.reader(), initials.cursor());
+            let (mut reader, mut cursor) = (self.reader(), forward.cursor());
             let mut outcome = Ok(());
             let wanted = |doc: DocId| self.view.docids[doc as usize] != DELETED;
             for list in lists {
@@ -132,7 +136,7 @@ impl Segment<'_> {
                     |doc, positions| {
                         let distance = match cursor.attribute(doc, list.field) {
                             Ok(Some(words)) => {
-                                words.distance(initial, positions, beside, u32::from(DISTANCE_MAX))
+                                words.distance(prefix, positions, side, u32::from(DISTANCE_MAX))
                             }
                             Ok(None) => None,
                             Err(error) => {
@@ -152,16 +156,16 @@ impl Segment<'_> {
         Ok(unite_near(parts.into_iter().collect::<Result<Vec<_>>>()?))
     }
 
-    /// The documents of the segment as `count` ranges of equal length.
+    /// Splits the documents of the segment into `count` ranges of equal length.
     fn parts(&self, count: usize) -> Vec<Range<DocId>> {
         let documents = self.view.docids.len() as DocId;
         let length = documents.div_ceil(count as DocId).max(1);
         (0..documents).step_by(length as usize).map(|start| start..(start + length).min(documents)).collect()
     }
 
-    /// Calls `take` with docid, attribute and initials for each attribute of each live document.
-    fn each_live(&self, initials: &Initials, mut take: impl FnMut(u32, FieldId, Words<'_>)) -> Result<()> {
-        initials.each(|doc, field, words| {
+    /// Calls `take` with docid, attribute and first letters for each attribute of each live document.
+    fn each_live(&self, forward: &ForwardLists, mut take: impl FnMut(u32, FieldId, Words<'_>)) -> Result<()> {
+        forward.each(|doc, field, words| {
             let docid = self.view.docids[doc as usize];
             if docid != DELETED && !self.budget.stops_after(1) {
                 take(docid, field, words);
@@ -169,14 +173,14 @@ impl Segment<'_> {
         })
     }
 
-    /// Calls `take` with the postings of an initial, deleted documents left out.
+    /// Calls `take` with the postings of a short prefix, without deleted documents.
     fn each_posting(
         &self,
-        postings: &InitialPostings,
-        initial: Initial,
-        mut take: impl FnMut(InitialPosting),
+        postings: &ShortPrefixPostings,
+        prefix: ShortPrefix,
+        mut take: impl FnMut(ShortPrefixPosting),
     ) -> Result<()> {
-        postings.each(initial, |mut posting| {
+        postings.each(prefix, |mut posting| {
             if posting.bucket < BUCKETS.len() && !self.budget.stops_after(posting.docs.len() as usize) {
                 if self.view.has_deletes() {
                     posting.docs &= &*self.view.live;

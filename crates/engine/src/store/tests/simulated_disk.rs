@@ -1,4 +1,4 @@
-//! A disk in memory that records the order of its operations, and computes what a crash leaves.
+//! A disk in memory. Records the order of its operations and computes the files left by a crash.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use tantivy::directory::FileSlice;
 use crate::background_fault::FaultReporter;
 use crate::store::{Disk, DiskFile};
 
-/// One operation on the disk. Files are known by number, like inodes.
+/// An operation on the disk. Files have numbers, like inodes.
 #[derive(Debug, Clone)]
 enum Step {
     Create { name: String, file: usize },
@@ -22,16 +22,16 @@ enum Step {
     SyncNames,
 }
 
-/// The unsynced data that survives a crash. A disk may behave in any of these ways.
+/// Unsynced data that survives a crash. A disk may behave in any of these ways.
 #[derive(Debug, Clone, Copy)]
-pub enum Luck {
+pub enum CrashSurvival {
     /// No unsynced data.
     None,
     /// Names, but not the content of files.
     Names,
     /// Names, and the first half of the unsynced content of each file.
     Half,
-    /// All data, as if only the process had ended.
+    /// All data, as after the end of the process alone.
     All,
 }
 
@@ -66,17 +66,17 @@ impl State {
         }
     }
 
-    fn survivors(&self, luck: Luck) -> BTreeMap<String, Vec<u8>> {
-        let names = match luck {
-            Luck::None => &self.synced_names,
-            Luck::Names | Luck::Half | Luck::All => &self.names,
+    fn survivors(&self, survival: CrashSurvival) -> BTreeMap<String, Vec<u8>> {
+        let names = match survival {
+            CrashSurvival::None => &self.synced_names,
+            CrashSurvival::Names | CrashSurvival::Half | CrashSurvival::All => &self.names,
         };
         let content = |file: usize| {
             let (all, synced) = (&self.files[file], self.synced[file]);
-            let count = match luck {
-                Luck::None | Luck::Names => synced,
-                Luck::Half => synced.midpoint(all.len()),
-                Luck::All => all.len(),
+            let count = match survival {
+                CrashSurvival::None | CrashSurvival::Names => synced,
+                CrashSurvival::Half => synced.midpoint(all.len()),
+                CrashSurvival::All => all.len(),
             };
             all[..count].to_vec()
         };
@@ -86,15 +86,15 @@ impl State {
 
 /// The disk. Clones share it.
 #[derive(Debug, Clone, Default)]
-pub struct Forgetful {
+pub struct SimulatedDisk {
     inner: Arc<Mutex<(State, Vec<Step>)>>,
-    /// Whether syncing and removing names fails.
+    /// True if syncing and removing names fails.
     fails: Arc<AtomicBool>,
     faults: FaultReporter,
 }
 
-impl Forgetful {
-    /// A disk with these files on it, all of them synced.
+impl SimulatedDisk {
+    /// Creates a disk with these files, all of them synced.
     pub fn holding(files: BTreeMap<String, Vec<u8>>) -> Self {
         let disk = Self::default();
         for (name, bytes) in files {
@@ -106,12 +106,12 @@ impl Forgetful {
         disk
     }
 
-    /// This disk, which reports files that cannot be removed to `faults`.
+    /// Reports files that cannot be removed to `faults`.
     pub fn reporting(self, faults: FaultReporter) -> Self {
         Self { faults, ..self }
     }
 
-    /// Sets whether syncing and removing names fails.
+    /// Sets if syncing and removing names fails.
     pub fn fail(&self, fails: bool) {
         self.fails.store(fails, Ordering::Relaxed);
     }
@@ -120,19 +120,19 @@ impl Forgetful {
         if self.fails.load(Ordering::Relaxed) { Err(io::Error::from_raw_os_error(5)) } else { Ok(()) }
     }
 
-    /// Number of operations so far.
+    /// Returns the number of operations so far.
     pub fn steps(&self) -> usize {
         self.inner.lock().unwrap().1.len()
     }
 
-    /// The files after a crash behind each operation; the first entry is before any.
-    pub fn crashes(&self, luck: Luck) -> impl Iterator<Item = BTreeMap<String, Vec<u8>>> {
+    /// Returns the files after a crash behind each operation, beginning with a crash before the first.
+    pub fn crashes(&self, survival: CrashSurvival) -> impl Iterator<Item = BTreeMap<String, Vec<u8>>> {
         let steps = self.inner.lock().unwrap().1.clone();
         let mut state = State::default();
-        let first = state.survivors(luck);
+        let first = state.survivors(survival);
         let others = steps.into_iter().map(move |step| {
             state.take(&step);
-            state.survivors(luck)
+            state.survivors(survival)
         });
         std::iter::once(first).chain(others)
     }
@@ -145,7 +145,7 @@ impl Forgetful {
 }
 
 struct Written {
-    disk: Forgetful,
+    disk: SimulatedDisk,
     file: usize,
 }
 
@@ -167,9 +167,9 @@ impl DiskFile for Written {
     }
 }
 
-impl Disk for Forgetful {
+impl Disk for SimulatedDisk {
     fn path(&self) -> &Path {
-        Path::new("/forgetful")
+        Path::new("/simulated_disk")
     }
 
     fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>> {

@@ -1,14 +1,14 @@
-//! The documents of an initial, by bucket of positions.
+//! Short-prefix postings: the documents of a first letter, by bucket of positions.
 //!
 //! ```text
-//! file   = bitmap* entry* count                 count: entries, 4 bytes
-//! entry  = code:1 field:2 bucket:1 end:8        by code, field and bucket; end: where its bitmap ends in the file
+//! file   = bitmap* entry* count                 count: number of entries, 4 bytes
+//! entry  = code:1 field:2 bucket:1 end:8        by code, field and bucket; end: end of its bitmap in the file
 //! ```
 //!
-//! A bitmap holds the docids, in roaring's portable format, of documents that have the initial at a position
-//! of the bucket. Of positions from [`EXACT_POSITIONS`] on, only the first one in an attribute counts. Codes,
-//! fields and numbers are most significant byte first, so that entries are in the order of their bytes.
-//! Segments of few documents have an empty file: reading them document by document is as fast.
+//! A bitmap holds docids in the portable format of roaring: documents with the letter at a position of the bucket. From
+//! [`EXACT_POSITIONS`] on, only the first such position in an attribute counts. Codes, fields and numbers are big
+//! endian, so that entries sort by their bytes. Segments with few documents have an empty file, because reading them
+//! document by document is as fast.
 
 use std::io::Write;
 
@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 use tantivy::directory::OwnedBytes;
 use tantivy::{DocId, SegmentReader};
 
-use super::codes::{Initial, OTHER};
+use super::codes::{OTHER, ShortPrefix};
 use super::files::read_file;
 use super::forward::{damaged, each_written};
 use crate::error::{Context as _, Result};
@@ -27,7 +27,7 @@ use crate::store::buckets::{EXACT_POSITIONS, bucket_of};
 /// Extension of the file.
 pub(super) const EXTENSION: &str = "places";
 
-/// Fewer documents are read one by one within a millisecond or two.
+/// Fewer documents are read one by one, which takes a millisecond or two.
 const DOCUMENTS_MIN: DocId = 4096;
 
 /// Code, field and bucket.
@@ -37,21 +37,21 @@ const KEY_BYTES: usize = size_of::<Key>();
 const ENTRY_BYTES: usize = KEY_BYTES + size_of::<u64>();
 const COUNT_BYTES: usize = 4;
 
-/// Whether a segment of so many documents has postings of initials.
+/// Returns true if a segment of this many documents has short-prefix postings.
 pub(super) fn has_postings(documents: DocId) -> bool {
     documents >= DOCUMENTS_MIN
 }
 
-/// Reads the postings of initials of a segment, deleted documents included.
+/// Reads the short-prefix postings of a segment, deleted documents included.
 #[derive(Debug, Clone)]
-pub struct InitialPostings {
+pub struct ShortPrefixPostings {
     bytes: OwnedBytes,
     count: usize,
 }
 
-/// The documents that have an initial at the positions of one bucket of an attribute.
-pub struct InitialPosting {
-    /// Whether the posting is that of numbers.
+/// Documents with a first letter at the positions of one bucket of an attribute.
+pub struct ShortPrefixPosting {
+    /// True if it holds numbers, false if it holds other words.
     pub is_number: bool,
     /// The attribute.
     pub field: FieldId,
@@ -61,8 +61,8 @@ pub struct InitialPosting {
     pub docs: RoaringBitmap,
 }
 
-impl InitialPostings {
-    /// The postings of a segment; `None` if it has none.
+impl ShortPrefixPostings {
+    /// Opens the postings of a segment; `None` if it has none.
     ///
     /// # Errors
     /// Internal, if the file cannot be read.
@@ -75,18 +75,18 @@ impl InitialPostings {
         Ok(Some(Self { bytes, count }))
     }
 
-    /// Calls `take` with all postings of an initial.
+    /// Calls `take` with all postings of a prefix.
     ///
     /// # Errors
     /// Internal, if the file is damaged.
-    pub fn each(&self, initial: Initial, mut take: impl FnMut(InitialPosting)) -> Result<()> {
-        let codes = [Some(initial.word), Some(initial.number).filter(|&number| number != initial.word)];
+    pub fn each(&self, prefix: ShortPrefix, mut take: impl FnMut(ShortPrefixPosting)) -> Result<()> {
+        let codes = [Some(prefix.word), Some(prefix.number).filter(|&number| number != prefix.word)];
         for code in codes.into_iter().flatten() {
             let from = self.entries().partition_point(|entry| entry[0] < code);
             for at in (from..self.count).take_while(|&at| self.entries()[at][0] == code) {
                 let (key, docs) = self.at(at)?;
-                take(InitialPosting {
-                    is_number: code != initial.word,
+                take(ShortPrefixPosting {
+                    is_number: code != prefix.word,
                     field: FieldId::from_be_bytes([key[1], key[2]]),
                     bucket: usize::from(key[3]),
                     docs,
@@ -109,7 +109,7 @@ impl InitialPostings {
         };
         let start = at.checked_sub(1).map_or(0, |before| end_of(&entries[before]));
         let bitmap = self.bytes.get(start..end_of(&entries[at])).ok_or_else(damaged)?;
-        let docs = RoaringBitmap::deserialize_from(bitmap).context("places are damaged")?;
+        let docs = RoaringBitmap::deserialize_from(bitmap).context("short-prefix postings are damaged")?;
         let [code, high, low, bucket, ..] = entries[at];
         Ok(([code, high, low, bucket], docs))
     }
@@ -117,14 +117,14 @@ impl InitialPostings {
 
 /// Collects the postings of a new segment.
 #[derive(Default)]
-pub(super) struct InitialPostingsBuilder {
-    /// Index in `docs` of each key. Keys are few: combinations of letter, attribute and bucket, most of which
-    /// recur.
+pub(super) struct ShortPrefixPostingsBuilder {
+    /// Index in `docs` of each key. There are few keys: combinations of letter, attribute and bucket, most of which
+    /// occur often.
     known: FxHashMap<u32, usize>,
     docs: Vec<Collected>,
 }
 
-/// Docids of which the last ones are not in the bitmap yet: adding many at once is faster.
+/// Docids. The last of them are not in the bitmap yet, because adding many at once is faster.
 #[derive(Default)]
 struct Collected {
     docs: RoaringBitmap,
@@ -143,7 +143,7 @@ impl Collected {
     }
 
     fn flush(&mut self) {
-        // Appending is faster and works for docids in order, as most are.
+        // Appending is faster. It requires ascending docids, which most are.
         if self.docs.append(self.last.iter().copied()).is_err() {
             self.docs.extend(&self.last);
         }
@@ -151,20 +151,20 @@ impl Collected {
     }
 }
 
-impl InitialPostingsBuilder {
-    /// Adds a document that [`super::forward_writer::InitialsEncoder::write`] encoded.
+impl ShortPrefixPostingsBuilder {
+    /// Adds a document in the encoding of [`super::forward_writer::DocumentEncoder::write`].
     pub(super) fn add(&mut self, docid: u32, document: &[u8]) -> Result<()> {
         each_written(document, |field, words| {
-            let mut further_on = [0u64; 4];
+            let mut beyond = [0u64; 4];
             let [high, low] = field.to_be_bytes();
             words.each(|position, code| {
                 let (of, bit) = (usize::from(code) / 64, 1 << (code % 64));
-                let is_further_on = position >= EXACT_POSITIONS;
-                if code == OTHER || (is_further_on && further_on[of] & bit != 0) {
+                let is_beyond = position >= EXACT_POSITIONS;
+                if code == OTHER || (is_beyond && beyond[of] & bit != 0) {
                     return;
                 }
-                if is_further_on {
-                    further_on[of] |= bit;
+                if is_beyond {
+                    beyond[of] |= bit;
                 }
                 let at = *self
                     .known
@@ -195,17 +195,17 @@ impl InitialPostingsBuilder {
     }
 }
 
-/// Postings of a segment that is merged.
+/// Postings of a segment to be merged.
 pub(super) enum Source {
-    /// Postings in a file, of which the docids in `live` go into the merged segment.
-    Written { postings: InitialPostings, live: RoaringBitmap, next: usize },
+    /// Postings in a file. The merged segment gets the docids in `live`.
+    Written { postings: ShortPrefixPostings, live: RoaringBitmap, next: usize },
     /// Postings collected from live documents.
     Collected(std::iter::Peekable<std::vec::IntoIter<(Key, RoaringBitmap)>>),
 }
 
 impl Source {
-    /// Postings that were collected from documents.
-    pub(super) fn collected(builder: InitialPostingsBuilder) -> Self {
+    /// Creates a source from postings that were collected from documents.
+    pub(super) fn collected(builder: ShortPrefixPostingsBuilder) -> Self {
         Self::Collected(builder.into_sorted().into_iter().peekable())
     }
 
@@ -230,7 +230,7 @@ impl Source {
     }
 }
 
-/// Writes the postings of several segments as those of one, one bitmap at a time.
+/// Merges the postings of several segments, one bitmap at a time.
 pub(super) fn merge(mut sources: Vec<Source>, file: impl Write) -> Result<()> {
     let merged = std::iter::from_fn(|| {
         let key = sources.iter_mut().filter_map(Source::next_key).min()?;
@@ -242,7 +242,7 @@ pub(super) fn merge(mut sources: Vec<Source>, file: impl Write) -> Result<()> {
 }
 
 fn write(postings: impl Iterator<Item = Result<(Key, RoaringBitmap)>>, mut file: impl Write) -> Result<()> {
-    const COULD_NOT: &str = "places could not be written";
+    const COULD_NOT: &str = "short-prefix postings could not be written";
     let (mut entries, mut bitmap, mut written) = (Vec::new(), Vec::new(), 0u64);
     for posting in postings {
         let (key, mut docs) = posting?;

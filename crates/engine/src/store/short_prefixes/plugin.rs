@@ -1,4 +1,4 @@
-//! Writes initials with a segment, and merges them, as a plugin of tantivy.
+//! Writes and merges short-prefix lists with the segment, as a plugin of tantivy.
 
 use std::any::Any;
 
@@ -12,23 +12,23 @@ use tantivy::schema::document::ErasedDocument;
 use tantivy::{DocId, Segment, SegmentReader, TantivyError};
 
 use super::files::create;
-use super::forward::{self, Initials};
-use super::forward_writer::{ForwardWriter, InitialsEncoder};
-use super::postings::{self, InitialPostings, InitialPostingsBuilder, Source, has_postings};
+use super::forward::{self, ForwardLists};
+use super::forward_writer::{DocumentEncoder, ForwardWriter};
+use super::postings::{self, ShortPrefixPostings, ShortPrefixPostingsBuilder, Source, has_postings};
 use crate::error::{Error, Result};
 use crate::store::docids::read_docids;
 use crate::store::document::WrittenDocument;
 
-/// Writes and merges the two files of initials of a segment.
-pub struct InitialsPlugin;
+/// Writes and merges the two files of short-prefix lists of a segment.
+pub struct ShortPrefixPlugin;
 
-impl SegmentPlugin for InitialsPlugin {
+impl SegmentPlugin for ShortPrefixPlugin {
     fn extensions(&self) -> &[&str] {
         &[forward::EXTENSION, postings::EXTENSION]
     }
 
     fn create_writer(&self, _: &PluginWriterContext) -> tantivy::Result<Box<dyn PluginWriter>> {
-        Ok(Box::new(InitialsWriter::default()))
+        Ok(Box::new(ShortPrefixWriter::default()))
     }
 
     fn merge(&self, context: PluginMergeContext) -> tantivy::Result<()> {
@@ -37,9 +37,10 @@ impl SegmentPlugin for InitialsPlugin {
         }
         let mut forward_file = create(context.target_segment, forward::EXTENSION)?;
         let mut postings_file = create(context.target_segment, postings::EXTENSION)?;
-        let sources: Result<Option<Vec<Initials>>> = context.readers.iter().map(Initials::open).collect();
-        // If one segment is of a version without initials, the merged segment has none either, which empty
-        // files say.
+        let sources: Result<Option<Vec<ForwardLists>>> =
+            context.readers.iter().map(ForwardLists::open).collect();
+        // If a segment was written by a version without short-prefix lists, the merged segment gets empty files, which
+        // mean that it has none either.
         if let Some(sources) = sources.map_err(failed)? {
             let mut writer = ForwardWriter::default();
             for (reader, source) in context.readers.iter().zip(&sources) {
@@ -61,47 +62,47 @@ impl SegmentPlugin for InitialsPlugin {
     }
 }
 
-/// The postings of the live documents of a segment.
-fn postings_of(reader: &SegmentReader, initials: &Initials) -> Result<Source> {
+/// Returns the short-prefix postings of the live documents of a segment.
+fn postings_of(reader: &SegmentReader, lists: &ForwardLists) -> Result<Source> {
     let docids = read_docids(reader)?;
     let set = |docids: &mut dyn Iterator<Item = u32>| docids.collect::<RoaringBitmap>();
     let live = set(&mut reader.doc_ids_alive().map(|doc| docids[doc as usize]));
-    // If a docid was deleted in the segment and used again there, the postings mix two documents; then they
-    // are built again from the documents.
+    // If a docid was deleted in the segment and used again, the postings mix two documents. Then they are rebuilt from
+    // the documents.
     let each_once = set(&mut docids.iter().copied()).len() == docids.len() as u64;
-    if let Some(postings) = InitialPostings::open(reader)?.filter(|_| each_once) {
+    if let Some(postings) = ShortPrefixPostings::open(reader)?.filter(|_| each_once) {
         return Ok(Source::Written { postings, live, next: 0 });
     }
-    let (mut builder, mut initials) = (InitialPostingsBuilder::default(), initials.cursor());
+    let (mut builder, mut cursor) = (ShortPrefixPostingsBuilder::default(), lists.cursor());
     for doc in reader.doc_ids_alive() {
-        builder.add(docids[doc as usize], initials.written(doc)?)?;
+        builder.add(docids[doc as usize], cursor.written(doc)?)?;
     }
     Ok(Source::collected(builder))
 }
 
 fn order_changed() -> TantivyError {
-    TantivyError::InternalError("documents of a segment stay in their order".to_owned())
+    TantivyError::InternalError("documents of a segment must not be reordered".to_owned())
 }
 
 fn failed(error: Error) -> TantivyError {
     TantivyError::InternalError(error.to_string())
 }
 
-/// Collects the initials of a new segment.
+/// Collects the first letters of a new segment.
 #[derive(Default)]
-struct InitialsWriter {
-    encoder: InitialsEncoder,
+struct ShortPrefixWriter {
+    encoder: DocumentEncoder,
     /// Encoded documents, one after another.
     documents: Vec<u8>,
     docids: Vec<u32>,
 }
 
-impl PluginWriter for InitialsWriter {
+impl PluginWriter for ShortPrefixWriter {
     fn add_document(&mut self, _: DocId, document: &dyn ErasedDocument, _: &Schema) -> tantivy::Result<()> {
         let Some(document) = document.as_any().downcast_ref::<WrittenDocument>() else {
-            return Err(TantivyError::InternalError("only documents of ours are written".to_owned()));
+            return Err(TantivyError::InternalError("a document is not a `WrittenDocument`".to_owned()));
         };
-        self.encoder.write(document.text().initials(), &mut self.documents);
+        self.encoder.write(document.text().word_codes(), &mut self.documents);
         self.docids.push(document.docid());
         Ok(())
     }
@@ -112,7 +113,7 @@ impl PluginWriter for InitialsWriter {
         }
         let mut forward_file = create(segment, forward::EXTENSION)?;
         let mut postings_file = create(segment, postings::EXTENSION)?;
-        let (mut writer, mut builder) = (ForwardWriter::default(), InitialPostingsBuilder::default());
+        let (mut writer, mut builder) = (ForwardWriter::default(), ShortPrefixPostingsBuilder::default());
         let has_postings = has_postings(self.docids.len() as DocId);
         let mut rest = self.documents.as_slice();
         for &docid in &self.docids {
