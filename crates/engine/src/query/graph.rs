@@ -120,7 +120,7 @@ impl QueryGraph {
         (0..).zip(&self.nodes)
     }
 
-    /// Returns the nodes that may follow `node`, or that may come first; empty: the query ends.
+    /// Returns the nodes after `node`, or the first nodes of the query. Empty: the query ends.
     pub(crate) fn after(&self, node: Option<NodeId>) -> &[NodeId] {
         node.map_or(&self.first, |node| &self.next[node])
     }

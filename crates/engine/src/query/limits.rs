@@ -1,7 +1,7 @@
 //! Limits on the cost of reading a query. Source of the values: search §4, §5.
 
-/// Bytes of a query that are read. The tokens that count fit, even as words of 60 letters; more text would be cut and
-/// normalised in vain. The fallback and the HTTP layer use the same value.
+/// Bytes of a query that are read, enough for [`TOKENS_MAX`] tokens even with words of 60 letters. Analysing more text
+/// would be wasted work. The fallback and the HTTP layer use the same value.
 pub const QUERY_BYTES_MAX: usize = 65_536;
 
 /// Tokens of a query that are read.

@@ -6,7 +6,7 @@
 //! | `PREFIX` | words with this prefix, if the term is unfinished | 0 |
 //! | `SYNONYMS` | phrases from the settings | 0 |
 //! | `ONE_TYPO` | words one edit away | 1 |
-//! | `SPLIT` | the word cut in two | 1 |
+//! | `SPLIT` | the word split in two | 1 |
 //! | `TWO_TYPOS` | words two edits away | 2 |
 //!
 //! Source: search §5.

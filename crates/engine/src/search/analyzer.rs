@@ -9,7 +9,7 @@ cached! {
     Analyzers: () => Analyzer, |_, analyzer| analyzer.bytes();
 }
 
-/// The analyzer of a commit's settings, cached.
+/// Returns the analyzer of a commit's settings, cached.
 pub(super) fn analyzer(snapshot: &Snapshot) -> Result<Arc<Analyzer>> {
     if let Some(analyzer) = snapshot.cache().get::<Analyzers>(&()) {
         return Ok(analyzer);

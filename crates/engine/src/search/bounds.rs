@@ -1,36 +1,36 @@
-//! Here is an answer being written: may it grow further?
+//! Limits the size of an answer while it is written.
 
 use crate::error::{Error, Result};
 
-/// Bytes from which on the memory of an answer grows by [`LARGE_GROWTH`].
+/// From this size on, the memory of an answer grows by [`LARGE_GROWTH`] instead of 2.
 const LARGE_BYTES: usize = 1 << 20;
 
-/// The system gives memory only where it is written to, while each block that is left behind takes memory until the
-/// allocator gives it back: doubling a large answer would leave as much behind as it holds.
+/// Growth factor of large answers. Unwritten memory costs nothing, but each replaced block takes memory until the
+/// allocator returns it. Doubling would leave as much memory behind as the answer holds.
 const LARGE_GROWTH: usize = 8;
 
-/// The bound on the size of an answer, checked while it is written.
+/// The size limit of an answer, checked while it is written.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Bounds {
-    /// Bytes that the request allows for its answer, that of all its searches.
+    /// Bytes that the request allows for the answers of all its searches.
     bytes_max: usize,
-    /// Bytes of the answer before the part that is checked.
+    /// Bytes of the answer before the checked part.
     bytes_before: usize,
 }
 
 impl Bounds {
-    /// `bytes_max`: of the request; `None` for no limit.
+    /// `bytes_max`: limit of the request; `None` for no limit.
     pub fn new(bytes_max: Option<usize>) -> Self {
         Self { bytes_max: bytes_max.unwrap_or(usize::MAX), bytes_before: 0 }
     }
 
-    /// The bound for a part of the answer that follows `bytes_before` bytes.
+    /// Returns the limit for a part of the answer that follows `bytes_before` bytes.
     pub fn after(self, bytes_before: usize) -> Self {
         Self { bytes_before, ..self }
     }
 
     /// # Errors
-    /// `answer_too_large`, if an answer of so many bytes exceeds the bound.
+    /// `answer_too_large` if an answer of `bytes` exceeds the limit.
     pub fn check(&self, bytes: usize) -> Result<()> {
         if self.bytes_before.saturating_add(bytes) <= self.bytes_max {
             return Ok(());
@@ -42,10 +42,10 @@ impl Bounds {
         Err(Error::user("answer_too_large", message))
     }
 
-    /// Appends a part to the answer, whose memory grows in steps up to the bound.
+    /// Appends a part to the answer. The memory of the answer grows in steps up to the limit.
     ///
     /// # Errors
-    /// `answer_too_large`, without a byte appended.
+    /// `answer_too_large`, with nothing appended.
     pub fn append(&self, part: &[u8], out: &mut Vec<u8>) -> Result<()> {
         let bytes = out.len() + part.len();
         self.check(bytes)?;

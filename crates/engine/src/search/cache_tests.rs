@@ -1,5 +1,5 @@
-//! 1. Answers do not depend on what is cached: with room for everything, for little or for nothing they are the same.
-//! 2. Searches ask the cache for every kind of entries that it knows.
+//! 1. Answers do not depend on the cache: they are the same for a large cache, a small one and none.
+//! 2. Searches use every kind of cache entry.
 
 use std::time::Instant;
 
@@ -14,13 +14,13 @@ use crate::fixture::caching_snapshot_of;
 use crate::settings::Settings;
 use crate::store::Snapshot;
 
-/// Documents, so many that words are frequent and prefixes common.
+/// Number of documents: enough for frequent words and common prefixes.
 const DOCUMENTS: u32 = 6_000;
 
-/// Room for all, for some entries, and for none.
+/// Room for everything, for some entries, and for nothing.
 const CACHE_BYTES: [usize; 3] = [1 << 28, 1 << 16, 0];
 
-/// From frequent to rare: each word is half as frequent as the two before it together.
+/// From frequent to rare.
 const WORDS: [&str; 25] = [
     "the",
     "of",
@@ -49,7 +49,7 @@ const WORDS: [&str; 25] = [
     "zebru",
 ];
 
-/// A number below `below`, the same for the same document and use.
+/// Returns a number below `below`, deterministic per document and use.
 fn random(document: u32, usage: u32, below: u32) -> u32 {
     let mixed = (u64::from(document) << 32 | u64::from(usage)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 40) as u32 % below
@@ -60,7 +60,7 @@ fn text(document: u32, usage: u32, words: u32) -> String {
         // The smaller of two numbers is often small.
         let pick = |second: u32| random(document, usage + 2 * at + second, WORDS.len() as u32);
         let word = WORDS[pick(0).min(pick(1)) as usize];
-        // Many different words with one beginning.
+        // Many different words with a common prefix.
         if word == "lazy" { format!("la{}zy", random(document, usage + at, 400)) } else { word.to_owned() }
     };
     (0..words).map(word).collect::<Vec<_>>().join(" ")
@@ -92,7 +92,7 @@ fn snapshots() -> Vec<Snapshot> {
     CACHE_BYTES.into_iter().map(snapshot).collect()
 }
 
-/// Words as people type them: whole, misspelt, begun, quoted.
+/// Typical queries: words that are complete, misspelt, unfinished or quoted.
 fn query() -> impl Strategy<Value = String> {
     let word = (select(&WORDS[..]), 0..8u8).prop_map(|(word, form)| match form {
         0 => word[..word.len().min(2)].to_owned(),
@@ -103,7 +103,7 @@ fn query() -> impl Strategy<Value = String> {
         _ => word.to_owned(),
     });
     let phrase = (word.clone(), word.clone()).prop_map(|(first, second)| format!("\"{first} {second}\""));
-    // The last two are one letter away from two words each, frequent ones and rare ones.
+    // The last two are at one edit from two words each: frequent words and rare words.
     let special = select(vec!["nyc", "new yorkk", "womin", "zebro"]).prop_map(str::to_owned);
     let part = prop_oneof![8 => word, 1 => phrase, 4 => special];
     proptest::collection::vec(part, 0..5).prop_map(|parts| parts.join(" "))
@@ -144,15 +144,15 @@ fn answer(snapshot: &Snapshot, asked: &Json) -> Json {
 }
 
 #[test]
-fn answers_do_not_depend_on_what_is_cached() {
+fn answers_do_not_depend_on_the_cache() {
     let snapshots = snapshots();
     let config = Config { cases: 96, ..Config::default() };
-    // The same requests each time, so that all kinds of entries are asked for.
+    // The same requests in each run, so that all kinds of entries are used.
     let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let compared = runner.run(&asked(), |asked| {
         let expected = answer(&snapshots[2], &asked);
         for (snapshot, bytes_max) in snapshots.iter().zip(CACHE_BYTES) {
-            // A later commit finds what is cached of its segments.
+            // A later commit reuses the cached entries of its segments.
             let later = snapshot.with_parts(snapshot.parts().clone());
             for snapshot in [snapshot, snapshot, &later] {
                 prop_assert_eq!(&answer(snapshot, &asked), &expected, "{} with {} bytes", asked, bytes_max);

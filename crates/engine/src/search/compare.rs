@@ -1,8 +1,8 @@
-//! Here are two hits of different lists: which comes first?
+//! Compares two hits of different lists.
 //!
-//! Lists are those of several queries, or of words and vectors. The score details of a hit become a list of values:
-//! consecutive ranks are one score, which the query's weight multiplies, and values that were sorted by lie between
-//! scores. Lists are compared entry by entry. Source: search §15, operations §17.
+//! The lists come from several queries, or from words and vectors. The score details of a hit become a list of values:
+//! consecutive ranks form a score, multiplied by the query's weight; sort values come between scores. Lists are
+//! compared entry by entry. Source: search §15, operations §17.
 
 use std::cmp::Ordering;
 
@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use crate::facets::SortValue;
 use crate::ranking::{Rank, ScoreDetail};
 
-/// One of the values that a hit is compared by.
+/// A value for comparing hits.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Value {
     /// Greater is better.
@@ -25,12 +25,12 @@ pub(super) enum Value {
         ascending: bool,
         distance: Option<f64>,
     },
-    /// The position of a pinned hit, which is not compared.
+    /// The position of a pinned hit. Positions are not compared.
     Pin(u32),
 }
 
 impl Value {
-    /// The values of a hit, most important first. `weight`: that of its query.
+    /// Returns the values of a hit, most important first. `weight`: weight of its query.
     pub fn list(details: &[ScoreDetail], weight: f64) -> Vec<Self> {
         let mut values = Vec::new();
         let mut ranks: Vec<Rank> = Vec::new();
@@ -59,7 +59,7 @@ impl Value {
         values
     }
 
-    /// The value as JSON, for an instance that merges these hits with its own.
+    /// Renders the value as JSON, for an instance that merges these hits with its own.
     pub fn render(&self) -> Json {
         match self {
             Self::Score(score) => json!({"score": score}),
@@ -85,7 +85,7 @@ fn fold(ranks: &mut Vec<Rank>, weight: f64, values: &mut Vec<Value>) {
     }
 }
 
-/// `Less` if the hit with values `a` comes first. `scores`: the weighted overall scores of both hits.
+/// Returns `Less` if the hit with values `a` comes first. `scores`: the weighted overall scores of both hits.
 pub(super) fn compare(a: &[Value], b: &[Value], scores: (f64, f64)) -> Ordering {
     for at in 0..a.len().max(b.len()) {
         let (left, right) = match (a.get(at), b.get(at)) {
@@ -108,7 +108,7 @@ pub(super) fn compare(a: &[Value], b: &[Value], scores: (f64, f64)) -> Ordering 
                 let value = |distance: &Option<f64>| distance.map_or(SortValue::None, SortValue::Number);
                 compare_sorted(&value(left), &value(right), *ascending)
             }
-            // Entries of different kinds do not compare: the longer list wins, then the greater score.
+            // Values of different kinds cannot be compared: the longer list wins, then the greater score.
             _ => return b.len().cmp(&a.len()).then(scores.1.total_cmp(&scores.0)),
         };
         if order != Ordering::Equal {
@@ -135,9 +135,9 @@ fn compare_sorted(a: &SortValue, b: &SortValue, ascending: bool) -> Ordering {
 
 #[cfg(test)]
 mod tests {
-    //! 1. A later entry decides only what those before leave equal.
-    //! 2. What sorts the same way is compared by value; a missing value comes last either way.
-    //! 3. Where entries are unlike, the longer list wins, then the greater score.
+    //! 1. A later entry decides only between hits with equal earlier entries.
+    //! 2. Values with the same sort order are compared; a missing value always comes last.
+    //! 3. If entries differ in kind, the longer list wins, then the greater score.
 
     use super::*;
 
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn of_entries_that_are_unlike_the_longer_list_wins() {
+    fn the_longer_list_wins_for_entries_of_different_kinds() {
         let number = sort(true, SortValue::Number(1.0));
         let short = vec![Value::Score(1.0)];
         let long = vec![number.clone(), Value::Score(0.1)];

@@ -1,4 +1,4 @@
-//! Which documents are there? Listing and fetching them, without a search. Source: documents §5.
+//! Lists and fetches documents without a search. Source: documents §5.
 
 use std::sync::Arc;
 
@@ -18,8 +18,7 @@ use crate::ranking::SortCriterion;
 use crate::store::Snapshot;
 use crate::vector::shown;
 
-/// Lists documents (`DocumentsRequest` as UTF-8 JSON), in docid order unless sorted. `indexes`: for its foreign
-/// keys.
+/// Lists documents (`DocumentsRequest` as UTF-8 JSON), in docid order unless sorted. `indexes` resolves foreign keys.
 ///
 /// # Errors
 /// `invalid_document_filter`, `invalid_document_sort`, `invalid_document_ids`.
@@ -81,7 +80,7 @@ pub fn documents(snapshot: &Snapshot, request: &[u8], indexes: &dyn Indexes) -> 
     Ok(body)
 }
 
-/// One document (`DocumentRequest` as UTF-8 JSON); `None` if no document has that id.
+/// Fetches a document (`DocumentRequest` as UTF-8 JSON). Returns `None` if no document has this id.
 pub fn document(snapshot: &Snapshot, request: &[u8]) -> Result<Option<Vec<u8>>> {
     let request: DocumentRequest = decode(request)?;
     let Some(docid) = snapshot.docid_of(&request.id)? else { return Ok(None) };
@@ -91,7 +90,7 @@ pub fn document(snapshot: &Snapshot, request: &[u8]) -> Result<Option<Vec<u8>>> 
     Ok(Some(body))
 }
 
-/// The JSON of a stored document. It is not cached, because a listing reads every document once.
+/// Returns the JSON of a stored document. It is not cached, because a listing reads every document once.
 fn text_of(snapshot: &Snapshot, docid: u32) -> Result<String> {
     let gone = || Error::internal("a listed document is gone", format!("docid {docid}"));
     let bytes = snapshot.source(docid)?.ok_or_else(gone)?;
@@ -113,7 +112,7 @@ fn write_document(
     Ok(())
 }
 
-/// Adds `_vectors` to the object that `out` ends with.
+/// Adds `_vectors` to the object at the end of `out`.
 fn add_vectors(vectors: &Map<String, Value>, out: &mut Vec<u8>) {
     out.pop();
     Members { first: out.last() == Some(&b'{') }.begin("_vectors", out);
@@ -121,10 +120,10 @@ fn add_vectors(vectors: &Map<String, Value>, out: &mut Vec<u8>) {
     out.push(b'}');
 }
 
-/// Writes a stored document with all of its vectors.
+/// Writes a stored document with all its vectors.
 ///
 /// # Errors
-/// Those of `vectors`, which is given the JSON text of the stored `_vectors`.
+/// Same as `vectors`, which gets the JSON text of the stored `_vectors`.
 pub fn write_whole(
     source: &str,
     vectors: impl FnOnce(Option<&str>) -> Result<Map<String, Value>>,
@@ -138,7 +137,7 @@ pub fn write_whole(
     Ok(())
 }
 
-/// The first `wanted` documents of `universe` in the order of `criteria`, then of docids.
+/// Returns the first `wanted` documents of `universe` in the order of `criteria`, then of docids.
 fn list_sorted(
     snapshot: &Snapshot,
     criteria: &[SortCriterion],
@@ -146,7 +145,7 @@ fn list_sorted(
     wanted: usize,
 ) -> Result<Vec<u32>> {
     let columns = Columns::new(snapshot);
-    // A criterion that repeats an earlier field changes nothing, so depth is bounded by the number of fields.
+    // A repeated field changes nothing, so skipping it limits the depth to the number of fields.
     let mut distinct: Vec<&SortCriterion> = Vec::new();
     for criterion in criteria {
         let same = |other: &&SortCriterion| match (criterion, other) {
@@ -157,7 +156,7 @@ fn list_sorted(
             distinct.push(criterion);
         }
     }
-    // Unfinished buckets of each criterion, the last criterion on top.
+    // Unfinished buckets of each criterion; the last criterion is on top.
     let mut listed = Vec::new();
     let mut open: Vec<Buckets> = Vec::new();
     let mut next = Some((universe.clone(), 0));

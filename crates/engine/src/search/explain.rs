@@ -1,7 +1,6 @@
-//! Here is a search and a document: where is it among the hits, and what of the query has it?
+//! Explains a search for a document: its rank among the hits, and the query words it contains.
 //!
-//! What the document was found or left out by is worked out from these facts in `ts/searches/explain.ts`, for both
-//! engines.
+//! `ts/searches/explain.ts` derives from these facts why the document was found or excluded, for both engines.
 
 use roaring::RoaringBitmap;
 use serde_json::{Map, Value, json};
@@ -21,11 +20,10 @@ use crate::ranking::{RankRequest, RankedHit, ScoreDetail, WordStep, WordsInDocum
 use crate::store::Snapshot;
 
 /// Answers an `ExplainRequest` with `ExplainFacts`, both as UTF-8 JSON; see `ts/engine/requests.ts` and
-/// `ts/engine/explain-facts.ts`. `None` if no document has that id, or it is not
-/// visible.
+/// `ts/engine/explain-facts.ts`. Returns `None` if no document has this id, or it is not visible.
 ///
 /// # Errors
-/// Those of a search.
+/// Same as a search.
 pub fn explain(
     snapshot: &Snapshot,
     request: &[u8],
@@ -143,7 +141,7 @@ fn rank_of(displayed: &Selection, at: usize, hit: &RankedHit, by_meaning: Option
     })
 }
 
-/// The best hit that shares a value of the distinct attribute with a document; null if there is none.
+/// Returns the best hit that shares a value of the distinct attribute with a document; null if there is none.
 fn replacing(snapshot: &Snapshot, path: &str, docid: u32, hits: &[RankedHit]) -> Result<Value> {
     let columns = Columns::new(snapshot);
     let values =
@@ -162,7 +160,7 @@ fn replacing(snapshot: &Snapshot, path: &str, docid: u32, hits: &[RankedHit]) ->
     Ok(Value::Null)
 }
 
-/// The same text for values that count as equal. Adding zero turns minus zero into zero.
+/// Returns the same text for values that count as equal. Adding zero turns minus zero into zero.
 fn key(value: &ColumnValue) -> String {
     match value {
         ColumnValue::Number(number) => format!("n{}", number + 0.0),

@@ -1,4 +1,4 @@
-//! Here is a text: which values of a facet look like it?
+//! Searches the values of a facet.
 
 use super::analyzer::analyzer;
 use super::answer::{Answer, Facts};
@@ -19,10 +19,10 @@ use crate::ranking::{RankRequest, rank};
 use crate::settings::Settings;
 use crate::store::Snapshot;
 
-/// The number of documents ranked for a facet search: a page of them. Source: recorded answers.
+/// Documents ranked for a facet search: a page. Source: recorded answers.
 const RANKED: usize = 20;
 
-/// The search among values that `request` asks for; values may be in the languages `locales`. `None` if the text is too
+/// Builds the search among values for `request`. `locales`: languages of the values. Returns `None` if the text is too
 /// long to match any value.
 fn facet_query<'l>(
     request: &FacetSearchRequest,
@@ -54,10 +54,10 @@ fn facet_query<'l>(
     Some(FacetQuery { text, typos, prefix: !exactly, locales })
 }
 
-/// Answers a search among the values of a facet (`FacetSearchRequest` as UTF-8 JSON). `indexes`: for its foreign keys.
+/// Answers a search among the values of a facet (`FacetSearchRequest` as UTF-8 JSON). `indexes` resolves foreign keys.
 ///
 /// # Errors
-/// `facet_search_disabled`, `invalid_facet_search_facet_name`, and those of the search that it counts over.
+/// `facet_search_disabled`, `invalid_facet_search_facet_name`, and those of the search that selects the documents.
 pub fn facet_search(
     snapshot: &Snapshot,
     request: &[u8],
@@ -97,8 +97,7 @@ pub fn facet_search(
     let by_vector = request.hybrid.as_ref().is_some_and(|hybrid| hybrid.semantic_ratio > 0.0);
     let analyzer = analyzer(snapshot)?;
     let threshold = request.ranking_score_threshold;
-    // Values are counted as a search counts them: documents are ranked to find those that `distinct` and a threshold
-    // leave out.
+    // Counts equal those of a search: documents are ranked to find those that `distinct` and a threshold exclude.
     let wanted = match (threshold, distinct) {
         (Some(_), _) if request.exhaustive_facet_count => settings.pagination.max_total_hits,
         (None, None) => 0,

@@ -1,4 +1,4 @@
-//! Here is a result: which values do its documents have, and how often?
+//! Facets of a search: the values of its documents, with counts.
 
 use roaring::RoaringBitmap;
 
@@ -11,7 +11,7 @@ use crate::filter::{describe_filterable, features_of};
 use crate::settings::{FacetOrder, FilterableRule, Settings};
 use crate::store::Snapshot;
 
-/// Checks that fields of `names`, which may be patterns and parents of fields, can have facets.
+/// Checks that all fields in `names` can have facets. `names` may contain patterns and parents of fields.
 ///
 /// # Errors
 /// `invalid_search_facets`.
@@ -29,7 +29,7 @@ pub(super) fn check_facets(snapshot: &Snapshot, index_uid: &str, names: &[String
     Ok(())
 }
 
-/// Whether a field can exist that both a rule and a request for `wanted` cover.
+/// Returns true if a field can exist that is covered by a rule and by a request for `wanted`.
 fn may_cover(rule: &FilterableRule, wanted: &str) -> bool {
     match rule {
         FilterableRule::Field(name) => {
@@ -46,7 +46,7 @@ fn may_cover(rule: &FilterableRule, wanted: &str) -> bool {
     }
 }
 
-/// Whether a name can exist that matches both patterns.
+/// Returns true if a name can exist that matches both patterns.
 fn may_share(a: &str, b: &str) -> bool {
     let parts = |pattern: &'_ str| -> (String, Option<(bool, bool)>) {
         let open = (pattern.starts_with('*'), pattern.ends_with('*'));
@@ -57,14 +57,14 @@ fn may_share(a: &str, b: &str) -> bool {
     match (parts(a), parts(b)) {
         ((_, None), _) => matches_pattern(b, a),
         (_, (_, None)) => matches_pattern(a, b),
-        // Of two patterns with a fixed beginning, one has to begin with the other; so with fixed ends.
+        // Two fixed prefixes share a name only if the longer begins with the shorter; the same holds for suffixes.
         ((a, Some((false, true))), (b, Some((false, true)))) => a.starts_with(&b) || b.starts_with(&a),
         ((a, Some((true, false))), (b, Some((true, false)))) => a.ends_with(&b) || b.ends_with(&a),
         _ => true,
     }
 }
 
-/// The fields of the index that a request for `names` covers, sorted.
+/// Returns the fields of the index covered by a request for `names`, sorted.
 pub(super) fn selected_facets<'s>(snapshot: &'s Snapshot, names: &[String]) -> Vec<&'s str> {
     let settings = snapshot.settings();
     let wanted = |field: &&str| {
@@ -77,13 +77,13 @@ pub(super) fn selected_facets<'s>(snapshot: &'s Snapshot, names: &[String]) -> V
     fields
 }
 
-/// The order in which values of a field are listed.
+/// Returns the order in which values of a field are listed.
 pub(super) fn order_of(settings: &Settings, field: &str) -> FacetOrder {
     let orders = &settings.faceting.sort_facet_values_by;
     orders.get(field).or_else(|| orders.get("*")).copied().unwrap_or(FacetOrder::Alpha)
 }
 
-/// The values of the fields that `names` cover, counted over `candidates`.
+/// Counts the values of the fields covered by `names` over `candidates`.
 pub(super) fn distributions<'s>(
     snapshot: &'s Snapshot,
     names: &[String],
@@ -138,7 +138,7 @@ pub(super) fn write_distribution(facets: &[(&str, Distribution)], out: &mut Vec<
     out.extend_from_slice(if opening == b'{' { b"{}" } else { b"}" });
 }
 
-/// Writes the least and the greatest number of each field with numbers.
+/// Writes the minimum and maximum of each field with numbers.
 pub(super) fn write_stats(facets: &[(&str, Distribution)], out: &mut Vec<u8>) {
     let mut opening = b'{';
     for (field, distribution) in facets {

@@ -1,10 +1,10 @@
-//! Recorded answers over real data, by command: needs a folder with `golden.json`, `movies.ndjson` and
-//! `cities.json` (the shared data, unpacked).
+//! Compares with recorded answers over real data. Run by command; needs a folder with `golden.json`, `movies.ndjson`
+//! and `cities.json` (the shared data, unpacked).
 //!
 //! `GOLDEN=dir [KIND=facets] cargo test -p siftd-engine --lib search::golden -- --ignored --nocapture`
 //!
 //! 1. Answers equal the recorded ones except for times and request ids; facets are in the recorded order.
-//! 2. Answers are the same over one segment, over many segments with deleted documents, and over merged ones.
+//! 2. Answers are the same over a single segment, over many segments with deleted documents, and over merged segments.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -72,10 +72,10 @@ fn answers_are_those_recorded() {
     assert_eq!(different, 0);
 }
 
-/// Names of the ways in which documents are written.
+/// Names of the segment layouts.
 const LAYOUTS: [&str; 3] = ["one segment", "ten segments with deletions", "merged"];
 
-/// Writes one set of documents in several ways, as uploads would.
+/// Writes the same documents in several layouts, like uploads.
 struct Writer<'a> {
     home: &'a Path,
     key: &'a str,
@@ -83,7 +83,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// One index per layout, with the documents in the same order in each.
+    /// Writes an index per layout, with the documents in the same order in each.
     fn write(mut self, settings: Json, documents: &[Json]) -> BTreeMap<&'static str, Index> {
         let settings = json!({ "kind": "settings", "settings": settings.to_string() });
         let operations = |uploads: Vec<Json>| std::iter::once(settings.clone()).chain(uploads);
@@ -91,7 +91,7 @@ impl Writer<'_> {
         let mut many = Vec::new();
         let mut gone = Vec::new();
         for documents in documents.chunks(documents.len().div_ceil(10)) {
-            // Before every fifth document, a copy of it under another id is written, which is deleted later.
+            // Every fifth document is preceded by a copy under another id, which is deleted later.
             let twice = documents.iter().enumerate().flat_map(|(at, document)| {
                 let mut copy = document.clone();
                 copy[self.key] = json!(format!("gone-{}", gone.len()));
@@ -155,7 +155,7 @@ fn settings(changes: &Json) -> Json {
     all
 }
 
-/// What `http/` makes of a body.
+/// Completes a request body like `http/`.
 fn completed(body: &Json) -> Json {
     let mut request = request(body);
     let number = |key: &str, default: u64| body.get(key).and_then(Json::as_u64).unwrap_or(default);
@@ -167,8 +167,8 @@ fn completed(body: &Json) -> Json {
     request
 }
 
-/// The first difference between two answers. Members that only the second has do not count, except in hits and facets,
-/// whose order counts too.
+/// Returns the first difference between two answers. Members that only the second answer has are ignored, except in
+/// hits and facets, where order counts too.
 fn difference(wanted: &Json, found: &Json, path: &str) -> Option<String> {
     let differ = || Some(format!("{path}: wanted {wanted}, found {found}"));
     match (wanted, found) {

@@ -1,4 +1,4 @@
-//! Here is a ranked document: what does its hit look like?
+//! Writes the hit of a ranked document.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::ranking::{RankedHit, ScoreDetail, SortCriterion};
 use crate::store::Snapshot;
 use crate::vector::shown;
 
-/// Writes the hits of one request.
+/// Writes the hits of a request.
 pub(super) struct HitWriter<'a, 'h> {
     snapshot: &'a Snapshot,
     request: &'a SearchRequest,
@@ -29,9 +29,9 @@ pub(super) struct HitWriter<'a, 'h> {
     retrieved: Selection,
     formatter: Formatter<'a>,
     bounds: &'a Bounds,
-    /// Memory for the text of one hit. An answer takes hits whole, so that it never grows beyond its bound.
+    /// Buffer for the text of a hit. Only complete hits are appended to an answer, so it never exceeds its limit.
     text: Vec<u8>,
-    /// `None`: hits are shown with ids as they are.
+    /// `None`: hits keep ids of other documents as they are.
     hydration: Option<&'a RefCell<Hydration<'h>>>,
 }
 
@@ -70,7 +70,7 @@ impl<'a, 'h> HitWriter<'a, 'h> {
         })
     }
 
-    /// Notes the documents of other indexes that the hit of a document refers to.
+    /// Records the documents of other indexes that the hit of a document refers to.
     pub fn collect(&self, docid: u32) -> Result<()> {
         let Some(hydration) = self.hydration else { return Ok(()) };
         let mut shown = Vec::new();
@@ -78,7 +78,7 @@ impl<'a, 'h> HitWriter<'a, 'h> {
         hydration.borrow_mut().collect(self.request.foreign_keys(), &shown)
     }
 
-    /// JSON of an object with documents of other indexes in place of their ids.
+    /// Replaces ids in a JSON object by documents of other indexes.
     fn hydrated(&self, object: Vec<u8>) -> Result<Vec<u8>> {
         match self.hydration {
             Some(hydration) => hydration.borrow_mut().hydrated(self.request.foreign_keys(), object),
@@ -86,7 +86,7 @@ impl<'a, 'h> HitWriter<'a, 'h> {
         }
     }
 
-    /// Writes one hit. `federation`: its `_federation`, if it is a hit of a federated search.
+    /// Writes a hit. `federation`: its `_federation`, for hits of a federated search.
     pub fn write_hit(
         &mut self,
         hit: &RankedHit,
@@ -102,7 +102,7 @@ impl<'a, 'h> HitWriter<'a, 'h> {
             text = self.hydrated(text)?;
             self.bounds.check(out.len() + text.len())?;
         }
-        // Further members go inside the document's braces.
+        // Further members go before the closing brace of the document.
         text.pop();
         let mut members = Members { first: text.last() == Some(&b'{') };
         if self.request.retrieve_vectors && self.shows_vectors() {
@@ -113,7 +113,7 @@ impl<'a, 'h> HitWriter<'a, 'h> {
             members.begin("_geoDistance", &mut text);
             write_display(metres, &mut text);
         }
-        // A formatted copy of all attributes holds stored vectors, whatever else is asked for. Source: recorded
+        // A formatted copy of all attributes includes stored vectors, regardless of other options. Source: recorded
         // answers.
         let unformatted: &[&str] = if self.retrieved == Selection::All { &[] } else { &HIDDEN };
         let mut formatted = Vec::new();
@@ -146,8 +146,8 @@ impl<'a, 'h> HitWriter<'a, 'h> {
         Ok(())
     }
 
-    /// Whether vectors may be shown. A quirk of the reference: a list of attributes that names `_vectors` hides them
-    /// once a document has any.
+    /// Returns true if vectors may be shown. A quirk of the reference: a list of attributes that names `_vectors` hides
+    /// them as soon as a document has vectors.
     fn shows_vectors(&self) -> bool {
         match &self.displayed {
             Selection::All => true,
@@ -158,7 +158,7 @@ impl<'a, 'h> HitWriter<'a, 'h> {
         }
     }
 
-    /// Whole metres from the first point of `sort`, if the hit shows `_geo`.
+    /// Returns the distance from the first point of `sort` in full metres, if the hit shows `_geo`.
     fn geo_distance(&self, docid: u32) -> Result<Option<u64>> {
         let origin = self.sort.iter().find_map(|criterion| match criterion {
             SortCriterion::Geo { origin, .. } => Some(*origin),
@@ -170,7 +170,7 @@ impl<'a, 'h> HitWriter<'a, 'h> {
     }
 }
 
-/// The JSON of a stored document.
+/// Returns the JSON of a stored document.
 fn source_of(snapshot: &Snapshot, docid: u32) -> Result<Arc<Box<str>>> {
     let text = snapshot.cached_source(docid)?;
     text.ok_or_else(|| Error::internal("a ranked document is gone", format!("docid {docid}")))

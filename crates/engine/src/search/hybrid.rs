@@ -1,8 +1,8 @@
-//! Here are hits by words and hits by meaning: what is the one list?
+//! Merges hits by words and hits by vectors into one list.
 //!
-//! 1. If words alone fill the page with scores that meaning can hardly beat, the hits by words are the answer.
-//! 2. Otherwise the first hits of both lists are compared by weighted scores; of equal ones, the hit by meaning is first.
-//! 3. A document is listed once, at the better of its positions, with the score it has there.
+//! 1. If words fill the page with scores that vectors can hardly beat, the hits by words are the answer.
+//! 2. Otherwise the first hits of both lists are compared by weighted scores; on a tie, the hit by vectors comes first.
+//! 3. A document is listed once, at the better of its positions, with its score there.
 //!
 //! Source: vectors §6.7.
 
@@ -16,10 +16,10 @@ use crate::facets::Columns;
 use crate::ranking::{Ranked, RankedHit};
 use crate::store::Snapshot;
 
-/// The least weighted score with which hits by words make a search by meaning unnecessary. Source: vectors §6.7.
+/// If all hits by words reach this weighted score, vectors are not searched. Source: vectors §6.7.
 const GOOD_ENOUGH: f64 = 0.45;
 
-/// Whether words alone fill a page of `wanted` hits well.
+/// Returns true if hits by words fill a page of `wanted` hits well enough.
 pub(super) fn words_suffice(by_words: &[RankedHit], wanted: usize, ratio: f64) -> bool {
     by_words.len() >= wanted
         && by_words[..wanted].iter().all(|hit| hit.score() * (1.0 - ratio) >= GOOD_ENOUGH)
@@ -38,7 +38,7 @@ impl Weighted {
     }
 }
 
-/// Merges the first `wanted` hits, at most one per value of `distinct`. Gives the documents that came by meaning too.
+/// Merges the first `wanted` hits, at most one per value of `distinct`. Also returns the documents taken from vectors.
 pub(super) fn merge(
     snapshot: &Snapshot,
     by_words: Ranked,

@@ -1,9 +1,9 @@
-//! Here are hits with ids of documents of other indexes: what do they look like with those documents in their place?
+//! Replaces ids in hits by documents of other indexes.
 //!
-//! 1. Ids are collected from all hits of an answer first: the values of the field, or of its array up to the first value
-//!    that is no id.
-//! 2. Then each scalar at or below the field that was collected for that index becomes the document, or `{}` if there is
-//!    none that the request may read.
+//! 1. First ids are collected from all hits of an answer: the values of the field, or of its array up to the first
+//!    value that is not an id.
+//! 2. Then each scalar at or below the field with a collected id becomes the document, or `{}` if the request may not
+//!    read it or it does not exist.
 //! 3. With `legacySearch`, a search replaces each id at or below the field, collected or not.
 //!
 //! Source: search §20.1.
@@ -22,12 +22,12 @@ use crate::error::{Context, Error, Result};
 use crate::fields::{id_from, is_id, is_same_or_below};
 use crate::filter::{self, Access, Foreign, ForeignIndexes, ForeignKey, Scope};
 
-/// Puts documents of other indexes into the hits of one answer.
+/// Inserts documents of other indexes into the hits of an answer.
 pub(super) struct Hydration<'a> {
     indexes: &'a ForeignIndexes<'a>,
     scope: Scope<'a>,
     bounds: Bounds,
-    /// Whether ids need not be collected.
+    /// True if ids need not be collected first.
     replaces_all: bool,
     /// Index and id.
     collected: HashSet<(String, String)>,
@@ -36,7 +36,7 @@ pub(super) struct Hydration<'a> {
 }
 
 impl<'a> Hydration<'a> {
-    /// `scope`: of the request's own filter; `None` without foreign keys to follow.
+    /// `scope`: that of the request's own filter. Returns `None` without foreign keys to follow.
     pub fn new(scope: Scope<'a>, replaces_all: bool, bounds: Bounds) -> Option<Self> {
         let Foreign { keys, indexes } = scope.foreign?;
         (!keys.is_empty()).then(|| Self {
@@ -51,7 +51,7 @@ impl<'a> Hydration<'a> {
     }
 
     /// # Errors
-    /// `index_not_found` if ids are not collected first and a key leads to no index.
+    /// `index_not_found` if ids are not collected first and the index of a key does not exist.
     pub fn check_indexes(&self, keys: &[ForeignKey]) -> Result<()> {
         match keys.iter().find(|key| key.access == Access::Missing) {
             Some(key) if self.replaces_all => Err(key.not_found()),
@@ -59,10 +59,10 @@ impl<'a> Hydration<'a> {
         }
     }
 
-    /// Notes the ids in a hit, which is JSON text.
+    /// Records the ids in a hit, given as JSON text.
     ///
     /// # Errors
-    /// `index_not_found` if there is an id and no index; `answer_too_large` if there are too many.
+    /// `index_not_found` if there is an id but no index; `answer_too_large` if there are too many ids.
     pub fn collect(&mut self, keys: &[ForeignKey], hit: &[u8]) -> Result<()> {
         if self.replaces_all {
             return Ok(());
@@ -88,7 +88,7 @@ impl<'a> Hydration<'a> {
         Ok(())
     }
 
-    /// JSON of an object with documents in place of ids.
+    /// Replaces ids in a JSON object by documents.
     pub fn hydrated(&mut self, keys: &[ForeignKey], object: Vec<u8>) -> Result<Vec<u8>> {
         let mut text = object;
         for key in keys {
@@ -104,7 +104,7 @@ impl<'a> Hydration<'a> {
                 let id =
                     if is_same_or_below(&key.field_name, leaf.path) { id_of_leaf(leaf.raw) } else { None };
                 match id.map(|id| self.document(index, filter, id)) {
-                    // One document may stand in many places.
+                    // The same document may be inserted many times.
                     Some(Ok(Some(document))) => match bounds.check(out.len() + document.len()) {
                         Ok(()) => out.extend_from_slice(&document),
                         Err(error) => failure = Some(error),
@@ -121,7 +121,7 @@ impl<'a> Hydration<'a> {
         Ok(text)
     }
 
-    /// The document that stands for an id; `None` if the id stays.
+    /// Returns the document for an id; `None` if the id stays.
     fn document(&mut self, index: &str, filter: &Value, id: String) -> Result<Option<Arc<Vec<u8>>>> {
         let key = (index.to_owned(), id);
         if !self.replaces_all && !self.collected.contains(&key) {
@@ -171,7 +171,7 @@ fn check_few(documents: usize) -> Result<()> {
     Err(Error::user("answer_too_large", message))
 }
 
-/// The document id that the JSON text of a scalar is: a string of the characters of ids, or an integer.
+/// Returns the document id in a JSON scalar: a string with the characters of an id, or an integer.
 fn id_of_leaf(raw: &str) -> Option<String> {
     if raw.starts_with('"') {
         let text = unquote(raw);
@@ -182,7 +182,7 @@ fn id_of_leaf(raw: &str) -> Option<String> {
     is_integer.then(|| raw.to_owned())
 }
 
-/// Ids that a dotted path leads to, through objects and objects in arrays; keys may have dots in them.
+/// Collects ids at a dotted path through objects and objects in arrays; keys may contain dots.
 fn collect_ids(object: &Map<String, Value>, path: &str, ids: &mut Vec<String>) {
     for (key, value) in object.iter().filter(|(key, _)| is_same_or_below(key, path)) {
         let values = match value {

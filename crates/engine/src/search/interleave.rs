@@ -1,6 +1,7 @@
-//! Hits of two kinds in one list: some at fixed positions, the others between them.
+//! Merges hits at fixed positions with other hits.
 
-/// Pins at their positions with the other hits between them; pins beyond the last of the other hits follow it.
+/// Iterates over pins at their positions with the other hits between them. Pins beyond the other hits follow at the
+/// end.
 pub(super) struct Interleave<T, I: Iterator<Item = T>, P> {
     pins: std::iter::Peekable<std::vec::IntoIter<T>>,
     rest: I,
@@ -31,7 +32,7 @@ mod tests {
     use super::Interleave;
 
     #[test]
-    fn pins_stand_at_their_positions_and_close_up_at_the_end() {
+    fn pins_keep_their_positions_and_close_up_at_the_end() {
         let cases: [(&[u32], usize, &str); 6] = [
             (&[0], 3, "P0 r r r"),
             (&[1, 1], 3, "r P1 P1 r r"),

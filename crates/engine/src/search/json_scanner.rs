@@ -1,4 +1,4 @@
-//! JSON read from left to right, without recursion, so that nesting of any depth takes little stack.
+//! Reads JSON from left to right without recursion, so that deep nesting takes little stack.
 
 /// A token of JSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -9,17 +9,17 @@ pub(super) enum Event<'j> {
     OpenArray,
     /// `}` or `]`
     Close,
-    /// The key of the value that follows: its JSON text with quotes.
+    /// The key of the next value: its JSON text with quotes.
     Key(&'j str),
     /// The JSON text of a string, number, boolean or null.
     Scalar(&'j str),
 }
 
-/// Reads JSON that is known to be valid, because it was parsed before it was stored.
+/// Scans valid JSON. Documents are parsed before they are stored.
 pub(super) struct Scanner<'j> {
     text: &'j str,
     at: usize,
-    /// Whether each open container is an object.
+    /// True for each open container that is an object.
     open: Vec<bool>,
     expects_key: bool,
 }
@@ -91,7 +91,7 @@ impl<'j> Iterator for Scanner<'j> {
     }
 }
 
-/// The string of a JSON string with quotes.
+/// Decodes a JSON string with quotes.
 pub(super) fn unquote(raw: &str) -> std::borrow::Cow<'_, str> {
     let inner = raw.get(1..raw.len().saturating_sub(1)).unwrap_or_default();
     if inner.contains('\\') {

@@ -1,4 +1,4 @@
-//! JSON, written into the bytes of an answer.
+//! Writes JSON into the bytes of an answer.
 
 use std::io::Write as _;
 
@@ -12,14 +12,14 @@ pub(super) fn write_json(value: &impl serde::Serialize, out: &mut Vec<u8>) {
     serde_json::to_writer(out, value).expect("memory takes every byte, and keys are strings");
 }
 
-/// Writes a value as `format!` does.
+/// Writes a value in its `Display` form.
 pub(super) fn write_display(value: impl std::fmt::Display, out: &mut Vec<u8>) {
     write!(out, "{value}").expect("memory takes every byte");
 }
 
 /// Writes the names of an object's members, with commas between members.
 pub(super) struct Members {
-    /// Whether the object has no member yet.
+    /// True while the object has no member.
     pub first: bool,
 }
 

@@ -1,7 +1,7 @@
-//! Here is a request: what is the answer, byte for byte?
+//! Answers search requests.
 //!
 //! The filter of a request selects documents (`filter`), which are ranked (`ranking`). Only the documents of the page
-//! are read, projected to the attributes asked for and highlighted. An answer is written as the JSON that is sent.
+//! are read, projected to the requested attributes and highlighted. An answer is written as the JSON that is sent.
 
 mod analyzer;
 mod answer;

@@ -1,4 +1,4 @@
-//! Several searches in one request.
+//! Runs several searches in one request.
 
 use super::answer::{Answer, Facts};
 use super::json_writer::write_text;
@@ -9,20 +9,20 @@ use crate::error::{Error, Result, UserError};
 use crate::filter::{ForeignIndexes, Indexes};
 use crate::store::Snapshot;
 
-/// One search of several.
+/// A search of a request with several.
 pub struct IndexedSearch {
-    /// The index's id.
+    /// Id of the index.
     pub index: String,
-    /// The commit to search; all searches of an index share one.
+    /// The commit to search. All searches of an index share one commit.
     pub snapshot: Snapshot,
     /// A `SearchRequest` as UTF-8 JSON.
     pub request: Vec<u8>,
 }
 
-/// Answers each search by itself, in order. `indexes`: for their foreign keys.
+/// Answers each search separately, in order. `indexes` resolves foreign keys.
 ///
 /// # Errors
-/// That of the first search that fails, with its position.
+/// The error of the first search that fails, with its position.
 pub fn multi_search(
     searches: &[IndexedSearch],
     search_deadline: &SearchDeadline,
@@ -39,8 +39,9 @@ pub fn multi_search(
         write_text(&request.index_uid, &mut body);
         body.push(b',');
         let foreign = ForeignIndexes::new(indexes);
-        let one = write_members(&search.snapshot, &request, &search_deadline.anew(), &foreign, &mut body)
-            .map_err(|error| at_query(error, at))?;
+        let one =
+            write_members(&search.snapshot, &request, &search_deadline.restarted(), &foreign, &mut body)
+                .map_err(|error| at_query(error, at))?;
         body.push(b'}');
         facts.degraded |= one.degraded;
         facts.used_negative_operator |= one.used_negative_operator;

@@ -1,11 +1,11 @@
-//! Here are ranked hits: which of them are on the page?
+//! Selects the hits of a page.
 
 use std::ops::Range;
 
 use super::request::Paging;
 
 impl Paging {
-    /// Positions of the hits on the page, none of them from `reachable` on.
+    /// Returns the positions of the hits on the page, limited to positions below `reachable`.
     pub(super) fn window(self, reachable: usize) -> Range<usize> {
         let (start, len) = match self {
             Self::Offset { offset, limit } => (offset, limit),
@@ -15,12 +15,12 @@ impl Paging {
         start.min(reachable)..start.saturating_add(len).min(reachable)
     }
 
-    /// Whether totals have to be exact.
+    /// Returns true if totals must be exact.
     pub(super) fn is_exhaustive(self) -> bool {
         matches!(self, Self::Page { .. })
     }
 
-    /// Writes the members of an answer that concern pages, after a comma. `total`: the number of all hits.
+    /// Writes the paging members of an answer, after a comma. `total`: number of all hits.
     pub(super) fn write(self, total: u64, out: &mut Vec<u8>) {
         let text = match self {
             Self::Offset { offset, limit } => {

@@ -1,4 +1,4 @@
-//! Here are pinned documents: at which positions are they among the ranked ones?
+//! Places pinned documents among ranked hits.
 
 use std::sync::Arc;
 
@@ -13,13 +13,13 @@ use crate::store::Snapshot;
 
 /// The pins of a request whose documents exist and pass its filter.
 pub(super) struct Pins {
-    /// By position; pins of one position are in the order of the request.
+    /// By position; pins of the same position are in the order of the request.
     hits: Vec<RankedHit>,
 }
 
 impl Pins {
-    /// Takes the pinned documents out of `universe`; with `distinct`, documents that share a value with one of them
-    /// too.
+    /// Removes the pinned documents from `universe`; with `distinct`, also documents that share a value with a pinned
+    /// document.
     pub fn take(
         snapshot: &Snapshot,
         pins: &[Pin],
@@ -34,7 +34,7 @@ impl Pins {
                 Arc::make_mut(universe).remove(docid);
                 hits.push(RankedHit { docid, scores: vec![ScoreDetail::Pin { position: pin.position }] });
                 if let Some(path) = distinct {
-                    // A new `Distinct` for each pin: pinned documents do not exclude each other.
+                    // A separate `Distinct` for each pin: pinned documents do not exclude each other.
                     let pinned = RoaringBitmap::from_iter([docid]);
                     sharing |= Columns::new(snapshot).distinct(path)?.keep(&pinned, universe, 1)?.1;
                 }
@@ -67,7 +67,7 @@ pub(super) fn position(hit: &RankedHit) -> u32 {
     }
 }
 
-/// Whether a hit is pinned.
+/// Returns true if a hit is pinned.
 pub(super) fn is_pinned(hit: &RankedHit) -> bool {
     matches!(hit.scores.first(), Some(ScoreDetail::Pin { .. }))
 }

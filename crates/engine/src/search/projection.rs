@@ -1,4 +1,4 @@
-//! Here is a stored document: which part of it is shown? Source: search §15, settings §4.1.
+//! Projects a stored document to displayed attributes. Source: search §15, settings §4.1.
 
 use std::borrow::Cow;
 
@@ -8,16 +8,16 @@ use crate::fields::is_same_or_below;
 /// Fields that are shown only on request.
 pub(super) const HIDDEN: [&str; 1] = ["_vectors"];
 
-/// The attributes of a document that are shown.
+/// A selection of a document's attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Selection {
     /// All attributes.
     All,
-    /// The named attributes with everything below them; parents hold only named attributes.
+    /// The named attributes with everything below them. Their parents are reduced to the named attributes.
     Paths(Vec<String>),
 }
 
-/// How much of a value is shown.
+/// How much of a value is selected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Seen {
     Whole,
@@ -26,12 +26,12 @@ enum Seen {
 }
 
 impl Selection {
-    /// The attributes of a list of names; `*` stands for all.
+    /// Selects the attributes in a list of names; `*` means all.
     pub fn of(names: &[String]) -> Self {
         if names.iter().any(|name| name == "*") { Self::All } else { Self::Paths(names.to_vec()) }
     }
 
-    /// The attributes that both selections show.
+    /// Returns the attributes in both selections.
     pub fn and(&self, other: &Self) -> Self {
         let (Self::Paths(some), Self::Paths(others)) = (self, other) else {
             return if *self == Self::All { other.clone() } else { self.clone() };
@@ -49,7 +49,7 @@ impl Selection {
         Self::Paths(paths)
     }
 
-    /// The attributes that at least one of both selections shows.
+    /// Returns the attributes in at least one of the selections.
     pub fn or(self, other: &Self) -> Self {
         match (self, other) {
             (Self::Paths(mut some), Self::Paths(others)) => {
@@ -60,7 +60,7 @@ impl Selection {
         }
     }
 
-    /// Whether an attribute at or below `path` may be shown.
+    /// Returns true if an attribute at or below `path` may be selected.
     pub fn meets(&self, path: &str) -> bool {
         match self {
             Self::All => true,
@@ -70,7 +70,7 @@ impl Selection {
         }
     }
 
-    /// Whether the whole value at `path` is shown.
+    /// Returns true if the complete value at `path` is selected.
     pub fn covers(&self, path: &str) -> bool {
         match self {
             Self::All => true,
@@ -90,13 +90,13 @@ impl Selection {
     }
 }
 
-/// A string, number, boolean or null that is written.
+/// A string, number, boolean or null to write.
 pub(super) struct Leaf<'a> {
-    /// The keys that lead to it, joined by dots.
+    /// The keys above it, joined by dots.
     pub path: &'a str,
     /// Its JSON text.
     pub raw: &'a str,
-    /// Its index in each array that leads to it, outermost first, counted among the elements that are written.
+    /// Its index in each array above it, outermost first, counting only elements that are written.
     pub indices: &'a [usize],
 }
 
@@ -104,16 +104,16 @@ pub(super) struct Leaf<'a> {
 struct Frame {
     object: bool,
     whole: bool,
-    /// Length of the output before it was opened, to which the output is cut if nothing in it is shown.
+    /// Length of the output before it was opened. The output is cut to it if nothing inside is written.
     start: usize,
     written: bool,
-    /// Whether it has any member, shown or not: an empty array or object is shown.
+    /// True if it has a member, written or not: an empty array or object is written.
     has_members: bool,
     path_len: usize,
 }
 
-/// Writes the part of `source` that `selection` shows, without the top-level keys in `hidden`; `write_leaf` writes each
-/// leaf. Keys and values stay in their order and spelling.
+/// Writes the selected part of `source`, without the top-level keys in `hidden`. `write_leaf` writes each leaf. Keys
+/// and values keep their order and spelling.
 pub(super) fn project(
     source: &str,
     selection: &Selection,
@@ -126,7 +126,7 @@ pub(super) fn project(
     let mut path = String::new();
     let mut key: Option<&str> = None;
     let mut seen = Seen::Whole;
-    // The number of open containers inside one that is not shown.
+    // Number of open containers inside one that is not selected.
     let mut skipped = 0usize;
     for event in Scanner::new(source) {
         if skipped > 0 {
@@ -186,7 +186,7 @@ pub(super) fn project(
                 let start = out.len();
                 begin_value(frames.last_mut(), key, out);
                 out.push(if object { b'{' } else { b'[' });
-                // The document itself is shown in part unless all attributes are shown.
+                // The document itself counts as partial unless all attributes are selected.
                 let whole =
                     if frames.is_empty() { *selection == Selection::All } else { seen == Seen::Whole };
                 frames.push(Frame {
@@ -221,7 +221,7 @@ pub(super) fn project(
     }
 }
 
-/// Takes the index of an array's element back that is not written.
+/// Takes back the index of an array element that is not written.
 fn give_back(parent: Option<&Frame>, indices: &mut [usize]) {
     if let (Some(Frame { object: false, .. }), Some(index)) = (parent, indices.last_mut()) {
         *index = index.wrapping_sub(1);
@@ -239,9 +239,9 @@ fn begin_value(frame: Option<&mut Frame>, key: Option<&str>, out: &mut Vec<u8>) 
     }
 }
 
-/// Writes the part of `source` that `selection` shows, with leaves as they are.
+/// Writes the selected part of `source`, with leaves unchanged.
 pub(super) fn project_plain(source: &str, selection: &Selection, hidden: &[&str], out: &mut Vec<u8>) {
-    // Most documents are shown whole.
+    // Most documents are written completely.
     let untouched = *selection == Selection::All && !hidden.iter().any(|key| source.contains(key));
     if untouched {
         out.extend_from_slice(source.trim().as_bytes());
@@ -250,7 +250,7 @@ pub(super) fn project_plain(source: &str, selection: &Selection, hidden: &[&str]
     project(source, selection, hidden, out, |leaf, out| out.extend_from_slice(leaf.raw.as_bytes()));
 }
 
-/// The JSON text of the value of a top-level key.
+/// Returns the JSON text of the value of a top-level key.
 pub(super) fn top_level<'j>(source: &'j str, wanted: &str) -> Option<&'j str> {
     if !source.contains(wanted) {
         return None;

@@ -1,11 +1,11 @@
 //! Random texts and queries for parser, ranking and formatting together.
 //!
-//! `FUZZ_SECONDS=60 cargo test -p siftd-engine --lib random -- --ignored` goes on for that long; without it a few
-//! cases run with all other tests.
+//! `FUZZ_SECONDS=60 cargo test -p siftd-engine --lib random -- --ignored` runs for 60 seconds. Without it, a few cases
+//! run with all other tests.
 //!
-//! 1. Nothing panics, whatever the query.
-//! 2. Without its marks, a highlighted text is the stored text, and a cropped one a part of it.
-//! 3. Positions of matches lie within the text, between characters, in order, one after another.
+//! 1. No query panics.
+//! 2. Without its marks, a highlighted text is the stored text, and a cropped text a part of it.
+//! 3. Positions of matches are within the text, at character boundaries, in order and disjoint.
 
 use std::time::{Duration, Instant};
 
@@ -18,12 +18,12 @@ use super::tests::request;
 use crate::fixture::snapshot_of;
 use crate::settings::Settings;
 
-/// Marks that are in none of the texts below.
+/// Marks that do not occur in the texts below.
 const OPEN: char = '\u{1}';
 const CLOSE: char = '\u{2}';
 const CUT: char = '\u{3}';
 
-/// Characters with a meaning to the parser, and words in many scripts; normalising changes the length of some.
+/// Characters with a meaning to the parser, and words in many scripts. Normalisation changes the length of some.
 const FRAGMENTS: &[&str] = &[
     "\"",
     "-",
@@ -125,7 +125,7 @@ fn check(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
-/// A case that random texts found.
+/// Found by random texts.
 #[test]
 fn phrases_longer_than_the_crop_may_follow_one_another() {
     for text in ["new york東京", "東京new york"] {
@@ -140,7 +140,7 @@ fn random_queries_are_answered() {
 }
 
 #[test]
-#[ignore = "goes on for as long as it is told: see the head of the file"]
+#[ignore = "runs for FUZZ_SECONDS: see the head of the file"]
 fn random_queries_are_answered_for_long() {
     let seconds = std::env::var("FUZZ_SECONDS").ok().and_then(|seconds| seconds.parse().ok()).unwrap_or(60);
     let (end, mut cases) = (Instant::now() + Duration::from_secs(seconds), 0);

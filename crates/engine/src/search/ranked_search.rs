@@ -1,4 +1,4 @@
-//! Here is a search: which documents answer it, in which order?
+//! Selects and ranks the documents of a search.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,24 +20,24 @@ use crate::filter::{self, Foreign, ForeignIndexes, Scope, describe_filterable, f
 use crate::ranking::{RankRequest, Ranked, RankedHit, SortCriterion, rank};
 use crate::store::Snapshot;
 
-/// The ranked documents of a request, and the criteria they were sorted by.
+/// The ranked documents of a request and their sort criteria.
 pub(super) struct RankedSearch {
     pub ranked: Ranked,
     pub sort: Vec<SortCriterion>,
-    /// Whether words were not looked at.
+    /// True if the search used vectors only.
     pub only_meaning: bool,
-    /// Documents that came by meaning; `None` for a search by words alone.
+    /// Documents found by vectors; `None` for a search by words alone.
     semantic: Option<RoaringBitmap>,
-    /// Whether documents were compared by vectors.
+    /// True if vectors were compared.
     compared_vectors: bool,
-    /// Whether a vector of the query is missing: words alone did not settle the page.
+    /// True if a query vector is missing that the page would need: words alone did not suffice.
     lacks_vector: bool,
     window: std::ops::Range<usize>,
     pub stages: Stages,
 }
 
 impl RankedSearch {
-    /// A page of hits that were all found by meaning: `limit` of them after `offset`.
+    /// A page of hits that were all found by vectors: `limit` hits after `offset`.
     pub fn of_page(ranked: Ranked, offset: usize, limit: usize, stages: Stages) -> Self {
         let semantic = Some(ranked.candidates.clone());
         let window = offset..offset.saturating_add(limit);
@@ -53,19 +53,19 @@ impl RankedSearch {
         }
     }
 
-    /// The vector that documents were compared with, if the request asks for vectors.
+    /// Returns the query vector that was compared, if the request asks for vectors.
     pub fn query_vector<'r>(&self, request: &'r SearchRequest) -> Option<&'r [f32]> {
         let shown = self.compared_vectors && request.retrieve_vectors;
         request.vector.as_deref().filter(|_| shown)
     }
 
-    /// The number of hits on the page that came by meaning; `None` for a search by words alone.
+    /// Returns the number of hits on the page found by vectors; `None` for a search by words alone.
     pub fn semantic_hits(&self) -> Option<usize> {
         let semantic = self.semantic.as_ref()?;
         Some(self.page().iter().filter(|hit| semantic.contains(hit.docid)).count())
     }
 
-    /// Whether a document came by meaning; `None` for a search by words alone.
+    /// Returns true if a document was found by vectors; `None` for a search by words alone.
     pub fn came_by_meaning(&self, docid: u32) -> Option<bool> {
         self.semantic.as_ref().map(|semantic| semantic.contains(docid))
     }
@@ -76,7 +76,7 @@ impl RankedSearch {
         &self.ranked.hits[self.window.start.min(len)..self.window.end.min(len)]
     }
 
-    /// The facts of an answer with this page.
+    /// Returns the facts of an answer with this page.
     pub fn facts(&self) -> Facts {
         Facts {
             degraded: self.ranked.degraded,
@@ -90,7 +90,7 @@ impl RankedSearch {
     }
 }
 
-/// Selects and ranks the documents of a request. `scored`: whether scores are shown, or hits are merged by them.
+/// Selects and ranks the documents of a request. `scored`: scores are shown, or hits are merged by them.
 pub(super) fn rank_search(
     snapshot: &Snapshot,
     request: &SearchRequest,
@@ -129,7 +129,7 @@ pub(super) fn rank_search(
     let reachable = settings.pagination.max_total_hits;
     let window = request.paging.window(reachable);
     let exhaustive = request.paging.is_exhaustive();
-    // Only for ranked documents it is known whether they reach the threshold, so an exact total needs all ranked.
+    // Only ranking shows which documents reach the threshold, so an exact total needs all of them ranked.
     let all_ranked = exhaustive && request.ranking_score_threshold.is_some();
     let wanted = if all_ranked { reachable } else { window.end };
     let analyzer = analyzer(snapshot)?;
@@ -148,7 +148,7 @@ pub(super) fn rank_search(
         exhaustive,
         vector: None,
         deadline: search_deadline.deadline(snapshot),
-        // Hits by words and hits by meaning are merged by their scores.
+        // Hits by words and hits by vectors are merged by their scores.
         scored: scored
             || matches!(kind, SearchKind::Both { .. } | SearchKind::Words { missing_ratio: Some(_) }),
     };
@@ -191,12 +191,12 @@ pub(super) fn rank_search(
     Ok(found)
 }
 
-/// The attribute of whose values each hit has one of its own, if there is one.
+/// Returns the distinct attribute of a search, if any.
 pub(super) fn distinct_of<'a>(snapshot: &'a Snapshot, request: &'a SearchRequest) -> Option<&'a str> {
     request.distinct.as_deref().or(snapshot.settings().distinct_attribute.as_deref())
 }
 
-/// What the filter of a search may ask, and about which indexes.
+/// Returns the scope of a search's filter: error code, deadline and readable indexes.
 pub(super) fn scope_of<'a>(
     request: &'a SearchRequest,
     search_deadline: &'a SearchDeadline,
@@ -213,7 +213,7 @@ pub(super) fn scope_of<'a>(
 }
 
 /// # Errors
-/// `invalid_search_distinct`, if `attribute` is not filterable.
+/// `invalid_search_distinct` if `attribute` is not filterable.
 fn check_distinct(snapshot: &Snapshot, index_uid: &str, attribute: &str) -> Result<()> {
     let settings = snapshot.settings();
     let filterable = features_of(settings, attribute)

@@ -1,4 +1,4 @@
-//! Requests in the form that `http/` sends: validated and complete. Source: `ts/engine/requests.ts`.
+//! Requests as `http/` sends them: validated and complete. Source: `ts/engine/requests.ts`.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -14,13 +14,12 @@ use crate::ranking::MatchingStrategy;
 /// Parses a request.
 ///
 /// # Errors
-/// Internal, because `http/` builds requests: one that does not parse is a bug.
+/// Internal: `http/` builds requests, so a request that does not parse is a bug.
 pub fn decode<T: DeserializeOwned>(request: &[u8]) -> Result<T> {
     serde_json::from_slice(request).context("a request does not parse")
 }
 
-/// The components of a vector, which are sent as little-endian 32-bit floats in Base64. Source:
-/// `ts/engine/encoding.ts`.
+/// Decodes the components of a vector, sent as little-endian 32-bit floats in Base64. Source: `ts/engine/encoding.ts`.
 fn components<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Vec<f32>>, D::Error> {
     let Some(text) = Option::<String>::deserialize(deserializer)? else { return Ok(None) };
     let bytes = BASE64_STANDARD.decode(text).map_err(D::Error::custom)?;
@@ -31,28 +30,28 @@ fn components<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result
     Ok(Some(floats.iter().map(|float| f32::from_le_bytes(*float)).collect()))
 }
 
-/// The hits of a page, by offset or by page number; with page numbers, totals are exact.
+/// Paging by offset or by page number. With page numbers, totals are exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum Paging {
     /// `limit` hits after `offset`.
     Offset {
-        /// The number of hits before the page.
+        /// Number of hits before the page.
         offset: usize,
-        /// The number of hits on the page.
+        /// Number of hits on the page.
         limit: usize,
     },
-    /// The page of a number.
+    /// A numbered page.
     #[serde(rename_all = "camelCase")]
     Page {
         /// Counted from 1; page 0 is empty.
         page: usize,
-        /// The number of hits on each page.
+        /// Number of hits on each page.
         hits_per_page: usize,
     },
 }
 
-/// The words of a query that a hit may lack.
+/// Tells which words of a query may be missing in a hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Strategy {
@@ -74,22 +73,22 @@ impl From<Strategy> for MatchingStrategy {
     }
 }
 
-/// A search by meaning beside that by words.
+/// A vector search in addition to the search by words.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hybrid {
-    /// The embedder's name.
+    /// Name of the embedder.
     pub embedder: String,
-    /// The weight of meaning: 0 means words alone, 1 meaning alone.
+    /// Weight of vectors: 0 means words alone, 1 vectors alone.
     pub semantic_ratio: f64,
 }
 
 /// A document at a fixed position.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct Pin {
-    /// The document's id.
+    /// Id of the document.
     pub id: String,
-    /// Position among the hits, from 0.
+    /// Position among the hits, counted from 0.
     pub position: u32,
 }
 
@@ -131,7 +130,7 @@ pub struct SearchRequest {
     pub show_performance_details: bool,
     #[serde(default)]
     pub features: Features,
-    /// Absent: no other index may be read.
+    /// Absent: other indexes may not be read.
     #[serde(default)]
     pub foreign_keys: Option<Vec<ForeignKey>>,
     pub request_uid: String,
@@ -140,14 +139,14 @@ pub struct SearchRequest {
     /// The pins, by descending priority.
     #[serde(default)]
     pub pins: Vec<Pin>,
-    /// The id of the only document that is ranked; absent: all are.
+    /// Id of the only document to rank. Absent: all are ranked.
     #[serde(default)]
     pub only: Option<String>,
     #[serde(default)]
     pub answer_bytes_max: Option<usize>,
 }
 
-/// A question about a document: why is it where it is among the hits of a search?
+/// Asks why a document has its rank among the hits of a search.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs, reason = "documented in ts/engine/requests.ts")]
@@ -186,7 +185,7 @@ pub struct FacetSearchRequest {
     pub vector: Option<Vec<f32>>,
     #[serde(default)]
     pub features: Features,
-    /// Absent: no other index may be read.
+    /// Absent: other indexes may not be read.
     #[serde(default)]
     pub foreign_keys: Option<Vec<ForeignKey>>,
     #[serde(default)]
@@ -195,7 +194,7 @@ pub struct FacetSearchRequest {
     pub answer_bytes_max: Option<usize>,
 }
 
-/// A search for documents that are like one.
+/// A search for documents similar to a given document.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs, reason = "documented in ts/engine/requests.ts")]
@@ -218,7 +217,7 @@ pub struct SimilarRequest {
     pub ranking_score_threshold: Option<f64>,
     #[serde(default)]
     pub features: Features,
-    /// Absent: no other index may be read.
+    /// Absent: other indexes may not be read.
     #[serde(default)]
     pub foreign_keys: Option<Vec<ForeignKey>>,
     #[serde(default)]
@@ -242,14 +241,14 @@ pub struct DocumentsRequest {
     pub sort: Option<Vec<String>>,
     #[serde(default)]
     pub features: Features,
-    /// Absent: no other index may be read.
+    /// Absent: other indexes may not be read.
     #[serde(default)]
     pub foreign_keys: Option<Vec<ForeignKey>>,
     #[serde(default)]
     pub answer_bytes_max: Option<usize>,
 }
 
-/// One document.
+/// A request for a single document.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs, reason = "documented in ts/engine/requests.ts")]

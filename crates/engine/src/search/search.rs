@@ -1,4 +1,4 @@
-//! Here is a search: what is the answer, byte for byte?
+//! Answers a search.
 
 use std::cell::RefCell;
 
@@ -16,10 +16,10 @@ use crate::error::Result;
 use crate::filter::{ForeignIndexes, Indexes};
 use crate::store::Snapshot;
 
-/// Answers a search (`SearchRequest` as UTF-8 JSON). `indexes`: for its foreign keys.
+/// Answers a search (`SearchRequest` as UTF-8 JSON). `indexes` resolves foreign keys.
 ///
 /// # Errors
-/// The API's code for the part of the request that the index's settings do not allow.
+/// The API's code for a part of the request that the index settings do not allow.
 pub fn run(
     snapshot: &Snapshot,
     request: &[u8],
@@ -35,7 +35,7 @@ pub fn run(
     Ok(Answer { body, facts })
 }
 
-/// Writes the members of an answer, without braces, behind what `body` holds.
+/// Appends the members of an answer, without braces, to `body`.
 pub(super) fn write_members(
     snapshot: &Snapshot,
     request: &SearchRequest,
@@ -67,7 +67,7 @@ pub(super) fn write_members(
         write_json(&serde_json::json!(vector), body);
     }
     let candidates = &found.ranked.candidates;
-    // Facets are counted before the processing time is written, which includes their time.
+    // The processing time includes counting facets, so they are counted before it is written.
     let mut facets = Vec::new();
     if let Some(names) = request.facets.as_deref().filter(|names| !names.is_empty()) {
         write_facets(snapshot, names, candidates, &bounds.after(body.len()), &mut facets)?;

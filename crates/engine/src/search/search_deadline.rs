@@ -7,7 +7,7 @@ use crate::ranking::Deadline;
 use crate::settings::DEFAULT_CUTOFF_MS;
 use crate::store::Snapshot;
 
-/// The start of a search, and a flag that tells whether its client is gone.
+/// The start of a search, and a flag that is set when its client disconnects.
 #[derive(Debug, Clone)]
 pub struct SearchDeadline {
     pub(super) started: Instant,
@@ -15,22 +15,22 @@ pub struct SearchDeadline {
 }
 
 impl SearchDeadline {
-    /// A search that began at `started`, whose client is gone once `stop` is set.
+    /// A search that began at `started`. `stop` is set when the client disconnects.
     pub fn new(started: Instant, stop: Option<Arc<AtomicBool>>) -> Self {
         Self { started, stop }
     }
 
-    /// The time at which ranking has to stop under the settings of an index.
+    /// Returns the time at which ranking must stop under the settings of an index.
     pub(super) fn deadline(&self, snapshot: &Snapshot) -> Deadline {
         let budget = Duration::from_millis(snapshot.settings().search_cutoff_ms.unwrap_or(DEFAULT_CUTOFF_MS));
-        // A budget beyond the range of clocks counts as unlimited.
+        // A budget beyond the range of the clock counts as unlimited.
         let at =
             self.started.checked_add(budget).unwrap_or_else(|| self.started + Duration::from_secs(1 << 30));
         Deadline::new(at, self.stop.clone())
     }
 
     /// # Errors
-    /// Internal, if the client is gone; the server does not report it.
+    /// Internal, if the client has disconnected; the server does not report it.
     pub(super) fn check(&self) -> Result<()> {
         match &self.stop {
             Some(stop) if stop.load(Ordering::Relaxed) => {
@@ -40,13 +40,13 @@ impl SearchDeadline {
         }
     }
 
-    /// The flag that tells whether the client is gone.
+    /// Returns the flag that is set when the client disconnects.
     pub(super) fn stop(&self) -> Option<&AtomicBool> {
         self.stop.as_deref()
     }
 
-    /// The deadline of another search of the same request, which begins now.
-    pub(super) fn anew(&self) -> Self {
+    /// Returns the deadline of another search of the same request, starting now.
+    pub(super) fn restarted(&self) -> Self {
         Self { started: Instant::now(), stop: self.stop.clone() }
     }
 }

@@ -1,12 +1,12 @@
-//! Here is a search with `hybrid`: is it one by words, by meaning, or by both?
+//! Decides if a search uses words, vectors, or both.
 //!
 //! The first case that applies decides:
 //!
-//! 1. no `hybrid`, or a ratio of 0: words.
-//! 2. neither words nor a vector: words, which is a placeholder search.
-//! 3. an unknown embedder, or a vector of another length: refused.
-//! 4. a ratio of 1, or no words: meaning; without a vector that is refused.
-//! 5. any other search: both; without a vector, words alone.
+//! 1. No `hybrid`, or a ratio of 0: words.
+//! 2. Neither words nor a vector: words, as a placeholder search.
+//! 3. An unknown embedder, or a vector of another length: rejected.
+//! 4. A ratio of 1, or no words: vectors; rejected without a vector.
+//! 5. Any other search: both; without a vector, words only.
 //!
 //! Source: vectors §6.2, §6.3.
 
@@ -19,16 +19,16 @@ use crate::vector::{Embedder, Nearest, Vectors, embedders_of};
 
 /// The kind of a search.
 pub(super) enum SearchKind {
-    /// By words alone. `missing_ratio`: the weight of meaning, if the request asks for meaning but has no vector.
+    /// Words only. `missing_ratio`: the weight of vectors, if the request asks for them but has no vector.
     Words { missing_ratio: Option<f64> },
-    /// By meaning alone.
+    /// Vectors only.
     Meaning(Arc<Nearest>),
-    /// By words and meaning. `ratio`: the weight of meaning.
+    /// Words and vectors. `ratio`: the weight of vectors.
     Both { nearest: Arc<Nearest>, ratio: f64 },
 }
 
 impl SearchKind {
-    /// The kind of a request.
+    /// Returns the kind of a request.
     ///
     /// # Errors
     /// `invalid_search_embedder`, `invalid_vector_dimensions`, `vector_embedding_error`.
@@ -71,10 +71,10 @@ impl SearchKind {
     }
 }
 
-/// An embedder of the index's settings.
+/// Finds an embedder in the index settings.
 ///
 /// # Errors
-/// `code`, if no embedder has that name.
+/// `code` if no embedder has this name.
 pub(super) fn embedder_named(
     snapshot: &Snapshot,
     name: &str,

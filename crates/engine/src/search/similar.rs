@@ -1,4 +1,4 @@
-//! Here is a document: which others are like it? Source: vectors §7.
+//! Finds documents similar to a given document. Source: vectors §7.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,7 +21,7 @@ use crate::ranking::{MatchingStrategy, RankRequest, Ranked, rank};
 use crate::store::Snapshot;
 use crate::vector::{Embedder, Nearest, Vectors};
 
-/// Answers a request for similar documents (`SimilarRequest` as UTF-8 JSON) that began at `started`. `indexes`: for its
+/// Answers a request for similar documents (`SimilarRequest` as UTF-8 JSON) that began at `started`. `indexes` resolves
 /// foreign keys.
 ///
 /// # Errors
@@ -103,7 +103,7 @@ fn visible_target(
     })
 }
 
-/// Documents with vectors, nearest first, and the total.
+/// Returns documents with vectors, nearest first, and the total.
 fn nearest(
     snapshot: &Snapshot,
     request: &SimilarRequest,
@@ -123,7 +123,7 @@ fn nearest(
     let within = request.offset.saturating_add(request.limit);
     let ask = RankRequest {
         q: None,
-        // A document without vectors is like no other.
+        // Nothing is similar to a document without vectors.
         universe: Arc::new(if vectors.is_empty() { RoaringBitmap::new() } else { embedded }),
         strategy: MatchingStrategy::All,
         search_on: None,
@@ -131,7 +131,7 @@ fn nearest(
         sort: &[],
         distinct: None,
         threshold,
-        // Only for ranked documents it is known whether they reach a threshold, so all are ranked if there is one.
+        // Only ranking shows which documents reach a threshold, so with a threshold all are ranked.
         wanted: if threshold.is_some() { usize::MAX } else { within },
         exhaustive: false,
         vector: Some(Arc::new(Nearest::new(index, embedder, &vectors))),
@@ -146,7 +146,7 @@ fn nearest(
     Ok((ranked, total))
 }
 
-/// A search whose hits look like those of similar documents.
+/// Returns a search whose hits have the form of similar documents.
 fn as_search(request: &SimilarRequest) -> SearchRequest {
     SearchRequest {
         index_uid: request.index_uid.clone(),

@@ -1,4 +1,4 @@
-//! Here is a `sort` list: by which fields and points?
+//! Parses `sort` lists.
 
 use crate::error::{Error, Result};
 use crate::facets::GeoPoint;
@@ -9,7 +9,7 @@ use crate::settings::Settings;
 /// Parses the criteria of a request.
 ///
 /// # Errors
-/// `code`, if a criterion has no direction, is reserved, is malformed or is not sortable.
+/// `code` if a criterion has no direction, is reserved, is malformed or is not sortable.
 pub(super) fn parse_sort(
     sort: &[String],
     settings: &Settings,
@@ -71,7 +71,7 @@ fn parse_one(text: &str, settings: &Settings) -> std::result::Result<SortCriteri
     Ok(SortCriterion::Field { path: name.to_owned(), ascending })
 }
 
-/// What messages say about the sortable attributes. Those that are not displayed are not named.
+/// Lists the sortable attributes for error messages. Attributes that are not displayed are not named.
 fn describe_sortable(settings: &Settings) -> String {
     let sortable = &settings.sortable_attributes;
     if sortable.is_empty() {

@@ -1,4 +1,4 @@
-//! Here is a search: where did its time go? What `showPerformanceDetails` asks for. Source: http-api §8.
+//! Measures the stages of a search for `showPerformanceDetails`. Source: http-api §8.
 
 use std::fmt::{Display, Formatter};
 use std::time::{Duration, Instant};
@@ -7,12 +7,12 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::json_writer::write_json;
 
-/// A part of the work on a search.
+/// A stage of a search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// All search threads were busy.
+    /// Waiting for a free search thread.
     Queue,
-    /// The server waited for the vector of the query.
+    /// Waiting for the vector of the query.
     EmbedQuery,
     EvaluateFilter,
     KeywordRanking,
@@ -37,18 +37,18 @@ impl Display for Stage {
     }
 }
 
-/// The stages that a search has been through, in the order in which they first ended; none if nobody asks for them.
+/// The finished stages of a search, in the order in which they first ended. Empty if not requested.
 #[derive(Debug)]
 pub(super) struct Stages {
     is_asked: bool,
     started: Instant,
-    /// The end of the latest stage.
+    /// End of the latest stage.
     latest: Instant,
     times: Vec<(Stage, Duration)>,
 }
 
 impl Stages {
-    /// The stages of a search that was asked for at `started` and has waited for a thread until now.
+    /// The stages of a search that was requested at `started` and has waited for a thread until now.
     pub fn new(is_asked: bool, started: Instant, embedding: Option<Duration>) -> Self {
         let mut stages = Self { is_asked, started, latest: started, times: Vec::new() };
         stages.end(Stage::Queue);
@@ -58,7 +58,7 @@ impl Stages {
         stages
     }
 
-    /// Ends a stage, which began when the one before it ended.
+    /// Ends a stage that began at the end of the previous one.
     pub fn end(&mut self, stage: Stage) {
         if !self.is_asked {
             return;
@@ -68,7 +68,7 @@ impl Stages {
         self.latest = now;
     }
 
-    /// Adds the stages of one query of several, except its time in the queue, which they share.
+    /// Adds the stages of a query of a federated search, except the shared time in the queue.
     pub fn include(&mut self, query: &Self) {
         for &(stage, time) in query.times.iter().filter(|(stage, _)| *stage != Stage::Queue) {
             self.add(stage, time);
@@ -83,7 +83,7 @@ impl Stages {
         }
     }
 
-    /// Writes the member `performanceDetails`, after a comma: the time of each stage, and of all, in words.
+    /// Writes the member `performanceDetails`, after a comma: the time of each stage and in total, as text.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b",\"performanceDetails\":");
         write_json(self, out);

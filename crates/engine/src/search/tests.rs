@@ -1,8 +1,8 @@
-//! 1. A hit shows what was asked for and is displayed, spelled and ordered as it was stored.
+//! 1. A hit contains the attributes that are requested and displayed, spelled and ordered as stored.
 //! 2. Matches are marked, cropped and located as in the documented table.
-//! 3. Answers have their keys in the documented order; totals and pages follow the paging asked for.
-//! 4. Documents of any depth are answered.
-//! 5. A request that does not suit the settings is refused with its code.
+//! 3. Answers have their keys in the documented order; totals and pages follow the requested paging.
+//! 4. Documents of any depth are returned.
+//! 5. A request that the settings do not allow is rejected with its code.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -16,7 +16,7 @@ use crate::fixture::snapshot_of;
 use crate::settings::Settings;
 use crate::store::Snapshot;
 
-/// A search as `http/` completes it, with some members replaced.
+/// A search as completed by `http/`, with some members replaced.
 pub(crate) fn request(changes: &Json) -> Json {
     let mut request = json!({
         "indexUid": "films", "q": null, "paging": {"kind": "offset", "offset": 0, "limit": 20},
@@ -190,7 +190,7 @@ fn nested_values_are_formatted_leaf_by_leaf() {
 }
 
 #[test]
-fn a_hit_shows_what_is_asked_for_and_displayed() {
+fn a_hit_contains_requested_and_displayed_attributes() {
     let source = json!({
         "z": 1.50, "id": 1, "a": {"b": [1, {"c": 2, "d": 3}], "e": "x"}, "a.b": "literal", "_vectors": {"m": [1]}
     });
@@ -316,7 +316,7 @@ fn facets_name_parents_and_patterns() {
 }
 
 #[test]
-fn requests_that_do_not_suit_the_settings_are_refused() {
+fn requests_that_the_settings_do_not_allow_are_rejected() {
     let documents = [json!({"id": 1, "n": 1, "m": 2})];
     let rules = json!(["words", "typo"]);
     let some = json!({"filterableAttributes": ["n"], "sortableAttributes": ["n", "_geo"]});
@@ -391,7 +391,7 @@ fn documents_are_listed_filtered_and_sorted() {
 }
 
 #[test]
-fn a_document_is_found_by_its_id_alone() {
+fn a_document_is_fetched_by_its_id() {
     let snapshot = snapshot_of(
         &[&[json!({"id": "a", "_vectors": {"m": [1]}, "x": {"y": 1, "z": 2}})]],
         Settings::default(),
@@ -443,7 +443,7 @@ fn facet_values_are_searched_among_the_candidates() {
 }
 
 #[test]
-fn several_searches_answer_in_order_and_fail_together() {
+fn a_multi_search_answers_in_order_and_fails_together() {
     let one = snapshot_of(&[&[json!({"id": 1, "t": "hat"})]], Settings::default());
     let two = snapshot_of(&[&[json!({"id": 2, "t": "hat"})]], Settings::default());
     let of = |index: &str, snapshot: &Snapshot, changes: Json| IndexedSearch {
@@ -465,7 +465,7 @@ fn several_searches_answer_in_order_and_fail_together() {
 }
 
 #[test]
-fn federated_hits_stand_by_score_even_if_none_is_shown() {
+fn federated_hits_are_ordered_by_score_even_if_scores_are_not_shown() {
     let late = snapshot_of(&[&[json!({"id": 9, "t": "the old hat"})]], Settings::default());
     let early = snapshot_of(
         &[&[json!({"id": 1, "t": "hat"}), json!({"id": 3, "t": "hat and coat"})]],
@@ -490,7 +490,7 @@ fn federated_hits_stand_by_score_even_if_none_is_shown() {
 }
 
 #[test]
-fn a_search_whose_client_is_gone_gives_up() {
+fn a_search_stops_after_its_client_disconnects() {
     let documents: Vec<Json> = (0..50).map(|id| json!({"id": id, "t": format!("hat {id}")})).collect();
     let snapshot = snapshot_of(&[&documents], Settings::default());
     let stop = Arc::new(AtomicBool::new(true));

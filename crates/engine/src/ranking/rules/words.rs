@@ -59,7 +59,7 @@ impl CostRule for WordsRule {
 }
 
 impl Removal {
-    /// Finds which nodes of `graph` may be skipped, and in which order.
+    /// Finds the nodes of `graph` that may be skipped, and their order.
     ///
     /// Phrases are never skipped; without a phrase, the last group is never skipped. An n-gram is skipped together with
     /// the last of its words.

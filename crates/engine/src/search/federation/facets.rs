@@ -19,12 +19,12 @@ pub(super) struct FoundIn {
     pub uid: String,
     pub snapshot: Snapshot,
     pub documents: RoaringBitmap,
-    /// Documents found that share a value of the distinct attribute with a better hit.
+    /// Matching documents that share a value of the distinct attribute with a better hit.
     pub merged_away: RoaringBitmap,
 }
 
 impl FoundIn {
-    /// The distributions of facets. Counts leave out what is merged away; least and greatest value include it.
+    /// Computes the distributions of facets. Counts exclude `merged_away`; minimum and maximum include it.
     fn distributions(&self, names: &[String], bounds: &Bounds) -> Result<Vec<(&str, Distribution)>> {
         let max = self.snapshot.settings().faceting.max_values_per_facet;
         let mut facets = distributions(&self.snapshot, names, &self.documents, (max, bounds))?;
@@ -39,7 +39,8 @@ impl FoundIn {
     }
 }
 
-/// Writes the facets that `facetsByIndex` and `mergeFacets` ask for, after a comma; nothing if they ask for none.
+/// Writes the facets requested by `facetsByIndex` and `mergeFacets`, after a comma. Writes nothing if none are
+/// requested.
 pub(super) fn write(
     found: &mut [FoundIn],
     federation: &Federation,
@@ -49,7 +50,7 @@ pub(super) fn write(
     found.sort_by(|a, b| a.uid.cmp(&b.uid));
     let mut asked = Vec::new();
     for one in found.iter() {
-        // An index with an empty list is shown with an empty distribution, one with null is not.
+        // An empty list gives an empty distribution; null gives none.
         if let Some(names) = federation.facets_by_index.get(&one.uid).and_then(Option::as_deref) {
             check_facets(&one.snapshot, &one.uid, names)?;
             asked.push((one, one.distributions(names, bounds)?));

@@ -1,4 +1,4 @@
-//! Here are ranked lists: what is the one list, with each document once?
+//! Merges ranked lists into one that contains each document once.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -26,19 +26,19 @@ pub(super) struct Candidate<'q> {
 /// A value of the distinct attribute, comparable across indexes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum DistinctValue {
-    /// The bits of a number; those of zero for minus zero.
+    /// The bits of a number; minus zero becomes zero.
     Number(u64),
     /// A normalised string.
     Text(String),
 }
 
-/// The first `wanted` hits of all queries, and query and docid of the hits that `distinct` excludes.
+/// The first `wanted` hits of all queries, and the hits that `distinct` excludes as query and docid.
 pub(super) struct Merged<'q> {
     pub hits: Vec<Candidate<'q>>,
     pub dropped: Vec<(usize, u32)>,
 }
 
-/// Merges the hits of `queries`. `weights`: by query; `distinct`: an attribute with at most one hit per value.
+/// Merges the hits of `queries`. `weights`: by query. `distinct`: attribute with at most one hit per value.
 pub(super) fn merge<'q>(
     queries: &'q [Query<'_>],
     weights: &[f64],
@@ -77,7 +77,7 @@ pub(super) fn merge<'q>(
     Ok(Merged { hits, dropped })
 }
 
-/// The documents and distinct values in the list so far.
+/// The documents and distinct values merged so far.
 struct Merging<'a, 'q> {
     queries: &'q [Query<'q>],
     distinct: Option<&'a str>,
@@ -86,7 +86,7 @@ struct Merging<'a, 'q> {
 }
 
 impl<'q> Merging<'_, 'q> {
-    /// The hit, unless its document or one of its distinct values is in the list already.
+    /// Returns the hit, unless its document or one of its distinct values is in the list already.
     fn admit(
         &mut self,
         mut candidate: Candidate<'q>,
@@ -108,7 +108,7 @@ impl<'q> Merging<'_, 'q> {
     }
 }
 
-/// The query whose first hit comes first; of equal ones, the earlier query.
+/// Returns the query with the best first hit; on a tie, the earlier query.
 fn first(heads: &[Option<Candidate>]) -> Option<usize> {
     let mut best: Option<&Candidate> = None;
     for head in heads.iter().flatten() {

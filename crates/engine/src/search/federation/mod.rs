@@ -1,7 +1,7 @@
-//! Here are several searches: what is the one list that they make?
+//! Merges several searches into one list.
 //!
-//! 1. Each query is ranked by itself; first hits are compared entry by entry (`compare`), never by one number.
-//! 2. A document that several queries find is listed once, at its best position (`merge`).
+//! 1. Each query is ranked separately. First hits are compared value by value (`compare`), never by a single number.
+//! 2. A document found by several queries is listed once, at its best position (`merge`).
 //! 3. Totals and facets count the union of the documents that the queries of an index find (`facets`).
 //!
 //! Source: search §15, operations §17.
@@ -39,11 +39,11 @@ use crate::error::Result;
 use crate::filter::{ForeignIndexes, Indexes};
 use crate::ranking::{RankedHit, ScoreDetail};
 
-/// Merges the answers of several searches as `federation` (`FederationRequest` as UTF-8 JSON) says.
+/// Merges the answers of several searches as configured by `federation` (`FederationRequest` as UTF-8 JSON).
 ///
 /// # Errors
-/// That of the first search that fails, with its position; `invalid_multi_search_query_ranking_rules` and
-/// `invalid_multi_search_facet_order`, if queries order hits or facet values in ways that do not compare.
+/// The error of the first search that fails, with its position; `invalid_multi_search_query_ranking_rules` and
+/// `invalid_multi_search_facet_order` if the orders of hits or facet values cannot be compared.
 pub fn federated_search(
     searches: &[IndexedSearch],
     federation: &[u8],
@@ -67,7 +67,7 @@ pub fn federated_search(
     let mut found = found_in(&queries, &merged.dropped);
     let page = merged.hits.get(window.start..).unwrap_or_default();
     let mut body = b"{\"hits\":[".to_vec();
-    // One for all queries: an id that one of them has met is replaced in the hits of the others.
+    // All queries share it: an id collected from one query is replaced in the hits of all.
     let joining = queries.iter().find(|query| !query.request.foreign_keys().is_empty());
     let hydration = joining
         .and_then(|query| Hydration::new(scope_of(&query.request, search_deadline, &foreign), false, bounds));
@@ -101,7 +101,7 @@ pub fn federated_search(
     Ok(Answer { body, facts })
 }
 
-/// Writes the vectors of queries that documents were compared with, if vectors are asked for. Source: vectors §6.7.
+/// Writes the query vectors that were compared, if vectors are requested. Source: vectors §6.7.
 fn write_query_vectors(queries: &[Query], federation: &Federation, out: &mut Vec<u8>) {
     let shown = queries.iter().enumerate().filter_map(|(at, query)| {
         let position = federation.positions.get(at).copied().unwrap_or(at);
@@ -130,14 +130,14 @@ fn rank<'s>(
         request.distinct.clone_from(&federation.distinct);
     }
     // Hits of different queries are compared by their scores.
-    let search_deadline = search_deadline.anew();
+    let search_deadline = search_deadline.restarted();
     let scope = scope_of(&request, &search_deadline, foreign);
     let found = rank_search(&search.snapshot, &request, &scope, &search_deadline, true)
         .map_err(|error| at_query(error, at))?;
     Ok(Query { search, request, found })
 }
 
-/// The documents that the queries of each index found, apart from those that `distinct` excludes.
+/// Returns the documents that the queries of each index found, except those that `distinct` excludes.
 fn found_in(queries: &[Query], dropped: &[(usize, u32)]) -> Vec<FoundIn> {
     let mut ids: Vec<&str> = Vec::new();
     let mut found: Vec<FoundIn> = Vec::new();
@@ -186,7 +186,7 @@ fn write_hits(
     Ok(())
 }
 
-/// `_federation` of a hit.
+/// Returns the `_federation` of a hit.
 fn federation_of(query: &Query, candidate: &Candidate, federation: &Federation) -> serde_json::Value {
     let position = federation.positions.get(candidate.query).copied().unwrap_or(candidate.query);
     let mut shown = json!({

@@ -1,4 +1,4 @@
-//! Here are queries: do their criteria put documents in orders that compare? Source: operations §17.
+//! Checks that the results of several queries can be compared. Source: operations §17.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use super::query::Query;
 use crate::error::{Error, Result};
 use crate::ranking::SortCriterion;
 
-/// Refuses queries whose ranking rules order documents in ways that do not compare.
+/// Rejects queries whose ranking rules cannot be compared.
 pub(super) fn require_comparable(queries: &[Query]) -> Result<()> {
     let mut reference: Option<(usize, Vec<Kind>)> = None;
     for (at, query) in queries.iter().enumerate() {
@@ -21,7 +21,7 @@ pub(super) fn require_comparable(queries: &[Query]) -> Result<()> {
             );
             return Err(Error::user("invalid_multi_search_query_ranking_rules", message));
         }
-        // The next query is compared with the longest list so far, which has the most entries to compare.
+        // Compares the next query with the longest list so far, which checks the most entries.
         if reference.as_ref().is_none_or(|(_, known)| known.len() <= kinds.len()) {
             reference = Some((at, kinds));
         }
@@ -29,7 +29,7 @@ pub(super) fn require_comparable(queries: &[Query]) -> Result<()> {
     Ok(())
 }
 
-/// The kind of one criterion in the order of a query.
+/// The kind of a criterion in the order of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Relevance,
@@ -49,8 +49,8 @@ impl Kind {
     }
 }
 
-/// The kinds of a query's criteria, in order. Consecutive rules of relevance count as one; without words there is none,
-/// and by meaning alone there is one. A field decides where it stands first.
+/// Returns the kinds of a query's criteria, in order. Consecutive relevance rules count once. There are none without
+/// words, and exactly one in a search by vectors only. A field counts at its first position.
 fn kinds_of(query: &Query) -> Vec<Kind> {
     let rules = &query.search.snapshot.settings().ranking_rules;
     let only_meaning = query.found.only_meaning;

@@ -11,7 +11,7 @@ pub(super) struct Query<'s> {
 }
 
 impl Query<'_> {
-    /// The hits that paging can reach.
+    /// Returns the hits within reach of paging.
     pub fn reachable(&self) -> &[RankedHit] {
         let hits = &self.found.ranked.hits;
         &hits[..hits.len().min(self.search.snapshot.settings().pagination.max_total_hits)]

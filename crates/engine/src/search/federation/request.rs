@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 use crate::search::request::Paging;
 
-/// How several searches are merged. Source: `ts/engine/requests.ts`.
+/// Configures the merge of several searches. Source: `ts/engine/requests.ts`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Federation {
@@ -19,11 +19,11 @@ pub(super) struct Federation {
     pub metadata: Option<Box<RawValue>>,
     /// Query → weight.
     pub weights: Vec<f64>,
-    /// Query → its position as hits show it.
+    /// Query → its position in the request, for display in hits.
     pub positions: Vec<usize>,
-    /// The instance that hits name as their origin; `None` if they name none.
+    /// The instance shown as the origin of hits; `None` to omit it.
     pub origin: Option<Origin>,
-    /// Whether hits show the values that they are compared by.
+    /// True if hits include the values they are compared by.
     pub show_score_values: bool,
     #[serde(default)]
     pub answer_bytes_max: Option<usize>,

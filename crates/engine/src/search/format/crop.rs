@@ -1,4 +1,4 @@
-//! Here is a text: which part of it shows its matches best?
+//! Selects the part of a text that shows its matches best.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -7,16 +7,16 @@ use std::ops::Range;
 use super::matches::Match;
 use crate::analysis::{Piece, TokenKind};
 
-/// Matches farther apart count as so many words apart. Source: search §16.4.
+/// Largest distance in words between matches; greater distances count as this. Source: search §16.4.
 const GAP_MAX: usize = 7;
 
-/// The score of a run of matches: number of query positions, nearness, order.
+/// The score of a run of matches: number of query positions, proximity, order.
 type Score = (usize, isize, isize);
 
-/// Bytes of the part that is shown: `length` words around the best matches, or the beginning of a text without matches.
+/// Returns the bytes to show: `length` words around the best matches, or the beginning of a text without matches.
 pub(super) fn window(pieces: &[Piece], matches: &[Match], length: usize) -> Range<usize> {
     let end = pieces.last().map_or(0, |token| token.end as usize);
-    // Words and separators before `left` and from `right` on are not shown.
+    // Words and separators in `left..right` are shown.
     let (mut left, mut right, mut remaining);
     match best_run(matches, length) {
         None => (left, right, remaining) = (0, 0, length),
@@ -65,7 +65,7 @@ pub(super) fn window(pieces: &[Piece], matches: &[Match], length: usize) -> Rang
                 }
                 (false, false) if before == after => {
                     left -= 1;
-                    // A window does not end in a separator.
+                    // A window never ends with a separator.
                     if remaining > 1 {
                         right += 1;
                     }
@@ -80,13 +80,13 @@ pub(super) fn window(pieces: &[Piece], matches: &[Match], length: usize) -> Rang
     from..to
 }
 
-/// The index of a word, by its number, among all words and separators.
+/// Returns the index of a word, given by its number, among all words and separators.
 fn index_of(pieces: &[Piece], word: usize) -> usize {
     let mut words = (0..pieces.len()).filter(|&at| pieces[at].kind.is_word());
     words.nth(word).unwrap_or_default()
 }
 
-/// First and last match of the best run that fits `length` words; the first match if none fits.
+/// Returns the first and last match of the best run within `length` words; the first match if no run fits.
 fn best_run(matches: &[Match], length: usize) -> Option<(&Match, &Match)> {
     let mut best: Option<(Score, usize, usize)> = None;
     let mut scores = RunScores::new(matches);
@@ -106,7 +106,7 @@ fn best_run(matches: &[Match], length: usize) -> Option<(&Match, &Match)> {
         if fits(first, next) {
             continue;
         }
-        // Between two consecutive phrases longer than the crop there is no run to consider.
+        // Two consecutive phrases can both be longer than the crop; there is no run between them.
         if next > first {
             consider(first, next - 1);
         }
@@ -124,14 +124,14 @@ fn best_run(matches: &[Match], length: usize) -> Option<(&Match, &Match)> {
     Some((&matches[first], &matches[last]))
 }
 
-/// Scores of runs of matches. Each run begins and ends no earlier than the one before it.
+/// Scores runs of matches. Each run must begin and end no earlier than the previous one.
 struct RunScores<'m> {
     matches: &'m [Match],
-    /// Match → sum over the matches before it: words beyond the first of each.
+    /// Match → words after the first one, summed over all earlier matches.
     spans: Vec<isize>,
-    /// Match → sum over the matches before it: words to the next match, up to [`GAP_MAX`].
+    /// Match → words to the next match, at most [`GAP_MAX`], summed over all earlier matches.
     gaps: Vec<isize>,
-    /// Match → number of matches before it whose next match comes later in the query.
+    /// Match → number of earlier matches followed by a match later in the query.
     ascents: Vec<isize>,
     /// Query position → number of matches in the run.
     counts: HashMap<u32, usize>,

@@ -1,4 +1,4 @@
-//! Here is a text: where in it are the words of the query?
+//! Finds the words of the query in a text.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -7,17 +7,17 @@ use rustc_hash::FxHashMap;
 use crate::analysis::{Analyzer, Locales, Piece, TakePieces, Token};
 use crate::query::{HighlightTerms, MatchKind};
 
-/// The words of a text. Words that no query word can match are only counted.
+/// The words of a text. Words that cannot match are only counted.
 pub(in crate::search) struct Words<'t> {
-    /// All words and separators, if the text is to be cropped.
+    /// All words and separators, if the text is cropped.
     pub pieces: Option<Vec<Piece>>,
-    /// Words that may match, each with its number among all words.
+    /// Words that may match, with their numbers among all words.
     candidates: Vec<(usize, Token<'t>)>,
 }
 
 impl<'t> Words<'t> {
-    /// The words of `text` that `matching` may match. `locales`: languages that the text may be in; `is_cropped`:
-    /// whether all words and separators are needed.
+    /// Returns the words of `text` that may match `matching`. `locales`: languages of the text. `is_cropped`: all words
+    /// and separators are needed.
     pub fn of(
         analyzer: &Analyzer,
         text: &'t str,
@@ -37,7 +37,7 @@ impl<'t> Words<'t> {
 
 struct Taking<'t, W> {
     words: Words<'t>,
-    /// The number of words so far.
+    /// Number of words so far.
     count: usize,
     is_wanted: W,
 }
@@ -62,26 +62,26 @@ impl<'t, W: Fn(u8) -> bool> TakePieces<'t> for Taking<'t, W> {
 /// A part of a text that matches the query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::search) struct Match {
-    /// Bytes of the text; a part of a word, if a query word matches its beginning.
+    /// Bytes of the text. Only a part of a word, if the query matches a prefix.
     pub bytes: Range<usize>,
-    /// Its words, numbered from the first of the text.
+    /// Word numbers in the text.
     pub words: RangeInclusive<usize>,
-    /// Positions of the query that it matches.
+    /// Query positions that it matches.
     pub positions: RangeInclusive<u32>,
 }
 
-/// [`HighlightTerms`] by word, so that a text's words can be looked up.
+/// [`HighlightTerms`] indexed by word.
 #[derive(Debug, Default)]
 pub(in crate::search) struct Matching {
-    /// First bytes of all words that can match. Most words of a text begin with another byte and are skipped.
+    /// First bytes of all words that can match. Most words of a text begin with other bytes and are skipped.
     first_bytes: FirstBytes,
-    /// Phrases in order, with the positions of the query that they match.
+    /// Phrases in order, with the query positions they match.
     phrases: Vec<(Vec<Option<String>>, RangeInclusive<u32>)>,
     /// First word → indexes of its phrases.
     phrases_at: FxHashMap<String, Vec<usize>>,
-    /// Words that match whole words only.
+    /// Words that must match completely.
     whole: FxHashMap<String, RangeInclusive<u32>>,
-    /// Words that match the beginning of longer words too.
+    /// Words that also match the beginning of longer words.
     unfinished: Vec<Unfinished>,
 }
 
@@ -96,7 +96,7 @@ impl FirstBytes {
         }
     }
 
-    /// Whether a word that was added begins with `byte`.
+    /// Returns true if an added word begins with `byte`.
     fn has(&self, byte: u8) -> bool {
         self.0[usize::from(byte / 64)] >> (byte % 64) & 1 == 1
     }
@@ -105,11 +105,11 @@ impl FirstBytes {
 /// The last word of a query, which may be unfinished.
 #[derive(Debug)]
 struct Unfinished {
-    /// Word → whether it is a misspelling, which is tried after the others.
+    /// Word → true for a misspelling. Misspellings are tried last.
     words: FxHashMap<String, bool>,
     /// The distinct lengths of the words in bytes, ascending.
     lengths: Vec<usize>,
-    /// The number of characters of the query word, the most that is marked of a match.
+    /// Number of characters in the query word: at most this many are marked in a match.
     chars: usize,
     positions: RangeInclusive<u32>,
 }
@@ -126,7 +126,7 @@ impl Matching {
                 matching.phrases.push((phrase, term.positions.clone()));
             }
         }
-        // Terms of more query words are tried first.
+        // Terms that cover more query words are tried first.
         terms.sort_by_key(|term| std::cmp::Reverse(term.ids.end() - term.ids.start()));
         for term in terms {
             if term.words.is_empty() {
@@ -154,16 +154,16 @@ impl Matching {
         matching
     }
 
-    /// Whether nothing can match.
+    /// Returns true if nothing can match.
     pub fn is_empty(&self) -> bool {
         self.phrases.is_empty() && self.whole.is_empty() && self.unfinished.is_empty()
     }
 
-    /// All matches of a text, in order.
+    /// Returns all matches in a text, in order.
     pub fn find(&self, words: &Words<'_>) -> Vec<Match> {
         let mut found: Vec<Match> = Vec::new();
         for (at, (word, token)) in words.candidates.iter().enumerate() {
-            // A word belongs to one match.
+            // A word belongs to one match only.
             if found.last().is_none_or(|last| word > last.words.end()) {
                 let matched = self.phrase_at(&words.candidates[at..]);
                 found.extend(matched.or_else(|| self.word_at(*word, token)));
@@ -172,7 +172,7 @@ impl Matching {
         found
     }
 
-    /// A phrase that begins with the first of `candidates`.
+    /// Returns a phrase that begins with the first of `candidates`.
     fn phrase_at(&self, candidates: &[(usize, Token<'_>)]) -> Option<Match> {
         let (at, first) = candidates.first()?;
         self.phrases_at.get(first.text.as_ref())?.iter().find_map(|&phrase| {
@@ -204,7 +204,7 @@ impl Matching {
             let ends = term.lengths.iter().take_while(|&&end| end <= text.len());
             let beginnings = ends.filter_map(|&end| text.get(..end));
             let words = beginnings.filter_map(|word| Some((*term.words.get(word)?, word)));
-            // Of misspellings the shortest counts, because the reference tries them in alphabetical order.
+            // The shortest misspelling counts, because the reference tries them in alphabetical order.
             let (_, word) = words.min()?;
             let bytes: usize = word.chars().take(term.chars).map(char::len_utf8).sum();
             let end = token.byte_start + token.original_bytes(bytes);

@@ -1,6 +1,6 @@
-//! Here is a hit: how do its texts look with the query marked in them?
+//! Formats the texts of hits.
 //!
-//! Texts are highlighted, cropped to the part around their matches, or their matches are located.
+//! Texts are highlighted, cropped to the part around their matches, or positions of matches are listed.
 
 mod crop;
 mod matches;
@@ -19,15 +19,15 @@ use crate::analysis::{Analyzer, Language};
 use crate::facets::Columns;
 use crate::fields::is_same_or_below;
 
-/// The formatting of a leaf.
+/// The formatting of a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Format {
     highlight: bool,
-    /// The number of words to crop to.
+    /// Number of words to crop to.
     crop: Option<usize>,
 }
 
-/// Formats the hits of one search.
+/// Formats the hits of a search.
 pub(super) struct Formatter<'a> {
     request: &'a SearchRequest,
     analyzer: Analyzer,
@@ -38,9 +38,9 @@ pub(super) struct Formatter<'a> {
     /// The attributes in `_formatted`; `None` if hits have no `_formatted`.
     shown: Option<Selection>,
     displayed: Selection,
-    /// Path → its formatting, cached.
+    /// Path → its formatting, as a cache.
     formats: HashMap<String, Format>,
-    /// Output of so many bytes makes the answer too large, so that nothing more is written.
+    /// An output of this size is too large for the answer; nothing more is written.
     bytes_max: usize,
 }
 
@@ -89,12 +89,12 @@ impl<'a> Formatter<'a> {
         }
     }
 
-    /// Bounds the bytes of each later hit, which exceeds the bound by one leaf at most.
+    /// Limits the bytes of each later hit. A hit exceeds the limit by at most one value.
     pub fn limit(&mut self, bytes_max: usize) {
         self.bytes_max = bytes_max;
     }
 
-    /// Writes `_formatted`, if the request formats any attribute; gives whether it does.
+    /// Writes `_formatted` if the request formats any attribute. Returns true if it does.
     pub fn write_formatted(&mut self, source: &str, hidden: &[&str], out: &mut Vec<u8>) -> bool {
         let Some(shown) = self.shown.clone() else { return false };
         project(source, &shown, hidden, out, |leaf, out| self.write_leaf(&leaf, out));
@@ -123,7 +123,7 @@ impl<'a> Formatter<'a> {
         if let Some(format) = self.formats.get(path) {
             return *format;
         }
-        // A request for `o.x` also formats a text at `o`.
+        // A request for `o.x` also formats a text value of `o`.
         let covers = |name: &str| name == "*" || is_same_or_below(name, path) || is_same_or_below(path, name);
         let seen = self.displayed.covers(path);
         let crop = self.cropped.iter().find(|(name, _)| covers(name)).map(|(_, length)| *length);
@@ -135,7 +135,7 @@ impl<'a> Formatter<'a> {
         format
     }
 
-    /// The formatted text; `None` if it stays as it is.
+    /// Returns the formatted text; `None` if it stays unchanged.
     fn format(&self, path: &str, text: &str, format: Format) -> Option<String> {
         let words = self.words(path, text, format.crop.is_some());
         let matches = self.matching.find(&words);
@@ -181,7 +181,7 @@ impl<'a> Formatter<'a> {
         Words::of(&self.analyzer, text, locales, &self.matching, is_cropped)
     }
 
-    /// Writes `_matchesPosition`: positions of matches in displayed attributes, in bytes, sorted by attribute.
+    /// Writes `_matchesPosition`: byte positions of matches in displayed attributes, sorted by attribute.
     pub fn write_positions(&self, source: &str, hidden: &[&str], out: &mut Vec<u8>) {
         let mut of_path: BTreeMap<String, Vec<u8>> = BTreeMap::new();
         let mut bytes = out.len();
@@ -194,7 +194,7 @@ impl<'a> Formatter<'a> {
                 let Some(text) = text_of(leaf.raw) else { return };
                 let words = self.words(leaf.path, &text, false);
                 let found = self.matching.find(&words);
-                // Of the elements of an array, the reference reports the last one with a match.
+                // For arrays, the reference reports only the last element with a match.
                 if !found.is_empty() {
                     let positions = positions_json(&found, leaf.indices);
                     bytes += positions.len();
@@ -215,7 +215,7 @@ impl<'a> Formatter<'a> {
     }
 }
 
-/// Positions of matches as JSON, with the indexes of their text in the arrays that lead to it.
+/// Renders positions of matches as JSON, with the indexes of their text in the arrays above it.
 fn positions_json(found: &[Match], indices: &[usize]) -> Vec<u8> {
     #[derive(serde::Serialize)]
     struct Position<'i> {
@@ -233,7 +233,7 @@ fn positions_json(found: &[Match], indices: &[usize]) -> Vec<u8> {
     out
 }
 
-/// The text of a string or number; `None` for booleans and null. The text of a number is its shortest form.
+/// Returns the text of a string or number; `None` for booleans and null. Numbers are written in their shortest form.
 fn text_of(raw: &str) -> Option<std::borrow::Cow<'_, str>> {
     match raw.as_bytes().first()? {
         b'"' => Some(unquote(raw)),
@@ -245,7 +245,7 @@ fn text_of(raw: &str) -> Option<std::borrow::Cow<'_, str>> {
     }
 }
 
-/// Attribute and length of `attribute:length`; the default length if there is none or it is not a number.
+/// Splits `attribute:length`; uses the default length if there is none or it is not a number.
 fn crop_of(entry: &str, default: usize) -> (&str, usize) {
     match entry.rsplit_once(':') {
         Some((name, length)) => (name, length.parse().unwrap_or(default)),
