@@ -3,15 +3,15 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { packageFolder, packageVersion } from '../launch/index.js'
 
-/** A native module, or why none could be loaded: one line per place that was tried. */
+/** A native module, or why none could be loaded: one line per attempted path. */
 export type LoadedAddon =
   | { readonly ok: true; readonly addon: unknown; readonly from: string }
   | { readonly ok: false; readonly reasons: readonly string[] }
 
-/** A platform as it is named in package names and files, such as `linux-x64-gnu`. */
+/** Platform name as used in package and file names, such as `linux-x64-gnu`. */
 export type AddonPlatform = string
 
-/** Parts of Rust's names of targets → those of Node.js. */
+/** Parts of Rust target names → Node.js names. */
 const processors: Readonly<Record<string, string>> = { x86_64: 'x64', aarch64: 'arm64' }
 const systems: Readonly<Record<string, string>> = {
   'unknown-linux-gnu': 'linux-*-gnu',
@@ -20,7 +20,7 @@ const systems: Readonly<Record<string, string>> = {
   'pc-windows-msvc': 'win32-*-msvc',
 }
 
-/** The platform of a target as Rust names it. */
+/** Converts a Rust target name to a platform name. */
 export function platformOf(target: string): AddonPlatform {
   const [processor = '', ...system] = target.split('-')
   const pattern = systems[system.join('-')]
@@ -29,14 +29,14 @@ export function platformOf(target: string): AddonPlatform {
   return pattern.replace('*', name)
 }
 
-/** Platforms with a binary: those of the targets in this package's manifest. */
+/** Platforms that have a binary: the targets in the manifest of this package. */
 export function addonPlatforms(): readonly AddonPlatform[] {
   const manifest = readFileSync(join(packageFolder(), 'package.json'), 'utf8')
   const { napi } = JSON.parse(manifest) as { readonly napi: { readonly targets: readonly string[] } }
   return napi.targets.map(platformOf)
 }
 
-/** Which binary this process needs, null if there is none for it. */
+/** Platform of the binary for this process, null if there is none. */
 export function addonPlatform(): AddonPlatform | null {
   const suffix = process.platform === 'linux' ? (isMusl() ? '-musl' : '-gnu') : ''
   const name = `${process.platform}-${process.arch}${process.platform === 'win32' ? '-msvc' : suffix}`
@@ -45,7 +45,7 @@ export function addonPlatform(): AddonPlatform | null {
 
 let musl: boolean | null = null
 
-/** Node names the glibc it runs on in its report, and nothing on musl. */
+/** Node.js reports the glibc version, and reports nothing on musl. */
 function isMusl(): boolean {
   if (musl !== null) return musl
   // The report would otherwise look up the names of all open connections.
@@ -59,8 +59,8 @@ function isMusl(): boolean {
 }
 
 /**
- * The engine and the interpreter of the scripts that edit documents, which come in one binary package, and what runs
- * embedding models, which comes in a package of its own.
+ * `engine` and `script` (the interpreter of scripts that edit documents) are in one binary package. `embed`, which runs
+ * embedding models, has its own package.
  */
 export type AddonName = 'engine' | 'script' | 'embed'
 
@@ -74,7 +74,7 @@ export function installCommand(which: AddonName): string | null {
   return platform === null ? null : `npm install ${addonPackage(which, platform)}@${packageVersion()}`
 }
 
-/** Loads the installed binary package, else the one built in this working copy. */
+/** Loads the installed binary package, or else the binary built in this working copy. */
 export function loadAddon(which: AddonName = 'engine'): LoadedAddon {
   const platform = addonPlatform()
   if (platform === null) {

@@ -1,4 +1,4 @@
-/** Here is a search: was it answered before, by the index as it is now? */
+/** Caches search answers until the index changes. */
 import { LRUCache } from 'lru-cache'
 import { encodeRequest } from './encoding.js'
 import type { Answer, CachedKind, Engine, IndexId, StopSignal } from './engine.js'
@@ -6,25 +6,28 @@ import { foreignIndexes } from './foreign-indexes.js'
 import type { SearchRequest } from './requests.js'
 import { withStages } from './timed-answers.js'
 
-/** What an entry takes beside its key and its body. */
+/** Bytes of an entry in addition to its key and its body. */
 const ENTRY_BYTES = 512
 
-/** An engine's answers to searches. */
+/** Answers searches, from the cache if possible. */
 export interface Answers {
   /**
-   * As `Engine.search`, with the request itself.
-   * @param isTimed whether the facts hold the times of the stages; those of a cached answer never do
+   * Like `Engine.search`, but takes the decoded request.
+   * @param isTimed true to include stage times in the facts; cached answers never have them
    */
   search(index: IndexId, request: SearchRequest, stop?: StopSignal, isTimed?: boolean): Promise<Answer>
-  /** What is cached now. */
+  /** Current cache statistics. */
   figures(): CachedKind
 }
 
-/** All that a cached answer depends on. Vectors make long keys, and the other fields left out differ each time. */
+/**
+ * Everything that a cached answer depends on. Requests with vectors are not cached, because vectors make long keys; the
+ * other omitted fields differ in each request.
+ */
 interface AnswerKey {
   readonly index: IndexId
   readonly revision: number
-  /** Of the indexes that foreign keys lead to; absent without any. */
+  /** Revisions of the indexes that foreign keys refer to; absent without any. */
   readonly foreign?: readonly number[]
   readonly request: Omit<
     SearchRequest,
@@ -32,22 +35,22 @@ interface AnswerKey {
   >
 }
 
-/** A body as it is given again, with the number of milliseconds set to 0. */
+/** A cached body, with `processingTimeMs` set to 0. */
 interface CachedAnswer {
   readonly body: Buffer
-  /** Where in the body the 36 characters of `requestUid` begin. */
+  /** Byte offset in the body of the 36 characters of `requestUid`. */
   readonly uidAt: number
   readonly facts: Answer['facts']
 }
 
 /**
- * The engine's answers, given again as long as the index is what it was.
+ * Caches the answers of an engine for as long as the index does not change.
  *
- * 1. Only searches by words are cached, and only answers that were not cut off.
- * 2. An answer given again differs in its `requestUid`, and took 0 ms.
- * 3. A caller that knows that a commit has resolved gets nothing from before that commit.
+ * 1. Only keyword searches are cached, and only complete answers.
+ * 2. A cached answer has its own `requestUid` and takes 0 ms.
+ * 3. After a commit has resolved, no answer from before the commit is returned.
  *
- * @param bytesMax of all cached answers; those asked for longest ago go first. 0 caches none
+ * @param bytesMax of all cached answers, evicted in LRU order; 0 disables the cache
  */
 export function answersOf(engine: Engine, bytesMax: number): Answers {
   const cached =
@@ -74,12 +77,12 @@ export function answersOf(engine: Engine, bytesMax: number): Answers {
       const entry = cached.get(key)
       if (entry !== undefined) {
         hits += 1
-        return again(entry, request.requestUid)
+        return answerFrom(entry, request.requestUid)
       }
       misses += 1
       const answer = await search()
-      const made = cachedAnswer(answer, request.requestUid)
-      if (made !== null) cached.set(key, made)
+      const cacheable = cachedAnswer(answer, request.requestUid)
+      if (cacheable !== null) cached.set(key, cacheable)
       return answer
     },
     figures: () => ({
@@ -111,7 +114,7 @@ function keyOf(
   return { index, revision, ...(foreign.length > 0 && { foreign }), request }
 }
 
-/** Different keys have different texts: requests are made in one place, so that their fields come in one order. */
+/** Equal keys give equal text: requests are built in one place, so their fields are always in the same order. */
 const textOf = (key: AnswerKey): string => JSON.stringify(key)
 
 function cachedAnswer(answer: Answer, requestUid: string): CachedAnswer | null {
@@ -122,11 +125,11 @@ function cachedAnswer(answer: Answer, requestUid: string): CachedAnswer | null {
   let timeEnd = timeAt
   while (isDigit(bytes[timeEnd])) timeEnd += 1
   const timeless = Buffer.concat([bytes.subarray(0, timeAt), ZERO, bytes.subarray(timeEnd)])
-  // Nothing that a client has written comes after it.
+  // No client-provided text comes after it.
   return { body: timeless, uidAt: timeless.lastIndexOf(requestUid), facts }
 }
 
-function again({ body, uidAt, facts }: CachedAnswer, requestUid: string): Answer {
+function answerFrom({ body, uidAt, facts }: CachedAnswer, requestUid: string): Answer {
   const copy = Buffer.from(body)
   copy.write(requestUid, uidAt, 'latin1')
   return { body: copy, facts }

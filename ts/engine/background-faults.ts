@@ -1,7 +1,7 @@
-/** Work that no caller waits for has failed: which work, on which file, and how often? */
+/** Counts and logs failures of background work. */
 import type { IndexId } from './engine.js'
 
-/** Kinds of background work, as the counter of faults names them. */
+/** Kinds of background work, as named by the metric that counts faults. */
 export const backgroundFaultKinds = [
   'deferred_column',
   'dictionary_read_ahead',
@@ -17,12 +17,12 @@ export const backgroundFaultKinds = [
 
 export type BackgroundFaultKind = (typeof backgroundFaultKinds)[number]
 
-/** A failure of work in the background. What was acknowledged stands, and the work is tried again later. */
+/** A failure of background work. Acknowledged writes are not affected, and the work is retried later. */
 export interface BackgroundFault {
   readonly kind: BackgroundFaultKind
-  /** null: the work was not of one index. */
+  /** null: the work did not belong to a single index. */
   readonly index: IndexId | null
-  /** The file or directory that the work was on. */
+  /** The affected file or directory. */
   readonly file: string
   /** The error in one line. */
   readonly reason: string
@@ -50,5 +50,5 @@ export class BackgroundFaults {
   }
 }
 
-/** The text of anything thrown. */
+/** Message of a thrown value. */
 export const reasonOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))

@@ -1,4 +1,4 @@
-/** Here is an index: what are its documents as NDJSON, in pages of bounded size? */
+/** Reads the documents of an index as NDJSON, in pages of bounded size. */
 import { encodeRequest } from './encoding.js'
 import { FIRST_PAGE_DOCUMENTS, PAGE_BYTES, PAGE_DOCUMENTS_MAX } from './limits.js'
 
@@ -6,14 +6,14 @@ import { FIRST_PAGE_DOCUMENTS, PAGE_BYTES, PAGE_DOCUMENTS_MAX } from './limits.j
 export interface DocumentPage {
   readonly lines: Buffer
   readonly documents: number
-  /** The number of documents of all pages. */
+  /** Number of documents in all pages. */
   readonly total: number
 }
 
 /**
- * The documents of an index with their vectors, in the order in which the engine lists them.
- * @param list of the engine: its answer to a `DocumentsRequest`
- * @param filter as in a request for documents; null: all documents
+ * Yields the documents of an index with their vectors, in the order in which the engine lists them.
+ * @param list answers a `DocumentsRequest`, such as `Engine.documents`
+ * @param filter of the documents request; null: all documents
  */
 export async function* documentPages(
   list: (request: Uint8Array) => Promise<Uint8Array>,
@@ -32,7 +32,7 @@ export async function* documentPages(
   }
 }
 
-/** The `DocumentsRequest` for one of the pages; with the filter for `Engine.pin`. */
+/** The `DocumentsRequest` for a page, or with its filter for `Engine.pin`. */
 export function pageRequest(
   indexUid: string,
   filter: unknown,
@@ -52,7 +52,7 @@ export function pageRequest(
 }
 
 const START = '{"results":['
-/** The last member of a document without vectors in the engine's list. The archive omits it. */
+/** End of a document without vectors in the engine's list. Omitted in the output. */
 const NO_VECTORS = Buffer.from(',"_vectors":{}}')
 const LINE_END = Buffer.from('\n')
 const OBJECT_END = Buffer.from('}\n')
@@ -61,8 +61,8 @@ const [QUOTE, BACKSLASH, COMMA, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST, LF, CR, SPAC
   Buffer.from('"\\,{}[]\n\r ')
 
 /**
- * Splits a list of documents (`{"results":[…],"offset":…,"limit":…,"total":…}`) into lines without parsing its values.
- * Parsing would take ten times as long, on the main thread, which answers searches too.
+ * Splits a list of documents (`{"results":[…],"offset":…,"limit":…,"total":…}`) into lines without parsing values.
+ * Parsing would take ten times as long and would block the main thread.
  */
 export function pageOf(listing: Buffer): DocumentPage {
   if (listing.subarray(0, START.length).toString('latin1') !== START) throw notListed()

@@ -1,6 +1,6 @@
 /**
- * How do requests cross into an engine? As UTF-8 JSON, but for their vectors: those are text in Base64, of 32-bit
- * floats, little endian. Writing 384 numbers as decimals took 110 to 160 µs, as Base64 it takes 22.
+ * Encodes requests to engines as UTF-8 JSON. Vectors are Base64 text of 32-bit little-endian floats: encoding 384
+ * numbers takes 22 µs in Base64, but 110 to 160 µs as decimals.
  */
 import type {
   DocumentRequest,
@@ -23,39 +23,39 @@ type EngineRequest =
   | DocumentRequest
   | FilterCheck
 
-/** A request as an engine takes it. */
+/** Encodes a request for an engine. */
 export function encodeRequest(request: EngineRequest): Uint8Array {
-  const text = 'search' in request ? { ...request, search: withText(request.search) } : withText(request)
+  const text = 'search' in request ? { ...request, search: withEncodedVector(request.search) } : withEncodedVector(request)
   return Buffer.from(JSON.stringify(text))
 }
 
-/** The request with its vector as text. */
-function withText(request: EngineRequest): object {
+/** Encodes the vector of a request as Base64 text. */
+function withEncodedVector(request: EngineRequest): object {
   const vector = 'vector' in request ? request.vector : null
-  return vector === null ? request : { ...request, vector: base64(vector) }
+  return vector === null ? request : { ...request, vector: encodedVector(vector) }
 }
 
-/** What {@link encodeRequest} was given; components of vectors as 32-bit floats. */
+/** Reverses {@link encodeRequest}; vector components become 32-bit floats. */
 export function decodeRequest<T>(bytes: Uint8Array): T {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
-  const request = JSON.parse(text) as TextRequest & { readonly search?: TextRequest }
+  const request = JSON.parse(text) as EncodedRequest & { readonly search?: EncodedRequest }
   const { search } = request
   return (
-    search === undefined ? withComponents(request) : { ...request, search: withComponents(search) }
+    search === undefined ? withDecodedVector(request) : { ...request, search: withDecodedVector(search) }
   ) as T
 }
 
-interface TextRequest {
+interface EncodedRequest {
   readonly vector?: string | null
 }
 
-const withComponents = (request: TextRequest): object =>
+const withDecodedVector = (request: EncodedRequest): object =>
   typeof request.vector === 'string' ? { ...request, vector: components(request.vector) } : request
 
 const FLOAT_BYTES = 4
 
-/** All platforms of ours are little endian. */
-const base64 = (vector: readonly number[]): string =>
+/** All supported platforms are little endian. */
+const encodedVector = (vector: readonly number[]): string =>
   Buffer.from(Float32Array.from(vector).buffer).toString('base64')
 
 function components(text: string): number[] {

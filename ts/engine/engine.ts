@@ -1,12 +1,12 @@
 import type { ErrorCode } from '../errors/index.js'
 import type { IndexSettings, Remakes } from '../settings/index.js'
 
-/** Names an index on disk: the uuid of its directory. Uids live in the catalogue alone and may move. */
+/** The name of an index on disk: the uuid of its directory. Uids are only in the catalogue and may change. */
 export type IndexId = string
 
 export type PayloadFormat = 'json' | 'ndjson' | 'csv'
 
-/** An uploaded body, decompressed, as it was received. */
+/** A decompressed request body. */
 export type Payload = {
   readonly format: PayloadFormat
   /** One ASCII character; CSV only, default `,`. */
@@ -15,16 +15,16 @@ export type Payload = {
   | {
       /** Absolute path of a file in the spool. The engine only reads it. */
       readonly path: string
-      /** CRC-32 of the file as it was received; absent in tasks of earlier versions. The queue looks at it. */
+      /** CRC-32 of the file when it was received; absent in tasks of earlier versions. Checked by the task queue. */
       readonly checksum?: number
     }
   | {
-      /** The body itself, for small ones that are not worth a file. */
+      /** The body itself, used for small bodies. */
       readonly text: string
     }
 )
 
-/** What `inspect` found. With `error`, `documents` counts what came before it. */
+/** Result of `inspect`. With `error`, `documents` counts the documents before the error. */
 export interface PayloadReport {
   readonly documents: number
   /** `missing_payload` or `malformed_payload`; the message names format, reason and position. */
@@ -37,7 +37,7 @@ export interface Failure {
   readonly message: string
 }
 
-/** One task's part of a batch, applied in order. */
+/** The part of a batch that belongs to one task. Operations are applied in order. */
 export type Operation = { readonly taskUid: number } & (
   | {
       readonly kind: 'documents'
@@ -48,137 +48,136 @@ export type Operation = { readonly taskUid: number } & (
       readonly primaryKey: string | null
       /** Drops documents whose id is not in the index yet. */
       readonly skipCreation: boolean
-      /** How many `inspect` counted; only for progress, absent if it did not run. */
+      /** Number of documents that `inspect` counted. Used for progress only; absent if `inspect` did not run. */
       readonly documents?: number
     }
   | { readonly kind: 'deleteByIds'; readonly ids: readonly string[] }
   /** `filter` is the JSON value of the request: a string or a (nested) array. */
   | { readonly kind: 'deleteByFilter'; readonly filter: unknown }
   /**
-   * Documents that a script has edited or dropped, as `documents` and `deleteByIds` in one: `payload` replaces
-   * whole documents, null replaces none.
+   * Documents that a script changed or deleted; combines `documents` and `deleteByIds`. `payload` replaces complete
+   * documents; null replaces none.
    */
   | {
       readonly kind: 'edit'
       readonly payload: Payload | null
       readonly deleted: readonly string[]
-      /** Documents that the script was run over, for the report. */
+      /** Number of documents the script ran on, for the report. */
       readonly editedDocuments: number
     }
   | { readonly kind: 'clear' }
   /**
-   * The complete settings the index shall have from here on, as JSON text of `IndexSettings`: merging is done by
-   * `settings/`, which also knows which embedders have to look at their documents again. Absent: none.
+   * The complete new settings, as JSON text of `IndexSettings`. `settings/` has merged them already. `remakes` names
+   * the embedders whose documents must be checked again; absent: none.
    */
   | { readonly kind: 'settings'; readonly settings: string; readonly remakes?: Remakes }
   /** Declares the primary key (index creation and update); null changes nothing. */
   | { readonly kind: 'primaryKey'; readonly primaryKey: string | null }
 )
 
-/** What one commit carries. */
+/** The operations of one commit. */
 export interface Batch {
-  /** Unique per instance and growing; kept in the commit so that a replay is recognised. */
+  /** Unique per instance, increasing. Stored in the commit, so that a replayed batch is recognised. */
   readonly uid: number
-  /** The name in use when the batch runs: for error messages, and for a task store that has to be rebuilt. */
+  /** The uid of the index when the batch runs. Used in error messages and to rebuild a task store. */
   readonly indexUid: string
   readonly operations: readonly Operation[]
 }
 
-/** All that decides what an embedder gets to see of a document. */
+/** Everything that determines the text an embedder gets for a document. */
 export interface Rendering {
   /** The embedder's settings. */
   readonly fields: Readonly<Record<string, unknown>>
   readonly searchableAttributes: readonly string[]
 }
 
-/** A document that may need other vectors than it has. */
+/** A document whose vectors may have to be replaced. */
 export interface WorkItem {
   readonly docid: number
-  /** Its document id, for messages. */
+  /** Document id, for messages. */
   readonly id: string
   readonly document: Readonly<Record<string, unknown>>
-  /** The document its vectors were made of; null: they are made anew, whatever it was. */
+  /** The document its current vectors were made from. null: always embed again. */
   readonly before: Readonly<Record<string, unknown>> | null
-  /** Whether the vectors it has were made from fragments, and can stay one by one. */
+  /** True if its vectors were made from fragments, so that each vector can be kept separately. */
   readonly keeps: boolean
 }
 
-/** Documents of one embedder that have to be looked at before the commit, ascending docids. */
+/** Documents to check for one embedder before the commit, in ascending docid order. */
 export interface WorkPage {
   readonly embedder: string
   readonly after: Rendering
-  /** How `before` of the items was shown to it. */
+  /** The rendering that applied to `before` of the items. */
   readonly before: Rendering
   readonly items: readonly WorkItem[]
-  /** Where the next page begins, for `work`. */
+  /** Cursor of the next page, for `work`. */
   readonly next: string
 }
 
-/** Vectors for documents of one embedder. Documents of a `WorkPage` that are not named keep what they have. */
+/** Vectors for documents of one embedder. Documents of a `WorkPage` that are missing here keep their vectors. */
 export interface VectorPage {
   readonly embedder: string
   readonly docids: Uint32Array
-  /** Vectors of each document. */
+  /** Number of vectors of each document. */
   readonly counts: Uint8Array
-  /** Per vector, the number of its fragment, or `NO_FRAGMENT`. */
+  /** Fragment number of each vector, or `NO_FRAGMENT`. */
   readonly fragments: Uint8Array
-  /** Per vector: 1, the one it has of that fragment stays; 0, it is the next of `rows`. */
+  /** For each vector: 1 keeps the existing vector of that fragment, 0 takes the next row of `rows`. */
   readonly reused: Uint8Array
   /** Row-major. */
   readonly rows: Float32Array
 }
 
-/** Stands for the number of a fragment where a vector was made from the whole document. */
+/** Fragment number of a vector that was made from the complete document. */
 export const NO_FRAGMENT = 255
 
-/** A batch merged and validated, not yet visible. Hand it to `commit` or to `abandon`, once. */
+/** A batch that is merged and validated but not visible yet. Must be passed to `commit` or `abandon` exactly once. */
 export interface Prepared {
   readonly index: IndexId
   /** Meaningful to the engine that made it. */
   readonly ticket: number
-  /** Documents that `work` will name, once for each embedder. */
+  /** Number of documents that `work` returns, summed over all embedders. */
   readonly work: number
 }
 
 /**
- * What a change of a setting makes anew: columns of values, or all that is made of the texts of documents. `metadata`:
- * nothing.
+ * What a settings change rebuilds: nothing (`metadata`), columns of values, or everything derived from document text.
  */
 export type SettingCost = 'metadata' | 'columns' | 'documents'
 
-/** What is being done, as clients read it, and how far along it is: so many of so many. */
+/** A step of the work in progress, as clients see it, with its progress. */
 export interface Step {
   readonly currentStep: string
   readonly finished: number
   readonly total: number
 }
 
-/** A commit of an index that is held for reading. */
+/** An index commit that is pinned for reading. */
 export interface Pin {
   readonly index: IndexId
   /** Meaningful to the engine that made it. */
   readonly number: number
 }
 
-/** How one task of a batch ended inside the engine. */
+/** Outcome of one task of a batch inside the engine. */
 export interface OperationOutcome {
   readonly taskUid: number
-  /** Distinct ids accepted from this task's payload; `documents` operations only. */
+  /** Distinct ids accepted from the payload of this task; `documents` operations only. */
   readonly indexedDocuments?: number
-  /** Documents a script was run over; `edit` only. */
+  /** Documents the script ran on; `edit` only. */
   readonly editedDocuments?: number
-  /** Documents this task really removed; deletions and `clear` only. */
+  /** Documents that this task removed; deletions and `clear` only. */
   readonly deletedDocuments?: number
-  /** Whether the index's `updatedAt` moves because of this operation. */
+  /** True if this operation changes `updatedAt` of the index. */
   readonly touched: boolean
-  /** Set if this task failed; then it left nothing behind. */
+  /** Set if this task failed. A failed task changes nothing. */
   readonly error?: Failure
 }
 
-/** What a commit did. The engine stores it inside the commit, so that it survives a crash. */
+/** Result of a commit. Stored inside the commit, so that it survives a crash. */
 export interface BatchReport {
   readonly batchUid: number
-  /** Name of the index when the batch ran, which may have another one since; absent in commits of earlier versions. */
+  /** Uid of the index when the batch ran; it may have changed since. Absent in commits of earlier versions. */
   readonly indexUid?: string
   readonly outcomes: readonly OperationOutcome[]
   readonly primaryKey: string | null
@@ -186,7 +185,7 @@ export interface BatchReport {
   readonly documents: number
 }
 
-/** What metrics and telemetry need to know about an answer, beside its bytes. */
+/** Facts about an answer for metrics and telemetry. */
 export interface SearchFacts {
   /** The search was cut off by its time budget. */
   readonly degraded: boolean
@@ -195,35 +194,35 @@ export interface SearchFacts {
   readonly terms: number
   /** Hits that came from vectors; null for a pure keyword search. */
   readonly semanticHits: number | null
-  /** A vector for the query would have been looked at: words alone did not settle it. */
+  /** True if the search would have used a query vector: words alone did not settle the result. */
   readonly lacksVector?: boolean
   /** Hits on the page. */
   readonly hits: number
-  /** Time of each stage, in words, as the JSON text of an object. Absent unless they were asked for. */
+  /** Duration of each stage as text, as the JSON text of an object. Absent unless requested. */
   readonly stages?: string
 }
 
-/** UTF-8 JSON for the client, sent on unparsed, and facts about it. */
+/** UTF-8 JSON for the client, forwarded unparsed, and facts about it. */
 export interface Answer {
   readonly body: Uint8Array
   readonly facts: SearchFacts
-  /** Of one search: the byte of the body at which the digits of `processingTimeMs` begin. */
+  /** Single searches only: byte offset in the body of the digits of `processingTimeMs`. */
   readonly timeAt?: number
 }
 
-/** One query of a multi-search: which index, and its request as UTF-8 JSON `SearchRequest`. */
+/** A query of a multi-search: the index, and a `SearchRequest` as UTF-8 JSON. */
 export interface IndexedRequest {
   readonly index: IndexId
   readonly request: Uint8Array
-  /** Indexes that its foreign keys lead to; absent: none. */
+  /** Indexes that its foreign keys refer to; absent: none. */
   readonly foreign?: readonly IndexId[]
 }
 
-/** What an index takes on disk, in bytes. */
+/** Disk usage of an index, in bytes. */
 export interface IndexSizes {
-  /** Of stored documents, compressed. */
+  /** Stored documents, compressed. */
   readonly rawDocumentDbSize: number
-  /** Of the index directory. */
+  /** The index directory. */
   readonly indexSize: number
 }
 
@@ -235,50 +234,50 @@ export interface IndexStats extends IndexSizes {
   readonly fieldDistribution: Readonly<Record<string, number>>
 }
 
-/** One kind of what an engine has cached. */
+/** Statistics of one kind of cache entry. */
 export interface CachedKind {
-  /** In snake case, as metrics show it. */
+  /** Snake case, as metrics show it. */
   readonly kind: string
-  /** How often an entry was found since the engine was opened, and how often none was. */
+  /** Lookups that found an entry since the engine was opened, and lookups that did not. */
   readonly hits: number
   readonly misses: number
-  /** Entries there are now. */
+  /** Current number of entries. */
   readonly entries: number
   readonly bytes: number
 }
 
-/** What an engine has cached for all its indexes together. */
+/** Cache statistics of an engine, over all indexes. */
 export interface CacheFigures {
-  /** Bytes that all kinds may take together. */
+  /** Maximum bytes of all kinds together. */
   readonly bytesMax: number
   readonly kinds: readonly CachedKind[]
 }
 
-/** One problem found by `verify`. */
+/** A problem found by `verify`. */
 export interface Damage {
   readonly path: string
   readonly reason: string
-  /** The file only saves time, and is made again without it. */
+  /** True if the file only saves time and is rebuilt when missing. */
   readonly isHarmless?: boolean
 }
 
-/** What could be read of an index that may be damaged. */
+/** What could be read from an index that may be damaged. */
 export interface Rescued {
-  /** Documents that were written. */
+  /** Number of documents written. */
   readonly documents: number
   /**
-   * What is lost or cannot be trusted, a line each for humans. None: documents, vectors and settings are all those of
-   * the newest commit.
+   * Losses and untrustworthy data, one line each, for humans. Empty: documents, vectors and settings are exactly those
+   * of the newest commit.
    */
   readonly losses: readonly string[]
-  /** The newest settings that can be read, as JSON text of `IndexSettings`. */
+  /** The newest readable settings, as JSON text of `IndexSettings`. */
   readonly settings: string
   readonly primaryKey: string | null
-  /** Of the newest commit that can be read; null: none. */
+  /** Report of the newest readable commit; null: none. */
   readonly report: BatchReport | null
 }
 
-/** Tells a search that its client has gone. An `AbortSignal` is one. */
+/** Cancels a search whose client has disconnected. An `AbortSignal` is a valid `StopSignal`. */
 export interface StopSignal {
   readonly aborted: boolean
   addEventListener(event: 'abort', listener: () => void): void
@@ -286,17 +285,17 @@ export interface StopSignal {
 }
 
 /**
- * Keeps indexes and answers searches. One per process, shared by all requests.
+ * Stores indexes and answers searches. One per process, shared by all requests.
  *
- * Every method may reject with `EngineError` (the caller's mistake, code of the table); any other
- * rejection is ours and shows as `internal`. Requests and answers cross as UTF-8 JSON whose shapes are
- * in `requests.ts`; arrays given may be reused by the caller once the call returned its promise.
- * An index whose files do not decode, or are gone, is refused with `index_damaged`.
+ * Every method may reject with `EngineError`, a mistake of the caller with a code from the error table. Any other
+ * rejection is our own fault and is reported as `internal`. Requests and answers are UTF-8 JSON; their shapes are in
+ * `requests.ts`. The caller may reuse arguments that are arrays once the call has returned its promise. An index whose
+ * files are missing or do not decode is refused with `index_damaged`.
  */
 export interface BareEngine {
   readonly kind: 'native' | 'fallback'
 
-  /** Format, document count and first error of a spooled body, read as a stream off the main thread. */
+  /** Reads a spooled body as a stream, off the main thread. Returns format, document count and first error. */
   inspect(payload: Payload): Promise<PayloadReport>
 
   /**
@@ -307,67 +306,68 @@ export interface BareEngine {
   checkFilter(request: Uint8Array): Promise<void>
 
   /**
-   * Merges and validates `batch`; says what has to be embedded. Creates the index directory if there is
-   * none. Leaves no trace if abandoned. One prepared batch per index at a time.
-   * @param stop once aborted, the preparation ends soon: it rejects, and nothing has to be abandoned
+   * Merges and validates `batch`, and reports what has to be embedded. Creates the index directory if missing. An
+   * abandoned batch leaves no trace. Only one prepared batch per index at a time.
+   * @param stop when aborted, the call soon rejects, and nothing has to be abandoned
    */
   prepare(index: IndexId, batch: Batch, stop?: StopSignal): Promise<Prepared>
 
   /**
-   * What has to be embedded before the commit, page by page; null after the last one.
-   * @param from `next` of the page before, null for the first
+   * Returns the next page of documents to embed before the commit; null after the last page.
+   * @param from `next` of the previous page, null for the first
    */
   work(prepared: Prepared, from: string | null): Promise<WorkPage | null>
 
   /**
-   * Makes a prepared batch visible as one commit; resolves once it would survive a crash.
-   * @param vectors what came of its work
-   * Tasks that failed alone are in the report; if the commit itself fails the promise rejects and
-   * nothing of the batch is visible, now or after the next commit. After a restart it may be, until `undo`.
+   * Makes a prepared batch visible as one commit. Resolves once the commit would survive a crash.
+   * @param vectors the vectors made for the pages of `work`
+   * Tasks that failed on their own are in the report. If the commit itself fails, the promise rejects and nothing of
+   * the batch becomes visible, also not with the next commit. After a restart it may be visible, until `undo`.
    */
   commit(prepared: Prepared, vectors: readonly VectorPage[]): Promise<BatchReport>
 
   /**
-   * How far the batch being prepared or committed has come, outermost step first; null if nothing is done for
-   * it at the moment. Counted along with the work, so that asking costs it nothing.
+   * Progress of the batch that is being prepared or committed, outermost step first; null if no work is in progress.
+   * Counters are maintained along with the work, so calling this does not slow it down.
    */
   progress(index: IndexId): Promise<readonly Step[] | null>
 
-  /** Forgets a prepared batch. */
+  /** Discards a prepared batch. */
   abandon(prepared: Prepared): Promise<void>
 
   /**
-   * Takes back the newest commits of an index as long as they are of these batches; resolves once they are gone for
-   * good. For commits whose promise was rejected: a disk that fails to sync may leave them behind. Asked before
-   * anything else of the index in this process.
+   * Reverts the newest commits of an index as long as they belong to these batches. Resolves once they are permanently
+   * gone. Used for commits whose promise was rejected, because a failed disk sync may leave them behind. Must be the
+   * first call for the index in this process.
    */
   undo(index: IndexId, batchUids: readonly number[]): Promise<void>
 
-  /** The report inside the index's newest commit, null for a directory without one. Used on recovery. */
+  /** The report stored in the newest commit; null for a directory without a commit. Used on recovery. */
   lastCommit(index: IndexId): Promise<BatchReport | null>
 
   /** The complete settings of the newest commit, as JSON text of `IndexSettings`. */
   settings(index: IndexId): Promise<string>
 
   /**
-   * What a change to `settings` would cost: the settings that differ, if they cost more than `metadata`.
+   * Cost of changing the settings to `settings`: the settings that differ and cost more than `metadata`.
    * @param settings JSON text of `IndexSettings`
    */
   settingsCost(index: IndexId, settings: string): Promise<Readonly<Record<string, SettingCost>>>
 
   /**
    * @param request `SearchRequest`
-   * @param stop once aborted, the client has gone: the search gives up soon, and its answer is not used
+   * @param stop aborted when the client disconnects: the search soon ends, and its answer is not used
    */
   search(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Answer>
 
   /**
-   * Why a document is where it is among the hits of a search: `ExplainFacts` as JSON; null if there is no such document.
+   * Explains the position of a document among the hits of a search. Returns `ExplainFacts` as JSON; null if the
+   * document does not exist.
    * @param request `ExplainRequest`
    */
   explain(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Uint8Array | null>
 
-  /** Without `federation`: `{"results":[…]}`. With it (`FederationRequest`): one merged list. */
+  /** Without `federation`: `{"results":[…]}`. With `federation` (`FederationRequest`): one merged list. */
   multiSearch(
     requests: readonly IndexedRequest[],
     federation: Uint8Array | null,
@@ -383,42 +383,45 @@ export interface BareEngine {
   /** Lists documents: `{"results":[…],"offset","limit","total"}`. @param request `DocumentsRequest` */
   documents(index: IndexId, request: Uint8Array, stop?: StopSignal): Promise<Uint8Array>
 
-  /** One document as bare JSON, null if there is none. @param request `DocumentRequest` */
+  /** A single document as bare JSON, null if it does not exist. @param request `DocumentRequest` */
   document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null>
 
   stats(index: IndexId): Promise<IndexStats>
 
-  /** The part of `stats` that takes no look at documents. */
+  /** The part of `stats` that does not read documents. */
   sizes(index: IndexId): Promise<IndexSizes>
 
-  /** Names of all fields of all documents, dotted paths included, sorted. */
+  /** Sorted names of all fields of all documents, including dotted paths. */
   fields(index: IndexId): Promise<readonly string[]>
 
   /**
-   * Holds the newest commit of an index until `unpin`: it can be read whatever later commits and compactions do, and
-   * after the index was dropped.
+   * Pins the newest commit of an index until `unpin`. It stays readable after later commits and compactions, and after
+   * the index is dropped.
    * @param listing `DocumentsRequest` whose filter selects the documents that `pinnedDocuments` lists; absent: all
    */
   pin(index: IndexId, listing?: Uint8Array): Promise<Pin>
 
-  /** The settings of a pinned commit, as `settings` gives them. */
+  /** Settings of a pinned commit, in the format of `settings`. */
   pinnedSettings(pin: Pin): Promise<string>
 
-  /** Lists documents of a pinned commit. @param request `DocumentsRequest` with the filter of the pin, without ids and sort */
+  /**
+   * Lists documents of a pinned commit.
+   * @param request `DocumentsRequest` with the filter of the pin, without ids and sort
+   */
   pinnedDocuments(pin: Pin, request: Uint8Array): Promise<Uint8Array>
 
   /**
-   * Copies a pinned commit into `directory`, which must not exist. A file of the copy may be a second name of one of the
+   * Copies a pinned commit into `directory`, which must not exist. A copied file may be a hard link to a file of the
    * index, so its bytes must not be changed.
    */
   snapshot(pin: Pin, directory: string): Promise<void>
 
-  /** Lets go of a pinned commit; does nothing if it is not held. */
+  /** Releases a pinned commit; does nothing if it is not pinned. */
   unpin(pin: Pin): Promise<void>
 
   /**
-   * Writes the files of an index anew, without what was deleted or replaced. Searches go on.
-   * @param stop ends it soon, with a rejection; what was done by then stays
+   * Rewrites the files of an index without deleted and replaced data. Searches continue meanwhile.
+   * @param stop when aborted, the call soon rejects; work completed by then is kept
    */
   compact(index: IndexId, stop?: StopSignal): Promise<void>
 
@@ -429,58 +432,59 @@ export interface BareEngine {
   verify(index: IndexId): Promise<readonly Damage[]>
 
   /**
-   * Writes the documents of an index, which may be damaged, that can be read: NDJSON with vectors, ascending docids.
-   * Changes nothing of the index.
-   * @param path of the file, which must not exist
+   * Writes all readable documents of an index that may be damaged: NDJSON with vectors, in ascending docid order. Does
+   * not change the index.
+   * @param path of the output file, which must not exist
    */
   rescue(index: IndexId, path: string): Promise<Rescued>
 
   /**
-   * Takes the newest commit that lies in the directory of an index, where another process has written it. Searches under way
-   * end on the commit they began with, later ones see the new one, and none waits. Once it resolves, no file is needed any
-   * more that the new commit does not name; pins hold what they need. If that commit does not open the promise rejects, and
-   * the one before it is served on. Does nothing for an index that was not opened yet. Only of an engine with
-   * `followsFiles`, which refuses `prepare`, `commit`, `undo` and `compact`.
+   * Switches to the newest commit in the directory of an index, which another process has written. Running searches
+   * finish on the commit they started with, later searches see the new commit, and none waits. After the promise
+   * resolves, files that the new commit does not name are no longer needed; pins hold their own files. If the new
+   * commit does not open, the promise rejects and the previous commit stays in use. Does nothing for an index that was
+   * not opened yet. Only for an engine with `followsFiles`, which refuses `prepare`, `commit`, `undo` and `compact`.
    */
   adopt(index: IndexId): Promise<void>
 
   /** Closes the index and removes its directory; does nothing if there is none. */
   drop(index: IndexId): Promise<void>
 
-  /** Ids of all index directories found, in no order. */
+  /** Ids of all index directories, in no particular order. */
   list(): Promise<readonly IndexId[]>
 
-  /** What is cached now; takes no look at any index. */
+  /** Current cache statistics; does not read any index. */
   cacheFigures(): Promise<CacheFigures>
 
   close(): Promise<void>
 }
 
 /**
- * An engine that remembers which indexes are damaged, and refuses them with `index_damaged` until they are dropped, or
+ * An engine that remembers which indexes are damaged. It refuses them with `index_damaged` until they are dropped or
  * adopted with other files.
  */
 export interface Engine extends BareEngine {
   /**
-   * The damage of an index, naming the file. Damage is found at an index's first use, so that null stands for a sound
-   * index and for one that was not used yet.
+   * Describes the damage of an index and names the file; null: no damage is known. Damage is detected at the first use
+   * of an index, so null also stands for an index that was not used yet.
    */
   damage(index: IndexId): string | null
 
-  /** Makes an index known as damaged, for reasons the engine cannot see. @param damage names the file, if there is one */
+  /** Marks an index as damaged for a reason the engine cannot detect. @param damage names the file, if any */
   condemn(index: IndexId, damage: string): void
 
   /**
-   * A number that grows with each commit of an index that is made or adopted, before the promise of that call settles,
-   * whatever its outcome.
-   * What was found under one number holds as long as the index has that number.
+   * A number that increases with each commit made or adopted for an index. It changes before the promise of that call
+   * settles, also if the call fails. Results computed at one revision stay valid while the revision is the same.
    */
   revision(index: IndexId): number
 
-  /** The setting `foreignKeys` of the newest commit; read once for each revision. */
+  /** The setting `foreignKeys` of the newest commit; read once per revision. */
   foreignKeys(index: IndexId): Promise<IndexSettings['foreignKeys']>
 
-  /** @param foreign indexes that the request's foreign keys lead to: they are not used either if they are damaged */
+  /**
+   * @param foreign indexes that the foreign keys of the request refer to; damaged indexes among them are refused too
+   */
   search(
     index: IndexId,
     request: Uint8Array,
@@ -488,7 +492,7 @@ export interface Engine extends BareEngine {
     foreign?: readonly IndexId[],
   ): Promise<Answer>
 
-  /** @param foreign as of `search` */
+  /** @param foreign see `search` */
   explain(
     index: IndexId,
     request: Uint8Array,
@@ -496,7 +500,7 @@ export interface Engine extends BareEngine {
     foreign?: readonly IndexId[],
   ): Promise<Uint8Array | null>
 
-  /** @param foreign as of `search` */
+  /** @param foreign see `search` */
   facetSearch(
     index: IndexId,
     request: Uint8Array,
@@ -504,7 +508,7 @@ export interface Engine extends BareEngine {
     foreign?: readonly IndexId[],
   ): Promise<Answer>
 
-  /** @param foreign as of `search` */
+  /** @param foreign see `search` */
   similar(
     index: IndexId,
     request: Uint8Array,
@@ -512,7 +516,7 @@ export interface Engine extends BareEngine {
     foreign?: readonly IndexId[],
   ): Promise<Answer>
 
-  /** @param foreign as of `search` */
+  /** @param foreign see `search` */
   documents(
     index: IndexId,
     request: Uint8Array,
@@ -521,9 +525,9 @@ export interface Engine extends BareEngine {
   ): Promise<Uint8Array>
 
   /**
-   * Has an index looked at when it is first used: it counts as damaged if `lacks` says so of its newest commit. Nothing is
-   * expected any more of one that was adopted.
-   * @param lacks given the report of that commit, null without any, what is wrong with it; null: nothing
+   * Registers a check of an index, run at its first use: the index counts as damaged if `check` finds its newest commit
+   * incomplete. Adopting an index removes the check.
+   * @param check takes the report of the newest commit (null: no commit) and returns the problem; null: none
    */
-  expect(index: IndexId, lacks: (report: BatchReport | null) => string | null): void
+  expect(index: IndexId, check: (report: BatchReport | null) => string | null): void
 }

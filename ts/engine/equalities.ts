@@ -1,13 +1,13 @@
 /**
- * Here is a filter: which values does it ask for?
+ * Finds the values that a filter requires.
  *
- * The filter is read as an OR of ANDs; of each AND only the equalities are told. Work is bounded: what lies
- * beyond a bound is not told.
+ * Reads the filter as an OR of ANDs and returns the equalities of each AND. Work is bounded: whatever exceeds a bound
+ * is omitted.
  */
 import { type Filter, FilterError, parseFilter } from './fallback/filter/index.js'
 import type { FilterValue } from './requests.js'
 
-/** One way to pass a filter: values that the document must have. */
+/** A way to match a filter: field values that a document must have. */
 export type EqualityBranch = readonly Equality[]
 
 export interface Equality {
@@ -15,17 +15,17 @@ export interface Equality {
   readonly value: string
 }
 
-/** How much of a filter is looked at. What lies beyond is read as if it demanded nothing. */
+/** Bounds on how much of a filter is read. Parts beyond a bound are treated as always true. */
 export interface EqualityBounds {
-  /** Ways to pass it. */
+  /** Maximum number of branches. */
   readonly branchesMax: number
-  /** Equalities of each way. */
+  /** Maximum number of equalities per branch. */
   readonly equalitiesMax: number
-  /** Levels of AND and OR. */
+  /** Maximum nesting depth of AND and OR. */
   readonly levelsMax: number
 }
 
-/** The ways to pass `filter`; none if there is no filter, or one that does not parse. */
+/** Returns the ways to match `filter`; empty if there is no filter or it does not parse. */
 export function equalityBranches(
   filter: FilterValue | null,
   bounds: EqualityBounds,
@@ -34,7 +34,7 @@ export function equalityBranches(
     const parsed = parseFilter(filter, { containsFilter: true, multimodal: true, foreignKeys: true })
     return parsed === null ? [] : branchesOf(parsed, bounds, bounds.levelsMax)
   } catch (error) {
-    // The search itself tells what is wrong with it.
+    // The search itself reports the parse error.
     if (error instanceof FilterError) return []
     throw error
   }
@@ -71,7 +71,7 @@ function branchesOf(filter: Filter, bounds: EqualityBounds, levels: number): rea
   }
 }
 
-/** The ways to pass two filters at once. Branches that gain nothing are taken over, not copied. */
+/** Returns the ways to match both filters. Branches without a new equality are shared, not copied. */
 function joined(
   left: readonly EqualityBranch[],
   right: readonly EqualityBranch[],

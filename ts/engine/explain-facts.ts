@@ -1,14 +1,14 @@
-/** Here is a search and a document: what does an engine tell of the two? */
+/** Facts that an engine returns to explain the position of a document among the hits of a search. */
 
-/** The answer of an engine to an `ExplainRequest`. */
+/** Answer of an engine to an `ExplainRequest`. */
 export interface ExplainFacts {
   readonly words: WordFacts
-  /** Where the document is among the hits; null if it is not among those that were looked at. */
+  /** Rank of the document among the hits; null if it is not among the hits that were examined. */
   readonly rank: RankFacts | null
   readonly hitsLookedAt: number
-  /** Whether the time of the search was over before all were ranked. */
+  /** True if the search ran out of time before all documents were ranked. */
   readonly degraded: boolean
-  /** A better hit that shares a value of the distinct attribute with the document, which is no hit itself. */
+  /** A better hit with the same value of the distinct attribute. It replaces the document, which is no hit itself. */
   readonly replacedBy: { readonly attribute: string; readonly id: string } | null
 }
 
@@ -18,64 +18,68 @@ export interface RankFacts {
   /** As `_rankingScore` and `_rankingScoreDetails`. */
   readonly score: number
   readonly details: Readonly<Record<string, unknown>>
-  /** Whether it came by vectors; null for a search by words alone. */
+  /** True if the hit came from vectors; null for a keyword search. */
   readonly byMeaning: boolean | null
 }
 
-/** What the query asks for, and what of it the document has, whatever else keeps it from being a hit. */
+/** The query words, and which of them the document contains, even if other conditions exclude it from the hits. */
 export interface WordFacts {
-  /** Three-letter codes of the languages that the query may be in, sorted: those of the search, else of the attributes. */
+  /** Sorted three-letter codes of the possible query languages: those of the search, else those of the attributes. */
   readonly languages: readonly string[]
-  /** Stop words that nothing is looked for by. */
+  /** Stop words, which the search ignores. */
   readonly ignored: readonly string[]
-  /** What no hit may hold. In a phrase, null stands for any word. */
+  /** Words that hits must not contain. */
   readonly excluded: readonly string[]
+  /** Phrases that hits must not contain; null stands for any word. */
   readonly excludedPhrases: readonly (readonly (string | null)[])[]
-  /** Whether the document holds any of these. */
+  /** True if the document contains an excluded word or phrase. */
   readonly isExcluded: boolean
-  /** The terms of the query, and neighbouring words read as one. */
+  /** The query terms, and neighbouring words read as one word. */
   readonly steps: readonly WordStep[]
-  /** Whether the document matches a way of reading the query, under the matching strategy. */
+  /** True if the document matches the query in any reading, under the matching strategy. */
   readonly match: boolean
 }
 
-/** A step of reading the query. */
+/** A word, phrase or joined word in a reading of the query. */
 export interface WordStep {
-  /** The word, joined for several; empty for a phrase. */
+  /** The word, or several words joined; empty for a phrase. */
   readonly text: string
-  /** The words that were joined; null for a term of the query. */
+  /** The joined words; null for a query term. */
   readonly parts: readonly string[] | null
-  /** The words of a quoted phrase; in it null stands for any word. */
+  /** Words of a quoted phrase; null stands for any word. */
   readonly phrase: readonly (string | null)[] | null
-  /** Numbers of the terms that it covers, from 0, both included. */
+  /** Numbers of the first and last query term it covers, from 0, both inclusive. */
   readonly firstTerm: number
   readonly lastTerm: number
-  /** Typos that are forgiven. */
+  /** Maximum number of typos. */
   readonly typosMax: number
-  /** Whether anything that begins with it matches too. */
+  /** True if it is also matched as a prefix. */
   readonly isUnfinished: boolean
-  /** Whether the matching strategy lets hits lack it. */
+  /** True if the matching strategy allows hits without it. */
   readonly isOptional: boolean
   readonly isInDocument: boolean
-  /** What in the index may stand for it, what stands in the document first; not all of many. */
+  /** Derivations in the index, those in the document first; truncated if there are many. */
   readonly spellings: readonly Spelling[]
   readonly spellingsTotal: number
 }
 
-/** Something in the index that may stand for a step. */
+/** A derivation: a term of the index that may stand for a step. */
 export interface Spelling {
   readonly kind: 'exact' | 'phrase' | 'prefix' | 'synonym' | 'typo' | 'split'
-  /** The word; of a phrase its words, with `…` for a gap; of a short common beginning that beginning and `…`. */
+  /** The word; for a phrase its words, with `…` for a gap; for a short common prefix the prefix and `…`. */
   readonly text: string
-  /** Typos it is charged for, those of joining words included. */
+  /** Typos charged, including those for joining words. */
   readonly typos: number
-  /** Documents that it matches, of those that the asker may see. */
+  /** Number of matching documents that the caller may see. */
   readonly documents: number
-  /** Where it stands in the document, the first ones; a phrase where its first word stands. */
+  /** Its first positions in the document; for a phrase, the positions of its first word. */
   readonly places: readonly Place[]
 }
 
-/** A place in a document: the attribute (`<hidden>` for one that is not displayed), and the position in words, with a gap where a sentence or element ends. */
+/**
+ * A position in a document: the attribute (`<hidden>` if it is not displayed), and the position in words, which jumps
+ * where a sentence or array element ends.
+ */
 export interface Place {
   readonly attribute: string
   readonly position: number

@@ -1,19 +1,19 @@
-/** Here is a filter that an engine accepts: of which clauses is it made, and how do they hang together? */
+/** Splits a filter that an engine accepts into its clauses. */
 import { type Lexeme, LexemeBudget, lexemes } from './fallback/filter/lexemes.js'
 import type { FilterValue } from './requests.js'
 
 /** A part of a filter. */
 export interface Clause {
-  /** As it is written; of a list in the filter, its parts joined by the operator. */
+  /** The text as written. For a list in the filter: its parts, joined by the operator. */
   readonly text: string
-  /** How its parts are joined; `condition`: it has none. */
+  /** How the parts are joined. `condition` has no parts. */
   readonly operator: 'and' | 'or' | 'not' | 'condition'
   readonly parts: readonly Clause[]
-  /** The filter that asks for this part alone. */
+  /** A filter with only this part. */
   readonly filter: FilterValue
 }
 
-/** The filter as one clause; null if it asks nothing. */
+/** Returns the filter as one clause; null if it is empty. */
 export function filterClauses(filter: FilterValue | null): Clause | null {
   if (filter === null) return null
   if (typeof filter === 'string') return expression(filter)
@@ -28,7 +28,7 @@ export function filterClauses(filter: FilterValue | null): Clause | null {
   return joined('and', parts)
 }
 
-/** Clauses of several texts as one; null for none. */
+/** Joins the clauses of several texts; null if there are none. */
 function joined(operator: 'and' | 'or', parts: readonly Clause[]): Clause | null {
   const [first] = parts
   if (first === undefined || parts.length === 1) return first ?? null
@@ -42,7 +42,7 @@ function expression(text: string): Clause | null {
   return tokens.length === 1 ? null : new ClauseReader(text, tokens).any()
 }
 
-/** Reads how conditions are joined; what a condition consists of is not looked at. */
+/** Parses how conditions are joined, without parsing the conditions themselves. */
 class ClauseReader {
   readonly #text: string
   readonly #tokens: readonly Lexeme[]
@@ -73,7 +73,7 @@ class ClauseReader {
     return inner
   }
 
-  /** Everything up to what joins conditions, or closes those around it. */
+  /** Reads a condition: everything up to the next AND or OR, or the closing parenthesis. */
   #condition(): Clause {
     const from = this.#at
     for (let depth = 0; ; this.#at++) {
@@ -98,8 +98,8 @@ class ClauseReader {
   }
 
   #takes(kind: Lexeme['kind'], text: string): boolean {
-    const isThere = this.#token.kind === kind && this.#token.text === text
-    if (isThere) this.#at++
-    return isThere
+    const isMatch = this.#token.kind === kind && this.#token.text === text
+    if (isMatch) this.#at++
+    return isMatch
   }
 }

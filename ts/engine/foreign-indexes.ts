@@ -3,13 +3,13 @@ import type { ForeignKey } from './requests.js'
 
 const NONE: readonly IndexId[] = []
 
-/** Indexes that a request may read beside its own, each once. */
+/** The other indexes that a request may read, without duplicates. */
 export function foreignIndexes({
   foreignKeys,
 }: {
   readonly foreignKeys?: readonly ForeignKey[]
 }): readonly IndexId[] {
-  // Nearly all searches follow no foreign keys.
+  // Fast path: almost all searches follow no foreign keys.
   if (foreignKeys === undefined) return NONE
   return [...new Set(foreignKeys.flatMap(({ access }) => (access.kind === 'granted' ? [access.index] : [])))]
 }

@@ -1,4 +1,4 @@
-/** Here is an index: can what it answers be trusted? Damaged ones are remembered, and refused until they are dropped. */
+/** Remembers damaged indexes and refuses them until they are dropped. */
 import { type IndexSettings, parsedSettings } from '../settings/index.js'
 import type { BareEngine, Damage, Engine, IndexId, Prepared, StopSignal } from './engine.js'
 import { EngineError } from './engine-error.js'
@@ -7,47 +7,48 @@ interface GuardLog {
   error(facts: object, message: string): void
 }
 
-/** Failures of the system, which say nothing about what the files hold. */
+/** System failures, which prove nothing about the contents of files. */
 const SYSTEM_FAULT = /ENOSPC|EDQUOT|EIO|EMFILE|ENFILE|ENOMEM|os error (5|12|23|24|28|122)\b/
 
-/** Number of removed indexes that are remembered. */
+/** Number of dropped indexes that are remembered. */
 const MAX_DROPPED = 1_000
 
 /**
- * The same engine, which uses no index that is known to be damaged.
+ * Wraps an engine so that no index with known damage is used.
  *
  * 1. An index that does not open, or that the caller condemned, is refused with `index_damaged` from then on. Only
- *    `drop` still takes it, and what asks for no content.
- * 2. An index of which something is expected is compared with that before its first use. Rule 1 holds if it falls short.
- * 3. After a fault that nothing explains, all files of the index are read once: if one does not decode, rule 1 holds.
- * 4. Once other files were adopted, nothing is known of the index and nothing expected.
- * 5. An index is removed when the calls that it is asked in have ended. What asks for it later is `index_not_found`.
+ *    `drop` and calls that read no content still accept it.
+ * 2. An index with a registered check (`expect`) is checked before its first use. If the check fails, rule 1 applies.
+ * 3. After a fault without a known reason, all files of the index are read once. If a file does not decode, rule 1
+ *    applies.
+ * 4. After other files are adopted, all knowledge about the index is reset, and its check is removed.
+ * 5. An index is dropped once its running calls have ended. Later calls get `index_not_found`.
  *
- * @param followsFiles as in `EngineSetup`
+ * @param followsFiles see `EngineSetup`
  */
 export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false): Engine {
   const damaged = new Map<IndexId, string>()
-  /** Indexes whose files were read after a fault, and found to be whole; a commit makes new files. */
+  /** Indexes whose files were read after a fault and found undamaged. Reset by a commit, which writes new files. */
   const examined = new Set<IndexId>()
-  /** Indexes whose batch was abandoned or stopped: a failure of it has its reason. */
+  /** Indexes whose batch was abandoned or stopped: this explains a failure of the batch. */
   const abandoned = new Set<IndexId>()
-  /** What is expected of indexes that were not used yet. */
-  const expected = new Map<IndexId, Parameters<Engine['expect']>[1]>()
-  /** Commits that this process made or adopted. */
+  /** Registered checks of indexes that were not used yet. */
+  const checks = new Map<IndexId, Parameters<Engine['expect']>[1]>()
+  /** Number of commits that this process made or adopted. */
   let commits = 0
-  /** The newest of those commits, for indexes that had any. */
+  /** Number of the newest commit of each index that had any. */
   const revisions = new Map<IndexId, number>()
-  /** The setting of that name, with the revision that it was read at. */
+  /** Cached `foreignKeys` settings, with the revision at which they were read. */
   const foreignKeys = new Map<
     IndexId,
     { readonly revision: number; readonly keys: IndexSettings['foreignKeys'] }
   >()
-  /** Calls under way, which the removal of an index waits for. */
-  const underWay = new Map<IndexId, Set<Promise<unknown>>>()
-  /** The indexes that were removed last: a call that looked one up before it was removed may still come. */
+  /** Calls in progress. Dropping an index waits for them. */
+  const inFlight = new Map<IndexId, Set<Promise<unknown>>>()
+  /** Recently dropped indexes. A call that looked an index up before the drop may still arrive. */
   const dropped = new Set<IndexId>()
-  /** Comparisons under way. */
-  const comparing = new Map<IndexId, Promise<void>>()
+  /** Checks in progress. */
+  const checking = new Map<IndexId, Promise<void>>()
   let isClosed = false
 
   const revision = (index: IndexId): number => revisions.get(index) ?? 0
@@ -63,26 +64,26 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     if (damage !== undefined) throw damageError(damage)
   }
 
-  /** Compares the newest commit of an index with what is expected, once. */
-  function compare(index: IndexId): Promise<void> | null {
-    const lacks = expected.get(index)
-    if (lacks === undefined) return null
-    const running = comparing.get(index)
-    if (running !== undefined) return running
-    const comparison = engine
+  /** Runs the registered check of an index, once. */
+  function runCheck(index: IndexId): Promise<void> | null {
+    const check = checks.get(index)
+    if (check === undefined) return null
+    const earlier = checking.get(index)
+    if (earlier !== undefined) return earlier
+    const running = engine
       .lastCommit(index)
       .then((report) => {
-        if (expected.get(index) !== lacks) return
-        expected.delete(index)
-        const damage = lacks(report)
+        if (checks.get(index) !== check) return
+        checks.delete(index)
+        const damage = check(report)
         if (damage !== null) condemn(index, `the index directory ${index} is incomplete: ${damage}`)
       })
-      .finally(() => comparing.delete(index))
-    comparing.set(index, comparison)
-    return comparison
+      .finally(() => checking.delete(index))
+    checking.set(index, running)
+    return running
   }
 
-  /** Reads all files of an index to find out whether they are the reason of `fault`. */
+  /** Reads all files of an index to find out if damage caused `fault`. */
   async function examine(index: IndexId, fault: Error): Promise<void> {
     if (isClosed || examined.has(index) || abandoned.has(index) || SYSTEM_FAULT.test(fault.message)) return
     examined.add(index)
@@ -91,7 +92,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     if (found !== undefined) condemn(index, damageText(found))
   }
 
-  /** Opens an index to find out whether it is damaged. */
+  /** Opens an index to find out if it is damaged. */
   async function open(index: IndexId): Promise<void> {
     try {
       await engine.settings(index)
@@ -100,25 +101,25 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     }
   }
 
-  /** @param stop of the work: what fails after it was given up says nothing about the index */
+  /** @param stop of the call: a failure after it was aborted proves nothing about the index */
   function guarded<T>(indexes: readonly IndexId[], work: () => Promise<T>, stop?: StopSignal): Promise<T> {
     if (indexes.some((index) => dropped.has(index)))
       return Promise.reject(new EngineError('index_not_found', 'the index was deleted while it was asked'))
-    const call = answered(indexes, work, stop)
+    const call = refusingDamaged(indexes, work, stop)
     for (const index of indexes) {
-      const calls = underWay.get(index) ?? new Set()
-      underWay.set(index, calls.add(call))
+      const calls = inFlight.get(index) ?? new Set()
+      inFlight.set(index, calls.add(call))
       const ended = () => {
         calls.delete(call)
-        if (calls.size === 0 && underWay.get(index) === calls) underWay.delete(index)
+        if (calls.size === 0 && inFlight.get(index) === calls) inFlight.delete(index)
       }
       call.then(ended, ended)
     }
     return call
   }
 
-  /** As `guarded`, of a commit that is held: it is there though the index was removed. */
-  async function answered<T>(
+  /** Like `guarded`, for a pinned commit: it is readable even if the index was dropped. */
+  async function refusingDamaged<T>(
     indexes: readonly IndexId[],
     work: () => Promise<T>,
     stop?: StopSignal,
@@ -126,9 +127,9 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     for (const index of indexes) refuse(index)
     try {
       for (const index of indexes) {
-        const comparison = compare(index)
-        if (comparison === null) continue
-        await comparison
+        const running = runCheck(index)
+        if (running === null) continue
+        await running
         refuse(index)
       }
       return await work()
@@ -153,7 +154,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     kind: engine.kind,
     damage: (index) => damaged.get(index) ?? null,
     condemn,
-    expect: (index, lacks) => void expected.set(index, lacks),
+    expect: (index, check) => void checks.set(index, check),
     revision,
     async foreignKeys(index) {
       const current = revision(index)
@@ -219,9 +220,9 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     sizes: (index) => guarded([index], () => engine.sizes(index)),
     fields: (index) => guarded([index], () => engine.fields(index)),
     pin: (index, listing) => guarded([index], () => engine.pin(index, listing)),
-    pinnedSettings: (pin) => answered([pin.index], () => engine.pinnedSettings(pin)),
-    pinnedDocuments: (pin, request) => answered([pin.index], () => engine.pinnedDocuments(pin, request)),
-    snapshot: (pin, directory) => answered([pin.index], () => engine.snapshot(pin, directory)),
+    pinnedSettings: (pin) => refusingDamaged([pin.index], () => engine.pinnedSettings(pin)),
+    pinnedDocuments: (pin, request) => refusingDamaged([pin.index], () => engine.pinnedDocuments(pin, request)),
+    snapshot: (pin, directory) => refusingDamaged([pin.index], () => engine.snapshot(pin, directory)),
     unpin: (pin) => engine.unpin(pin),
     compact: (index, stop) => guarded([index], () => engine.compact(index, stop)),
     newestCommitFile: (index) => engine.newestCommitFile(index),
@@ -232,7 +233,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
         await engine.adopt(index)
         dropped.delete(index)
         damaged.delete(index)
-        expected.delete(index)
+        checks.delete(index)
         examined.delete(index)
       } finally {
         revisions.set(index, ++commits)
@@ -240,7 +241,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     },
     async drop(index) {
       // A search that waits for a thread has not opened its commit yet.
-      await Promise.allSettled(underWay.get(index) ?? [])
+      await Promise.allSettled(inFlight.get(index) ?? [])
       await engine.drop(index)
       dropped.add(index)
       for (const oldest of dropped) {
@@ -248,7 +249,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
         dropped.delete(oldest)
       }
       damaged.delete(index)
-      expected.delete(index)
+      checks.delete(index)
       examined.delete(index)
       abandoned.delete(index)
       revisions.delete(index)
@@ -266,12 +267,12 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     : { ...guardedEngine, adopt: isWriter }
 }
 
-/** The file that is damaged, and how. */
+/** Describes the damaged file. */
 function damageText({ path, reason }: Damage): string {
   return reason.includes(path) ? reason : `${path} is damaged: ${reason}`
 }
 
-/** The error that answers each use of a damaged index. @param damage names the file */
+/** The error for every use of a damaged index. @param damage names the file */
 function damageError(damage: string): EngineError {
   return new EngineError(
     'index_damaged',

@@ -1,8 +1,8 @@
 import type { IndexId } from './engine.js'
 
 /**
- * The id of an index, which names its directory. Ids are read from snapshots and from buckets too, so one that could lead
- * out of the directory of indexes is refused.
+ * Checks an index id, which names the directory of the index. Ids are also read from snapshots and buckets, so an id
+ * that could point outside the directory of indexes is refused.
  * @throws Error
  */
 export function requireIndexId(id: string): IndexId {

@@ -1,4 +1,4 @@
-/** Here is an index and a request: what is the answer? One interface, two engines. */
+/** Search engines: one interface with a native and a TypeScript implementation. */
 export {
   type AddonPlatform,
   addonPackage,

@@ -1,19 +1,16 @@
-/** How much of a request do both engines look at, and how many documents are read at a time? */
+/** Limits that both engines share. */
 
 /**
- * Bytes of a query that are searched for. Only its first ten words or phrases count, and only among its first thousand
- * tokens: words of 60 letters each fit. Tokens of a longer text would be cut, normalised and thrown away.
- * `crates/engine` has the same figure.
+ * Maximum bytes of a query; the rest is ignored. Only the first ten words or phrases count, and only within the first
+ * thousand tokens: this is enough for words of 60 letters each. Further tokens would be segmented, normalised and then
+ * discarded. `crates/engine` has the same figure.
  */
 export const QUERY_BYTES_MAX = 65_536
 
-/**
- * Bytes of documents read from the engine at a time. They are split into lines on the main thread, so the page is
- * small.
- */
+/** Bytes of documents read from the engine at a time. The main thread splits them into lines, so pages are small. */
 export const PAGE_BYTES = 1024 * 1024
 
-/** Documents of the first page of an index. The sizes of later pages follow from the bytes of this one. */
+/** Documents in the first page of an index. The sizes of later pages follow from its size in bytes. */
 export const FIRST_PAGE_DOCUMENTS = 16
-/** Documents of any page. */
+/** Maximum number of documents in a page. */
 export const PAGE_DOCUMENTS_MAX = 10_000

@@ -1,8 +1,8 @@
 /**
- * Shapes of the requests that cross into an engine as UTF-8 JSON.
+ * Shapes of the requests that an engine takes as UTF-8 JSON.
  *
- * They are already validated and complete: `http/` fills in every default, so an engine never needs to
- * know one. Unless stated, `null` means "not given". `encoding.ts` makes bytes of them, and reads those.
+ * Requests are already validated and complete: `http/` fills in every default, so an engine does not need to know any.
+ * Unless stated otherwise, `null` means "not given". `encoding.ts` encodes and decodes them.
  */
 
 export type MatchingStrategy = 'last' | 'all' | 'frequency'
@@ -10,48 +10,48 @@ export type MatchingStrategy = 'last' | 'all' | 'frequency'
 /** A filter as the API takes it: an expression, or AND of (expressions or OR of expressions). */
 export type FilterValue = string | readonly (string | readonly string[])[]
 
-/** Rows by count, or by page: with `page`, totals are exact. */
+/** Paging by offset and limit, or by page. With `page`, totals are exact. */
 export type Paging =
   | { readonly kind: 'offset'; readonly offset: number; readonly limit: number }
   | { readonly kind: 'page'; readonly page: number; readonly hitsPerPage: number }
 
-/** Experimental features that change how a request is read. */
+/** Experimental features that affect a request. */
 export interface RequestFeatures {
   readonly containsFilter: boolean
   readonly legacySearch: boolean
-  /** Filters may ask for `_vectors`. */
+  /** Filters may use `_vectors`. */
   readonly multimodal: boolean
-  /** Filters may say `_foreign`, where a request has foreign keys. */
+  /** Filters may use `_foreign`, if the request has foreign keys. */
   readonly foreignKeys: boolean
 }
 
 /**
- * A field whose values are ids of documents of another index, and what the request may do with that index. The server
- * finds the index by its uid and knows the rights of the request; the engine knows neither.
+ * A field whose values are document ids of another index, and the access that the request has to that index. The server
+ * resolves the index uid and the rights of the request; the engine knows neither.
  */
 export interface ForeignKey {
   readonly fieldName: string
   readonly foreignIndexUid: string
   readonly access: /** `filter`: documents that do not pass it are as if they did not exist; null: all may be read. */
     | { readonly kind: 'granted'; readonly index: string; readonly filter: FilterValue | null }
-    /** There is no such index: following the key is `index_not_found`. */
+    /** The index does not exist: following the key fails with `index_not_found`. */
     | { readonly kind: 'missing' }
-    /** Ids stay as they are, and a filter that follows the key is `invalid_api_key`. */
+    /** Ids are returned unchanged, and a filter that follows the key fails with `invalid_api_key`. */
     | { readonly kind: 'refused'; readonly message: string }
 }
 
-/** A filter to be checked without an index. */
+/** A filter to check without an index. */
 export interface FilterCheck {
   readonly filter: unknown
   readonly features: RequestFeatures
 }
 
 export interface SearchRequest {
-  /** Names the index in error messages; the answer never depends on it. */
+  /** Used in error messages only; does not affect the answer. */
   readonly indexUid: string
   readonly q: string | null
   readonly paging: Paging
-  /** null: all displayed. */
+  /** null: all displayed fields. */
   readonly attributesToRetrieve: readonly string[] | null
   readonly attributesToCrop: readonly string[] | null
   readonly cropLength: number
@@ -70,33 +70,33 @@ export interface SearchRequest {
   readonly locales: readonly string[] | null
   readonly hybrid: { readonly embedder: string; readonly semanticRatio: number } | null
   readonly vector: readonly number[] | null
-  /** Milliseconds that making the vector took; absent: it was given. */
+  /** Milliseconds spent embedding the query; absent: the vector was given. */
   readonly embeddingMs?: number
   readonly retrieveVectors: boolean
   readonly showRankingScore: boolean
   readonly showRankingScoreDetails: boolean
   readonly showPerformanceDetails: boolean
   readonly features: RequestFeatures
-  /** Followed by hits and by `_foreign` in filters; absent: none is, and `_foreign` is refused. */
+  /** Used by hits and by `_foreign` in filters; absent: hits are not joined, and `_foreign` is refused. */
   readonly foreignKeys?: readonly ForeignKey[]
-  /** UUID v7, echoed at its place in the answer. */
+  /** UUID v7, echoed in the answer. */
   readonly requestUid: string
-  /** Raw `metadata` object, echoed at its place in the answer; null when the header was not sent. */
+  /** Raw `metadata` object, echoed in the answer; null when the header was not sent. */
   readonly metadata: unknown
-  /** Documents with a place of their own, whatever their rank; those that count more come first. */
+  /** Documents with a fixed position, whatever their rank, in descending priority. */
   readonly pins: readonly { readonly id: string; readonly position: number }[]
-  /** The id of the only document that is ranked; absent: all are. */
+  /** Id of the only document to rank; absent: all documents are ranked. */
   readonly only?: string
-  /** Bytes of the answer; absent: no limit. */
+  /** Maximum bytes of the answer; absent: no limit. */
   readonly answerBytesMax?: number
 }
 
-/** A question about a document: why is it where it is among the hits of a search? Its answer: `ExplainFacts`. */
+/** Asks why a document is at its position among the hits of a search. The answer is `ExplainFacts`. */
 export interface ExplainRequest {
-  /** Of its page and of what hits show nothing is looked at. */
+  /** Paging and projection fields of this search are ignored. */
   readonly search: SearchRequest
   readonly documentId: string
-  /** What the asker may see; nothing is told of other documents. null: all. */
+  /** Documents that the caller may see; the explanation mentions no other documents. null: all. */
   readonly visible: FilterValue | null
 }
 
@@ -110,13 +110,13 @@ export interface FederationRequest {
   readonly metadata: unknown
   /** Weight of each query, in query order. */
   readonly weights: readonly number[]
-  /** Place of each query as hits show it, in query order. */
+  /** Position of each query as shown in hits, in query order. */
   readonly positions: readonly number[]
-  /** What hits say of the instance they come from; null: nothing. */
+  /** Origin fields of hits; null: none. */
   readonly origin: { readonly remote: string | null } | null
-  /** Hits carry `weightedScoreValues` and `distinctValues`, for another instance that merges them. */
+  /** Hits include `weightedScoreValues` and `distinctValues`, for another instance that merges them. */
   readonly showScoreValues: boolean
-  /** Bytes of the answer; absent: no limit. */
+  /** Maximum bytes of the answer; absent: no limit. */
   readonly answerBytesMax?: number
 }
 
@@ -134,11 +134,11 @@ export interface FacetSearchRequest {
   readonly hybrid: { readonly embedder: string; readonly semanticRatio: number } | null
   readonly vector: readonly number[] | null
   readonly features: RequestFeatures
-  /** Followed by `_foreign` in filters; absent: it is refused. */
+  /** Used by `_foreign` in filters; absent: `_foreign` is refused. */
   readonly foreignKeys?: readonly ForeignKey[]
-  /** As of a search: they are counted too. */
+  /** As for a search: pinned documents are counted too. */
   readonly pins: SearchRequest['pins']
-  /** Bytes of the answer; absent: no limit. */
+  /** Maximum bytes of the answer; absent: no limit. */
   readonly answerBytesMax?: number
 }
 
@@ -146,7 +146,7 @@ export interface SimilarRequest {
   readonly indexUid: string
   readonly id: string
   readonly embedder: string
-  /** What the caller may see at all; the document itself must pass it, unlike `filter`. */
+  /** Documents that the caller may see. Unlike `filter`, the document itself must match it too. */
   readonly visible: FilterValue | null
   readonly offset: number
   readonly limit: number
@@ -158,9 +158,9 @@ export interface SimilarRequest {
   readonly showPerformanceDetails: boolean
   readonly rankingScoreThreshold: number | null
   readonly features: RequestFeatures
-  /** Followed by `_foreign` in filters; absent: it is refused. */
+  /** Used by `_foreign` in filters; absent: `_foreign` is refused. */
   readonly foreignKeys?: readonly ForeignKey[]
-  /** Bytes of the answer; absent: no limit. */
+  /** Maximum bytes of the answer; absent: no limit. */
   readonly answerBytesMax?: number
 }
 
@@ -168,7 +168,7 @@ export interface DocumentsRequest {
   readonly indexUid: string
   readonly offset: number
   readonly limit: number
-  /** null: all fields. `[]`: none, so every document is `{}`. Dotted paths select nested values. */
+  /** null: all fields. `[]`: no fields, so every document is `{}`. Dotted paths select nested values. */
   readonly fields: readonly string[] | null
   readonly retrieveVectors: boolean
   /** null: no restriction. */
@@ -176,9 +176,9 @@ export interface DocumentsRequest {
   readonly filter: FilterValue | null
   readonly sort: readonly string[] | null
   readonly features: RequestFeatures
-  /** Followed by `_foreign` in filters; absent: it is refused. */
+  /** Used by `_foreign` in filters; absent: `_foreign` is refused. */
   readonly foreignKeys?: readonly ForeignKey[]
-  /** Bytes of the answer; absent: no limit. */
+  /** Maximum bytes of the answer; absent: no limit. */
   readonly answerBytesMax?: number
 }
 

@@ -3,14 +3,14 @@ import { loadAddon } from './addon.js'
 import type { StopSignal } from './engine.js'
 import type * as ScriptAddon from './script-addon-types.js'
 
-/** Documents, and the Rhai script to run over each of them. */
+/** Documents, and the Rhai script to run on each of them. */
 export interface ScriptPage {
   readonly function: string
-  /** What the script sees as `context`; null: nothing. */
+  /** Value of `context` in the script; null: not set. */
   readonly context: Readonly<Record<string, unknown>> | null
-  /** Null only where there are no documents. */
+  /** Null only if there are no documents. */
   readonly primaryKey: string | null
-  /** How long the whole page may take. */
+  /** Time limit for the request page. */
   readonly timeMsMax: number
   /** Answer of `Engine.documents`. */
   readonly documents: Uint8Array
@@ -21,7 +21,7 @@ export interface EditedPage {
   readonly changed: Uint8Array
   /** Ids of documents to delete. */
   readonly deleted: readonly string[]
-  /** Documents that the script was run over, from the first of the page: fewer than all once changes are large. */
+  /** Number of documents the script ran on, from the start of the page. Less than all if the changes are large. */
   readonly documents: number
 }
 
@@ -32,20 +32,20 @@ export interface EditedPage {
  */
 export type RunScript = (page: ScriptPage, stop?: StopSignal) => Promise<EditedPage>
 
-/** The interpreter of scripts, or why there is none on this machine. */
+/** Loads the script interpreter, or returns why this machine has none. */
 export function loadScripts(): RunScript | { readonly reasons: readonly string[] } {
   const loaded = loadAddon('script')
   if (!loaded.ok) return { reasons: loaded.reasons }
   const { editPage, StopFlag } = loaded.addon as typeof ScriptAddon
   return async ({ documents, ...page }, stop) => {
-    // The listing is JSON already: it is set into the page as it is.
+    // The listing is JSON already and is inserted unchanged.
     const head = Buffer.from(`${JSON.stringify(page).slice(0, -1)},"documents":`)
     const flag = new StopFlag()
     const end = (): void => flag.set()
     stop?.addEventListener('abort', end)
     if (stop?.aborted) end()
-    const whole = Buffer.concat([head, documents, Buffer.from('}')])
-    const reply = await editPage(whole, flag).finally(() => stop?.removeEventListener('abort', end))
+    const request = Buffer.concat([head, documents, Buffer.from('}')])
+    const reply = await editPage(request, flag).finally(() => stop?.removeEventListener('abort', end))
     if (reply.code === undefined)
       return {
         changed: reply.changed ?? new Uint8Array(),

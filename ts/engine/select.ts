@@ -6,41 +6,42 @@ import type { EngineSetup } from './setup.js'
 
 export type EngineChoice = 'auto' | 'native' | 'fallback'
 
-/** The engine that runs, and how it came to be that one. */
+/** The engine that runs, and why it was chosen. */
 export interface OpenedEngine {
   readonly engine: Engine
-  /** Its answers to searches, some of them cached. */
+  /** Its search answers, with a cache. */
   readonly answers: Answers
   readonly kind: Engine['kind']
   /** One line for humans. */
   readonly why: string
-  /** Why the native engine could not be loaded, one line per place tried; empty if it was not needed. */
+  /** Why the native engine could not be loaded, one line per attempted path; empty if it was not needed. */
   readonly reasons: readonly string[]
 }
 
-/** How the binary can be had, as the end of a sentence; empty if there is none for this machine. */
-function remedy(): string {
+/** Install instruction for the binary, to append to a sentence; empty if there is no binary for this machine. */
+function installHint(): string {
   const command = installCommand('engine')
   return command === null ? '' : `; its binary is installed by \`${command}\``
 }
 
-/** The native engine was asked for and cannot be had. */
+/** The native engine was requested but cannot be loaded. */
 export class EngineLoadError extends LaunchError {
   override readonly name = 'EngineLoadError'
   readonly reasons: readonly string[]
 
   constructor(reasons: readonly string[]) {
-    super(`the native engine cannot be loaded: ${reasons.join('; ')}${remedy()}`, 1)
+    super(`the native engine cannot be loaded: ${reasons.join('; ')}${installHint()}`, 1)
     this.reasons = reasons
   }
 }
 
 /**
- * Opens the engine of `choice`; `auto` takes the native one where its binary loads, else the fallback,
- * with a warning that says why.
+ * Opens the engine of `choice`. `auto` uses the native engine if its binary loads, otherwise the fallback, with a
+ * warning that gives the reason.
  *
- * A binary that loads but cannot open the directory is not replaced: the data may be its own.
- * @param answerCacheBytes of answers cached until their index changes; 0 caches none
+ * If the binary loads but cannot open the directory, the call fails without fallback: the data may belong to the native
+ * engine.
+ * @param answerCacheBytes for answers cached until their index changes; 0 disables the cache
  */
 export async function openEngine(
   choice: EngineChoice,
@@ -62,7 +63,7 @@ async function openChosen(choice: EngineChoice, setup: EngineSetup): Promise<Cho
     return { engine, kind: engine.kind, why: `loaded ${loaded.from}`, reasons: [] }
   }
   if (choice === 'native') throw new EngineLoadError(loaded.reasons)
-  setup.log.warn({ reasons: loaded.reasons }, `native engine unavailable, using the fallback${remedy()}`)
+  setup.log.warn({ reasons: loaded.reasons }, `native engine unavailable, using the fallback${installHint()}`)
   return openFallback(setup, 'the native engine could not be loaded', loaded.reasons)
 }
 

@@ -9,26 +9,26 @@ export interface EngineLog {
   error(facts: object, message: string): void
 }
 
-/** What an engine needs to open. */
+/** Options for opening an engine. */
 export interface EngineSetup {
   /** Absolute path of the directory that holds one directory per index; created when absent. */
   readonly directory: string
   readonly log: EngineLog
-  /** Where faults of work in the background are counted. Absent: they are logged alone. */
+  /** Counts faults of background work. Absent: faults are only logged. */
   readonly faults?: BackgroundFaults | undefined
-  /** Bytes that indexing may use beside mapped files. */
+  /** Bytes that indexing may use, in addition to mapped files. */
   readonly indexingMemoryBytes: number
   /** Threads that indexing may use, at least one. */
   readonly indexingThreads: number
-  /** Bytes of what is cached for all indexes together; 0 caches nothing. Absent: `CACHE_BYTES_MIN`. */
+  /** Cache size in bytes for all indexes together; 0 disables the cache. Absent: `CACHE_BYTES_MIN`. */
   readonly cacheBytes?: number
   /**
-   * Whether another process writes the files of the indexes: this one then reads them, changes nothing below `directory`
-   * but by `drop`, and takes new commits by `adopt`. Absent: it writes them itself.
+   * True if another process writes the index files. This process then only reads them, takes new commits by `adopt`,
+   * and changes nothing below `directory` except by `drop`. Absent: this process writes the files.
    */
   readonly followsFiles?: boolean
 }
 
-/** How `fallback/` and `native/` open theirs. `addon`: the loaded native module; null for the fallback. */
+/** Signatures of the open functions of `fallback/` and `native/`. `addon` is the loaded native module. */
 export type OpenEngine = (setup: EngineSetup) => Promise<Engine>
 export type OpenNativeEngine = (addon: unknown, setup: EngineSetup) => Promise<Engine>

@@ -1,23 +1,23 @@
-/** Here is an answer to a search with the times of its stages, which its client may not have asked for. */
+/** Moves stage times from search answers to their facts. */
 import type { Answer } from './engine.js'
 
-/** The beginning of the member. Inside a text of JSON its quotes would be escaped. */
+/** Start of the member. Inside a JSON string its quotes would be escaped. */
 const MEMBER = Buffer.from(',"performanceDetails":{')
 
 /**
- * Moves the times of the stages from an answer to its facts.
- * @param answer of a search with `showPerformanceDetails`; it changes
- * @param isShown whether the client asked for them, so that they stay in the answer too
+ * Moves the stage times of an answer to its facts.
+ * @param answer of a search with `showPerformanceDetails`; it is modified
+ * @param isShown true if the client requested them, so that they stay in the answer too
  */
 export function withStages(answer: Answer, isShown: boolean): Answer {
   const { body, facts } = answer
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
-  // Documents come before it and may have such a member as well.
+  // Search from the end: documents come first and may have the same member.
   const at = bytes.lastIndexOf(MEMBER)
   if (at === -1) return answer
   const end = bytes.indexOf('}', at) + 1
   const stages = bytes.toString('utf8', at + MEMBER.length - 1, end)
   if (!isShown) bytes.copyWithin(at, end)
-  const left = isShown ? body : bytes.subarray(0, bytes.length - (end - at))
-  return { ...answer, body: left, facts: { ...facts, stages } }
+  const remaining = isShown ? body : bytes.subarray(0, bytes.length - (end - at))
+  return { ...answer, body: remaining, facts: { ...facts, stages } }
 }

@@ -1,17 +1,19 @@
 /** Unicode word segmentation, in time linear in the length of the text. */
 
 /**
- * UTF-16 units given to `Intl.Segmenter` at a time. Node.js 20 copies the whole given text for every segment it returns, so
- * that a text given at once costs the square of its length (1.5 MB of Thai: minutes).
+ * UTF-16 units given to `Intl.Segmenter` at a time. Node.js 20 copies the complete text for every segment it returns,
+ * so segmenting a text in one call takes quadratic time (1.5 MB of Thai: minutes).
  */
 const WINDOW = 512
-/** Boundaries nearer to the end of a window than this may depend on the text behind it. Longer than any dictionary word. */
+/**
+ * Boundaries closer to the end of a window than this may depend on the text after it. Longer than any dictionary word.
+ */
 const MARGIN = 64
 
-/** Cuts texts of one language into words and what stands between them. */
+/** Splits texts of one language into words and the text between them. */
 export class WordSegmenter {
   readonly #locale: string
-  /** Made at the first use, because it loads the dictionaries of the runtime. */
+  /** Created at the first use, because it loads the dictionaries of the runtime. */
   #segmenter: Intl.Segmenter | null = null
 
   /** @param locale BCP 47; `und` for no language */
@@ -19,7 +21,7 @@ export class WordSegmenter {
     this.#locale = locale
   }
 
-  /** The segments of `text`, which join up to it again. Made one by one, so that a caller may stop early. */
+  /** Yields the segments of `text`, which together form `text`. Lazy, so that a caller may stop early. */
   *segments(text: string): Generator<{ readonly segment: string; readonly isWordLike: boolean }> {
     this.#segmenter ??= new Intl.Segmenter(this.#locale, { granularity: 'word' })
     let start = 0
@@ -33,11 +35,11 @@ export class WordSegmenter {
         if (end + segment.length > trusted) break
         end += segment.length
         yield { segment, isWordLike: isWordLike === true }
-        // A window that had to grow is long: the short segments behind the long one are cut in short windows again.
+        // A window that grew is long: return to short windows for the short segments after the long one.
         if (size > WINDOW) break
       }
       start += end
-      // A word without a trusted end needs more of the text.
+      // A word without a trusted end needs a larger window.
       size = end === 0 ? 2 * size : WINDOW
     }
   }

@@ -1,4 +1,4 @@
-/** Here is an open index, whose log another process has written on: what has to change in memory? */
+/** Plans the update of an open index after another process has changed its log. */
 import { defaultIndexSettings } from '../../settings/index.js'
 import type { IndexData, StoredDocument } from './index-data/index-data.js'
 import type { Pacer } from './indexing/pacer.js'
@@ -9,36 +9,36 @@ import { DamagedFileError } from './store/frames.js'
 import type { CommitLog } from './store/log.js'
 import { embeddersOf, VectorTail } from './vector/index.js'
 
-/** A newer log of an index. */
+/** A newer state of the log of an index. */
 export interface Adoption {
   readonly log: CommitLog
-  /** What brings the index to its newest commit; null: nothing is new. */
+  /** Plan that brings the index to its newest commit; null: no new commits. */
   readonly plan: BatchPlan | null
 }
 
 /**
- * Compares `data`, which is of the newest commit of `log`, with what lies there now. Nothing is changed, and `data` must not
+ * Compares `data`, the state at the newest commit of `log`, with the current file. Changes nothing. `data` must not
  * change until the plan is applied.
  *
- * 1. Of a log that has only grown, the new commits are read.
- * 2. One that took its place is read whole, and what differs from the index counts as changed: a log that was written anew
- *    mostly says the same.
+ * 1. If the log was only appended to, the new commits are read.
+ * 2. If the log was replaced, it is read completely, and differing documents count as changed: a rewritten log mostly
+ *    holds the same documents.
  * @throws DamagedFileError
  */
 export async function adoptionOf(data: IndexData, log: CommitLog, pacer: Pacer): Promise<Adoption> {
   const tail = new Replayed(new VectorTail(data.vectors, embeddersOf(data.settings)))
   tail.mark()
-  const whole = new Replayed()
+  const complete = new Replayed()
   let isGrown = false
   const newest = await log.successor((isContinued) => {
     isGrown = isContinued
-    return (commit) => (isContinued ? tail : whole).apply(commit, pacer)
+    return (commit) => (isContinued ? tail : complete).apply(commit, pacer)
   })
   try {
     if (isGrown) return { log: newest, plan: await planOf(data, tail, tail.changes, data.settings, pacer) }
-    if (whole.report === null) throw new DamagedFileError(log.path, 'it holds no commit')
-    const changes = await differences(data, whole.documents, pacer)
-    const plan = await planOf(data, whole, { cleared: false, changes }, defaultIndexSettings, pacer)
+    if (complete.report === null) throw new DamagedFileError(log.path, 'it holds no commit')
+    const changes = await differences(data, complete.documents, pacer)
+    const plan = await planOf(data, complete, { cleared: false, changes }, defaultIndexSettings, pacer)
     return { log: newest, plan }
   } catch (error) {
     await newest.close()
@@ -68,7 +68,7 @@ async function planOf(
   }
 }
 
-/** Documents that are not as the index has them, ascending docids; null: they are gone. */
+/** Documents that differ from the index, in ascending docid order; null: the document was deleted. */
 async function differences(
   data: IndexData,
   documents: ReadonlyMap<number, StoredDocument>,
@@ -78,13 +78,13 @@ async function differences(
   const changes = new Map<number, StoredDocument | null>()
   for (const docid of Uint32Array.from(docids).sort()) {
     const document = documents.get(docid)
-    if (!isSame(data.documents[docid], document)) changes.set(docid, document ?? null)
+    if (!isEqual(data.documents[docid], document)) changes.set(docid, document ?? null)
     if (pacer.due()) await pacer.pause()
   }
   return changes
 }
 
-const isSame = (known: StoredDocument | undefined, document: StoredDocument | undefined): boolean =>
+const isEqual = (known: StoredDocument | undefined, document: StoredDocument | undefined): boolean =>
   known !== undefined &&
   document !== undefined &&
   known.id === document.id &&

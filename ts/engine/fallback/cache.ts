@@ -1,8 +1,8 @@
 /**
- * Here is something that was worked out before: is it still there?
+ * Caches values that are expensive to compute.
  *
- * One cache serves all indexes of the engine's thread, within one bound of bytes. An entry belongs to an owner, as a rule
- * a version of an index, and is found by that owner, its kind and a key, so that it never answers for another one.
+ * All indexes share the cache and its byte limit. An entry belongs to an owner, usually a version of an index, and is
+ * found by owner, kind and key, so an entry is never returned for another owner.
  */
 import { LRUCache } from 'lru-cache'
 import type { CachedKind, CacheFigures } from '../engine.js'
@@ -11,31 +11,31 @@ import type { PostingList } from './postings/postings.js'
 import type { Synonyms } from './query/synonyms.js'
 import type { DocSet } from './store/docid-set.js'
 
-/** What is cached, by kind. A value belongs to the cache: it is copied before it is changed. */
+/** Cached values by kind. The cache owns its values: copy a value before changing it. */
 interface CachedValues {
-  /** Word → occurrences of all words that begin with it. */
+  /** Prefix → occurrences of all words that start with it. */
   readonly completions: PostingList
-  /** Word → the two words it is best cut into, null for none. */
+  /** Word → its best split into two words, null for none. */
   readonly splits: readonly [string, string] | null
-  /** Filter as JSON → the documents that pass. */
+  /** Filter as JSON → the matching documents. */
   readonly filters: DocSet
   /** The synonyms of the settings, under the empty key. */
   readonly synonyms: Synonyms
-  /** What cuts texts that are highlighted, under the empty key. */
+  /** Tokenizer of highlighted text, under the empty key. */
   readonly tokenizers: Tokenizer
 }
 
 type Kind = keyof CachedValues
 
 const CHAR_BYTES = 2
-/** A string without its characters, or its place in a list or a map. */
+/** Bytes of a string without its characters, or of an item of a list or map. */
 const STRING_BYTES = 24
-/** What an entry takes beside its key and its value. */
+/** Bytes of an entry in addition to its key and its value. */
 const ENTRY_BYTES = 256
 
 const stringBytes = (text: string): number => STRING_BYTES + CHAR_BYTES * text.length
 
-/** Bytes that a value of a kind takes. */
+/** Size of a value of each kind, in bytes. */
 const bytesOf: { readonly [K in Kind]: (value: CachedValues[K]) => number } = {
   completions: (list) => list.byteLength,
   splits: (words) => (words === null ? 0 : stringBytes(words[0]) + stringBytes(words[1])),
@@ -66,7 +66,7 @@ type Counts = { -readonly [F in Exclude<keyof CachedKind, 'kind'>]: number }
 
 export class Cache {
   private readonly bytesMax: number
-  /** Entries, those asked for longest ago first; null if none are to be cached. */
+  /** Entries in LRU order; null if the cache is disabled. */
   private readonly entries: LRUCache<Entry, true> | null
   private readonly owners = new WeakMap<object, Map<Kind, Map<string, Entry>>>()
   private readonly counts = new Map<Kind, Counts>(
@@ -82,11 +82,11 @@ export class Cache {
         : new LRUCache<Entry, true>({
             maxSize: bytesMax,
             sizeCalculation: (_, { bytes }) => bytes,
-            dispose: (_, entry) => this.forgotten(entry),
+            dispose: (_, entry) => this.onRemoved(entry),
           })
   }
 
-  /** The value of an owner under `key`, made now if it is not there. */
+  /** Returns the value of an owner under `key`, computed on a miss. */
   get<K extends Kind>(owner: object, kind: K, key: string, make: () => CachedValues[K]): CachedValues[K] {
     const counts = this.counts.get(kind)!
     const siblings = this.siblings(owner, kind)
@@ -94,7 +94,7 @@ export class Cache {
     if (known !== undefined) {
       counts.hits += 1
       this.entries?.get(known)
-      // Maps hold entries of their own kind alone.
+      // Each map holds entries of a single kind.
       return known.value as CachedValues[K]
     }
     counts.misses += 1
@@ -109,7 +109,7 @@ export class Cache {
     return value
   }
 
-  /** Removes the entries of an owner that will not be asked for again. */
+  /** Removes the entries of an owner that is no longer used. */
   drop(owner: object): void {
     const byKind = this.owners.get(owner)
     for (const siblings of byKind?.values() ?? [])
@@ -131,7 +131,7 @@ export class Cache {
     return siblings
   }
 
-  private forgotten(entry: Entry): void {
+  private onRemoved(entry: Entry): void {
     const counts = this.counts.get(entry.kind)!
     counts.entries -= 1
     counts.bytes -= entry.bytes
@@ -151,7 +151,7 @@ export class OwnedCache {
     return this.cache.get(this, kind, key, make)
   }
 
-  /** Removes what it holds. */
+  /** Removes all entries of this owner. */
   drop(): void {
     this.cache.drop(this)
   }

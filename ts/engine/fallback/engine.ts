@@ -1,8 +1,8 @@
 /**
- * The engine itself, on the thread that calls it. `worker.ts` runs it beside the server's event loop.
+ * The fallback engine, running on the calling thread. `worker/` runs it on a thread of its own.
  *
- * One directory per index below `directory`, holding one log; everything searched is in memory, read from
- * the log when the index is first used.
+ * Each index has a directory below `directory` with one log. All searched data is in memory, read from the log when the
+ * index is first used.
  */
 import { randomInt } from 'node:crypto'
 import { mkdir, readdir, rm, stat } from 'node:fs/promises'
@@ -72,21 +72,24 @@ import { type Commit, CommitLog, readLog } from './store/log.js'
 import { compareUtf8 } from './store/text-order.js'
 import { allVectorPayloads, vectorPayloads } from './vector/index.js'
 
-/** A log is rewritten once it is this many times what documents and vectors need, but not below the floor. */
+/**
+ * The log is rewritten once it is this many times larger than its live documents and vectors, but not below the
+ * minimum.
+ */
 const REWRITE_FACTOR = 3
 const REWRITE_BYTES_MIN = 16 * 1024 * 1024
 
-/** Numbers of pins are below it. */
+/** Exclusive upper bound of pin numbers. */
 const PIN_NUMBERS = 2 ** 32
 
 export interface FallbackOptions {
-  /** Indexes live below it; made if missing. */
+  /** Directory that holds the index directories; created if missing. */
   readonly directory: string
-  /** Index id → batches whose commits failed in a thread before this one; taken back before the index is opened. */
+  /** Index id → batches whose commits failed in an earlier thread. Reverted before the index is opened. */
   readonly failedCommits?: ReadonlyMap<IndexId, readonly number[]>
-  /** As in `EngineSetup`. */
+  /** See `EngineSetup`. */
   readonly cacheBytes?: number | undefined
-  /** As in `EngineSetup`. */
+  /** See `EngineSetup`. */
   readonly followsFiles?: boolean | undefined
 }
 
@@ -103,7 +106,7 @@ export class LocalEngine implements BareEngine {
   private readonly cache: Cache
   private readonly followsFiles: boolean
   private tickets = 0
-  /** Ends what goes on in the background, and indexes being opened. */
+  /** Cancels background work and the opening of indexes. */
   private readonly closing = { aborted: false }
 
   private constructor(
@@ -122,7 +125,7 @@ export class LocalEngine implements BareEngine {
     this.failedCommits = failedCommits
   }
 
-  /** @param report gets the faults of work that no call waits for */
+  /** @param report receives the faults of background work */
   static async open(options: FallbackOptions, report: ReportFault): Promise<LocalEngine> {
     await mkdir(options.directory, { recursive: true })
     return new LocalEngine(options, report)
@@ -146,19 +149,19 @@ export class LocalEngine implements BareEngine {
 
   private async open(index: IndexId): Promise<OpenIndex> {
     const failed = this.failedCommits.get(index)
-    if (failed !== undefined) await this.takeBack(index, failed)
+    if (failed !== undefined) await this.revertCommits(index, failed)
     const report = (kind: BackgroundFaultKind, file: string, error: unknown): void =>
       this.report({ kind, index, file, reason: reasonOf(error) })
     const { closing, cache, followsFiles } = this
     return openIndex(this.path(index), { closing, report, cache, followsFiles })
   }
 
-  private takeBack(index: IndexId, batchUids: readonly number[]): Promise<void> {
+  private revertCommits(index: IndexId, batchUids: readonly number[]): Promise<void> {
     const log = join(this.path(index), LOG_FILE)
     return CommitLog.undo(log, ({ report }) => batchUids.includes(report.batchUid))
   }
 
-  /** @throws DamagedFileError if there is no such directory: reading must not create one */
+  /** @throws DamagedFileError if the directory does not exist: reading must not create it */
   private async existing(index: IndexId): Promise<OpenIndex> {
     if (!this.indexes.has(index) && !(await isDirectory(this.path(index))))
       throw new DamagedFileError(this.path(index), 'there is no such directory')
@@ -192,7 +195,7 @@ export class LocalEngine implements BareEngine {
     const ticket = ++this.tickets
     open.pending = { ticket, plan: null }
     try {
-      // A batch that was committed before a crash comes again: its answer is in the log.
+      // A batch committed before a crash is submitted again: its report is in the log.
       const repeated = open.data.report?.batchUid === batch.uid
       if (repeated) return { index, ticket, work: 0 }
       const plan = await planBatch(open.data, batch, new Pacer(open.progress, stop))
@@ -220,7 +223,7 @@ export class LocalEngine implements BareEngine {
     try {
       await open.log.append(commitOf(plan))
       applyPlan(open.data, plan)
-      await this.shorten(open)
+      await this.rewriteIfDue(open)
     } finally {
       open.progress.end()
     }
@@ -245,8 +248,8 @@ export class LocalEngine implements BareEngine {
     return plan
   }
 
-  /** Writes the log anew once most of it is history. */
-  private async shorten(open: OpenIndex): Promise<void> {
+  /** Rewrites the log once most of it is obsolete. */
+  private async rewriteIfDue(open: OpenIndex): Promise<void> {
     const { data, log } = open
     let needed = data.sourceBytes
     for (const set of data.vectors.values()) needed += set.bytes
@@ -254,22 +257,22 @@ export class LocalEngine implements BareEngine {
     try {
       await this.rewrite(open)
     } catch (error) {
-      // The commit stands even where the log cannot be rewritten; the next commit tries again.
+      // The commit is valid even if the rewrite fails. The next commit tries again.
       open.report('log_rewrite', log.path, error)
     }
   }
 
-  /** Writes the log anew, as the one commit that its newest one amounts to. */
+  /** Rewrites the log as a single commit with the current state. */
   private async rewrite(open: OpenIndex): Promise<void> {
-    const shorter = await open.log.rewritten(wholeState(open.data), (directory, error) =>
+    const rewritten = await open.log.rewritten(currentState(open.data), (directory, error) =>
       open.report('directory_sync', directory, error),
     )
-    open.replaceLog(shorter)
+    open.replaceLog(rewritten)
   }
 
   async undo(index: IndexId, batchUids: readonly number[]): Promise<void> {
     await this.closeIndex(index)
-    await this.takeBack(index, batchUids)
+    await this.revertCommits(index, batchUids)
   }
 
   async lastCommit(index: IndexId): Promise<BatchReport | null> {
@@ -286,7 +289,7 @@ export class LocalEngine implements BareEngine {
 
   // ——— reading ———
 
-  /** The requests with the indexes that their foreign keys lead to, which they select documents of together. */
+  /** Adds the indexes that foreign keys refer to. All requests share one budget of selected foreign documents. */
   private async joined<R extends Joining>(
     requests: readonly R[],
   ): Promise<(R & Pick<FilterContext, 'foreign'>)[]> {
@@ -297,8 +300,8 @@ export class LocalEngine implements BareEngine {
     return requests.map((request) => ({ ...request, foreign }))
   }
 
-  /** The same, each for itself. */
-  private async joinedApart<R extends Joining>(
+  /** Like `joined`, with a separate budget for each request. */
+  private async joinedSeparately<R extends Joining>(
     requests: readonly R[],
   ): Promise<(R & Pick<FilterContext, 'foreign'>)[]> {
     return (await Promise.all(requests.map((request) => this.joined([request])))).flat()
@@ -306,14 +309,14 @@ export class LocalEngine implements BareEngine {
 
   async search(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
     const out = new AnswerBytes()
-    const [asked] = await this.joined([stoppable(request, stop)])
-    const { facts, timeAt } = search(await this.existing(index), asked!, out)
-    return { body: out.taken(), facts, timeAt }
+    const [decoded] = await this.joined([stoppable(request, stop)])
+    const { facts, timeAt } = search(await this.existing(index), decoded!, out)
+    return { body: out.finish(), facts, timeAt }
   }
 
   async explain(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Uint8Array | null> {
-    const { search: asked, ...about } = decodeRequest<ExplainRequest>(request)
-    const [joined] = await this.joined([{ ...asked, ...(stop !== undefined && { stop }) }])
+    const { search: decoded, ...about } = decodeRequest<ExplainRequest>(request)
+    const [joined] = await this.joined([{ ...decoded, ...(stop !== undefined && { stop }) }])
     const facts = explain(await this.existing(index), joined!, about)
     return facts === null ? null : Buffer.from(facts)
   }
@@ -324,30 +327,30 @@ export class LocalEngine implements BareEngine {
     stop?: Stop,
   ): Promise<Answer> {
     const decoded = requests.map(({ request }) => stoppable(request, stop))
-    const asked = federation === null ? await this.joinedApart(decoded) : await this.joined(decoded)
+    const joined = federation === null ? await this.joinedSeparately(decoded) : await this.joined(decoded)
     const queries: FederatedQuery[] = []
     for (const [at, { index }] of requests.entries())
-      queries.push({ index: await this.existing(index), request: asked[at]! })
+      queries.push({ index: await this.existing(index), request: joined[at]! })
     if (federation === null) return multiSearch(queries, stop)
     const { json, facts } = await federatedSearch(queries, decodeRequest<FederationRequest>(federation), stop)
     return { body: Buffer.from(json), facts }
   }
 
   async facetSearch(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
-    const [asked] = await this.joined([stoppable<FacetSearchRequest>(request, stop)])
-    const { json, facts } = facetSearch(await this.existing(index), asked!)
+    const [decoded] = await this.joined([stoppable<FacetSearchRequest>(request, stop)])
+    const { json, facts } = facetSearch(await this.existing(index), decoded!)
     return { body: Buffer.from(json), facts }
   }
 
   async similar(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Answer> {
-    const [asked] = await this.joined([stoppable<SimilarRequest>(request, stop)])
-    const { json, facts } = similar(await this.existing(index), asked!)
+    const [decoded] = await this.joined([stoppable<SimilarRequest>(request, stop)])
+    const { json, facts } = similar(await this.existing(index), decoded!)
     return { body: Buffer.from(json), facts }
   }
 
   async documents(index: IndexId, request: Uint8Array, stop?: Stop): Promise<Uint8Array> {
-    const [asked] = await this.joined([stoppable<DocumentsRequest>(request, stop)])
-    return listDocuments(await this.existing(index), asked!)
+    const [decoded] = await this.joined([stoppable<DocumentsRequest>(request, stop)])
+    return listDocuments(await this.existing(index), decoded!)
   }
 
   async document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null> {
@@ -381,7 +384,7 @@ export class LocalEngine implements BareEngine {
 
   async pin(index: IndexId, listing?: Uint8Array): Promise<Pin> {
     const pinned = await PinnedIndex.of(await this.existing(index), this.path(index), listing)
-    // At random, so that a pin of a thread that has ended is no pin of the next one.
+    // Random, so that a pin of an ended thread is not valid in the next thread.
     const number = randomInt(PIN_NUMBERS)
     this.pins.set(number, pinned)
     return { index, number }
@@ -447,14 +450,14 @@ export class LocalEngine implements BareEngine {
   private async closeIndex(index: IndexId): Promise<void> {
     const opening = this.indexes.get(index)
     this.indexes.delete(index)
-    // An index that did not open has nothing to close, and its error went to the call that opened it.
+    // An index that failed to open has nothing to close. The call that opened it got the error.
     const open = await opening?.catch(() => null)
     await open?.close()
   }
 
   async adopt(index: IndexId): Promise<void> {
     const opening = this.indexes.get(index)
-    // An index that did not open is opened anew when it is used next.
+    // An index that failed to open is opened again at its next use.
     const open = await opening?.catch(() => null)
     if (this.indexes.get(index) === opening) await open?.adopt()
   }
@@ -487,13 +490,13 @@ async function isDirectory(path: string): Promise<boolean> {
   try {
     return (await stat(path)).isDirectory()
   } catch (error) {
-    // Any other error says nothing about the index, which must not be taken for a missing one.
+    // Any other error does not prove that the index is missing.
     if (isMissing(error)) return false
     throw error
   }
 }
 
-/** What reading a file brings to light; nothing if it is whole. */
+/** Returns the damage found by reading a file; empty if it is intact. */
 async function damage(path: string, read: () => Promise<unknown>): Promise<Damage[]> {
   try {
     await read()
@@ -516,7 +519,7 @@ const commitOf = (plan: BatchPlan): Commit => ({
   vectors: vectorPayloads(plan.vectors),
 })
 
-const wholeState = (data: IndexData): Commit => ({
+const currentState = (data: IndexData): Commit => ({
   record: {
     report: data.report!,
     primaryKey: data.primaryKey,
@@ -538,7 +541,7 @@ const sizesOf = ({ data, log, snapshotBytes }: OpenIndex): IndexSizes => ({
   indexSize: log.bytes + snapshotBytes,
 })
 
-/** Source: vectors §9.2. Opt-outs count for nothing. */
+/** Source: vectors §9.2. Documents that opted out count 0. */
 function embeddingCounts(
   sets: IndexData['vectors'],
 ): Pick<IndexStats, 'numberOfEmbeddings' | 'numberOfEmbeddedDocuments'> {

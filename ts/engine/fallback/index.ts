@@ -1,4 +1,4 @@
-/** The engine without anything native: the same answers, slower, and the rules to read in plain code. */
+/** The engine in pure TypeScript: same answers as the native engine, but slower, with the rules in readable code. */
 import { BackgroundFaults } from '../background-faults.js'
 import type { BareEngine, Engine, StopSignal } from '../engine.js'
 import { guarding } from '../guarded.js'
@@ -8,7 +8,7 @@ import { EngineWorker, type FallbackLog, ThreadEndedError } from './worker/engin
 import type { Call } from './worker/protocol.js'
 import { flagged } from './worker/stop-flag.js'
 
-/** Calls whose last argument may be a signal. */
+/** Calls whose last argument may be a stop signal. */
 type StoppableCall =
   | 'search'
   | 'explain'
@@ -21,7 +21,7 @@ type StoppableCall =
 const isStopSignal = (value: unknown): value is StopSignal =>
   typeof value === 'object' && value !== null && 'addEventListener' in value
 
-/** Opens the engine over all indexes below `directory`, which is made if missing. */
+/** Opens the engine for all indexes below `directory`, which is created if missing. */
 export function openFallback({
   directory,
   cacheBytes,
@@ -37,7 +37,7 @@ export function openFallback({
   const forward =
     <C extends Call>(call: C) =>
     (...args: Parameters<BareEngine[C]>): ReturnType<BareEngine[C]> =>
-      // The worker runs the same interface, so its answer has the type of the call.
+      // The worker implements the same interface, so its answer has the type of the call.
       worker.call(call, args) as ReturnType<BareEngine[C]>
   const stoppable =
     <C extends StoppableCall>(call: C) =>
@@ -85,7 +85,7 @@ export function openFallback({
         await worker.call('adopt', [index])
       } catch (error) {
         if (!(error instanceof ThreadEndedError)) throw error
-        // The thread that follows opens the newest commit once the index is used.
+        // The new thread opens the newest commit when the index is used.
         await worker.call('adopt', [index])
       }
     },

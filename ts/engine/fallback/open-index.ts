@@ -1,4 +1,4 @@
-/** An index in memory, the files it lives in, and what is about to happen to it. */
+/** An index in memory, its files, and its pending batch and background work. */
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
@@ -18,37 +18,37 @@ import { DamagedFileError, isMissing, syncDirectory } from './store/frames.js'
 import { CommitLog, type LogPosition, type Replay } from './store/log.js'
 import { embeddersOf } from './vector/index.js'
 
-/** Names within an index's directory. */
+/** File names in the directory of an index. */
 export const LOG_FILE = 'commits.log'
 export const SNAPSHOT_FILE = 'built.snapshot'
 
 /**
- * A new snapshot is worth its writing once opening would have to work through as many bytes of the log, and
- * as large a part of it: a megabyte takes about half a second.
+ * A new snapshot is written if opening would have to replay more than this many bytes of the log, and more than this
+ * part of the snapshot's log. Replaying a megabyte takes about half a second.
  */
 const TAIL_BYTES_MAX = 1024 * 1024
 const TAIL_PART_MAX = 1 / 8
 
-/** Gets the faults of an index's background work. */
+/** Receives the faults of background work of an index. */
 type ReportIndexFault = (kind: BackgroundFaultKind, file: string, error: unknown) => void
 
 export class OpenIndex {
   readonly data: IndexData
   private commits: CommitLog
-  /** The prepared batch, if there is one. */
+  /** The prepared batch, if any. */
   pending: { readonly ticket: number; readonly plan: PreparedPlan | null } | null = null
-  /** Of the batch being prepared or committed. */
+  /** Progress of the batch that is being prepared or committed. */
   readonly progress = new Progress()
   /** Bytes of the snapshot file. */
   snapshotBytes: number
   private readonly directory: string
-  /** Where the log was when the snapshot was made; null without a snapshot that is of use. */
-  private covered: LogPosition | null
+  /** Log position of the snapshot; null without a usable snapshot. */
+  private snapshotAt: LogPosition | null
   private writing: Promise<void> | null = null
   private adopting: Promise<void> = Promise.resolve()
   private readonly shared: Cache
-  private ofVersion: { readonly version: number; readonly cache: OwnedCache }
-  /** Ends the writing of a snapshot. */
+  private versionCache: { readonly version: number; readonly cache: OwnedCache }
+  /** Cancels the writing of a snapshot. */
   private readonly closing: Stop
   readonly report: ReportIndexFault
 
@@ -67,24 +67,24 @@ export class OpenIndex {
     this.report = report
     this.data = data
     this.commits = log
-    this.covered = snapshot?.position ?? null
+    this.snapshotAt = snapshot?.position ?? null
     this.snapshotBytes = snapshot?.bytes ?? 0
-    this.ofVersion = { version: data.version, cache: new OwnedCache(cache) }
+    this.versionCache = { version: data.version, cache: new OwnedCache(cache) }
   }
 
   get log(): CommitLog {
     return this.commits
   }
 
-  /** Goes on with a log written anew, of which there is no snapshot. */
+  /** Switches to a rewritten log, which has no snapshot yet. */
   replaceLog(log: CommitLog): void {
     this.commits = log
-    this.covered = null
+    this.snapshotAt = null
   }
 
   /**
-   * Goes on to the newest commit in the directory, where another process has written it. Searches are answered meanwhile; if
-   * it rejects, all is as before.
+   * Switches to the newest commit in the directory, which another process has written. Searches continue meanwhile. If
+   * it rejects, the index is unchanged.
    */
   adopt(): Promise<void> {
     const earlier = this.adopting.catch(() => undefined)
@@ -101,26 +101,26 @@ export class OpenIndex {
     this.snapshotBytes = await fileBytes(join(this.directory, SNAPSHOT_FILE))
   }
 
-  /** What was worked out for the present version. */
+  /** Cache of the current version. */
   get cache(): OwnedCache {
     const { version } = this.data
-    if (this.ofVersion.version !== version) {
-      this.ofVersion.cache.drop()
-      this.ofVersion = { version, cache: new OwnedCache(this.shared) }
+    if (this.versionCache.version !== version) {
+      this.versionCache.cache.drop()
+      this.versionCache = { version, cache: new OwnedCache(this.shared) }
     }
-    return this.ofVersion.cache
+    return this.versionCache.cache
   }
 
   /**
-   * Begins to write a snapshot if opening would otherwise take long. No caller waits for it.
-   * @param rebuilt whether the tail of the log cannot be worked through without the whole index
+   * Starts to write a snapshot if opening would otherwise take long. Runs in the background.
+   * @param rebuilt true if replaying the end of the log rebuilds the whole index
    */
   snapshotIfDue(rebuilt: boolean): void {
     if (this.writing !== null) return
     const { end } = this.log.position
-    const covered = this.covered?.end ?? 0
-    const tail = end - covered
-    const large = tail > TAIL_BYTES_MAX && tail > covered * TAIL_PART_MAX
+    const snapshotAt = this.snapshotAt?.end ?? 0
+    const tail = end - snapshotAt
+    const large = tail > TAIL_BYTES_MAX && tail > snapshotAt * TAIL_PART_MAX
     if (!large && !(rebuilt && end > TAIL_BYTES_MAX)) return
     this.writing = this.writeSnapshot().finally(() => {
       this.writing = null
@@ -133,41 +133,41 @@ export class OpenIndex {
     const path = join(this.directory, SNAPSHOT_FILE)
     try {
       this.snapshotBytes = await writeSnapshot(path, snapshot, new Pacer(undefined, this.closing))
-      if (log === this.log) this.covered = snapshot.position
+      if (log === this.log) this.snapshotAt = snapshot.position
     } catch (error) {
-      // A snapshot only saves time when the index is opened; the next large commit tries again.
+      // A snapshot only saves time on opening. The next large commit tries again.
       if (!(error instanceof StoppedError)) this.report('snapshot_write', path, error)
     }
   }
 
-  /** Resolves once writes in the background have ended. */
+  /** Resolves once background writes have ended. */
   async settled(): Promise<void> {
     await this.writing
   }
 
   async close(): Promise<void> {
-    this.ofVersion.cache.drop()
+    this.versionCache.cache.drop()
     await this.settled()
-    // The caller of `adopt` got the error of an adoption that failed.
+    // The caller of `adopt` already got its error.
     await this.adopting.catch(() => undefined)
     await this.log.close()
   }
 }
 
-/** What an index is opened with. */
+/** Options for opening an index. */
 interface Opening {
-  /** Once aborted, opening fails soon, and what goes on in the background ends. */
+  /** When aborted, opening soon fails, and background work ends. */
   readonly closing: Stop
-  /** Gets faults of what goes on in the background. */
+  /** Receives faults of background work. */
   readonly report: ReportIndexFault
-  /** Of all indexes. */
+  /** Shared by all indexes. */
   readonly cache: Cache
-  /** Whether another process writes the files: nothing is made or changed then. */
+  /** True if another process writes the files: this process then creates and changes none. */
   readonly followsFiles: boolean
 }
 
 /**
- * Reads what `directory` holds, which is made if missing.
+ * Opens the index in `directory`, which is created if missing.
  * @throws DamagedFileError
  */
 export async function openIndex(
@@ -189,7 +189,7 @@ export async function openIndex(
   const path = join(directory, LOG_FILE)
   const log = await (followsFiles ? CommitLog.follow(path, replay) : CommitLog.open(path, replay))
   try {
-    // A writer begins with such a log; elsewhere it comes with a commit.
+    // A writer starts with an empty log; elsewhere the log arrives with a commit.
     if (followsFiles && replayed.report === null) throw new DamagedFileError(path, 'it holds no commit')
     const used = replayed.marked === null ? null : snapshot
     const data =
@@ -206,7 +206,7 @@ export async function openIndex(
   }
 }
 
-/** 0 without such a file. */
+/** Returns 0 if the file does not exist. */
 async function fileBytes(path: string): Promise<number> {
   try {
     return (await stat(path)).size
@@ -216,7 +216,7 @@ async function fileBytes(path: string): Promise<number> {
   }
 }
 
-/** A damaged one is as good as none: `verify` tells of it. */
+/** Ignores a damaged snapshot; `verify` reports it. */
 async function usableSnapshot(path: string): ReturnType<typeof readSnapshot> {
   try {
     return await readSnapshot(path)
@@ -226,7 +226,7 @@ async function usableSnapshot(path: string): ReturnType<typeof readSnapshot> {
   }
 }
 
-/** The index as it was when the snapshot was made. */
+/** Restores the index as of the snapshot. */
 function indexOf(
   { built }: Snapshot,
   { documents, settings }: { documents: ReadonlyMap<number, StoredDocument>; settings: IndexSettings },
@@ -254,7 +254,7 @@ function putDocuments(data: IndexData, documents: ReadonlyMap<number, StoredDocu
   }
 }
 
-/** Brings `data` to the end of the log. @returns whether the whole index was worked through */
+/** Brings `data` to the end of the log. @returns true if the whole index was rebuilt */
 async function catchUp(data: IndexData, replayed: Replayed, closing: Stop): Promise<boolean> {
   const { report, primaryKey } = replayed
   if (report === null) return false

@@ -1,4 +1,6 @@
-/** A commit of an index that is held for reading while later commits go on, for copies of an instance at one point. */
+/**
+ * Pins an index commit for reading while later commits are made, so that copies of an instance show one point in time.
+ */
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decodeRequest } from '../encoding.js'
@@ -7,10 +9,10 @@ import { LOG_FILE, type OpenIndex, SNAPSHOT_FILE } from './open-index.js'
 import { type ListedData, listingOf, matchingDocuments } from './search/documents.js'
 import { isMissing, syncDirectory } from './store/frames.js'
 
-/** Bytes copied at a time. */
-const COPIED_BYTES = 1024 * 1024
+/** Bytes copied per read. */
+const COPY_BYTES = 1024 * 1024
 
-/** A file of an index as far as a commit needs it. */
+/** A file of an index, up to the length that a commit needs. */
 interface HeldFile {
   readonly name: string
   readonly handle: FileHandle
@@ -18,7 +20,7 @@ interface HeldFile {
   close(): Promise<void>
 }
 
-/** Its files stay readable until it is closed, although a compaction puts others in their place. */
+/** Keeps its files readable until it is closed, even if a compaction replaces them. */
 export class PinnedIndex {
   readonly #data: ListedData
   readonly #docids: Uint32Array
@@ -30,15 +32,15 @@ export class PinnedIndex {
     this.#files = files
   }
 
-  /** Holds the newest commit. @param listing see `Engine.pin` */
+  /** Pins the newest commit. @param listing see `Engine.pin` */
   static async of(index: OpenIndex, directory: string, listing?: Uint8Array): Promise<PinnedIndex> {
     await index.settled()
-    const listed =
+    const matching =
       listing === undefined
         ? index.data.alive
         : matchingDocuments(index, decodeRequest<DocumentsRequest>(listing))
-    const docids = listed.toArray()
-    // First what was built, then the log: the copied log should have the commit that the other is of.
+    const docids = matching.toArray()
+    // Open the snapshot before the log: the copied log must include the commit of the snapshot.
     const built = await heldFile(join(directory, SNAPSHOT_FILE))
     const { log } = index
     const { documents, settings, vectors } = index.data
@@ -57,9 +59,9 @@ export class PinnedIndex {
 
   /** Lists documents, ascending docids. @param request see `Engine.pinnedDocuments` */
   documents(request: Uint8Array): Uint8Array {
-    const asked = decodeRequest<DocumentsRequest>(request)
-    const page = this.#docids.subarray(asked.offset, asked.offset + asked.limit)
-    return listingOf(this.#data, page, asked, this.#docids.length)
+    const listed = decodeRequest<DocumentsRequest>(request)
+    const page = this.#docids.subarray(listed.offset, listed.offset + listed.limit)
+    return listingOf(this.#data, page, listed, this.#docids.length)
   }
 
   /** Copies the commit into `directory`, which must not exist. */
@@ -74,7 +76,7 @@ export class PinnedIndex {
   }
 }
 
-/** Null without such a file. */
+/** Returns null if the file does not exist. */
 async function heldFile(path: string): Promise<Omit<HeldFile, 'name'> | null> {
   try {
     const handle = await open(path)
@@ -88,10 +90,10 @@ async function heldFile(path: string): Promise<Omit<HeldFile, 'name'> | null> {
 async function copy({ handle, bytes }: HeldFile, path: string): Promise<void> {
   const target = await open(path, 'wx')
   try {
-    const buffer = Buffer.allocUnsafe(COPIED_BYTES)
+    const buffer = Buffer.allocUnsafe(COPY_BYTES)
     for (let at = 0; at < bytes; ) {
-      const { bytesRead } = await handle.read(buffer, 0, Math.min(COPIED_BYTES, bytes - at), at)
-      if (bytesRead === 0) throw new Error(`a held file is shorter than ${bytes} bytes: ${path} is not whole`)
+      const { bytesRead } = await handle.read(buffer, 0, Math.min(COPY_BYTES, bytes - at), at)
+      if (bytesRead === 0) throw new Error(`a held file is shorter than ${bytes} bytes: ${path} is incomplete`)
       await target.writeFile(buffer.subarray(0, bytesRead))
       at += bytesRead
     }

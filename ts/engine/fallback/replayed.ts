@@ -1,4 +1,4 @@
-/** Here are the commits of a log, one after another: which documents, vectors and settings do they leave? */
+/** Replays the commits of a log into documents, vectors and settings. */
 import { defaultIndexSettings, type IndexSettings } from '../../settings/index.js'
 import type { BatchReport } from '../engine.js'
 import type { StoredDocument } from './index-data/index-data.js'
@@ -6,16 +6,16 @@ import type { Pacer } from './indexing/pacer.js'
 import type { Commit } from './store/log.js'
 import { VectorReplay, type VectorTail } from './vector/index.js'
 
-/** Documents and records of a log, as far as it was read. */
+/** The state after the replayed commits. */
 export class Replayed {
   readonly documents = new Map<number, StoredDocument>()
   readonly vectors: VectorReplay | VectorTail
   settings: IndexSettings | null = null
   primaryKey: string | null = null
   report: BatchReport | null = null
-  /** Changes since `mark`, null where nothing was marked. */
+  /** Changes since `mark`; null if `mark` was not called. */
   private since: { cleared: boolean; readonly docids: Set<number> } | null = null
-  /** The state when it was marked. */
+  /** The state at the call of `mark`. */
   marked: {
     readonly documents: ReadonlyMap<number, StoredDocument>
     readonly settings: IndexSettings
@@ -40,7 +40,7 @@ export class Replayed {
       this.vectors.read(payload)
       if (pacer.due()) await pacer.pause()
     }
-    // The frame's memory lives as long as its newest document: copied, so that old versions can go.
+    // Copy the document: a slice would keep the memory of the whole frame alive.
     for (const { docid, id, source } of documents) {
       this.documents.set(docid, { id, source: Buffer.from(source) })
       this.since?.docids.add(docid)
@@ -59,7 +59,7 @@ export class Replayed {
     this.since = { cleared: false, docids: new Set() }
   }
 
-  /** What happened since the mark, ascending by docid; everything, if nothing was marked. */
+  /** Changes since the mark, in ascending docid order; all documents if there is no mark. */
   get changes(): { readonly cleared: boolean; readonly changes: Map<number, StoredDocument | null> } {
     const docids = this.since === null ? this.documents.keys() : this.since.docids
     const ascending = Uint32Array.from(docids).sort()

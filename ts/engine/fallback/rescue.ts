@@ -1,4 +1,4 @@
-/** Here is the directory of an index that may be damaged: which of its documents can still be read? */
+/** Recovers the readable documents from the directory of a damaged index. */
 import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { defaultIndexSettings } from '../../settings/index.js'
@@ -12,17 +12,17 @@ import { type JsonObject, parseJson, writeJson } from './store/json.js'
 import type { CommitRecord } from './store/log.js'
 import { embeddersOf, shownVectors, VectorSet } from './vector/index.js'
 
-/** Characters that are written at once. */
+/** Characters per write. */
 const WRITE_CHARS = 1024 * 1024
 
-/** Writes the documents that can be read to `target`, as `BareEngine.rescue` says. */
+/** Writes the readable documents to `target`; see `BareEngine.rescue`. */
 export async function rescueIndex(directory: string, target: string): Promise<Rescued> {
   const log = join(directory, LOG_FILE)
   const replayed = new Replayed()
   const pacer = new Pacer()
   const losses = [
     ...(await readDamagedLog(log, ({ record, ...commit }) =>
-      replayed.apply({ ...commit, record: record ?? recordLike(replayed) }, pacer),
+      replayed.apply({ ...commit, record: record ?? placeholderRecord(replayed) }, pacer),
     ).catch((error: unknown) => {
       if (!isMissing(error)) throw error
       return [`${log}: there is no such file, and all documents in it are lost`]
@@ -45,8 +45,8 @@ export async function rescueIndex(directory: string, target: string): Promise<Re
   }
 }
 
-/** Stands for the record of a commit that is lost: nothing but documents and vectors changes. */
-function recordLike({ report, primaryKey }: Replayed): CommitRecord {
+/** Replaces a lost commit record: only documents and vectors change. */
+function placeholderRecord({ report, primaryKey }: Replayed): CommitRecord {
   const unknown = { batchUid: -1, outcomes: [], primaryKey, documents: 0 }
   return { report: report ?? unknown, primaryKey, cleared: false, deleted: [] }
 }
@@ -85,7 +85,7 @@ async function writeDocuments(replayed: Replayed, file: FileHandle): Promise<Wri
   return { documents, losses }
 }
 
-/** The vectors of each embedder of the settings, in the form that these ask for. */
+/** Vectors of each embedder in the settings, in the form that the settings require. */
 function vectorsOf({ vectors, settings }: Replayed): ReadonlyMap<string, VectorSet> {
   const embedders = embeddersOf(settings ?? defaultIndexSettings)
   return new Map([...vectors.result(embedders)].map(([name, { base }]) => [name, base ?? new VectorSet(0)]))

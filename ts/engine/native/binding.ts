@@ -1,4 +1,4 @@
-/** What the native module exports: `crates/node`, by the types that `napi build` makes of it. */
+/** Types of the native module: `crates/node`, with the declarations that `napi build` generates. */
 
 import type { ReportFault } from '../background-faults.js'
 import type { EngineHandle, Setup } from './addon-types.js'
@@ -6,14 +6,16 @@ import type { EngineHandle, Setup } from './addon-types.js'
 export type { EngineHandle, Reply, Ticket } from './addon-types.js'
 
 export interface Binding {
-  /** @param report gets each fault of work in the background, of a kind that a test finds in `backgroundFaultKinds` */
+  /**
+   * @param report receives each fault of background work; a test checks that all kinds are in `backgroundFaultKinds`
+   */
   readonly EngineHandle: new (
     setup: Setup,
     report: ReportFault,
   ) => EngineHandle
 }
 
-/** Whether a loaded module is the one we mean: a binary of another version may lie at its place. */
+/** Returns true if a loaded module is the native engine: the file may be a binary of another version. */
 export function isBinding(addon: unknown): addon is Binding {
   return (
     typeof addon === 'object' &&

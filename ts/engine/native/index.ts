@@ -1,4 +1,4 @@
-/** The engine in Rust: calls cross as bytes, failures come back as values and are thrown here. */
+/** Adapter of the Rust engine: calls pass bytes, and failures that come back as values are thrown here. */
 
 import { join } from 'node:path'
 import { codes, type ErrorCode } from '../../errors/index.js'
@@ -35,10 +35,7 @@ import type { EngineSetup } from '../setup.js'
 import { type EngineHandle, isBinding, type Reply, type Ticket } from './binding.js'
 import { isSmallBatch } from './small-batch.js'
 
-/**
- * Opens the engine of a loaded native module.
- * @param addon what `loadAddon` loaded
- */
+/** @param addon the module that `loadAddon` returned */
 export async function openNative(addon: unknown, setup: EngineSetup): Promise<Engine> {
   if (!isBinding(addon)) throw new TypeError('the native module is not an engine of this version')
   const { directory, indexingMemoryBytes, indexingThreads, cacheBytes = CACHE_BYTES_MIN, log } = setup
@@ -50,7 +47,7 @@ export async function openNative(addon: unknown, setup: EngineSetup): Promise<En
 
 const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(codes, code)
 
-/** Throws a failed reply: the caller's mistake as `EngineError`, a fault of ours as plain `Error`. */
+/** Throws if the reply is a failure: a mistake of the caller as `EngineError`, a fault of ours as plain `Error`. */
 async function succeeded(reply: Promise<Reply>): Promise<Reply> {
   const settled = await reply
   const { failure } = settled
@@ -75,7 +72,7 @@ async function bodyOrNull(reply: Promise<Reply>): Promise<Uint8Array | null> {
 const text = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 
-/** Shapes are those of `engine.ts`, written by the engine's own serialisers. */
+/** The serialisers of the native engine write the shapes of `engine.ts`. */
 async function decoded<T>(reply: Promise<Reply>): Promise<T> {
   return JSON.parse(text(await body(reply))) as T
 }
@@ -102,7 +99,7 @@ class NativeEngine implements BareEngine {
   private readonly handle: EngineHandle
   private closing: Promise<void> | null = null
   private lastTicket = 0
-  /** Prepared batches that were small. */
+  /** Prepared batches that are small. */
   private readonly small = new WeakSet<Prepared>()
 
   private readonly directory: string
@@ -266,7 +263,7 @@ class NativeEngine implements BareEngine {
     return decoded(this.handle.cacheFigures())
   }
 
-  /** Runs a call under a ticket by which `stop` can end it. */
+  /** Runs a call with a ticket, so that `stop` can end it. */
   private async stoppable<T>(
     stop: StopSignal | undefined,
     call: (ticket?: Ticket) => Promise<T>,

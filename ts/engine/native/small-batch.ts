@@ -1,11 +1,14 @@
-/** Here is a batch: does it need its share of the memory for indexing, for which batches of other indexes may have to wait? */
+/** Decides if a batch may skip the queue for indexing memory. */
 import { stat } from 'node:fs/promises'
 import type { Batch, Operation, Payload } from '../engine.js'
 
-/** Bytes of all documents of a small batch; it takes some tenths of a second at most. */
+/** Maximum document bytes of a small batch. Indexing it takes some tenths of a second at most. */
 const SMALL_BATCH_BYTES = 4 * 1024 * 1024
 
-/** Whether a batch is written beside all others, since it is soon done. One with settings may read all documents again. */
+/**
+ * Returns true for a batch that is indexed without waiting for other batches, since it takes little time. A batch with
+ * settings is never small, because it may read all documents again.
+ */
 export async function isSmallBatch({ operations }: Batch): Promise<boolean> {
   if (operations.some(({ kind }) => kind === 'settings')) return false
   let bytes = 0
@@ -20,7 +23,7 @@ export async function isSmallBatch({ operations }: Batch): Promise<boolean> {
 const payloadOf = (operation: Operation): Payload | null =>
   'payload' in operation ? operation.payload : null
 
-/** A file that cannot be looked at is one for `prepare` to complain about. */
+/** A file that cannot be read counts 0 bytes; `prepare` reports the error. */
 const bytesOf = async (payload: Payload): Promise<number> =>
   'text' in payload
     ? payload.text.length

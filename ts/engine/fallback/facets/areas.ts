@@ -1,10 +1,10 @@
 /**
- * Does a shape lie within an area, or touch it? Source: search §12.4.
+ * Tests if shapes intersect an area. Source: search §12.4.
  *
- *  1. Degrees are a plane here: an edge is straight on a map of longitudes and latitudes.
- *  2. A box whose right edge lies left of its left edge crosses the antimeridian, and is two boxes.
- *  3. A circle is a polygon of as many corners as asked for; where it leaves the map it enters it on the
- *     other side, and around a pole it reaches to the map's edge.
+ * 1. Degrees are treated as a plane: an edge is straight on a map of longitudes and latitudes.
+ * 2. A box with its right edge west of its left edge crosses the antimeridian, and is split into two boxes.
+ * 3. A circle is a polygon with the requested number of corners. It wraps around at the edge of the map, and around a
+ *    pole it extends to the edge.
  */
 
 import type { LatLng } from '../filter/tree.js'
@@ -12,7 +12,7 @@ import { EARTH_METRES, radians } from './geo.js'
 import { type Box, boxOf, type Position, type Shape } from './geojson.js'
 import { type Border, borderOf, encloses, overlap, touch } from './plane.js'
 
-/** A ring on the map that ends where it begins, and the box around it. */
+/** A closed ring on the map, and its bounding box. */
 export interface Area {
   readonly border: Border
   readonly box: Box
@@ -54,7 +54,7 @@ export function circleAreas(center: LatLng, metres: number, corners: number): Ar
 
 const degrees = (angle: number): number => (angle * 180) / Math.PI
 
-/** Corners of a circle, clockwise from north; longitudes go on past the map's edge. */
+/** Corners of a circle, clockwise from north. Longitudes may exceed the map. */
 function circle([lat, lng]: LatLng, angle: number, corners: number): Position[] {
   const [sinLat, cosLat] = [Math.sin(radians(lat)), Math.cos(radians(lat))]
   const [sinAngle, cosAngle] = [Math.sin(angle), Math.cos(angle)]
@@ -66,7 +66,7 @@ function circle([lat, lng]: LatLng, angle: number, corners: number): Position[] 
   })
 }
 
-/** A circle around a pole is all between its rim and the map's edge. */
+/** A circle around a pole is the area between its rim and the edge of the map. */
 function aroundPole(ring: readonly Position[], pole: 90 | -90): Position[] {
   const rim = [...ring].sort(([a], [b]) => a - b)
   const [first, last] = [rim[0]!, rim.at(-1)!]
@@ -77,14 +77,14 @@ function aroundPole(ring: readonly Position[], pole: 90 | -90): Position[] {
   return [west, ...rim, east, [east[0], pole], [west[0], pole], west]
 }
 
-/** Whether some shape shares a place with some area. @param check throws once the answer is of no use any more */
+/** Returns true if any shape intersects any area. @param check throws if the call is cancelled */
 export function anyMeets(shapes: readonly Shape[], areas: readonly Area[], check: () => void): boolean {
   return shapes.some((shape) =>
     areas.some((area) => overlap(shape.box, area.box) && meets(shape, area, check)),
   )
 }
 
-/** Where borders do not touch, a line or ring lies inside the other one with all its corners or with none. */
+/** If borders do not touch, a line or ring is inside the other with all its corners or with none. */
 function meets(shape: Shape, { border }: Area, check: () => void): boolean {
   check()
   if (shape.type === 'Point') return encloses(border, shape.coordinates)

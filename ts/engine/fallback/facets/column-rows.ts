@@ -1,4 +1,4 @@
-/** Here are changed documents: what do columns have to be told? */
+/** Collects the column changes of changed documents. */
 import type { IndexSettings } from '../../../settings/index.js'
 import { facetLeaves } from '../fields/flatten.js'
 import { needsColumn, usesGeo, usesGeojson } from '../fields/rules.js'
@@ -8,7 +8,7 @@ import { Column, type RowChange } from './columns.js'
 import { GeoError, geoPoint } from './geo-point.js'
 import { GeojsonError, geoShapes, type Shape } from './geojson.js'
 
-/** Collects what columns will be told. */
+/** Collects changes of columns. */
 export class ColumnRows {
   readonly byPath = new Map<string, RowChange[]>()
   readonly points = new Map<number, GeoPoint | undefined>()
@@ -50,7 +50,7 @@ export class ColumnRows {
   }
 }
 
-/** Malformed places were refused before; an old one that slipped in is none. */
+/** Malformed values are refused on input; those from old data are ignored. */
 function wellFormed<T>(document: JsonObject, read: (document: JsonObject) => T): T | undefined {
   try {
     return read(document)
@@ -60,7 +60,7 @@ function wellFormed<T>(document: JsonObject, read: (document: JsonObject) => T):
   }
 }
 
-/** Columns that hold nothing else. `bound`: docids are below it. */
+/** Builds columns with only these rows. @param bound exclusive upper bound of docids */
 export function rebuiltColumns(rows: ColumnRows, bound: number): ColumnIndex {
   const byPath = new Map<string, Column>()
   for (const [path, changes] of rows.byPath) {

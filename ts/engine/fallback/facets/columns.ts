@@ -1,8 +1,8 @@
 /**
- * Here is a docid, which values has it?
+ * Stores field values by docid.
  *
- * One column per field that settings ask for. Values are kept once in a dictionary: an *entry* is a value as
- * it was spelled, a *group* is what counts as equal (numbers by value, strings by `facetForm`).
+ * There is a column for each field that the settings need. Values are stored once in a dictionary: an *entry* is a
+ * value in its original spelling, a *group* is a set of equal values (numbers by value, strings by `facetForm`).
  */
 
 import { type FacetLeaf, facetForm } from '../fields/flatten.js'
@@ -10,19 +10,19 @@ import { DocSet } from '../store/docid-set.js'
 import { ownText } from '../store/own-text.js'
 import { compareUtf8 } from '../store/text-order.js'
 
-/** Entries of one document: none, one, or several. */
+/** Entries of a document: none, one, or several. */
 export type Row = undefined | number | readonly number[]
 
-/** What a document puts into a column. */
+/** The value change of a document in a column. */
 export interface RowChange {
   readonly docid: number
-  /** undefined: the document has no such field (any more). */
+  /** undefined: the document does not have the field (any more). */
   readonly leaf: FacetLeaf | undefined
 }
 
-/** Where values stand among those of their kind. */
-export interface ValuePlaces {
-  readonly of: Uint32Array
+/** Ranks of values that are in use, separately for numbers and strings. */
+export interface LiveRanks {
+  readonly ofGroup: Uint32Array
   readonly numbers: number
   readonly strings: number
 }
@@ -39,20 +39,20 @@ export class Column {
   private readonly numberEntries = new Map<number, number>()
   private readonly stringEntries = new Map<string, number>()
   private readonly formGroups = new Map<string, number>()
-  /** Entry → its group. */
+  /** Entry → group. */
   readonly groupOf: number[]
-  /** Entry → the value as it was spelled; empty for numbers. */
+  /** Entry → original spelling; empty for numbers. */
   readonly spelling: string[]
-  /** Group → the number, NaN for strings. */
+  /** Group → number, NaN for strings. */
   readonly numbers: number[]
-  /** Group → the comparable form, empty for numbers. */
+  /** Group → comparable form, empty for numbers. */
   readonly forms: string[]
   private rows: Row[] = []
   private existing = new DocSet(0)
   private nulls = new DocSet(0)
   private empties = new DocSet(0)
   private ranked: Uint32Array | null = null
-  private placed: ValuePlaces | null = null
+  private liveRanksCache: LiveRanks | null = null
 
   constructor(values: ColumnValues = { groupOf: [], spelling: [], numbers: [], forms: [] }) {
     this.groupOf = values.groupOf
@@ -62,7 +62,7 @@ export class Column {
   }
 
   /**
-   * A column whose entries are numbered as in `entries`: numbers, or strings as they were spelled.
+   * Builds a column with entries numbered as in `entries`: numbers, or strings in their original spelling.
    * @param sets documents where the field exists, is null, is empty
    */
   static from(
@@ -79,7 +79,7 @@ export class Column {
     return column
   }
 
-  /** A column that stays as this one is now, for reading. */
+  /** A read-only copy that later changes do not affect. */
   copy(): Column {
     const { groupOf, spelling, numbers, forms } = this
     const copy = new Column({
@@ -89,14 +89,14 @@ export class Column {
       forms: forms.slice(),
     })
     copy.rows = this.rows.slice()
-    // `apply` replaces the sets before it marks them.
+    // `apply` replaces the sets before changing them.
     ;[copy.existing, copy.nulls, copy.empties] = [this.existing, this.nulls, this.empties]
     return copy
   }
 
-  /** Puts values in place of those that documents had before. `bound`: docids are below it. */
+  /** Replaces the values of documents. @param bound exclusive upper bound of docids */
   apply(changes: readonly RowChange[], bound: number): void {
-    this.placed = null
+    this.liveRanksCache = null
     this.existing = this.existing.resized(bound)
     this.nulls = this.nulls.resized(bound)
     this.empties = this.empties.resized(bound)
@@ -115,7 +115,7 @@ export class Column {
       const form = facetForm(value)
       if (form === '') continue
       const entry = this.stringEntry(value, form)
-      // In the order of their last places: of several spellings the last one is shown.
+      // Order by last occurrence: of several spellings, the last is displayed.
       entries.delete(entry)
       entries.add(entry)
     }
@@ -171,12 +171,12 @@ export class Column {
     return this.rows[docid]
   }
 
-  /** Docids below this may have values. */
+  /** Exclusive upper bound of docids with values. */
   get bound(): number {
     return this.rows.length
   }
 
-  /** Documents with any value, null and empty ones included, or with a field below this one. */
+  /** Documents with any value, including null and empty values, or with a nested field. */
   get exists(): DocSet {
     return this.existing
   }
@@ -197,7 +197,7 @@ export class Column {
     return this.forms[group] === ''
   }
 
-  /** Group with this number or form, if any document ever had one. */
+  /** Group of this number or form, if a document ever had it. */
   groupOfNumber(value: number): number | undefined {
     const entry = this.numberEntries.get(value)
     return entry === undefined ? undefined : this.groupOf[entry]
@@ -207,7 +207,7 @@ export class Column {
     return this.formGroups.get(form)
   }
 
-  /** Group → rank: numbers ascending, then strings by their bytes. */
+  /** Group → rank: numbers ascending, then strings by their UTF-8 bytes. */
   get ranks(): Uint32Array {
     if (this.ranked === null) {
       const order = Array.from(this.numbers.keys()).sort((a, b) => this.compare(a, b))
@@ -218,15 +218,15 @@ export class Column {
   }
 
   /**
-   * Group → its place among the numbers, or among the strings, that some document has; and how many of
-   * either there are. Groups that no document has any more have no place of their own.
+   * Group → rank among the numbers, or among the strings, that a document has, and how many numbers and strings these
+   * are. Groups without a document have no valid rank.
    */
-  get places(): ValuePlaces {
-    this.placed ??= this.placesNow()
-    return this.placed
+  get liveRanks(): LiveRanks {
+    this.liveRanksCache ??= this.computeLiveRanks()
+    return this.liveRanksCache
   }
 
-  private placesNow(): ValuePlaces {
+  private computeLiveRanks(): LiveRanks {
     const used = new Uint8Array(this.groups)
     for (const row of this.rows) {
       if (row === undefined) continue
@@ -235,13 +235,13 @@ export class Column {
     }
     const ordered = new Uint32Array(this.groups)
     for (const [group, rank] of this.ranks.entries()) ordered[rank] = group
-    const of = new Uint32Array(this.groups)
+    const ofGroup = new Uint32Array(this.groups)
     let [numbers, strings] = [0, 0]
     for (const group of ordered) {
       if (used[group] === 0) continue
-      of[group] = this.isNumber(group) ? numbers++ : strings++
+      ofGroup[group] = this.isNumber(group) ? numbers++ : strings++
     }
-    return { of, numbers, strings }
+    return { ofGroup, numbers, strings }
   }
 
   private compare(a: number, b: number): number {
@@ -250,7 +250,7 @@ export class Column {
     return left ? this.numbers[a]! - this.numbers[b]! : compareUtf8(this.forms[a]!, this.forms[b]!)
   }
 
-  /** Documents that hold at least one of the groups flagged in `wanted` (indexed by group). */
+  /** Documents with at least one of the groups flagged in `wanted` (indexed by group). */
   documentsWith(wanted: Uint8Array): DocSet {
     const found = new DocSet(this.bound)
     for (let docid = 0; docid < this.rows.length; docid++) {

@@ -1,17 +1,17 @@
 /**
- * Which values are the commonest, and which of equals comes first?
+ * Finds the most common values, and orders values with equal counts.
  *
  * Source: recorded answers; search §13.
- *  1. Of values with equal counts the one that sorts last comes first, among few values always.
- *  2. Among twenty or more, four neighbours make a group, four groups a larger one, as long as five or more
- *     remain. The fullest group is opened, or the commonest value shown, whichever counts more documents; a
- *     value goes before a group that counts the same.
- *  3. So a value alone in its group comes after equals whose group counts more.
+ * 1. With few values, equal counts are in descending value order.
+ * 2. With twenty or more values, four neighbours form a group and four groups a larger group, as long as five or more
+ *    remain. In each step, the group or value with the highest count is taken: a group is expanded, a value is
+ *    returned. A value precedes a group of equal count.
+ * 3. So a value alone in its group may come after equal values whose group has a higher count.
  */
 const GROUP = 4
 const GROUPS_MIN = 5
 
-/** Counts of groups: level 1 holds groups of four values, level 2 groups of four of those. */
+/** Counts of groups: level 1 has groups of four values, level 2 groups of four level-1 groups. */
 class GroupCounts {
   private readonly levels: { readonly counts: Uint32Array; readonly last: Int32Array }[] = []
 
@@ -26,12 +26,12 @@ class GroupCounts {
     return this.levels.length
   }
 
-  /** Counts of a level from one on. */
+  /** Group counts of a level, from level 1. */
   counts(level: number): Uint32Array {
     return this.levels[level - 1]!.counts
   }
 
-  /** Notes that a document has a value. Documents must come one after the other. */
+  /** Counts a document with the value. Documents must be passed one after the other. */
   see(value: number, docid: number): void {
     let group = value
     for (const { counts, last } of this.levels) {
@@ -52,7 +52,7 @@ interface Node {
 const comesBefore = (a: Node, b: Node): boolean =>
   a.count !== b.count ? a.count > b.count : a.level !== b.level ? a.level < b.level : a.at > b.at
 
-/** A heap whose top comes before all others. */
+/** A heap with the node that precedes all others at the top. */
 class Heap {
   private readonly nodes: Node[] = []
 
@@ -87,24 +87,24 @@ class Heap {
   }
 }
 
-/** Counts documents per value and tells the commonest. */
+/** Counts documents per value and returns the most common values. */
 export class CommonestValues {
   private readonly counts: Uint32Array
   private readonly levels: GroupCounts
 
-  /** @param values how many there are in the whole index, numbered in their order */
+  /** @param values number of values in the whole index, numbered in value order */
   constructor(values: number) {
     this.counts = new Uint32Array(values)
     this.levels = new GroupCounts(values)
   }
 
-  /** Notes once per document that it has a value. Documents must come one after the other. */
+  /** Counts a value of a document, once per document. Documents must be passed one after the other. */
   see(value: number, docid: number): void {
     this.counts[value] = this.counts[value]! + 1
     this.levels.see(value, docid)
   }
 
-  /** The first `most` values. */
+  /** Returns the first `most` values. */
   first(most: number): number[] {
     const { counts, levels } = this
     const heap = new Heap()

@@ -1,11 +1,11 @@
 /**
- * Which documents have a value that a better one had before?
+ * Keeps one document per value of the distinct attribute.
  *
  * Source: search §11.
- *  1. One document is kept per value; values are equal as filters have it.
- *  2. Only documents that were kept exclude others: with values A, (A B), B the second one falls to the first,
- *     and the third stays.
- *  3. Documents without a value are all kept.
+ * 1. Values are compared like in filters.
+ * 2. Only kept documents exclude others. With the values A, (A B) and B, the first document excludes the second, and
+ *    the third is kept.
+ * 3. All documents without a value are kept.
  */
 import type { Column } from './columns.js'
 
@@ -20,12 +20,12 @@ export class Distinct {
     this.taken = new Uint8Array(column.groups)
   }
 
-  /** Whether a kept document shares a value with this one, which was not kept itself. */
+  /** Returns true if this document was not kept and shares a value with a kept document. */
   excludes(docid: number): boolean {
     return !this.kept.has(docid) && this.shares(docid)
   }
 
-  /** Keeps a document unless it is excluded. @returns whether it is kept */
+  /** Keeps a document unless it is excluded. @returns true if it is kept */
   keep(docid: number): boolean {
     if (this.shares(docid)) return false
     this.kept.add(docid)

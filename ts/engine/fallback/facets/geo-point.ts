@@ -1,9 +1,9 @@
-/** Where is this document? Source: documents §4.4. */
+/** Reads the `_geo` point of a document. Source: documents §4.4. */
 import { isDecimal } from '../../../parse/index.js'
 import type { GeoPoint } from '../index-data/index-data.js'
 import { type Json, JsonNumber, type JsonObject, writeJson } from '../store/json.js'
 
-/** Why a `_geo` is none. */
+/** Reports why a `_geo` is invalid. */
 export class GeoError extends Error {}
 
 function degrees(value: Json | undefined, name: string): number {
@@ -18,7 +18,7 @@ function degrees(value: Json | undefined, name: string): number {
   throw new GeoError(`\`_geo.${name}\` must be a number or a string holding one, found ${found}`)
 }
 
-/** The point of a document, undefined without one. @throws GeoError if `_geo` is malformed */
+/** Returns the point of a document, undefined without one. @throws GeoError if `_geo` is malformed */
 export function geoPoint(document: JsonObject): GeoPoint | undefined {
   const value = document.get('_geo')
   if (value === undefined || value === null) return undefined

@@ -1,4 +1,4 @@
-/** How far apart are two points? Source: search §9. */
+/** Great-circle distance between points. Source: search §9. */
 
 /** Source: search §9. */
 export const EARTH_METRES = 6_371_000

@@ -1,23 +1,23 @@
-/** Which area does this document cover? Source: documents §4.5, RFC 7946. */
+/** Reads the `_geojson` shapes of a document. Source: documents §4.5, RFC 7946. */
 import { type Json, JsonNumber, type JsonObject } from '../store/json.js'
 
 /** Longitude and latitude in degrees, in the order of GeoJSON. */
 export type Position = readonly [lng: number, lat: number]
 
-/** Borders in degrees: west, south, east, north. */
+/** Bounds in degrees: west, south, east, north. */
 export type Box = readonly [west: number, south: number, east: number, north: number]
 
-/** One part of what a document covers; collections are taken apart. */
+/** A part of the area that a document covers; collections are flattened. */
 export type Shape = { readonly box: Box } & (
   | { readonly type: 'Point'; readonly coordinates: Position }
   | { readonly type: 'LineString'; readonly coordinates: readonly Position[] }
   | { readonly type: 'Polygon'; readonly coordinates: readonly (readonly Position[])[] }
 )
 
-/** Why a `_geojson` is none. */
+/** Reports why a `_geojson` is invalid. */
 export class GeojsonError extends Error {}
 
-/** A closed ring has its first position again as its last. */
+/** The first position of a closed ring is repeated as its last. */
 const RING_POSITIONS_MIN = 4
 const LINE_POSITIONS_MIN = 2
 
@@ -111,7 +111,7 @@ function polygon(value: Json | undefined): Shape {
   return { type: 'Polygon', coordinates, box: boxOf(coordinates[0]!) }
 }
 
-/** The smallest box around some positions. */
+/** Bounding box of some positions. */
 export function boxOf(corners: readonly Position[]): Box {
   let [west, south, east, north] = [
     Number.POSITIVE_INFINITY,

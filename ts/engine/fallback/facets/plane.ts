@@ -1,18 +1,21 @@
 /**
- * Do two borders touch, and does one enclose a position?
+ * Tests if two borders touch, and if a border encloses a position.
  *
- * Edges that follow one another lie in runs with a box around each: only edges of runs whose boxes overlap are compared,
- * so that borders of tens of thousands of edges take milliseconds. Signs are exact, so that a corner on an edge counts.
+ * Consecutive edges form runs with a bounding box each. Only edges of runs with overlapping boxes are compared, so
+ * borders of tens of thousands of edges take milliseconds. Orientation tests are exact, so a corner on an edge counts
+ * as touching.
  */
 import type { Box, Position } from './geojson.js'
 
-/** Edges of one run. More make longer comparisons, fewer more boxes. A guess. */
+/** Edges per run. More edges make longer comparisons, fewer edges more boxes. A guess. */
 const RUN_EDGES = 32
 
-/** A line, or a ring that ends where it begins. */
+/** A line, or a ring with equal first and last positions. */
 export interface Border {
   readonly positions: readonly Position[]
-  /** West, south, east and north of each run of `RUN_EDGES` edges; flat, so that a border of any length is two objects. */
+  /**
+   * West, south, east and north of each run of `RUN_EDGES` edges. Flat, so that a border of any length is two objects.
+   */
   readonly runBoxes: Float64Array
 }
 
@@ -36,14 +39,14 @@ export function borderOf(positions: readonly Position[]): Border {
   return { positions, runBoxes }
 }
 
-/** The position at which the last edge of a run ends. */
+/** Index of the last position of a run. */
 const lastOfRun = (positions: readonly Position[], run: number): number =>
   Math.min(positions.length - 1, (run + 1) * RUN_EDGES)
 
 export const overlap = (a: Box, b: Box): boolean =>
   a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3]
 
-/** Whether two borders share a position. @param check throws once the answer is of no use any more */
+/** Returns true if two borders share a position. @param check throws if the call is cancelled */
 export function touch(one: Border, other: Border, check: () => void): boolean {
   const [boxes, against] = [one.runBoxes, other.runBoxes]
   for (let box = 0; box < boxes.length; box += 4) {
@@ -74,7 +77,7 @@ function runsTouch(one: Border, run: number, other: Border, against: number): bo
   return false
 }
 
-/** Whether the box around an edge overlaps that of a run. */
+/** Returns true if the bounding box of an edge overlaps that of a run. */
 function edgeMeetsRun(a: Position, b: Position, { runBoxes }: Border, run: number): boolean {
   const box = run * 4
   return (
@@ -92,7 +95,7 @@ function edgesTouch(a: Position, b: Position, c: Position, d: Position): boolean
   return side(c, d, a) * side(c, d, b) <= 0
 }
 
-/** Whether a ring has a position inside it or on it. */
+/** Returns true if a position is inside a ring or on it. */
 export function encloses(border: Border, position: Position): boolean {
   const { positions, runBoxes } = border
   const [lng, lat] = position
@@ -106,7 +109,7 @@ export function encloses(border: Border, position: Position): boolean {
       const isLevel = lat >= Math.min(a[1], b[1]) && lat <= Math.max(a[1], b[1])
       const isAbove = lng >= Math.min(a[0], b[0]) && lng <= Math.max(a[0], b[0])
       if (isLevel && isAbove && side(a, b, position) === 0) return true
-      // Of an edge the lower end counts, the upper one does not.
+      // The lower end of an edge counts, the upper end does not.
       if (a[1] > lat === b[1] > lat) continue
       const isLeft = a[1] > b[1] ? side(b, a, position) > 0 : side(a, b, position) > 0
       if (isLeft) isInside = !isInside
@@ -115,10 +118,10 @@ export function encloses(border: Border, position: Position): boolean {
   return isInside
 }
 
-/** How far rounding can take the difference of two products. Source: Shewchuk's bound for orientation. */
+/** Relative rounding error of the difference of two products. Source: Shewchuk's bound for orientation. */
 const ROUNDING = (3 + 16 * 2 ** -53) * 2 ** -53
 
-/** On which side of the line from `a` to `b` does `c` lie? 1: left, -1: right, 0: on it. */
+/** Side of the line from `a` to `b` on which `c` is. 1: left, -1: right, 0: on the line. */
 function side(a: Position, b: Position, c: Position): -1 | 0 | 1 {
   const left = (a[0] - c[0]) * (b[1] - c[1])
   const right = (a[1] - c[1]) * (b[0] - c[0])
@@ -128,7 +131,7 @@ function side(a: Position, b: Position, c: Position): -1 | 0 | 1 {
 }
 
 function exactSide(a: Position, b: Position, c: Position): -1 | 0 | 1 {
-  // Most corners that look as if they lay on an edge have a coordinate of its ends.
+  // Fast path: most corners close to an edge share a coordinate with its ends.
   if ((a[0] === c[0] && (b[0] === c[0] || a[1] === c[1])) || (b[0] === c[0] && b[1] === c[1])) return 0
   if (a[1] === c[1] && b[1] === c[1]) return 0
   const [ax, ay, bx, by, cx, cy] = integers([...a, ...b, ...c])
@@ -136,7 +139,7 @@ function exactSide(a: Position, b: Position, c: Position): -1 | 0 | 1 {
   return difference > 0n ? 1 : difference < 0n ? -1 : 0
 }
 
-/** Numbers as integers of one unit, a power of two. */
+/** Scales numbers to integers of a common unit, a power of two. */
 function integers(numbers: readonly number[]): bigint[] {
   const parts = numbers.map(mantissaAndExponent)
   const least = Math.min(...parts.map(({ exponent }) => exponent))

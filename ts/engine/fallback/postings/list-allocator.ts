@@ -1,21 +1,21 @@
-/** Here is a list of so many numbers: which array holds it? */
+/** Allocates posting lists. */
 
-/** Lists shorter than this share an array: one of its own costs more than they hold. */
+/** Shorter lists share an array: the overhead of an own array would exceed its contents. */
 const SHARED_NUMBERS_MAX = 4096
-/** Numbers of a shared array. Large enough that the system gets its memory back as a whole. */
+/** Length of a shared array. Large enough that its memory is returned to the system as a unit. */
 const SHARED_NUMBERS = 256 * 1024
 
 /**
- * Allocates lists that are made together.
+ * Allocates lists that are created together.
  *
- * A shared array lives as long as any list in it. So what is made together should go together: lists that are
- * replaced one by one are better off with arrays of their own.
+ * A shared array lives as long as any of its lists. So only lists that are replaced together should share an array;
+ * lists that are replaced separately should have their own.
  */
 export class ListAllocator {
   private shared = new Uint32Array(0)
   private used = 0
 
-  /** Zeroes. */
+  /** Returns an array of zeros. */
   allocate(size: number): Uint32Array {
     if (size >= SHARED_NUMBERS_MAX) return new Uint32Array(size)
     if (this.used + size > this.shared.length) {
@@ -27,5 +27,5 @@ export class ListAllocator {
   }
 }
 
-/** Gives every list an array of its own. */
+/** Allocates a separate array for each list. */
 export const separateArrays: Pick<ListAllocator, 'allocate'> = { allocate: (size) => new Uint32Array(size) }

@@ -1,14 +1,14 @@
 /**
- * Here is a word: which documents hold it, in which fields, at which positions?
+ * Posting lists: documents, fields and positions of each word.
  *
- * A posting list is one flat array, so that a vocabulary of hundreds of thousands of words costs one object
- * each and none per posting:
+ * A posting list is one flat array, so that a vocabulary of hundreds of thousands of words needs one object per word
+ * and none per posting:
  *
- *     list  = count, docid × count, end × count, occurrence × end[count − 1]
- *     occurrence = field << 16 | position
+ * list  = count, docid × count, end × count, occurrence × end[count − 1]
+ * occurrence = field << 16 | position
  *
- * Docids ascend; the occurrences of docid i are those from end[i − 1] (0 for the first) to end[i], ascending.
- * Lists are never changed, only replaced, so that readers may keep one.
+ * Docids ascend. The occurrences of docid i are those from end[i − 1] (0 for the first) to end[i], ascending. Lists are
+ * immutable and only replaced, so readers may keep them.
  */
 
 import { ownText } from '../store/own-text.js'
@@ -19,10 +19,10 @@ export type PostingList = Uint32Array
 
 export const EMPTY_LIST: PostingList = new Uint32Array([0])
 
-/** Fewer occurrences than this are too few to share arrays. */
-const TOGETHER_OCCURRENCES_MIN = 256 * 1024
+/** Minimum number of occurrences for lists to share arrays. */
+const SHARED_OCCURRENCES_MIN = 256 * 1024
 
-/** Documents under a term. */
+/** Number of documents in a list. */
 export const documentCount = (list: PostingList): number => list[0]!
 
 /** Offset of the first occurrence of the `nth` document, counted from the start of the list. */
@@ -37,7 +37,7 @@ export const occurrencesEnd = (list: PostingList, nth: number): number => {
   return 1 + 2 * count + list[1 + count + nth]!
 }
 
-/** Index of `docid` among the documents of a list; -1 if it is not there. */
+/** Index of `docid` in a list; -1 if it is missing. */
 export function find(list: PostingList, docid: number): number {
   let low = 0
   let high = list[0]!
@@ -64,7 +64,7 @@ export class TermDictionary {
     return this.lists.get(term)
   }
 
-  /** A dictionary that stays as this one is now. */
+  /** A copy that later changes do not affect. */
   copy(): TermDictionary {
     return new TermDictionary(new Map(this.lists), this.sorted)
   }
@@ -73,7 +73,7 @@ export class TermDictionary {
     return this.lists.has(term)
   }
 
-  /** Numbers of all lists together. */
+  /** Total length of all lists. */
   get numbers(): number {
     let numbers = 0
     for (const list of this.lists.values()) numbers += list.length
@@ -92,7 +92,7 @@ export class TermDictionary {
     return low
   }
 
-  /** Range of the terms that start with `prefix`: first index and the one past the last. */
+  /** Range of the terms that start with `prefix`: first index, and index after the last. */
   prefixRange(prefix: string): readonly [number, number] {
     const first = this.lowerBound(prefix)
     let low = first
@@ -106,7 +106,7 @@ export class TermDictionary {
   }
 
   /**
-   * This dictionary with some lists replaced; empty ones go. The map is taken over, not copied: the old
+   * Returns this dictionary with some lists replaced and empty lists removed. It takes over the map, so the old
    * dictionary must not be used afterwards.
    */
   replaced(changes: ReadonlyMap<string, PostingList>, sorted: readonly string[]): TermDictionary {
@@ -117,7 +117,7 @@ export class TermDictionary {
     return new TermDictionary(this.lists, sorted)
   }
 
-  /** What `sorted` will be once `changes` are in. */
+  /** The value of `sorted` after `changes` are applied. */
   sortedAfter(changes: ReadonlyMap<string, PostingList>): readonly string[] {
     const added: string[] = []
     let removed = false
@@ -148,7 +148,7 @@ export class PostingWriter {
   private occurrenceOf = new Uint32Array(1024)
   private filled = 0
 
-  /** Documents must come in ascending docid order, occurrences of one in any order. */
+  /** Documents must be added in ascending docid order; occurrences of a document in any order. */
   add(term: string, docid: number, field: number, position: number): void {
     if (this.filled === this.termOf.length) this.grow()
     this.termOf[this.filled] = this.termId(term)
@@ -157,7 +157,7 @@ export class PostingWriter {
     this.filled++
   }
 
-  /** Notes that a term loses documents, so that its list is written anew. */
+  /** Marks a term that loses documents, so that its list is rewritten. */
   touch(term: string): void {
     this.termId(term)
   }
@@ -181,8 +181,8 @@ export class PostingWriter {
   }
 
   /**
-   * New lists of every touched term: what `base` has, without the documents of `gone`, plus what was added.
-   * A generator, so that a long merge can be interrupted between terms. The writer is empty afterwards.
+   * Yields the new list of every touched term: the list in `base` without the documents of `gone`, plus additions. A
+   * generator, so that a long merge can be interrupted between terms. The writer is empty afterwards.
    */
   *lists(base: TermDictionary, gone: { has(docid: number): boolean }): Generator<[string, PostingList]> {
     const starts = new Uint32Array(this.terms.length + 1)
@@ -197,9 +197,9 @@ export class PostingWriter {
       occurrences[slot] = this.occurrenceOf[at]!
     }
     this.termOf = this.docOf = this.occurrenceOf = new Uint32Array(0)
-    // A batch that outweighs all before it is made as one; others replace lists here and there.
-    const together = this.filled >= TOGETHER_OCCURRENCES_MIN && this.filled >= base.numbers
-    const allocator = together ? new ListAllocator() : separateArrays
+    // Lists of a batch that outweighs all earlier data share arrays; other batches replace scattered lists.
+    const isShared = this.filled >= SHARED_OCCURRENCES_MIN && this.filled >= base.numbers
+    const allocator = isShared ? new ListAllocator() : separateArrays
     this.filled = 0
     for (let term = 0; term < this.terms.length; term++) {
       const [from, to] = [starts[term]!, starts[term + 1]!]
@@ -224,9 +224,7 @@ function enlarged(array: Uint32Array<ArrayBuffer>, size: number): Uint32Array<Ar
   return larger
 }
 
-/**
- * Copies untouched documents in whole runs: one changed document must not make the commonest words costly.
- */
+/** Copies unchanged documents in runs, so that changing a document is cheap even for the most common words. */
 function mergedList(
   old: PostingList,
   gone: { has(docid: number): boolean },
@@ -286,8 +284,8 @@ function mergedList(
   return list
 }
 
-/** One list with all occurrences of several. `bound`: docids are below it. */
-export function unitedList(lists: readonly PostingList[], bound: number): PostingList {
+/** Merges the occurrences of several lists. @param bound exclusive upper bound of docids */
+export function mergedLists(lists: readonly PostingList[], bound: number): PostingList {
   if (lists.length === 0) return EMPTY_LIST
   if (lists.length === 1) return lists[0]!
   const sizes = new Uint32Array(bound + 1)
@@ -334,8 +332,8 @@ export function unitedList(lists: readonly PostingList[], bound: number): Postin
 }
 
 /**
- * Walks the documents that are both in a list and in ascending `docids`.
- * @param visit gets the index in `docids` and the range of occurrences in `list`
+ * Visits the documents that are both in a list and in ascending `docids`.
+ * @param visit takes the index in `docids` and the range of occurrences in `list`
  */
 export function forShared(
   list: PostingList,
@@ -359,7 +357,7 @@ export function forShared(
   }
 }
 
-/** Whether the documents at `a` and `b` of two lists hold both words in one field. */
+/** Returns true if the documents at `a` and `b` of two lists contain both words in the same field. */
 export function shareField(lefts: PostingList, a: number, rights: PostingList, b: number): boolean {
   let left = occurrencesStart(lefts, a)
   let right = occurrencesStart(rights, b)

@@ -1,41 +1,40 @@
 /**
- * In which ways can the query be read?
+ * Builds the graph of all readings of a query.
  *
- * Source: search §5.3 and §6. A path from start to end is one reading: every word by
- * itself, or neighbours joined to n-grams.
- *  1. Two or three neighbouring words make an n-gram; a phrase never is part of one.
- *  2. A reading goes on with whatever begins at the next word there is.
- *  3. Nodes are numbered by their last word, shorter ones first; that order settles which reading is tried
- *     before another.
+ * Source: search §5.3 and §6. A path from start to end is a reading: single words, or neighbouring words joined to
+ * n-grams.
+ * 1. Two or three neighbouring words form an n-gram; phrases are never part of an n-gram.
+ * 2. A reading continues with any node that starts at the next word.
+ * 3. Nodes are numbered by their last word, shorter nodes first; readings are tried in this order.
  */
 
 import type { MatchingStrategy } from '../../requests.js'
 import { SYNONYM_WORDS_MAX, SYNONYMS_MAX, WORD_BYTES_MAX } from '../limits.js'
 import type { ParsedTerm, PhraseWords } from './parse.js'
 import type { Synonyms } from './synonyms.js'
-import { EVERYTHING, hasLevel, type Subset, Term, type TermSource } from './term.js'
+import { ALL_KINDS, hasTypos, type DerivationKinds, Term, type TermSource } from './term.js'
 
-/** A term at its place: ids and positions are inclusive ranges. */
+/** A term in the query: ids and positions are inclusive ranges. */
 export interface TermNode {
   readonly term: Term
-  readonly subset: Subset
+  readonly kinds: DerivationKinds
   readonly firstId: number
   readonly lastId: number
   readonly firstPosition: number
   readonly lastPosition: number
 }
 
-/** Ids a node covers. */
-export const idCount = (node: TermNode): number => node.lastId - node.firstId + 1
+/** Number of query terms that a node covers. */
+export const widthOf = (node: TermNode): number => node.lastId - node.firstId + 1
 
-/** The exact words of a node, null if it has none left. */
-export function exactWords({ term, subset }: TermNode): PhraseWords | null {
-  if (term.spec.ngram !== null || !hasLevel(subset, 0)) return null
+/** Exact words of a node, null if none is in play. */
+export function exactWords({ term, kinds }: TermNode): PhraseWords | null {
+  if (term.spec.ngram !== null || !hasTypos(kinds, 0)) return null
   if (term.spec.phrase !== null) return term.spec.phrase
   return term.exact === null ? null : [term.exact]
 }
 
-/** Nodes in creation order; `successors[i]` leads from node i, `END` closes a path. */
+/** Nodes in creation order. `successors[i]` are the successors of node i; `END` ends a path. */
 export interface QueryGraph {
   readonly nodes: readonly TermNode[]
   /** Successors of the start. */
@@ -45,9 +44,9 @@ export interface QueryGraph {
 
 export const END = -1
 
-/** What the graph needs to know beside the index. */
+/** Settings that affect the graph. */
 export interface GraphSettings {
-  /** Typos allowed for a word. */
+  /** Maximum typos of a word. */
   readonly budgetOf: (word: string) => number
   /** Normalised words joined by a space → alternatives. */
   readonly synonyms: Synonyms
@@ -97,7 +96,7 @@ function singleNode(parsed: ParsedTerm, id: number, source: TermSource, settings
         )
   return {
     term,
-    subset: EVERYTHING,
+    kinds: ALL_KINDS,
     firstId: id,
     lastId: id,
     firstPosition: parsed.start,
@@ -136,7 +135,7 @@ function ngramNode(
   )
   return {
     term,
-    subset: EVERYTHING,
+    kinds: ALL_KINDS,
     firstId: lastId - parts.length + 1,
     lastId,
     firstPosition: parts[0]!.start,
@@ -155,28 +154,28 @@ function limited(synonyms: readonly PhraseWords[]): PhraseWords[] {
   return kept
 }
 
-/** A node as a rule left it on a path that some document took. */
+/** A node of a path, with the derivations that a rule left in play. */
 export interface PathStep {
   readonly node: TermNode
-  readonly subset: Subset
+  readonly kinds: DerivationKinds
 }
 
-/** The graph of exactly these readings; equal endings are shared. */
-export function graphFromPaths(paths: Iterable<readonly PathStep[]>): QueryGraph {
+/** Graph of exactly these readings; equal endings are shared. */
+export function graphOfPaths(paths: Iterable<readonly PathStep[]>): QueryGraph {
   const nodes: TermNode[] = []
   const successors: number[][] = []
   const first: number[] = []
   const known = new Map<Term, Map<string, number>>()
   for (const path of paths) {
     let next = END
-    for (const { node, subset } of path.toReversed()) {
-      const key = `${subset.levels} ${subset.exactOnly} ${next}`
+    for (const { node, kinds } of path.toReversed()) {
+      const key = `${kinds.typoCounts} ${kinds.exactOnly} ${next}`
       const ofTerm = known.get(node.term) ?? new Map<string, number>()
       known.set(node.term, ofTerm)
       let at = ofTerm.get(key)
       if (at === undefined) {
         at = nodes.length
-        nodes.push({ ...node, subset })
+        nodes.push({ ...node, kinds })
         successors.push([next])
         ofTerm.set(key, at)
       }
@@ -187,7 +186,7 @@ export function graphFromPaths(paths: Iterable<readonly PathStep[]>): QueryGraph
   return { nodes, first, successors }
 }
 
-/** For each node the group in which it may be dropped, null if it never is. Source: search §6.3. */
+/** Removal group of each node, null if it is never dropped. Source: search §6.3. */
 export function removalGroups(
   graph: QueryGraph,
   strategy: MatchingStrategy,
@@ -205,14 +204,14 @@ export function removalGroups(
 }
 
 const idsOf = (node: TermNode): number[] =>
-  Array.from({ length: idCount(node) }, (_, step) => node.firstId + step)
+  Array.from({ length: widthOf(node) }, (_, step) => node.firstId + step)
 
 function orderFromEnd(ids: readonly number[]): Map<number, number> {
   const lastId = ids.at(-1) ?? 0
   return new Map(ids.map((id) => [id, lastId - id + 1]))
 }
 
-/** The commonest first; what no document has goes before everything. */
+/** Most frequent first. Words without documents come before all others. */
 function orderByFrequency(ids: readonly number[], frequencyOf: (id: number) => number): Map<number, number> {
   const frequencies = new Map(ids.map((id) => [id, frequencyOf(id) || Number.POSITIVE_INFINITY]))
   const ranks = [...new Set(frequencies.values())].sort((a, b) => b - a)

@@ -1,19 +1,19 @@
 /**
- * Here is what a user typed: which terms are asked for, and which are refused?
+ * Parses a query into terms and negated terms.
  *
  * Source: search §4.
- *  1. At most 10 terms count; a phrase is one.
- *  2. The last token, if it is a word, is the beginning of a word.
- *  3. `-` refuses a word or phrase only after white space and right before it.
- *  4. A hard separator ends a phrase and begins another.
+ * 1. At most 10 terms count; a phrase is one term.
+ * 2. The last token, if it is a word, is a prefix.
+ * 3. `-` negates a word or phrase only after white space and directly before it.
+ * 4. A hard separator ends a phrase and starts another.
  */
 import { HARD, STOP_WORD, type Token, WORD } from '../analysis/tokenize.js'
 import { QUERY_TERMS_MAX, QUERY_TOKENS_MAX } from '../limits.js'
 
-/** Words of a phrase in order; null where a stop word stands for any word. */
+/** Words of a phrase in order; null for a stop word, which matches any word. */
 export type PhraseWords = readonly (string | null)[]
 
-/** A term and the positions of the query it takes, inclusive. */
+/** A term and its inclusive range of query positions. */
 export type ParsedTerm = { readonly start: number; readonly end: number } & (
   | { readonly kind: 'word'; readonly word: string; readonly isPrefix: boolean }
   | { readonly kind: 'phrase'; readonly words: PhraseWords }
@@ -23,7 +23,7 @@ export interface ParsedQuery {
   readonly terms: readonly ParsedTerm[]
   readonly negativeWords: readonly string[]
   readonly negativePhrases: readonly PhraseWords[]
-  /** Stop words that nothing is looked for by. */
+  /** Stop words, which the search ignores. */
   readonly ignored: readonly string[]
 }
 
@@ -50,7 +50,7 @@ class PhraseBuilder {
   }
 }
 
-/** @param prefixSearch whether the last word may be unfinished */
+/** @param prefixSearch true if the last word may be a prefix */
 export function parseQuery(tokens: readonly Token[], prefixSearch: boolean): ParsedQuery {
   const terms: ParsedTerm[] = []
   const negativeWords: string[] = []

@@ -1,10 +1,9 @@
 /**
- * Which documents does a term match, and where does it stand in them?
+ * Finds the documents and positions of query terms.
  *
- * One resolver answers for one search over one version of an index. Source: search §3.3,
- * §5.5, §18.
- *  1. Words found by typo, and everything an n-gram stands for, do not match in fields without typos.
- *  2. `attributesToSearchOn` restricts which fields match, not where neighbours may stand.
+ * A resolver serves a single search over one version of an index. Source: search §3.3, §5.5, §18.
+ * 1. Words found by typo, and all derivations of an n-gram, do not match in fields without typo tolerance.
+ * 2. `attributesToSearchOn` restricts the fields that match, but not the fields for proximity.
  */
 import type { OwnedCache } from '../cache.js'
 import { covers } from '../fields/patterns.js'
@@ -18,26 +17,26 @@ import {
   type PostingList,
   shareField,
   type TermDictionary,
-  unitedList,
+  mergedLists,
 } from '../postings/postings.js'
 import { DocSet } from '../store/docid-set.js'
 import type { PhraseWords } from './parse.js'
-import { hasLevel, type Level, type Subset, type Term, type TermSource } from './term.js'
+import { hasTypos, type TypoCount, type DerivationKinds, type Term, type TermSource } from './term.js'
 
-/** Where the words of a term stand. */
+/** Occurrences of the words of a term. */
 export interface Occurrences {
-  /** Words as such: exact, completed one by one, with typos. */
+  /** Single words: exact, completions one by one, typos. */
   readonly words: PostingList
-  /** Completions of a short common prefix, which are never looked at in reverse order. */
+  /** Completions of a short common prefix, which do not count in reverse order. */
   readonly completions: PostingList
   readonly phrases: readonly PhraseOccurrences[]
 }
 
 export interface PhraseOccurrences {
   readonly documents: DocSet
-  /** Of the first word, where the phrase stands. */
+  /** Occurrences of the first word, which are those of the phrase. */
   readonly firstWord: PostingList
-  /** Of the first and the last slot, where neighbours of the phrase stand; empty for a stop word. */
+  /** Occurrences of the first and last slot, for neighbours of the phrase; empty for a stop word. */
   readonly first: PostingList
   readonly last: PostingList
 }
@@ -47,30 +46,30 @@ const NUMERIC_WORD = /^[\p{N}!-/:-@[-`{-~]+$/u
 export class TermResolver implements TermSource {
   readonly index: IndexData
   readonly dictionary: TermDictionary
-  /** Docids are below it. */
+  /** Exclusive upper bound of docids. */
   readonly bound: number
   private readonly cache: OwnedCache
-  /** Field → 1 if it is searched; null for all. */
-  readonly allowed: Uint8Array | null
-  /** Field → 1 if typos match there; null for all. */
-  private readonly tolerant: Uint8Array | null
-  /** Field → 1 if typos are off there; null if they are nowhere. */
+  /** Field → 1 if it is searched; null: all. */
+  readonly searched: Uint8Array | null
+  /** Field → 1 if it is searched with typo tolerance; null: all. */
+  private readonly typoFields: Uint8Array | null
+  /** Field → 1 if typo tolerance is off; null: on in all fields. */
   private readonly exactFields: Uint8Array | null
   private readonly exactNumbers: boolean
   private readonly byAttribute: boolean
-  /** Words of the query, n-grams among them, for which every cut in two was looked up in the whole index. */
-  readonly cutWords = new Set<string>()
-  private readonly levels = new Map<Term, (DocSet | undefined)[]>()
+  /** Query words and n-grams for which every split was looked up in the whole index. */
+  readonly splitCandidates = new Set<string>()
+  private readonly byTypos = new Map<Term, (DocSet | undefined)[]>()
   private readonly exacts = new Map<Term, DocSet>()
   private readonly phrases = new Map<string, DocSet>()
-  private readonly places = new Map<Term, Map<number, Occurrences>>()
+  private readonly termOccurrences = new Map<Term, Map<number, Occurrences>>()
 
-  constructor(index: IndexData, cache: OwnedCache, allowed: Uint8Array | null) {
+  constructor(index: IndexData, cache: OwnedCache, searched: Uint8Array | null) {
     this.index = index
     this.cache = cache
     this.dictionary = index.text.dictionary
     this.bound = index.alive.words.length * 32
-    this.allowed = allowed
+    this.searched = searched
     const { disableOnAttributes, disableOnNumbers } = index.settings.typoTolerance
     this.exactNumbers = disableOnNumbers
     this.byAttribute = index.settings.proximityPrecision === 'byAttribute'
@@ -81,10 +80,10 @@ export class TermResolver implements TermSource {
             disableOnAttributes.some((entry) => covers(entry, path)) ? 1 : 0,
           )
     const exact = this.exactFields
-    this.tolerant =
+    this.typoFields =
       exact === null
-        ? allowed
-        : exact.map((off, field) => (off === 0 && (allowed === null || allowed[field] === 1) ? 1 : 0))
+        ? searched
+        : exact.map((off, field) => (off === 0 && (searched === null || searched[field] === 1) ? 1 : 0))
   }
 
   allowsTypos(word: string): boolean {
@@ -98,49 +97,49 @@ export class TermResolver implements TermSource {
 
   // ——— documents ———
 
-  /** Documents with a word. @param derived whether it was not typed as such */
-  documentsOfWord(word: string, derived: boolean): DocSet {
+  /** Documents with a word. @param isDerived true if the query does not contain the word itself */
+  documentsOfWord(word: string, isDerived: boolean): DocSet {
     const found = new DocSet(this.bound)
-    this.addDocuments(found, word, derived)
+    this.addDocuments(found, word, isDerived)
     return found
   }
 
-  private addDocuments(found: DocSet, word: string, derived: boolean): void {
+  private addDocuments(found: DocSet, word: string, isDerived: boolean): void {
     const list = this.dictionary.get(word)
-    if (list === undefined || (derived && this.exactNumbers && NUMERIC_WORD.test(word))) return
-    addListed(found, list, derived ? this.tolerant : this.allowed)
+    if (list === undefined || (isDerived && this.exactNumbers && NUMERIC_WORD.test(word))) return
+    addListed(found, list, isDerived ? this.typoFields : this.searched)
   }
 
-  /** Documents of one level of a term. */
-  documentsOfLevel(term: Term, level: Level): DocSet {
-    const known = this.levels.get(term) ?? []
-    this.levels.set(term, known)
-    let found = known[level]
+  /** Documents with a derivation of a term that has exactly `typos` typos. */
+  documentsByTypos(term: Term, typos: TypoCount): DocSet {
+    const known = this.byTypos.get(term) ?? []
+    this.byTypos.set(term, known)
+    let found = known[typos]
     if (found === undefined) {
-      found = this.level(term, level)
-      known[level] = found
+      found = this.collectByTypos(term, typos)
+      known[typos] = found
     }
     return found
   }
 
-  private level(term: Term, level: Level): DocSet {
+  private collectByTypos(term: Term, typos: TypoCount): DocSet {
     const found = new DocSet(this.bound)
-    for (const phrase of term.phrases(level)) found.union(this.documentsOfPhrase(phrase))
-    if (level === 0) {
+    for (const phrase of term.phrases(typos)) found.union(this.documentsOfPhrase(phrase))
+    if (typos === 0) {
       found.union(this.documentsOfCompletions(term))
-    } else for (const word of level === 1 ? term.oneTypo : term.twoTypos) this.addDocuments(found, word, true)
+    } else for (const word of typos === 1 ? term.oneTypo : term.twoTypos) this.addDocuments(found, word, true)
     return found
   }
 
-  /** Documents with the word itself or what it may be completed to. */
+  /** Documents with the word itself or a completion. */
   documentsOfCompletions(term: Term): DocSet {
     const found = new DocSet(this.bound)
-    const derived = term.spec.ngram !== null
-    if (term.exact !== null) this.addDocuments(found, term.exact, derived)
-    const mask = derived ? this.tolerant : this.allowed
+    const isDerived = term.spec.ngram !== null
+    if (term.exact !== null) this.addDocuments(found, term.exact, isDerived)
+    const mask = isDerived ? this.typoFields : this.searched
     if (term.usesShortPrefix && mask === null && !this.exactNumbers)
       addListed(found, this.completionList(term), null)
-    else for (const word of term.completions) this.addDocuments(found, word, derived)
+    else for (const word of term.completions) this.addDocuments(found, word, isDerived)
     return found
   }
 
@@ -160,16 +159,18 @@ export class TermResolver implements TermSource {
     return found
   }
 
-  /** Documents of everything a subset still allows. */
-  documentsOf(term: Term, subset: Subset): DocSet {
-    if (subset.exactOnly) return this.exactDocuments(term)
+  /** Documents with any derivation in `kinds`. */
+  documentsOf(term: Term, kinds: DerivationKinds): DocSet {
+    if (kinds.exactOnly) return this.exactDocuments(term)
     const found = new DocSet(this.bound)
-    for (const level of [0, 1, 2] as const)
-      if (hasLevel(subset, level)) found.union(this.documentsOfLevel(term, level))
+    for (const typos of [0, 1, 2] as const)
+      if (hasTypos(kinds, typos)) found.union(this.documentsByTypos(term, typos))
     return found
   }
 
-  /** Documents that seem to hold a phrase: neighbours are checked in windows of three. Source: search §5.5. */
+  /**
+   * Documents that probably contain a phrase: neighbours are checked in windows of three words. Source: search §5.5.
+   */
   documentsOfPhrase(words: PhraseWords): DocSet {
     const key = words.join('\u0000')
     let found = this.phrases.get(key)
@@ -197,7 +198,7 @@ export class TermResolver implements TermSource {
     return left
   }
 
-  /** Documents of `within` where `right` follows `left` at most `most` further on. */
+  /** Documents of `within` where `right` follows `left` by at most `most` positions. */
   private pairDocuments(left: string, right: string, most: number, within: DocSet): DocSet {
     const found = new DocSet(this.bound)
     const lefts = this.list(left)
@@ -215,9 +216,12 @@ export class TermResolver implements TermSource {
 
   // ——— splits ———
 
-  /** Tried in descending order of what the rarer half allows, so that few pairs have to be counted. */
+  /**
+   * Best split of a word. Splits are tried in descending order of the document count of their rarer half, so that few
+   * pairs have to be counted.
+   */
   split(word: string): readonly [string, string] | null {
-    this.cutWords.add(word)
+    this.splitCandidates.add(word)
     return this.cache.get('splits', word, () => this.bestSplit(word))
   }
 
@@ -241,7 +245,7 @@ export class TermResolver implements TermSource {
     return best?.words ?? null
   }
 
-  /** Documents in which `right` stands right behind `left`. */
+  /** Number of documents in which `right` directly follows `left`. */
   private countPairs(left: string, right: string): number {
     const [lefts, rights] = [this.list(left), this.list(right)]
     let count = 0
@@ -268,66 +272,66 @@ export class TermResolver implements TermSource {
     return this.dictionary.get(word) ?? EMPTY_LIST
   }
 
-  /** Occurrences of a list in one document, ascending, where it is searched. @param derived as of `documentsOfWord` */
-  occurrencesIn(docid: number, list: PostingList, derived: boolean): readonly number[] {
+  /** Occurrences of a list in a document, ascending, in the searched fields. @param isDerived see `documentsOfWord` */
+  occurrencesIn(docid: number, list: PostingList, isDerived: boolean): readonly number[] {
     const nth = find(list, docid)
     if (nth === -1) return []
-    const mask = derived ? this.tolerant : this.allowed
+    const mask = isDerived ? this.typoFields : this.searched
     const all = Array.from(list.subarray(occurrencesStart(list, nth), occurrencesEnd(list, nth)))
     return mask === null ? all : all.filter((occurrence) => mask[occurrence >>> 16] === 1)
   }
 
-  /** Where everything stands that a subset allows. */
-  occurrences(term: Term, subset: Subset): Occurrences {
-    const known = this.places.get(term) ?? new Map<number, Occurrences>()
-    this.places.set(term, known)
-    const key = subset.exactOnly ? -1 : subset.levels
+  /** Occurrences of all derivations in `kinds`. */
+  occurrences(term: Term, kinds: DerivationKinds): Occurrences {
+    const known = this.termOccurrences.get(term) ?? new Map<number, Occurrences>()
+    this.termOccurrences.set(term, known)
+    const key = kinds.exactOnly ? -1 : kinds.typoCounts
     let found = known.get(key)
     if (found === undefined) {
-      found = this.placesOf(term, subset)
+      found = this.collectOccurrences(term, kinds)
       known.set(key, found)
     }
     return found
   }
 
-  private placesOf(term: Term, subset: Subset): Occurrences {
-    const { words, completes, phrases } = this.wordsOf(term, subset)
+  private collectOccurrences(term: Term, kinds: DerivationKinds): Occurrences {
+    const { words, usesCompletions, phrases } = this.wordsOf(term, kinds)
     return {
-      words: unitedList(
+      words: mergedLists(
         words.map((word) => this.list(word)),
         this.bound,
       ),
-      completions: completes ? this.completionList(term) : EMPTY_LIST,
+      completions: usesCompletions ? this.completionList(term) : EMPTY_LIST,
       phrases: phrases.map((phrase) => this.phraseOccurrences(phrase)),
     }
   }
 
-  /** The words and phrases that a subset allows, and whether all completions of the term's short beginning do. */
+  /** Words and phrases in `kinds`. `usesCompletions` is true if all completions of a short prefix are included. */
   wordsOf(
     term: Term,
-    subset: Subset,
+    kinds: DerivationKinds,
   ): {
     readonly words: readonly string[]
-    readonly completes: boolean
+    readonly usesCompletions: boolean
     readonly phrases: readonly PhraseWords[]
   } {
     const words: string[] = []
     const phrases: PhraseWords[] = []
-    if (subset.exactOnly) {
+    if (kinds.exactOnly) {
       if (term.spec.phrase !== null) phrases.push(term.spec.phrase)
       else if (term.exact !== null && term.spec.ngram === null) words.push(term.exact)
-      // The word alone still brings along what begins with it, where a short beginning is looked up as a whole.
-      return { words, completes: words.length > 0 && term.usesShortPrefix, phrases }
+      // A short prefix is looked up as a unit, so even the exact word includes its completions.
+      return { words, usesCompletions: words.length > 0 && term.usesShortPrefix, phrases }
     }
-    const completes = hasLevel(subset, 0) && term.usesShortPrefix
-    if (hasLevel(subset, 0)) {
+    const usesCompletions = hasTypos(kinds, 0) && term.usesShortPrefix
+    if (hasTypos(kinds, 0)) {
       if (term.exact !== null) words.push(term.exact)
-      if (!completes) words.push(...term.completions)
+      if (!usesCompletions) words.push(...term.completions)
     }
-    if (hasLevel(subset, 1)) words.push(...term.oneTypo)
-    if (hasLevel(subset, 2)) words.push(...term.twoTypos)
-    for (const level of [0, 1, 2] as const) if (hasLevel(subset, level)) phrases.push(...term.phrases(level))
-    return { words, completes, phrases }
+    if (hasTypos(kinds, 1)) words.push(...term.oneTypo)
+    if (hasTypos(kinds, 2)) words.push(...term.twoTypos)
+    for (const typos of [0, 1, 2] as const) if (hasTypos(kinds, typos)) phrases.push(...term.phrases(typos))
+    return { words, usesCompletions, phrases }
   }
 
   private phraseOccurrences(phrase: PhraseWords): PhraseOccurrences {
@@ -343,7 +347,7 @@ export class TermResolver implements TermSource {
 
   completionList(term: Term): PostingList {
     return this.cache.get('completions', term.spec.word, () =>
-      unitedList(
+      mergedLists(
         term.completions.map((word) => this.list(word)),
         this.bound,
       ),
@@ -366,19 +370,19 @@ function addListed(found: DocSet, list: PostingList, mask: Uint8Array | null): v
   }
 }
 
-/** Smallest distance from an occurrence of one list to a later one of the other, in one field. */
+/** Smallest distance from an occurrence in one list to a later occurrence in the other, within a field. */
 function forwardDistance(lefts: PostingList, a: number, rights: PostingList, b: number): number {
   let least = Number.POSITIVE_INFINITY
   let left = occurrencesStart(lefts, a)
   const leftEnd = occurrencesEnd(lefts, a)
   const rightEnd = occurrencesEnd(rights, b)
   for (let right = occurrencesStart(rights, b); right < rightEnd; right++) {
-    const place = rights[right]!
-    while (left < leftEnd && lefts[left]! < place) left++
+    const occurrence = rights[right]!
+    while (left < leftEnd && lefts[left]! < occurrence) left++
     const before = left - 1
     if (before < occurrencesStart(lefts, a)) continue
-    const distance = place - lefts[before]!
-    if (distance < least && place >>> 16 === lefts[before]! >>> 16) least = distance
+    const distance = occurrence - lefts[before]!
+    if (distance < least && occurrence >>> 16 === lefts[before]! >>> 16) least = distance
   }
   return least
 }

@@ -1,4 +1,4 @@
-/** Which attributes does a search look for words in? Source: search §18. */
+/** Resolves `attributesToSearchOn`. Source: search §18. */
 import type { IndexSettings } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'
 import { covers, matchesPattern } from '../fields/patterns.js'
@@ -6,10 +6,10 @@ import { searchesEverything, searchWeight } from '../fields/rules.js'
 import type { IndexData } from '../index-data/index-data.js'
 
 /**
- * Per field 1 if it is searched, null without a restriction.
+ * Returns an array with 1 for each searched field; null without a restriction.
  * @param list attributes or patterns of the request
- * @throws EngineError `invalid_search_attributes_to_search_on` for what names no searchable attribute, if the settings
- * list them
+ * @throws EngineError `invalid_search_attributes_to_search_on` for an entry that matches no searchable attribute, if
+ * the settings list them
  */
 export function searchedFields(
   data: IndexData,
@@ -19,19 +19,19 @@ export function searchedFields(
   if (list === null) return null
   const { settings, fieldPaths } = data
   const searchable = fieldPaths.map((path) => searchWeight(settings, path) !== null)
-  const allowed = new Uint8Array(fieldPaths.length)
+  const searched = new Uint8Array(fieldPaths.length)
   for (const entry of list) {
     let known = entry === '*'
     for (const [field, path] of fieldPaths.entries()) {
       if (!searchable[field] || !matchesPattern(entry, path)) continue
-      allowed[field] = 1
+      searched[field] = 1
       known = true
     }
     known ||= !entry.includes('*') && settings.searchableAttributes.some((name) => covers(name, entry))
     if (!known && !searchesEverything(settings)) throw notSearchable(settings, entry, indexUid)
   }
-  // `*` lifts the restriction, yet what is named beside it has to exist.
-  return list.includes('*') ? null : allowed
+  // `*` lifts the restriction, but the other entries must still exist.
+  return list.includes('*') ? null : searched
 }
 
 function notSearchable(settings: IndexSettings, entry: string, indexUid: string): EngineError {

@@ -1,9 +1,8 @@
 /**
- * Here is a node of the query graph and a document: what in the index may stand for the node, and where does it stand in
- * the document?
+ * Lists the derivations of a query node and their positions in a document.
  *
- *  1. Within a kind, what matches more documents comes first; what stands in the document comes before all else.
- *  2. A phrase stands where its first word stands.
+ * 1. Derivations that occur in the document come first. Within a kind, they are in descending order of documents.
+ * 2. A phrase is at the position of its first word.
  */
 import type { Place, Spelling } from '../../explain-facts.js'
 import { PLACES_MAX, SPELLINGS_MAX } from '../limits.js'
@@ -15,7 +14,7 @@ import type { TermResolver } from './resolver.js'
 
 type Found = Omit<Spelling, 'kind' | 'typos'>
 
-/** The spellings that are listed, and the number of all; of documents only the visible ones count. */
+/** Returns the first spellings and their total number. Only visible documents are counted. */
 export function spellingsOf(
   resolver: TermResolver,
   { term }: TermNode,
@@ -25,11 +24,11 @@ export function spellingsOf(
   const { phrase, ngram, synonyms, word: text } = term.spec
   const isJoined = ngram !== null
   const joins = isJoined ? ngram.length - 1 : 0
-  const wordAs = (isForgiven: boolean) => (word: string) =>
+  const wordAs = (isDerived: boolean) => (word: string) =>
     found(
       word,
-      resolver.documentsOfWord(word, isForgiven),
-      resolver.occurrencesIn(docid, resolver.list(word), isForgiven),
+      resolver.documentsOfWord(word, isDerived),
+      resolver.occurrencesIn(docid, resolver.list(word), isDerived),
     )
   const phraseAs = (words: PhraseWords): Found => {
     const documents = resolver.documentsOfPhrase(words)
@@ -72,7 +71,7 @@ export function spellingsOf(
     ofKind
       .filter(({ documents }) => documents > 0)
       .sort((a, b) => b.documents - a.documents || compareUtf8(a.text, b.text))
-      .map((one): Spelling => ({ kind, typos: typos + joins, ...one })),
+      .map((spelling): Spelling => ({ kind, typos: typos + joins, ...spelling })),
   )
   const here = all.filter(({ places }) => places.length > 0)
   const elsewhere = all.filter(({ places }) => places.length === 0)

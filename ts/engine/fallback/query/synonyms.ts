@@ -1,15 +1,15 @@
 /**
- * What else may a word be called?
+ * Builds the synonyms of an index.
  *
  * Source: search §5.4, settings §6.3.
- *  1. Keys and alternatives are cut into words as documents are; a key may have several words.
- *  2. Keys that come out alike share their alternatives, each once, in the order in which they were given.
- *  3. What comes out without any word is no synonym.
+ * 1. Keys and alternatives are tokenized like documents; a key may have several words.
+ * 2. Keys that normalise to the same words share their alternatives, without duplicates, in the given order.
+ * 3. Entries without any word are ignored.
  */
 import type { Tokenizer } from '../analysis/tokenize.js'
 import type { PhraseWords } from './parse.js'
 
-/** An entry whose words weigh as much is never used. */
+/** Entries with keys of at least this many bytes are ignored. */
 const KEY_BYTES_MAX = 500
 
 /** Normalised words of a key, joined by a space → alternatives in order, without repetitions. */

@@ -1,13 +1,13 @@
 /**
- * Here is a term of the query: which indexed words stand for it, at which price?
+ * Finds the derivations of a query term: words of the index that may stand for it, by number of typos.
  *
  * Source: search §5.
- *  1. Level 0 holds the word, its completions and its synonyms.
- *  2. Level 1 holds words one typo away and the best split, level 2 words two typos away.
- *  3. A short beginning that many words share is completed by all of them, any other by the first ones only.
- *  4. An n-gram has no split into the very words it was joined from.
+ * 1. Without typos: the word, its completions and its synonyms.
+ * 2. With one typo: words one typo away and the best split. With two typos: words two typos away.
+ * 3. A short prefix of many words is completed by all of them, any other prefix by the first completions only.
+ * 4. An n-gram is not split into the words it was joined from.
  *
- * Levels are worked out when asked for.
+ * Derivations are computed lazily.
  */
 import {
   PREFIX_WORDS_MAX,
@@ -17,20 +17,20 @@ import {
 } from '../limits.js'
 import type { TermDictionary } from '../postings/postings.js'
 import type { PhraseWords } from './parse.js'
-import { type TypoWords, typoWords } from './typos.js'
+import { type Misspellings, misspellings } from './typos.js'
 
-export type Level = 0 | 1 | 2
+export type TypoCount = 0 | 1 | 2
 
-/** What a term needs to know of the index. */
+/** Index data that a term uses. */
 export interface TermSource {
   readonly dictionary: TermDictionary
-  /** Whether a word stands anywhere that typos may find it. */
+  /** Returns true if a word occurs in a field with typo tolerance. */
   allowsTypos(word: string): boolean
-  /** The best way to read a word as two, null if there is none. */
+  /** The best split of a word into two words, null if there is none. */
   split(word: string): readonly [string, string] | null
 }
 
-/** How a term came about. */
+/** The part of the query that a term was made from. */
 export interface TermSpec {
   /** The word, or the joined words of an n-gram; empty for a phrase. */
   readonly word: string
@@ -45,7 +45,7 @@ export interface TermSpec {
 export class Term {
   readonly spec: TermSpec
   private readonly source: TermSource
-  private typos: TypoWords | null = null
+  private misspelt: Misspellings | null = null
   private splitWords: PhraseWords | null | undefined
   private shortPrefix: boolean | null = null
   private completed: readonly string[] | null = null
@@ -55,13 +55,13 @@ export class Term {
     this.source = source
   }
 
-  /** The word itself if it is indexed. */
+  /** The word itself, if it is indexed. */
   get exact(): string | null {
     const { word, phrase } = this.spec
     return phrase === null && this.source.dictionary.has(word) ? word : null
   }
 
-  /** Whether completions are all words of a short, common beginning. */
+  /** True if the word is a short common prefix, completed by all its words. */
   get usesShortPrefix(): boolean {
     const { word, isPrefix } = this.spec
     if (!isPrefix || Buffer.byteLength(word) > SHORT_PREFIX_BYTES_MAX) return false
@@ -76,7 +76,7 @@ export class Term {
     return this.shortPrefix
   }
 
-  /** Indexed words that begin with the word, itself excluded. */
+  /** Indexed words that start with the word, excluding the word itself. */
   get completions(): readonly string[] {
     if (this.completed === null) {
       const { word, isPrefix } = this.spec
@@ -94,62 +94,62 @@ export class Term {
   }
 
   get oneTypo(): readonly string[] {
-    return this.typoWords.one
+    return this.misspellings.oneTypo
   }
 
   get twoTypos(): readonly string[] {
-    return this.typoWords.two
+    return this.misspellings.twoTypos
   }
 
-  private get typoWords(): TypoWords {
-    if (this.typos === null) {
+  private get misspellings(): Misspellings {
+    if (this.misspelt === null) {
       const { word, phrase, budget, isPrefix } = this.spec
       const none = phrase !== null || word === '' || Buffer.byteLength(word) > WORD_BYTES_MAX
-      this.typos = typoWords(this.source.dictionary, word, {
+      this.misspelt = misspellings(this.source.dictionary, word, {
         budget: none ? 0 : budget,
         isPrefix,
         accepts: (candidate) => this.source.allowsTypos(candidate),
       })
     }
-    return this.typos
+    return this.misspelt
   }
 
-  /** The word read as two words that stand side by side somewhere. */
+  /** The split of the word into two words that are neighbours in a document. */
   get split(): PhraseWords | null {
     if (this.splitWords === undefined) {
       const { word, phrase, ngram } = this.spec
-      const whole = phrase === null && word !== '' && Buffer.byteLength(word) <= WORD_BYTES_MAX
-      const split = whole ? this.source.split(word) : null
-      const same = ngram !== null && ngram.length === 2 && split?.[0] === ngram[0] && split?.[1] === ngram[1]
-      this.splitWords = same ? null : split
+      const canSplit = phrase === null && word !== '' && Buffer.byteLength(word) <= WORD_BYTES_MAX
+      const split = canSplit ? this.source.split(word) : null
+      const undoesNgram = ngram !== null && ngram.length === 2 && split?.[0] === ngram[0] && split?.[1] === ngram[1]
+      this.splitWords = undoesNgram ? null : split
     }
     return this.splitWords
   }
 
-  /** Phrases of a level: the quoted phrase and synonyms, or the split. */
-  phrases(level: Level): readonly PhraseWords[] {
-    if (level === 0) return this.spec.phrase === null ? this.spec.synonyms : [this.spec.phrase]
-    return level === 1 && this.split !== null ? [this.split] : []
+  /** Phrases with `typos` typos: 0 the quoted phrase or the synonyms, 1 the split. */
+  phrases(typos: TypoCount): readonly PhraseWords[] {
+    if (typos === 0) return this.spec.phrase === null ? this.spec.synonyms : [this.spec.phrase]
+    return typos === 1 && this.split !== null ? [this.split] : []
   }
 }
 
-/** Which levels of a term are still in play. Rules narrow it. */
-export interface Subset {
-  /** Bit i: level i. */
-  readonly levels: number
+/** Derivations of a term that are still in play. Rules narrow them. */
+export interface DerivationKinds {
+  /** Bit i: derivations with i typos. */
+  readonly typoCounts: number
   /** Only the word itself or the quoted phrase. */
   readonly exactOnly: boolean
 }
 
-export const EVERYTHING: Subset = { levels: 0b111, exactOnly: false }
+export const ALL_KINDS: DerivationKinds = { typoCounts: 0b111, exactOnly: false }
 
-export const hasLevel = (subset: Subset, level: Level): boolean => (subset.levels & (1 << level)) !== 0
+export const hasTypos = (kinds: DerivationKinds, typos: TypoCount): boolean => (kinds.typoCounts & (1 << typos)) !== 0
 
-/** Highest typo level that still has to be counted with. Source: search §7.3. */
-export function highestLevel(term: Term, subset: Subset): Level {
+/** Highest typo count that is still possible. Source: search §7.3. */
+export function mostTypos(term: Term, kinds: DerivationKinds): TypoCount {
   const { phrase, budget } = term.spec
   if (phrase !== null) return 0
   if (budget === 0) return 1
-  if (budget === 2 && hasLevel(subset, 2)) return 2
-  return hasLevel(subset, 1) ? 1 : 0
+  if (budget === 2 && hasTypos(kinds, 2)) return 2
+  return hasTypos(kinds, 1) ? 1 : 0
 }

@@ -1,24 +1,24 @@
 /**
- * Which indexed words are one or two typos away?
+ * Finds indexed words within one or two typos.
  *
  * Source: search §5.2.
- *  1. Distance is optimal string alignment: a swap of neighbours is one typo.
- *  2. For an unfinished word the first beginning of the candidate counts that is near enough and that no
- *     longer one could undercut: `romanc` is two from `romantic`, but one from what may follow it, so that
- *     `romance` is judged whole. Source: recorded answers; it is how prefix automata of this kind stop.
- *  3. Another first letter counts as two typos, and must be the only one.
- *  4. Words are met in dictionary order; what is past the caps does not count, and words that stand only
- *     where typos are off do not count towards them.
+ * 1. Distance is optimal string alignment: swapping two neighbouring letters is one typo.
+ * 2. For a prefix search, the distance of a candidate is that of its first prefix that is close enough and that no
+ *    longer prefix can improve: `romanc` is two typos from `romantic` but one from a possible continuation, so
+ *    `romance` is compared completely. Source: recorded answers; prefix automata of this kind stop there.
+ * 3. A different first letter counts as two typos, and must be the only typo.
+ * 4. Words are visited in dictionary order. Words beyond the limits are ignored. Words that only occur in fields
+ *    without typo tolerance do not count towards the limits.
  *
- * The sorted dictionary is walked as if it were a trie: a row of the distance matrix is kept per UTF-16 unit
- * of the present word, and a beginning that cannot match any more is jumped over. A character of two units
- * counts once: the row of its first repeats the one above.
+ * The sorted dictionary is walked like a trie: there is a row of the distance matrix per UTF-16 unit of the current
+ * word, and prefixes that cannot match are skipped. A character of two units counts once: the row of its first unit
+ * repeats the row above.
  */
 import type { IndexSettings } from '../../../settings/index.js'
 import { ONE_TYPO_WORDS_MAX, TWO_TYPO_WORDS_MAX } from '../limits.js'
 import type { TermDictionary } from '../postings/postings.js'
 
-/** How many typos a word may have: 0, 1 or 2. Source: search §5.1. */
+/** Maximum number of typos of a word: 0, 1 or 2. Source: search §5.1. */
 export function typoBudget({ typoTolerance }: IndexSettings): (word: string) => number {
   const { enabled, minWordSizeForTypos, disableOnWords } = typoTolerance
   const protectedWords = new Set(disableOnWords)
@@ -29,27 +29,27 @@ export function typoBudget({ typoTolerance }: IndexSettings): (word: string) => 
   }
 }
 
-export interface TypoWords {
-  readonly one: readonly string[]
-  readonly two: readonly string[]
+export interface Misspellings {
+  readonly oneTypo: readonly string[]
+  readonly twoTypos: readonly string[]
 }
 
-const NONE: TypoWords = { one: [], two: [] }
+const NONE: Misspellings = { oneTypo: [], twoTypos: [] }
 
-/** Indexed words at one and two typos from `word`, in dictionary order. */
-export function typoWords(dictionary: TermDictionary, word: string, options: TypoOptions): TypoWords {
+/** Indexed words one and two typos away from `word`, in dictionary order. */
+export function misspellings(dictionary: TermDictionary, word: string, options: TypoOptions): Misspellings {
   return options.budget === 0 ? NONE : new TypoWalk(dictionary, word, options).run()
 }
 
 export interface TypoOptions {
-  /** Typos allowed: 0, 1 or 2. */
+  /** Maximum typos: 0, 1 or 2. */
   readonly budget: number
   readonly isPrefix: boolean
-  /** Whether a word may be found by a typo at all; others do not count towards the caps. */
+  /** True if a word can be found by typo; other words do not count towards the limits. */
   readonly accepts: (word: string) => boolean
 }
 
-/** No distance yet. */
+/** No distance decided yet. */
 const OPEN = 255
 
 class TypoWalk {
@@ -60,14 +60,17 @@ class TypoWalk {
   private readonly budget: number
   private readonly isPrefix: boolean
   private readonly first: string
-  private readonly one: string[] = []
-  private readonly two: string[] = []
-  /** Row per depth; `rows[d][j]`: distance of the first d units of the candidate to the first j letters of the word. */
+  private readonly oneTypo: string[] = []
+  private readonly twoTypos: string[] = []
+  /**
+   * Row per depth; `rows[d][j]` is the distance between the first d units of the candidate and the first j letters of
+   * the word.
+   */
   private readonly rows: Uint8Array[]
-  /** Smallest entry of each row. */
+  /** Minimum of each row. */
   private readonly least: number[] = [0]
-  /** Distance settled by a beginning up to a depth, `OPEN` if none settled it. */
-  private readonly settled: number[] = [OPEN]
+  /** Distance decided by a prefix up to each depth, `OPEN` if undecided. */
+  private readonly decided: number[] = [OPEN]
 
   private readonly accepts: (word: string) => boolean
 
@@ -82,7 +85,7 @@ class TypoWalk {
     this.rows = [Uint8Array.from({ length: this.letters.length + 1 }, (_, at) => at)]
   }
 
-  run(): TypoWords {
+  run(): Misspellings {
     const [from, to] = this.budget === 1 ? this.dictionary.prefixRange(this.first) : [0, this.sorted.length]
     let previous = ''
     let valid = 0
@@ -105,23 +108,23 @@ class TypoWalk {
         at = this.skip(candidate.slice(0, dead), at, to)
         continue
       }
-      const settled = this.settled[depth]!
-      const distance = settled === OPEN ? this.rows[depth]![this.letters.length]! : settled
-      if (distance > 0 && distance <= allowed && this.full(candidate, distance)) break
+      const decided = this.decided[depth]!
+      const distance = decided === OPEN ? this.rows[depth]![this.letters.length]! : decided
+      if (distance > 0 && distance <= allowed && this.addMatch(candidate, distance)) break
       at++
     }
-    return { one: this.one, two: this.two }
+    return { oneTypo: this.oneTypo, twoTypos: this.twoTypos }
   }
 
-  /** Notes a match. @returns whether nothing more can be noted */
-  private full(candidate: string, distance: number): boolean {
+  /** Records a match. @returns true if all lists are addMatch */
+  private addMatch(candidate: string, distance: number): boolean {
     if (!this.accepts(candidate)) return false
-    const level = candidate.startsWith(this.first) ? distance : 2
-    if (level === 1) {
-      if (this.one.length < ONE_TYPO_WORDS_MAX) this.one.push(candidate)
-    } else if (this.two.length < TWO_TYPO_WORDS_MAX) this.two.push(candidate)
-    const noMoreOnes = this.one.length >= ONE_TYPO_WORDS_MAX
-    return noMoreOnes && (this.budget === 1 || this.two.length >= TWO_TYPO_WORDS_MAX)
+    const typos = candidate.startsWith(this.first) ? distance : 2
+    if (typos === 1) {
+      if (this.oneTypo.length < ONE_TYPO_WORDS_MAX) this.oneTypo.push(candidate)
+    } else if (this.twoTypos.length < TWO_TYPO_WORDS_MAX) this.twoTypos.push(candidate)
+    const isOneTypoFull = this.oneTypo.length >= ONE_TYPO_WORDS_MAX
+    return isOneTypoFull && (this.budget === 1 || this.twoTypos.length >= TWO_TYPO_WORDS_MAX)
   }
 
   private fill(candidate: string, depth: number, allowed: number): void {
@@ -135,7 +138,7 @@ class TypoWalk {
     if (isHalf(candidate, depth)) {
       row.set(above)
       this.least[depth] = this.least[depth - 1]!
-      this.settled[depth] = this.settled[depth - 1]!
+      this.decided[depth] = this.decided[depth - 1]!
       return
     }
     const end = depth - widthBefore(candidate, depth)
@@ -155,18 +158,18 @@ class TypoWalk {
       if (cost < least) least = cost
     }
     this.least[depth] = least
-    const whole = row[letters.length]!
-    const settles = this.isPrefix && whole <= allowed && least === whole
-    this.settled[depth] = this.settled[depth - 1] === OPEN && settles ? whole : this.settled[depth - 1]!
+    const distance = row[letters.length]!
+    const isDecided = this.isPrefix && distance <= allowed && least === distance
+    this.decided[depth] = this.decided[depth - 1] === OPEN && isDecided ? distance : this.decided[depth - 1]!
   }
 
-  /** Whether no word that begins so far can be near enough. A swap may still reach back one row. */
+  /** Returns true if no word with this prefix can be close enough. A swap may reach back one row. */
   private isDead(depth: number, allowed: number): boolean {
-    if (this.settled[depth] !== OPEN) return false
+    if (this.decided[depth] !== OPEN) return false
     return this.least[depth]! > allowed && this.least[depth - 1]! + 1 > allowed
   }
 
-  /** Index of the first word after `from` that does not begin with `prefix`. */
+  /** Index of the first word after `from` that does not start with `prefix`. */
   private skip(prefix: string, from: number, to: number): number {
     let step = 1
     let low = from
@@ -184,14 +187,14 @@ class TypoWalk {
   }
 }
 
-/** Whether `depth` units of a text end within a character. */
+/** Returns true if `depth` units end within a surrogate pair. */
 const isHalf = (text: string, depth: number): boolean =>
   depth < text.length && isUnit(text, depth - 1, 0xd800) && isUnit(text, depth, 0xdc00)
 
-/** Units of the character that ends at `depth`. */
+/** Number of UTF-16 units of the character that ends at `depth`. */
 const widthBefore = (text: string, depth: number): number => (depth > 1 && isHalf(text, depth - 1) ? 2 : 1)
 
-/** Whether a unit is a surrogate of the half that begins at `from`. */
+/** Returns true if a unit is in the surrogate range that starts at `from`. */
 const isUnit = (text: string, at: number, from: number): boolean => (text.charCodeAt(at) & 0xfc00) === from
 
 function sharedLength(a: string, b: string): number {

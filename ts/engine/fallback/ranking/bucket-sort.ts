@@ -1,13 +1,14 @@
 /**
- * Here are the candidates and the rules: who is on the page, in which order?
+ * Splits documents rule by rule until the page is full.
  *
  * Source: search §6.4, §8 (threshold), §11 (distinct), §17 (cutoff).
- *  1. Each bucket of a rule is the universe of the next one; after the last rule docids decide.
- *  2. Ranking stops once enough documents are placed.
- *  3. Distinct acts on final buckets, whole; what it excludes leaves all outer universes.
- *  4. Below the threshold a bucket and all that its rule has left are dropped, and not counted.
- *  5. Past the deadline what is left comes in docid order, marked as skipped. Rules that look at every document
- *     let the clock be looked at after each step of a reading.
+ * 1. Each bucket of a rule is the universe of the next rule. Documents that the last rule leaves together come in docid
+ *    order.
+ * 2. Ranking stops once enough documents are placed.
+ * 3. Distinct applies to complete final buckets. Excluded documents are removed from all outer universes.
+ * 4. A bucket below the threshold is dropped together with the remaining documents of its rule; they are not counted.
+ * 5. After the deadline, remaining documents come in docid order, marked as skipped. Rules that read every document
+ *    allow a deadline check after each step of a reading.
  */
 import type { Column } from '../facets/columns.js'
 import { Distinct } from '../facets/distinct.js'
@@ -20,12 +21,12 @@ export interface BucketSortRequest {
   readonly docids: Uint32Array
   readonly graph: QueryGraph | null
   readonly rules: readonly RankingRule[]
-  /** Documents to place. */
+  /** Number of documents to place. */
   readonly wanted: number
   /** Column of the distinct attribute, null without one. */
   readonly distinct: Column | null
   readonly threshold: number | null
-  /** Whether to go on past the deadline. */
+  /** Returns true after the deadline. */
   readonly expired: () => boolean
 }
 
@@ -36,7 +37,7 @@ export interface Ranked {
 
 export interface BucketSortResult {
   readonly ranked: readonly Ranked[]
-  /** Documents that still count as matching: not excluded, not dropped. */
+  /** True for documents that still count as matching: neither excluded nor dropped. */
   readonly isCandidate: (docid: number) => boolean
   readonly degraded: boolean
 }
@@ -72,7 +73,7 @@ class BucketSorter {
     return this.ranked.length >= this.request.wanted
   }
 
-  /** Splits `universe` by the rules from `depth` on. */
+  /** Splits `universe` by the rules from index `depth`. */
   private sort(
     universe: Uint32Array,
     graph: QueryGraph | null,
@@ -107,7 +108,7 @@ class BucketSorter {
     }
   }
 
-  /** Places what is left of a rule's universe if time is up. @returns whether it was */
+  /** Places the remaining documents of a rule's universe after the deadline. @returns true after the deadline */
   private expire(seen: SeenDocuments, details: readonly ScoreDetail[]): boolean {
     if (!this.request.expired()) return false
     this.degraded = true
@@ -125,7 +126,7 @@ class BucketSorter {
     for (const docid of docids) this.dropped.add(docid)
   }
 
-  /** Emits a final bucket. `partial`: evaluation may stop inside it. */
+  /** Emits a final bucket. With `partial`, evaluation may stop within the bucket. */
   private emit(docids: Uint32Array, details: readonly ScoreDetail[], partial: boolean): void {
     for (const docid of docids) {
       if (this.full && (partial || this.distinct === null)) return
@@ -135,7 +136,7 @@ class BucketSorter {
   }
 }
 
-/** Remembers which documents of a universe a rule has handed out. */
+/** Tracks which documents of a universe are already in a bucket. */
 class SeenDocuments {
   private readonly universe: Uint32Array
   private readonly seen = new Set<number>()
@@ -149,7 +150,7 @@ class SeenDocuments {
     this.buckets.push(bucket)
   }
 
-  /** Documents in no bucket so far, ascending. */
+  /** Documents that are in no bucket so far, in ascending order. */
   rest(): Uint32Array {
     for (const bucket of this.buckets) for (const docid of bucket.docids) this.seen.add(docid)
     return this.universe.filter((docid) => !this.seen.has(docid))

@@ -1,4 +1,4 @@
-/** Here are candidates and a query: in which order do they come? */
+/** Ranks candidate documents by ranking rules. */
 
 export { Distinct } from '../facets/distinct.js'
 export { type Comparable, compareValues, renderValue, type Value, valuesOf } from '../search/compare.js'

@@ -1,15 +1,15 @@
 /**
- * What is a ranking rule? It splits documents into buckets, best first.
+ * Interface of ranking rules, which split documents into buckets, best first.
  *
  * Source: search §6.4, §7.
- *  1. Buckets are disjoint and together hold all documents.
- *  2. A bucket says by which readings of the query its documents were found: the next rule knows no others.
- *  3. A bucket says why it stands where it does: scores and details come from that alone.
+ * 1. Buckets are disjoint and together contain all documents.
+ * 2. A bucket holds the readings of the query that match its documents; the next rule only uses these readings.
+ * 3. A bucket holds its score detail; scores and details are computed from details alone.
  */
 import type { GeoPoint } from '../index-data/index-data.js'
 import type { QueryGraph } from '../query/graph.js'
 
-/** Why a document stands where it does: one entry per rule it went through. */
+/** Reason for the position of a document: one detail per applied rule. */
 export type ScoreDetail =
   | { readonly rule: 'words'; readonly rank: number; readonly max: number }
   | { readonly rule: 'typo'; readonly typos: number; readonly rank: number; readonly max: number }
@@ -33,24 +33,23 @@ export type ScoreDetail =
       readonly value: GeoPoint | null
       readonly distance: number | null
     }
-  /** Likeness of vectors, null for a document without any. */
+  /** Vector similarity, null for a document without vectors. */
   | { readonly rule: 'vector'; readonly similarity: number | null }
   | { readonly rule: 'skipped' }
-  /** The document has a place of its own; no rule was asked. */
+  /** The document is pinned to a position; no rule was applied. */
   | { readonly rule: 'pin'; readonly position: number }
 
-/** Documents a rule holds equal. */
+/** Documents that a rule considers equal. */
 export interface Bucket {
   /** Ascending. */
   readonly docids: Uint32Array
   readonly detail: ScoreDetail
-  /** The readings of the query that these documents satisfy; null without a query. */
+  /** Readings of the query that match these documents; null without a query. */
   readonly graph: QueryGraph | null
 }
 
 /**
- * Splits `docids` (ascending) into disjoint buckets that together cover them, best first. Buckets are made
- * as they are asked for. A null stands for work done without a bucket to show for it yet: a chance to look at
- * the clock.
+ * Splits `docids` (ascending) into disjoint buckets that together cover them, best first. Buckets are computed on
+ * demand. A null means progress without a finished bucket, so that the caller can check the deadline.
  */
 export type RankingRule = (docids: Uint32Array, graph: QueryGraph | null) => Iterable<Bucket | null>

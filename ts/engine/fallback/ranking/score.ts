@@ -1,16 +1,16 @@
 /**
- * Here are the entries of a document: what is its score?
+ * Computes the score and the score details of a document.
  *
  * Source: search §8.
- *  1. A later rank only divides what earlier ones left equal.
- *  2. Ranks are merged as exact fractions and divided once, so that both engines print the same digits.
- *  3. Sorted values have no part in a score; vectors that were compared are the whole of it.
- *  4. Whoever was not ranked for want of time has the least rank.
+ * 1. A later rank only separates documents that earlier ranks left equal.
+ * 2. Ranks are merged as exact fractions and divided once, so that both engines print the same digits.
+ * 3. Sort values do not count in a score; if vectors were compared, only their similarity counts.
+ * 4. Documents that were not ranked because time ran out have the lowest rank.
  */
 import { floatText } from '../store/json.js'
 import type { ScoreDetail } from './rule.js'
 
-/** A rank of at most `max`. */
+/** A rank out of `max`. */
 export interface Rank {
   readonly rank: number
   readonly max: number
@@ -18,7 +18,7 @@ export interface Rank {
 
 const SKIPPED: Rank = { rank: 0, max: 1 }
 
-/** The rank an entry contributes, null for sorted values and vectors. */
+/** Rank of a detail; null for sort values and vectors. */
 export function rankOf(detail: ScoreDetail): Rank | null {
   switch (detail.rule) {
     case 'sort':
@@ -33,7 +33,7 @@ export function rankOf(detail: ScoreDetail): Rank | null {
   }
 }
 
-/** Merges ranks, most important first: a later one only divides what an earlier one left equal. */
+/** Merges ranks, most important first. A later rank only separates what earlier ranks left equal. */
 export function mergedScore(ranks: readonly Rank[]): number {
   let rank = 1
   let max = 1
@@ -45,7 +45,7 @@ export function mergedScore(ranks: readonly Rank[]): number {
   return rank / max
 }
 
-/** The same beyond what doubles count exactly. */
+/** Like `mergedScore`, with integers beyond the exact range of doubles. */
 function exactScore(first: readonly Rank[], rest: readonly Rank[]): number {
   let rank = 1n
   let max = 1n
@@ -56,7 +56,7 @@ function exactScore(first: readonly Rank[], rest: readonly Rank[]): number {
   return Number(rank) / Number(max)
 }
 
-/** The score of a document after the rules of `details`: its likeness if vectors were compared; 1 without any. */
+/** Score of a document from its details: the similarity if vectors were compared; 1 without details. */
 export function globalScore(details: readonly ScoreDetail[]): number {
   const vector = details.find((detail) => detail.rule === 'vector')
   if (vector !== undefined) return vector.similarity ?? 0
@@ -65,14 +65,14 @@ export function globalScore(details: readonly ScoreDetail[]): number {
 
 const score = ({ rank, max }: Rank): string => floatText(rank / max)
 
-/** Degrees as the API shows them in a name: without a point where there are no decimals. */
+/** Formats degrees like the API does in a key: integers without a decimal point. */
 const degreesText = (value: number): string => floatText(value).replace(/\.0$/, '')
 
 const MATCH_TYPES = { 3: 'exactMatch', 2: 'matchesStart', 1: 'noExactMatch' } as const
 
-/** What the details need to know beside the entries. */
+/** Display options of the details. */
 export interface DetailsView {
-  /** Whether the `attribute` rule stands for the attribute rank and word position pair. */
+  /** True if the `attribute` rule replaces the pair of attribute rank and word position. */
   readonly unifiedAttribute: boolean
   readonly isDisplayed: (field: string) => boolean
 }

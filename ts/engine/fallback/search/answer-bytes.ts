@@ -1,11 +1,14 @@
-/** What an answer may have beside its documents. Memory that is not written to is not taken from the system. */
+/**
+ * Estimated bytes of an answer in addition to its documents. The system does not allocate memory that is not written
+ * to.
+ */
 const FRAME_BYTES = 16_384
-/** What a hit may have beside its document, such as a score. */
+/** Estimated bytes of a hit in addition to its document, such as a score. */
 const HIT_FRAME_BYTES = 64
 
 /**
- * The bytes of an answer, written text by text into one run of memory: texts or parts of a whole answer would be garbage
- * of tens of megabytes, which goes when the collector next looks.
+ * Builds an answer in a single buffer. Strings or parts of a complete answer would leave tens of megabytes of garbage
+ * until the next collection.
  */
 export class AnswerBytes {
   #bytes: Buffer = Buffer.allocUnsafeSlow(FRAME_BYTES)
@@ -15,26 +18,26 @@ export class AnswerBytes {
     return this.#length
   }
 
-  /** Prepares for documents of these lengths, so that little has to be moved. */
+  /** Reserves memory for documents of these lengths, so that little has to be copied. */
   expect(lengths: readonly number[]): void {
     this.#require(lengths.reduce((sum, length) => sum + length + HIT_FRAME_BYTES, FRAME_BYTES))
   }
 
   write(text: string): void {
-    // A character takes at most three bytes, and is counted only where that may not fit.
+    // A UTF-16 unit takes at most three bytes. The exact length is only computed if that may not fit.
     if (this.#length + text.length * 3 > this.#bytes.length) this.#require(Buffer.byteLength(text))
     this.#length += this.#bytes.write(text, this.#length)
   }
 
-  /** Writes what is UTF-8 already. */
+  /** Writes bytes that are already UTF-8. */
   copy(bytes: Uint8Array): void {
     this.#require(bytes.length)
     this.#bytes.set(bytes, this.#length)
     this.#length += bytes.length
   }
 
-  /** The answer, in memory that nothing else shares. Nothing more may be written. */
-  taken(): Uint8Array {
+  /** Returns the answer, in memory that is not shared. Nothing may be written afterwards. */
+  finish(): Uint8Array {
     const answer = this.#bytes.subarray(0, this.#length)
     return this.#length * 2 > this.#bytes.length ? answer : Buffer.from(answer)
   }

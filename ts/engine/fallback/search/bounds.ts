@@ -1,37 +1,37 @@
-/** May an answer grow on? */
+/** Limits on the size of an answer and the time of a request. */
 import type { ErrorCode } from '../../../errors/index.js'
 import { EngineError } from '../../engine-error.js'
 import { FILTER_MS_MAX } from '../limits.js'
 
-/** Whether the client still waits for the answer. */
+/** Set when the client has disconnected. */
 export interface Stop {
   readonly aborted: boolean
 }
 
-/** What the answer of a request may take, looked at while it is written. */
+/** Limits the size of an answer while it is written. */
 export class Bounds {
   readonly #bytesMax: number
   #bytes: number
 
-  /** @param bytesBefore of answers to other searches of the same request, which stand before this one */
+  /** @param bytesBefore bytes of preceding answers to other searches of the same request */
   constructor({ answerBytesMax }: { readonly answerBytesMax?: number }, bytesBefore = 0) {
     this.#bytesMax = answerBytesMax ?? Number.POSITIVE_INFINITY
     this.#bytes = bytesBefore
   }
 
-  /** `part`, which the answer has from here on. @throws EngineError `answer_too_large` */
+  /** Counts `part`, which is added to the answer, and returns it. @throws EngineError `answer_too_large` */
   counted(part: string): string {
     this.add(Buffer.byteLength(part))
     return part
   }
 
-  /** Counts bytes that the answer has from here on. @throws EngineError `answer_too_large` */
+  /** Counts bytes that are added to the answer. @throws EngineError `answer_too_large` */
   add(bytes: number): void {
     this.#bytes += bytes
     this.check()
   }
 
-  /** Whether the answer may have so many bytes more. @throws EngineError `answer_too_large` */
+  /** Checks that `more` bytes still fit. @throws EngineError `answer_too_large` */
   check(more = 0): void {
     if (this.#bytes + more <= this.#bytesMax) return
     throw new EngineError(
@@ -41,22 +41,23 @@ export class Bounds {
   }
 }
 
-/** @throws Error once the client is gone, which the server keeps to itself then */
+/** @throws Error when the client has disconnected; the server does not report it */
 export function checkStop(stop: Stop | undefined): void {
   if (stop?.aborted === true) throw new Error('a search was given up: its client is gone')
 }
 
-/** When searches of one request have to end that run without a pause in between; by `performance.now()`. */
+/** Deadlines of searches of a request that run without pauses, by `performance.now()`. */
 export interface SharedTime {
   readonly filtersEndAt: number
   readonly rankingEndsAt: number
 }
 
 /**
- * What a filter asks between its conditions: whether the client still waits, and whether there is time left.
- * @param code of the error once `FILTER_MS_MAX` milliseconds have passed
- * @param shared ends it earlier
- * @param now milliseconds of a clock that only rises
+ * Returns a check to call between the conditions of a filter: it throws if the client has disconnected or the time is
+ * up.
+ * @param code of the error after `FILTER_MS_MAX` milliseconds
+ * @param shared an earlier deadline
+ * @param now milliseconds of a monotonic clock
  */
 export function filterClock(
   stop: Stop | undefined,

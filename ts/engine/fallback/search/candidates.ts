@@ -1,9 +1,9 @@
 /**
- * Here is a query: which documents match?
+ * Finds the documents that match a query.
  *
- * The first half of every search, of facet search too. Source: search §1, §6.
- *  1. A filter and refused words are subtracted first, whatever the time left.
- *  2. Without a word to look for, all that is left matches.
+ * The first half of every search, including facet search. Source: search §1, §6.
+ * 1. Filter and negated terms are applied first, even if time is up.
+ * 2. Without a query term, all remaining documents match.
  */
 import { clientMessages } from '../../../errors/index.js'
 import { EngineError } from '../../engine-error.js'
@@ -31,19 +31,19 @@ import { matchSet } from '../ranking/index.js'
 import { DocSet } from '../store/docid-set.js'
 import { filterClock, type SharedTime, type Stop } from './bounds.js'
 
-/** What a filter is read with. */
+/** Context for evaluating a filter. */
 export interface FilterContext {
-  /** Stands in messages about the settings of the index, except on the documents route. */
+  /** Used in messages about the settings of the index, except on the documents route. */
   readonly indexUid: string
   readonly features: FilterFeatures
   readonly foreignKeys?: readonly ForeignKey[]
-  /** Indexes that the foreign keys lead to. */
+  /** Indexes that the foreign keys refer to. */
   readonly foreign?: ForeignIndexes
   readonly stop?: Stop
   readonly shared?: SharedTime
 }
 
-/** What decides who matches. */
+/** The parts of a request that determine matching documents. */
 export interface CandidateRequest extends FilterContext {
   readonly indexUid: string
   readonly q: string | null
@@ -51,9 +51,9 @@ export interface CandidateRequest extends FilterContext {
   readonly matchingStrategy: MatchingStrategy
   readonly attributesToSearchOn: readonly string[] | null
   readonly locales: readonly string[] | null
-  /** Documents that are not to be ranked; absent: none. */
+  /** Documents that must not be ranked; absent: none. */
   readonly without?: DocSet
-  /** The id of the only document that is ranked; absent: all are. */
+  /** Id of the only document to rank; absent: all documents are ranked. */
   readonly only?: string
 }
 
@@ -63,14 +63,14 @@ export interface Candidates {
   readonly query: { readonly graph: QueryGraph; readonly groups: readonly (number | null)[] } | null
   readonly resolver: TermResolver
   readonly parsed: ParsedQuery
-  /** Languages the query may be in. */
+  /** Possible languages of the query. */
   readonly locales: readonly string[]
 }
 
-/** How messages about an index begin. */
+/** Prefix of messages about an index. */
 export const prefixOf = (indexUid: string): string => clientMessages.ofIndex(indexUid)
 
-/** Documents that pass a filter; the set is the caller's. @throws EngineError with `code` */
+/** Returns the documents that match a filter, as a set owned by the caller. @throws EngineError with `code` */
 export function filteredDocuments(
   { data, cache }: OpenIndex,
   filter: FilterValue | null,
@@ -91,7 +91,7 @@ export function filteredDocuments(
       keys === undefined || indexes === undefined
         ? parsed
         : withForeignIds(parsed, { keys, indexes, features, check })
-    // What other indexes hold is not known from the text of the filter.
+    // The key needs the resolved ids: documents of other indexes do not follow from the filter text.
     const key = JSON.stringify(plain === parsed ? filter : plain)
     return cache.get('filters', key, () => documentsMatching(viewOf(data), plain, check)).clone()
   } catch (error) {
@@ -106,9 +106,9 @@ export function findCandidates(index: OpenIndex, request: CandidateRequest): Can
   const documents = filteredDocuments(index, request.filter, request)
   if (request.without !== undefined) documents.subtract(request.without)
   if (request.only !== undefined) documents.intersect(oneDocument(index, request.only))
-  const allowed = searchedFields(data, request.attributesToSearchOn, request.indexUid)
-  const resolver = new TermResolver(data, cache, allowed)
-  const locales = request.locales ?? queryLocales(index, allowed)
+  const searched = searchedFields(data, request.attributesToSearchOn, request.indexUid)
+  const resolver = new TermResolver(data, cache, searched)
+  const locales = request.locales ?? queryLocales(index, searched)
   const text = searchedText(request.q ?? '')
   const tokens = text.trim() === '' ? [] : data.tokenizer.tokenize(text, locales, QUERY_TOKENS_MAX)
   const parsed = parseQuery(tokens, settings.prefixSearch === 'indexingTime')
@@ -131,19 +131,19 @@ function oneDocument({ data }: OpenIndex, id: string): DocSet {
   return found
 }
 
-/** Documents of all readings of the word with this id, in the whole index. */
+/** Number of documents with any reading of the term `id`, in the whole index. */
 function frequency(resolver: TermResolver, graph: QueryGraph, id: number): number {
   const found = new DocSet(resolver.bound)
-  for (const { term, subset, firstId, lastId } of graph.nodes)
-    if (firstId <= id && id <= lastId) found.union(resolver.documentsOf(term, subset))
+  for (const { term, kinds, firstId, lastId } of graph.nodes)
+    if (firstId <= id && id <= lastId) found.union(resolver.documentsOf(term, kinds))
   return found.count()
 }
 
-function queryLocales({ data }: OpenIndex, allowed: Uint8Array | null): readonly string[] {
+function queryLocales({ data }: OpenIndex, searched: Uint8Array | null): readonly string[] {
   if (data.settings.localizedAttributes === null) return []
   const locales = new Set<string>()
   for (const [field, path] of data.fieldPaths.entries()) {
-    if (allowed !== null && allowed[field] !== 1) continue
+    if (searched !== null && searched[field] !== 1) continue
     if (searchWeight(data.settings, path) === null) continue
     for (const locale of localesOf(data.settings, path) ?? []) locales.add(locale)
   }

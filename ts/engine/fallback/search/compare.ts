@@ -1,34 +1,34 @@
 /**
- * Here are two ranked documents of different lists: which comes first?
+ * Compares ranked documents of different result lists.
  *
  * Source: operations §17, vectors §6.7.
- *  1. Consecutive ranks fold into one score times the weight of its list; sorted values and vectors stand
- *     between.
- *  2. Values are compared one by one. Where two are of different kinds, more values come first, then the whole
- *     score decides.
- *  3. Numbers come before strings, strings before nothing, in both directions.
+ * 1. Consecutive ranks are merged into one score, multiplied by the weight of the list. Sort values and vectors
+ *    separate them.
+ * 2. Values are compared one by one. If two values are of different kinds, the hit with more values comes first, then
+ *    the higher total score.
+ * 3. Numbers come before strings, strings before missing values, in both directions.
  */
 
 import type { ScoreDetail } from '../ranking/rule.js'
 import { mergedScore, rankOf } from '../ranking/score.js'
 import { compareUtf8 } from '../store/text-order.js'
 
-/** What two hits are compared by, most important first. */
+/** Comparison values of a hit, most important first. */
 export type Value =
   | { readonly kind: 'score'; readonly score: number }
   | { readonly kind: 'sort'; readonly ascending: boolean; readonly value: number | string | null }
   | { readonly kind: 'geo'; readonly ascending: boolean; readonly value: number | null }
-  /** The hit has a place of its own and is not compared. */
+  /** The hit is pinned and is not compared. */
   | { readonly kind: 'pin'; readonly position: number }
 
-/** What of a hit is compared. */
+/** The compared parts of a hit. */
 export interface Comparable {
   readonly values: readonly Value[]
-  /** The whole score times the weight, where values cannot be compared. */
+  /** Total score times the weight, used if values cannot be compared. */
   readonly score: number
 }
 
-/** The values of a hit whose list has this weight. */
+/** Returns the comparison values of a hit from a list with this weight. */
 export function valuesOf(details: readonly ScoreDetail[], weight: number): Value[] {
   const values: Value[] = []
   let ranks: { rank: number; max: number }[] = []
@@ -54,7 +54,7 @@ export function valuesOf(details: readonly ScoreDetail[], weight: number): Value
   return values
 }
 
-/** As another instance reads it that merges our hits with its own. */
+/** Encodes a value for another instance, which merges our hits with its own. */
 export function renderValue(value: Value): unknown {
   if (value.kind === 'score') return { score: value.score }
   if (value.kind === 'pin') return { pin: value.position }
@@ -62,7 +62,7 @@ export function renderValue(value: Value): unknown {
   return { [kind]: { ascending, value: sorted } }
 }
 
-/** What `renderValue` wrote, null for anything else. */
+/** Decodes a value that `renderValue` wrote; null for anything else. */
 export function readValue(json: unknown): Value | null {
   if (typeof json !== 'object' || json === null) return null
   const { score, pin, sort, geo } = json as Readonly<Record<string, unknown>>
@@ -75,7 +75,7 @@ export function readValue(json: unknown): Value | null {
   return sort !== undefined && typeof value === 'string' ? { kind: 'sort', ascending, value } : null
 }
 
-/** Numbers before strings before nothing, in both directions. */
+/** Sorts numbers before strings before missing values, in both directions. */
 function compareSorted(a: number | string | null, b: number | string | null, ascending: boolean): number {
   const kind = (value: number | string | null): number =>
     typeof value === 'number' ? 0 : value === null ? 2 : 1
@@ -85,7 +85,7 @@ function compareSorted(a: number | string | null, b: number | string | null, asc
   return ascending ? order : -order
 }
 
-/** Negative if `a` comes first, 0 if nothing tells them apart. */
+/** Returns a negative number if `a` comes first, 0 if they are equal. */
 export function compareValues(a: Comparable, b: Comparable): number {
   for (let at = 0; at < a.values.length || at < b.values.length; at++) {
     const [left, right] = [a.values[at], b.values[at]]

@@ -1,4 +1,4 @@
-/** Which documents are there? Listing and fetching, past all display settings. Source: documents §5. */
+/** Lists and fetches documents, regardless of displayed attributes. Source: documents §5. */
 import { EngineError } from '../../engine-error.js'
 import type { DocumentRequest, DocumentsRequest } from '../../requests.js'
 import type { IndexData } from '../index-data/index-data.js'
@@ -15,7 +15,7 @@ import { selectPaths } from './projection.js'
 import { parseSort } from './sort-request.js'
 import { isShownAsStored } from './stored-text.js'
 
-/** A listing that ends early once its client is gone. */
+/** A listing that stops when its client disconnects. */
 type StoppableListing = DocumentsRequest & FilterContext
 
 /** `{"results":[…],"offset","limit","total"}`, as UTF-8. */
@@ -44,10 +44,10 @@ export function listDocuments(index: OpenIndex, request: StoppableListing): Uint
   return listingOf(data, page.slice(request.offset, request.offset + request.limit), request, total)
 }
 
-/** The part of an index that a listing shows. */
+/** The part of an index needed for a listing. */
 export type ListedData = Pick<IndexData, 'documents' | 'settings' | 'vectors'>
 
-/** A page of documents as `listDocuments` gives it. @param total documents of all pages */
+/** A page of documents in the format of `listDocuments`. @param total number of documents in all pages */
 export function listingOf(
   data: ListedData,
   page: Uint32Array,
@@ -63,21 +63,21 @@ export function listingOf(
     const before = out.length
     if (at > 0) out.write(',')
     const { source } = data.documents[docid]!
-    if (isWhole(request) && isShownAsStored(source)) out.copy(source)
+    if (isCompleteDocument(request) && isShownAsStored(source)) out.copy(source)
     else out.write(documentText(data, docid, request))
     bounds.add(out.length - before)
   }
   out.write(`],"offset":${request.offset},"limit":${request.limit},"total":${total}}`)
-  return out.taken()
+  return out.finish()
 }
 
-/** Bare JSON, null if there is no such document. */
+/** Returns bare JSON, null if the document does not exist. */
 export function oneDocument({ data }: OpenIndex, request: DocumentRequest): string | null {
   const docid = data.docids.get(request.id)
   return docid === undefined ? null : documentText(data, docid, request)
 }
 
-/** The documents that pass the filter of a request and are among its ids. */
+/** Documents that match the filter of a request and are among its ids. */
 export function matchingDocuments(index: OpenIndex, request: StoppableListing): DocSet {
   const { data } = index
   const documents = filteredDocuments(index, request.filter, request, 'invalid_document_filter')
@@ -92,12 +92,12 @@ export function matchingDocuments(index: OpenIndex, request: StoppableListing): 
   return documents.intersect(wanted)
 }
 
-/** What of a document is asked for. */
-type Shown = Pick<DocumentRequest, 'fields' | 'retrieveVectors'>
+/** The requested parts of a document. */
+type Projection = Pick<DocumentRequest, 'fields' | 'retrieveVectors'>
 
-const isWhole = ({ fields, retrieveVectors }: Shown): boolean => fields === null && !retrieveVectors
+const isCompleteDocument = ({ fields, retrieveVectors }: Projection): boolean => fields === null && !retrieveVectors
 
-function documentText(data: ListedData, docid: number, { fields, retrieveVectors }: Shown): string {
+function documentText(data: ListedData, docid: number, { fields, retrieveVectors }: Projection): string {
   const { source } = data.documents[docid]!
   const document = parseJson(Buffer.from(source).toString()) as JsonObject
   const vectors = document.get('_vectors')

@@ -1,7 +1,7 @@
 /**
- * Here is a search and a document: where is it among the hits, and what of the query has it?
+ * Explains the position of a document among the hits, and its matches with the query.
  *
- * What the document was found or left out by is worked out from these facts in `ts/searches/explain.ts`, for both engines.
+ * `ts/searches/explain.ts` derives from these facts, for both engines, why the document was found or left out.
  */
 import type { ExplainFacts, Place, RankFacts, WordFacts, WordStep } from '../../explain-facts.js'
 import type { ExplainRequest } from '../../requests.js'
@@ -18,7 +18,7 @@ import { filteredDocuments, findCandidates, prefixOf } from './candidates.js'
 import { isDisplayed, renderedDetails } from './hits.js'
 import { distinctColumn, rankSearch, type StoppableRequest } from './search.js'
 
-/** `ExplainFacts` as JSON text; null if there is no such document, or it is not visible. */
+/** Returns `ExplainFacts` as JSON text; null if the document does not exist or is not visible. */
 export function explain(
   index: OpenIndex,
   request: StoppableRequest,
@@ -76,8 +76,8 @@ function wordFacts(index: OpenIndex, request: StoppableRequest, docid: number, v
       typosMax: budget,
       isUnfinished: isPrefix,
       isOptional: (query?.groups[at] ?? null) !== null,
-      isInDocument: resolver.documentsOf(node.term, node.subset).has(docid),
-      spellings: spellings.map((one) => ({ ...one, places: one.places.map(shownPlace) })),
+      isInDocument: resolver.documentsOf(node.term, node.kinds).has(docid),
+      spellings: spellings.map((spelling) => ({ ...spelling, places: spelling.places.map(shownPlace) })),
       spellingsTotal: total,
     }
   }
@@ -92,7 +92,7 @@ function wordFacts(index: OpenIndex, request: StoppableRequest, docid: number, v
   }
 }
 
-/** The best hit that shares a value of the distinct attribute with a document; null if there is none. */
+/** Returns the best hit that shares a value of the distinct attribute with a document; null if there is none. */
 function replacing(
   { data }: OpenIndex,
   request: StoppableRequest,
@@ -102,7 +102,7 @@ function replacing(
     hits,
   }: { readonly distinct: Column; readonly docid: number; readonly hits: readonly Ranked[] },
 ): ExplainFacts['replacedBy'] {
-  const groupsOf = (one: number) => distinct.entries(one).map((entry) => distinct.groupOf[entry])
+  const groupsOf = (document: number) => distinct.entries(document).map((entry) => distinct.groupOf[entry])
   const own = new Set(groupsOf(docid))
   const better = hits.find((hit) => groupsOf(hit.docid).some((group) => own.has(group)))
   if (better === undefined) return null

@@ -1,11 +1,11 @@
 /**
- * Which values of a facet look like this?
+ * Searches the values of a facet.
  *
  * Source: search §14.
- *  1. A value fits if it begins like the query, case and accents aside; it is not cut into words.
- *  2. Typos are allowed by the query's length in bytes, in the first letter too.
- *  3. Values are counted over what a search for `q` would count, pinned documents included.
- *  4. Numbers are no values here.
+ * 1. A value matches if it starts with the query, ignoring case and accents; values are not tokenized.
+ * 2. The length of the query in bytes determines the number of allowed typos; the first letter may differ too.
+ * 3. Values are counted over the documents that a search for `q` would count, including pinned documents.
+ * 4. Numbers are ignored.
  */
 import type { SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
@@ -32,7 +32,7 @@ export function facetSearch(
     throw new EngineError('facet_search_disabled', `${prefix}facet search is disabled for this index`)
   if (filterFeatures(settings, facetName)?.facetSearch !== true) throw notSearchable(index, facetName, prefix)
   const byMeaning = request.hybrid !== null && request.hybrid.semanticRatio > 0
-  // As many as a page has are ranked: what `distinct` and a threshold leave out shows on the way.
+  // Rank a page of documents, so that `distinct` and the threshold exclude documents.
   const found = rankSearch(
     index,
     {
@@ -105,7 +105,7 @@ function notSearchable({ data }: OpenIndex, facetName: string, prefix: string): 
   )
 }
 
-/** Whether a value begins like the query, within the typos that its length in bytes allows. */
+/** Returns a predicate for values that start with the query, within the typos that its length in bytes allows. */
 function matching(
   { data }: OpenIndex,
   { facetName, facetQuery, locales }: FacetSearchRequest,
@@ -125,10 +125,10 @@ function matching(
   return (value) => prefixDistance(query, formOf(value), budget) <= budget
 }
 
-/** Least distance of `query` to a beginning of `text`; swaps of neighbours cost one. */
+/** Smallest distance between `query` and any prefix of `text`; swapping neighbours costs 1. */
 function prefixDistance(query: string, text: string, budget: number): number {
   if (text.startsWith(query)) return 0
-  // What is left over of the query would all have to be typos.
+  // The unmatched rest of the query would consist of typos.
   if (budget === 0 || query.length - text.length > budget) return budget + 1
   let twoAbove: number[] = []
   let above = Array.from({ length: query.length + 1 }, (_, at) => at)

@@ -1,12 +1,13 @@
 /**
- * Which values do the candidates have, and how often?
+ * Counts facet values of the candidates.
  *
  * Source: search §13.
- *  1. Spellings that differ by case alone are one value, shown as the first candidate that has it spells it last.
- *  2. A document counts once for a value, however often it has it.
- *  3. Numbers come before strings. By name: numbers as texts among few candidates, as numbers among many.
- *  4. By count: the commonest first, of equals those that sort last (`commonest.ts`).
- *  5. A field that some document has is there, even without a value among the candidates.
+ * 1. Spellings that differ only by case are the same value, displayed in the last spelling of the first candidate that
+ *    has it.
+ * 2. A document counts once per value.
+ * 3. Numbers come before strings. By name: with few candidates numbers are sorted as text, with many as numbers.
+ * 4. By count: the most common first, equal counts in descending value order (`commonest.ts`).
+ * 5. A field of any document in the index is returned, even without a value among the candidates.
  */
 import type { FilterableRule } from '../../../settings/index.js'
 import { EngineError } from '../../engine-error.js'
@@ -20,10 +21,10 @@ import { floatText } from '../store/json.js'
 import { compareUtf8 } from '../store/text-order.js'
 import type { Bounds } from './bounds.js'
 
-/** From this many candidates on, numbers come in numeric order. */
+/** With more candidates than this, numbers are in numeric order. */
 const MANY_CANDIDATES = 3000
 
-/** A value and its number of documents. `value` is NaN for strings. */
+/** A value and its number of documents. */
 export interface FacetCount {
   readonly group: number
   readonly key: string
@@ -31,7 +32,7 @@ export interface FacetCount {
   readonly count: number
 }
 
-/** Fields that a `facets` list selects, sorted. @throws EngineError `invalid_search_facets` */
+/** Sorted fields that a `facets` list selects. @throws EngineError `invalid_search_facets` */
 export function selectedFacets({ data }: OpenIndex, facets: readonly string[], prefix: string): string[] {
   const { settings } = data
   const paths = [...data.columns.byPath].flatMap(([path, column]) =>
@@ -52,7 +53,7 @@ export function selectedFacets({ data }: OpenIndex, facets: readonly string[], p
   return [...selected].sort(compareUtf8)
 }
 
-/** Whether a field can exist that a filterable rule covers and a request for `facet` means. */
+/** Returns true if a field could match both a filterable rule and the requested `facet`. */
 function mayHaveFacets(rule: FilterableRule, facet: string): boolean {
   if (typeof rule === 'string')
     return patternsMeet(facet, rule) || patternsMeet(facet, `${rule}.*`) || covers(facet, rule)
@@ -92,7 +93,7 @@ export function facetsJson(
   return `,"facetDistribution":${distribution},"facetStats":${stats}`
 }
 
-/** Both objects as JSON text. Counts are of `documents`, least and greatest values of `found`, which hold them. */
+/** Returns both objects as JSON text. Counts are over `documents`, minimum and maximum over `found`, a superset. */
 export function facetParts(
   index: OpenIndex,
   facets: readonly string[],
@@ -119,21 +120,21 @@ export function facetParts(
   return { distribution: `{${distributions.join(',')}}`, stats: `{${stats.join(',')}}` }
 }
 
-/** The commonest of all values counted over `docids`, numbers first. */
+/** The most common values over `docids`, numbers first. */
 function commonest(
   column: Column,
   docids: Uint32Array,
   counts: readonly FacetCount[],
   most: number,
 ): FacetCount[] {
-  const places = column.places
-  const [numbers, strings] = [new CommonestValues(places.numbers), new CommonestValues(places.strings)]
+  const ranks = column.liveRanks
+  const [numbers, strings] = [new CommonestValues(ranks.numbers), new CommonestValues(ranks.strings)]
   for (const docid of docids) {
     const seen = new Set(column.entries(docid).map((entry) => column.groupOf[entry]!))
-    for (const group of seen) (column.isNumber(group) ? numbers : strings).see(places.of[group]!, docid)
+    for (const group of seen) (column.isNumber(group) ? numbers : strings).see(ranks.ofGroup[group]!, docid)
   }
   const [numberAt, stringAt] = [new Map<number, FacetCount>(), new Map<number, FacetCount>()]
-  for (const count of counts) (count.isNumber ? numberAt : stringAt).set(places.of[count.group]!, count)
+  for (const count of counts) (count.isNumber ? numberAt : stringAt).set(ranks.ofGroup[count.group]!, count)
   const first = numbers.first(most).map((place) => numberAt.get(place)!)
   return shownOf(
     first,
@@ -142,7 +143,7 @@ function commonest(
   )
 }
 
-/** The first `most` values of both: a string that prints like a number that is shown takes no room of its own. */
+/** The first `most` values of both. A string that prints like a listed number takes no extra place. */
 function shownOf(numbers: readonly FacetCount[], strings: readonly FacetCount[], most: number): FacetCount[] {
   const shown = numbers.slice(0, most)
   const names = new Set(shown.map(({ key }) => key))
@@ -159,14 +160,14 @@ export const facetOrder = (
   field: string,
 ): 'alpha' | 'count' => (Object.hasOwn(orders, field) ? orders[field]! : (orders['*'] ?? 'alpha'))
 
-/** A string that prints like a number takes its place in the object and its count. */
+/** A string that prints like a number replaces the number and its count. */
 export function countsJson(counts: readonly FacetCount[]): string {
   const entries = new Map<string, number>()
   for (const { key, count } of counts) entries.set(key, count)
   return `{${Array.from(entries, ([key, count]) => `${JSON.stringify(key)}:${count}`).join(',')}}`
 }
 
-/** Numbers as object keys: plain decimals, never an exponent. */
+/** Formats numbers as object keys: plain decimals, never with an exponent. */
 export function numberKey(value: number): string {
   if (Object.is(value, -0)) return '-0'
   const text = String(value)
@@ -180,7 +181,7 @@ export function numberKey(value: number): string {
     : `${sign}${digits.padEnd(exponent + 1, '0')}`
 }
 
-/** Counts the values of a column over candidates, ordered and cut. `docids` ascending. */
+/** Counts the values of a column over candidates, sorted and truncated. @param docids ascending */
 export function countFacet(
   column: Column,
   docids: Uint32Array,
@@ -231,7 +232,7 @@ export function countFacet(
   return shownOf(numbers, strings, most)
 }
 
-/** The least and the greatest number of a column over candidates; null without numbers. */
+/** Minimum and maximum number of a column over candidates; null without numbers. */
 export function statsOf(
   column: Column,
   docids: Uint32Array,

@@ -1,11 +1,12 @@
 /**
- * Here is a ranked document: what does its hit look like?
+ * Writes hits.
  *
  * Source: search §15, §10.4.
- *  1. A field is shown if it is displayed and retrieved; keys keep the order of the document.
- *  2. What is worked out follows in a fixed order: vectors, distance, formatted, positions, scores.
- *  3. Vectors are shown on request alone, and hidden by a list that names them once a document had some.
- *  4. A distance needs a point that the hit still shows.
+ * 1. A field is shown if it is displayed and retrieved; keys keep the order of the document.
+ * 2. Computed keys follow in a fixed order: vectors, distance, formatted, positions, scores.
+ * 3. Vectors are shown only on request. Once any document had vectors, a displayed list that names `_vectors` hides
+ *    them.
+ * 4. A distance needs a point that the hit still shows.
  */
 
 import type { ForeignKey, SearchRequest } from '../../requests.js'
@@ -26,11 +27,11 @@ import { commonPaths, selectPaths } from './projection.js'
 import type { RankedSearch } from './ranked-search.js'
 import { isShownAsStored } from './stored-text.js'
 
-/** Whether answers may show a field. */
+/** Returns true if a field is displayed. */
 export const isDisplayed = ({ data: { settings } }: OpenIndex, field: string): boolean =>
   displaysEverything(settings) || settings.displayedAttributes.some((entry) => covers(entry, field))
 
-/** `_rankingScoreDetails` as JSON text, without values that are not displayed. */
+/** Returns `_rankingScoreDetails` as JSON text; values of fields that are not displayed are hidden. */
 export function renderedDetails(index: OpenIndex, details: Ranked['details']): string {
   return detailsJson(details, {
     unifiedAttribute: index.data.settings.rankingRules.includes('attribute'),
@@ -44,12 +45,12 @@ export class HitWriter {
   private readonly request: SearchRequest
   private readonly formatter: Formatter
   private readonly retrieved: readonly string[] | null
-  /** Paths of a hit's own keys; null: everything. */
+  /** Paths of the shown document fields; null: all. */
   private readonly shown: readonly string[] | null
   private readonly target: GeoPoint | null
   private readonly bounds: Bounds
   private readonly keys: readonly ForeignKey[]
-  /** null: hits are shown with ids as they are. */
+  /** null: ids are not replaced by documents. */
   private readonly hydration: Hydration | null
 
   constructor(
@@ -78,14 +79,14 @@ export class HitWriter {
     this.target = geo?.kind === 'geo' ? geo.target : null
   }
 
-  /** Notes the documents of other indexes that the hit of a document refers to. */
+  /** Collects the documents of other indexes that the hit refers to. */
   collect(docid: number): void {
     const document = storedObject(this.index.data.documents[docid]!)
     document.delete('_vectors')
     this.hydration?.collect(this.keys, this.projected(document))
   }
 
-  /** Writes a hit as JSON; the bytes of a document that is shown as it is stored are copied. */
+  /** Writes a hit as JSON. If the document is shown unchanged, its stored bytes are copied. */
   write(ranked: Ranked, out: AnswerBytes): void {
     const whole = this.wholeDocument(ranked.docid)
     if (whole === null) out.write(this.hit(ranked))
@@ -98,7 +99,7 @@ export class HitWriter {
     }
   }
 
-  /** A hit as JSON text. `extra`: further keys before the scores, as JSON text. */
+  /** Returns a hit as JSON text. @param extra further keys before the scores, as JSON text */
   hit(ranked: Ranked, extra = ''): string {
     this.bounds.check()
     const parts = this.documentParts(ranked.docid)
@@ -106,7 +107,7 @@ export class HitWriter {
     return `{${[...parts, ...this.scores(ranked)].join(',')}}`
   }
 
-  /** The scores that are asked for: keys with their values. */
+  /** The requested scores, as keys with their values. */
   private scores({ details }: Ranked): string[] {
     const parts: string[] = []
     if (this.request.showRankingScore) parts.push(`"_rankingScore":${floatText(globalScore(details))}`)
@@ -115,7 +116,7 @@ export class HitWriter {
     return parts
   }
 
-  /** The stored bytes of a document without its braces, where it is shown as it is; otherwise null. */
+  /** Stored bytes of a document without its braces, if it is shown unchanged; otherwise null. */
   private wholeDocument(docid: number): Uint8Array | null {
     if (this.shown !== null || this.target !== null || this.formatter.isAsked) return null
     if (this.hydration !== null) return null
@@ -124,7 +125,7 @@ export class HitWriter {
     return isShownAsStored(source) ? source.subarray(1, -1) : null
   }
 
-  /** What of a document itself a hit shows, and what is worked out from it: keys with their values. */
+  /** Document fields and computed keys of a hit, with their values. */
   private documentParts(docid: number): string[] {
     const { settings, documents } = this.index.data
     const document = storedObject(documents[docid]!)
@@ -141,7 +142,7 @@ export class HitWriter {
       parts.push(`"_vectors":${writeJson(shownVectors(this.index.data, docid, vectors))}`)
     const distance = this.target === null ? null : distanceOf(shown, this.target)
     if (distance !== null) parts.push(`"_geoDistance":${distance}`)
-    // Source: recorded answers. A formatted copy of everything holds stored vectors, whatever else is asked.
+    // Source: recorded answers. A formatted copy of a complete document includes stored vectors, whatever is requested.
     const everything = this.retrieved === null && displaysEverything(settings) && vectors !== undefined
     parts.push(
       ...this.formatter.parts(

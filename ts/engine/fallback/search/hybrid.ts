@@ -1,29 +1,29 @@
 /**
- * Here are hits by words and hits by meaning: what is the one list?
+ * Merges keyword hits and semantic hits.
  *
  * Source: vectors §6.7.
- *  1. If words alone fill the page with scores that meaning can hardly beat, they are the answer.
- *  2. Else the heads of both lists are compared by their weighted scores; equal ones: meaning first.
- *  3. A document comes once, where it stands better, with the score it has there.
+ * 1. If keyword hits fill the page with scores that semantic hits can hardly exceed, only keyword hits are returned.
+ * 2. Otherwise the first hits of both lists are compared by weighted score; semantic hits win ties.
+ * 3. A document appears once, at its better position, with the score of that position.
  */
 import { compareValues, globalScore, type Ranked, valuesOf } from '../ranking/index.js'
 
-/** Weighted scores from here on are good enough to leave meaning out. Source: vectors §6.7. */
+/** Weighted keyword scores from this value make a semantic search unnecessary. Source: vectors §6.7. */
 const GOOD_ENOUGH = 0.45
 
-/** Whether words alone fill a page of `wanted` hits well. */
+/** Returns true if keyword hits alone fill a page of `wanted` hits well. */
 export const wordsSuffice = (byWords: readonly Ranked[], wanted: number, ratio: number): boolean =>
   byWords.length >= wanted &&
   byWords.slice(0, wanted).every(({ details }) => globalScore(details) * (1 - ratio) >= GOOD_ENOUGH)
 
-/** A merged hit, and which list it came from. */
+/** A merged hit, and the list it came from. */
 export interface MergedHit extends Ranked {
   readonly byMeaning: boolean
 }
 
 /**
  * Merges the first `wanted` hits.
- * @param keep whether a document stays that no other one of its kind was taken for
+ * @param keep returns false for a document that the distinct attribute excludes
  */
 export function mergeHits(
   byWords: readonly Ranked[],

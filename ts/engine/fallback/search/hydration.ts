@@ -1,12 +1,12 @@
 /**
- * Here are hits with ids of documents of other indexes: what do they look like with those documents in their place?
+ * Replaces ids of foreign documents in hits by the documents.
  *
  * Source: search §20.1.
- *  1. Ids are collected from all hits of an answer first: the values of the field, or of its array up to the first value
- *     that is no id.
- *  2. Then each scalar at or below the field that was collected for that index becomes the document, or `{}` if there is
- *     none that the request may read.
- *  3. With `legacySearch`, a search replaces each id at or below the field, collected or not.
+ * 1. First, ids are collected from all hits of an answer: the value of the field, or the values of its array up to the
+ *    first value that is not an id.
+ * 2. Then each collected id at or below the field becomes the document, or `{}` if the request may not read it or it
+ *    does not exist.
+ * 3. With `legacySearch`, a search replaces every id at or below the field, collected or not.
  */
 import { EngineError } from '../../engine-error.js'
 import type { ForeignKey, RequestFeatures, SearchRequest } from '../../requests.js'
@@ -24,25 +24,25 @@ import { selectPaths } from './projection.js'
 
 type Granted = Extract<ForeignKey['access'], { readonly kind: 'granted' }>
 
-/** A document of another index as hits show it, and its bytes as JSON. */
+/** A document of another index as shown in hits, and its size as JSON. */
 interface ShownDocument {
   readonly shown: JsonObject
   readonly bytes: number
 }
 
-/** Of `{}`. */
+/** Bytes of `{}`. */
 const NOTHING_BYTES = 2
 
 interface HydrationSetup {
   readonly indexes: ForeignIndexes
   readonly features: RequestFeatures
-  /** Whether ids need not be collected. */
+  /** True if all ids are replaced, collected or not. */
   readonly replacesAll: boolean
   readonly bounds: Bounds
   readonly check: () => void
 }
 
-/** For a request with foreign keys; null without any. @param replacesAll whether ids need not be collected */
+/** Creates the hydration of a request; null without foreign keys. @param replacesAll see `HydrationSetup` */
 export function hydrationOf(
   { foreignKeys = [], foreign, features, stop }: SearchRequest & FilterContext,
   replacesAll: boolean,
@@ -53,29 +53,29 @@ export function hydrationOf(
   return new Hydration({ indexes: foreign, features, replacesAll, bounds, check })
 }
 
-/** Puts documents of other indexes into the hits of one answer. */
+/** Inserts documents of other indexes into the hits of an answer. */
 export class Hydration {
   readonly #setup: HydrationSetup
-  /** Index and id. */
+  /** Keys of index and id. */
   readonly #collected = new Set<string>()
   readonly #documents = new Map<string, ShownDocument>()
   readonly #readable = new Map<string, DocSet>()
-  /** Of the documents that the object being hydrated has so far. */
+  /** Bytes of the documents inserted so far into the current object. */
   #bytes = 0
 
   constructor(setup: HydrationSetup) {
     this.#setup = setup
   }
 
-  /** @throws EngineError `index_not_found` if ids are not collected first and a key leads to no index */
+  /** @throws EngineError `index_not_found` if `replacesAll` and a key refers to a missing index */
   requireIndexes(keys: readonly ForeignKey[]): void {
     const missing = keys.find(({ access }) => access.kind === 'missing')
     if (this.#setup.replacesAll && missing !== undefined) throw foreignIndexNotFound(missing.foreignIndexUid)
   }
 
   /**
-   * Notes the ids in a hit.
-   * @throws EngineError `index_not_found` if there is an id and no index, `answer_too_large` if there are too many
+   * Collects the ids in a hit.
+   * @throws EngineError `index_not_found` if an id refers to a missing index, `answer_too_large` for too many ids
    */
   collect(keys: readonly ForeignKey[], hit: JsonObject): void {
     if (this.#setup.replacesAll) return
@@ -89,7 +89,7 @@ export class Hydration {
     }
   }
 
-  /** The object with documents in place of ids. */
+  /** Returns the object with ids replaced by documents. */
   hydrated(keys: readonly ForeignKey[], object: JsonObject): JsonObject {
     this.#bytes = 0
     let hydrated = object
@@ -126,7 +126,7 @@ export class Hydration {
     return this.#document(access, id)
   }
 
-  /** @throws EngineError `answer_too_large`, since one document may stand in many places */
+  /** @throws EngineError `answer_too_large`, because a document may be inserted many times */
   #document(access: Granted, id: string): JsonObject {
     const key = keyOf(access, id)
     let document = this.#documents.get(key)
@@ -176,21 +176,21 @@ function requireFew(documents: number): void {
   )
 }
 
-/** The document id that a value is: a string of the characters of ids, or an integer. */
+/** Returns the document id of a value: a string with valid characters, or an integer. */
 function idOf(value: Json): string | null {
   if (typeof value === 'string') return isValidId(value) ? value : null
   return value instanceof JsonNumber && /^-?\d+$/.test(value.text) ? value.text : null
 }
 
-/** Ids that a dotted path leads to, through objects and objects in arrays; names may have dots in them. */
+/** Ids at a dotted path, through objects and arrays of objects. Field names may contain dots. */
 function idsAt(object: JsonObject, path: string): readonly string[] {
   const found: string[] = []
   for (const [name, value] of object) {
     if (!covers(name, path)) continue
     if (name === path) for (const id of idsIn(value)) found.push(id)
     else
-      for (const one of Array.isArray(value) ? value : [value])
-        if (one instanceof Map) for (const id of idsAt(one, path.slice(name.length + 1))) found.push(id)
+      for (const item of Array.isArray(value) ? value : [value])
+        if (item instanceof Map) for (const id of idsAt(item, path.slice(name.length + 1))) found.push(id)
   }
   return found
 }

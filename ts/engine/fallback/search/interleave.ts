@@ -1,5 +1,5 @@
 /**
- * The first `wanted`: pins at their positions, the rest in between; once that runs out, the pins left.
+ * Returns the first `wanted` items: pins at their positions, the rest in between, and remaining pins at the end.
  * @param pins in order of their positions
  */
 export function interleaved<T>(

@@ -1,4 +1,4 @@
-/** Several searches in one request. Other calls get their turn between them. */
+/** Runs several searches of a request. Other calls run in between. */
 import type { Answer, SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
 import { AnswerBytes } from './answer-bytes.js'
@@ -7,16 +7,16 @@ import type { FederatedQuery } from './federation/index.js'
 import { search } from './search.js'
 import { Turns } from './turns.js'
 
-/** The answers to several searches, one after another. All see the same commits. */
+/** Returns the answers to several searches, in order. All see the same commits. */
 export async function multiSearch(queries: readonly FederatedQuery[], stop?: Stop): Promise<Answer> {
   for (let attempt = 0; ; attempt++) {
-    const answer = await answered(queries, new Turns(queries, attempt), stop)
+    const answer = await attemptAnswer(queries, new Turns(queries, attempt), stop)
     if (answer !== null) return answer
   }
 }
 
 /** @returns null if an index has changed meanwhile */
-async function answered(
+async function attemptAnswer(
   queries: readonly FederatedQuery[],
   turns: Turns,
   stop: Stop | undefined,
@@ -24,7 +24,7 @@ async function answered(
   const out = new AnswerBytes()
   out.write('{"results":[')
   const facts: SearchFacts[] = []
-  // What filters on other indexes have selected is counted from the beginning.
+  // Reset the count of documents that foreign filters have selected.
   for (const { request } of queries) request.foreign?.selected.clear()
   for (const [at, { index, request }] of queries.entries()) {
     if (!(await turns.next())) return null
@@ -33,10 +33,10 @@ async function answered(
     facts.push(positioned(at, () => search(index, turns.timed(request), out, head)).facts)
   }
   out.write(']}')
-  return { body: out.taken(), facts: summed(facts) }
+  return { body: out.finish(), facts: summed(facts) }
 }
 
-/** Names the query of a multi-search that failed. */
+/** Adds the position of the failed query to its error. */
 function positioned<T>(position: number, run: () => T): T {
   try {
     return run()

@@ -1,11 +1,11 @@
-/** Which part of a document is shown? Source: search §15, settings §4.1. */
+/** Selects fields of documents by path. Source: search §15, settings §4.1. */
 import { covers } from '../fields/patterns.js'
 import type { Json, JsonObject } from '../store/json.js'
 
 /**
- * The parts of `document` that `paths` name, in document order. A path selects everything below it; a path
- * below a field keeps the branch alone, through arrays of objects too. A name with a dot in it is a name:
- * `a` does not select a literal `a.b`.
+ * Returns the parts of `document` that `paths` select, in document order. A path selects everything below it. A nested
+ * path keeps only that branch, also within arrays of objects. A name that contains a dot is not a path: `a` does not
+ * select a field named `a.b`.
  */
 export function selectPaths(document: JsonObject, paths: readonly string[], prefix = ''): JsonObject {
   const selected: JsonObject = new Map()
@@ -20,7 +20,7 @@ export function selectPaths(document: JsonObject, paths: readonly string[], pref
   return selected
 }
 
-/** Paths that select what both of these lists select. */
+/** Paths that select the intersection of both lists. */
 export const commonPaths = (some: readonly string[], others: readonly string[]): readonly string[] =>
   some.flatMap((a) =>
     others.flatMap((b) => {

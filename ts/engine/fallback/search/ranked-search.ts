@@ -7,18 +7,18 @@ import type { Stages } from './stages.js'
 export interface RankedSearch {
   readonly candidates: Candidates
   readonly sort: readonly SortCriterion[]
-  /** From the first document on. */
+  /** Ranked hits, starting with the first. */
   readonly ranked: readonly Ranked[]
-  /** Matching documents without those excluded or dropped. */
+  /** Matching documents that are not excluded or dropped. */
   readonly counted: DocSet
   readonly degraded: boolean
-  /** Whether a hit came from vectors; null for a search by words alone. */
+  /** True for hits from vectors; null for a keyword search. */
   readonly byMeaning: ((docid: number) => boolean) | null
-  /** Whether words were not looked at. */
+  /** True if only vectors were searched. */
   readonly onlyMeaning: boolean
-  /** Whether vectors were looked at. */
+  /** True if vectors were compared. */
   readonly comparedVectors: boolean
-  /** Whether a vector would have been looked at; absent: no. */
+  /** True if a missing query vector would have been used; absent: false. */
   readonly lacksVector?: boolean
   readonly stages: Stages
 }

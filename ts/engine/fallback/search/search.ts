@@ -1,11 +1,12 @@
 /**
- * Here is a search: what is the answer, byte for byte?
+ * Runs a search and writes the answer.
  *
  * Source: search §15, http-api §8.
- *  1. Only the first `maxTotalHits` ranked documents can be reached; all that match are counted.
- *  2. What `distinct` or a threshold leaves out is counted off as far as ranking came; with a page, exactly.
- *  3. Pinned documents are not ranked; they take their places among those that are, and count.
- *  4. Facets count what the total counts, not the page.
+ * 1. Only the first `maxTotalHits` ranked documents are reachable; all matching documents are counted.
+ * 2. Documents excluded by `distinct` or a threshold are subtracted from the count as far as they were ranked; with
+ *    `page`, exactly.
+ * 3. Pinned documents are not ranked. They are inserted at their positions, and counted.
+ * 4. Facets count the same documents as the total, not the page.
  */
 import type { SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
@@ -30,7 +31,7 @@ import { kindOf, vectorText } from './semantic.js'
 import { parseSort } from './sort-request.js'
 import { type Stage, Stages } from './stages.js'
 
-/** Where the page is among the ranked documents. */
+/** Range of the page among the ranked documents. */
 function pageOf(request: SearchRequest, maxTotalHits: number): { from: number; to: number } {
   const { paging } = request
   if (paging.kind === 'offset') {
@@ -42,13 +43,13 @@ function pageOf(request: SearchRequest, maxTotalHits: number): { from: number; t
   return { from, to: Math.min(from + paging.hitsPerPage, maxTotalHits) }
 }
 
-/** A search that ends early once its client has gone. */
+/** A search that stops when its client disconnects. */
 export type StoppableRequest = SearchRequest & FilterContext
 
-/** A search of which some documents are not to be ranked. */
+/** A search that leaves some documents unranked. */
 type RankingRequest = StoppableRequest & { readonly without?: DocSet }
 
-/** Ranks the first `wanted` documents of a search; those with a place of their own stand there. */
+/** Ranks the first `wanted` documents of a search and inserts pinned documents. */
 export function rankSearch(index: OpenIndex, request: StoppableRequest, wanted: number): RankedSearch {
   if (request.pins.length === 0) return rankKind(index, request, wanted)
   const distinct = distinctColumn(index, request, prefixOf(request.indexUid))
@@ -64,7 +65,7 @@ export function rankSearch(index: OpenIndex, request: StoppableRequest, wanted: 
   }
 }
 
-/** Ranks by words, by meaning, or by both. */
+/** Ranks by keywords, by vectors, or by both. */
 function rankKind(index: OpenIndex, request: RankingRequest, wanted: number): RankedSearch {
   const kind = kindOf(index, request)
   const stages = new Stages(request.embeddingMs)
@@ -108,7 +109,7 @@ function rankKind(index: OpenIndex, request: RankingRequest, wanted: number): Ra
   }
 }
 
-/** Ranks by words, or by `vector` where words would be looked at. */
+/** Ranks by keywords, or by `vector` in their place. */
 function rankBy(
   index: OpenIndex,
   request: RankingRequest,
@@ -147,7 +148,7 @@ function rankBy(
   const counted = candidates.documents
   const all = exhaustive && distinct !== null ? new Distinct(distinct) : null
   for (const docid of docids) {
-    // What better ones have excluded so far takes no place among those that exclude the rest.
+    // Skip documents that a better hit already excluded: they must not exclude others.
     if (!result.isCandidate(docid) || all?.keep(docid) === false) counted.delete(docid)
   }
   const stage: Stage = vector === null ? 'search > keyword ranking' : 'search > semantic ranking'
@@ -155,21 +156,21 @@ function rankBy(
   return { candidates, sort, ranked: result.ranked, counted, degraded: result.degraded }
 }
 
-/** The column of the distinct attribute; null without one. @throws EngineError `invalid_search_distinct` */
+/** Column of the distinct attribute; null without one. @throws EngineError `invalid_search_distinct` */
 export function distinctColumn(index: OpenIndex, request: SearchRequest, prefix: string): Column | null {
   const { settings, columns } = index.data
-  const asked = request.distinct
-  if (asked !== null && !isFilterable(settings, asked))
+  const requested = request.distinct
+  if (requested !== null && !isFilterable(settings, requested))
     throw new EngineError(
       'invalid_search_distinct',
-      `${prefix}Attribute \`${asked}\` is not filterable and cannot be used as distinct attribute. ` +
+      `${prefix}Attribute \`${requested}\` is not filterable and cannot be used as distinct attribute. ` +
         filterableList(index),
     )
-  const field = asked ?? settings.distinctAttribute
+  const field = requested ?? settings.distinctAttribute
   return field === null ? null : (columns.byPath.get(field) ?? null)
 }
 
-/** What messages say about the filterable attributes. */
+/** Lists the filterable attributes, for messages. */
 export function filterableList({ data }: OpenIndex): string {
   const names = data.settings.filterableAttributes.flatMap((rule) =>
     typeof rule === 'string' ? [rule] : rule.attributePatterns,
@@ -184,9 +185,9 @@ export function filterableList({ data }: OpenIndex): string {
 
 /**
  * Writes a complete answer as JSON.
- * @param out what stands before the answer
- * @param head members in front of its hits, with the brace
- * @returns facts about the answer, and the byte of `out` at which the digits of its time begin
+ * @param out may already hold other answers
+ * @param head opening brace and members before the hits
+ * @returns facts about the answer, and the byte offset in `out` of the digits of the processing time
  */
 export function search(
   index: OpenIndex,

@@ -1,12 +1,12 @@
 /**
- * Here is a search with `hybrid`: is it one by words, by meaning, or by both?
+ * Decides if a search with `hybrid` uses keywords, vectors, or both.
  *
- * Source: vectors §6.2, §6.3. The first line that holds decides:
- *  1. no `hybrid`, or a ratio of 0: words.
- *  2. nothing to search for: words, which is a placeholder search.
- *  3. an embedder that is not there, a vector of another length: refused.
- *  4. a ratio of 1, or no words: meaning; without a vector that is refused.
- *  5. else both; without a vector, words alone.
+ * Source: vectors §6.2, §6.3. The first rule that applies decides:
+ * 1. no `hybrid`, or a ratio of 0: keywords.
+ * 2. nothing to search for: keywords, which is a placeholder search.
+ * 3. an unknown embedder, or a vector of another length: error.
+ * 4. a ratio of 1, or no words: vectors; an error without a vector.
+ * 5. otherwise both; keywords only without a vector.
  */
 import { EngineError } from '../../engine-error.js'
 import type { SearchRequest } from '../../requests.js'
@@ -17,14 +17,14 @@ import { type Embedder, embeddersOf } from '../vector/index.js'
 import { prefixOf } from './candidates.js'
 
 export type SearchKind =
-  /** `lacking`: meaning was asked for, with this share, but there is no vector to go by. */
+  /** `lacking`: the requested semantic ratio if the query has no vector; otherwise null. */
   | { readonly kind: 'words'; readonly lacking: number | null }
   | { readonly kind: 'meaning'; readonly rule: RankingRule }
   | { readonly kind: 'both'; readonly rule: RankingRule; readonly ratio: number }
 
-type Asked = Pick<SearchRequest, 'indexUid' | 'q' | 'hybrid' | 'vector'>
+type HybridRequest = Pick<SearchRequest, 'indexUid' | 'q' | 'hybrid' | 'vector'>
 
-export function kindOf(index: OpenIndex, { indexUid, q, hybrid, vector }: Asked): SearchKind {
+export function kindOf(index: OpenIndex, { indexUid, q, hybrid, vector }: HybridRequest): SearchKind {
   const blank = q === null || q.trim() === ''
   if (hybrid === null || hybrid.semanticRatio === 0 || (blank && vector === null))
     return { kind: 'words', lacking: null }
@@ -50,11 +50,11 @@ export function kindOf(index: OpenIndex, { indexUid, q, hybrid, vector }: Asked)
   return onlyMeaning ? { kind: 'meaning', rule } : { kind: 'both', rule, ratio: hybrid.semanticRatio }
 }
 
-/** The vector of a query as JSON text: its components as they are compared, in 32 bits. */
+/** JSON text of a query vector, with components rounded to 32 bits as they are compared. */
 export const vectorText = (vector: readonly number[]): string =>
   `[${vector.map((component) => floatText(Math.fround(component))).join(',')}]`
 
-/** @throws EngineError with `code` if there is no such embedder */
+/** @throws EngineError with `code` if the embedder does not exist */
 export function embedderNamed(
   { data }: OpenIndex,
   name: string,

@@ -1,4 +1,4 @@
-/** Here is a document: which others are like it? Source: vectors §7. */
+/** Finds documents similar to a document. Source: vectors §7. */
 import type { SearchFacts } from '../../engine.js'
 import { EngineError } from '../../engine-error.js'
 import type { SearchRequest, SimilarRequest } from '../../requests.js'
@@ -23,13 +23,13 @@ export function similar(index: OpenIndex, request: StoppableSimilar): { json: st
   const found = nearest(index, request, { embedder, target, docids: candidates.toArray() })
   checkStop(request.stop)
   stages.end('search > semantic ranking')
-  const asked = asSearch(request)
+  const search = asSearch(request)
   const bounds = new Bounds(request)
   const ranking = {
-    candidates: findCandidates(index, { ...asked, filter: null }),
+    candidates: findCandidates(index, { ...search, filter: null }),
     sort: [],
   }
-  const writer = new HitWriter(index, asked, ranking, { bounds, hydration: null })
+  const writer = new HitWriter(index, search, ranking, { bounds, hydration: null })
   const page = found.ranked.slice(offset, offset + limit)
   const total = Math.min(found.total, index.data.settings.pagination.maxTotalHits)
   const hits = page.map((ranked) => bounds.counted(writer.hit(ranked))).join(',')
@@ -49,7 +49,7 @@ export function similar(index: OpenIndex, request: StoppableSimilar): { json: st
   }
 }
 
-/** A search for similar documents that ends early once its client is gone. */
+/** A search for similar documents that stops when its client disconnects. */
 type StoppableSimilar = SimilarRequest & FilterContext
 
 function visibleTarget(index: OpenIndex, request: StoppableSimilar): number {
@@ -62,7 +62,7 @@ function visibleTarget(index: OpenIndex, request: StoppableSimilar): number {
   )
 }
 
-/** Documents with vectors in order, and how many are counted. */
+/** Documents with vectors in order, and the total count. */
 function nearest(
   index: OpenIndex,
   { offset, limit, rankingScoreThreshold: threshold, stop }: StoppableSimilar,
@@ -84,7 +84,7 @@ function nearest(
     threshold,
     expired: () => stop?.aborted === true,
   })
-  // A threshold is known to hold for ranked documents only, so all are looked at if there is one.
+  // The threshold is only checked for ranked documents, so with a threshold all documents are ranked.
   const total =
     threshold === null
       ? docids.length
@@ -100,7 +100,7 @@ function nearest(
   return { ranked: result.ranked.filter(({ docid }) => set!.count(docid) > 0), total }
 }
 
-/** What the hits of similar documents look like: like those of a search that asks for nothing else. */
+/** Formats hits like those of a search without any options. */
 const asSearch = (request: SimilarRequest): SearchRequest => ({
   ...request,
   q: null,

@@ -1,10 +1,10 @@
 /**
- * Here is a `sort` list: by which fields and points?
+ * Parses a `sort` list.
  *
  * Source: search §9.
- *  1. What follows the last colon is the direction.
- *  2. A field has to be sortable, or lie below one that is.
- *  3. Of the reserved names only a point may be sorted by.
+ * 1. The text after the last colon is the direction.
+ * 2. A field must be sortable, or be nested in a sortable field.
+ * 3. The only reserved name to sort by is a point.
  */
 import { clientMessages, type ErrorCode } from '../../../errors/index.js'
 import type { IndexSettings } from '../../../settings/index.js'
@@ -15,7 +15,10 @@ import type { SortCriterion } from '../ranking/index.js'
 const GEO_POINT = /^_geoPoint\(\s*([^,()\s]+)\s*,\s*([^,()\s]+)\s*\)$/
 const RESERVED = /^_geo(Distance|Point|Radius|BoundingBox|Polygon|json)?(\(|$)/
 
-/** @param prefix names the index in messages @throws EngineError with `code` */
+/**
+ * @param prefix names the index in messages
+ * @throws EngineError with `code`
+ */
 export function parseSort(
   list: readonly string[],
   settings: IndexSettings,

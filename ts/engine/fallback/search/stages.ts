@@ -1,8 +1,8 @@
-/** Here is a search: where did its time go? What `showPerformanceDetails` asks for. Source: http-api §8. */
+/** Measures the stages of a search for `showPerformanceDetails`. Source: http-api §8. */
 
-/** A part of the work on a search, as answers name it. */
+/** A stage of a search, as named in answers. */
 export type Stage =
-  /** The server waited for the vector of the query. */
+  /** The server waited for the query vector. */
   | 'search > embed query'
   | 'search > evaluate filter'
   | 'search > keyword ranking'
@@ -13,26 +13,26 @@ export type Stage =
 
 const EMBED_QUERY = 'search > embed query'
 
-/** The stages that a search has been through, in the order in which they first ended. */
+/** Durations of the stages of a search, in the order in which they first ended. */
 export class Stages {
   readonly #started = performance.now()
-  /** The end of the latest stage. */
+  /** End of the latest stage. */
   #latest = this.#started
   readonly #times = new Map<Stage, number>()
 
-  /** @param embeddingMs what the vector of the query took; absent: no vector was made */
+  /** @param embeddingMs time spent embedding the query; absent: no vector was made */
   constructor(embeddingMs?: number) {
     if (embeddingMs !== undefined) this.#add(EMBED_QUERY, embeddingMs)
   }
 
-  /** Ends a stage, which began when the one before it ended. */
+  /** Ends a stage, which started at the end of the previous stage. */
   end(stage: Stage): void {
     const now = performance.now()
     this.#add(stage, now - this.#latest)
     this.#latest = now
   }
 
-  /** Adds the stages of one query of several. */
+  /** Adds the stages of a query of several. */
   include({ times }: { readonly times: ReadonlyMap<Stage, number> }): void {
     for (const [stage, time] of times) this.#add(stage, time)
     this.#latest = performance.now()
@@ -43,11 +43,11 @@ export class Stages {
     return this.#times
   }
 
-  /** The member `performanceDetails`, after a comma: the time of each stage, and of all, in words. */
+  /** The member `performanceDetails`, after a comma: the formatted time of each stage and in total. */
   get text(): string {
     const embedding = this.#times.get(EMBED_QUERY) ?? 0
     const total = performance.now() - this.#started + embedding
-    const named = [...this.#times, ['search', total] as const].map(([stage, time]) => [stage, inWords(time)])
+    const named = [...this.#times, ['search', total] as const].map(([stage, time]) => [stage, formattedTime(time)])
     return `,"performanceDetails":${JSON.stringify(Object.fromEntries(named))}`
   }
 
@@ -56,7 +56,7 @@ export class Stages {
   }
 }
 
-function inWords(ms: number): string {
+function formattedTime(ms: number): string {
   if (ms >= 1000) return `${(ms / 1000).toFixed(2)}s`
   return ms >= 1 ? `${ms.toFixed(2)}ms` : `${(ms * 1000).toFixed(2)}µs`
 }

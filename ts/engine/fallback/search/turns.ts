@@ -1,4 +1,4 @@
-/** Turns of other calls between the queries of one request, all of which see the same commits. */
+/** Lets other calls run between the queries of a request, which must all see the same commits. */
 import type { IndexData } from '../index-data/index-data.js'
 import { Pacer } from '../indexing/pacer.js'
 import { FILTER_MS_MAX, SEARCH_CUTOFF_MS } from '../limits.js'
@@ -6,17 +6,20 @@ import type { SharedTime } from './bounds.js'
 import type { FederatedQuery } from './federation/query.js'
 import type { StoppableRequest } from './search.js'
 
-/** Attempts that a commit may interrupt. */
+/** Number of attempts that a commit may interrupt. */
 const INTERRUPTED_MAX = 2
 
-/** One attempt to answer all queries. The last attempt gives no turns and has the time of a single search. */
+/**
+ * An attempt to answer all queries. The last attempt does not yield to other calls and has the time limit of a single
+ * search.
+ */
 export class Turns {
   readonly #queries: readonly FederatedQuery[]
   readonly #pacer = new Pacer()
   readonly #before: string
   readonly #shared: SharedTime | null
 
-  /** @param attempt 0 for the first one */
+  /** @param attempt 0 for the first attempt */
   constructor(queries: readonly FederatedQuery[], attempt: number) {
     this.#queries = queries
     this.#before = versionsOf(queries)
@@ -27,20 +30,20 @@ export class Turns {
         : { filtersEndAt: now + FILTER_MS_MAX, rankingEndsAt: now + SEARCH_CUTOFF_MS }
   }
 
-  /** Lets other calls have their turn, if it is time for that. Returns whether all indexes are as they were. */
+  /** Yields to other calls if it is time. Returns true if no index has changed. */
   async next(): Promise<boolean> {
     if (this.#shared !== null || !this.#pacer.due()) return true
     await this.#pacer.pause()
     return versionsOf(this.#queries) === this.#before
   }
 
-  /** A query with the time that it may take in this attempt. */
+  /** Returns the query with the time limits of this attempt. */
   timed(request: StoppableRequest): StoppableRequest {
     return this.#shared === null ? request : { ...request, shared: this.#shared }
   }
 }
 
-/** The versions of all indexes that queries read, as one text. */
+/** Versions of all indexes that the queries read, as text. */
 function versionsOf(queries: readonly FederatedQuery[]): string {
   const read = new Set<IndexData>()
   for (const { index, request } of queries) {

@@ -7,37 +7,37 @@ import type { FallbackOptions } from '../engine.js'
 import { RESTART_PAUSE_MS } from '../limits.js'
 import type { AnswerMessage, Call, CallMessage, FaultMessage } from './protocol.js'
 
-/** What the fallback needs of a logger. */
+/** The part of a logger that the fallback uses. */
 export interface FallbackLog {
   warn(fields: object, message: string): void
   error(fields: object, message: string): void
 }
 
-/** The engine's thread ended while it worked on a call: out of memory, or by a fault of ours. */
+/** The engine thread ended during a call: out of memory, or by a fault of ours. */
 export class ThreadEndedError extends Error {
   override readonly name = 'ThreadEndedError'
 }
 
 interface Waiting {
   readonly call: Call
-  /** The index of the call, or the indexes; undefined if it is of none. */
+  /** Index or indexes of the call; undefined if it has none. */
   readonly index: unknown
   readonly resolve: (value: unknown) => void
   readonly reject: (error: Error) => void
 }
 
 /**
- * Sends calls to the engine's thread and hands out its answers.
+ * Sends calls to the engine thread and resolves them with its answers.
  *
- * A thread that ends takes its calls with it and nothing else: what was committed is in the files. The next call
- * starts another one, but not sooner than `RESTART_PAUSE_MS` after the last start.
+ * If a thread ends, only its calls are lost: commits are in the files. The next call starts a new thread, but not
+ * sooner than `RESTART_PAUSE_MS` after the last start.
  */
 export class EngineWorker {
   readonly #options: FallbackOptions
   readonly #log: FallbackLog
   readonly #faults: BackgroundFaults
   readonly #waiting = new Map<number, Waiting>()
-  /** What a thread that follows has to take back, should the disk have kept it. */
+  /** Failed commits that a new thread must revert if they are on disk. */
   readonly #failedCommits = new Map<IndexId, number[]>()
   #worker: Worker | null
   #startedAt = 0
@@ -53,7 +53,7 @@ export class EngineWorker {
     this.#worker = this.#start()
   }
 
-  /** How many threads have ended; what one of them held in memory, the next does not know. */
+  /** Number of threads that have ended. A new thread does not know the state of its predecessor. */
   get ends(): number {
     return this.#ends
   }
@@ -66,7 +66,7 @@ export class EngineWorker {
     return this.#starting.then((worker) => this.#send(worker, call, args))
   }
 
-  /** Notes how a commit ended. */
+  /** Records the outcome of a commit. */
   committed(index: IndexId, batchUid: number, hasFailed: boolean): void {
     if (hasFailed) this.#failedCommits.set(index, [...(this.#failedCommits.get(index) ?? []), batchUid])
     else this.#failedCommits.delete(index)
@@ -125,7 +125,7 @@ export class EngineWorker {
     }
   }
 
-  /** A thread that fails tells so twice: by its error and by its end. */
+  /** A failing thread emits two events: `error` and `exit`. */
   #ended(worker: Worker, reason: string): void {
     if (worker !== this.#worker) return
     this.#worker = null
@@ -145,9 +145,9 @@ export class EngineWorker {
   }
 }
 
-/** Which index a call is about, for the log. */
+/** Index of a call, for the log. */
 function indexOf([first]: readonly unknown[]): unknown {
-  if (Array.isArray(first)) return first.map((one: { readonly index?: unknown }) => one.index)
+  if (Array.isArray(first)) return first.map(({ index }: { readonly index?: unknown }) => index)
   if (typeof first === 'object' && first !== null) return (first as { readonly index?: unknown }).index
   return first
 }

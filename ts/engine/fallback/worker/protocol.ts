@@ -1,9 +1,9 @@
-/** What the proxy and its worker say to each other. */
+/** Messages between `EngineWorker` and its thread. */
 import type { ErrorCode } from '../../../errors/index.js'
 import type { BackgroundFault } from '../../background-faults.js'
 import type { BareEngine } from '../../engine.js'
 
-/** Calls that cross to the worker: all of `BareEngine` but its name. */
+/** Calls that are sent to the worker: all of `BareEngine` except `kind`. */
 export type Call = Exclude<keyof BareEngine, 'kind'>
 
 export interface CallMessage {
@@ -14,17 +14,17 @@ export interface CallMessage {
 
 export type AnswerMessage =
   | { readonly id: number; readonly ok: true; readonly value: unknown }
-  /** `code` is null for faults of ours. */
+  /** `code` is null for our own faults. */
   | {
       readonly id: number
       readonly ok: false
       readonly code: ErrorCode | null
       readonly message: string
-      /** Empty for what was asked for: then there is nothing to log. */
+      /** Empty for a requested stop, which is not logged. */
       readonly stack: string
     }
 
-/** Sent unasked, when work failed that no call waits for. */
+/** Sent when background work failed. */
 export interface FaultMessage {
   readonly fault: BackgroundFault
 }

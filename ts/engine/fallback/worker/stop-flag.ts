@@ -1,12 +1,12 @@
 import type { StopSignal } from '../../engine.js'
 
-/** Tells a search or a batch in another thread to end, since nothing waits for its outcome any more. */
+/** Stops a search or a batch in another thread when its result is no longer needed. */
 export class StopFlag {
-  /** To be handed to the other thread. */
+  /** To pass to the other thread. */
   readonly memory: SharedArrayBuffer
   readonly #flag: Int32Array
 
-  /** @param memory of the flag on the other side; absent: a new one, not set */
+  /** @param memory of the flag in the other thread; absent: a new unset flag */
   constructor(memory = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)) {
     this.memory = memory
     this.#flag = new Int32Array(memory)
@@ -22,8 +22,8 @@ export class StopFlag {
 }
 
 /**
- * Runs a call of another thread, which a signal cannot cross to: a flag in shared memory is set while it works.
- * @param run given the memory of the flag as further arguments of the call, none if nothing can stop it
+ * Runs a call in another thread. A signal cannot be sent there, so a flag in shared memory is set instead.
+ * @param run takes the memory of the flag as further arguments of the call; empty if nothing can stop it
  */
 export async function flagged<T>(
   stop: StopSignal | undefined,

@@ -1,4 +1,4 @@
-/** Runs the engine on a thread of its own and answers the proxy's messages. */
+/** Runs the engine on a worker thread and answers the messages of `EngineWorker`. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { EngineError } from '../../engine-error.js'
 import { type FallbackOptions, LocalEngine } from '../engine.js'
@@ -12,14 +12,14 @@ const opening = LocalEngine.open(workerData as FallbackOptions, (fault) =>
   port.postMessage({ fault } satisfies FaultMessage),
 )
 
-/** Shared memory is never anything but the flag of a search or of a batch. */
+/** Shared memory is always the stop flag of a search or a batch. */
 const received = (value: unknown): unknown =>
   value instanceof SharedArrayBuffer ? new StopFlag(value) : value
 
 async function answer({ id, call, args }: CallMessage): Promise<AnswerMessage> {
   try {
     const engine = await opening
-    // The proxy's types hold names and arguments together; a message cannot.
+    // `BareEngine` types each call with its arguments; a message cannot.
     const method = engine[call] as (...args: readonly unknown[]) => Promise<unknown>
     return { id, ok: true, value: await method.apply(engine, args.map(received)) }
   } catch (error) {
@@ -34,12 +34,12 @@ async function answer({ id, call, args }: CallMessage): Promise<AnswerMessage> {
   }
 }
 
-/** The memory of an answer that no other buffer shares: it is handed over, so that an answer is not held twice. */
+/** Memory of an answer that no other buffer shares. It is transferred, so that the answer is not copied. */
 function ownMemory(value: unknown): ArrayBuffer[] {
   const body = value instanceof Uint8Array ? value : (value as { readonly body?: unknown } | null)?.body
   if (!(body instanceof Uint8Array)) return []
   const { buffer, byteLength } = body
-  // Those of the platform's pool are smaller parts of it.
+  // Buffers from the pool of Node.js are small parts of their memory.
   return buffer instanceof ArrayBuffer && byteLength * 2 > buffer.byteLength ? [buffer] : []
 }
 

@@ -1,23 +1,23 @@
 /**
- * Here is a cost per reading step and document: which documents come first, by which readings?
+ * Groups documents into buckets by the cost of their cheapest reading.
  *
- * All rules that charge for reading steps but `words` share this. Source: search §7.1.
- *  1. A document stands at the cost of its cheapest reading; bucket k holds all documents of cost k.
- *  2. Among readings of one cost, the one found first by walking successors in node order claims it.
- *  3. The next rule sees the readings that claimed a document of the bucket, and no others.
- *  4. The rank counts down from the dearest reading that the graph has, satisfied or not.
+ * Shared by all rules with costs except `words`. Source: search §7.1.
+ * 1. The cost of a document is that of its cheapest reading; bucket k contains all documents of cost k.
+ * 2. Among readings of equal cost, the first in the order of successors claims the document.
+ * 3. The next rule only sees the readings that claimed a document of the bucket.
+ * 4. The rank counts down from the highest cost of any reading of the graph, matched or not.
  *
- * Claiming reading by reading, as search §7.1 tells it, and taking each document's cheapest reading come to the
- * same: within one sequence of nodes only the cheapest alternatives can add up to the cheapest total.
+ * Search §7.1 claims documents reading by reading. Taking the cheapest reading of each document gives the same result:
+ * within a sequence of nodes, only the cheapest alternatives can add up to the cheapest total.
  */
-import { graphFromPaths } from '../../query/graph.js'
+import { graphOfPaths } from '../../query/graph.js'
 import type { Bucket, RankingRule, ScoreDetail } from '../rule.js'
 import { type CostRule, NEVER } from './rule.js'
 import { CostTable } from './table.js'
 
 /**
- * The ranking rule that orders documents by what `rule` charges them.
- * @param detailOf what the bucket of a cost says, where the dearest reading costs `costMax`
+ * A ranking rule that ranks documents by the costs of `rule`.
+ * @param detailOf score detail of a bucket, from its cost and the highest cost `costMax` of any reading
  */
 export function rankByCost(
   rule: CostRule,
@@ -42,7 +42,7 @@ export function rankByCost(
         ? ({ docids: bucket, graph, detail: detailOf(table.costMax, table.costMax) } satisfies Bucket)
         : {
             docids: bucket,
-            graph: graphFromPaths(table.paths(rows)),
+            graph: graphOfPaths(table.paths(rows)),
             detail: detailOf(cost, table.costMax),
           }
     }

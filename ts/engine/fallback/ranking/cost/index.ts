@@ -1,4 +1,4 @@
-/** Rules that charge documents for reading the query: which documents cost least? */
+/** Ranking rules that rank documents by the cost of reading the query. */
 
 export { rankByCost } from './buckets.js'
 export { occurrenceCosts } from './occurrence-costs.js'

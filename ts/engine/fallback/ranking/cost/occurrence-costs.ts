@@ -1,12 +1,13 @@
-/** Here is a node of the query: what does its cheapest occurrence cost each document? */
+/** Computes the cheapest occurrence of a query node in each document. */
 import { forShared, type PostingList } from '../../postings/postings.js'
 import type { TermNode } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 import { NEVER } from './rule.js'
 
 /**
- * Per document the least cost of all occurrences of a node, or `NEVER`; a phrase stands where its first word does.
- * @param costOf cost of an occurrence: its field in the upper 16 bits, its position in the lower ones
+ * Returns the lowest cost of all occurrences of a node in each document, or `NEVER`. A phrase is at the position of its
+ * first word.
+ * @param costOf cost of an occurrence, which has the field in the upper 16 bits and the position in the lower 16
  */
 export function occurrenceCosts(
   resolver: TermResolver,
@@ -23,7 +24,7 @@ export function occurrenceCosts(
         if (cost < costs[at]!) costs[at] = cost
       }
     })
-  const { words, completions, phrases } = resolver.occurrences(node.term, node.subset)
+  const { words, completions, phrases } = resolver.occurrences(node.term, node.kinds)
   const always = (): boolean => true
   charge(words, always)
   charge(completions, always)

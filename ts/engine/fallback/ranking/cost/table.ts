@@ -1,21 +1,21 @@
-/** Here are documents and a graph of the query: what does the cheapest reading cost each, and which reading is it? */
+/** Computes the cheapest reading of the query for each document, and its cost. */
 import { END, type PathStep, type QueryGraph, type TermNode } from '../../query/graph.js'
 import { type CostRule, NEVER } from './rule.js'
 
-/** A reading so far, shared by all documents that took it. */
+/** Prefix of a reading, shared by all documents that chose it. */
 interface Claim {
   readonly children: Map<number, { readonly step: PathStep; readonly claim: Claim }>
 }
 
-/** Costs of every reading step for every document. */
+/** Costs of each reading step for each document. */
 export class CostTable {
   costMax = 0
-  /** Cost per document, `NEVER` if no reading is satisfied. */
+  /** Cost of each document, `NEVER` if no reading matches. */
   totals: Uint16Array = new Uint16Array(0)
   private readonly steps: CostRule
   private readonly graph: QueryGraph
   private readonly docids: Uint32Array
-  /** Edge cost arrays by `from * (nodes + 1) + to`; `from` is -1 for the start. */
+  /** Edge costs by `from * (nodes + 1) + to`; `from` is -1 for the start. */
   private readonly edges = new Map<number, Uint16Array>()
   private readonly best: Uint16Array[]
 
@@ -26,11 +26,11 @@ export class CostTable {
     this.best = new Array<Uint16Array>(graph.nodes.length)
   }
 
-  /** Works out all costs, with a null after each step of a reading. */
+  /** Computes all costs. Yields a null after each step of a reading. */
   *work(): Generator<null> {
     const { graph } = this
     const costMaxes = new Array<number>(graph.nodes.length).fill(0)
-    // Edges lead to higher ids, so that this order has every successor before its predecessors.
+    // Edges lead to higher ids, so this order has every successor before its predecessors.
     const order = Array.from(graph.nodes.keys()).sort(
       (a, b) => graph.nodes[b]!.firstId - graph.nodes[a]!.firstId,
     )
@@ -83,7 +83,7 @@ export class CostTable {
     return cheapest
   }
 
-  /** The readings that claim these documents, in the order in which they are found. */
+  /** Readings that claim these documents, in the order in which they are found. */
   paths(rows: readonly number[]): PathStep[][] {
     const root: Claim = { children: new Map() }
     for (const at of rows) this.claim(root, at)
@@ -117,7 +117,7 @@ export class CostTable {
       if (next === undefined) {
         const node = this.graph.nodes[to]!
         next = {
-          step: { node, subset: this.steps.narrowed(node, cost) },
+          step: { node, kinds: this.steps.narrowed(node, cost) },
           claim: { children: new Map() },
         }
         claim.children.set(key, next)

@@ -1,38 +1,37 @@
 /**
- * Here are two neighbouring nodes of the query: in which documents does one attribute hold a word of each?
+ * Finds documents in which an attribute contains words of two neighbouring query nodes.
  *
- * Source: search §7.4, `proximityPrecision: byAttribute`. A pair of words is looked up once per search, among the
- * documents that are in play at that moment, and every later bucket gets that same answer: documents that come into
- * play later do not have the pair, even if they hold both words in one attribute. The two orders of a pair are looked
- * up apart.
+ * Source: search §7.4, `proximityPrecision: byAttribute`. Each pair of words is looked up once per search, among the
+ * documents in play at that moment, and later buckets reuse the result. Documents that come into play later do not have
+ * the pair, even if an attribute contains both words. The two orders of a pair are looked up separately.
  */
 import { find, type PostingList, shareField } from '../../postings/postings.js'
 import type { TermNode } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 
-/** Documents that were in play when a pair was looked up first. */
+/** Documents in play at the first lookup of a pair. */
 type Universe = { has(docid: number): boolean }
 
 const EVERYWHERE: Universe = { has: () => true }
 
-/** One end of a pair: a word, a beginning of words, or a phrase seen from its nearest word. */
+/** An end of a pair: a word, a prefix, or the nearest word of a phrase. */
 interface PairEnd {
-  /** The word, or the beginning that stands for all its completions. */
+  /** The word, or a prefix that stands for all its completions. */
   readonly word: string
   readonly isPrefix: boolean
   readonly list: PostingList
-  /** The documents of the phrase, null for a word. */
+  /** Documents of the phrase, null for a word. */
   readonly phrase: Universe | null
 }
 
-/** A pair end with the documents of the bucket that hold it. */
+/** A pair end with the documents of the bucket that contain it. */
 interface EndInBucket extends PairEnd {
-  /** Rows of the bucket, ascending, and where in `list` each lies. */
+  /** Rows of the bucket, ascending, and their indexes in `list`. */
   readonly rows: readonly number[]
   readonly nth: readonly number[]
 }
 
-/** The pairs of one search, with the documents among which each was looked up. */
+/** The pairs of a search, with the universe of each first lookup. */
 export class AttributePairs {
   private readonly resolver: TermResolver
   private readonly words = new Map<string, Map<string, Universe>>()
@@ -44,7 +43,7 @@ export class AttributePairs {
 
   /**
    * Calls `visit` with the rows of `docids` that have a pair of the two nodes.
-   * @param order `forward` looks `from` up before `to`; `backward` the other way round, without phrases
+   * @param order `forward` looks up `from` before `to`; `backward` looks up `to` first, and ignores phrases
    * @param docids the documents in play, ascending
    */
   visitShared(
@@ -60,7 +59,7 @@ export class AttributePairs {
       .map((end) => (backward && end.isPrefix ? this.asWord(end) : end))
       .map((end) => inBucket(end, docids))
     for (const left of this.ends(from, 'last').map((end) => inBucket(end, docids))) {
-      // A word that no document in play holds is paired only where there is no choice.
+      // A word without a document in play is paired only if there is a single alternative.
       if (left.rows.length === 0 && rights.filter((right) => !right.isPrefix).length > 1) continue
       for (const right of rights) {
         if (backward && (left.phrase !== null || right.phrase !== null)) continue
@@ -73,10 +72,10 @@ export class AttributePairs {
     }
   }
 
-  /** The documents among which a pair was looked up first, which are those in play now for a new pair. */
+  /** Universe of the first lookup of a pair: for a new pair, the documents in play. */
   private universe(first: PairEnd, second: PairEnd, inPlay: Universe): Universe {
-    // The best split of a word or n-gram was chosen among all cuts of it, each looked up in the whole index.
-    if (!second.isPrefix && this.resolver.cutWords.has(first.word + second.word)) return EVERYWHERE
+    // The best split of a word or n-gram was chosen among all splits, each looked up in the whole index.
+    if (!second.isPrefix && this.resolver.splitCandidates.has(first.word + second.word)) return EVERYWHERE
     const pairs = second.isPrefix ? this.prefixes : this.words
     let known = pairs.get(first.word)
     if (known === undefined) {
@@ -85,24 +84,24 @@ export class AttributePairs {
     }
     let universe = known.get(second.word)
     if (universe === undefined) {
-      const [one, other] = [first.phrase, second.phrase]
+      const [left, right] = [first.phrase, second.phrase]
       universe =
-        one === null && other === null
+        left === null && right === null
           ? inPlay
-          : { has: (docid) => inPlay.has(docid) && one?.has(docid) !== false && other?.has(docid) !== false }
+          : { has: (docid) => inPlay.has(docid) && left?.has(docid) !== false && right?.has(docid) !== false }
       known.set(second.word, universe)
     }
     return universe
   }
 
-  /** A beginning that is looked up before a word stands for itself alone. */
+  /** A prefix that is looked up before a word only matches as a word. */
   private asWord({ word }: PairEnd): PairEnd {
     return { word, isPrefix: false, list: this.resolver.list(word), phrase: null }
   }
 
   private ends(node: TermNode, side: 'first' | 'last'): readonly PairEnd[] {
     const { resolver } = this
-    const { words, completes, phrases } = resolver.wordsOf(node.term, node.subset)
+    const { words, usesCompletions, phrases } = resolver.wordsOf(node.term, node.kinds)
     const ends: PairEnd[] = words.map((word) => ({
       word,
       isPrefix: false,
@@ -119,7 +118,7 @@ export class AttributePairs {
         phrase: resolver.documentsOfPhrase(phrase),
       })
     }
-    if (completes)
+    if (usesCompletions)
       ends.push({
         word: node.term.spec.word,
         isPrefix: true,
@@ -143,7 +142,7 @@ function inBucket(end: PairEnd, docids: Uint32Array): EndInBucket {
   return { ...end, rows, nth: nths }
 }
 
-/** Whether any document in play has the phrases of a pair; one without them is not looked up. */
+/** Returns true if a document in play contains the phrases of a pair; otherwise the pair is not looked up. */
 function phrasesShare(left: EndInBucket, right: EndInBucket): boolean {
   if (left.phrase === null) return right.phrase === null || right.rows.length > 0
   if (right.phrase === null) return left.rows.length > 0

@@ -1,11 +1,11 @@
 /**
- * Better attributes first. Source: search §7.5.
- *  1. A term costs the weight of the best attribute it stands in, once per word it covers.
- *  2. The dearest cost is always possible, so that ranks of all documents have one scale.
+ * Ranks matches in more important attributes first. Source: search §7.5.
+ * 1. A term costs the weight of its best attribute, once per word it covers.
+ * 2. The highest cost is always possible, so that the ranks of all documents share a scale.
  */
 import { searchesEverything, searchWeight } from '../../fields/rules.js'
 import type { IndexData } from '../../index-data/index-data.js'
-import { idCount } from '../../query/graph.js'
+import { widthOf } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 import { NEVER, occurrenceCosts, rankByCost } from '../cost/index.js'
 import type { RankingRule } from '../rule.js'
@@ -19,15 +19,15 @@ export function attributeRankRule(data: IndexData, resolver: TermResolver): Rank
     : Math.max(0, new Set(settings.searchableAttributes).size - 1)
   return rankByCost(
     {
-      costMax: (_, to) => weightMax * idCount(to),
+      costMax: (_, to) => weightMax * widthOf(to),
       costs: (_, to, docids) => {
-        const { allowed } = resolver
+        const { searched } = resolver
         return occurrenceCosts(resolver, to, docids, (occurrence) => {
           const field = occurrence >>> 16
-          return allowed === null || allowed[field] === 1 ? weights[field]! * idCount(to) : NEVER
+          return searched === null || searched[field] === 1 ? weights[field]! * widthOf(to) : NEVER
         })
       },
-      narrowed: (to) => to.subset,
+      narrowed: (to) => to.kinds,
     },
     (cost, costMax) => ({ rule: 'attributeRank', rank: costMax - cost + 1, max: costMax + 1 }),
   )

@@ -1,8 +1,9 @@
 /**
- * Attributes that are the query first, then those that begin with it. Source: search §7.7.
- *  1. Each word of the query stands at its own position in some attribute, and one attribute holds them all.
- *  2. That attribute is the query if it holds as many words as the query asks for.
- *  3. Completions, typos, synonyms, splits and n-grams are never exact.
+ * Ranks documents first with an attribute equal to the query, then with an attribute that starts with it. Source:
+ * search §7.7.
+ * 1. Each query word is at its own position in some attribute, and one attribute contains all of them.
+ * 2. That attribute equals the query if its number of words equals that of the query.
+ * 3. Completions, typos, synonyms, splits and n-grams are never exact.
  */
 import type { IndexData } from '../../index-data/index-data.js'
 import { LENGTH_COUNTED_MAX } from '../../limits.js'
@@ -13,13 +14,13 @@ import type { TermResolver } from '../../query/resolver.js'
 import { bucketedPosition } from '../../store/buckets.js'
 import type { RankingRule } from '../rule.js'
 
-/** A word and the bucketed position at which the query has it. */
+/** A word and its bucketed position in the query. */
 interface ExactWord {
   readonly word: string
   readonly position: number
 }
 
-/** All words of the query in order and the positions they take, null if one has no exact form. */
+/** Query words in order and the number of positions they take; null if a word has no exact form. */
 function exactReading(graph: QueryGraph): { words: ExactWord[]; positions: number } | null {
   const byId = new Map<number, { node: TermNode; words: PhraseWords }>()
   for (const node of graph.nodes) {
@@ -39,7 +40,7 @@ function exactReading(graph: QueryGraph): { words: ExactWord[]; positions: numbe
   return words.length === 0 ? null : { words, positions }
 }
 
-/** Searched fields of a document that hold all words, if each also stands at its position in some field. */
+/** Searched fields of a document that contain all words, if each word is also at its position in some field. */
 function fieldsHolding(
   resolver: TermResolver,
   words: readonly ExactWord[],
@@ -55,7 +56,7 @@ function fieldsHolding(
     for (let at = occurrencesStart(list, nth); at < occurrencesEnd(list, nth); at++) {
       const occurrence = list[at]!
       const field = occurrence >>> 16
-      if (resolver.allowed === null || resolver.allowed[field] === 1) here.add(field)
+      if (resolver.searched === null || resolver.searched[field] === 1) here.add(field)
       if (bucketedPosition(occurrence & 0xffff) === position) isInPosition = true
     }
     if (!isInPosition) return null

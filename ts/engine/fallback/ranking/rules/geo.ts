@@ -1,10 +1,10 @@
 /**
- * Orders documents by their distance to a point.
+ * Sorts documents by their distance to a point.
  *
  * Source: search §9.
- *  1. Documents within one metre of the bucket's first one share its bucket, and its point in the details.
- *  2. Among few candidates whole metres, then docids decide who is first; among many the exact distance.
- *  3. Documents without a point come last in both directions.
+ * 1. Documents within one metre of the first document of a bucket share its bucket, and its point in the details.
+ * 2. Few candidates are sorted by whole metres, then by docid; many candidates by exact distance.
+ * 3. Documents without a point come last in both directions.
  */
 import { metresBetween } from '../../facets/geo.js'
 import type { GeoPoint } from '../../index-data/index-data.js'
@@ -12,10 +12,10 @@ import type { RankingRule } from '../rule.js'
 
 const SAME_PLACE_METRES = 1
 const BUCKET_MAX = 1000
-/** From here on the reference walks a spatial tree, whose order is the exact distance. */
+/** From this number on, Meilisearch walks a spatial tree, which sorts by exact distance. */
 const MANY_CANDIDATES = 1000
 
-/** Where to measure from, and which end comes first. */
+/** Reference point and direction. */
 export interface GeoSort {
   readonly target: GeoPoint
   readonly ascending: boolean

@@ -1,10 +1,10 @@
 /**
- * Which ranking rules does a search go through, and in which order?
+ * Builds the list of ranking rules of a search.
  *
- * Every rule is a file here and is registered below. Source: search §6.4.
- *  1. `words` stands before the first rule about words, even where the settings do not name it.
- *  2. A rule that is named twice acts once; a field that is sorted by twice is sorted by once.
- *  3. A search by vectors has one rule over vectors where the first rule about words would stand (vectors §6.6).
+ * Every rule has a file here and is registered below. Source: search §6.4.
+ * 1. `words` precedes the first rule about words, even if the settings do not name it.
+ * 2. A repeated rule applies once, and so does a repeated sort field.
+ * 3. A vector search has a single vector rule, at the place of the first rule about words (vectors §6.6).
  */
 import type { MatchingStrategy } from '../../../requests.js'
 import { customRule } from '../../fields/rules.js'
@@ -21,26 +21,26 @@ import { typoRule } from './typo.js'
 import { wordPositionRule } from './word-position.js'
 import { wordsRule } from './words.js'
 
-/** One criterion of a request's `sort`, checked. */
+/** A validated criterion of the `sort` of a request. */
 export type SortCriterion =
   | { readonly kind: 'field'; readonly field: string; readonly ascending: boolean }
   | { readonly kind: 'geo'; readonly target: GeoPoint; readonly ascending: boolean }
 
-/** What of a search decides about its rules. */
+/** The parts of a search that determine its rules. */
 export interface SearchedBy {
-  /** The words of the query, null without any. */
+  /** The query words; null without a query. */
   readonly words: {
     readonly resolver: TermResolver
-    /** Per node of the query's graph the group in which it is given up, null if it never is. */
+    /** Removal group of each node of the query graph; null: never dropped. */
     readonly removalGroups: readonly (number | null)[]
     readonly strategy: MatchingStrategy
   } | null
   readonly sort: readonly SortCriterion[]
-  /** The rule over vectors of a semantic search, else null. */
+  /** The vector rule of a semantic search, else null. */
   readonly vector: RankingRule | null
 }
 
-/** The rules of a search by the order that the settings of the index give. */
+/** Returns the rules of a search in the order of the index settings. */
 export function rulesOfSearch(data: IndexData, { words, sort, vector }: SearchedBy): RankingRule[] {
   const { settings, columns } = data
   const rules: RankingRule[] = []
@@ -66,7 +66,7 @@ export function rulesOfSearch(data: IndexData, { words, sort, vector }: Searched
       byField(custom.field, custom.ascending)
       continue
     }
-    // One rule over vectors stands where the first rule about words would.
+    // The single vector rule is at the place of the first rule about words.
     if (vector !== null) once('vector', () => vector)
     if (words === null) continue
     const { resolver, removalGroups, strategy } = words

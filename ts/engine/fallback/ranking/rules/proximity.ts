@@ -1,19 +1,19 @@
 /**
- * Words closer together first. Source: search §7.4.
- *  1. Neighbours in order cost nothing; a step further, or the other way round, costs one more.
- *  2. From four steps on, and across fields, every distance costs the same.
- *  3. Words that are not neighbours in the query have no distance.
- *  4. Phrases, splits and synonyms count from their last and first word, in order only.
+ * Ranks documents first whose words are closer together. Source: search §7.4.
+ * 1. Neighbours in order cost 0. Each further step costs 1, and so does the reverse order.
+ * 2. From four steps on, and across fields, every distance costs the same.
+ * 3. Words that are not neighbours in the query have no distance.
+ * 4. Phrases, splits and synonyms count from their last and first word, and only in order.
  */
 
 import { find, occurrencesEnd, occurrencesStart, type PostingList } from '../../postings/postings.js'
-import { idCount, type TermNode } from '../../query/graph.js'
+import { widthOf, type TermNode } from '../../query/graph.js'
 import type { Occurrences, TermResolver } from '../../query/resolver.js'
 import { type CostRule, NEVER, rankByCost } from '../cost/index.js'
 import type { Bucket, RankingRule, ScoreDetail } from '../rule.js'
 import { AttributePairs } from './attribute-pairs.js'
 
-/** Cost of a pair that is nowhere near. */
+/** Cost of a distant pair. */
 const FAR = 3
 
 export function proximityRule(resolver: TermResolver): RankingRule {
@@ -23,26 +23,26 @@ export function proximityRule(resolver: TermResolver): RankingRule {
       costs: (from, to, docids) => {
         const costs = farCosts(resolver, from, to, docids)
         if (!adjacent(from, to)) return costs
-        const base = idCount(to) - 1
-        const left = resolver.occurrences(from.term, from.subset)
-        const right = resolver.occurrences(to.term, to.subset)
+        const base = widthOf(to) - 1
+        const left = resolver.occurrences(from.term, from.kinds)
+        const right = resolver.occurrences(to.term, to.kinds)
         for (let at = 0; at < docids.length; at++) {
-          const near = nearness(left, right, docids[at]!)
+          const near = pairDistance(left, right, docids[at]!)
           if (near < FAR) costs[at] = base + near
         }
         return costs
       },
-      narrowed: (to) => to.subset,
+      narrowed: (to) => to.kinds,
     },
     detail,
   )
 }
 
 /**
- * Proximity by attribute: a pair costs nothing where one attribute holds both words, one where only its reverse was
- * looked up among documents with both, and is far anywhere else (`AttributePairs` says why there are such documents).
+ * Ranks by attribute proximity. A pair costs 0 if an attribute contains both words, 1 if only the reversed pair was
+ * looked up among documents with both words, and otherwise `FAR` (`AttributePairs` explains why such documents exist).
  *
- * Documents with a reading free of cost come first; reversed pairs are looked up among the rest alone.
+ * Documents with a reading of cost 0 come first; reversed pairs are looked up among the remaining documents only.
  */
 export function proximityByAttributeRule(resolver: TermResolver): RankingRule {
   const pairs = new AttributePairs(resolver)
@@ -68,7 +68,7 @@ export function proximityByAttributeRule(resolver: TermResolver): RankingRule {
 
 const isFree = ({ detail }: Bucket): boolean => detail.rule === 'proximity' && detail.rank === detail.max
 
-/** Charges for pairs in one attribute. @param orders the orders that are looked up, cheapest first */
+/** Costs of pairs in an attribute. @param orders the orders to look up, cheapest first */
 function pairCosts(
   resolver: TermResolver,
   pairs: AttributePairs,
@@ -79,35 +79,35 @@ function pairCosts(
     costs: (from, to, docids) => {
       const costs = farCosts(resolver, from, to, docids)
       if (!adjacent(from, to)) return costs
-      for (const [dearer, order] of orders.entries()) {
-        const cost = idCount(to) - 1 + dearer
+      for (const [extra, order] of orders.entries()) {
+        const cost = widthOf(to) - 1 + extra
         pairs.visitShared(from, to, order, docids, (row) => {
           if (cost < costs[row]!) costs[row] = cost
         })
       }
       return costs
     },
-    narrowed: (to) => to.subset,
+    narrowed: (to) => to.kinds,
   }
 }
 
-/** What each document costs that has `to` nowhere near `from`. */
+/** Cost of each document if `to` is not near `from`. */
 function farCosts(
   resolver: TermResolver,
   from: TermNode | null,
   to: TermNode,
   docids: Uint32Array,
 ): Uint16Array {
-  const documents = resolver.documentsOf(to.term, to.subset)
-  const anywhere = idCount(to) - 1 + (adjacent(from, to) ? FAR : 0)
-  return Uint16Array.from(docids, (docid) => (documents.has(docid) ? anywhere : NEVER))
+  const documents = resolver.documentsOf(to.term, to.kinds)
+  const farCost = widthOf(to) - 1 + (adjacent(from, to) ? FAR : 0)
+  return Uint16Array.from(docids, (docid) => (documents.has(docid) ? farCost : NEVER))
 }
 
 const adjacent = (from: TermNode | null, to: TermNode): from is TermNode =>
   from !== null && from.lastPosition + 1 === to.firstPosition
 
 const costMax = (from: TermNode | null, to: TermNode): number =>
-  idCount(to) - 1 + (adjacent(from, to) ? FAR : 0)
+  widthOf(to) - 1 + (adjacent(from, to) ? FAR : 0)
 
 const detail = (cost: number, costMax: number): ScoreDetail => ({
   rule: 'proximity',
@@ -115,8 +115,8 @@ const detail = (cost: number, costMax: number): ScoreDetail => ({
   max: costMax + 1,
 })
 
-/** 0 for neighbours in order, up to `FAR`. */
-function nearness(left: Occurrences, right: Occurrences, docid: number): number {
+/** Returns 0 for neighbours in order, at most `FAR`. */
+function pairDistance(left: Occurrences, right: Occurrences, docid: number): number {
   const lefts = occurrencesIn(left, docid, 'last')
   if (lefts.all.length === 0) return FAR
   const rights = occurrencesIn(right, docid, 'first')
@@ -129,7 +129,7 @@ function nearness(left: Occurrences, right: Occurrences, docid: number): number 
 interface NodeOccurrences {
   /** Ascending. */
   readonly all: Uint32Array
-  /** Those that may also stand the other way round. */
+  /** Occurrences that also count in reverse order. */
   readonly reversible: Uint32Array
 }
 
@@ -159,7 +159,7 @@ function listedIn(list: PostingList, docid: number): Uint32Array {
   return nth === -1 ? NONE : list.subarray(occurrencesStart(list, nth), occurrencesEnd(list, nth))
 }
 
-/** Smallest way from one of `lefts` to a later one of `rights` in the same field. */
+/** Smallest distance from an occurrence in `lefts` to a later occurrence in `rights` in the same field. */
 function leastDistance(lefts: Uint32Array, rights: Uint32Array): number {
   let least = Number.POSITIVE_INFINITY
   let next = 0

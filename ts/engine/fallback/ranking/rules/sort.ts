@@ -1,10 +1,10 @@
 /**
- * Orders documents by the values of a field.
+ * Sorts documents by the values of a field.
  *
  * Source: search §9.
- *  1. In both directions: documents with a number first, then those with strings only, then the rest.
- *  2. A document with several values stands at its best one.
- *  3. Each value is one bucket; the query plays no part.
+ * 1. In both directions: documents with a number first, then documents with only strings, then the rest.
+ * 2. A document with several values is sorted by its best value.
+ * 3. Each value is a bucket; the query is ignored.
  */
 import type { Column } from '../../facets/columns.js'
 import type { RankingRule } from '../rule.js'
@@ -15,7 +15,7 @@ export interface SortField {
   readonly ascending: boolean
 }
 
-/** A rule over a column; without one all documents are equal. */
+/** A rule over a column. Without a column, all documents are equal. */
 export function sortRule(column: Column | undefined, { field, ascending }: SortField): RankingRule {
   return function* (docids, graph) {
     const none = { rule: 'sort', field, ascending, value: null } as const
@@ -50,7 +50,7 @@ export function sortRule(column: Column | undefined, { field, ascending }: SortF
   }
 }
 
-/** Per document the group it is placed by, -1 without a value. */
+/** The best group of each document, -1 without a value. */
 function bestGroups(column: Column, docids: Uint32Array, ascending: boolean): Int32Array {
   const ranks = column.ranks
   return Int32Array.from(docids, (docid) => {

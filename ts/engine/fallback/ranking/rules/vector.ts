@@ -1,15 +1,15 @@
 /**
- * Orders documents by the distance of their vectors to others.
+ * Sorts documents by the distance of their vectors to the query vectors.
  *
  * Source: vectors §6.5, §6.6.
- *  1. The least distance between any two vectors counts; equal distances are one bucket.
- *  2. What is shown may be spread by a shift; the order follows the plain distance.
- *  3. Documents without a vector come last.
+ * 1. The smallest distance between any two vectors counts; documents with equal distances share a bucket.
+ * 2. The displayed similarity may be shifted by a distribution; sorting uses the plain distance.
+ * 3. Documents without a vector come last.
  */
 import { type Embedder, similarity, type VectorSet } from '../../vector/index.js'
 import type { RankingRule } from '../rule.js'
 
-/** A rule over the vectors of an embedder. `vectors` are compared with, at least one. */
+/** A rule over the vectors of an embedder. @param vectors query vectors, at least one */
 export function vectorRule(
   set: VectorSet | undefined,
   embedder: Embedder,

@@ -1,20 +1,20 @@
 /**
- * Words closer to their position in the query first. Source: search §7.6.
- *  1. A term costs by how far it stands from its position in the query, in any attribute; far positions are
- *     known by their bucket only.
- *  2. The dearest cost is always possible, so that ranks of all documents have one scale.
+ * Ranks documents first whose words are closer to their query positions. Source: search §7.6.
+ * 1. A term costs by the distance between its position in any attribute and its position in the query. Large positions
+ *    are rounded to their bucket.
+ * 2. The highest cost is always possible, so that the ranks of all documents share a scale.
  */
 
-import { idCount } from '../../query/graph.js'
+import { widthOf } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 import { bucketedPosition } from '../../store/buckets.js'
 import { occurrenceCosts, rankByCost } from '../cost/index.js'
 import type { RankingRule } from '../rule.js'
 
-/** What an offset costs at worst, per word. */
+/** Maximum cost of an offset, per word. */
 const OFFSET_COST_MAX = 10
 
-/** Offsets up to these cost 0, 1, 2 …; what is beyond the last costs `OFFSET_COST_MAX`. */
+/** Offsets up to these cost 0, 1, 2, …; larger offsets cost `OFFSET_COST_MAX`. */
 const OFFSETS = [0, 1, 4, 7, 11, 16, 24, 64, 256, 1024]
 
 function offsetCost(offset: number): number {
@@ -25,9 +25,9 @@ function offsetCost(offset: number): number {
 export function wordPositionRule(resolver: TermResolver): RankingRule {
   return rankByCost(
     {
-      costMax: (_, to) => OFFSET_COST_MAX * idCount(to),
+      costMax: (_, to) => OFFSET_COST_MAX * widthOf(to),
       costs: (_, to, docids) => {
-        const ids = idCount(to)
+        const ids = widthOf(to)
         const known = new Map<number, number>()
         return occurrenceCosts(resolver, to, docids, (occurrence) => {
           const position = occurrence & 0xffff
@@ -41,7 +41,7 @@ export function wordPositionRule(resolver: TermResolver): RankingRule {
           return cost
         })
       },
-      narrowed: (to) => to.subset,
+      narrowed: (to) => to.kinds,
     },
     (cost, costMax) => ({ rule: 'wordPosition', rank: costMax - cost + 1, max: costMax + 1 }),
   )

@@ -1,16 +1,16 @@
 /**
- * More of the query's words first. Source: search §6.3 and §7.2.
- *  1. A term that may be dropped costs as many words as it covers when it is.
- *  2. Once a term is dropped, no later term that is dropped earlier may be kept.
- *  3. Dropped terms are out of the query for all later rules.
+ * Ranks documents with more query words first. Source: search §6.3 and §7.2.
+ * 1. Dropping a term costs the number of words it covers.
+ * 2. After a term is dropped, no later term of an earlier removal group may be kept.
+ * 3. Dropped terms are removed from the query for all later rules.
  */
 
-import { END, graphFromPaths, idCount, type PathStep, type QueryGraph } from '../../query/graph.js'
+import { END, graphOfPaths, widthOf, type PathStep, type QueryGraph } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 import { DocSet } from '../../store/docid-set.js'
 import type { Bucket, RankingRule } from '../rule.js'
 
-/** @param groups per node the group in which it is dropped, null if it never is */
+/** @param groups removal group of each node; null: never dropped */
 export function wordsRule(resolver: TermResolver, groups: readonly (number | null)[]): RankingRule {
   return function* (docids, graph) {
     if (graph === null) return
@@ -31,16 +31,16 @@ export function wordsRule(resolver: TermResolver, groups: readonly (number | nul
       if (paths.length === 0) continue
       yield {
         docids: claimed.toArray(),
-        graph: graphFromPaths(paths),
+        graph: graphOfPaths(paths),
         detail: { rule: 'words', rank: max - cost, max },
       } satisfies Bucket
     }
   }
 }
 
-/** Walks the readings of a cost and lets each claim what it matches. */
+/** Walks the readings of a given cost. Each reading claims the documents it matches. */
 class Readings {
-  /** Documents that no reading has claimed yet. */
+  /** Documents not claimed by a reading yet. */
   readonly left: DocSet
   readonly costMax: number
   private readonly graph: QueryGraph
@@ -57,7 +57,7 @@ class Readings {
     this.graph = graph
     this.groups = groups
     this.left = universe
-    this.documents = graph.nodes.map(({ term, subset }) => resolver.documentsOf(term, subset))
+    this.documents = graph.nodes.map(({ term, kinds }) => resolver.documentsOf(term, kinds))
     this.costMaxes = new Array<number>(graph.nodes.length).fill(0)
     const order = Array.from(graph.nodes.keys()).sort(
       (a, b) => graph.nodes[b]!.firstId - graph.nodes[a]!.firstId,
@@ -71,7 +71,7 @@ class Readings {
       ...successors.map((to) =>
         to === END
           ? 0
-          : (this.groups[to] === null ? 0 : idCount(this.graph.nodes[to]!)) + this.costMaxes[to]!,
+          : (this.groups[to] === null ? 0 : widthOf(this.graph.nodes[to]!)) + this.costMaxes[to]!,
       ),
     )
   }
@@ -81,8 +81,8 @@ class Readings {
   }
 
   /**
-   * @param cost still to be spent
-   * @param dropped the latest group that was dropped so far: nothing of an earlier one may be kept
+   * @param cost remaining cost
+   * @param dropped highest removal group dropped so far: nodes of earlier groups may not be kept
    */
   private walk(
     successors: readonly number[],
@@ -104,20 +104,20 @@ class Readings {
       const node = this.graph.nodes[to]!
       const next = this.graph.successors[to]!
       const group = this.groups[to]!
-      const width = idCount(node)
-      if (group !== null && width <= cost && cost - width <= this.costMaxes[to]!)
-        this.walk(next, cost - width, Math.max(dropped, group), documents, path, claimed)
+      const words = widthOf(node)
+      if (group !== null && words <= cost && cost - words <= this.costMaxes[to]!)
+        this.walk(next, cost - words, Math.max(dropped, group), documents, path, claimed)
       if ((group !== null && group < dropped) || cost > this.costMaxes[to]!) continue
       const matching = documents.clone().intersect(this.documents[to]!)
       if (matching.isEmpty()) continue
-      path.push({ node, subset: node.subset })
+      path.push({ node, kinds: node.kinds })
       this.walk(next, cost, dropped, matching, path, claimed)
       path.pop()
     }
   }
 }
 
-/** Documents that satisfy some reading once everything that may be dropped is. Source: search §6.2. */
+/** Returns the documents that match a reading after all droppable terms are dropped. Source: search §6.2. */
 export function matchSet(
   resolver: TermResolver,
   graph: QueryGraph,
@@ -128,15 +128,15 @@ export function matchSet(
   const order = Array.from(graph.nodes.keys()).sort(
     (a, b) => graph.nodes[a]!.firstId - graph.nodes[b]!.firstId,
   )
-  const hand = (documents: DocSet, successors: readonly number[]): void => {
+  const propagate = (documents: DocSet, successors: readonly number[]): void => {
     for (const to of successors) (to === END ? matched : reached[to]!).union(documents)
   }
-  hand(resolver.index.alive.resized(resolver.bound), graph.first)
+  propagate(resolver.index.alive.resized(resolver.bound), graph.first)
   for (const at of order) {
     const node = graph.nodes[at]!
     const documents = reached[at]!
-    if (groups[at] === null) documents.intersect(resolver.documentsOf(node.term, node.subset))
-    hand(documents, graph.successors[at]!)
+    if (groups[at] === null) documents.intersect(resolver.documentsOf(node.term, node.kinds))
+    propagate(documents, graph.successors[at]!)
   }
   return matched
 }

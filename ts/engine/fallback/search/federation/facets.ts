@@ -22,7 +22,7 @@ export interface IndexCandidates {
   readonly uid: string
   /** Union over all queries of the index. */
   readonly found: DocSet
-  /** Those found, apart from those that share a value of the distinct attribute with a better hit. */
+  /** Found documents, except those that share a value of the distinct attribute with a better hit. */
   readonly documents: DocSet
 }
 
@@ -42,14 +42,14 @@ export function facetsText(
   federation: FederationRequest,
   bounds: Bounds,
 ): string {
-  const asked = [...byIndex].flatMap(([index, { uid, found, documents }]) => {
+  const requested = [...byIndex].flatMap(([index, { uid, found, documents }]) => {
     const facets = Object.hasOwn(federation.facetsByIndex, uid) ? federation.facetsByIndex[uid] : null
-    // An index with an empty list is shown with an empty distribution, one with null is not.
+    // An index with an empty facet list gets an empty distribution; an index with null is omitted.
     return facets === null || facets === undefined ? [] : [{ index, uid, found, documents, facets }]
   })
-  if (asked.length === 0) return ''
-  if (federation.mergeFacets !== null) return mergedFacets(asked, federation.mergeFacets.maxValuesPerFacet)
-  const parts = asked
+  if (requested.length === 0) return ''
+  if (federation.mergeFacets !== null) return mergedFacets(requested, federation.mergeFacets.maxValuesPerFacet)
+  const parts = requested
     .sort((a, b) => compareUtf8(a.uid, b.uid))
     .map(({ index, uid, found, documents, facets }) => {
       const { distribution, stats } = facetParts(index, facets, { documents, found }, prefixOf(uid), bounds)
@@ -66,7 +66,7 @@ interface MergedFacet {
 }
 
 function mergedFacets(
-  asked: readonly {
+  requested: readonly {
     readonly index: OpenIndex
     readonly uid: string
     readonly found: DocSet
@@ -76,7 +76,7 @@ function mergedFacets(
   most: number | null,
 ): string {
   const merged = new Map<string, MergedFacet>()
-  for (const { index, uid, found, documents, facets } of asked) {
+  for (const { index, uid, found, documents, facets } of requested) {
     const { settings, columns } = index.data
     for (const field of selectedFacets(index, facets, prefixOf(uid))) {
       const order = facetOrder(settings.faceting.sortFacetValuesBy, field)
@@ -91,7 +91,7 @@ function mergedFacets(
       const column = columns.byPath.get(field)!
       const counts = countFacet(column, documents.toArray(), order, settings.faceting.maxValuesPerFacet)
       const stats = statsOf(column, found.toArray())
-      // A string that prints like a number takes its place.
+      // A string that prints like a number replaces the number.
       for (const count of new Map(counts.map((count) => [count.key, count])).values()) {
         const before = known.counts.get(count.key)
         known.counts.set(count.key, { ...count, count: count.count + (before?.count ?? 0) })

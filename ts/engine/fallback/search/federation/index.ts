@@ -1,11 +1,12 @@
 /**
- * Here are several searches: what is the one list that they make?
+ * Federated search: merges the hits of several searches into one list.
  *
  * Source: search §15, operations §17.
- *  1. Each query is ranked by itself; heads are compared entry by entry, scores times the query's weight.
- *  2. A document that several queries find appears once, where it stands best.
- *  3. Equal heads: the earlier query first.
- *  4. All queries see the same commits. Other calls get their turn between them, so that after a commit they begin again.
+ * 1. Each query is ranked separately. The first hits of the lists are compared value by value, with scores multiplied
+ *    by the weight of the query.
+ * 2. A document found by several queries appears once, at its best position.
+ * 3. On a tie, the earlier query comes first.
+ * 4. All queries see the same commits. Other calls run between the queries, so queries restart after a commit.
  */
 
 import type { SearchFacts } from '../../../engine.js'
@@ -37,7 +38,7 @@ export async function federatedSearch(
   const { from, to } = windowOf(federation.paging)
   const joining = queries.find(({ request }) => (request.foreignKeys?.length ?? 0) > 0)
   const rankAll = (attempt: number) => {
-    // One for all queries: an id that one of them has met is replaced in the hits of the others.
+    // Shared by all queries: an id collected by any query is replaced in the hits of all.
     const hydration = joining === undefined ? null : hydrationOf(joining.request, false, bounds)
     return rankedQueries(queries, { federation, wanted: to, bounds, hydration }, attempt, stop)
   }
@@ -85,7 +86,7 @@ export async function federatedSearch(
   }
 }
 
-/** What all queries of a federation are ranked with. */
+/** Shared inputs for ranking the queries of a federation. */
 interface Ranking {
   readonly federation: FederationRequest
   readonly wanted: number
@@ -94,7 +95,7 @@ interface Ranking {
 }
 
 /**
- * Ranks all queries, with pauses for other calls. The last attempt has none and no more time than a single search.
+ * Ranks all queries, with pauses for other calls. The last attempt has no pauses and the time limit of a single search.
  * @returns null if an index has changed meanwhile
  */
 async function rankedQueries(
@@ -105,7 +106,7 @@ async function rankedQueries(
 ): Promise<{ readonly ranked: readonly RankedQuery[]; readonly hydration: Hydration | null } | null> {
   const turns = new Turns(queries, attempt)
   const ranked: RankedQuery[] = []
-  // What filters on other indexes have selected is counted from the beginning.
+  // Reset the count of documents that foreign filters have selected.
   for (const { request } of queries) request.foreign?.selected.clear()
   for (const [position, { index, request }] of queries.entries()) {
     if (!(await turns.next())) return null
@@ -116,7 +117,7 @@ async function rankedQueries(
   return { ranked, hydration: ranking.hydration }
 }
 
-/** The vectors that queries were compared by, where vectors are asked for. Source: vectors §6.7. */
+/** Vectors that queries were compared with, if requested. Source: vectors §6.7. */
 function queryVectorsText(queries: readonly RankedQuery[], { positions }: FederationRequest): string {
   const shown = queries.flatMap(({ position, request, found }) =>
     found.comparedVectors && request.retrieveVectors
@@ -144,15 +145,15 @@ function rankQuery(
   position: number,
   { federation, wanted, bounds, hydration }: Ranking,
 ): RankedQuery {
-  const asked = { ...request, distinct: federation.distinct ?? request.distinct, paging: federation.paging }
+  const search = { ...request, distinct: federation.distinct ?? request.distinct, paging: federation.paging }
   const reachable = Math.min(wanted, index.data.settings.pagination.maxTotalHits)
   try {
-    const found = rankSearch(index, asked, reachable)
-    const writer = new HitWriter(index, asked, found, { bounds, hydration })
+    const found = rankSearch(index, search, reachable)
+    const writer = new HitWriter(index, search, found, { bounds, hydration })
     const ranked = found.ranked.slice(0, reachable)
     return {
       index,
-      request: asked,
+      request: search,
       position,
       weight: federation.weights[position] ?? 1,
       found: { ...found, ranked },

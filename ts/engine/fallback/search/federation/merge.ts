@@ -1,4 +1,4 @@
-/** Here are ranked lists: what is the one list, with each document once? */
+/** Merges ranked lists, with each document once. */
 import type { FederationRequest } from '../../../requests.js'
 import type { OpenIndex } from '../../open-index.js'
 import { compareValues, globalScore, valuesOf } from '../../ranking/index.js'
@@ -6,7 +6,7 @@ import { interleaved } from '../interleave.js'
 import { pinOf } from '../pins.js'
 import type { Candidate, RankedQuery } from './query.js'
 
-/** Negative if `a` comes first. */
+/** Returns a negative number if `a` comes first. */
 const compareCandidates = (a: Candidate, b: Candidate): number =>
   compareValues(a, b) || a.query.position - b.query.position
 
@@ -35,7 +35,7 @@ export function merged(
   const seen = new Map<OpenIndex, Set<number>>(queries.map(({ index }) => [index, new Set()]))
   const taken = new Set<number | string>()
   const dropped: Dropped[] = []
-  /** Whether neither the document nor one of its values is there already. */
+  /** Returns true if neither the document nor any of its distinct values is already listed. */
   const admits = ({ query: { index }, ranked: { docid }, distinct }: Candidate): boolean => {
     const known = seen.get(index)!
     if (known.has(docid)) return false

@@ -1,4 +1,4 @@
-/** Here are queries: do their criteria put documents in orders that compare? Source: operations §17. */
+/** Checks that the sort criteria of federated queries are comparable. Source: operations §17. */
 import { EngineError } from '../../../engine-error.js'
 import { customRule } from '../../fields/rules.js'
 import type { RankedQuery } from './query.js'
@@ -10,7 +10,7 @@ type Kind =
   | 'distance, ascending'
   | 'distance, descending'
 
-/** Refuses queries whose rules put documents in orders that cannot be compared. */
+/** Refuses queries whose ranking rules give orders that cannot be compared. */
 export function requireComparable(queries: readonly RankedQuery[]): void {
   let reference: { readonly position: number; readonly kinds: readonly Kind[] } | null = null
   for (const query of queries) {
@@ -25,14 +25,14 @@ export function requireComparable(queries: readonly RankedQuery[]): void {
             `one orders by ${there}, the other by ${here}`,
         )
     }
-    // The longest list says most about what the next one has to be like.
+    // The longest list restricts later queries most.
     if (reference === null || reference.kinds.length <= kinds.length) reference = { position, kinds }
   }
 }
 
 /**
- * The kinds of a query's criteria, in order. Consecutive rules of relevance count as one; without words there is none,
- * and by meaning alone there is one. A field decides where it stands first.
+ * Kinds of the criteria of a query, in order. Consecutive relevance rules count as one. Without query words there is
+ * none; a purely semantic search has one. A repeated field counts at its first position.
  */
 function kindsOf({ index, request, found }: RankedQuery): readonly Kind[] {
   const kinds: Kind[] = []

@@ -1,11 +1,11 @@
-/** Here are queries of a federated search: what is known of each once it is ranked? */
+/** Types of federated queries before and after ranking. */
 import type { OpenIndex } from '../../open-index.js'
 import type { Comparable, Ranked } from '../../ranking/index.js'
 import type { HitWriter } from '../hits.js'
 import type { RankedSearch } from '../ranked-search.js'
 import type { StoppableRequest } from '../search.js'
 
-/** One query of the federation. */
+/** A query of the federation. */
 export interface FederatedQuery {
   readonly index: OpenIndex
   readonly request: StoppableRequest
@@ -18,10 +18,10 @@ export interface RankedQuery extends FederatedQuery {
   readonly writer: HitWriter
 }
 
-/** A hit of a query, which may be listed. */
+/** A hit of a query that may be listed. */
 export interface Candidate extends Comparable {
   readonly query: RankedQuery
   readonly ranked: Ranked
-  /** What the federation's `distinct` tells it apart by. */
+  /** Values of the federation's `distinct` attribute. */
   readonly distinct: readonly (number | string)[]
 }

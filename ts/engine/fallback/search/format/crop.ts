@@ -1,15 +1,16 @@
 /**
- * Which part of this text shows its matches best?
+ * Crops a text to the window that shows its matches best.
  *
  * Source: search §16.4.
- *  1. The best run of matches that fits decides: more different words, then nearer, then in query order.
- *  2. The window grows from it in both directions, words before separators, soft before hard.
- *  3. Without matches the text is shown from its start.
+ * 1. The window is chosen by the best run of matches that fits: most distinct words, then closest together, then most
+ *    in query order.
+ * 2. The window grows from that run in both directions, words before separators, soft separators before hard ones.
+ * 3. Without matches the text is shown from its start.
  */
 import { HARD, type Token } from '../../analysis/tokenize.js'
 import { isWordToken, type TextMatch } from './matches.js'
 
-/** UTF-16 offsets of what is shown. */
+/** UTF-16 offsets of the displayed part. */
 export interface CropWindow {
   readonly start: number
   readonly end: number
@@ -17,10 +18,10 @@ export interface CropWindow {
 
 type Score = readonly [words: number, nearness: number, order: number]
 
-/** Gaps beyond this are all equally wide. */
+/** Larger gaps count as this width. */
 const GAP_MAX = 7
 
-/** @param size words to show, at least 1 */
+/** @param size number of words to show, at least 1 */
 export function cropWindow(
   tokens: readonly Token[],
   matches: readonly TextMatch[],
@@ -66,7 +67,7 @@ function grown(
     } else if (isWordToken(after)) takeRight()
     else if ((before.kind === HARD) === (after.kind === HARD)) {
       takeLeft()
-      // A window should not end in a separator before the marker.
+      // Avoid ending the window in a separator before the marker.
       if (remaining > 1) takeRight()
     } else if (before.kind === HARD) takeRight()
     else takeLeft()
@@ -90,7 +91,7 @@ function bestInterval(matches: readonly TextMatch[], size: number): Interval {
   let first = 0
   for (const [at, match] of matches.entries()) {
     if (match.lastWord - matches[first]!.firstWord < size) continue
-    // Phrases longer than the crop follow one another: nothing lies between them.
+    // If phrases longer than the crop are adjacent, there is no run between them.
     if (at > first) consider(first, at - 1)
     while (first < matches.length - 1) {
       first++
@@ -110,15 +111,15 @@ const isBetter = (a: Score, b: Score): boolean => {
   return at !== -1 && a[at]! > b[at]!
 }
 
-/** Scores of runs of matches, each of which begins and ends no earlier than the one before it. */
+/** Scores runs of matches. Each run must start and end no earlier than the previous one. */
 class RunScores {
   private readonly matches: readonly TextMatch[]
-  /** Of the matches before each: words that phrases span beyond their first. */
+  /** Prefix sums over matches: extra words that phrases span. */
   private readonly spans: Float64Array
-  /** Of the matches before each: words to the next one, and how often the next one comes later in the query. */
+  /** Prefix sums over matches: words up to the next match, and matches followed by a later query position. */
   private readonly gaps: Float64Array
   private readonly ascents: Float64Array
-  /** Matches of the run by query position. */
+  /** Number of matches in the run by query position. */
   private readonly counts = new Map<number, number>()
   private first = 0
   private end = 0

@@ -1,11 +1,11 @@
 /**
- * Here is a hit: how do its texts look with the query marked in them?
+ * Writes highlighted and cropped texts of hits.
  *
  * Source: search §16.
- *  1. Fields that are named are formatted with all below them; fields that are retrieved stand beside them.
- *  2. Numbers become texts, truth values and null stay what they are; each leaf is cropped by itself.
- *  3. Any displayed field is marked, searchable or not.
- *  4. Positions are bytes of the original text, whatever is cropped.
+ * 1. Named fields are formatted with all nested fields; retrieved fields are included unformatted.
+ * 2. Numbers become strings, booleans and null are unchanged; each leaf is cropped separately.
+ * 3. Any displayed field is highlighted, searchable or not.
+ * 4. Positions are byte offsets in the original text, even if it is cropped.
  */
 import type { SearchRequest } from '../../../requests.js'
 import { Tokenizer } from '../../analysis/tokenize.js'
@@ -21,18 +21,18 @@ import { selectPaths } from '../projection.js'
 import { cropWindow } from './crop.js'
 import { QueryPatterns, type TextMatch } from './matches.js'
 
-/** Matches that are marked between two looks at what the answer may have. */
-const MATCHES_PER_LOOK = 1_000
+/** Highlighted matches between two checks of the answer size. */
+const MATCHES_PER_CHECK = 1_000
 
-/** What is done to the texts of a field and everything below it. */
+/** Format of a field and everything below it. */
 interface FieldFormat {
   readonly path: string
   readonly highlight: boolean
-  /** Words to keep; null for all. */
+  /** Number of words to keep; null for all. */
   readonly crop: number | null
 }
 
-/** Part of `_matchesPosition`; bytes of UTF-8. */
+/** An item of `_matchesPosition`, in bytes of UTF-8. */
 interface MatchPosition {
   readonly start: number
   readonly length: number
@@ -65,7 +65,7 @@ export class Formatter {
       (request.attributesToHighlight?.length ?? 0) > 0 || (request.attributesToCrop?.length ?? 0) > 0
     this.patterns = new QueryPatterns(this.isAsked ? (candidates.query?.graph ?? null) : null)
     this.locales = candidates.locales
-    // Highlighting does not know stop words: a phrase with one is never marked.
+    // Highlighting ignores stop words: a phrase with a stop word is never marked.
     this.tokenizer = index.cache.get(
       'tokenizers',
       '',
@@ -73,15 +73,15 @@ export class Formatter {
     )
   }
 
-  /** Whether a hit has any of these keys. */
+  /** True if hits have any of these keys. */
   get isAsked(): boolean {
     return this.asked || this.request.showMatchesPosition
   }
 
   /**
-   * The keys of a hit, as JSON text.
-   * @param displayed the document as far as it may be shown
-   * @param finish what is done to the formatted document before it is written
+   * Returns the keys of a hit, as JSON text.
+   * @param displayed the displayed part of the document
+   * @param finish transforms the formatted document before it is written
    */
   parts(displayed: JsonObject, finish: (formatted: JsonObject) => JsonObject): string[] {
     if (!this.isAsked) return []
@@ -98,7 +98,7 @@ export class Formatter {
     return parts
   }
 
-  /** Formats of the fields named by the request, then of those only retrieved; empty if none is there. */
+  /** Formats of the fields named in the request, then of other retrieved fields; empty if no named field exists. */
   private formatsFor(displayed: JsonObject): FieldFormat[] {
     const { attributesToHighlight, attributesToCrop, cropLength } = this.request
     const formats = new Map<string, { highlight: boolean; crop: number | null }>()
@@ -122,7 +122,7 @@ export class Formatter {
     return Array.from(formats, ([path, format]) => ({ path, ...format }))
   }
 
-  /** Whether everything is to be formatted. */
+  /** True if all fields are to be formatted. */
   private get asksForAll(): boolean {
     const { attributesToHighlight, attributesToCrop, cropLength } = this.request
     const all =
@@ -131,7 +131,7 @@ export class Formatter {
     return all && this.showsSomething
   }
 
-  /** Whether some document has something that is shown. */
+  /** True if any document has a displayed field. */
   private get showsSomething(): boolean {
     const { settings, pathCounts } = this.index.data
     return displaysEverything(settings) || settings.displayedAttributes.some((name) => pathCounts.has(name))
@@ -188,7 +188,7 @@ export class Formatter {
     const locales = localesOf(this.index.data.settings, path) ?? this.locales
     const tokens = this.tokenizer.tokenize(text, locales)
     const matches = this.patterns.find(text, tokens)
-    // Source: recorded answers. Of an array, the last element with a match is reported, not all of them.
+    // Source: recorded answers. For an array, only the last element with a match is reported.
     if (showMatchesPosition && matches.length > 0) positions.set(path, bytePositions(text, matches, indices))
     const window =
       crop === null || crop === 0 ? { start: 0, end: text.length } : cropWindow(tokens, matches, crop)
@@ -207,7 +207,7 @@ export class Formatter {
     for (const match of matches) {
       const [start, end] = [Math.max(match.start, window.start), Math.min(match.end, window.end)]
       if (start >= end) continue
-      if (++matchCount % MATCHES_PER_LOOK === 0) this.bounds.check(rendered.length)
+      if (++matchCount % MATCHES_PER_CHECK === 0) this.bounds.check(rendered.length)
       rendered += text.slice(at, start) + highlightPreTag + text.slice(start, end) + highlightPostTag
       at = end
     }
@@ -215,13 +215,13 @@ export class Formatter {
   }
 }
 
-/** By attribute, in the order of their names. */
+/** By attribute, sorted by name. */
 function positionsJson(positions: ReadonlyMap<string, readonly MatchPosition[]>): string {
   const entries = [...positions].sort(([a], [b]) => compareUtf8(a, b))
   return `{${entries.map(([path, found]) => `${JSON.stringify(path)}:${JSON.stringify(found)}`).join(',')}}`
 }
 
-/** `attr` or `attr:length`; what follows the last colon must be a number to count. */
+/** Parses `attr` or `attr:length`. The text after the last colon only counts as a length if it is a number. */
 function cropEntry(entry: string, cropLength: number): { name: string; length: number } {
   const colon = entry.lastIndexOf(':')
   if (colon === -1) return { name: entry, length: cropLength }
@@ -229,7 +229,7 @@ function cropEntry(entry: string, cropLength: number): { name: string; length: n
   return { name: entry.slice(0, colon), length: /^\+?\d+$/.test(suffix) ? Number(suffix) : cropLength }
 }
 
-/** @param matches by where they begin, so that no part of the text is counted for each of them */
+/** @param matches in order of position, so that each part of the text is counted once */
 function bytePositions(
   text: string,
   matches: readonly TextMatch[],

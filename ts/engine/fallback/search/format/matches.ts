@@ -1,17 +1,17 @@
 /**
- * Where in this text are the words of the query?
+ * Finds matches of the query in a text.
  *
  * Source: search §16.2.
- *  1. Phrases are tried before words, whole words before beginnings, longer n-grams before shorter ones.
- *  2. A phrase is one match, separators inside included.
- *  3. An unfinished word marks as many characters as were typed.
+ * 1. Phrases are tried before words, exact words before prefixes, longer n-grams before shorter ones.
+ * 2. A phrase is one match, including the separators inside it.
+ * 3. A prefix match marks as many characters as were typed.
  */
 import { decomposed, folded } from '../../analysis/normalise.js'
 import { STOP_WORD, type Token, WORD } from '../../analysis/tokenize.js'
-import { idCount, type QueryGraph, type TermNode } from '../../query/graph.js'
+import { widthOf, type QueryGraph, type TermNode } from '../../query/graph.js'
 import type { PhraseWords } from '../../query/parse.js'
 
-/** A marked part of a text. Offsets are UTF-16 units, words are counted without separators. */
+/** A highlighted part of a text. Offsets are in UTF-16 units; word numbers do not count separators. */
 export interface TextMatch {
   readonly start: number
   readonly end: number
@@ -19,7 +19,7 @@ export interface TextMatch {
   readonly lastToken: number
   readonly firstWord: number
   readonly lastWord: number
-  /** Positions of the query that the match stands for, inclusive. */
+  /** Query positions that the match covers, inclusive. */
   readonly firstPosition: number
   readonly lastPosition: number
   readonly isPhrase: boolean
@@ -28,10 +28,10 @@ export interface TextMatch {
 interface WordPattern {
   /** The word itself and its completions. */
   readonly plain: ReadonlySet<string>
-  /** Words found by typo; where several begin a text, the shortest counts. */
+  /** Words found by typo. If several are prefixes of a token, the shortest counts. */
   readonly typos: ReadonlySet<string>
   readonly isPrefix: boolean
-  /** Characters that were typed. */
+  /** Number of characters typed. */
   readonly typed: number
   readonly node: TermNode
 }
@@ -43,7 +43,7 @@ interface PhrasePattern {
 
 export const isWordToken = ({ kind }: Token): boolean => kind === WORD || kind === STOP_WORD
 
-/** Everything of a query that is looked for in texts. */
+/** The words and phrases of a query to find in texts. */
 export class QueryPatterns {
   private readonly words: readonly WordPattern[]
   private readonly phrases: readonly PhrasePattern[]
@@ -51,15 +51,15 @@ export class QueryPatterns {
   constructor(graph: QueryGraph | null) {
     const nodes = graph?.nodes ?? []
     this.phrases = nodes.flatMap((node) =>
-      ([0, 1] as const).flatMap((level) => node.term.phrases(level).map((words) => ({ words, node }))),
+      ([0, 1] as const).flatMap((typos) => node.term.phrases(typos).map((words) => ({ words, node }))),
     )
     this.words = nodes
       .filter(({ term }) => term.spec.phrase === null)
       .map((node) => wordPattern(node))
-      .sort((a, b) => Number(a.isPrefix) - Number(b.isPrefix) || idCount(b.node) - idCount(a.node))
+      .sort((a, b) => Number(a.isPrefix) - Number(b.isPrefix) || widthOf(b.node) - widthOf(a.node))
   }
 
-  /** Matches in order; they do not overlap. */
+  /** Returns matches in order, without overlaps. */
   find(text: string, tokens: readonly Token[]): TextMatch[] {
     const matches: TextMatch[] = []
     if (this.words.length === 0 && this.phrases.length === 0) return matches
@@ -135,7 +135,7 @@ function wordPattern(node: TermNode): WordPattern {
   return { plain, typos, isPrefix: term.spec.isPrefix, typed: Array.from(term.spec.word).length, node }
 }
 
-/** Characters of the pattern's word that the token is or begins with; 0 if none. */
+/** Number of characters of the matching word that the token equals or starts with; 0 if none. */
 function matchedLength({ plain, typos, isPrefix }: WordPattern, token: string): number {
   if (!isPrefix) return plain.has(token) || typos.has(token) ? Array.from(token).length : 0
   for (const words of [plain, typos])
@@ -144,7 +144,7 @@ function matchedLength({ plain, typos, isPrefix }: WordPattern, token: string): 
   return 0
 }
 
-/** Where the first `count` characters of a token's word end in the text as it was written. */
+/** Offset in the original text where the first `count` characters of a token's word end. */
 function originalEnd(text: string, token: Token, count: number): number {
   let left = count
   let at = token.start
