@@ -1,4 +1,4 @@
-/** Every action that a key can hold, in the order in which error messages list them. Source: the API's key schema. */
+/** All actions that a key can hold, in the order of error messages. Source: the API's key schema. */
 export const actions = [
   '*',
   'search',
@@ -61,7 +61,7 @@ export const actions = [
 ] as const
 export type Action = (typeof actions)[number]
 
-/** The actions that `*.get` grants. `keys.get` is not one of them: reading the keys would grant all their actions. */
+/** The actions that `*.get` grants. Excludes `keys.get`: reading the keys would grant all their actions. */
 const readOnly: ReadonlySet<string> = new Set<Action>([
   'search',
   'documents.get',
@@ -81,7 +81,7 @@ const readOnly: ReadonlySet<string> = new Set<Action>([
   'dynamicSearchRules.get',
 ])
 
-/** Families of actions that concern the whole instance and not an index. */
+/** Families of actions that concern the complete instance, not an index. */
 const globalFamilies: ReadonlySet<string> = new Set([
   'metrics',
   'dumps',
@@ -97,7 +97,7 @@ const globalFamilies: ReadonlySet<string> = new Set([
   'dynamicSearchRules',
 ])
 
-/** Whether the actions `held` include `action`. */
+/** Returns true if the actions `held` include `action`. */
 export function grants(held: readonly string[], action: Action): boolean {
   return held.some((one) => {
     if (one === '*' || one === action) return true
@@ -106,7 +106,7 @@ export function grants(held: readonly string[], action: Action): boolean {
   })
 }
 
-/** Whether `action` concerns the whole instance, so that a key limited to some indexes cannot use it. */
+/** Returns true if `action` concerns the complete instance. A key limited to some indexes cannot use it. */
 export function isGlobal(action: string): boolean {
   return action === 'tasks.compact' || globalFamilies.has(action.split('.')[0] ?? '')
 }

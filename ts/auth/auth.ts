@@ -7,37 +7,39 @@ import { matchesAny } from './patterns.js'
 import type { SearchRules } from './search-rules.js'
 import { readToken, signingKeyUid, verifyToken } from './tenant-token.js'
 
-/** The rights of one request whose key has been accepted. */
+/** The rights of an authorized request. */
 export interface Access {
   /** Identifies the key, so that the search queue can serve keys in turns. */
   readonly holder: string
-  /** Whether the request came with the master key. */
+  /** True if the request has the master key. */
   readonly isMaster: boolean
   /** Patterns of the indexes that the request may see; null: all. */
   readonly visibleIndexes: readonly string[] | null
-  /** Whether the required actions are allowed on this index. */
+  /** Returns true if the required actions are allowed on this index. */
   allows(indexUid: string): boolean
-  /** The error for an index that is not allowed. */
+  /** Returns the error for an index that is not allowed. */
   refusal(indexUid: string): ApiError
-  /** Whether a task of this request may create the index. */
+  /** Returns true if a task of this request may create the index. */
   mayCreate(indexUid: string): boolean
-  /** Whether this request's key or token may search the index, whatever the request itself does. */
+  /** Returns true if the key or token may search the index, independent of the required actions. */
   maySearch(indexUid: string): boolean
-  /** Whether this request's key may read the documents of the index with all of their fields. */
+  /** Returns true if the key may read the documents of the index with all their fields. */
   mayRead(indexUid: string): boolean
-  /** The filter that the tenant token adds to every search of this index; null: none. */
+  /** The filter that the tenant token adds to every search of this index; null: no filter. */
   forcedFilter(indexUid: string): unknown
-  /** `maySearch` and `forcedFilter` for another instance that searches for this request; null: every index, no filter. */
+  /**
+   * `maySearch` and `forcedFilter` for another instance that searches for this request; null: all indexes, no filter.
+   */
   readonly passedRights: PassedRights | null
 }
 
-/** The keys of the instance, and the check of requests against them. */
+/** The keys of the instance, and authorization of requests. */
 export interface Auth {
   readonly keys: KeyBook
   /**
-   * Checks that a request may do all of `actions`, on `indexUid` if its route names an index.
+   * Checks that a request may do all `actions`, on `indexUid` if its route has an index.
    * @param authorization the header as sent
-   * @param actions if empty, every request may, and the header is not read
+   * @param actions empty: allows every request without reading the header
    * @throws ApiError `missing_authorization_header`, `missing_master_key`, `invalid_api_key`
    */
   require(authorization: string | undefined, actions: readonly Action[], indexUid?: string): Promise<Access>
@@ -67,7 +69,7 @@ const masterAccess: Access = { ...everything, holder: 'master', isMaster: true }
 /** The actions that a tenant token can grant. */
 const tokenActions: ReadonlySet<Action> = new Set(['search', 'chatCompletions'])
 
-/** Reads the keys of the instance. An instance without keys gets the default ones. */
+/** Reads the keys of the instance. An instance without keys gets the default keys. */
 export async function openAuth({ masterKey, store, now = Date.now }: AuthOptions): Promise<Auth> {
   const keys = await KeyBook.open(store, masterKey)
   const masterDigest = masterKey === null ? null : digest(masterKey)
@@ -100,7 +102,7 @@ export async function openAuth({ masterKey, store, now = Date.now }: AuthOptions
   }
 }
 
-/** The key or token in the header; null without a header. @throws ApiError */
+/** Returns the key or token in the header; null without a header. @throws ApiError */
 function readHeader(authorization: string | undefined): string | null {
   if (authorization === undefined) return null
   const space = authorization.indexOf(' ')
@@ -116,7 +118,7 @@ function readHeader(authorization: string | undefined): string | null {
   return token
 }
 
-/** The key if it is known, not expired and holds all of `actions`. The error does not tell which of these failed. */
+/** Checks that the key is known, not expired and holds all `actions`. The error hides the reason. */
 function usable(key: KeyRecord | null, actions: readonly Action[], now: number): KeyRecord {
   if (key === null || !actions.every((action) => grants(key.actions, action))) throw invalidKey()
   if (key.expiresAt !== null && now >= Date.parse(key.expiresAt)) throw invalidKey()
@@ -150,7 +152,7 @@ function tokenAccess(
   indexUid: string | undefined,
 ): Access {
   const allows = (uid: string): boolean => rules.rule(uid) !== null && matchesAny(parent.indexes, uid)
-  // The message does not list the indexes of the signing key, which the bearer of a token must not learn.
+  // Do not list the indexes of the signing key: the bearer of a token must not learn them.
   const refusal = (uid: string): ApiError =>
     new ApiError('invalid_api_key', `the tenant token does not allow the index \`${uid}\``)
   if (indexUid !== undefined && !allows(indexUid)) throw refusal(indexUid)

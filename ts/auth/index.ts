@@ -1,4 +1,4 @@
-/** Here is a key or a token: what may a request with it do? */
+/** Authorizes requests by API keys and tenant tokens. */
 export { type Action, actions } from './actions.js'
 export { type Access, type Auth, type AuthOptions, openAuth } from './auth.js'
 export { KeyBook, type KeyPatch, type KeyRecord, type KeyStore, keyValue, type NewKey } from './key-book.js'

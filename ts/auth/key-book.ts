@@ -3,7 +3,7 @@ import { ApiError } from '../errors/index.js'
 import { withoutTrailing } from '../parse/index.js'
 import { isGlobal } from './actions.js'
 
-/** An API key as stored, without its value, which is computed from the uid. Dates are RFC 3339. */
+/** An API key as stored. Its value is not stored but computed from the uid. Dates are RFC 3339. */
 export interface KeyRecord {
   readonly uid: string
   readonly name: string | null
@@ -20,21 +20,21 @@ export interface KeyStore {
   keys(): Promise<readonly KeyRecord[]>
   putKey(key: KeyRecord): Promise<void>
   deleteKey(uid: string): Promise<void>
-  /** Whether another server writes, of which this one has a copy: nothing may be written here. */
+  /** True if this server is a follower with a copy of the keys. It must not write. */
   readonly isCopy: boolean
-  /** Calls `read` again whenever the keys have changed otherwise than by these calls. */
+  /** Calls `read` again after each change of the stored keys by others. */
   onReplaced(read: () => Promise<void>): void
 }
 
 /**
- * Text that sorts as the date does: without the `Z`, which would sort after the digits of a date with more of them,
- * since dates have no trailing zeros.
+ * Returns text that sorts like the date. Dates have no trailing zeros, so their lengths differ, and a final `Z` would
+ * sort after digits.
  */
 const sortable = (date: string): string => date.slice(0, -1)
 
 /** A key to create. */
 export interface NewKey {
-  /** null: a random one. */
+  /** null: a random uid. */
   readonly uid: string | null
   readonly name: string | null
   readonly description: string | null
@@ -43,15 +43,15 @@ export interface NewKey {
   readonly expiresAt: string | null
 }
 
-/** A change of a key. undefined leaves a member as it is, null clears it. */
+/** A change of a key. undefined keeps a member, null clears it. */
 export interface KeyPatch {
   readonly name: string | null | undefined
   readonly description: string | null | undefined
 }
 
 /**
- * The keys of a new instance, in the order in which they are created. Lists show the newest first. Names and
- * descriptions are the API's to the letter, since clients find these keys by them.
+ * The keys of a new instance, in order of creation. Lists show the newest first. Names and descriptions match the API
+ * exactly, because clients find these keys by them.
  */
 const defaultKeys: readonly NewKey[] = [
   {
@@ -90,18 +90,18 @@ const defaultKeys: readonly NewKey[] = [
   },
 ]
 
-/** The value of a key, which depends on the master key and the uid alone: 64 lower-case hex digits. */
+/** Returns the value of a key, computed from the master key and the uid: 64 lower-case hex digits. */
 export function keyValue(masterKey: string, uid: string): string {
   return createHmac('sha256', masterKey).update(uid).digest('hex')
 }
 
-/** The keys of the instance in memory, with every change written through to the store. */
+/** The keys of the instance in memory. Changes are written through to the store. */
 export class KeyBook {
   readonly #store: KeyStore
   readonly #masterKey: string | null
   /** By uid, in order of creation. */
   readonly #keys = new Map<string, { readonly record: KeyRecord; readonly value: Buffer }>()
-  /** Uids of keys that are being stored, which no other key can take. */
+  /** Uids of keys that are being stored. They are already taken. */
   readonly #creating = new Set<string>()
   #lastMicros = 0
 
@@ -110,7 +110,7 @@ export class KeyBook {
     this.#masterKey = masterKey
   }
 
-  /** Reads the keys of `store`; an empty store gets the default keys first. */
+  /** Reads the keys of `store`. Adds the default keys to an empty store first. */
   static async open(store: KeyStore, masterKey: string | null): Promise<KeyBook> {
     const book = new KeyBook(store, masterKey)
     await book.#read()
@@ -126,12 +126,12 @@ export class KeyBook {
     for (const record of known) this.#remember(record)
   }
 
-  /** All keys, newest first. */
+  /** Returns all keys, newest first. */
   list(): readonly KeyRecord[] {
     return [...this.#keys.values()].map(({ record }) => record).reverse()
   }
 
-  /** The value of a key; empty without a master key or for an unknown uid. */
+  /** Returns the value of a key; empty without a master key or for an unknown uid. */
   value(uid: string): string {
     return this.#keys.get(uid)?.value.toString('hex') ?? ''
   }
@@ -140,7 +140,7 @@ export class KeyBook {
     return this.#keys.get(uid.toLowerCase())?.record ?? null
   }
 
-  /** The key with the value `token`. The comparison takes the same time for every value. */
+  /** Returns the key with the value `token`. The comparison takes the same time for every value. */
   byValue(token: string): KeyRecord | null {
     if (this.#masterKey === null || !/^[0-9a-fA-F]{64}$/.test(token)) return null
     const sought = Buffer.from(token, 'hex')
@@ -190,7 +190,7 @@ export class KeyBook {
       description: patch.description === undefined ? record.description : patch.description,
       updatedAt: this.#now(),
     }
-    // The new record is visible before it is stored, so that a change made meanwhile builds on it.
+    // Publish the new record before it is stored, so that concurrent changes build on it.
     this.#remember(updated)
     try {
       await this.#store.putKey(updated)
@@ -213,7 +213,7 @@ export class KeyBook {
     this.#keys.set(record.uid, { record, value: Buffer.from(value, 'hex') })
   }
 
-  // Microseconds that are never the same twice, so that keys created in one millisecond have an order.
+  // Returns strictly increasing microseconds, so that keys created in one millisecond have an order.
   #now(): string {
     const micros = Math.max(this.#lastMicros + 1, Date.now() * 1000)
     this.#lastMicros = micros

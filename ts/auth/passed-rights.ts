@@ -1,12 +1,12 @@
-/** Rights to search, as one instance passes them to another that searches for it. */
+/** Encodes the search rights in requests to other instances. */
 import { ApiError } from '../errors/index.js'
 import { isPattern, matchesAny } from './patterns.js'
 import { readRules } from './search-rules.js'
 
-/** What a request may search, whatever the request itself does. */
+/** The search rights of a request. */
 export interface SearchRights {
   maySearch(indexUid: string): boolean
-  /** The filter that is added to every search of the index; null: none. */
+  /** The filter that is added to every search of the index; null: no filter. */
   forcedFilter(indexUid: string): unknown
 }
 
@@ -14,17 +14,17 @@ export interface SearchRights {
 export interface PassedRights {
   /** Patterns of indexes. */
   readonly indexes: readonly string[]
-  /** The claim of a tenant token; null: none. */
+  /** The claim of a tenant token; null: no token. */
   readonly searchRules: unknown
 }
 
-/** Text for a header. Longer rights than `bytesMax` are passed as the right to no index. */
+/** Encodes rights for a header. If the text exceeds `bytesMax`, encodes the right to no index. */
 export function writeRights(rights: PassedRights, bytesMax: number): string {
   const text = encoded(rights)
   return text.length <= bytesMax ? text : encoded({ indexes: [], searchRules: null })
 }
 
-/** @throws ApiError `bad_request` for anything but the text of `writeRights` */
+/** Decodes rights. @throws ApiError `bad_request` for anything that `writeRights` did not write */
 export function readRights(text: string): SearchRights {
   const { indexes, searchRules } = decoded(text)
   const rules = searchRules === null ? null : rulesOf(searchRules)
@@ -56,5 +56,5 @@ function rulesOf(searchRules: unknown): ReturnType<typeof readRules> {
 const unreadable = (): ApiError =>
   new ApiError(
     'bad_request',
-    'the header with rights to search, which another instance sends, cannot be read',
+    'the header with search rights from another instance cannot be read',
   )

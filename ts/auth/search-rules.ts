@@ -4,7 +4,7 @@ import { isPattern, matches } from './patterns.js'
 
 /** The search rules of a verified token. */
 export interface SearchRules {
-  /** The rule of the most specific pattern that matches the index; null: the index must not be searched. */
+  /** Returns the rule of the most specific pattern that matches the index; null: searching the index is forbidden. */
   rule(indexUid: string): { readonly filter: unknown } | null
 }
 
@@ -32,7 +32,7 @@ export function readRules(searchRules: unknown): SearchRules {
 
 function readPattern(pattern: unknown): string {
   if (typeof pattern !== 'string' || !isPattern(pattern)) {
-    throw tokenRefused(`\`searchRules\` names \`${String(pattern)}\`, which is no index uid pattern`)
+    throw tokenRefused(`\`searchRules\` names \`${String(pattern)}\`, which is not an index uid pattern`)
   }
   return pattern
 }

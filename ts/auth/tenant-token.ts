@@ -5,13 +5,13 @@ const algorithms = ['HS256', 'HS384', 'HS512']
 const BASE64URL = /^[A-Za-z0-9_-]*$/
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** A token that has been decoded and not verified yet. */
+/** A token that was decoded but not verified. */
 export interface UnverifiedToken {
   readonly text: string
   readonly claims: Readonly<Record<string, unknown>>
 }
 
-/** Decodes `text`; null if it does not have the form of a token, as API keys do not. */
+/** Decodes `text`; null if it does not have the form of a token. API keys never have it. */
 export function readToken(text: string): UnverifiedToken | null {
   const parts = text.split('.')
   if (parts.length !== 3) return null
@@ -20,7 +20,7 @@ export function readToken(text: string): UnverifiedToken | null {
   return header === null || claims === null ? null : { text, claims }
 }
 
-/** The uid of the key that signed the token, by its claim. @throws ApiError `invalid_api_key` */
+/** Returns the uid of the key that signed the token, from its claim. @throws ApiError `invalid_api_key` */
 export function signingKeyUid(token: UnverifiedToken): string {
   const uid = token.claims.apiKeyUid
   if (typeof uid !== 'string' || !UUID.test(uid)) throw refused('the claim `apiKeyUid` is not a UUID')
@@ -45,7 +45,7 @@ export async function verifyToken(
     throw refused(error instanceof Error ? error.message : String(error))
   }
   const { exp, aud, searchRules } = token.claims
-  // Source: the reference expects no audience and refuses a token that names one.
+  // Source: the reference expects no audience and refuses a token with one.
   if (aud !== undefined) throw refused('the claim `aud` is not supported')
   if (exp !== undefined && exp !== null) {
     if (typeof exp !== 'number' || !Number.isInteger(exp)) throw refused('the claim `exp` is not an integer')

@@ -64,9 +64,9 @@ export async function unpack(
       refuse(new ArchiveError(`it has more than ${BYTES_AFTER_END_MAX} bytes after its end mark`))
       await failed
     }
-    const whole = once(parser, 'end')
+    const parsed = once(parser, 'end')
     parser.end()
-    await Promise.race([whole, failed])
+    await Promise.race([parsed, failed])
   })
   try {
     await Promise.race([flowing, failed])

@@ -1,7 +1,7 @@
 import { codes, type ErrorCode, type ErrorType } from './codes.js'
 import { MESSAGE_CHARS_MAX } from './limits.js'
 
-/** The error of a finished task. An imported task may have a code and a type that are not in the table. */
+/** The error of a finished task. An imported task may have a code and a type outside the table. */
 export interface RecordedError {
   readonly message: string
   readonly code: string
@@ -9,7 +9,7 @@ export interface RecordedError {
   readonly link: string
 }
 
-/** The body of an error, which `task.error` and `remoteErrors` have too. */
+/** The body of an error. `task.error` and `remoteErrors` have the same form. */
 export interface ErrorBody extends RecordedError {
   readonly code: ErrorCode
   readonly type: ErrorType
@@ -20,7 +20,7 @@ export class ApiError extends Error {
   override readonly name: string = 'ApiError'
   readonly code: ErrorCode
   /**
-   * The HTTP status. It differs from that of the table where a route says so, as `index_not_found` in a multi-search.
+   * The HTTP status. Some routes override the status of the table, for example for `index_not_found` in a multi-search.
    */
   readonly status: number
 
@@ -42,7 +42,8 @@ export function errorBody(code: ErrorCode, message: string): ErrorBody {
 }
 
 /**
- * The body that a client gets for a thrown value: an `ApiError` as it is, any other as `internal` without its message.
+ * Returns the error body for a thrown value: for an `ApiError` its own, for other errors `internal` without their
+ * message.
  */
 export function toErrorBody(error: unknown): ErrorBody {
   return error instanceof ApiError

@@ -1,9 +1,9 @@
 /**
  * Every error code of the API, with its type and HTTP status.
  *
- * Codes that differ only by the name of a field of the request are listed by family, since all of them have the type
- * `invalid_request` and the status 400. Source: the published error table of the API, which has all codes but
- * `bucket_unavailable`, `follower_behind`, `index_damaged`, `upload_damaged`, `invalid_task_wait_ms` and `invalid_settings_dry_run`.
+ * Codes that differ only by a field name of the request are listed by family: all have the type `invalid_request` and
+ * the status 400. Source: the published error table of the API. It lacks only `bucket_unavailable`, `follower_behind`,
+ * `index_damaged`, `upload_damaged`, `invalid_task_wait_ms` and `invalid_settings_dry_run`.
  */
 
 /** The origin of an error, as clients see it. */
@@ -66,7 +66,7 @@ const special = {
   unimplemented_multi_choice_chat_completions: { type: 'invalid_request', status: 501 },
 } as const satisfies Record<string, CodeInfo>
 
-/** Codes that only imported tasks have: the API gave them once, or gives them for what this service does not do. */
+/** Codes of imported tasks only: former codes of the API, or codes of its features that this service lacks. */
 const imported = {
   bad_parameter: badRequest,
   immutable_api_key_key: badRequest,
@@ -342,5 +342,5 @@ export const codes: Readonly<Record<ErrorCode, CodeInfo>> = Object.freeze({
   ...imported,
 })
 
-/** Whether `text` is a code of the table. */
+/** Returns true if `text` is a code of the table. */
 export const isErrorCode = (text: string): text is ErrorCode => Object.hasOwn(codes, text)

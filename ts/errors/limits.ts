@@ -1,2 +1,4 @@
-/** Characters of an error message. Without a limit, a message that quotes a value would be as large as the request. */
+/**
+ * Most characters of an error message. Without a limit, a message that quotes a value could be as long as the request.
+ */
 export const MESSAGE_CHARS_MAX = 10_000

@@ -1,3 +1,3 @@
-/** Here is a directory, may I search it without a server? The same engine and queue, inside this process. */
+/** The package API: the same engine and queue as the server, inside this process. */
 export { open } from './open.js'
 export type * from './types.js'

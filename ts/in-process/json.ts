@@ -1,4 +1,4 @@
 export const jsonBytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
-/** The value of an answer of the engine. */
+/** Parses an answer of the engine. */
 export const parsed = (body: Uint8Array): unknown => JSON.parse(Buffer.from(body).toString())

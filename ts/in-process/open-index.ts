@@ -70,7 +70,7 @@ export function openIndex({ services, queue, uid }: IndexSetup): Index {
   const enqueue = (type: TaskType, content: TaskContent): Promise<TaskSummary> =>
     tasks.enqueue({ indexUid: uid, type, content })
 
-  /** Reads the index, and once more if it was swapped or deleted meanwhile. */
+  /** Reads the index, and again if it was swapped or deleted meanwhile. */
   const read = <T>(ask: (entry: IndexEntry, reading: Reading) => Promise<T>): Promise<T> =>
     readIndex(tasks, uid, (entry, alsoRead: AlsoRead) =>
       ask(entry, { access: everyRight, stop: new DisconnectSignal(), alsoRead }),
@@ -119,7 +119,7 @@ export function openIndex({ services, queue, uid }: IndexSetup): Index {
       await slot.discard()
       throw error
     }
-    // From here on the upload is the queue's, which knows whether a task may still need it.
+    // From here on the queue owns the upload, because a stored task may need it.
     return enqueue('documentAdditionOrUpdate', content)
   }
 

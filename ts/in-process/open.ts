@@ -28,7 +28,7 @@ import { openIndex } from './open-index.js'
 import type { OpenOptions, Siftd } from './types.js'
 
 /**
- * Opens a data directory inside this process: same files, tasks and answers as the server's.
+ * Opens a data directory inside this process: with the same files, tasks and answers as the server.
  *
  * ```ts
  * const siftd = await open({ directory: './data.ms' })
@@ -60,7 +60,7 @@ export async function open({
     userDirectory: userDirectory(process.env),
     engine,
     indexingMemoryBytes: options.maxIndexingMemory,
-    // An indexing batch leaves the other cores to the program.
+    // Leave the other cores to the program while a batch is indexed.
     indexingThreads: options.maxIndexingThreads ?? 1,
     cacheBytes: options.cacheSize,
     answerCacheBytes: options.answerCacheSize,
@@ -92,11 +92,11 @@ export async function open({
   const services = { engine: searched, answers, embedders, tasks, features, queries: { timesStages: false } }
   queue.start()
 
-  /** Stores a task of the whole instance. */
+  /** Stores a task that concerns no single index. */
   const enqueue = (type: TaskType, content: TaskContent): Promise<TaskSummary> =>
     tasks.enqueue({ indexUid: null, type, content })
 
-  /** The tasks that a filter matches now, and its text for the details of the task that deals with them. */
+  /** Returns the tasks that a filter matches now, and its text for the details of the new task. */
   const matched = async (filter: TaskFilter) => ({
     query: JSON.stringify(filter),
     tasks: await tasks.match(filter),
@@ -118,7 +118,7 @@ export async function open({
     for (const one of positioned) {
       requireFederable(one, federation, features)
       if ((one.query.federationOptions?.remote ?? null) !== null)
-        throw new ApiError('invalid_multi_search_remote', 'inside a process no other instance is searched')
+        throw new ApiError('invalid_multi_search_remote', 'remotes cannot be searched in process')
     }
     await local.requireFederation(positioned, federation, new Set())
     return parsed(await local.answer(positioned, mergingOf(federation, positioned, false), stop))
@@ -131,11 +131,11 @@ export async function open({
     multiSearch: multiSearch as Siftd['multiSearch'],
     async tasks({ limit = 20, from, reverse = false, ...filter } = {}) {
       const page: Page<Task> = await tasks.list(filter, { limit, from: from ?? null, reverse })
-      return { ...page, results: page.results.map(whole) }
+      return { ...page, results: page.results.map(withParsedDetails) }
     },
     async task(taskUid) {
       const task = await tasks.get(taskUid, null)
-      return task === null ? null : whole(task)
+      return task === null ? null : withParsedDetails(task)
     },
     async cancelTasks(filter) {
       return enqueue('taskCancelation', { kind: 'taskCancelation', ...(await matched(filter)) })
@@ -145,11 +145,11 @@ export async function open({
     },
     async batches({ limit = 20, from, reverse = false, ...filter } = {}) {
       const page: Page<BatchView> = await tasks.batches(filter, { limit, from: from ?? null, reverse })
-      return { ...page, results: page.results.map(whole) }
+      return { ...page, results: page.results.map(withParsedDetails) }
     },
     async batch(batchUid) {
       const batch = await tasks.batch(batchUid, null)
-      return batch === null ? null : whole(batch)
+      return batch === null ? null : withParsedDetails(batch)
     },
     async swapIndexes(swaps) {
       const content = swapContent(readBody(jsonBytes(swaps), swapsBody), () => undefined)
@@ -162,7 +162,7 @@ export async function open({
       const task = await tasks.wait(taskUid, null, { waitMs: timeoutMs })
       if (task === null) throw new ApiError('task_not_found', `task \`${taskUid}\` not found`)
       if (task.finishedAt === null) throw new Error(`task ${taskUid} is still ${task.status}`)
-      return whole(task)
+      return withParsedDetails(task)
     },
     onTaskChange: (listener) => tasks.onChange(listener),
     createDump: () => enqueue('dumpCreation', { kind: 'dumpCreation' }),
@@ -177,15 +177,15 @@ export async function open({
   }
 }
 
-/** The options of a server that is started without any. */
+/** Returns the default options of the server. */
 function defaultOptions(): LaunchOptions {
   const launch = parseLaunchOptions({ args: [], env: {}, readFile: () => null, machine: machine() })
-  if (launch.kind !== 'run') throw new Error('no arguments ask for help')
+  if (launch.kind !== 'run') throw new Error('parsing empty arguments did not return options')
   return launch.options
 }
 
-/** A task or a batch with its details as an object, however long they are. */
-function whole<T extends Pick<Task | BatchView, 'details'>>(one: T): T {
+/** Returns a task or batch with its details as an object. Long details are stored as JSON text. */
+function withParsedDetails<T extends Pick<Task | BatchView, 'details'>>(one: T): T {
   const { details } = one
   if (!(details instanceof JsonText)) return one
   return { ...one, details: JSON.parse(details.json) as Readonly<Record<string, unknown>> }

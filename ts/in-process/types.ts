@@ -1,4 +1,4 @@
-/** What a program of this process may ask of a data directory. */
+/** Types of the package API. */
 import type { FeatureFlags } from '../instance/index.js'
 import type { LaunchOptions } from '../launch/index.js'
 import type { Explanation, FieldsPage } from '../searches/index.js'
@@ -18,7 +18,7 @@ export type Document = Readonly<Record<string, unknown>>
 /** A filter as text, or as a list of alternatives and conditions. */
 export type Filter = string | readonly (string | readonly string[])[]
 
-/** The launch options of the server that mean something inside a process, each as `siftd --help` describes it. */
+/** The server's launch options that apply inside a process. `siftd --help` describes them. */
 export type ServerOptions = Pick<
   LaunchOptions,
   | 'upgradeDb'
@@ -48,22 +48,22 @@ export type ServerOptions = Pick<
 >
 
 export interface OpenOptions extends Partial<ServerOptions> {
-  /** Data directory, created when absent; one process at a time. The server's own may be used while it is down. */
+  /** Data directory, created if absent; only one process at a time. May be the directory of a stopped server. */
   readonly directory: string
-  /** Default `auto`: native where its binary loads. */
+  /** Default `auto`: native if its binary can be loaded. */
   readonly engine?: 'auto' | 'native' | 'fallback'
-  /** Makes a new task store from the indexes if the old one is damaged or incomplete; the history of tasks is lost. */
+  /** Replaces a damaged or incomplete task store by a new one made from the indexes. Loses the history of tasks. */
   readonly rebuildTaskStore?: boolean
-  /** Default `WARN`, on stderr. */
+  /** Log level on stderr. Default: `WARN`. */
   readonly logLevel?: 'OFF' | 'ERROR' | 'WARN' | 'INFO' | 'DEBUG' | 'TRACE'
 }
 
 export interface AddOptions {
-  /** Field that identifies documents; guessed from the first ones when absent. */
+  /** Field that identifies documents; guessed from the first documents if absent. */
   readonly primaryKey?: string
 }
 
-/** Parameters of a search, as the body of POST /search has them. Others of the API are taken too. */
+/** Parameters of a search, as in the body of POST /search. Other parameters of the API are accepted too. */
 export interface SearchParameters {
   readonly filter?: Filter
   readonly sort?: readonly string[]
@@ -87,7 +87,7 @@ export interface SearchParameters {
   readonly [name: string]: unknown
 }
 
-/** The answer of a search, as the HTTP API gives it. */
+/** The answer to a search, as in the HTTP API. */
 export interface SearchAnswer {
   readonly hits: readonly Document[]
   readonly query: string
@@ -131,15 +131,15 @@ export interface SimilarAnswer {
   readonly estimatedTotalHits?: number
 }
 
-/** One query of several. */
+/** A query of a multi-search. */
 export interface MultiSearchQuery extends SearchParameters {
   readonly indexUid: string
   readonly q?: string
-  /** Along with `federation` only. */
+  /** Only with `federation`. */
   readonly federationOptions?: { readonly weight?: number }
 }
 
-/** How the hits of several queries are merged into one list. */
+/** Options for merging the hits of several queries into one list. */
 export interface Federation {
   readonly offset?: number
   readonly limit?: number
@@ -189,7 +189,7 @@ export interface IndexStats {
   readonly fieldDistribution: Readonly<Record<string, number>>
 }
 
-/** One index. It comes into being with its first write. Writes return a task; see `Siftd.waitForTask`. */
+/** An index. Its first write creates it. Writes return a task; see `Siftd.waitForTask`. */
 export interface Index {
   readonly uid: string
   /** Adds documents, replacing those with the same id. */
@@ -197,40 +197,40 @@ export interface Index {
     documents: Iterable<Document> | AsyncIterable<Document>,
     options?: AddOptions,
   ): Promise<TaskSummary>
-  /** Merges top-level fields into the documents with the same id, adding what is new. */
+  /** Merges top-level fields into the documents with the same id. Adds new documents. */
   updateDocuments(
     documents: Iterable<Document> | AsyncIterable<Document>,
     options?: AddOptions,
   ): Promise<TaskSummary>
-  /** Deletes documents by their ids, or those that pass a filter. */
+  /** Deletes documents by id or filter. */
   deleteDocuments(which: readonly (string | number)[] | { readonly filter: Filter }): Promise<TaskSummary>
   deleteAllDocuments(): Promise<TaskSummary>
-  /** Runs a function over documents. The experimental feature `editDocumentsByFunction` has to be on. */
+  /** Runs a function over documents. Requires the experimental feature `editDocumentsByFunction`. */
   editDocuments(edition: Edition): Promise<TaskSummary>
-  /** null if there is none. */
+  /** Returns null if there is no such document. */
   document(id: string | number): Promise<Document | null>
   documents(parameters?: DocumentsParameters): Promise<DocumentsAnswer>
   search(q: string | null, parameters?: SearchParameters): Promise<SearchAnswer>
-  /** Why a document is where it is among the hits of a search, or what keeps it from being one. */
+  /** Explains the position of a document among the hits of a search, or its absence. */
   explain(id: string | number, q: string | null, parameters?: SearchParameters): Promise<Explanation>
   /** Searches the values of a facet. */
   facetSearch(parameters: FacetSearchParameters): Promise<FacetSearchAnswer>
-  /** Documents like one, by the vectors of an embedder. */
+  /** Finds similar documents by the vectors of an embedder. */
   similar(parameters: SimilarParameters): Promise<SimilarAnswer>
-  /** @param patch as the body of PATCH /settings */
+  /** @param patch as in the body of PATCH /settings */
   updateSettings(patch: Readonly<Record<string, unknown>>): Promise<TaskSummary>
-  /** What `updateSettings` would change, and what that would cost. Nothing is stored. */
+  /** Returns the changes that `updateSettings` would make, and their cost. Stores nothing. */
   compareSettings(patch: Readonly<Record<string, unknown>>): Promise<SettingsComparison>
   resetSettings(): Promise<TaskSummary>
   settings(): Promise<Readonly<Record<string, unknown>>>
   stats(): Promise<IndexStats>
-  /** Creates the index without a document. */
+  /** Creates the index without documents. */
   create(options?: AddOptions): Promise<TaskSummary>
-  /** Sets the primary key of an index without documents, or renames it. */
+  /** Sets the primary key of an empty index, or renames the index. */
   update(change: { readonly primaryKey?: string; readonly uid?: string }): Promise<TaskSummary>
-  /** The fields of the documents, and what the settings say about each. */
+  /** Returns the fields of the documents with their settings. */
   fields(parameters?: FieldsParameters): Promise<FieldsPage>
-  /** Gives back disk space that the index no longer needs. */
+  /** Frees disk space that the index no longer needs. */
   compact(): Promise<TaskSummary>
   /** Deletes the index. */
   delete(): Promise<TaskSummary>
@@ -238,7 +238,7 @@ export interface Index {
 
 /** A function that changes documents. */
 export interface Edition {
-  /** A script, as POST /documents/edit has it. */
+  /** A script, as in POST /documents/edit. */
   readonly function: string
   /** Default: all documents. */
   readonly filter?: Filter
@@ -246,7 +246,7 @@ export interface Edition {
   readonly context?: Readonly<Record<string, unknown>>
 }
 
-/** A page of fields, and conditions that they must meet, as the body of POST /fields has them. */
+/** Paging and conditions for fields, as in the body of POST /fields. */
 export interface FieldsParameters {
   readonly offset?: number
   /** Default: 20. */
@@ -254,26 +254,26 @@ export interface FieldsParameters {
   readonly filter?: Readonly<Record<string, boolean | readonly string[]>>
 }
 
-/** What a change of settings would do. */
+/** The changes and cost of new settings. */
 export interface SettingsComparison {
-  /** Documents of the index. */
+  /** Number of documents in the index. */
   readonly documents: number
-  /** The settings that change, in the order of the API; secrets are masked. */
+  /** The changed settings, in the order of the API; secrets are masked. */
   readonly changes: readonly {
     readonly setting: string
     readonly before: unknown
     readonly after: unknown
-    /** `metadata`: nothing is read; `columns`: columns are built when first used; `documents`: all are read anew. */
+    /** `metadata`: reads nothing; `columns`: columns are built at first use; `documents`: reindexes all documents. */
     readonly cost: 'metadata' | 'columns' | 'documents'
   }[]
-  /** By embedder: the most documents that it would be given. */
+  /** By embedder: upper bound of the documents to embed. */
   readonly embeddings: Readonly<Record<string, { readonly documentsMax: number }>>
 }
 
-/** Two indexes that exchange their content. */
+/** Two indexes that swap their contents. */
 export interface Swap {
   readonly indexes: readonly [string, string]
-  /** Whether the first is renamed to the second, which must not exist. Default: false. */
+  /** True if the first is renamed to the second, which must not exist. Default: false. */
   readonly rename?: boolean
 }
 
@@ -283,7 +283,7 @@ export interface Export {
   readonly apiKey?: string
   /** Bytes, or text such as `24MiB`. */
   readonly payloadSize?: number | string
-  /** By pattern of their uids. Default: all. */
+  /** By index uid pattern. Default: all indexes. */
   readonly indexes?: Readonly<
     Record<string, { readonly filter?: Filter; readonly overrideSettings?: boolean }>
   >
@@ -294,53 +294,53 @@ export interface TaskListOptions extends Omit<TaskFilter, 'visibleIndexes'> {
   readonly limit?: number
   /** The uid of the first task to list. */
   readonly from?: number
-  /** Lists the oldest first. */
+  /** True: oldest first. */
   readonly reverse?: boolean
 }
 
-/** An opened data directory. Every method rejects with `ApiError` for a mistake of the caller. */
+/** An open data directory. Every method rejects with an `ApiError` for invalid input. */
 export interface Siftd {
   readonly engine: 'native' | 'fallback'
   index(uid: string): Index
   indexes(): readonly IndexEntry[]
-  /** Searches several times, each with its own answer. */
+  /** Runs several searches, each with its own answer. */
   multiSearch(request: { readonly queries: readonly MultiSearchQuery[] }): Promise<MultiSearchAnswer>
-  /** Searches several times, and merges the hits into one list. */
+  /** Runs several searches and merges their hits into one list. */
   multiSearch(request: {
     readonly queries: readonly MultiSearchQuery[]
     readonly federation: Federation
   }): Promise<FederatedAnswer>
-  /** Tasks, newest first. */
+  /** Returns tasks, newest first. */
   tasks(options?: TaskListOptions): Promise<Page<Task>>
-  /** null if there is none. */
+  /** Returns null if there is no such task. */
   task(taskUid: number): Promise<Task | null>
-  /** Cancels tasks that have not ended. */
+  /** Cancels unfinished tasks. */
   cancelTasks(filter: Omit<TaskFilter, 'visibleIndexes'>): Promise<TaskSummary>
-  /** Deletes tasks that have ended. */
+  /** Deletes finished tasks. */
   deleteTasks(filter: Omit<TaskFilter, 'visibleIndexes'>): Promise<TaskSummary>
-  /** Batches, newest first. The filter selects those that hold a task it matches. */
+  /** Returns batches, newest first. A batch is listed if the filter matches one of its tasks. */
   batches(options?: TaskListOptions): Promise<Page<BatchView>>
-  /** null if there is none. */
+  /** Returns null if there is no such batch. */
   batch(batchUid: number): Promise<BatchView | null>
-  /** Pairs of indexes exchange their content, all at once. */
+  /** Swaps the contents of all pairs of indexes atomically. */
   swapIndexes(swaps: readonly Swap[]): Promise<TaskSummary>
   /** Copies indexes to another instance. */
   export(request: Export): Promise<TaskSummary>
   /**
-   * Resolves once the task has ended, however it did: look at its `status` and `error`.
+   * Resolves when the task has finished; check its `status` and `error`.
    * Rejects with `task_not_found`, or with a plain error after `timeoutMs` (default: no limit).
    */
   waitForTask(taskUid: number, options?: { readonly timeoutMs?: number }): Promise<Task>
-  /** `listener` is called whenever tasks arrive, begin or end. Returns how to stop that. */
+  /** Calls `listener` whenever tasks are enqueued, start or finish. Returns a function that removes the listener. */
   onTaskChange(listener: (change: TaskChange) => void): () => void
   /** Writes a dump into `dumpDir`. */
   createDump(): Promise<TaskSummary>
   /** Writes a snapshot into `snapshotDir`. */
   createSnapshot(): Promise<TaskSummary>
-  /** The experimental features. */
+  /** Returns the experimental features. */
   features(): FeatureFlags
   /** Switches experimental features on or off. */
   updateFeatures(changes: Partial<FeatureFlags>): Promise<FeatureFlags>
-  /** Ends the batch under way and closes everything. */
+  /** Stops the running batch and closes everything. */
   close(): Promise<void>
 }

@@ -1,3 +1,3 @@
-/** Here is a damaged data directory: what of it can be made anew, and what can be rescued? */
+/** Repairs a damaged data directory, and rescues the documents that are readable. */
 export { repairDirectory } from './repair.js'
 export type { Repair, RepairRequest } from './request.js'

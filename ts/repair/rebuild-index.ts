@@ -1,4 +1,4 @@
-/** Here are the documents of a damaged index: how do they become an index again? */
+/** Rebuilds an index from the documents of a damaged one. */
 import { createReadStream } from 'node:fs'
 import { open, rename } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
@@ -22,7 +22,7 @@ interface Rebuild {
   readonly request: Pick<RepairRequest, 'engine' | 'progress'>
 }
 
-/** Builds a new index, which nothing names yet. @throws RebuildError, then nothing is left of it */
+/** Builds a new index that has no name yet. @throws RebuildError; then the new index was removed */
 export async function rebuildIndex({ index: { uid }, rescued, documents, queue, request }: Rebuild): Promise<{
   readonly id: IndexId
   readonly report: BatchReport
@@ -38,12 +38,12 @@ export async function rebuildIndex({ index: { uid }, rescued, documents, queue, 
   await queue.announce(index.id)
   try {
     const report = await index.fill({ primaryKey, settings, documents }, (finished, total) =>
-      progress(`building ${uid} anew`, finished, total),
+      progress(`rebuilding ${uid}`, finished, total),
     )
     if (report.documents !== rescued.documents)
       throw failure(`it got ${report.documents} documents instead of ${rescued.documents}`)
     const losses = [...byFragment].map(
-      (name) => `the vectors of the embedder \`${name}\` are not made again when their fragments change`,
+      (name) => `the vectors of the embedder \`${name}\` will not be recomputed when their fragments change`,
     )
     return { id: index.id, report, losses }
   } catch (error) {
@@ -52,10 +52,13 @@ export async function rebuildIndex({ index: { uid }, rescued, documents, queue, 
   }
 }
 
-/** Lines that are changed at once. */
+/** Lines that are changed at a time. */
 const LINES = 1_000
 
-/** Marks vectors of fragments as given by a user, as a dump does: a document does not say which is of which. */
+/**
+ * Marks vectors of fragments as sent by a user, like a dump: a document does not say which fragment a vector belongs
+ * to.
+ */
 async function forgetFragments(path: string, embedders: ReadonlySet<string>): Promise<void> {
   const changed = await open(`${path}.changed`, 'w', 0o600)
   try {

@@ -14,17 +14,17 @@ import {
 } from '../tasks/index.js'
 import { RebuildError, rebuildIndex } from './rebuild-index.js'
 import type { Repair, RepairRequest } from './request.js'
-import { keep, REMAINDER, RESCUED_DIRECTORY } from './rescued-files.js'
+import { writeRescued, UNFINISHED_PREFIX, RESCUED_DIRECTORY } from './rescued-files.js'
 
 /**
  * Repairs a data directory: first its task store, then one index after another.
  *
- * 1. A task store that no start accepts is set aside, and a new one is made of the indexes.
- * 2. Files that only save time are removed where they are damaged; the engine makes them again.
- * 3. An index whose documents, vectors and settings can all be read is built anew of these, under its name.
- * 4. Any other damaged index gets another name, and what can be read of it is written to files.
+ * 1. If the task store prevents a start, sets it aside and makes a new one from the indexes.
+ * 2. Removes damaged files that only save time. The engine recreates them.
+ * 3. Rebuilds each damaged index whose documents, vectors and settings are readable, under its name.
+ * 4. Renames each other damaged index, and writes its readable data to files.
  *
- * Damaged files are moved, never deleted. A crash at any moment leaves each index either as it was or repaired.
+ * Damaged files are moved, never deleted. After a crash at any moment, each index is either unchanged or repaired.
  * @throws DirectoryInUseError, StoreError, UnreadableIndexError
  */
 export async function repairDirectory(request: RepairRequest): Promise<void> {
@@ -34,7 +34,7 @@ export async function repairDirectory(request: RepairRequest): Promise<void> {
     request.progress('making a new task store', 0, 0)
     request.told(storeRepair(reason, await rebuildTaskStore(directory, engine)))
   }
-  await removeRemainders(directory)
+  await removeLeftovers(directory)
   const queue = await openRepair(directory, engine, log)
   try {
     const indexes = queue.indexes()
@@ -51,17 +51,17 @@ export async function repairDirectory(request: RepairRequest): Promise<void> {
   }
 }
 
-/** Files that a killed repair has left. */
-async function removeRemainders(directory: string): Promise<void> {
+/** Removes files that a killed repair left. */
+async function removeLeftovers(directory: string): Promise<void> {
   const rescued = join(directory, RESCUED_DIRECTORY)
   const names = await readdir(rescued).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []
     throw error
   })
-  for (const name of names) if (name.startsWith(REMAINDER)) await rm(join(rescued, name), { force: true })
+  for (const name of names) if (name.startsWith(UNFINISHED_PREFIX)) await rm(join(rescued, name), { force: true })
 }
 
-/** @returns null for a sound index */
+/** @returns null for an undamaged index */
 async function repairIndex(
   index: RepairedIndex,
   queue: RepairQueue,
@@ -74,7 +74,7 @@ async function repairIndex(
   return {
     indexUid: index.uid,
     damages: findings.map(textOf),
-    done: findings.map(({ file }) => `removed ${file}, which is made again when the index is used`),
+    done: findings.map(({ file }) => `removed ${file}, which will be recreated when the index is used`),
     losses: [],
   }
 }
@@ -90,9 +90,9 @@ async function rescueIndex(
   const damages = findings.map(textOf)
   progress(`rescuing the documents of ${uid}`, 0, 0)
   await mkdir(join(directory, RESCUED_DIRECTORY), { recursive: true, mode: 0o700 })
-  const documents = join(directory, RESCUED_DIRECTORY, `${REMAINDER}${id}.ndjson`)
+  const documents = join(directory, RESCUED_DIRECTORY, `${UNFINISHED_PREFIX}${id}.ndjson`)
   const path = queue.directoryOf(index)
-  const rescued = existsSync(path) ? await engine.rescue(id, documents) : await nothingOf(path, documents)
+  const rescued = existsSync(path) ? await engine.rescue(id, documents) : await emptyRescue(path, documents)
   const lack = queue.lacks(uid, rescued.report)
   const losses = [...rescued.losses, ...(lack === null ? [] : [lack])]
   try {
@@ -101,20 +101,20 @@ async function rescueIndex(
     const aside = await queue.replace(uid, rescued.report, built.id, built.report)
     await rm(documents, { force: true })
     const where =
-      aside === null ? `the next start moves the damaged files to lost/` : `the damaged files lie in ${aside}`
+      aside === null ? `the next start moves the damaged files to lost/` : `the damaged files are in ${aside}`
     return {
       indexUid: uid,
       damages,
-      done: [`built anew of ${rescued.documents} documents; ${where}`],
+      done: [`rebuilt from ${rescued.documents} documents; ${where}`],
       losses: [...losses, ...built.losses],
     }
   } catch (error) {
     if (!(error instanceof RebuildError)) throw error
-    if (error.message !== '') losses.push(`the index could not be built anew: ${error.message}`)
-    const kept = await keep(uid, rescued, documents, directory)
+    if (error.message !== '') losses.push(`the index could not be rebuilt: ${error.message}`)
+    const kept = await writeRescued(uid, rescued, documents, directory)
     const waiting = await queue.waiting(uid)
     const name = await queue.setAside(uid)
-    if (waiting > 0) losses.push(`${waiting} tasks that wait for it will fail with \`index_damaged\``)
+    if (waiting > 0) losses.push(`${waiting} tasks waiting for it will fail with \`index_damaged\``)
     return {
       indexUid: uid,
       damages,
@@ -127,10 +127,10 @@ async function rescueIndex(
   }
 }
 
-/** What is rescued of an index without a directory. */
-async function nothingOf(path: string, documents: string): Promise<Rescued> {
+/** The rescue result for an index without a directory. */
+async function emptyRescue(path: string, documents: string): Promise<Rescued> {
   await writeFile(documents, '', { mode: 0o600 })
-  const losses = [`${path}: there is no such directory, and all documents in it are lost`]
+  const losses = [`${path}: the directory is missing, and all its documents are lost`]
   return {
     documents: 0,
     losses,
@@ -152,12 +152,12 @@ function storeRepair(reason: string, { aside, indexes, missing, salvaged }: Rebu
   return {
     indexUid: null,
     damages: [`the task store ${reason}`],
-    done: [`made a new task store of ${indexes.length} indexes; ${kept}; the old one lies in ${aside}`],
+    done: [`made a new task store of ${indexes.length} indexes; ${kept}; the old one is in ${aside}`],
     losses: [
-      'the history of tasks, and tasks that waited',
+      'the history of tasks, and waiting tasks',
       ...(salvaged === null ? ['keys, webhooks and features'] : []),
       ...(damaged === 0 ? [] : [`${damaged} damaged rows of keys, webhooks and features`]),
-      ...missing.map((uid) => `the index ${uid}, which has no directory any more`),
+      ...missing.map((uid) => `the index ${uid}, whose directory is missing`),
     ],
   }
 }

@@ -1,4 +1,4 @@
-/** Here is what could be read of an index: where is it written for a user? */
+/** Writes the readable data of an index to files for the user. */
 import { existsSync } from 'node:fs'
 import { rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,18 +9,18 @@ import { defaultIndexSettings, type IndexSettings, parsedSettings } from '../set
 /** The directory of rescued documents, below the data directory. */
 export const RESCUED_DIRECTORY = 'rescued'
 
-/** Names of files that are not finished begin so. */
-export const REMAINDER = '.repair-'
+/** Prefix of the names of unfinished files. */
+export const UNFINISHED_PREFIX = '.repair-'
 
 export interface RescuedFiles {
   /** Path of NDJSON. */
   readonly documents: string
-  /** Path of the settings that were changed, as the API takes them, with secrets. */
+  /** Path of the changed settings, in the form of the API, with secrets. */
   readonly settings: string
 }
 
-/** Gives rescued documents their name, which no other file has, and writes the settings beside them. */
-export async function keep(
+/** Gives rescued documents a new, unused name, and writes the settings next to them. */
+export async function writeRescued(
   uid: string,
   rescued: Rescued,
   documents: string,
@@ -31,7 +31,7 @@ export async function keep(
     documents: join(folder, `${name}.ndjson`),
     settings: join(folder, `${name}.settings.json`),
   })
-  // A catalogue that was imported by an earlier version may hold any name.
+  // A catalogue imported by an earlier version may contain any name.
   const name = uid.replace(/[^\w-]/g, '_')
   let paths = pathsOf(name)
   for (let number = 2; existsSync(paths.documents) || existsSync(paths.settings); number++)
@@ -45,7 +45,9 @@ export async function keep(
   return paths
 }
 
-/** The settings that are not those of a new index: some of the others are refused where their feature is off. */
+/**
+ * Returns the settings that differ from those of a new index. Some others would be refused while their feature is off.
+ */
 function changedSettings(settings: IndexSettings): object {
   const defaults = new Map(Object.entries(settingsAsSet(defaultIndexSettings)))
   return Object.fromEntries(

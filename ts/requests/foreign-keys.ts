@@ -1,20 +1,20 @@
-/** Here is an index with foreign keys: where do they lead, and what may the request do there? */
+/** Finds the indexes that foreign keys refer to, and the rights of a request there. */
 import type { Engine, ForeignKey } from '../engine/index.js'
 import type { Features } from '../instance/index.js'
 import type { IndexEntry, Tasks } from '../tasks/index.js'
 import { bothFilters } from './search-requests.js'
 
-/** What a request may do with indexes that it does not name. */
+/** The rights of a request on indexes that it does not name. */
 export interface SearchRights {
   maySearch(indexUid: string): boolean
-  /** The filter that is added to every search of the index; null: none. */
+  /** The filter that is added to every search of the index; null: no filter. */
   forcedFilter(indexUid: string): unknown
 }
 
 /** The foreign keys of an index. `foreignKeys` is absent while their feature is off. */
 export interface FollowedKeys {
   readonly foreignKeys?: readonly ForeignKey[]
-  /** The indexes that they lead to. */
+  /** The indexes that the foreign keys refer to. */
   readonly entries: readonly IndexEntry[]
 }
 
@@ -24,7 +24,7 @@ interface Lookup {
   readonly features: Features
 }
 
-/** Finds the indexes by their present uids, so that a renamed or swapped index counts by its new uid. */
+/** Finds the indexes by their current uids, so that a renamed or swapped index counts by its new uid. */
 export async function followedKeys(
   { engine, tasks, features }: Lookup,
   { id }: IndexEntry,
@@ -33,7 +33,7 @@ export async function followedKeys(
   if (!features.flags.foreignKeys) return { entries: [] }
   const entries = new Map<string, IndexEntry>()
   const accessTo = (uid: string): ForeignKey['access'] => {
-    // No answer tells which index it is that the request may not search, or whether it exists.
+    // Do not reveal the name of the forbidden index, or if it exists.
     if (!rights.maySearch(uid)) return { kind: 'refused', message: 'this key may not search the other index' }
     const entry = tasks.index(uid)
     if (entry === null) return { kind: 'missing' }

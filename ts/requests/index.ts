@@ -1,4 +1,4 @@
-/** Here is a request of a user, over HTTP or in process: what does it ask for, or what is its first mistake? */
+/** Reads and validates the requests of users, over HTTP or in process. */
 export * from './foreign-keys.js'
 export * from './limits.js'
 export * from './locales.js'

@@ -6,9 +6,9 @@ import { type SearchContext, searchRequest } from './search-requests.js'
 const searchBody = shape(searchFields)
 
 /**
- * The complete request to the engine for the body of a search, for callers without an HTTP request.
- * @param body UTF-8 JSON, as POST /search takes it
- * @throws ApiError with the code that this route answers
+ * Returns the complete engine request for the body of a search, for callers without an HTTP request.
+ * @param body UTF-8 JSON, as for POST /search
+ * @throws ApiError with the code of that route
  */
 export const readSearch = (body: Uint8Array, context: SearchContext): SearchRequest =>
   searchRequest(readBody(body, searchBody), context)

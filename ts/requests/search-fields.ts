@@ -24,7 +24,7 @@ import {
   unitInterval,
 } from './parse/index.js'
 
-/** The text of a query, cut where more of it would not change the answer. */
+/** The text of a query, cut at a length beyond which the answer no longer changes. */
 const query: Type<string> = refined(string, searchedText)
 
 /** A highlight tag or the crop marker. */
@@ -41,16 +41,16 @@ const mark: Type<string> = refined(
 /** Names of attributes, patterns or criteria. */
 const names: Type<readonly string[]> = atMost(strings, NAMES_MAX)
 
-/** A name, which cannot be empty. */
+/** A non-empty name. */
 const nonEmpty: Type<string> = refined(string, (text, at) => {
   if (text === '') throw badValue('it is empty', at)
   return text
 })
 
-/** A component of a vector, which must fit into a 32-bit float. */
+/** A component of a vector. Must fit into a 32-bit float. */
 const component: Type<number> = refined(number(), (value, at) => {
   if (!Number.isFinite(Math.fround(value)))
-    throw badValue(`\`${value}\` is beyond what 32-bit floats hold`, at)
+    throw badValue(`\`${value}\` is too large for a 32-bit float`, at)
   return value
 })
 
@@ -58,7 +58,7 @@ const components = list(component)
 
 const vector: Type<readonly number[]> = {
   ...components,
-  // Most vectors are valid, so that the path of a component is made only for an error message.
+  // Most vectors are valid, so the path of a component is computed only for an error message.
   json(node, at) {
     const numbers = node.kind === 'array' ? node.numbers : undefined
     const isSound = numbers?.every((value) => Number.isFinite(Math.fround(value)))
@@ -66,7 +66,7 @@ const vector: Type<readonly number[]> = {
   },
 }
 
-/** The share of meaning against words in a hybrid search that gives none. */
+/** Default weight of meaning against words in a hybrid search. */
 export const defaultSemanticRatio = 0.5
 
 const hybrid = shape(
@@ -123,7 +123,7 @@ export const searchFields = {
   showPerformanceDetails: defaulted(boolean, false, 'invalid_search_show_performance_details'),
 } as const
 
-/** Fields of a query of multi-search. Paging has no default here, since a federation refuses it in its queries. */
+/** Fields of a query of multi-search. Paging has no default here, because queries of a federation must not have it. */
 export const multiSearchQueryFields = {
   ...common,
   offset: optional(integer(), 'invalid_search_offset'),
@@ -133,7 +133,7 @@ export const multiSearchQueryFields = {
 
 const { hybrid: _hybrid, media: _media, personalize: _personalize, ...alsoInQueries } = searchFields
 
-/** Query parameters of GET search, with flat names for members that are nested in a body. */
+/** Query parameters of GET search, with flat names for nested members of the body. */
 export const searchParameters = {
   ...alsoInQueries,
   filter: optional(jsonOrText(filter), 'invalid_search_filter'),
@@ -144,7 +144,7 @@ export const searchParameters = {
   personalizeUserContext: optional(string, 'invalid_search_personalize_user_context'),
 } as const
 
-/** Fields of the body of facet search. Its other fields are ignored, so that the body of a search can be sent. */
+/** Fields of the body of facet search. It ignores other fields, so that the body of a search can be sent. */
 export const facetSearchFields = {
   facetName: required(string, 'invalid_facet_search_facet_name', 'missing_facet_search_facet_name'),
   facetQuery: optional(query, 'invalid_facet_search_query'),

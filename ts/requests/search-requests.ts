@@ -8,7 +8,7 @@ import type { Values } from './parse/index.js'
 import type { multiSearchQueryFields, searchFields } from './search-fields.js'
 import { uuidV7 } from './uuid-v7.js'
 
-/** A parsed search, from any of the routes. */
+/** A parsed search, from any route. */
 export type ParsedSearch = Values<typeof searchFields>
 /** A parsed query of multi-search. */
 export type ParsedQuery = Values<typeof multiSearchQueryFields>
@@ -16,22 +16,22 @@ export type ParsedQuery = Values<typeof multiSearchQueryFields>
 export interface SearchContext {
   readonly entry: IndexEntry
   readonly features: Features
-  /** The filter that the tenant token adds; null: none. */
+  /** The filter of the tenant token; null: no filter. */
   readonly forcedFilter: unknown
   readonly includeMetadata: boolean
-  /** All dynamic search rules, which apply only while their feature is on; null: none. */
+  /** All dynamic search rules. They apply only while their feature is on. null: no rules. */
   readonly rules: RuleBook | null
   /** Absent: `_foreign` is refused. */
   readonly foreignKeys?: readonly ForeignKey[]
 }
 
 /**
- * The complete request to the engine.
- * @throws ApiError for parameters that exclude each other and for features that are off
+ * Returns the complete request to the engine.
+ * @throws ApiError for conflicting parameters and for features that are off
  */
 export function searchRequest(search: ParsedSearch, context: SearchContext): SearchRequest {
   const { entry, features } = context
-  requireSensible(search, features)
+  requireConsistent(search, features)
   const filter = bothFilters(search.filter, context.forcedFilter)
   return {
     indexUid: entry.uid,
@@ -68,7 +68,7 @@ export function searchRequest(search: ParsedSearch, context: SearchContext): Sea
   }
 }
 
-/** The documents that dynamic rules pin in a search; none while their feature is off. */
+/** Returns the documents that dynamic rules pin in a search; empty while their feature is off. */
 export function pinsOf(
   search: Pick<RuledSearch, 'indexUid' | 'q' | 'filter'>,
   { features, rules }: Pick<SearchContext, 'features' | 'rules'>,
@@ -78,7 +78,7 @@ export function pinsOf(
 }
 
 /**
- * Refuses a request that is to be answered by all instances of the network, which is not part of this service.
+ * Refuses a search over all instances of the network, which is not part of this service.
  * @throws ApiError `feature_not_enabled`
  */
 export function requireNoNetwork(useNetwork: boolean | null, features: Features): void {
@@ -93,7 +93,7 @@ export function requireNoNetwork(useNetwork: boolean | null, features: Features)
 }
 
 /**
- * Refuses a request for results by the taste of a user, which is not part of this service.
+ * Refuses personalized results, which are not part of this service.
  * @throws ApiError `feature_not_enabled`
  */
 export function requireNotPersonalized(personalize: object | null | undefined): void {
@@ -104,8 +104,8 @@ export function requireNotPersonalized(personalize: object | null | undefined): 
     )
 }
 
-/** Checks the parameters about vectors and features, which all searches share. @throws ApiError */
-export function requireSensible(
+/** Checks the parameters for vectors and features, which all searches share. @throws ApiError */
+export function requireConsistent(
   search: Pick<ParsedSearch, 'hybrid' | 'vector' | 'media' | 'useNetwork'> &
     Partial<Pick<ParsedSearch, 'personalize'>>,
   features: Features,
@@ -122,7 +122,7 @@ export function requireSensible(
   if (search.media !== null) features.require('multimodal', 'passing `media`')
 }
 
-/** The paging of a search: by page if it has `page` or `hitsPerPage`, else by offset. */
+/** Returns the paging of a search: by page if it has `page` or `hitsPerPage`, else by offset. */
 export function paging(search: {
   readonly page: number | null
   readonly hitsPerPage: number | null
@@ -134,7 +134,7 @@ export function paging(search: {
     : { kind: 'page', page: search.page ?? 1, hitsPerPage: search.hitsPerPage ?? 20 }
 }
 
-/** A filter that requires both: the elements of an array are AND-ed, so that joining two arrays requires both. */
+/** Returns a filter that requires both. The elements of an array are AND-ed, so joining two arrays suffices. */
 export function bothFilters(own: FilterValue | null, forced: unknown): FilterValue | null {
   if (forced === null || forced === undefined) return own
   return [...conjuncts(own), ...conjuncts(forced as FilterValue)]
@@ -145,13 +145,13 @@ function conjuncts(filter: FilterValue | null): readonly (string | readonly stri
   return typeof filter === 'string' ? [filter] : filter
 }
 
-/** Whether the request asks for `metadata` in the answer, by its header. */
+/** Returns true if the header of the request asks for `metadata` in the answer. */
 export function includesMetadata(request: { readonly headers: Readonly<Record<string, unknown>> }): boolean {
   const value = String(request.headers['meili-include-metadata'] ?? '')
   return value === '1' || value.toLowerCase() === 'true'
 }
 
-/** The member `metadata` of the answer to one query. */
+/** Returns the member `metadata` of the answer to one query. */
 export function searchMetadata(q: string | null, entry: IndexEntry): Readonly<Record<string, unknown>> {
   return {
     ...(q !== null && { query: q }),

@@ -1,4 +1,4 @@
-/** Here is a search: which documents shall stand at which places, whatever their rank? */
+/** Dynamic search rules: pin documents to positions in some searches. */
 export { defaultRuleBudgets, type RuleBudgets, TEXT_CHARS_MAX, VALUES_CHARS_MAX } from './limits.js'
 export { listedRules, type RuleFilter } from './listing.js'
 export { pinsFor, type RuledSearch } from './match.js'

@@ -3,14 +3,14 @@ import type { Rule } from './rule.js'
 import type { ReadyRule, RuleBook } from './rule-book.js'
 import { foldedWords } from './words.js'
 
-/** Which rules are listed. */
+/** Selects rules for a list. */
 export interface RuleFilter {
-  /** Each of its first words must begin a word of the rule's description or of the words of its condition. */
+  /** Each of its first words must begin a word of the rule's description or condition. */
   readonly query: string | null
   readonly active: boolean | null
 }
 
-/** The rules that pass `filter`, those that were written last first. */
+/** Returns the rules that pass `filter`, most recently written first. */
 export function listedRules({ ready }: RuleBook, filter: RuleFilter | null): readonly Rule[] {
   const wanted = [...foldedWords(filter?.query ?? '', LISTED_WORDS_MAX)]
   const isActive = filter?.active ?? null
@@ -26,9 +26,9 @@ export function listedRules({ ready }: RuleBook, filter: RuleFilter | null): rea
     .map(({ rule }) => rule)
 }
 
-/** Whether a rule is listed by a word that starts with `prefix`. */
+/** Returns true if the rule is listed under a word that starts with `prefix`. */
 function hasWordFrom({ listedBy }: ReadyRule, prefix: string): boolean {
-  // The first word that is not before the prefix.
+  // Binary search for the first word that is not less than the prefix.
   let from = 0
   let to = listedBy.length
   while (from < to) {
@@ -39,7 +39,7 @@ function hasWordFrom({ listedBy }: ReadyRule, prefix: string): boolean {
   return listedBy[from]?.startsWith(prefix) === true
 }
 
-/** A moment as text that compares as it does in time. Dates have no trailing zeros, so that they differ in length. */
+/** Converts a date to text that sorts in order of time. Dates have no trailing zeros, so they differ in length. */
 function comparable(date: string): string {
   const [seconds, fraction = ''] = date.split(/[.Z]/)
   return `${seconds}.${fraction.padEnd(9, '0')}`

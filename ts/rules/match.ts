@@ -4,7 +4,7 @@ import type { Pin } from './rule.js'
 import { equalityKey, type ReadyRule, type RuleBook } from './rule-book.js'
 import { foldedWords } from './words.js'
 
-/** The search that rules are held against. */
+/** The search that rules are matched with. */
 export interface RuledSearch {
   readonly indexUid: string
   readonly q: string | null
@@ -14,19 +14,19 @@ export interface RuledSearch {
 }
 
 /**
- * The documents that rules put in place for this search, those of rules that count more first; of a
- * document that several rules name, the first pin alone.
+ * Returns the documents that rules pin in this search, ordered by precedence of the rules. If several rules pin a
+ * document, the first pin wins.
  */
 export function pinsFor(
-  { acting }: RuleBook,
+  { effective }: RuleBook,
   search: RuledSearch,
   budgets: RuleBudgets = defaultRuleBudgets,
 ): Pin[] {
-  if (acting.length === 0) return []
-  const asked = new Asked(search, budgets)
+  if (effective.length === 0) return []
+  const matched = new MatchedSearch(search, budgets)
   const pins = new Map<string, Pin>()
-  for (const rule of acting.slice(0, budgets.activeRulesMax)) {
-    if (!asked.meets(rule)) continue
+  for (const rule of effective.slice(0, budgets.activeRulesMax)) {
+    if (!matched.meets(rule)) continue
     for (const { selector, action } of rule.actions) {
       if (selector.indexUid !== undefined && selector.indexUid !== search.indexUid) continue
       if (pins.has(selector.id)) continue
@@ -37,8 +37,8 @@ export function pinsFor(
   return [...pins.values()]
 }
 
-/** What a search asks, worked out as far as rules want to know it. */
-class Asked {
+/** The words and filter of a search, computed when rules need them. */
+class MatchedSearch {
   readonly #search: RuledSearch
   readonly #budgets: RuleBudgets
   #wordsLeft: number
@@ -57,16 +57,16 @@ class Asked {
     const { now } = this.#search
     if (isTooLong || now < startsAt || now > endsAt) return false
     if (isBlank !== null && isBlank !== this.#isBlank()) return false
-    if (words !== null && !this.#holds(words)) return false
-    return values === null || this.#filtersBy(values)
+    if (words !== null && !this.#queryHas(words)) return false
+    return values === null || this.#filterRequires(values)
   }
 
   #isBlank(): boolean {
     return (this.#search.q ?? '').trim() === ''
   }
 
-  /** Whether the query has each of these words, in any order. */
-  #holds(wanted: readonly string[]): boolean {
+  /** Returns true if the query has each of these words, in any order. */
+  #queryHas(wanted: readonly string[]): boolean {
     this.#wordsLeft -= wanted.length
     if (this.#wordsLeft < 0 || wanted.length === 0) return false
     this.#words ??= foldedWords(this.#search.q ?? '', this.#budgets.countedWordsMax)
@@ -74,8 +74,8 @@ class Asked {
     return wanted.every((word) => words.has(word))
   }
 
-  /** Whether one way to pass the filter asks for all of these values. */
-  #filtersBy([first, ...others]: readonly string[]): boolean {
+  /** Returns true if a way to pass the filter requires all these values. */
+  #filterRequires([first, ...others]: readonly string[]): boolean {
     this.#valuesLeft -= others.length + (first === undefined ? 0 : 1)
     if (this.#valuesLeft < 0) return false
     this.#branches ??= branchesByKey(equalityBranches(this.#search.filter, this.#budgets))
@@ -90,7 +90,7 @@ class Asked {
 /** The ways to pass a filter, numbered. */
 interface Branches {
   readonly count: number
-  /** The numbers of the branches that ask for each equality. */
+  /** The numbers of the branches with each equality. */
   readonly byKey: ReadonlyMap<string, ReadonlySet<number>>
 }
 
@@ -99,7 +99,7 @@ function branchesByKey(branches: readonly EqualityBranch[]): Branches {
   const found = new Map<string, Set<number>>()
   for (const [at, branch] of branches.entries())
     for (const equality of branch) {
-      // An equality is in many branches, and its value may be long.
+      // An equality can be in many branches, and its value may be long.
       let key = keys.get(equality)
       if (key === undefined) {
         key = equalityKey(equality.field, equality.value)

@@ -1,56 +1,59 @@
 /**
- * All dynamic search rules of an instance, ready to be held against searches.
+ * All dynamic search rules of an instance, prepared for matching with searches.
  *
- * What a rule asks for is folded once, when the rule is stored, and not by each search.
+ * The texts of a rule are folded once, when the rule is stored, not by each search.
  */
 import { setImmediate as turn } from 'node:timers/promises'
 import { ACTIONS_MAX, RULES_PER_TURN, TEXT_CHARS_MAX, VALUES_CHARS_MAX } from './limits.js'
 import type { Action, Rule } from './rule.js'
 import { folded, foldedWords } from './words.js'
 
-/** A rule whose texts are folded. */
+/** A rule with folded texts. */
 export interface ReadyRule {
   readonly rule: Rule
-  /** The first ones; see `ACTIONS_MAX`. */
+  /** The first actions; see `ACTIONS_MAX`. */
   readonly actions: readonly Action[]
   /** Milliseconds since 1970, both inclusive. */
   readonly startsAt: number
   readonly endsAt: number
-  /** Whether the query must be blank; null: it does not matter. */
+  /** True if the query must be blank, false if it must not; null: either. */
   readonly isBlank: boolean | null
-  /** Words that the query must have; null: any. */
+  /** Words that the query must have; null: any query. */
   readonly words: readonly string[] | null
-  /** Equalities that the filter must ask for, by `equalityKey`; null: any. */
+  /** Equalities that the filter must require, by `equalityKey`; null: any filter. */
   readonly values: readonly string[] | null
-  /** Whether its conditions are longer than the limits, so that it never applies. */
+  /** True if its conditions exceed the limits, so that it never applies. */
   readonly isTooLong: boolean
-  /** The words by which the rule is listed, ascending by UTF-16 units. */
+  /** The words of the rule for lists, ascending by UTF-16 units. */
   readonly listedBy: readonly string[]
 }
 
-/** One string for a field and a value, whose case and accents do not count. */
+/** Returns a key for a field and a value, independent of case and accents. */
 export const equalityKey = (field: string, value: string): string =>
   `${field.length} ${field}${folded(value.trim())}`
 
-/** Rules by uid, those that can act also in the order in which they act. Never changes. */
+/** An immutable set of rules. */
 export class RuleBook {
   static readonly empty = new RuleBook([])
 
-  /** In no order. */
+  /** All rules, in no particular order. */
   readonly all: readonly Rule[]
   readonly ready: readonly ReadyRule[]
-  /** Active rules with actions, by precedence; equal ones by uid, so that the order never depends on who wrote last. */
-  readonly acting: readonly ReadyRule[]
+  /**
+   * Active rules with actions, by precedence. Equal rules are ordered by uid, so that the order never depends on
+   * writes.
+   */
+  readonly effective: readonly ReadyRule[]
 
   private constructor(ready: readonly ReadyRule[]) {
     this.ready = ready
     this.all = ready.map(({ rule }) => rule)
-    this.acting = ready.filter(({ rule }) => rule.active && rule.actions.length > 0).sort(byPrecedence)
+    this.effective = ready.filter(({ rule }) => rule.active && rule.actions.length > 0).sort(byPrecedence)
   }
 
   /**
-   * Makes rules ready, with pauses for the event loop.
-   * @param before rules of this book that are among `rules` are taken over as they are
+   * Prepares rules, with pauses for the event loop.
+   * @param before reuses prepared rules of this book that are also in `rules`
    */
   static async of(rules: readonly Rule[], before: RuleBook = RuleBook.empty): Promise<RuleBook> {
     const known = new Map(before.ready.map((ready) => [ready.rule, ready]))
@@ -94,10 +97,10 @@ const keysOf = (values: Readonly<Record<string, unknown>>): string[] =>
     (Array.isArray(value) ? value : [value]).map((one) => equalityKey(field, String(one))),
   )
 
-/** Whether the words of a condition are more than rules read. */
+/** Returns true if the words of a condition exceed the limit. */
 export const areWordsTooLong = (words: string | undefined): boolean =>
   words !== undefined && words.length > TEXT_CHARS_MAX
 
-/** Whether the values of a condition are more than rules read. */
+/** Returns true if the values of a condition exceed the limit. */
 export const areValuesTooLong = (values: Readonly<Record<string, unknown>> | undefined): boolean =>
   values !== undefined && JSON.stringify(values).length > VALUES_CHARS_MAX

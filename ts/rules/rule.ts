@@ -1,24 +1,24 @@
 import { ownValue } from '../parse/index.js'
 
-/** A dynamic search rule: when a search is like this, these documents stand at these places. */
+/** A dynamic search rule: pins documents to positions in searches that meet its conditions. */
 export interface Rule {
   readonly uid: string
   readonly description: string | null
-  /** When it was last written, RFC 3339. */
+  /** Time of the last write, RFC 3339. */
   readonly lastUpdatedAt: string
-  /** Lower counts more; null counts least. */
+  /** Lower values come first; null comes last. */
   readonly precedence: number | null
   readonly active: boolean
   readonly conditions: Conditions
   readonly actions: readonly Action[]
 }
 
-/** All of them must hold; what is absent always does. */
+/** All conditions must hold. Absent conditions always hold. */
 export interface Conditions {
   /** RFC 3339, both inclusive. */
   readonly time?: { readonly start?: string; readonly end?: string }
   readonly query?: { readonly isEmpty?: boolean; readonly words?: string }
-  /** Attribute → value the search's filter must ask for. */
+  /** Attribute → value that the filter of the search must require. */
   readonly filter?: { readonly values: Readonly<Record<string, unknown>> }
 }
 
@@ -28,7 +28,7 @@ export interface Action {
   readonly action: { readonly type: 'pin'; readonly position: number }
 }
 
-/** A change of a rule: what is absent stays, null resets. */
+/** A change of a rule: keeps absent members and resets null members. */
 export interface RulePatch {
   readonly description?: string | null
   readonly precedence?: number | null
@@ -37,7 +37,7 @@ export interface RulePatch {
   readonly actions?: readonly Action[] | null
 }
 
-/** A document at a place of the page. */
+/** A document pinned to a position. */
 export interface Pin {
   readonly id: string
   readonly position: number
@@ -47,7 +47,7 @@ export interface Pin {
 export type Rules = Readonly<Record<string, Rule>>
 
 /**
- * The rules after a change of one of them, which may be new.
+ * Changes or adds one rule.
  * @param patch null removes the rule
  * @param at RFC 3339
  */

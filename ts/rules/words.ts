@@ -2,14 +2,15 @@ import { WordSegmenter } from '../engine/index.js'
 import { TEXT_CHARS_MAX } from './limits.js'
 
 const segmenter = new WordSegmenter('und')
-/** Blanks end every word, so that the text between them can be cut on its own. */
+/** Blanks end every word, so the text between them can be segmented separately. */
 const BETWEEN_BLANKS = /[^ \t\r\n]+/g
-/** One word by the rules of segmentation, which are not asked for it. */
+/** Text that segmentation would treat as a single word. */
 const PLAIN_WORD = /^[a-z0-9]+$/
 
 /**
- * The first distinct words of a text, without case and accents. At most `TEXT_CHARS_MAX` UTF-16 units of the text are read.
- * @param wordsMax words after which reading ends
+ * Returns the first distinct words of a text, without case and accents. Reads at most `TEXT_CHARS_MAX` UTF-16 units of
+ * the text.
+ * @param wordsMax number of words after which reading ends
  */
 export function foldedWords(text: string, wordsMax = Number.POSITIVE_INFINITY): ReadonlySet<string> {
   const words = new Set<string>()
@@ -25,7 +26,7 @@ export function foldedWords(text: string, wordsMax = Number.POSITIVE_INFINITY): 
   return words
 }
 
-/** A text without case and accents. */
+/** Returns the text without case and accents. */
 export const folded = (text: string): string =>
   text
     .normalize('NFKD')

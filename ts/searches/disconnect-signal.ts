@@ -1,16 +1,16 @@
 import type { StopSignal } from '../engine/index.js'
 
 /**
- * Whether the client of a search has disconnected, and what the search may leave meanwhile.
+ * Signals that the client of a search has disconnected.
  *
- * Every search has one of these. Making an `AbortSignal` takes 20 µs, so it is made only when something asks for it.
+ * Creating an `AbortSignal` takes 20 µs, so it is created only on request.
  */
 export class DisconnectSignal implements StopSignal {
   readonly #listeners: (() => void)[] = []
   #controller: AbortController | null = null
   #aborted = false
 
-  /** Waits for another service, such as an embedder. A search with a place among those that run leaves it meanwhile. */
+  /** Waits for another service, such as an embedder. A search in the queue frees its slot meanwhile. */
   waitFor<T>(service: () => Promise<T>): Promise<T> {
     return service()
   }
@@ -19,7 +19,7 @@ export class DisconnectSignal implements StopSignal {
     return this.#aborted
   }
 
-  /** An `AbortSignal` that aborts at the same time, for calls of Node.js that take one. */
+  /** An `AbortSignal` that aborts at the same time, for Node.js functions. */
   get signal(): AbortSignal {
     this.#controller ??= new AbortController()
     if (this.#aborted) this.#controller.abort()

@@ -1,4 +1,4 @@
-/** The stored documents of an index, in its order or another. */
+/** Lists the stored documents of an index, in stored or sorted order. */
 import { type DocumentsRequest, encodeRequest, foreignIndexes } from '../engine/index.js'
 import { requestFeatures } from '../instance/index.js'
 import {
@@ -20,7 +20,7 @@ import type { IndexEntry } from '../tasks/index.js'
 import type { Reading } from './reading.js'
 import type { SearchServices } from './services.js'
 
-/** The fields of the body of POST /documents/fetch that do not concern other instances. */
+/** The fields of the body of POST /documents/fetch, except those for other instances. */
 export const documentFields = {
   offset: defaulted(integer(), 0, 'invalid_document_offset'),
   limit: defaulted(integer(), 20, 'invalid_document_limit'),
@@ -33,7 +33,7 @@ export const documentFields = {
 
 export type WantedDocuments = Values<typeof documentFields>
 
-/** A page of documents, as the routes answer it. */
+/** Returns a page of documents as the routes answer it. */
 export async function listedDocuments(
   services: SearchServices,
   entry: IndexEntry,

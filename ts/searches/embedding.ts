@@ -1,4 +1,4 @@
-/** Here is a search by meaning without a vector: is a vector needed, and which embedder makes it? */
+/** Embeds the query of a search when it needs a vector. */
 import { performance } from 'node:perf_hooks'
 import { embeddingError } from '../embedders/index.js'
 import type { Answer, SearchRequest } from '../engine/index.js'
@@ -9,10 +9,10 @@ import type { IndexEntry } from '../tasks/index.js'
 import type { DisconnectSignal } from './disconnect-signal.js'
 import type { SearchServices } from './services.js'
 
-/** Milliseconds a search may take if the settings of its index have no `searchCutoffMs`. Source: settings §8. */
+/** Milliseconds a search may take if its index has no `searchCutoffMs`. Source: settings §8. */
 const SEARCH_MS = 1500
 
-/** A search whose query may still have to be embedded. */
+/** A search whose query may need a vector. */
 export interface Embeddable {
   readonly entry: IndexEntry
   readonly request: SearchRequest
@@ -23,7 +23,7 @@ type Embedding = Pick<SearchServices, 'engine' | 'embedders'>
 type Searching = Pick<SearchServices, 'engine' | 'embedders' | 'answers' | 'queries'>
 
 /**
- * Searches by words first if they may suffice, and by meaning if the engine reports that a vector can change the page.
+ * Searches by words first if that may suffice. Embeds the query if the engine reports that it needs a vector.
  * @throws ApiError `vector_embedding_error` if no vector can be made and words alone cannot answer the search
  */
 export async function searchEmbedded(
@@ -35,7 +35,7 @@ export async function searchEmbedded(
   const { entry, request, media } = search
   const ask = (complete: SearchRequest) => answers.search(entry.id, complete, stop, queries.timesStages)
   if (!lacksVector(search)) return ask(request)
-  if (onlyMeaning(search)) return ask(await withVector(services, search, stop))
+  if (isPureSemantic(search)) return ask(await withVector(services, search, stop))
   const started = performance.now()
   const byWords = await ask(request)
   if (byWords.facts.lacksVector !== true && media === null) return byWords
@@ -44,10 +44,10 @@ export async function searchEmbedded(
 }
 
 /**
- * The search with a vector for its query. It stays without one if it needs none, if its embedder makes none, or if
- * making it failed and words alone can answer the search.
- * @param started when the time budget of the search began, by `performance.now()`
- * @throws ApiError `vector_embedding_error` if making it failed and words alone cannot answer the search
+ * Returns the search with a vector for its query. Returns it without a vector if it needs none, its embedder makes
+ * none, or embedding failed and words alone can answer the search.
+ * @param started start of the search's time budget, by `performance.now()`
+ * @throws ApiError `vector_embedding_error` if embedding failed and words alone cannot answer the search
  */
 export async function withVector(
   { engine, embedders }: Embedding,
@@ -59,7 +59,7 @@ export async function withVector(
   if (!lacksVector(search) || request.hybrid === null) return request
   const settings = parsedSettings(await engine.settings(entry.id))
   const fields = ownValue(settings.embedders, request.hybrid.embedder)
-  // The engine reports an unknown embedder, and answers a search without a vector.
+  // The engine reports an unknown embedder, and handles a search without a vector.
   if (fields === undefined || (fields.source === 'userProvided' && media === null)) return request
   const deadline = started + budgetMs(settings)
   const began = performance.now()
@@ -69,7 +69,7 @@ export async function withVector(
     return { ...request, vector: Array.from(vector), embeddingMs: performance.now() - began }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    if (!onlyMeaning(search)) return request
+    if (!isPureSemantic(search)) return request
     throw embeddingError(`index \`${entry.uid}\`: embedder \`${request.hybrid.embedder}\`: ${error.message}`)
   }
 }
@@ -78,7 +78,7 @@ const budgetMs = ({ searchCutoffMs }: IndexSettings): number => searchCutoffMs ?
 
 const isBlank = ({ q }: SearchRequest): boolean => q === null || q.trim() === ''
 
-/** Whether the search needs a vector that the request does not hold. Source: vectors §6.2. */
+/** Returns true if the search needs a vector that the request lacks. Source: vectors §6.2. */
 function lacksVector({ request, media }: Embeddable): boolean {
   const { hybrid, vector } = request
   return (
@@ -86,5 +86,5 @@ function lacksVector({ request, media }: Embeddable): boolean {
   )
 }
 
-const onlyMeaning = ({ request }: Embeddable): boolean =>
+const isPureSemantic = ({ request }: Embeddable): boolean =>
   request.hybrid?.semanticRatio === 1 || isBlank(request)

@@ -1,4 +1,4 @@
-/** Here is a search and a document: why is it where it is among the hits, or what keeps it from being one? */
+/** Explains the position of a document among the hits of a search, or its absence. */
 import {
   type Clause,
   type ExplainFacts,
@@ -26,40 +26,40 @@ import { EXPLAINED_CLAUSES_MAX } from './limits.js'
 import type { Reading } from './reading.js'
 import type { SearchServices } from './services.js'
 
-/** The fields of the body of POST /explain: those of a search, and the key of the document. */
+/** The fields of the body of POST /explain: the fields of a search, and the document's id. */
 export const explainFields = { ...searchFields, id: required(documentId, 'invalid_document_id') }
 
-/** The answer. */
+/** The answer of POST /explain. */
 export interface Explanation {
   readonly id: string
   readonly isHit: boolean
-  /** Among the hits, from 0; null if it is none. */
+  /** Position among the hits, from 0; null if it is not a hit. */
   readonly position: number | null
-  /** As `_rankingScore`; null if the search has no score for it. */
+  /** See `_rankingScore`; null if the search has no score for the document. */
   readonly rankingScore: number | null
-  /** As `_rankingScoreDetails`. */
+  /** See `_rankingScoreDetails`. */
   readonly rankingScoreDetails: Readonly<Record<string, unknown>> | null
   /** `rule`: a dynamic search rule pins it. */
   readonly foundBy: 'words' | 'vectors' | 'rule' | null
-  /** What keeps it from being a hit, each of which would be enough; empty for a hit. */
+  /** Reasons why it is not a hit, each sufficient; empty for a hit. */
   readonly reasons: readonly Reason[]
   readonly query: ExplainedQuery
 }
 
-/** What keeps a document from being a hit. */
+/** A reason why a document is not a hit. */
 export type Reason =
   | { readonly kind: 'filter'; readonly clause: JudgedClause }
   | { readonly kind: 'excludedWords' }
-  /** Terms of the query that it lacks, and may not. */
+  /** Terms of the query that the document lacks and must have. */
   | { readonly kind: 'missingWords'; readonly words: readonly string[] }
   | { readonly kind: 'rankingScoreThreshold'; readonly score: number; readonly threshold: number }
-  /** A better hit has the same value. */
+  /** A better hit has the same distinct value. */
   | { readonly kind: 'distinct'; readonly attribute: string; readonly id: string }
   | { readonly kind: 'searchCutoff' }
-  /** It comes after so many hits, which are all that are looked at. */
+  /** It ranks below the last hit that the search considers. */
   | { readonly kind: 'tooFarDown'; readonly hitsLookedAt: number; readonly maxTotalHits: number }
 
-/** A part of the filter, and whether the document passes it. */
+/** A part of the filter, and if the document passes it. */
 export interface JudgedClause {
   readonly filter: string
   readonly operator: Clause['operator']
@@ -69,18 +69,18 @@ export interface JudgedClause {
 
 export interface ExplainedQuery {
   readonly text: string
-  /** Three-letter codes of the languages that it may be in; none: any. */
+  /** Three-letter codes of the possible languages; empty: any language. */
   readonly languages: readonly string[]
   readonly ignoredWords: readonly string[]
   readonly excludedWords: readonly string[]
-  /** Terms of the query and neighbouring words read as one; see `WordStep`. */
+  /** Terms of the query, and sequences of terms read as one word; see `WordStep`. */
   readonly steps: WordFacts['steps']
   /** Terms that the document lacks. */
   readonly missingWords: readonly string[]
 }
 
 /**
- * Explains a document. Several questions are asked of the engine, so that a write in between may show.
+ * Explains a document. Calls the engine several times, so a concurrent write may affect the result.
  * @throws ApiError `document_not_found`, also for a document that the rights of the request hide
  */
 export async function explain(
@@ -97,7 +97,7 @@ export async function explain(
   const request = searchRequest(wanted, { ...context, forcedFilter })
   const foreign = foreignIndexes(request)
   const alone = async (change: Partial<SearchRequest>): Promise<SearchAlone> => {
-    const asked = encodeRequest({ ...request, ...bare, only: id, ...change })
+    const asked = encodeRequest({ ...request, ...minimalParameters, only: id, ...change })
     const { body, facts } = await engine.search(entry.id, asked, stop, foreign)
     return { isHit: facts.hits > 0, body }
   }
@@ -129,7 +129,7 @@ export async function explain(
   const reasons: Reason[] = []
   if (clause !== null && !(await passes(clause.filter)))
     reasons.push({ kind: 'filter', clause: await judged(clause, passes) })
-  if (scored === null) reasons.push(lack(facts.words, query))
+  if (scored === null) reasons.push(missingReason(facts.words, query))
   else if (request.rankingScoreThreshold !== null && scored.score < request.rankingScoreThreshold)
     reasons.push({
       kind: 'rankingScoreThreshold',
@@ -155,14 +155,14 @@ export async function explain(
   }
 }
 
-/** A search that ranks one document. */
+/** The result of a search restricted to one document. */
 interface SearchAlone {
   readonly isHit: boolean
   readonly body: Uint8Array
 }
 
-/** What a search for one document does not need. */
-const bare = {
+/** Turns off parameters that a search for one document does not need. */
+const minimalParameters = {
   paging: { kind: 'offset', offset: 0, limit: 1 },
   attributesToRetrieve: [],
   attributesToCrop: null,
@@ -178,7 +178,7 @@ const bare = {
   pins: [],
 } as const satisfies Partial<SearchRequest>
 
-/** The score of the one hit; null without a hit. */
+/** Returns the score of the only hit; null without a hit. */
 function scoreOf({ isHit, body }: SearchAlone): {
   readonly score: number
   readonly details: Readonly<Record<string, unknown>>
@@ -191,8 +191,8 @@ function scoreOf({ isHit, body }: SearchAlone): {
   return hit === undefined ? null : { score: hit._rankingScore, details: hit._rankingScoreDetails }
 }
 
-/** Why the words of the query do not find the document. */
-function lack(words: WordFacts, { missingWords }: ExplainedQuery): Reason {
+/** Returns the reason why the query words do not find the document. */
+function missingReason(words: WordFacts, { missingWords }: ExplainedQuery): Reason {
   return words.isExcluded ? { kind: 'excludedWords' } : { kind: 'missingWords', words: missingWords }
 }
 
@@ -218,7 +218,7 @@ function explainedQuery(q: string | null, words: WordFacts): ExplainedQuery {
 const shownPhrase = (words: readonly (string | null)[]): string =>
   `"${words.map((word) => word ?? '…').join(' ')}"`
 
-/** Whether the document passes a clause and its parts, of which the first are judged if there are many. */
+/** Judges a clause and its parts. If there are many, only the first ones are judged. */
 async function judged(
   clause: Clause,
   passes: (filter: FilterValue) => Promise<boolean>,

@@ -1,4 +1,4 @@
-/** A search among the values of a facet. */
+/** Searches the values of a facet. */
 import { type Answer, encodeRequest, type FacetSearchRequest, foreignIndexes } from '../engine/index.js'
 import { requestFeatures } from '../instance/index.js'
 import {
@@ -7,7 +7,7 @@ import {
   facetSearchFields,
   followedKeys,
   pinsOf,
-  requireSensible,
+  requireConsistent,
   shape,
   type Values,
 } from '../requests/index.js'
@@ -18,7 +18,7 @@ import type { SearchServices } from './services.js'
 /** The body of POST /facet-search. */
 export const facetSearchBody = shape(facetSearchFields, { ignoreUnknown: true, notesSent: true })
 
-/** The engine's answer to a search for values. */
+/** Returns the engine's answer to a search for facet values. */
 export async function facetSearch(
   services: SearchServices,
   entry: IndexEntry,
@@ -26,7 +26,7 @@ export async function facetSearch(
   { access, stop, alsoRead }: Reading,
 ): Promise<Answer> {
   const { engine, features, tasks } = services
-  requireSensible(wanted, features)
+  requireConsistent(wanted, features)
   const { entries, ...followed } = await followedKeys(services, entry, access)
   alsoRead(entries)
   const filter = bothFilters(wanted.filter, access.forcedFilter(entry.uid))

@@ -13,7 +13,7 @@ import {
 import { type FilterableRule, type IndexSettings, parsedSettings } from '../settings/index.js'
 import type { IndexEntry } from '../tasks/index.js'
 
-/** What a list of fields is asked for with. */
+/** The body of a request for a list of fields. */
 export const fieldsBody = shape({
   offset: defaulted(integer(), 0, 'invalid_index_offset'),
   limit: defaulted(integer(), 20, 'invalid_index_limit'),
@@ -59,7 +59,7 @@ export interface FieldsPage {
   readonly total: number
 }
 
-/** A field, and what the settings say about it. Answers show the keys in this order. */
+/** A field with its settings. Answers show the keys in this order. */
 export interface FieldView {
   readonly name: string
   readonly displayed: { readonly enabled: boolean }
@@ -77,7 +77,7 @@ export interface FieldView {
   readonly localized: { readonly locales: readonly string[] }
 }
 
-/** A page of the fields of the documents. */
+/** Returns a page of the fields of the documents. */
 export async function listedFields(
   engine: Engine,
   { id }: IndexEntry,
@@ -88,7 +88,7 @@ export async function listedFields(
   return { results: views.slice(offset, offset + limit), offset, limit, total: views.length }
 }
 
-/** The fields that `filter` matches, sorted by name. */
+/** Returns the fields that match `filter`, sorted by name. */
 function fieldViews(
   names: readonly string[],
   settings: IndexSettings,
@@ -139,7 +139,7 @@ function filterableFeatures(
   name: string,
   rules: readonly FilterableRule[],
 ): Omit<FieldView['filterable'], 'sortBy'> & { sortBy?: never } {
-  // Only the first entry that matches counts.
+  // Only the first matching entry counts.
   for (const rule of rules) {
     if (typeof rule === 'string') {
       if (covers(rule, name)) return { enabled: true, facetSearch: true, equality: true, comparison: true }
@@ -152,11 +152,11 @@ function filterableFeatures(
 }
 
 const covers = (entry: string, name: string): boolean => name === entry || name.startsWith(`${entry}.`)
-/** Whether a list of attributes, such as `displayedAttributes`, has that attribute. */
+/** Returns true if a list of attributes, such as `displayedAttributes`, contains the attribute. */
 export const covered = (entries: readonly string[], name: string): boolean =>
   entries.includes('*') || entries.some((entry) => covers(entry, name))
 
-/** Whether `name` matches a pattern: `*`, `start*`, `*end`, `*inside*` or an exact dotted name. */
+/** Returns true if `name` matches a pattern: `*`, `start*`, `*end`, `*inside*` or an exact dotted name. */
 function patternMatches(pattern: string, name: string): boolean {
   if (pattern === '*') return true
   const open = pattern.startsWith('*')

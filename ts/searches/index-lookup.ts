@@ -1,4 +1,4 @@
-/** Here is the uid of an index in a request: which index has it, and does it still have it after reading? */
+/** Finds indexes by uid, and repeats reads of indexes that were swapped or deleted meanwhile. */
 import { ApiError, clientMessages } from '../errors/index.js'
 import { indexUidRule, isIndexUid } from '../requests/index.js'
 import type { IndexEntry, Tasks } from '../tasks/index.js'
@@ -10,7 +10,7 @@ export function requireIndexUid(uid: string): string {
   return uid
 }
 
-/** The error for a uid that no index has. @param status default: that of the code, 404 */
+/** Returns the error for an unknown uid. @param status default: the status of the code, 404 */
 export function indexNotFound(uid: string, status?: number): ApiError {
   return new ApiError('index_not_found', clientMessages.indexNotFound(uid), status)
 }
@@ -22,12 +22,12 @@ export function requireIndex(tasks: Tasks, uid: string): IndexEntry {
   return entry
 }
 
-/** Names further indexes that are read. */
+/** Reports the additional indexes that a request reads. */
 export type AlsoRead = (entries: readonly IndexEntry[]) => void
 
 /**
- * Calls `read` on the index with the uid. If one of the indexes it reads was deleted or swapped meanwhile, the result or
- * error is dropped and `read` is called again on the index that has the uid now.
+ * Calls `read` on the index with the uid. If an index it read was deleted or swapped meanwhile, drops the result or
+ * error and calls `read` again on the index that has the uid now.
  * @throws ApiError `index_not_found`
  */
 export async function readIndex<T>(
@@ -47,7 +47,7 @@ export async function readIndex<T>(
   return readIndex(tasks, uid, read)
 }
 
-/** Whether the uid of `entry` now belongs to another index or to none. */
+/** Returns true if the uid of `entry` now belongs to another index or to none. */
 export function hasMoved(tasks: Tasks, entry: IndexEntry): boolean {
   return tasks.index(entry.uid)?.id !== entry.id
 }

@@ -1,4 +1,4 @@
-/** Here is an open instance and what is asked of its indexes: what is the answer, in bytes? */
+/** Answers searches and other reads of an open instance. */
 export { DisconnectSignal } from './disconnect-signal.js'
 export { documentFields, listedDocuments, type WantedDocuments } from './documents.js'
 export {

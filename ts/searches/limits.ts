@@ -1,4 +1,4 @@
-/** Parts of a filter that an explanation judges, each with a search of its own. */
+/** Most parts of a filter that an explanation judges. Each takes a search. */
 export const EXPLAINED_CLAUSES_MAX = 100
-/** Milliseconds for which the queries of a multi-search are prepared between two turns of the event loop. */
+/** Milliseconds to prepare queries of a multi-search before yielding to the event loop. */
 export const PREPARING_TURN_MS = 10

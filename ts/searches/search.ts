@@ -1,4 +1,4 @@
-/** A search for documents. */
+/** Searches for documents. */
 import type { Answer } from '../engine/index.js'
 import { followedKeys, type ParsedSearch, searchRequest } from '../requests/index.js'
 import type { IndexEntry } from '../tasks/index.js'
@@ -6,7 +6,7 @@ import { searchEmbedded } from './embedding.js'
 import type { Reading } from './reading.js'
 import type { SearchServices } from './services.js'
 
-/** The engine's answer to a search, whose query is embedded if need be. */
+/** Returns the engine's answer to a search. Embeds the query if necessary. */
 export async function search(
   services: SearchServices,
   entry: IndexEntry,

@@ -5,27 +5,27 @@ import type { Features } from '../instance/index.js'
 import type { SearchRights } from '../requests/index.js'
 import type { Tasks } from '../tasks/index.js'
 
-/** What searches need of an open instance. */
+/** The services that searches need from an open instance. */
 export interface SearchServices {
   readonly engine: Engine
-  /** The engine's answers to searches. */
+  /** The cached answers of searches. */
   readonly answers: Answers
   readonly embedders: Embedders
   readonly tasks: Tasks
   readonly features: Features
-  /** Whether every search measures its stages, for who watches them. */
+  /** True if every search must measure its stages, for the log of slow searches. */
   readonly queries: { readonly timesStages: boolean }
 }
 
-/** What a request may search. */
+/** The indexes that a request may search. */
 export interface SearchAccess extends SearchRights {
-  /** Whether the request may search this index. */
+  /** Returns true if the request may search this index. */
   allows(indexUid: string): boolean
-  /** The error for an index that is not allowed. */
+  /** Returns the error for an index that is not allowed. */
   refusal(indexUid: string): ApiError
 }
 
-/** The rights of the process itself, which may read all of its indexes. */
+/** The rights of the process itself: all indexes. */
 export const everyRight: SearchAccess = {
   allows: () => true,
   refusal: (indexUid) => new ApiError('invalid_api_key', `the index \`${indexUid}\` is not allowed`),

@@ -1,4 +1,4 @@
-/** Documents like a given one. */
+/** Finds documents similar to a given document. */
 import {
   type Answer,
   encodeRequest,
@@ -44,7 +44,7 @@ export const similarFields = {
   rankingScoreThreshold: optional(unitInterval, 'invalid_similar_ranking_score_threshold'),
 }
 
-/** The engine's answer to a search for documents like one. */
+/** Returns the engine's answer to a search for similar documents. */
 export async function similar(
   services: SearchServices,
   entry: IndexEntry,

@@ -3,12 +3,12 @@ import type { SecureContextOptions } from 'node:tls'
 import type { LaunchOptions } from '../launch/index.js'
 import { SESSION_SECONDS } from './limits.js'
 
-/** The two ways in which clients may resume a session. */
+/** The two ways to resume a session. */
 export type SessionOptions = Pick<LaunchOptions, 'sslResumption' | 'sslTickets'>
 
 /**
- * Cipher suites of TLS 1.3 and, for TLS 1.2, those with forward secrecy and authenticated encryption, which HTTP/2
- * demands (RFC 9113, appendix A).
+ * Cipher suites of TLS 1.3, and suites of TLS 1.2 with forward secrecy and authenticated encryption, as HTTP/2 requires
+ * (RFC 9113, appendix A).
  */
 const CIPHERS = [
   'TLS_AES_256_GCM_SHA384',
@@ -22,14 +22,14 @@ const CIPHERS = [
   'ECDHE-RSA-CHACHA20-POLY1305',
 ].join(':')
 
-/** What decides about a handshake: certificates, versions, cipher suites, and whether sessions get tickets. */
+/** Returns the options of handshakes: certificates, versions, cipher suites and session tickets. */
 export function contextOptions(
   files: Pick<SecureContextOptions, 'cert' | 'key' | 'ca'>,
   { sslTickets }: SessionOptions,
 ): SecureContextOptions {
   return {
     ...files,
-    // An option of Node.js could lower its default.
+    // Explicit, because an option of Node.js could lower its default.
     minVersion: 'TLSv1.2',
     ciphers: CIPHERS,
     sessionTimeout: SESSION_SECONDS,

@@ -4,27 +4,27 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { LaunchError, type LaunchOptions } from '../launch/index.js'
 import { contextOptions, type SessionOptions } from './context.js'
 
-/** The launch options about TLS. */
+/** The launch options for TLS. */
 export type SslOptions = SessionOptions &
   Pick<LaunchOptions, 'sslCertPath' | 'sslKeyPath' | 'sslAuthPath' | 'sslOcspPath' | 'sslRequireAuth'>
 
-/** What the files hold, read and checked. */
+/** The checked contents of the files. */
 export interface TlsFiles {
   readonly context: SecureContextOptions
-  /** The OCSP response to staple, in DER; null: none. */
+  /** The OCSP response to staple, in DER; null: no stapling. */
   readonly ocsp: Buffer | null
-  /** Facts that do not forbid a start and that the operator should know. */
+  /** Problems that do not prevent a start. */
   readonly warnings: readonly string[]
 }
 
 /**
- * Reads the files of TLS and checks that each holds what it should.
+ * Reads the TLS files and checks their contents.
  * @returns null if neither certificate nor key is given
  * @throws LaunchError naming option and file
  */
 export async function readTlsFiles(options: SslOptions): Promise<TlsFiles | null> {
   const { sslCertPath, sslKeyPath, sslAuthPath, sslOcspPath } = options
-  // The parser of the options lets neither stand alone.
+  // The option parser ensures that either both are given or none.
   if (sslCertPath === null || sslKeyPath === null) return null
   const chain = certificatesIn(await openFile('--ssl-cert-path', sslCertPath))
   const key = keyIn(await openFile('--ssl-key-path', sslKeyPath))
@@ -53,14 +53,14 @@ export async function readTlsFiles(options: SslOptions): Promise<TlsFiles | null
   try {
     createSecureContext(context)
   } catch (error) {
-    // What OpenSSL refuses although each file can be parsed, such as keys that are too short to be secure.
+    // OpenSSL refuses some valid files, for example keys that are too short to be secure.
     const reason = (error as { reason?: string }).reason ?? String(error)
     throw new LaunchError(`\`${sslCertPath}\` and \`${sslKeyPath}\` cannot be used for TLS: ${reason}`, 1)
   }
   return { context, ocsp, warnings: validityWarnings(sslCertPath, leaf) }
 }
 
-/** A file that an option names. */
+/** A file given by an option. */
 interface NamedFile {
   readonly option: string
   readonly path: string
@@ -79,11 +79,11 @@ async function openFile(option: string, path: string): Promise<NamedFile> {
 const refusal = ({ option, path }: NamedFile, what: string): LaunchError =>
   new LaunchError(`${option}: \`${path}\` ${what}`, 1)
 
-/** All certificates of a PEM file, at least one. */
+/** Returns all certificates of a PEM file, at least one. */
 function certificatesIn(file: NamedFile): readonly [X509Certificate, ...X509Certificate[]] {
   const text = file.content.toString('latin1')
   const found = text.split(/^(?=-----BEGIN CERTIFICATE-----)/m).flatMap((block) => {
-    // Text before the first certificate, which is allowed.
+    // Skip text before the first certificate, which PEM allows.
     if (!block.startsWith('-----BEGIN CERTIFICATE-----')) return []
     try {
       return new X509Certificate(block)
@@ -100,12 +100,12 @@ function certificatesIn(file: NamedFile): readonly [X509Certificate, ...X509Cert
 const pemOf = (certificates: readonly X509Certificate[]): string =>
   certificates.map((one) => one.toString()).join('')
 
-/** A private key in PKCS#8, PKCS#1 or SEC1. */
+/** Returns a private key in PKCS#8, PKCS#1 or SEC1. */
 function keyIn(file: NamedFile): KeyObject {
   try {
     return createPrivateKey(file.content)
   } catch {
-    // PKCS#8 says so in the label of its block, older formats in a header.
+    // In PKCS#8 the label of the block says that it is encrypted, in older formats a header.
     if (/BEGIN ENCRYPTED PRIVATE KEY|^Proc-Type: 4,ENCRYPTED/m.test(file.content.toString('latin1'))) {
       throw refusal(file, 'is encrypted; expected a key without a passphrase')
     }
@@ -115,7 +115,7 @@ function keyIn(file: NamedFile): KeyObject {
 }
 
 /**
- * A successful OCSP response:
+ * Checks that the file is a successful OCSP response:
  * `OCSPResponse ::= SEQUENCE { responseStatus ENUMERATED, responseBytes [0] EXPLICIT OPTIONAL }` (RFC 6960, 4.2.1).
  */
 function ocspResponseIn(file: NamedFile): Buffer {
@@ -123,14 +123,14 @@ function ocspResponseIn(file: NamedFile): Buffer {
   const head = headOfSequence(content)
   const status = head === null ? undefined : content[head + 2]
   if (head === null || content[head] !== 0x0a || content[head + 1] !== 1 || status === undefined) {
-    throw refusal(file, 'is no OCSP response; expected DER, as `openssl ocsp -respout` writes it')
+    throw refusal(file, 'is not an OCSP response; expected DER, as `openssl ocsp -respout` writes it')
   }
   if (status !== 0)
     throw refusal(file, `is an OCSP response of failure, status ${status}; expected a successful one`)
   return content
 }
 
-/** Bytes before the content of a DER sequence that fills `bytes`; null if it is none. */
+/** Returns the bytes before the content of a DER sequence that fills `bytes`; null if it is not such a sequence. */
 function headOfSequence(bytes: Buffer): number | null {
   const short = bytes[1]
   if (bytes[0] !== 0x30 || short === undefined) return null

@@ -1,3 +1,3 @@
-/** Here are certificate files: which connections does a server with them accept, and how does it renew them? */
+/** TLS for the server, with certificate files that can be replaced while it runs. */
 export { readTlsFiles, type SslOptions } from './files.js'
 export { openTls, type Tls } from './tls.js'

@@ -1,7 +1,7 @@
 import type { Server } from 'node:tls'
 import { SESSIONS_MAX } from './limits.js'
 
-/** Sessions of TLS 1.2 by their id, the most recently made ones. Sessions of TLS 1.3 are resumed by tickets alone. */
+/** Caches the newest sessions of TLS 1.2 by id. Sessions of TLS 1.3 are resumed by tickets alone. */
 export class SessionCache {
   readonly #sessions = new Map<string, Buffer>()
 
@@ -18,7 +18,7 @@ export class SessionCache {
     )
   }
 
-  /** Forgets all of them, since they were agreed on with certificates that no longer hold. */
+  /** Forgets all sessions, because they were negotiated with old certificates. */
   clear(): void {
     this.#sessions.clear()
   }

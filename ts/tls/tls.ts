@@ -10,28 +10,28 @@ import { CLOSING_MS_MAX, HANDSHAKE_MS_MAX, IDLE_MS_MAX, STREAMS_MAX, WATCH_MS } 
 import { SessionCache } from './sessions.js'
 import { watchFiles } from './watch.js'
 
-/** TLS for one server, with files that may be replaced while it runs. */
+/** TLS for a server, with files that can be replaced while it runs. */
 export interface Tls {
   /**
-   * A server of HTTP/1.1 and HTTP/2, whichever a client asks for by ALPN; to be called once. `closeAllConnections` ends
-   * connections of both.
+   * Creates a server for HTTP/1.1 and HTTP/2; clients choose by ALPN. Call it only once. `closeAllConnections` ends
+   * connections of both protocols.
    */
   createServer(handler: RequestListener): HttpServer
   /**
-   * Accepts connections at the other addresses of `localhost` too, as fastify does for its own servers. An address that
-   * cannot be listened on is left out.
-   * @param name the name or address that the server listens on; nothing happens unless it is `localhost`
+   * Also listens on the other addresses of `localhost`, as fastify does for its own servers. Skips an address if
+   * listening fails.
+   * @param name the name or address that the server listens on; does nothing unless it is `localhost`
    * @param address the address that the server is bound to
    */
   listenBeside(name: string, port: number, address: string): Promise<void>
-  /** Reads the files again. Later handshakes use them; a file that cannot be used changes nothing and is logged. */
+  /** Reads the files again for later handshakes. If a file cannot be used, logs an error and changes nothing. */
   reload(): Promise<void>
   close(): void
 }
 
 /**
  * Reads and checks the files; null if no certificate is given.
- * @throws LaunchError naming option and file
+ * @throws LaunchError with option and file
  */
 export async function openTls(options: SslOptions, log: Logger): Promise<Tls | null> {
   const files = await readTlsFiles(options)
@@ -44,7 +44,7 @@ class ReloadingTls implements Tls {
   readonly #options: SslOptions
   readonly #log: Logger
   readonly #sessions = new SessionCache()
-  readonly #beside: TcpServer[] = []
+  readonly #aliasServers: TcpServer[] = []
   #files: TlsFiles
   #server: Http2SecureServer | null = null
   #unwatch: () => void = () => undefined
@@ -87,7 +87,7 @@ class ReloadingTls implements Tls {
         server.once('error', () => resolve())
         server.listen({ host: other.address, port }, () => resolve())
       })
-      if (server.listening) this.#beside.push(server)
+      if (server.listening) this.#aliasServers.push(server)
     }
   }
 
@@ -99,16 +99,16 @@ class ReloadingTls implements Tls {
       this.#files = files
       this.#sessions.clear()
       warn(files, this.#log)
-      this.#log.info('the TLS files were read again')
+      this.#log.info('TLS files reloaded')
     } catch (error) {
       const reason = error instanceof LaunchError ? error.message : String(error)
-      this.#log.error(`the TLS files in use stay, since the new ones cannot be used: ${reason}`)
+      this.#log.error(`TLS files not reloaded, the old ones stay in use: ${reason}`)
     }
   }
 
   close(): void {
     this.#unwatch()
-    for (const server of this.#beside) server.close()
+    for (const server of this.#aliasServers) server.close()
   }
 }
 
@@ -117,15 +117,15 @@ function warn({ warnings }: TlsFiles, log: Logger): void {
 }
 
 /**
- * Ends connections whose client shows a certificate of an unknown authority. Where a certificate is not required,
- * Node.js would serve them like clients without one.
+ * Ends connections of clients with a certificate of an unknown authority. If certificates are optional, Node.js would
+ * treat them like clients without one.
  */
 function refuseUnknownAuthorities(server: Http2SecureServer, log: Logger): void {
   const listeners = server.listeners('secureConnection')
   server.removeAllListeners('secureConnection')
   server.on('secureConnection', (socket: TLSSocket) => {
-    const isStranger = !socket.authorized && socket.getPeerX509Certificate() !== undefined
-    if (isStranger) {
+    const isUntrusted = !socket.authorized && socket.getPeerX509Certificate() !== undefined
+    if (isUntrusted) {
       log.info({ reason: String(socket.authorizationError) }, 'a client certificate was refused')
       socket.destroy()
       return
@@ -134,7 +134,7 @@ function refuseUnknownAuthorities(server: Http2SecureServer, log: Logger): void 
   })
 }
 
-/** What `http.Server` can do and `Http2SecureServer` cannot, under the names that fastify and others call. */
+/** Methods of `http.Server` that `Http2SecureServer` lacks. fastify and others call them. */
 function closers(server: Http2SecureServer): { closeAllConnections(): void; closeHttp2Sessions(): void } {
   const sockets = new Set<TLSSocket>()
   const sessions = new Set<ServerHttp2Session>()
@@ -146,7 +146,7 @@ function closers(server: Http2SecureServer): { closeAllConnections(): void; clos
     sessions.add(session)
     session.once('close', () => sessions.delete(session))
     session.setTimeout(IDLE_MS_MAX, () => {
-      // Requests under way are still answered, unless they hang.
+      // Running requests are still answered, unless they hang.
       session.close()
       const deadline = setTimeout(() => session.destroy(), CLOSING_MS_MAX).unref()
       session.once('close', () => clearTimeout(deadline))

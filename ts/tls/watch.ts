@@ -1,15 +1,15 @@
 import { stat } from 'node:fs/promises'
 
 /**
- * Calls `changed` some time after one of the files has changed, once they have stayed the same for `intervalMs`: a
- * certificate and its key are replaced one after the other. Polling also sees files behind symbolic links and on
- * network file systems, which notifications of the system miss.
- * @returns ends it
+ * Calls `changed` after a file changed and all files stayed the same for `intervalMs`: a certificate and its key are
+ * replaced one after another. Polling also detects changes behind symbolic links and on network file systems, which
+ * system notifications miss.
+ * @returns a function that stops watching
  */
 export function watchFiles(paths: readonly string[], intervalMs: number, changed: () => void): () => void {
   let [settled, seen]: (string | null)[] = [null, null]
-  let isLooking = false
-  const look = async (): Promise<void> => {
+  let isPolling = false
+  const poll = async (): Promise<void> => {
     const now = await stateOf(paths)
     settled ??= now
     if (now !== settled && now === seen) {
@@ -18,18 +18,18 @@ export function watchFiles(paths: readonly string[], intervalMs: number, changed
     }
     seen = now
   }
-  const lookOnce = async (): Promise<void> => {
-    if (isLooking) return
-    isLooking = true
-    await look()
-    isLooking = false
+  const pollOnce = async (): Promise<void> => {
+    if (isPolling) return
+    isPolling = true
+    await poll()
+    isPolling = false
   }
-  void lookOnce()
-  const timer = setInterval(() => void lookOnce(), intervalMs).unref()
+  void pollOnce()
+  const timer = setInterval(() => void pollOnce(), intervalMs).unref()
   return () => clearInterval(timer)
 }
 
-/** Differs after every change of content, name or link. */
+/** Returns a text that differs after every change of content, name or link. */
 async function stateOf(paths: readonly string[]): Promise<string> {
   const states = paths.map(async (path) => {
     const facts = await stat(path).catch(() => null)

@@ -1,12 +1,12 @@
 import type { FilterValue } from '../engine/index.js'
 import { required, shape } from '../requests/index.js'
 import type { TaskContent } from '../tasks/index.js'
-import { checkDocumentFilter, someFilter } from './document-filter.js'
+import { checkDocumentFilter, nonEmptyFilter } from './document-filter.js'
 import type { WriteServices } from './services.js'
 
-/** Documents to delete, by a filter. */
+/** Body of a deletion of documents by filter. */
 export const deletionBody = shape({
-  filter: required(someFilter, 'invalid_document_filter', 'missing_document_filter'),
+  filter: required(nonEmptyFilter, 'invalid_document_filter', 'missing_document_filter'),
 })
 
 export interface DeletionRequest {

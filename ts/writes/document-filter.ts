@@ -3,8 +3,8 @@ import { ApiError, clientMessages } from '../errors/index.js'
 import { type Features, requestFeatures } from '../instance/index.js'
 import { filter, refined, type Type } from '../requests/index.js'
 
-/** A filter that is not empty, since an empty one would match all documents. */
-export const someFilter: Type<FilterValue> = refined(filter, (value) => {
+/** A non-empty filter. An empty filter would match all documents. */
+export const nonEmptyFilter: Type<FilterValue> = refined(filter, (value) => {
   if (value.length === 0 || (typeof value === 'string' && value.trim() === '')) {
     throw new ApiError('invalid_document_filter', clientMessages.emptyFilter)
   }
@@ -17,7 +17,7 @@ export async function checkDocumentFilter(
   { engine, features }: { readonly engine: Engine; readonly features: Features },
 ): Promise<void> {
   try {
-    // Source: recorded answers. Whether the feature of `CONTAINS` is on is checked when the task runs.
+    // Source: recorded answers. The feature for `CONTAINS` is checked when the task runs.
     const allowed = { ...requestFeatures(features), containsFilter: true }
     await engine.checkFilter(encodeRequest({ filter: value, features: allowed }))
   } catch (error) {

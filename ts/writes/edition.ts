@@ -1,12 +1,12 @@
 import type { FilterValue } from '../engine/index.js'
 import { anything, mapOf, optional, required, shape, string } from '../requests/index.js'
 import type { TaskContent } from '../tasks/index.js'
-import { checkDocumentFilter, someFilter } from './document-filter.js'
+import { checkDocumentFilter, nonEmptyFilter } from './document-filter.js'
 import type { WriteServices } from './services.js'
 
-/** A function that is run over documents. */
+/** Body of a request to run a function over documents. */
 export const editionBody = shape({
-  filter: optional(someFilter, 'invalid_document_filter'),
+  filter: optional(nonEmptyFilter, 'invalid_document_filter'),
   context: optional(mapOf(anything), 'invalid_document_edition_context'),
   function: required(string, 'invalid_document_edition_function_filter', 'missing_document_edition_function'),
 })
@@ -17,7 +17,7 @@ export interface EditionRequest {
   readonly context: ReadonlyMap<string, unknown> | null
 }
 
-/** @throws ApiError for a feature that is off, a filter or a function that cannot be read */
+/** @throws ApiError if the feature is off, or the filter or function is invalid */
 export async function editionContent(
   { function: source, filter, context }: EditionRequest,
   services: WriteServices,

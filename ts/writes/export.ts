@@ -52,11 +52,11 @@ const exportFields = {
     'bad_request',
   ),
 }
-/** Indexes to copy to another instance. */
+/** Body of a request to copy indexes to another instance. */
 export const exportBody = shape(exportFields)
 export type ExportRequest = Values<typeof exportFields>
 
-/** @param withSecrets whether whoever asks may read API keys of embedders */
+/** @param withSecrets true if the caller may read API keys of embedders */
 export function exportContent(
   { url, apiKey, payloadSize: payloadBytesMax, indexes }: ExportRequest,
   withSecrets: boolean,

@@ -1,4 +1,4 @@
-/** Here is what a user wants changed, over HTTP or in process: which task does it, or what is its first mistake? */
+/** Validates requested changes, over HTTP or in process, and converts them to the content of tasks. */
 export { type DeletionRequest, deletionBody, deletionContent } from './deletion.js'
 export { type EditionRequest, editionBody, editionContent } from './edition.js'
 export { type ExportRequest, exportBody, exportContent } from './export.js'

@@ -2,7 +2,7 @@ import type { Engine } from '../engine/index.js'
 import type { Features } from '../instance/index.js'
 import type { Tasks } from '../tasks/index.js'
 
-/** An open instance, as far as writes are checked against it before they become tasks. */
+/** The services to check writes before they become tasks. */
 export interface WriteServices {
   readonly engine: Engine
   readonly tasks: Tasks

@@ -2,9 +2,9 @@ import { completeSettings, type SettingsThread } from '../settings/index.js'
 import type { WriteServices } from './services.js'
 
 /**
- * What a change of settings would cost. Nothing is stored, and no embedder is asked.
- * @param patch as `SettingsUpdate` has it
- * @returns JSON text: each setting that changes, its values before and after, its cost, and embeddings to compute
+ * Computes the cost of a change of settings. Stores nothing and calls no embedder.
+ * @param patch see `SettingsUpdate`
+ * @returns JSON text: each changed setting, its values before and after, its cost, and embeddings to compute
  */
 export async function dryRunJson(
   indexUid: string,

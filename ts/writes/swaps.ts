@@ -3,7 +3,7 @@ import { boolean, defaulted, indexUid, list, required, shape } from '../requests
 import type { TaskContent } from '../tasks/index.js'
 import { SWAPS_MAX } from './limits.js'
 
-/** Pairs of indexes that exchange their content. */
+/** Body of a request to swap the contents of pairs of indexes. */
 export const swapsBody = list(
   shape({
     indexes: required(list(indexUid), 'invalid_swap_indexes', 'missing_swap_indexes'),
@@ -18,8 +18,8 @@ interface Swap {
 }
 
 /**
- * @param requireAccess throws for an index that the caller may not touch
- * @throws ApiError for an entry that is no pair, and for an index that is named twice
+ * @param requireAccess throws if the caller may not access an index
+ * @throws ApiError if an entry is not a pair, or an index occurs twice
  */
 export function swapContent(wanted: readonly Swap[], requireAccess: (uid: string) => void): TaskContent {
   const swaps = wanted.map(({ indexes, rename }, i) => {
@@ -39,7 +39,7 @@ export function swapContent(wanted: readonly Swap[], requireAccess: (uid: string
   return { kind: 'indexSwap', swaps }
 }
 
-/** The names that occur more than once, in order of their second occurrence. */
+/** Returns the names that occur more than once, in order of their second occurrence. */
 function repeatedIn(names: readonly string[]): ReadonlySet<string> {
   const seen = new Set<string>()
   const repeated = new Set<string>()

@@ -80,7 +80,7 @@ export function serveTask<Q extends Fields = NoFields, S = undefined, B = S>(
           200: otherAnswer === undefined ? endedWrite : { anyOf: [endedWrite, otherAnswer] },
           202: taskSummary,
         }
-  const whole: Operation<Fields, S> = {
+  const withWait: Operation<Fields, S> = {
     ...operation,
     query: { ...query, ...waitParameter },
     // A route without query parameters of its own has always ignored its query string.
@@ -99,5 +99,5 @@ export function serveTask<Q extends Fields = NoFields, S = undefined, B = S>(
       ? sendJson(reply, summary, acceptedAs)
       : sendJsonBytes(reply, jsonOf({ taskUid, ...task }))
   }
-  serve(app, services, whole, handle, { read })
+  serve(app, services, withWait, handle, { read })
 }

@@ -21,7 +21,7 @@ const INDEX_UID_BYTES_MAX = 400
 /** Bytes of a document id. Source: the API. */
 const DOCUMENT_ID_BYTES_MAX = 511
 
-/** Whether `text` is a valid index uid. */
+/** Returns true if `text` is a valid index uid. */
 export function isIndexUid(text: string): boolean {
   return text.length <= INDEX_UID_BYTES_MAX && /^[A-Za-z0-9_-]+$/.test(text)
 }
@@ -39,7 +39,7 @@ export const indexUid: Type<string> = refined(
   { pattern: '^[A-Za-z0-9_-]{1,400}$' },
 )
 
-/** An index uid, the start of one followed by `*`, or `*`. */
+/** An index uid, its beginning followed by `*`, or `*`. */
 export const indexPattern: Type<string> = refined(string, (text, at) => {
   const start = text.endsWith('*') ? text.slice(0, -1) : text
   if (text !== '*' && !isIndexUid(start)) {
@@ -51,13 +51,13 @@ export const indexPattern: Type<string> = refined(string, (text, at) => {
   return text
 })
 
-/** A uid of a task or batch, or a number for paging them. */
+/** The uid of a task or batch, or a number for paging them. */
 export const u32: Type<number> = integer(U32_MAX)
 
 const isDocumentId = (text: string): boolean =>
   text.length <= DOCUMENT_ID_BYTES_MAX && /^[A-Za-z0-9_-]+$/.test(text)
 
-/** A document id, sent as a string or as an integer. Its value is text. */
+/** A document id, sent as a string or as an integer. The value is text. */
 export const documentId: Type<string> = {
   expected: 'a string or an integer',
   schema: { type: ['string', 'integer'] },
@@ -77,7 +77,7 @@ export const documentId: Type<string> = {
 
 export const strings = list(string)
 
-/** The list `type` with at most `most` elements. */
+/** Limits the list `type` to `most` elements. */
 export function atMost<T>(type: Type<readonly T[]>, most: number): Type<readonly T[]> {
   const check = (length: number, at: At): void => {
     if (length > most) throw badValue(`it has ${length} elements, the most are ${most}`, at)
@@ -86,7 +86,7 @@ export function atMost<T>(type: Type<readonly T[]>, most: number): Type<readonly
     expected: type.expected,
     schema: { ...type.schema, maxItems: most },
     json(node, at) {
-      // The length is checked before any element is read.
+      // Check the length before reading any element.
       if (node.kind === 'array') check(node.items.length, at)
       return type.json(node, at)
     },
@@ -98,7 +98,7 @@ export function atMost<T>(type: Type<readonly T[]>, most: number): Type<readonly
   }
 }
 
-/** The value of a filter. @throws ApiError if it is nested so deeply that no engine reads it */
+/** Checks the depth of a filter. @throws ApiError if it is nested too deeply for the engines */
 export function shallowFilter<T>(value: T, at: At): T {
   if (isNestedBeyond(value, FILTER_LEVELS_MAX))
     throw badValue(
@@ -120,8 +120,8 @@ export const filter: Type<FilterValue> = {
 }
 
 /**
- * Sort criteria in a query string, separated by commas. A comma inside parentheses, as in `_geoPoint(1,2):asc`,
- * separates nothing. An empty string is one empty criterion, which the engine refuses.
+ * Sort criteria in a query string, separated by commas. Commas inside parentheses, as in `_geoPoint(1,2):asc`, do not
+ * separate. An empty string is a single empty criterion, which the engine refuses.
  */
 export const sortList: Type<readonly string[]> = {
   expected: strings.expected,
@@ -130,12 +130,12 @@ export const sortList: Type<readonly string[]> = {
   text: (text) => splitAtCommas(text).map((one) => one.trim()),
 }
 
-/** `text` split at its commas, except at those after which a `)` comes before any `(`. */
+/** Splits `text` at its commas, except where the next parenthesis is a `)`. */
 function splitAtCommas(text: string): string[] {
   const parts: string[] = []
   let end = text.length
   let isInside = false
-  // The loop runs backwards, so that it knows at each comma which parenthesis comes next.
+  // Loop backwards, so that the next parenthesis after each comma is known.
   for (let at = text.length - 1; at >= 0; at--) {
     const character = text[at]
     if (character === ')') isInside = true
@@ -149,7 +149,7 @@ function splitAtCommas(text: string): string[] {
   return parts.reverse()
 }
 
-/** A UUID of any version. Its value is lower-case text. */
+/** A UUID of any version. The value is lower-case text. */
 export const uuid: Type<string> = refined(
   string,
   (text, at) => {
@@ -168,7 +168,7 @@ const RFC_3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(\.\d+)?([Zz]|[
 
 /**
  * A bound of a date filter, as RFC 3339; null for `*`. A day without a time means its start for `before` and its end
- * for `after`, so that the range excludes the whole day.
+ * for `after`, so that the range excludes the day.
  */
 export function dateBound(kind: 'before' | 'after'): Type<string | null> {
   return {
@@ -187,7 +187,7 @@ export function dateBound(kind: 'before' | 'after'): Type<string | null> {
   }
 }
 
-/** Milliseconds since 1970 at which the day `YYYY-MM-DD` starts in UTC; null if no such day exists. */
+/** Returns the start of the day `YYYY-MM-DD` in UTC, as milliseconds since 1970; null if the day does not exist. */
 export function dayStart(text: string): number | null {
   const time = Date.parse(`${text}T00:00:00Z`)
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text) ? time : null

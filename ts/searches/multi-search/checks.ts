@@ -3,12 +3,12 @@ import type { Features } from '../../instance/index.js'
 import type { SearchAccess } from '../services.js'
 import type { Federation, PositionedQuery, Query } from './fields.js'
 
-/** The same error, with a message that starts with the part of the body it is about. */
+/** Returns the error with a message that starts with its location in the body. */
 export function inside(where: string, error: ApiError): ApiError {
   return new ApiError(error.code, `inside \`${where}\`: ${error.message}`, error.status)
 }
 
-/** Checks a query that is answered by itself. @throws ApiError */
+/** Checks a query outside a federation. @throws ApiError */
 export function requirePlain({ query, position }: PositionedQuery): void {
   if (query.federationOptions === null) return
   const reason = '`federationOptions` is only accepted along with `federation`'
@@ -20,7 +20,7 @@ export function requireAllowed(access: SearchAccess, { query, position }: Positi
   if (!access.allows(query.indexUid)) throw inside(`.queries[${position}]`, access.refusal(query.indexUid))
 }
 
-/** Checks one query of a federation. @throws ApiError */
+/** Checks a query of a federation. @throws ApiError */
 export function requireFederable(
   { query, position }: PositionedQuery,
   federation: Federation,

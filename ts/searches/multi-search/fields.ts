@@ -71,12 +71,12 @@ export const multiSearchBody = shape({
 export type Query = Values<typeof queryFields>
 export type Federation = Values<typeof federationFields>
 
-/** A query, and its position in the list that the request holds. */
+/** A query, and its position in the request. */
 export interface PositionedQuery {
   readonly query: Query
   readonly position: number
 }
 
-/** The position that hits show for their query: another instance that sends the query may set it. */
+/** Returns the query position for hits. Another instance that sends the query may set it. */
 export const shownPosition = ({ query, position }: PositionedQuery): number =>
   query.federationOptions?.queryPosition ?? position

@@ -1,4 +1,4 @@
-/** Here are several searches in one request: are all of them valid, and what is their answer from this instance? */
+/** Validates the queries of a multi-search and answers them from this instance. */
 export { inside, requireAllowed, requireFederable, requirePlain } from './checks.js'
 export {
   type Federation,

@@ -33,14 +33,14 @@ import { type Federation, type PositionedQuery, shownPosition } from './fields.j
 /** A search with every parameter at its default. */
 const defaultSearch = readNode({ kind: 'object', entries: [] }, shape(searchFields))
 
-/** How the answers to several queries are merged into one list. */
+/** Options for merging the answers of several queries into one list. */
 export type Merging = Omit<FederationRequest, 'weights' | 'positions' | 'metadata' | 'requestUid'> & {
   readonly requestUid: string
 }
 
 /**
- * How the answers to the queries of a federation are merged.
- * @param showScoreValues whether hits carry what another instance needs to merge them
+ * Returns the merge options of a federation.
+ * @param showScoreValues true if hits include the values that another instance needs to merge them
  */
 export function mergingOf(
   federation: Federation,
@@ -62,15 +62,15 @@ export function mergingOf(
 }
 
 export interface LocalSearches {
-  /** The engine's answer from the indexes of this instance. @param merging null: each query is answered by itself */
+  /** Answers from the indexes of this instance. @param merging null: each query gets its own answer */
   answer(
     queries: readonly PositionedQuery[],
     merging: Merging | null,
     stop: DisconnectSignal,
   ): Promise<Uint8Array>
   /**
-   * Checks the federation as a whole.
-   * @param elsewhere uids of the indexes that remotes search, which need not exist here
+   * Checks the federation options against the queries.
+   * @param elsewhere uids of the indexes that remotes search; they need not exist here
    * @throws ApiError
    */
   requireFederation(
@@ -80,17 +80,17 @@ export interface LocalSearches {
   ): Promise<void>
 }
 
-/** The request that searches belong to. */
+/** The context of the request that the searches belong to. */
 export interface LocalContext {
   readonly access: SearchAccess
-  /** Rights for indexes that foreign keys lead to; default: `access`. */
+  /** Rights for indexes that foreign keys join; default: `access`. */
   readonly joined?: SearchRights
   readonly includeMetadata: boolean
-  /** Told of the engine's answer. */
+  /** Receives facts about the engine's answer. */
   readonly progress: { answered(facts: SearchFacts): void }
 }
 
-/** Searches of one request over the indexes of this instance. */
+/** Returns functions that search the indexes of this instance for one request. */
 export function localSearches(
   services: SearchServices,
   { access, joined = access, includeMetadata, progress }: LocalContext,
@@ -105,7 +105,7 @@ export function localSearches(
   ): Promise<Uint8Array> {
     const prepared: (Embeddable & { readonly entries: readonly IndexEntry[] })[] = []
     let since = performance.now()
-    // One after another, so that the first mistake is that of the first query.
+    // Sequentially, so that the error of the first invalid query is reported.
     for (const one of queries) {
       if (performance.now() - since >= PREPARING_TURN_MS) {
         await turn()
@@ -136,12 +136,12 @@ export function localSearches(
       showPerformanceDetails: merging.showPerformanceDetails || watch.timesStages,
       answerBytesMax: ANSWER_BYTES_MAX,
     }
-    // As with a single search: if an index was deleted or swapped meanwhile, all queries are asked again.
+    // As with a single search: run all queries again if an index was deleted or swapped meanwhile.
     const isStale = (): boolean =>
       prepared.some(({ entries }) => entries.some((entry) => hasMoved(tasks, entry)))
     try {
       const answer = await engine.multiSearch(requests, federated && encodeRequest(federated), stop)
-      // Answers that are not merged have no place for the stages of all queries together.
+      // Separate answers have no field for the stages of all queries together.
       const isTimed = merging !== null && watch.timesStages
       const { body, facts } = isTimed ? withStages(answer, merging.showPerformanceDetails) : answer
       if (!isStale()) {
@@ -168,7 +168,7 @@ export function localSearches(
 
   function requireEntry(uid: string, where: string): IndexEntry {
     const entry = tasks.index(uid)
-    // The uid stands in the body here, not in the path, so that a missing index is a 400 and not a 404.
+    // The uid is in the body here, not in the path, so a missing index is a 400, not a 404.
     if (entry === null) throw inside(where, indexNotFound(uid, 400))
     return entry
   }
@@ -183,7 +183,7 @@ export function localSearches(
       if (!access.allows(uid)) throw inside('.federation.facetsByIndex', access.refusal(uid))
     }
     const positions = new Map(queries.toReversed().map(({ query, position }) => [query.indexUid, position]))
-    // The API reports the missing index whose uid comes first, not the first query without one.
+    // The API reports the missing index with the smallest uid, not the first query without an index.
     for (const uid of [...positions.keys()].sort()) requireEntry(uid, `.queries[${positions.get(uid)}]`)
     for (const [uid, facets] of facetsByIndex) {
       if (positions.has(uid) || elsewhere.has(uid)) continue
@@ -222,7 +222,7 @@ export function localSearches(
         entry,
         features,
         forcedFilter: access.forcedFilter(entry.uid),
-        // A federated answer has the metadata of all its queries in one list instead.
+        // A federated answer lists the metadata of all queries in another place.
         includeMetadata: withMetadata,
         rules: tasks.rules(),
         ...followed,
@@ -234,8 +234,8 @@ export function localSearches(
 }
 
 /**
- * The error with positions in the whole request. The engine names positions among the queries it was given, without
- * those that remotes answer.
+ * Replaces query positions in an error by positions in the complete request. The engine counts only its own queries,
+ * without those of remotes.
  */
 function atOwnPositions(error: unknown, queries: readonly PositionedQuery[]): unknown {
   if (!(error instanceof ApiError)) return error
