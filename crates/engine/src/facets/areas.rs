@@ -1,12 +1,12 @@
-//! Here is an area: which documents have a shape that meets it?
+//! Selects documents with a shape that meets an area.
 //!
 //! 1. Degrees are coordinates of a plane: an edge is straight on a map of longitudes and latitudes.
 //! 2. A shape is a point, a line or a polygon; a collection counts as its members. Figures that touch meet.
-//! 3. A box whose right side lies west of its left side crosses the antimeridian, and is two boxes.
-//! 4. A circle is a polygon of as many corners as asked for. A circle that leaves the map on one side enters it on the
-//!    other, and a circle around a pole reaches to the edge of the map.
+//! 3. A box whose right side is west of its left side crosses the antimeridian, and is two boxes.
+//! 4. A circle is a polygon with the requested number of corners. A circle that leaves the map on one side enters it on
+//!    the other, and a circle around a pole reaches to the edge of the map.
 //!
-//! The bounding boxes of shapes are columns, so that most documents are decided without being read: a point is its
+//! The bounding boxes of shapes are columns, so that most documents are decided without reading them: a point is its
 //! own box. Source: search §12.4, RFC 7946.
 
 use std::sync::Arc;
@@ -24,28 +24,28 @@ use super::selection::Selection;
 use crate::cache::cached;
 use crate::error::{Context, Result};
 
-/// Corners of a circle, if a filter does not say how many. Source: search §12.4.
+/// Corners of a circle if the filter gives no number. Source: search §12.4.
 pub const CIRCLE_CORNERS: usize = 125;
 
 /// The sides of the map: west, south, east, north.
 const WORLD: [f64; 4] = [-180.0, -90.0, 180.0, 90.0];
 
-/// What a filter asks shapes to meet.
+/// The region of a filter that shapes must meet.
 pub enum Region {
-    /// Points no farther than `metres` from `center`; where shapes are compared, a polygon of so many `corners`.
+    /// Points within `metres` of `center`; for shapes, a polygon with `corners` corners.
     Circle {
-        /// The middle.
+        /// Center of the circle.
         center: GeoPoint,
-        /// The radius.
+        /// Radius in metres.
         metres: f64,
         /// Corners of the polygon.
         corners: usize,
     },
     /// The box between two corners.
     Box {
-        /// The corner in the north east.
+        /// North-east corner.
         top_right: GeoPoint,
-        /// The corner in the south west.
+        /// South-west corner.
         bottom_left: GeoPoint,
     },
     /// The polygon with these corners.
@@ -61,7 +61,7 @@ impl Region {
         }
     }
 
-    /// Numbers that are equal for equal regions alone: the kind of region, then bits of its floats.
+    /// Returns the kind of region followed by the bits of its floats. Only equal regions have equal keys.
     fn key(&self) -> Box<[u64]> {
         let bits = |point: &GeoPoint| [point.lat.to_bits(), point.lng.to_bits()];
         match self {
@@ -81,7 +81,7 @@ impl Region {
 struct Area {
     polygon: Polygon,
     bounding_box: BoundingBox,
-    /// Whether the area is its bounding box.
+    /// True if the area equals its bounding box.
     is_box: bool,
 }
 
@@ -100,7 +100,7 @@ impl Area {
         Some(Self { bounding_box, polygon: Polygon::new(vec![bounding_box.ring()])?, is_box: true })
     }
 
-    /// The box between two corners.
+    /// The area of a box between two corners.
     fn in_box(top_right: GeoPoint, bottom_left: GeoPoint) -> Vec<Self> {
         let (top, right, bottom, left) = (top_right.lat, top_right.lng, bottom_left.lat, bottom_left.lng);
         let boxes = if right < left {
@@ -111,13 +111,13 @@ impl Area {
         boxes.into_iter().filter_map(Self::of_box).collect()
     }
 
-    /// The polygon with these corners.
+    /// The area of a polygon with these corners.
     fn in_polygon(corners: &[GeoPoint]) -> Vec<Self> {
         let ring = corners.iter().map(|corner| Point { x: corner.lng, y: corner.lat }).collect();
         Self::new(ring).into_iter().collect()
     }
 
-    /// Points no farther than `metres` from `center`.
+    /// The area of points within `metres` of `center`.
     fn in_circle(center: GeoPoint, metres: f64, corners: usize) -> Vec<Self> {
         let angle = metres / EARTH_RADIUS;
         if angle.is_nan() || angle < 0.0 {
@@ -156,7 +156,7 @@ impl Area {
         }
     }
 
-    /// Whether a shape meets the area, if its bounding box alone can tell.
+    /// Returns true if a shape meets the area; None if its bounding box cannot tell.
     fn verdict(&self, shape: BoundingBox) -> Option<bool> {
         if !self.bounding_box.meets(&shape) {
             return Some(false);
@@ -168,7 +168,7 @@ impl Area {
     }
 }
 
-/// Corners of a circle, clockwise from the north; longitudes may be beyond the edge of the map.
+/// Returns the corners of a circle, clockwise from the north. Longitudes may be beyond the edge of the map.
 fn rim(center: GeoPoint, angle: f64, corners: usize) -> Vec<Point> {
     let (sin_lat, cos_lat) = center.lat.to_radians().sin_cos();
     let (sin_angle, cos_angle) = angle.sin_cos();
@@ -183,7 +183,7 @@ fn rim(center: GeoPoint, angle: f64, corners: usize) -> Vec<Point> {
         .collect()
 }
 
-/// The bounding boxes of a segment's shapes, by ascending document.
+/// Bounding boxes of a segment's shapes, by ascending segment docid.
 struct Boxes(Vec<(DocId, [f64; 4])>);
 
 cached! {
@@ -191,8 +191,8 @@ cached! {
 }
 
 impl Columns {
-    /// Live documents with a shape that meets `region`. `check` fails once they are of no use any more; it is called for each
-    /// document.
+    /// Live documents with a shape that meets `region`. `check` is called for each document and fails once the result
+    /// is no longer needed.
     pub fn meeting(&self, region: &Region, check: &dyn Fn() -> Result<()>) -> Result<RoaringBitmap> {
         let areas = region.areas();
         self.selected(&Selection::Meeting(region.key()), |segment| {
@@ -222,7 +222,7 @@ impl Columns {
         })
     }
 
-    /// The bounding boxes of a segment, read once for it.
+    /// Returns the bounding boxes of a segment, which are read once.
     fn boxes(&self, segment: usize) -> Result<Arc<Boxes>> {
         let cache = self.segment(segment).cache();
         if let Some(boxes) = cache.get::<ShapeBoxes>(&()) {

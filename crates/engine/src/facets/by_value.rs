@@ -1,4 +1,4 @@
-//! Documents of a segment, side by side if they have the same value.
+//! Groups the documents of a segment by value.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ cached! {
     pub(super) DocumentsByValue: () => ByValue, |_, table| table.bytes();
 }
 
-/// How many documents each value has; values are numbered from 0. Deleted documents count too.
+/// Number of documents per value. Values are numbered from 0; deleted documents count too.
 #[derive(Clone)]
 pub(super) struct Totals {
     /// Value → number of documents of all values before it; the last entry counts the documents of all values.
@@ -21,12 +21,12 @@ pub(super) struct Totals {
 }
 
 impl Totals {
-    /// Counts the documents of a column. `value_of` gives the values of rows, all below `len`.
+    /// Counts the documents of a column. `value_of` returns the values of rows, all below `len`.
     pub fn new(index: &ColumnIndex, docs: u32, len: usize, value_of: &ValueOf<'_>) -> Self {
         Self::of(len, |take| each_value(index, docs, len, value_of, take))
     }
 
-    /// Counts what `each` passes on: documents and their values below `len`, in two lists of equal length.
+    /// Counts the documents and values that `each` passes in two lists of equal length. Values are below `len`.
     pub fn of(len: usize, each: impl FnOnce(&mut dyn FnMut(&[DocId], &[u32]))) -> Self {
         let mut before = vec![0u32; len + 1];
         each(&mut |_, values| values.iter().for_each(|&value| before[value as usize + 1] += 1));
@@ -36,7 +36,7 @@ impl Totals {
         Self { before: before.into() }
     }
 
-    /// The number of documents of a value.
+    /// Number of documents of a value.
     pub fn count(&self, value: usize) -> u32 {
         self.before[value + 1] - self.before[value]
     }
@@ -54,20 +54,20 @@ impl Totals {
     }
 }
 
-/// Value → its documents, ascending, each once.
+/// Value → its documents, ascending and distinct.
 pub(super) struct ByValue {
     totals: Totals,
     docs: Vec<DocId>,
 }
 
 impl ByValue {
-    /// Reads a column whose values have been counted: a second pass over it costs less than memory for the first one's
-    /// rows would.
+    /// Reads a column with known totals. A second pass over the column costs less than keeping the rows of the first
+    /// pass in memory.
     pub fn new(totals: &Totals, index: &ColumnIndex, docs: u32, value_of: &ValueOf<'_>) -> Self {
         Self::of(totals.clone(), |take| each_value(index, docs, totals.len(), value_of, take))
     }
 
-    /// Sorts what `each` passes on, which is what `totals` were counted of, by ascending document.
+    /// Groups the documents that `each` passes, in ascending order. `totals` must count the same documents.
     pub fn of(totals: Totals, each: impl FnOnce(&mut dyn FnMut(&[DocId], &[u32]))) -> Self {
         let mut next = totals.before.to_vec();
         let mut sorted = vec![0; totals.all()];
@@ -81,17 +81,17 @@ impl ByValue {
         Self { totals, docs: sorted }
     }
 
-    /// The documents of one value.
+    /// Returns the documents of a value.
     pub fn docs(&self, value: usize) -> &[DocId] {
         &self.docs[self.totals.before[value] as usize..self.totals.before[value + 1] as usize]
     }
 
-    /// The number of values.
+    /// Number of values.
     pub fn len(&self) -> usize {
         self.totals.len()
     }
 
-    /// Memory in bytes, that of the totals included, which stay as long as this does.
+    /// Memory in bytes. Includes the totals, which live as long as this.
     pub fn bytes(&self) -> usize {
         self.totals.bytes() + 4 * self.docs.len()
     }
@@ -100,7 +100,7 @@ impl ByValue {
 /// Appends the values of rows.
 pub(super) type ValueOf<'a> = dyn Fn(&[u32], &mut Vec<u32>) + 'a;
 
-/// Calls `take` with the first `docs` documents and their values; a value that a document repeats is passed once.
+/// Calls `take` with the documents below `docs` and their values, without repeated values of a document.
 fn each_value(
     index: &ColumnIndex,
     docs: u32,

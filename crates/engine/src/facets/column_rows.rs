@@ -1,4 +1,4 @@
-//! The rows of a column, read block by block.
+//! Reads the rows of a column block by block.
 
 use tantivy::DocId;
 use tantivy::columnar::{Column, ColumnIndex};
@@ -6,16 +6,16 @@ use tantivy::columnar::{Column, ColumnIndex};
 /// The documents whose rows are read.
 #[derive(Clone, Copy)]
 pub(super) enum AllOrSome<'a> {
-    /// All documents from 0 up to a number.
+    /// All documents below a number.
     All(u32),
     /// These documents, in any order.
     Some(&'a [DocId]),
 }
 
-/// Documents whose rows are read at a time: a block of them fits a processor cache.
+/// Documents whose rows are read together: such a block fits into a processor cache.
 pub(super) const BLOCK: usize = 1024;
 
-/// Calls `take` with documents and rows, side by side, block by block. The rows of a document come together.
+/// Calls `take` with a block of documents and their rows in parallel lists. The rows of a document are adjacent.
 pub(super) fn each_block(index: &ColumnIndex, docs: AllOrSome<'_>, take: &mut dyn FnMut(&[DocId], &[u32])) {
     let (mut of_row, mut rows) = (Vec::new(), Vec::new());
     let mut block = |docs: &[DocId]| {
@@ -40,13 +40,13 @@ pub(super) fn each_block(index: &ColumnIndex, docs: AllOrSome<'_>, take: &mut dy
     }
 }
 
-/// A column whose values are numbered: ordinals of strings, or indexes into distinct numbers.
+/// A column with numbered values: ordinals of strings, or indexes into distinct numbers.
 pub(super) trait EachValue {
-    /// Calls `visit` with document and value, for every value of `docs`.
+    /// Calls `visit` with document and value, for each value of `docs`.
     fn each(&self, docs: AllOrSome<'_>, visit: impl FnMut(DocId, u32));
 }
 
-/// Calls `visit` with document and ordinal of every string of `docs`.
+/// Calls `visit` with document and ordinal, for each string of `docs`.
 pub(super) fn each_ord(column: &Column<u64>, docs: AllOrSome<'_>, mut visit: impl FnMut(DocId, u32)) {
     let mut ords = Vec::new();
     each_block(&column.index, docs, &mut |docs, rows| {

@@ -1,19 +1,19 @@
-//! The terms of a column of strings: normalised ‖ 0 ‖ original.
+//! The terms of a string column: normalised ‖ 0 ‖ original.
 
 use crate::analysis::normalize_facet;
 use crate::error::{Error, Result};
 use crate::fields::at_most;
 use crate::store::schema::COLUMN_BYTES_MAX;
 
-/// The form under which a string of a document is compared: normalised and cut to [`COLUMN_BYTES_MAX`]. `None` if it is
-/// empty then, as such strings are not in columns.
+/// Returns the form of a document's string for comparisons: normalised and cut to [`COLUMN_BYTES_MAX`]. `None` if it is
+/// empty then; columns do not contain empty strings.
 pub fn compared_form(text: &str) -> Option<String> {
     let mut form = normalize_facet(text);
     form.truncate(at_most(&form, COLUMN_BYTES_MAX).len());
     (!form.is_empty()).then_some(form)
 }
 
-/// The term of a string: [`compared_form`] ‖ 0 ‖ original, also cut to [`COLUMN_BYTES_MAX`].
+/// Returns the term of a string: [`compared_form`] ‖ 0 ‖ original, also cut to [`COLUMN_BYTES_MAX`].
 pub fn column_term(text: &str) -> Option<String> {
     let mut term = compared_form(text)?;
     term.push('\0');
@@ -28,7 +28,7 @@ pub(super) fn split(term: &[u8]) -> Result<(String, String)> {
     Ok((normalised.to_owned(), original.to_owned()))
 }
 
-/// The normalised form of a term: terms that share it are one group.
+/// Returns the normalised form of a term. Terms with the same form are a group.
 pub(super) fn group_key(term: &[u8]) -> &[u8] {
     term.iter().position(|&byte| byte == 0).map_or(term, |end| &term[..end])
 }

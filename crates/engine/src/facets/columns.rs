@@ -9,10 +9,10 @@ use super::segment_fields::SegmentFields;
 use crate::error::Result;
 use crate::store::{SegmentView, Snapshot};
 
-/// Fields whose columns stay open per commit; one field more closes all of them.
+/// Maximum number of fields with open columns per commit. Another field closes all of them.
 const FIELDS_OPEN_MAX: usize = 256;
 
-/// The values of all fields of one commit, for one search, which holds on to tables that it has used. Cheap to make:
+/// The values of all fields of a commit, for a single search, which keeps the tables it has used. Cheap to make:
 /// columns stay open with the commit, and tables are cached.
 #[derive(Clone)]
 pub struct Columns {
@@ -21,16 +21,16 @@ pub struct Columns {
     used: Arc<Mutex<HashMap<String, Arc<FieldColumns>>>>,
 }
 
-/// One value of a document.
+/// A value of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
-    /// A number, as f64 whatever it was written as.
+    /// A number. All numbers are converted to f64.
     Number(f64),
     /// A string or boolean.
     String {
-        /// The form that is compared.
+        /// Normalised form for comparisons.
         normalised: String,
-        /// The form that was written.
+        /// Form in the document.
         original: String,
     },
 }
@@ -44,14 +44,14 @@ impl Columns {
         Self { snapshot: snapshot.clone(), open: snapshot.attachments().get(), used: Arc::default() }
     }
 
-    /// Whether any document ever had a value, an object or null at `path`.
+    /// Returns true if a document has ever had a value, an object or null at `path`.
     pub fn knows(&self, path: &str) -> bool {
         let fields = self.snapshot.fields();
         fields.id(path).is_some()
             || fields.names().any(|name| name != path && crate::fields::is_same_or_below(path, name))
     }
 
-    /// All values of one document at `path`, numbers first.
+    /// Returns all values of a document at `path`, numbers first.
     pub fn values(&self, path: &str, docid: u32) -> Result<Vec<Value>> {
         let field = self.field(path)?;
         let mut values = Vec::new();
@@ -75,7 +75,7 @@ impl Columns {
         &self.snapshot.segments()[position]
     }
 
-    /// The columns of `path`, with the tables that this search has used of them.
+    /// Returns the columns of `path`, with the tables that this search has used.
     pub(super) fn field(&self, path: &str) -> Result<Arc<FieldColumns>> {
         let used = || self.used.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(field) = used().get(path) {
@@ -85,7 +85,7 @@ impl Columns {
         Ok(Arc::clone(used().entry(path.to_owned()).or_insert(field)))
     }
 
-    /// The columns of `path`, open already or opened now.
+    /// Returns the columns of `path`, opened if necessary.
     fn open_field(&self, path: &str) -> Result<Arc<OpenField>> {
         let mut open = self.open.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(field) = open.get(path) {
@@ -106,12 +106,12 @@ impl Columns {
         Ok(Arc::clone(open.entry(path.to_owned()).or_insert(field)))
     }
 
-    /// Whether `docids` are more than half of the live documents.
+    /// Returns true if `docids` are more than half of the live documents.
     pub(super) fn are_most(&self, docids: &RoaringBitmap) -> bool {
         docids.len() * 2 > self.snapshot.documents().len()
     }
 
-    /// Documents of `docids` that are live. Columns hold deleted ones until a merge.
+    /// Returns the live documents of `docids`. Columns contain deleted documents until a merge.
     pub(super) fn live(&self, docids: &RoaringBitmap) -> RoaringBitmap {
         docids & self.snapshot.documents()
     }

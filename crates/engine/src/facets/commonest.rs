@@ -1,16 +1,16 @@
-//! The commonest values, found as the reference finds them.
+//! Finds the most frequent values in the same way as the reference.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// The reference groups four neighbouring values, then four neighbouring groups and so on, as long as a level has at
-/// least so many groups. Source: search §13, order by count.
+/// The reference groups four neighbouring values, then four neighbouring groups and so on, while a level has at least
+/// [`GROUPS_MIN`] groups. Source: search §13, order by count.
 const GROUP_BITS: u32 = 2;
 const GROUPS_MIN: usize = 5;
 
-/// Documents per group of four values, of sixteen, and so on; a document counts once per group.
+/// Number of documents per group of four values, of sixteen, and so on. A document counts once per group.
 pub(super) struct GroupCounts {
-    /// By level, group → number of documents, and the last of them plus one. The first level holds groups of four
+    /// By level, group → number of documents, and the last document plus one. The first level holds groups of four
     /// values.
     levels: Vec<Vec<[u32; 2]>>,
 }
@@ -26,7 +26,7 @@ impl GroupCounts {
         Some(Self { levels }).filter(|levels| !levels.levels.is_empty())
     }
 
-    /// Counts a document that has a value. All values of a document have to be passed before the next document.
+    /// Counts a document with a value. All values of a document must be passed before the next document.
     pub fn see(&mut self, mut value: u32, docid: u32) {
         for level in &mut self.levels {
             value >>= GROUP_BITS;
@@ -39,7 +39,7 @@ impl GroupCounts {
         }
     }
 
-    /// Counts documents that have no other value.
+    /// Counts documents with no other value.
     pub fn add(&mut self, mut value: u32, documents: u32) {
         for level in &mut self.levels {
             value >>= GROUP_BITS;
@@ -47,9 +47,8 @@ impl GroupCounts {
         }
     }
 
-    /// The commonest values. In each step either the fullest group is opened or the commonest value is taken, whichever
-    /// counts more documents; a value comes before a group of the same count, and a later value or group before an
-    /// earlier one.
+    /// Returns the most frequent values. Each step opens the largest group or takes the most frequent value, whichever
+    /// has more documents. On a tie, a value comes before a group, and later values or groups before earlier ones.
     pub fn commonest(&self, counts: &[u32], max: usize) -> Vec<u32> {
         let mut heap = BinaryHeap::new();
         let count = |level: usize, group: u32| match level.checked_sub(1) {
@@ -87,7 +86,7 @@ impl GroupCounts {
     }
 }
 
-/// Values by descending count; of equal counts the last value comes first.
+/// Returns values by descending count; on a tie, the last value comes first.
 pub(super) fn commonest(counts: &[u32], max: usize) -> Vec<u32> {
     let mut seen: Vec<u32> = (0..counts.len() as u32).filter(|&value| counts[value as usize] > 0).collect();
     let key = |value: &u32| Reverse((counts[*value as usize], *value));

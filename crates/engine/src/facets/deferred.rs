@@ -1,10 +1,10 @@
-//! Columns of long strings, which are made from stored documents when they are first asked for.
+//! Columns of long strings, built from stored documents on first use.
 //!
-//! A dictionary of long texts costs more disk than the texts themselves, and filters hardly ever ask for
-//! them. So a document's long strings are left out of columns and the document is marked; the first search that needs
-//! them reads the marked documents of a segment and writes a file beside it. Such a file is a copy of values in stored
-//! documents: a missing or damaged one is written again, none is ever synced, and files of segments that were merged or
-//! of fields that no setting uses are removed.
+//! A dictionary of long texts costs more disk than the texts themselves, and filters hardly ever use it. So long
+//! strings are left out of columns and their documents are marked. The first search that needs them reads the marked
+//! documents of a segment and writes a column file next to it. The file only copies values of stored documents. A
+//! missing or damaged file is written again, and files are never synced. Files of merged segments, and of fields that
+//! no setting uses, are removed.
 //!
 //! ```text
 //! file      = columnar* footer             name: late-<segment>-<field id>.column
@@ -35,20 +35,21 @@ use crate::store::{SegmentView, Snapshot};
 /// Longer strings, in bytes, are deferred.
 pub const SHORT_BYTES_MAX: usize = 256;
 
-/// A columnar is finished once its terms take so many bytes of memory.
+/// A columnar is finished once its terms take this many bytes of memory.
 const COLUMNAR_BYTES: usize = 16 << 20;
 
 const MAGIC: &[u8; 8] = b"lateCol1";
 const PREFIX: &str = "late-";
 const COLUMN: &str = "v";
 
-/// Whether a string is left out of columns until a search needs it. Spaces around it do not count, so that all
-/// spellings of a value are deferred alike.
+/// Returns true if a string is left out of columns until a search needs it. Surrounding spaces do not count, so that
+/// all spellings of a value are treated alike.
 pub fn is_deferred(text: &str) -> bool {
     text.trim().len() > SHORT_BYTES_MAX
 }
 
-/// The columns of the strings at `path` that the segment's own column lacks, read from a file or written now.
+/// Returns the columns of the strings at `path` that are missing in the segment's own column. Reads or writes their
+/// file.
 pub(super) fn columns(snapshot: &Snapshot, segment: &SegmentView, path: &str) -> Result<Vec<StrColumn>> {
     let marked = segment.presence_docs(snapshot.schema(), Presence::Deferred, path)?;
     if marked.is_empty() {
@@ -61,7 +62,7 @@ pub(super) fn columns(snapshot: &Snapshot, segment: &SegmentView, path: &str) ->
         match read(file) {
             Ok(columns) => return Ok(columns),
             Err(error) if file.exists() => faults.report(BackgroundFaultKind::DeferredColumn, file, error),
-            // The file is written below: no search has needed this column since its segment was written.
+            // No file yet, or a damaged one: it is written below.
             Err(_) => {}
         }
     }
@@ -70,24 +71,24 @@ pub(super) fn columns(snapshot: &Snapshot, segment: &SegmentView, path: &str) ->
     if let Some(file) = file {
         match write(&file, &columnars, faults).map_err(Error::from).and_then(|()| read(&file)) {
             Ok(columns) => return Ok(columns),
-            // If the file cannot be written, as on a full disk, the column stays in memory.
+            // If the file cannot be written, for example on a full disk, the column stays in memory.
             Err(error) => faults.report(BackgroundFaultKind::DeferredColumn, &file, error),
         }
     }
     columnars.into_iter().map(|columnar| open(OwnedBytes::new(columnar))).collect()
 }
 
-/// The name of the file with a field's column of a segment.
+/// Returns the file name of a field's column in a segment.
 pub(super) fn name_of(segment: &SegmentView, field: FieldId) -> String {
     format!("{PREFIX}{}-{field}.column", segment.reader.segment_id().uuid_string())
 }
 
-/// Whether a file of that name holds a deferred column, of whichever segment and field.
+/// Returns true if `name` is the file name of a deferred column of any segment and field.
 pub(super) fn is_column_file(name: &str) -> bool {
     name.starts_with(PREFIX)
 }
 
-/// Paths at which a document of the segment is marked.
+/// Returns the paths at which a document of the segment is marked.
 pub(super) fn deferred_paths(snapshot: &Snapshot, segment: &SegmentView) -> Result<Vec<String>> {
     let prefix = presence_prefix(Presence::Deferred);
     let index = segment.reader.inverted_index(snapshot.schema().presence)?;
@@ -136,7 +137,7 @@ fn write_columnars(
 }
 
 fn write(file: &Path, columnars: &[Vec<u8>], faults: &FaultReporter) -> io::Result<()> {
-    // Two threads may write the same file with equal content; each writes under a name of its own before renaming.
+    // Two threads may write the same file with equal content, so each uses its own name before renaming.
     let unique = format!("{}-{:?}.tmp", std::process::id(), std::thread::current().id());
     let staged = file.with_extension(unique);
     let written = (|| {
@@ -166,7 +167,7 @@ fn read(file: &Path) -> Result<Vec<StrColumn>> {
     let context = || format!("{} could not be read", file.display());
     let damaged = || Error::internal(format!("{} is damaged", file.display()), "its checksum does not match");
     let (directory, name) = file.parent().zip(file.file_name()).ok_or_else(damaged)?;
-    // Mapping is safe because a file is never changed after it was renamed.
+    // Mapping is safe because a file never changes after it is renamed.
     let all =
         MmapDirectory::open(directory).context(context())?.open_read(Path::new(name)).context(context())?;
     let all = all.read_bytes()?;
@@ -202,7 +203,7 @@ fn open(columnar: OwnedBytes) -> Result<StrColumn> {
     Ok(StrColumn::wrap(tantivy::columnar::BytesColumn::empty(reader.num_docs())))
 }
 
-/// Collects the strings at a dotted path of an object; keys may have dots in them.
+/// Collects the strings at a dotted path of an object; keys may contain dots.
 struct Below<'a> {
     path: &'a str,
     texts: &'a mut Vec<String>,
@@ -227,7 +228,7 @@ impl<'de> Visitor<'de> for Below<'_> {
     }
 }
 
-/// Collects from the value of `key`, below which the path continues.
+/// Collects the strings below the value of `key`, at the rest of the path.
 struct Within<'a> {
     key: &'a str,
     path: &'a str,
@@ -244,7 +245,7 @@ impl<'de> DeserializeSeed<'de> for Within<'_> {
     }
 }
 
-/// Collects the strings at `path` below a value; an empty path names the value itself.
+/// Collects the strings at `path` below a value. An empty path means the value itself.
 fn collect(value: Value, path: &str, texts: &mut Vec<String>) {
     match value {
         Value::String(text) if path.is_empty() => texts.push(text),

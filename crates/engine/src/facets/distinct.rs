@@ -1,4 +1,4 @@
-//! Documents that repeat a value.
+//! Keeps one document per value of a field.
 
 use std::sync::Arc;
 
@@ -13,24 +13,24 @@ use super::segment_column::SegmentColumn;
 use crate::error::Result;
 use crate::store::DELETED;
 
-/// Documents whose values are read together while only some first documents are wanted.
+/// Documents whose values are read together if only a few are wanted.
 const CHUNK: usize = 1024;
 
-/// Keeps one document per value of a field: the first, in the order in which documents are offered.
-/// A document of several values is dropped if one of them was taken before; a document without values is kept.
+/// Keeps one document per value of a field: the first, in the order in which documents are offered. A document with
+/// several values is dropped if an earlier document has one of them. A document without values is kept.
 pub struct Distinct {
     columns: Columns,
     field: Arc<FieldColumns>,
     strings: Arc<Ranks>,
     numbers: Arc<Ranks>,
-    /// Ranks of minus zero and of zero, which are one value, if there are both.
+    /// Ranks of minus zero and zero, which are the same value, if both occur.
     zeros: Option<(u32, u32)>,
-    /// Key → whether a document that was kept has it. Keys are ranks of strings, then ranks of numbers.
+    /// Key → true if a kept document has it. Keys are ranks of strings, followed by ranks of numbers.
     taken: Vec<bool>,
 }
 
 impl Columns {
-    /// Tells documents apart by their values at `path`.
+    /// Returns a filter for distinct values at `path`.
     pub fn distinct(&self, path: &str) -> Result<Distinct> {
         let field = self.field(path)?;
         let (strings, numbers) = (field.string_ranks()?, field.number_ranks()?);
@@ -55,8 +55,8 @@ impl Columns {
 }
 
 impl Distinct {
-    /// Offers `docs` in the order of their docids. Gives the documents that are kept, and those of `universe` that
-    /// share a value with one of them, which may be among `docs`. Stops once `at_most` documents are kept.
+    /// Offers `docs` in docid order. Returns the kept documents, and the documents of `universe` that share a value
+    /// with a kept document, which may be in `docs`. Stops once `at_most` documents are kept.
     pub fn keep(
         &mut self,
         docs: &RoaringBitmap,
@@ -95,13 +95,13 @@ impl Distinct {
         Ok((kept, excluded))
     }
 
-    /// Documents of `universe` that have one of `keys`.
+    /// Returns the documents of `universe` with one of `keys`.
     fn documents_of(&self, keys: &[u32], universe: &RoaringBitmap) -> Result<RoaringBitmap> {
         let mut found = Vec::new();
         let mut left = universe.len() as usize;
         for &key in keys {
             let docs = self.each_of(key, &mut |docid| found.push(docid))?;
-            // The keys have more documents than the universe: reading the values of the universe costs less.
+            // The keys have more documents than the universe: reading the universe is cheaper.
             left = left.saturating_sub(docs);
             if left == 0 {
                 let wanted: RoaringBitmap = keys.iter().copied().collect();
@@ -116,7 +116,7 @@ impl Distinct {
         Ok(found.into_iter().collect::<RoaringBitmap>() & universe)
     }
 
-    /// Calls `visit` with the live documents of a key. Gives the number of documents read, deleted ones included.
+    /// Calls `visit` with the live documents of a key. Returns the number of documents read, including deleted ones.
     fn each_of(&self, key: u32, visit: &mut dyn FnMut(u32)) -> Result<usize> {
         let mut seen = 0;
         let mut see = |segment: usize, docs: &[u32]| {
@@ -148,7 +148,7 @@ impl Distinct {
         Ok(seen)
     }
 
-    /// Docid and key of every value of `docs`, ascending.
+    /// Returns docid and key of each value of `docs`, ascending.
     fn keys(&self, docs: &RoaringBitmap) -> Result<Vec<(u32, u32)>> {
         let mut keys = Vec::new();
         for (part, SegmentColumn { segment, column }) in self.field.strings.iter().enumerate() {

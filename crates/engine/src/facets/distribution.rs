@@ -1,4 +1,4 @@
-//! Values of a field, counted over the documents of a result.
+//! Counts the values of a field in the documents of a result.
 
 use std::collections::HashMap;
 
@@ -19,20 +19,20 @@ use crate::error::Result;
 use crate::settings::FacetOrder;
 use crate::store::{DELETED, SegmentView};
 
-/// Up to so many candidates, numbers listed by value are in order of their decimal text.
+/// Up to this many candidates, numbers listed by value are in order of their decimal text.
 /// Source: search §13.
 const DECIMAL_ORDER_MAX: u64 = 3000;
 
-/// Values of a field among some documents.
+/// Values of a field in a set of documents.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distribution {
-    /// Values as shown with their numbers of documents, in the order asked for.
+    /// Displayed values with their numbers of documents, in the requested order.
     pub values: Vec<(String, u64)>,
-    /// Least and greatest number; `None` if the documents have no numbers.
+    /// Minimum and maximum; `None` if the documents have no numbers.
     pub stats: Option<Stats>,
 }
 
-/// Least and greatest number of a field among some documents.
+/// Minimum and maximum of a field in a set of documents.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stats {
     /// The least number.
@@ -41,7 +41,7 @@ pub struct Stats {
     pub max: f64,
 }
 
-/// Rank → number of documents, and counts of groups of values if values are ordered by count.
+/// Rank → number of documents. Also counts groups of values if values are ordered by count.
 pub(super) struct Counts {
     pub counts: Vec<u32>,
     groups: Option<GroupCounts>,
@@ -52,7 +52,7 @@ impl Counts {
         Self { counts: vec![0; len], groups: if with_groups { GroupCounts::new(len) } else { None } }
     }
 
-    /// Ranks that at least one document has, ascending.
+    /// Returns the ranks with at least one document, ascending.
     pub fn seen(&self) -> impl DoubleEndedIterator<Item = u32> + '_ {
         (0..self.counts.len() as u32).filter(|&rank| self.counts[rank as usize] > 0)
     }
@@ -64,7 +64,7 @@ impl Counts {
         }
     }
 
-    /// The first `max` ranks in an order.
+    /// Returns the first `max` ranks in the given order.
     pub fn first(&self, order: FacetOrder, max: usize) -> Vec<u32> {
         match order {
             FacetOrder::Alpha => self.seen().take(max).collect(),
@@ -85,23 +85,23 @@ impl EachValue for ByGroup<'_> {
     }
 }
 
-/// Numbers as shown with their numbers of documents, and the least and greatest.
+/// Displayed numbers with their numbers of documents, and minimum and maximum.
 type Numbers = (Vec<(String, u64)>, Option<Stats>);
 
-/// A column whose documents are counted by value; values are below `len`.
+/// A column to count by value; values are below `len`.
 struct Counted<'a, V> {
     part: usize,
     segment: &'a SegmentView,
     index: &'a ColumnIndex,
     len: usize,
-    /// Value → number of documents, deleted ones included; `None` if it is not known.
+    /// Value → number of documents, including deleted ones; `None` if unknown.
     total: Option<&'a dyn Fn(u32) -> u32>,
     values: &'a V,
 }
 
 impl<V: EachValue> Counted<'_, V> {
-    /// Counts the documents of `candidates`; if they are most of the segment, the other documents are counted instead
-    /// and subtracted from the totals.
+    /// Counts the documents of `candidates`. If these are most of the segment, counts the other documents instead and
+    /// subtracts them from the totals.
     fn count(&self, candidates: &RoaringBitmap, ranks: &Ranks, into: &mut Counts) {
         let several = self.index.get_cardinality() == Cardinality::Multivalued;
         if several && into.groups.is_some() {
@@ -134,8 +134,8 @@ impl<V: EachValue> Counted<'_, V> {
         }
     }
 
-    /// Visits every document with all its values: a document that has several values of a group counts once for the
-    /// group, which totals of values do not tell.
+    /// Visits every document with all its values. A document with several values of a group counts once for the group,
+    /// which totals cannot tell.
     fn count_each(&self, candidates: &RoaringBitmap, ranks: &Ranks, into: &mut Counts) {
         let docs = self.segment.segment_docids(candidates);
         let mut last = vec![DocId::MAX; self.len];
@@ -150,7 +150,7 @@ impl<V: EachValue> Counted<'_, V> {
         });
     }
 
-    /// Documents of the segment that are among `others` or deleted.
+    /// Returns the documents of the segment that are in `others` or deleted.
     fn all_but(&self, others: &RoaringBitmap) -> Vec<DocId> {
         let mut docs = self.segment.segment_docids(others);
         if self.segment.has_deletes() {
@@ -162,8 +162,8 @@ impl<V: EachValue> Counted<'_, V> {
 }
 
 impl Columns {
-    /// Counts the values at `path` over the live documents of `candidates`: numbers, then strings, at
-    /// most `max` in all. A string that is spelled like a number is shown once, with the string's count.
+    /// Counts the values at `path` over the live documents of `candidates`: numbers, then strings, at most `max` in
+    /// total. A string spelled like a number is listed once, with the count of the string.
     pub fn distribution(
         &self,
         path: &str,
@@ -175,7 +175,7 @@ impl Columns {
         let (mut values, stats) = self.numbers(&field, candidates, order, max)?;
         let number_at: HashMap<String, usize> =
             values.iter().enumerate().map(|(at, (value, _))| (value.clone(), at)).collect();
-        // A string that is spelled like a number replaces it, so up to `max` strings may be needed beside the numbers.
+        // A string spelled like a number replaces it, so up to `max` strings may be needed in addition to the numbers.
         for (value, count) in self.strings(&field, candidates, order, max)? {
             match number_at.get(&value) {
                 Some(&at) => values[at].1 = count,
@@ -216,7 +216,7 @@ impl Columns {
         let number = |rank: u32| field.number(&ranks, rank);
         let (min, most) = (counts.seen().next(), counts.seen().next_back());
         let stats = min.zip(most).map(|(min, max)| Stats { min: number(min), max: number(max) });
-        // `Display` of f64 never writes an exponent, nor a fraction of zero.
+        // `Display` of f64 never writes an exponent or a zero fraction.
         let shown = |rank: u32| (number(rank).to_string(), u64::from(counts.counts[rank as usize]));
         let by_text = order == FacetOrder::Alpha && self.live(candidates).len() <= DECIMAL_ORDER_MAX;
         let values = if by_text {
@@ -270,7 +270,7 @@ impl Columns {
                 segment: self.segment(*segment),
                 index: &column.ords.index,
                 len: groups.len,
-                // The totals of ordinals count a document twice if it has two spellings of a value.
+                // Totals of ordinals count a document with two spellings of a value twice.
                 total: if several && groups.vary() { None } else { Some(&total) },
                 values: &ByGroup { column, groups },
             };
@@ -279,8 +279,8 @@ impl Columns {
         Ok(counts)
     }
 
-    /// Normalised form and shown spelling of the values of `ranks`, in their order. Shown is the last spelling in
-    /// the candidate with the lowest docid. Terms are read in dictionary order, each block once.
+    /// Returns normalised form and displayed spelling of the values of `wanted`, in this order. The displayed spelling
+    /// is the last one in the candidate with the lowest docid. Terms are read in dictionary order, each block once.
     pub(super) fn shown(
         &self,
         field: &FieldColumns,
@@ -321,7 +321,7 @@ impl Columns {
         Ok(texts)
     }
 
-    /// Column and ordinal of the spelling that is shown of a value with several spellings.
+    /// Returns column and ordinal of the displayed spelling, for a value with several spellings.
     fn spelling(
         &self,
         field: &FieldColumns,

@@ -1,4 +1,4 @@
-//! Here is a text: which values of a field look like it?
+//! Searches the values of a field.
 
 use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder};
 use roaring::RoaringBitmap;
@@ -8,28 +8,28 @@ use crate::analysis::{Locales, normalize_facet_search};
 use crate::error::Result;
 use crate::settings::FacetOrder;
 
-/// Values whose texts are read together: many enough to read terms in dictionary order, few enough when the first
-/// values fit already.
+/// Values whose texts are read together: many, to read terms in dictionary order, but few if the first values already
+/// match.
 const CHUNK: usize = 1024;
 
-/// A search among the values of a field.
+/// A search for values of a field.
 pub struct FacetQuery<'a> {
-    /// The text, normalised for facet search; every value fits an empty one.
+    /// The query, normalised for facet search. Every value matches an empty text.
     pub text: String,
-    /// The number of edits that are forgiven: 0, 1 or 2.
+    /// Number of edits allowed: 0, 1 or 2.
     pub typos: u8,
-    /// Whether a value may go on after the text.
+    /// True if the text may be a prefix of the value.
     pub prefix: bool,
-    /// Languages the field's values may be in.
+    /// Languages of the field's values.
     pub locales: Locales<'a>,
 }
 
-/// A value found.
+/// A matching value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FacetHit {
-    /// The spelling of the first document that has it.
+    /// The spelling in the first document with it.
     pub value: String,
-    /// The number of documents that have it.
+    /// Number of documents with it.
     pub count: u64,
 }
 
@@ -59,7 +59,7 @@ impl Fits {
         if matches!(self, Self::Everything) {
             return true;
         }
-        // A column's value is lower-case; if it is ASCII as well, normalising changes nothing.
+        // A column's value is lower-case. If it is also ASCII, normalising changes nothing.
         let value = if normalised.is_ascii() {
             std::borrow::Cow::Borrowed(normalised)
         } else {
@@ -75,7 +75,7 @@ impl Fits {
 }
 
 impl Columns {
-    /// String values at `path` among the live documents of `candidates` that fit `query`, at most `max`.
+    /// Returns string values at `path` in the live documents of `candidates` that match `query`, at most `max`.
     pub fn facet_search(
         &self,
         path: &str,

@@ -1,4 +1,4 @@
-//! The columns of one field in all segments of a commit.
+//! The columns of a field in all segments of a commit.
 
 use std::sync::{Arc, OnceLock};
 
@@ -10,7 +10,7 @@ use super::string_column::StringColumn;
 use crate::error::Result;
 use crate::store::Snapshot;
 
-/// Open columns of one field in all segments of a commit. A segment has none, one or several columns of a kind.
+/// Open columns of a field in all segments of a commit. A segment has any number of columns of a kind.
 #[derive(Default)]
 pub(super) struct OpenField {
     /// Positions of segments in the commit, with their columns.
@@ -18,7 +18,7 @@ pub(super) struct OpenField {
     pub strings: Vec<(usize, Arc<OpenStrings>)>,
 }
 
-/// The columns of one field in all segments of a commit, with the tables that a search uses of them.
+/// The columns of a field in all segments of a commit, with the tables that a search uses.
 pub(super) struct FieldColumns {
     snapshot: Snapshot,
     pub numbers: Vec<SegmentColumn<NumberColumn>>,
@@ -46,7 +46,8 @@ impl FieldColumns {
         }
     }
 
-    /// Ranks of the field's strings, cached with the commit; merged values of large columns are cached with those.
+    /// Ranks of the field's strings, cached with the commit. Merged values of large columns are cached with those
+    /// columns.
     pub fn string_ranks(&self) -> Result<Arc<Ranks>> {
         let columns = self.strings.iter().map(|part| part.column.cache.id()).collect();
         self.ranks(&self.string_ranks, columns, || Ranks::of_strings(&self.strings))
@@ -81,7 +82,7 @@ impl FieldColumns {
         Ok(Arc::clone(used.get_or_init(|| ranks)))
     }
 
-    /// The number that has a rank.
+    /// Returns the number of a rank.
     pub fn number(&self, ranks: &Ranks, rank: u32) -> f64 {
         let (part, value) = ranks.owner(rank);
         self.numbers[part].column.values()[value as usize]

@@ -1,4 +1,4 @@
-//! Here is a point or a box: which documents are near it or in it, and how far away?
+//! Finds and sorts documents by their distance from a point, and finds documents in a box.
 
 use std::collections::VecDeque;
 use std::ops::Bound;
@@ -10,39 +10,39 @@ use super::geo_point::{GeoPoint, distance};
 use super::selection::Selection;
 use crate::error::Result;
 
-/// A bucket holds documents whose distances differ from that of its first document by at most so many metres.
-/// Source: search §9; the two constants below have the same source.
+/// Maximum difference in metres between the distance of a bucket's first document and the others. Source: search §9,
+/// also for the two constants below.
 const BUCKET_WIDTH: f64 = 1.0;
 
-/// The most documents of a bucket.
+/// Maximum number of documents in a bucket.
 const BUCKET_MAX: usize = 1000;
 
-/// So many documents or more are ordered by exact distance, fewer by whole metres.
+/// From this number of documents on, they are ordered by exact distance; fewer by full metres.
 const EXACT_FROM: usize = 1000;
 
-/// Documents about equally far from a point.
+/// Documents at about the same distance from a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GeoBucket {
-    /// Point of the bucket's first document, and its distance in metres; `None` for documents without a point.
+    /// Point of the bucket's first document, and its distance in metres. `None` for documents without a point.
     pub reference: Option<(GeoPoint, f64)>,
     /// Docids.
     pub documents: RoaringBitmap,
 }
 
-/// Documents of a universe by their distance from a point; documents without a point are in the last bucket.
+/// Documents of a universe by distance from a point. Documents without a point are in the last bucket.
 pub struct GeoBuckets {
     ascending: bool,
-    /// Documents that are not sorted yet, with their points and distances in metres.
+    /// Documents not sorted yet, with their points and distances in metres.
     left: Vec<(u32, GeoPoint, f64)>,
-    /// The number of documents sorted so far.
+    /// Number of documents sorted so far.
     taken: usize,
-    /// Sorted documents that were in no bucket yet.
+    /// Sorted documents that are not in a bucket yet.
     sorted: VecDeque<(u32, GeoPoint, f64)>,
     without_point: Option<RoaringBitmap>,
 }
 
 impl Columns {
-    /// Points of the documents of `universe` that have one, by ascending docid.
+    /// Returns the points of the documents of `universe`, by ascending docid.
     pub fn points(&self, universe: &RoaringBitmap) -> Result<Vec<(u32, GeoPoint)>> {
         self.build_geo_cells();
         let mut points = Vec::new();
@@ -62,7 +62,7 @@ impl Columns {
         Ok(points)
     }
 
-    /// Live documents no farther than `metres` from `center`.
+    /// Returns live documents within `metres` of `center`.
     pub fn within_radius(&self, center: GeoPoint, metres: f64) -> Result<RoaringBitmap> {
         self.build_geo_cells();
         let circle = Selection::Radius([center.lat, center.lng, metres].map(f64::to_bits));
@@ -72,8 +72,8 @@ impl Columns {
         })
     }
 
-    /// Live documents in a box, borders included. A box whose right side lies west of its left one
-    /// crosses the antimeridian.
+    /// Returns live documents in a box, including its borders. A box whose right side is west of its left side crosses
+    /// the antimeridian.
     pub fn within_box(&self, top_right: GeoPoint, bottom_left: GeoPoint) -> Result<RoaringBitmap> {
         let (south, north) = (Bound::Included(bottom_left.lat), Bound::Included(top_right.lat));
         let (west, east) = (Bound::Included(bottom_left.lng), Bound::Included(top_right.lng));
@@ -87,7 +87,7 @@ impl Columns {
         Ok(band & strip)
     }
 
-    /// The buckets of `universe` by distance from `point`.
+    /// Returns the buckets of `universe` by distance from `point`.
     pub fn geo_buckets(
         &self,
         point: GeoPoint,
@@ -104,11 +104,11 @@ impl Columns {
 }
 
 impl GeoBuckets {
-    /// Sorts the next documents of those left.
+    /// Sorts the next documents.
     fn refill(&mut self) {
         let mut all = std::mem::take(&mut self.left);
         if all.len() < EXACT_FROM {
-            // Documents of the same whole metre are in order of docid.
+            // Documents of the same full metre are in docid order.
             all.sort_by_key(|(docid, _, metres)| (*metres as u64, *docid));
             if !self.ascending {
                 all.reverse();
@@ -120,8 +120,8 @@ impl GeoBuckets {
             let order = a.2.total_cmp(&b.2);
             (if self.ascending { order } else { order.reverse() }).then(a.0.cmp(&b.0))
         };
-        // Each step sorts as many documents as all before it: a page costs little, and all of them few steps. A rest of
-        // fewer than a thousand is ordered by whole metres.
+        // Each step doubles the number of sorted documents: a page costs little, and sorting all takes few steps. A
+        // rest of fewer than a thousand is ordered by full metres.
         let wanted = EXACT_FROM.max(self.taken).min(all.len() / EXACT_FROM * EXACT_FROM);
         self.taken += wanted;
         all.select_nth_unstable_by(wanted - 1, by_distance);

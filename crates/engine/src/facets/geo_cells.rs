@@ -1,4 +1,4 @@
-//! The points of a segment, found by cells of the map.
+//! Indexes the points of a segment by cells of the map.
 
 use std::sync::Arc;
 
@@ -17,33 +17,33 @@ cached! {
     pub(super) SegmentCells: () => Option<GeoCells>, |_, cells| cells.as_ref().map_or(0, GeoCells::bytes);
 }
 
-/// The most cells from pole to pole: cells of one degree, which is 111 km.
+/// Maximum number of cells from pole to pole. A cell of one degree is 111 km high.
 const ROWS_MAX: usize = 180;
 
-/// The points of a segment in cells of about equal degrees. Deleted documents are in them too.
+/// The points of a segment in cells of about equal degrees, including deleted documents.
 pub(super) struct GeoCells {
-    /// Document → latitude and longitude; not a number for a document without a point.
+    /// Document → latitude and longitude; NaN for a document without a point.
     points: Vec<[f64; 2]>,
-    /// The number of cells from pole to pole; there are twice as many around the earth.
+    /// Number of cells from pole to pole; twice as many go around the earth.
     rows: usize,
-    /// Cell → documents. The last cell holds points that are off the map.
+    /// Cell → documents. The last cell holds points outside the map.
     cells: ByValue,
 }
 
 impl Columns {
-    /// Has several threads build the cells of large segments.
+    /// Builds the cells of large segments on several threads.
     pub(super) fn build_geo_cells(&self) {
         let missing = |segment: &usize| {
             let view = self.segment(*segment);
             view.cache().get::<SegmentCells>(&()).is_none().then_some(view.reader.max_doc())
         };
         build_in_parallel(0..self.snapshot.segments().len(), missing, |segment| {
-            // An error comes again, and is reported, when the cells are used.
+            // An error occurs again, and is reported, when the cells are used.
             let _ = self.geo_cells(*segment);
         });
     }
 
-    /// The cells of a segment, built once for it; `None` if it has no points.
+    /// Returns the cells of a segment, which are built once; `None` if it has no points.
     pub(super) fn geo_cells(&self, segment: usize) -> Result<Arc<Option<GeoCells>>> {
         let view = self.segment(segment);
         if let Some(cells) = view.cache().get::<SegmentCells>(&()) {
@@ -88,7 +88,7 @@ impl GeoCells {
         size_of::<[f64; 2]>() * self.points.len() + self.cells.bytes()
     }
 
-    /// Calls `take` with the documents that have a point, and their cells.
+    /// Calls `take` with documents that have a point, and their cells.
     fn each_cell(&self, docs: u32, take: &mut dyn FnMut(&[DocId], &[u32])) {
         let (mut found, mut cells) = (Vec::with_capacity(BLOCK), Vec::with_capacity(BLOCK));
         for start in (0..docs).step_by(BLOCK) {
@@ -104,7 +104,7 @@ impl GeoCells {
         }
     }
 
-    /// The point of a document; `None` if it has none.
+    /// Returns the point of a document, if any.
     pub fn point(&self, doc: DocId) -> Option<GeoPoint> {
         let [lat, lng] = self.points[doc as usize];
         (!lat.is_nan() && !lng.is_nan()).then_some(GeoPoint { lat, lng })
@@ -125,9 +125,9 @@ impl GeoCells {
         self.row_of(point.lat) * 2 * self.rows + self.column_of(point.lng)
     }
 
-    /// Documents no farther than `metres` from `center`, in no order.
+    /// Returns documents within `metres` of `center`, unordered.
     pub fn within_radius(&self, center: GeoPoint, metres: f64) -> Vec<DocId> {
-        // Distances are rounded to a millimetre, and a document at the edge of a cell must not be missed.
+        // Distances are rounded to a millimetre. A document at the edge of a cell must not be missed.
         let angle = (metres + 0.001) / EARTH_RADIUS + 1e-9;
         let degrees = angle.to_degrees();
         let (south, north) = (center.lat - degrees, center.lat + degrees);

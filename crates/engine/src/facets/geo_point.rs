@@ -12,7 +12,7 @@ pub struct GeoPoint {
     pub lng: f64,
 }
 
-/// Metres between two points on a sphere, to the millimetre.
+/// Returns the distance of two points on a sphere in metres, rounded to the millimetre.
 pub fn distance(a: GeoPoint, b: GeoPoint) -> f64 {
     let haversine = |angle: f64| (1.0 - angle.cos()) / 2.0;
     let (a_lat, b_lat) = (a.lat.to_radians(), b.lat.to_radians());

@@ -1,4 +1,4 @@
-//! Which area does a document cover? Source: documents §4.5, RFC 7946.
+//! Parses the shapes of a `_geojson`. Source: documents §4.5, RFC 7946.
 
 use serde_json::Value;
 
@@ -7,28 +7,28 @@ use super::plane::{BoundingBox, Point, Polygon, is_closed};
 /// Names of the columns of bounding boxes: west, south, east, north. Each has a value per shape of a document.
 pub const BOX_COLUMNS: [&str; 4] = ["_geojson.west", "_geojson.south", "_geojson.east", "_geojson.north"];
 
-/// A document of more shapes has one box around all of them.
+/// A document with more shapes gets a single box around all of them.
 const BOXES_MAX: usize = 64;
 
-/// One figure of those that a document covers.
+/// A shape of a document.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Shape {
     /// A point.
     Point(Point),
-    /// A line through two points or more.
+    /// A line through at least two points.
     Line(Vec<Point>),
-    /// An area with holes.
+    /// A polygon with holes.
     Polygon(Polygon),
 }
 
-/// The shapes of a `_geojson`; `None` if it is malformed.
+/// Returns the shapes of a `_geojson`; `None` if it is malformed.
 pub fn shapes_of(value: &Value) -> Option<Vec<Shape>> {
     let mut shapes = Vec::new();
     read(value, &mut shapes)?;
     Some(shapes)
 }
 
-/// The bounding boxes of shapes, each in the order of [`BOX_COLUMNS`].
+/// Returns the bounding boxes of shapes, each in the order of [`BOX_COLUMNS`].
 pub fn bounding_boxes(shapes: &[Shape]) -> Vec<[f64; 4]> {
     let boxes: Vec<BoundingBox> = shapes.iter().map(Shape::bounding_box).collect();
     let few = boxes.len() <= BOXES_MAX;
@@ -84,7 +84,7 @@ fn positions(value: &Value, least: usize) -> Option<Vec<Point>> {
     (positions.len() >= least).then_some(positions)
 }
 
-/// Rings of at least four positions; each ends at the position where it begins.
+/// Parses rings of at least four positions. The last position of a ring equals the first.
 fn polygon(value: &Value) -> Option<Polygon> {
     let ring = |value: &Value| positions(value, 4).filter(|ring| is_closed(ring));
     let rings = value.as_array()?.iter().map(ring).collect::<Option<Vec<Vec<Point>>>>()?;

@@ -1,4 +1,4 @@
-//! The values of several columns in one order.
+//! Merges the values of several columns into one order.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -10,39 +10,39 @@ use crate::error::Result;
 use crate::store::bitmap_bytes;
 
 cached! {
-    // Of the largest of several columns, by the numbers of all as owners.
+    // Cached in the largest of the columns. The key holds the owner ids of all columns.
     pub(super) MergedStrings: Box<[u64]> => MergedValues, |columns, merged| 8 * columns.len() + merged.bytes();
 }
 
-/// The values of several columns in one order, each value once.
+/// The values of several columns in one order, without duplicates.
 pub(super) struct MergedValues {
     /// By column: its value → position in the order. `None` if every value is its own position.
     positions: Vec<Option<Vec<u32>>>,
-    /// Position → a column that has the value, and the value's number there; `None` if the first column has all values.
+    /// Position → a column with the value, and its number in that column. `None` if the first column has all values.
     owners: Option<Vec<(u32, u32)>>,
-    /// Positions of values that are spelled in several ways.
+    /// Positions of values with several spellings.
     pub varied: RoaringBitmap,
-    /// The number of values.
+    /// Number of values.
     pub len: usize,
 }
 
 impl MergedValues {
-    /// No columns, and no values.
+    /// No columns and no values.
     pub fn empty() -> Self {
         Self { positions: Vec::new(), owners: None, varied: RoaringBitmap::new(), len: 0 }
     }
 
-    /// A single column, whose values are in order already. `varied`: values that are spelled in several ways.
+    /// A single column, whose values are in order already. `varied`: values with several spellings.
     pub fn of_one(len: usize, varied: RoaringBitmap) -> Self {
         Self { positions: vec![None], varied, len, ..Self::empty() }
     }
 
-    /// The position of a column's value.
+    /// Returns the position of a column's value.
     pub fn position(&self, column: usize, value: u32) -> u32 {
         self.positions[column].as_ref().map_or(value, |positions| positions[value as usize])
     }
 
-    /// A column's value at a position; `None` if the column lacks it.
+    /// Returns the column's value at a position; `None` if the column lacks it.
     pub fn value_at(&self, column: usize, position: u32) -> Option<u32> {
         match &self.positions[column] {
             Some(positions) => positions.binary_search(&position).ok().map(|value| value as u32),
@@ -50,7 +50,7 @@ impl MergedValues {
         }
     }
 
-    /// A column that has the value at a position, and the value's number there.
+    /// Returns a column that has the value at a position, and its number in that column.
     pub fn owner(&self, position: u32) -> (usize, u32) {
         match &self.owners {
             Some(owners) => (owners[position as usize].0 as usize, owners[position as usize].1),
@@ -67,8 +67,8 @@ impl MergedValues {
             + bitmap_bytes(&self.varied)
     }
 
-    /// Merges sorted lists of keys. `next` gives the next key of a list and a hash of its spelling; a list repeats a
-    /// key for each spelling of it.
+    /// Merges sorted lists of keys. `next` returns the next key of a list and a hash of its spelling. A list repeats a
+    /// key for each of its spellings.
     pub fn merge<K: Ord + Clone>(
         lists: usize,
         mut next: impl FnMut(usize) -> Result<Option<(K, u64)>>,
@@ -92,7 +92,7 @@ impl MergedValues {
                 current = Some((key.clone(), spelling));
             }
             let position = owners.len() as u32 - 1;
-            // A further spelling of the list's last value adds no value.
+            // Another spelling of the list's last value adds no value.
             if positions.last() != Some(&position) {
                 positions.push(position);
             }
@@ -109,10 +109,10 @@ impl MergedValues {
     }
 }
 
-/// The next key of a list. The order is reversed, because the heap gives the greatest first.
+/// The next key of a list. The order is reversed because the heap returns the greatest first.
 struct Head<K> {
     key: K,
-    /// A hash of the spelling.
+    /// Hash of the spelling.
     spelling: u64,
     list: usize,
 }

@@ -1,9 +1,8 @@
-//! Here is a field, give me its values: by document, in order, counted, or the documents that hold them.
+//! The values of fields: by document, in order, counted, or as sets of documents.
 //!
-//! Everything is read from the columns and presence terms of a commit. Strings are ordinals until they
-//! are shown; spellings of one value form a *group*; a *rank* numbers values in order across segments.
-//! Tables that depend on a segment alone are built once for it and outlive commits; they hold deleted documents,
-//! which the commit masks.
+//! All data comes from the columns and presence terms of a commit. Strings are ordinals until they are displayed.
+//! Spellings of the same value form a *group*. A *rank* numbers values in order across segments. Tables that depend
+//! only on a segment are built once and outlive commits. They contain deleted documents, which the commit masks.
 
 mod areas;
 mod by_value;

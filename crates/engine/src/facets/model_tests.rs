@@ -1,5 +1,5 @@
-//! Filters, sorting, facets and `distinct` compared with a model that reads whole documents, on one segment
-//! and on several with replaced and deleted documents.
+//! Compares filters, sorting, facets and `distinct` with a model that reads complete documents, on one segment and on
+//! several with replaced and deleted documents.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -94,7 +94,7 @@ impl Condition {
     }
 }
 
-/// Sort key: kind, then value in the order asked for.
+/// Sort key: kind, then value in the requested order.
 fn sort_key(document: &Json, ascending: bool) -> SortValue {
     let Leaves { mut numbers, mut strings } = leaves(document);
     numbers.sort_by(f64::total_cmp);
@@ -126,12 +126,12 @@ fn sort_order(a: &SortValue, b: &SortValue, ascending: bool) -> Ordering {
 
 fn values_of(document: &Json) -> BTreeSet<String> {
     let Leaves { numbers, strings } = leaves(document);
-    // Zero has two signs and is one value.
+    // Minus zero and zero are the same value.
     let numbers = numbers.iter().map(|number| format!("n{}", number + 0.0));
     numbers.chain(strings.iter().map(|string| format!("s{string}"))).collect()
 }
 
-/// Puts and deletions, batch by batch.
+/// Puts and deletions by batch.
 type Batches = Vec<Vec<(u8, Option<Json>)>>;
 
 fn build(directory: &std::path::Path, batches: &Batches) -> Index {
@@ -213,7 +213,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
-    fn columns_say_what_the_documents_say(
+    fn columns_agree_with_a_model_of_the_documents(
         batches in any_batches(),
         conditions in prop::collection::vec(any_condition(), 12),
         few in prop::collection::vec(0..24u32, 0..6),

@@ -15,7 +15,7 @@ cached! {
     SortedNumbers: () => Ranked, |_, ranked| ranked.bytes();
 }
 
-/// The numbers of a field in a segment, with the tables that a search uses of them.
+/// The numbers of a field in a segment, with the tables that a search uses.
 pub(super) struct NumberColumn {
     open: Arc<OpenNumbers>,
     ranked: Table<SortedNumbers>,
@@ -42,7 +42,7 @@ impl NumberColumn {
         Self { open, ranked: Table::default(), totals: Table::default(), by_value: Table::default() }
     }
 
-    /// Has several threads build [`NumberColumn::values`].
+    /// Builds [`NumberColumn::values`] of several columns on several threads.
     pub fn rank_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
         let missing = |column: &&Self| column.ranked.known(&column.cache).is_none().then_some(column.docs);
@@ -51,7 +51,7 @@ impl NumberColumn {
         });
     }
 
-    /// Has several threads build [`NumberColumn::totals`].
+    /// Builds [`NumberColumn::totals`] of several columns on several threads.
     pub fn count_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
         let missing = |column: &&Self| column.totals.known(&column.cache).is_none().then_some(column.docs);
@@ -60,7 +60,7 @@ impl NumberColumn {
         });
     }
 
-    /// Has several threads build [`NumberColumn::by_value`].
+    /// Builds [`NumberColumn::by_value`] of several columns on several threads.
     pub fn sort_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
         let missing = |column: &&Self| column.by_value.known(&column.cache).is_none().then_some(column.docs);
@@ -109,11 +109,11 @@ impl EachValue for NumberColumn {
     }
 }
 
-/// Whole numbers whose range is smaller than this times their count are sorted by counting.
+/// Integers whose range is smaller than this times their count are sorted by counting.
 const RANGE_PER_ROW: f64 = 4.0;
 
-/// Numbers read at a time: they fit a processor cache. A second pass over the column costs less than memory for all of
-/// its numbers would.
+/// Numbers read at a time: they fit into a processor cache. A second pass over the column costs less than keeping all
+/// its numbers in memory.
 const ROWS_AT_ONCE: usize = 1024;
 
 /// Calls `take` with the numbers of all rows in order, [`ROWS_AT_ONCE`] at a time.
@@ -140,10 +140,10 @@ impl Ranked {
         Self::by_counting(rows).unwrap_or_else(|| Self::by_sorting(rows))
     }
 
-    /// Counting sort. `None` unless all numbers are whole and close to each other.
+    /// Counting sort. `None` unless all numbers are integers in a small range.
     fn by_counting(rows: &dyn ColumnValues<f64>) -> Option<Self> {
-        // Minus zero and zero are two values here, which a table would mix up: minus zero does not count as whole.
-        // Below 2^53, converting to an integer and back tells whether a number is whole without calling a function.
+        // Minus zero and zero are distinct values here, but share a slot of the table, so minus zero counts as no
+        // integer. Below 2^53, converting to an integer and back detects integers without a function call.
         let whole =
             |number: &f64| *number as i64 as f64 == *number && (*number != 0.0 || number.is_sign_positive());
         let (least, most) = (rows.min_value(), rows.max_value());
@@ -189,7 +189,7 @@ impl Ranked {
     }
 }
 
-/// A float as an integer: integers are in the total order of their floats.
+/// Maps a float to an integer. The integers have the total order of their floats.
 pub(super) fn ordered(number: f64) -> u64 {
     let bits = number.to_bits();
     if bits >> 63 == 1 { !bits } else { bits | 1 << 63 }

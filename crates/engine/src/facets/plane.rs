@@ -1,4 +1,4 @@
-//! Do two figures on a plane share a point? Figures that touch do.
+//! Intersections of figures on a plane. Figures that touch intersect.
 
 use robust::{Coord, orient2d};
 
@@ -15,7 +15,7 @@ pub struct Point {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BoundingBox(pub [f64; 4]);
 
-/// An outer ring and the rings of its holes. Each ends at the point where it begins; edges, those of holes too, are
+/// An outer ring and the rings of its holes. The last point of a ring equals the first. Edges, also of holes, are
 /// inside.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Polygon {
@@ -23,43 +23,43 @@ pub struct Polygon {
     bounding_box: BoundingBox,
 }
 
-/// Whether a line ends at the point where it begins.
+/// Returns true if the last point of a line equals the first.
 pub fn is_closed(line: &[Point]) -> bool {
     line.first() == line.last()
 }
 
 impl BoundingBox {
-    /// The box around one point or more.
+    /// Returns the box around one or more points.
     pub fn of(points: &[Point]) -> Self {
         let boxes = points.iter().map(|point| Self([point.x, point.y, point.x, point.y]));
         boxes.reduce(Self::around).unwrap_or(Self([f64::NAN; 4]))
     }
 
-    /// The box around both boxes.
+    /// Returns the box around both boxes.
     pub fn around(self, other: Self) -> Self {
         let ([west, south, east, north], other) = (self.0, other.0);
         Self([west.min(other[0]), south.min(other[1]), east.max(other[2]), north.max(other[3])])
     }
 
-    /// Whether both boxes share a point.
+    /// Returns true if both boxes share a point.
     pub fn meets(&self, other: &Self) -> bool {
         let (a, b) = (&self.0, &other.0);
         a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3]
     }
 
-    /// Whether the whole box is in another.
+    /// Returns true if the box is completely inside `outer`.
     pub fn lies_within(&self, outer: &Self) -> bool {
         let (a, b) = (&self.0, &outer.0);
         a[0] >= b[0] && a[1] >= b[1] && a[2] <= b[2] && a[3] <= b[3]
     }
 
-    /// The point, if the box is a single point.
+    /// Returns the point, if the box is a single point.
     pub fn as_point(&self) -> Option<Point> {
         let [west, south, east, north] = self.0;
         (west == east && south == north).then_some(Point { x: west, y: south })
     }
 
-    /// The corners; the last repeats the first.
+    /// Returns the corners; the last repeats the first.
     pub fn ring(&self) -> Vec<Point> {
         let [west, south, east, north] = self.0;
         let corners = [(west, south), (east, south), (east, north), (west, north), (west, south)];
@@ -67,7 +67,7 @@ impl BoundingBox {
     }
 }
 
-/// Positive if `c` is to the left of the line from `a` to `b`, negative if to the right, zero if on it.
+/// Positive if `c` is left of the line from `a` to `b`, negative if it is right of it, zero if it is on it.
 fn side(a: Point, b: Point, c: Point) -> f64 {
     let coord = |point: Point| Coord { x: point.x, y: point.y };
     orient2d(coord(a), coord(b), coord(c))
@@ -97,12 +97,12 @@ impl Polygon {
         Some(Self { rings, bounding_box })
     }
 
-    /// The box around the outer ring.
+    /// Returns the box around the outer ring.
     pub fn bounding_box(&self) -> BoundingBox {
         self.bounding_box
     }
 
-    /// Whether a point is inside.
+    /// Returns true if a point is inside.
     pub fn contains(&self, point: Point) -> bool {
         let mut inside = false;
         for (a, b) in self.rings.iter().flat_map(|ring| edges(ring)) {
@@ -117,9 +117,9 @@ impl Polygon {
         inside
     }
 
-    /// Whether a line shares a point with the polygon.
+    /// Returns true if a line shares a point with the polygon.
     pub fn meets_line(&self, line: &[Point]) -> bool {
-        // A line that crosses no edge is wholly inside or wholly outside.
+        // A line that crosses no edge is completely inside or completely outside.
         line.first().is_some_and(|point| self.contains(*point))
             || self
                 .rings
@@ -127,7 +127,7 @@ impl Polygon {
                 .any(|ring| edges(ring).any(|edge| edges(line).any(|other| cross(edge, other))))
     }
 
-    /// Whether another polygon shares a point with this one.
+    /// Returns true if another polygon shares a point with this one.
     pub fn meets(&self, other: &Self) -> bool {
         if !self.bounding_box.meets(&other.bounding_box) {
             return false;

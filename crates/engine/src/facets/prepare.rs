@@ -1,4 +1,4 @@
-//! Columns that readers of a commit will need, made before it is shown to them.
+//! Builds columns that readers of a commit will need, before the commit becomes visible.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,9 +8,8 @@ use super::deferred::{deferred_paths, is_column_file, name_of};
 use crate::background_fault::BackgroundFaultKind;
 use crate::store::{Snapshot, SnapshotParts};
 
-/// Writes the missing deferred columns of every field that `is_wanted`, and removes files of other fields and of
-/// segments that are not in the commit. A column that cannot be written now is reported, and tried again when a search
-/// needs it.
+/// Writes the missing deferred columns of every field that `is_wanted`. Removes files of other fields, and of segments
+/// that are not in the commit. A column that cannot be written is reported, and tried again when a search needs it.
 pub fn prepare(snapshot: &Snapshot, is_wanted: &dyn Fn(&str) -> bool) {
     let SnapshotParts { directory: Some(directory), faults, .. } = snapshot.parts() else { return };
     let columns = Columns::new(snapshot);

@@ -1,4 +1,4 @@
-//! Values numbered in order across the columns of a commit.
+//! Numbers values in order across the columns of a commit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,52 +16,52 @@ use crate::error::Result;
 use crate::store::bitmap_bytes;
 
 cached! {
-    // The columns of a field, by their numbers as owners.
+    // Key: owner ids of the field's columns.
     pub(super) FieldRanks: Box<[u64]> => Ranks, |columns, ranks| 8 * columns.len() + ranks.bytes();
 }
 
-/// A column with so many times fewer values than the largest column is not merged: its values are looked up in the
-/// merged ones. Finding a term takes about as long as reading so many terms in a row.
+/// A column with fewer than this share of the largest column's values is not merged: its values are looked up in the
+/// merged ones. Finding a term takes about as long as reading this many terms in sequence.
 const LOOKED_UP_SHARE: usize = 512;
 
-/// A number for every value of a field, ascending with the values. Large columns are merged; values of small columns
-/// are looked up among the merged ones, and those that only small columns have stand between them.
+/// Numbers the values of a field in ascending order. Large columns are merged. Values of small columns are looked up in
+/// the merged values; values that occur only in small columns are placed between them.
 pub(super) struct Ranks {
     merged: Arc<MergedValues>,
-    /// By column of the field: how its values lead to ranks.
+    /// By column of the field: how its values map to ranks.
     sources: Vec<Source>,
-    /// Values that only small columns have, ascending.
+    /// Values that occur only in small columns, ascending.
     unmerged: Vec<Unmerged>,
-    /// Ranks of values that are spelled in several ways.
+    /// Ranks of values with several spellings.
     varied: RoaringBitmap,
-    /// The number of ranks.
+    /// Number of ranks.
     pub len: usize,
 }
 
 enum Source {
-    /// A large column: its index among those of [`MergedValues`].
+    /// A large column: its index in [`MergedValues`].
     Merged(usize),
     /// A small column: value → rank.
     Own(Vec<u32>),
 }
 
-/// A value that only small columns have.
+/// A value that occurs only in small columns.
 struct Unmerged {
-    /// The number of merged values before it.
+    /// Number of merged values before it.
     before: u32,
-    /// A column that has it, and the value's number there.
+    /// A column that has it, and its number in that column.
     part: usize,
     value: u32,
 }
 
-/// A hash of a term: spellings that differ have, in all likelihood, different hashes.
+/// Hash of a term. Different spellings almost certainly have different hashes.
 fn spelling_of(term: &[u8]) -> u64 {
     use std::hash::BuildHasher as _;
     rustc_hash::FxBuildHasher.hash_one(term)
 }
 
 impl Ranks {
-    /// Ranks of the distinct numbers of columns.
+    /// Ranks the distinct numbers of columns.
     pub fn of_numbers(parts: &[SegmentColumn<NumberColumn>]) -> Result<Self> {
         let mut at = vec![0; parts.len()];
         let merged = MergedValues::merge(parts.len(), |list| {
@@ -78,7 +78,7 @@ impl Ranks {
         })
     }
 
-    /// Ranks of the groups of strings of columns.
+    /// Ranks the groups of strings of columns.
     pub fn of_strings(parts: &[SegmentColumn<StringColumn>]) -> Result<Self> {
         let Some(base) =
             (0..parts.len()).max_by_key(|&part| (parts[part].column.len(), std::cmp::Reverse(part)))
@@ -99,7 +99,7 @@ impl Ranks {
         let merged = merged_strings(&parts[base].column, &columns)?;
         let groups: Vec<&Groups> = columns.iter().map(|column| column.groups()).collect::<Result<_>>()?;
 
-        // Key → the value that no large column has, and a hash of its first spelling.
+        // Key → a value missing in all large columns, and a hash of its first spelling.
         let mut unmerged: BTreeMap<Vec<u8>, (Unmerged, u64)> = BTreeMap::new();
         let mut varied = merged.varied.clone();
         let mut varied_unmerged: Vec<Vec<u8>> = Vec::new();
@@ -168,7 +168,7 @@ impl Ranks {
         Ok(Self { merged, sources, unmerged, varied, len })
     }
 
-    /// Memory in bytes, that of the merged values included, which stay as long as this does.
+    /// Memory in bytes. Includes the merged values, which live as long as this.
     fn bytes(&self) -> usize {
         let own = self.sources.iter().map(|source| match source {
             Source::Merged(_) => size_of::<Source>(),
@@ -180,7 +180,7 @@ impl Ranks {
             + self.merged.bytes()
     }
 
-    /// The rank of a column's value, which is a group of strings or an index into distinct numbers.
+    /// Returns the rank of a column's value: a group of strings or an index into distinct numbers.
     pub fn rank(&self, part: usize, value: u32) -> u32 {
         match &self.sources[part] {
             Source::Own(ranks) => ranks[value as usize],
@@ -194,7 +194,7 @@ impl Ranks {
         }
     }
 
-    /// The number that the value of a rank has in a column; `None` if the column lacks the value.
+    /// Returns a column's number of the value with a rank; `None` if the column lacks the value.
     pub fn value_in(&self, part: usize, rank: u32) -> Option<u32> {
         match &self.sources[part] {
             Source::Own(ranks) => ranks.binary_search(&rank).ok().map(|value| value as u32),
@@ -202,7 +202,7 @@ impl Ranks {
         }
     }
 
-    /// A column that has the value of a rank, and the value's number there.
+    /// Returns a column that has the value of a rank, and its number in that column.
     pub fn owner(&self, rank: u32) -> (usize, u32) {
         match self.split(rank) {
             Err(unmerged) => (self.unmerged[unmerged].part, self.unmerged[unmerged].value),
@@ -214,12 +214,12 @@ impl Ranks {
         }
     }
 
-    /// Whether the value of a rank is spelled in several ways.
+    /// Returns true if the value of a rank has several spellings.
     pub fn varies(&self, rank: u32) -> bool {
         self.varied.contains(rank)
     }
 
-    /// The position of a rank among the merged values, or its index among the unmerged ones as an error.
+    /// Returns the position of a rank in the merged values, or its index in the unmerged values as an error.
     fn split(&self, rank: u32) -> std::result::Result<u32, usize> {
         let rank_of = |number: usize| self.unmerged[number].before + number as u32;
         let (mut low, mut high) = (0, self.unmerged.len());
@@ -231,26 +231,26 @@ impl Ranks {
     }
 }
 
-/// A value of a small column: a position among the merged values, or the key of an unmerged one.
+/// A value of a small column: a position in the merged values, or the key of an unmerged value.
 enum Found {
     Merged(u32),
     Unmerged(Vec<u8>),
 }
 
-/// Where a key is among the merged values: at a position, or missing before one.
+/// Result of looking up a key in the merged values: its position, or the position it would be inserted at.
 enum Position {
     At { position: u32, spelling: u64 },
     Before(u32),
 }
 
-/// The large columns in one order; cached with the largest of them, `base`.
+/// Merges the large columns into one order, cached in the largest of them, `base`.
 fn merged_strings(base: &StringColumn, columns: &[&Arc<StringColumn>]) -> Result<Arc<MergedValues>> {
     let ids: Box<[u64]> = columns.iter().map(|column| column.cache.id()).collect();
     if let Some(merged) = base.cache.get::<MergedStrings>(&*ids) {
         return Ok(merged);
     }
     let merged = if let [column] = columns {
-        // A single column is in order; only values that are spelled in several ways have to be found.
+        // A single column is in order already; only values with several spellings must be found.
         let groups = column.groups()?;
         let of_several = (0..groups.len as u32).filter(|&group| groups.ords(group).len() > 1);
         let varied = if groups.vary() { of_several.collect() } else { RoaringBitmap::new() };
@@ -268,7 +268,7 @@ fn merged_strings(base: &StringColumn, columns: &[&Arc<StringColumn>]) -> Result
     Ok(merged)
 }
 
-/// The position of a key among the values of large columns.
+/// Returns the position of a key in the values of large columns.
 fn look_up(
     merged: &MergedValues,
     columns: &[&Arc<StringColumn>],

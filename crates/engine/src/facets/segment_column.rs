@@ -1,22 +1,22 @@
-//! A column of one segment, and tables of several columns built by several threads.
+//! A column of a segment. Builds the tables of several columns on several threads.
 
 use std::sync::Arc;
 
 use crate::threads::{in_parallel, shared_out};
 
-/// A column and the segment it belongs to.
+/// A column and its segment.
 pub(super) struct SegmentColumn<C> {
-    /// The segment's position in the commit.
+    /// Position of the segment in the commit.
     pub segment: usize,
     pub column: Arc<C>,
 }
 
-/// Columns of fewer documents are built faster than a thread starts.
+/// Columns with fewer documents are built faster than a thread starts.
 const SHARED_DOCUMENTS_MIN: u32 = 1 << 15;
 
-/// Has several threads `build` a table of each large column that lacks it, if several columns do. Columns cache their
-/// tables, so a caller that then asks one column after another waits for none. `missing` gives the number of a column's
-/// documents, or `None` if its table is cached.
+/// Calls `build` on several threads for each large column without a table, if there is more than one. Columns cache
+/// their tables, so a caller that then uses the columns in turn does not wait. `missing` returns the number of
+/// documents of a column, or `None` if its table is cached.
 pub(super) fn build_in_parallel<C: Sync>(
     columns: impl Iterator<Item = C>,
     missing: impl Fn(&C) -> Option<u32>,

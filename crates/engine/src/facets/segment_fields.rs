@@ -1,4 +1,4 @@
-//! The columns of the fields of one segment, open from commit to commit.
+//! The open columns of a segment, kept from commit to commit.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,16 +10,16 @@ use crate::cache::Owner;
 use crate::error::Result;
 use crate::store::{SegmentView, Snapshot, schema};
 
-/// Fields whose columns stay open per segment; one field more closes all of them.
+/// Maximum number of fields with open columns per segment. Another field closes all of them.
 const FIELDS_OPEN_MAX: usize = 256;
 
-/// Open columns of one segment, by path.
+/// Open columns of a segment, by path.
 #[derive(Default)]
 pub(super) struct SegmentFields {
     open: Mutex<HashMap<String, Arc<Mutex<Option<SegmentField>>>>>,
 }
 
-/// The columns of one field in one segment.
+/// The columns of a field in a segment.
 #[derive(Clone, Default)]
 pub(super) struct SegmentField {
     pub numbers: Option<Arc<OpenNumbers>>,
@@ -29,9 +29,9 @@ pub(super) struct SegmentField {
 /// A column of numbers.
 pub(super) struct OpenNumbers {
     pub column: Column<f64>,
-    /// Documents of the segment.
+    /// Number of documents in the segment.
     pub docs: u32,
-    /// The cached tables of the column. A column that is opened again has others: its values may be numbered anew.
+    /// Owner of the column's cached tables. A reopened column has a new owner, because its values may be renumbered.
     pub cache: Owner,
 }
 
@@ -39,14 +39,14 @@ pub(super) struct OpenNumbers {
 pub(super) struct OpenStrings {
     pub ords: Column<u64>,
     pub dictionary: Arc<Dictionary>,
-    /// Documents of the segment.
+    /// Number of documents in the segment.
     pub docs: u32,
-    /// The cached tables of the column. A column that is opened again has others: its values may be numbered anew.
+    /// Owner of the column's cached tables. A reopened column has a new owner, because its values may be renumbered.
     pub cache: Owner,
 }
 
 impl SegmentFields {
-    /// The columns of `path`, open already or opened now. Only callers that ask for the same field wait for it.
+    /// Returns the columns of `path`, opened if necessary. Only callers of the same field wait for each other.
     pub fn field(&self, snapshot: &Snapshot, segment: &SegmentView, path: &str) -> Result<SegmentField> {
         let slot = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -66,7 +66,7 @@ impl SegmentFields {
             let (dictionary, ords) = column.into_parts();
             Arc::new(OpenStrings { ords, dictionary, docs, cache: owner() })
         };
-        // tantivy reads dots in a column's name as steps into objects; here the whole path is one key.
+        // tantivy splits a column's name at dots; escaping keeps the path as a single key.
         let escaped = path.replace('\\', "\\\\").replace('.', "\\.");
         let name = format!("{}.{escaped}", schema::names::COLUMNS);
         for handle in segment.reader.fast_fields().dynamic_column_handles(&name)? {

@@ -1,4 +1,4 @@
-//! Here is a condition on a field: which documents meet it?
+//! Selects documents by a condition on a field.
 
 use std::ops::{Bound, Range};
 use std::sync::Arc;
@@ -17,11 +17,11 @@ use crate::analysis::normalize_facet;
 use crate::error::Result;
 use crate::store::schema::Presence;
 
-/// Up to so many texts are looked up one after another; more of them take one pass over the column.
+/// Up to this many texts are looked up one by one; more take a single pass over the column.
 const PASSES_MAX: usize = 4;
 
 impl Columns {
-    /// Live documents of a selection, which `find` makes of a segment.
+    /// Returns the live documents of a selection. `find` returns the documents of a segment.
     pub(super) fn selected(
         &self,
         selection: &Selection<&str>,
@@ -49,22 +49,22 @@ impl Columns {
         Ok(found)
     }
 
-    /// Live documents that have the field `path`, even if it is null, empty or an object.
+    /// Live documents with the field `path`, including null, empty values and objects.
     pub fn exists(&self, path: &str) -> Result<RoaringBitmap> {
         self.presence(Presence::Exists, path)
     }
 
-    /// Live documents whose value at `path` is null.
+    /// Live documents with null at `path`.
     pub fn null(&self, path: &str) -> Result<RoaringBitmap> {
         self.presence(Presence::Null, path)
     }
 
-    /// Live documents whose value at `path` is `""`, `[]` or `{}`.
+    /// Live documents with `""`, `[]` or `{}` at `path`.
     pub fn empty(&self, path: &str) -> Result<RoaringBitmap> {
         self.presence(Presence::Empty, path)
     }
 
-    /// Live documents whose reserved field `path` is not well formed.
+    /// Live documents with a malformed reserved field `path`.
     pub fn malformed(&self, path: &str) -> Result<RoaringBitmap> {
         self.presence(Presence::Malformed, path)
     }
@@ -76,8 +76,8 @@ impl Columns {
         })
     }
 
-    /// Live documents with a string at `path` that equals `text` when both are normalised, or with the number
-    /// that `text` spells.
+    /// Live documents with a string at `path` that equals `text` after normalising both, or with the number spelled by
+    /// `text`.
     pub fn equal(&self, path: &str, text: &str) -> Result<RoaringBitmap> {
         let field = self.field(path)?;
         let normalised = normalize_facet(text);
@@ -89,7 +89,7 @@ impl Columns {
         Ok(found)
     }
 
-    /// Live documents that are [`Columns::equal`] to at least one of `texts`. A long list costs one pass over the
+    /// Live documents that are [`Columns::equal`] to at least one of `texts`. A long list costs a single pass over the
     /// column, not one per text.
     pub fn equal_any<'t>(
         &self,
@@ -142,8 +142,8 @@ impl Columns {
         })
     }
 
-    /// Live documents with a number or a string between two bounds. If one of the bounds does not spell a number, only
-    /// strings are compared.
+    /// Live documents with a number or a string between two bounds. If a bound is not a number, only strings are
+    /// compared.
     pub fn between(&self, path: &str, from: Bound<&str>, to: Bound<&str>) -> Result<RoaringBitmap> {
         let field = self.field(path)?;
         let (low, high) = (from.map(normalize_facet), to.map(normalize_facet));
@@ -193,7 +193,7 @@ impl Columns {
     }
 
     /// Live documents with a string at `path` that begins with `text`, both normalised. An empty `text` selects
-    /// documents that have the field.
+    /// documents with the field.
     pub fn starts_with(&self, path: &str, text: &str) -> Result<RoaringBitmap> {
         let prefix = normalize_facet(text);
         if prefix.is_empty() {
@@ -214,7 +214,7 @@ impl Columns {
         from: Bound<&str>,
         to: Bound<&str>,
     ) -> Result<RoaringBitmap> {
-        // The terms of all spellings of a normalised text lie between `text ‖ 0` and `text ‖ 1`.
+        // The terms of all spellings of a normalised text are between `text ‖ 0` and `text ‖ 1`.
         let edge = |text: &str, last: u8| [text.as_bytes(), &[last]].concat();
         self.ord_ranges(field, &Selection::Strings(path, from, to), |strings| {
             let start = match from {
@@ -259,7 +259,7 @@ impl Columns {
         from: Bound<f64>,
         to: Bound<f64>,
     ) -> Result<RoaringBitmap> {
-        // Columns order minus zero before zero, but both are equal to a filter: a bound of zero takes in both or
+        // Columns order minus zero before zero, but filters treat them as equal: a bound of zero includes both or
         // neither.
         let low = match from {
             Bound::Included(number) => signed_zero(number, -0.0),
@@ -283,28 +283,28 @@ impl Columns {
 }
 
 impl StringColumn {
-    /// The first ordinal whose term is not before `term`; the number of terms if all terms are before it.
+    /// Returns the first ordinal whose term is not before `term`; the number of terms if all terms are before it.
     fn first_from(&self, term: &[u8]) -> Result<u64> {
         let (TermOrdHit::Exact(ord) | TermOrdHit::Next(ord)) = self.dictionary.term_ord_or_next(term)?;
         Ok(ord.min(self.dictionary.num_terms() as u64))
     }
 }
 
-/// Segment docids with a value from `low` to `high`, ascending.
+/// Returns segment docids with a value from `low` to `high`, ascending.
 fn docs_within<T: PartialOrd + Copy + std::fmt::Debug + Send + Sync + 'static>(
     column: &Column<T>,
     low: T,
     high: T,
 ) -> Vec<u32> {
     let mut docs = Vec::new();
-    // tantivy reads a range below the least value of a column as if it began with that value.
+    // tantivy treats a range below the minimum of a column as if it began with the minimum.
     if high >= column.min_value() && low <= column.max_value() {
         column.get_docids_for_value_range(low..=high, 0..column.num_docs(), &mut docs);
     }
     docs
 }
 
-/// The least byte string after all strings that begin with `prefix`; `None` if no string comes after them.
+/// Returns the smallest byte string after all strings with `prefix`; `None` if no string comes after them.
 fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
     let last = prefix.iter().rposition(|&byte| byte < u8::MAX)?;
     let mut end = prefix[..=last].to_vec();
@@ -316,7 +316,7 @@ fn signed_zero(number: f64, zero: f64) -> f64 {
     if number == 0.0 { zero } else { number }
 }
 
-/// The number that an operand of a filter spells, if it spells a finite one.
+/// Returns the number spelled by a filter operand, if it is finite.
 pub fn finite(text: &str) -> Option<f64> {
     text.parse().ok().filter(|number: &f64| number.is_finite())
 }

@@ -1,4 +1,4 @@
-//! What selects documents by a field: the keys of cached selections.
+//! The keys of cached selections of documents by a field.
 
 use std::ops::Bound;
 
@@ -10,13 +10,13 @@ use crate::store::bitmap_bytes;
 use crate::store::schema::Presence;
 
 cached! {
-    // Documents of a segment, deleted ones included.
+    // Documents of a segment, including deleted ones.
     pub(super) Selections: Selection<Box<str>> => RoaringBitmap, |selection, docs| {
         selection.bytes() + bitmap_bytes(docs)
     };
 }
 
-/// A condition that documents of a segment meet. Numbers are bits of floats.
+/// A condition for documents of a segment. Numbers are bits of floats.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Selection<T> {
     /// A property of a path.
@@ -29,16 +29,16 @@ pub(super) enum Selection<T> {
     Contains(T, T),
     /// Strings at a path that begin with a normalised text.
     StartsWith(T, T),
-    /// Values at a path that equal one of some texts.
+    /// Values at a path that equal one of several texts.
     OneOf(T, Box<[T]>),
-    /// Points around a latitude and longitude, within so many metres.
+    /// Points within a distance of a point: bits of latitude, longitude and metres.
     Radius([u64; 3]),
     /// Shapes that meet a region; see `Region::key`.
     Meeting(Box<[u64]>),
 }
 
 impl<T> Selection<T> {
-    /// The same selection with its texts in another form.
+    /// Returns the same selection with converted texts.
     fn map<'t, U>(&'t self, text: impl Fn(&'t T) -> U) -> Selection<U> {
         match self {
             Self::Presence(kind, path) => Selection::Presence(*kind, text(path)),
@@ -56,7 +56,7 @@ impl<T> Selection<T> {
 }
 
 impl Selection<&str> {
-    /// The same with texts of its own.
+    /// Returns the same selection with owned texts.
     pub fn to_owned(&self) -> Selection<Box<str>> {
         self.map(|text| Box::from(*text))
     }

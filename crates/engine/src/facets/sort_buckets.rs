@@ -1,4 +1,4 @@
-//! Documents by the value of a field.
+//! Sorts documents by the value of a field.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -15,42 +15,43 @@ use super::string_column::StringColumn;
 use crate::error::Result;
 use crate::store::SegmentView;
 
-/// The least number of documents that are sorted together.
+/// Minimum number of documents that are sorted together.
 const CHUNK: usize = 256;
 
-/// Documents that a page is likely to need.
+/// Documents that a page typically needs.
 const PAGE: usize = 20;
 
-/// A walk over a column ends, and the universe is listed instead, after so many documents per document of the universe.
+/// After reading this many documents per document of the universe, a walk over a column ends and the universe is listed
+/// instead.
 const WALKED_PER_DOCUMENT: usize = 4;
 
-/// The value that the documents of a bucket share.
+/// The common value of a bucket's documents.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SortValue {
-    /// The best number of each.
+    /// The best number of each document.
     Number(f64),
-    /// The best string of each, normalised; none of them has a number.
+    /// The best string of each document, normalised. The documents have no numbers.
     String(String),
-    /// They have neither numbers nor strings.
+    /// The documents have neither numbers nor strings.
     None,
 }
 
-/// Documents of a universe by their best value at a path: numbers, then strings, then documents without a value.
-/// Best is the least when ascending, the greatest when descending.
+/// Documents of a universe by their best value at a path: numbers, then strings, then documents without a value. The
+/// best value is the minimum when ascending, the maximum when descending.
 ///
-/// Every column of the field gives its documents value by value, all in the same order; a bucket takes the documents of
-/// the best value from each column. A column is walked in the order of its values if the universe is large, so that a
-/// page costs little; the documents of a small universe are listed and sorted.
+/// Every column of the field returns its documents value by value, in the same order. A bucket takes the documents of
+/// the best value from each column. For a large universe a column is walked in the order of its values, so that a page
+/// costs little. The documents of a small universe are listed and sorted.
 pub struct SortBuckets {
     columns: Columns,
     field: Arc<FieldColumns>,
     ascending: bool,
-    /// Documents that were in no bucket yet.
+    /// Documents that are not in a bucket yet.
     left: RoaringBitmap,
     kind: Kind,
     runs: Vec<Run>,
-    /// Runs that gave their best value away. Their next value is found when another bucket is asked for, since one
-    /// bucket fills most pages.
+    /// Runs whose best value was taken. Their next value is found on the next call, because most pages need a single
+    /// bucket.
     stale: Vec<usize>,
 }
 
@@ -61,7 +62,7 @@ enum Kind {
     Without,
 }
 
-/// A column that gives its documents value by value.
+/// A column that returns its documents value by value.
 struct Run {
     part: usize,
     segment: usize,
@@ -70,13 +71,13 @@ struct Run {
 }
 
 enum Source {
-    /// The column itself in order of values: values passed, documents read, and the most to read.
+    /// Walks the column in order of values: values passed, documents read, and maximum to read.
     Walk { passed: usize, seen: usize, seen_max: usize },
-    /// Documents with the position of their best value in the order asked for; `ready` holds sorted ones by value.
+    /// Documents with the position of their best value in the requested order. `ready` holds sorted documents by value.
     Listed { documents: Vec<(u32, u32)>, taken: usize, ready: VecDeque<(u32, RoaringBitmap)> },
 }
 
-/// The best value that a run has left, and documents that have it.
+/// The best remaining value of a run, and documents that have it.
 struct Head {
     key: Key,
     docs: RoaringBitmap,
@@ -84,14 +85,14 @@ struct Head {
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Key {
-    /// A number as [`ordered`] gives it.
+    /// A number converted by [`ordered`].
     Number(u64),
     Normalised(Vec<u8>),
 }
 
 impl Columns {
-    /// The buckets of `universe` by its values at `path`, best first. Every live document of `universe` is in one
-    /// bucket.
+    /// Returns the buckets of `universe` by its values at `path`, best first. Every live document of `universe` is in
+    /// exactly one bucket.
     pub fn sort_buckets(&self, path: &str, ascending: bool, universe: &RoaringBitmap) -> Result<SortBuckets> {
         let mut buckets = SortBuckets {
             columns: self.clone(),
@@ -108,7 +109,7 @@ impl Columns {
 }
 
 impl SortBuckets {
-    /// The next bucket; None after the last.
+    /// Returns the next bucket; None after the last.
     pub fn next_bucket(&mut self) -> Result<Option<(SortValue, RoaringBitmap)>> {
         loop {
             if self.left.is_empty() {
@@ -135,11 +136,11 @@ impl SortBuckets {
                         self.stale.push(run);
                         break;
                     }
-                    // A run gives each spelling of a string by itself.
+                    // A run returns each spelling of a string separately.
                     self.advance(run)?;
                 }
             }
-            // A document with several values was in the bucket of its best.
+            // A document with several values was already in the bucket of its best value.
             bucket &= &self.left;
             if !bucket.is_empty() {
                 self.left -= &bucket;
@@ -148,7 +149,7 @@ impl SortBuckets {
         }
     }
 
-    /// Makes runs of the columns of the current kind.
+    /// Starts runs over the columns of the current kind.
     fn start(&mut self) -> Result<()> {
         let is_for_most = self.columns.are_most(&self.left);
         match self.kind {
@@ -181,7 +182,7 @@ impl SortBuckets {
         Ok(())
     }
 
-    /// The number of a column's rows, and the greatest number of values that they can have.
+    /// Returns the number of a column's rows, and the maximum number of its values.
     fn size(&self, part: usize) -> (usize, usize) {
         match self.kind {
             Kind::Numbers => {
@@ -202,7 +203,7 @@ impl SortBuckets {
         }
     }
 
-    /// The documents left in a segment, with their best values in a column.
+    /// Returns the remaining documents of a segment, with their best values in a column.
     fn listed(&self, part: usize, segment: usize) -> Source {
         let view = self.columns.segment(segment);
         let docs = view.segment_docids(&self.left);
@@ -224,7 +225,7 @@ impl SortBuckets {
         Source::Listed { documents, taken: 0, ready: VecDeque::new() }
     }
 
-    /// The run whose best value is the best of all.
+    /// Returns the run with the best value of all.
     fn best(&self) -> Option<usize> {
         let heads = self.runs.iter().enumerate().filter_map(|(run, it)| Some((&it.head.as_ref()?.key, run)));
         if self.ascending { heads.min().map(|(_, run)| run) } else { heads.max().map(|(_, run)| run) }
@@ -241,7 +242,7 @@ impl SortBuckets {
         })
     }
 
-    /// Moves a run on to its next value that a document left has.
+    /// Advances a run to its next value with a remaining document.
     fn advance(&mut self, run: usize) -> Result<()> {
         let (part, segment) = (self.runs[run].part, self.runs[run].segment);
         let is_spent =
@@ -272,7 +273,7 @@ impl SortBuckets {
             }
             Source::Listed { documents, taken, ready } => {
                 if ready.is_empty() && !documents.is_empty() {
-                    // Each step sorts as many documents as all before it: a page costs little, and all of them few
+                    // Each step doubles the number of sorted documents: a page costs little, and sorting all takes few
                     // steps.
                     let best = take_best(documents, CHUNK.max(*taken));
                     *taken += best.len();
@@ -305,7 +306,7 @@ impl SortBuckets {
     }
 }
 
-/// Docids of ascending `docs` that are among `left`.
+/// Returns docids of ascending `docs` that are in `left`.
 fn left_of(segment: &SegmentView, docs: &[u32], left: &RoaringBitmap) -> RoaringBitmap {
     if docs.len() > CHUNK {
         return segment.to_docids(docs.iter().copied()) & left;
@@ -314,7 +315,7 @@ fn left_of(segment: &SegmentView, docs: &[u32], left: &RoaringBitmap) -> Roaring
     docids.filter(|&docid| left.contains(docid)).collect()
 }
 
-/// Takes out the best `at_least` documents, and those whose value equals that of the last, in order.
+/// Removes the best `at_least` documents, and those with the same value as the last of them. Returns them in order.
 fn take_best(documents: &mut Vec<(u32, u32)>, at_least: usize) -> Vec<(u32, u32)> {
     if documents.len() <= at_least {
         let mut all = std::mem::take(documents);

@@ -17,7 +17,7 @@ cached! {
 }
 
 /// The strings of a field in a segment: row → ordinal, and ordinal → term (normalised ‖ 0 ‖ original), with the tables
-/// that a search uses of them.
+/// that a search uses.
 pub(super) struct StringColumn {
     open: Arc<OpenStrings>,
     groups: Table<StringGroups>,
@@ -33,13 +33,13 @@ impl Deref for StringColumn {
     }
 }
 
-/// Groups of ordinals: the spellings of one value each.
+/// Groups of ordinals. The ordinals of a group are the spellings of a value.
 pub(super) struct Groups {
-    /// Ordinal → group; `None` if every group has one ordinal.
+    /// Ordinal → group; `None` if every group has a single ordinal.
     of_ord: Option<Vec<u32>>,
-    /// Group → its first ordinal; the last entry is the number of ordinals. `None` if every group has one ordinal.
+    /// Group → its first ordinal; the last entry is the number of ordinals. `None` if every group has a single ordinal.
     first: Option<Vec<u32>>,
-    /// The number of groups.
+    /// Number of groups.
     pub len: usize,
 }
 
@@ -50,12 +50,12 @@ impl Groups {
         bytes(&self.of_ord) + bytes(&self.first)
     }
 
-    /// The group of an ordinal.
+    /// Returns the group of an ordinal.
     pub fn of(&self, ord: u32) -> u32 {
         self.of_ord.as_ref().map_or(ord, |groups| groups[ord as usize])
     }
 
-    /// The ordinals of a group.
+    /// Returns the ordinals of a group.
     pub fn ords(&self, group: u32) -> std::ops::Range<u32> {
         match &self.first {
             Some(first) => first[group as usize]..first[group as usize + 1],
@@ -63,7 +63,7 @@ impl Groups {
         }
     }
 
-    /// Whether some value has several spellings.
+    /// Returns true if a value has several spellings.
     pub fn vary(&self) -> bool {
         self.of_ord.is_some()
     }
@@ -74,12 +74,12 @@ impl StringColumn {
         Self { open, groups: Table::default(), totals: Table::default(), by_ord: Table::default() }
     }
 
-    /// The number of terms.
+    /// Number of terms.
     pub fn len(&self) -> usize {
         self.dictionary.num_terms()
     }
 
-    /// The groups of the column, which are read from its dictionary once.
+    /// Returns the groups of the column, read from its dictionary once.
     pub fn groups(&self) -> Result<&Groups> {
         self.groups.get_or_fail(&self.cache, || {
             let (mut of_ord, mut first) = (Vec::with_capacity(self.len()), Vec::new());
@@ -101,7 +101,7 @@ impl StringColumn {
         })
     }
 
-    /// Has several threads build [`StringColumn::by_ord`].
+    /// Builds [`StringColumn::by_ord`] of several columns on several threads.
     pub fn sort_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
         let missing = |column: &&Self| column.by_ord.known(&column.cache).is_none().then_some(column.docs);
@@ -110,7 +110,7 @@ impl StringColumn {
         });
     }
 
-    /// Has several threads build [`StringColumn::totals`].
+    /// Builds [`StringColumn::totals`] of several columns on several threads.
     pub fn count_all(parts: &[SegmentColumn<Self>]) {
         let columns = parts.iter().map(|part| &*part.column);
         let missing = |column: &&Self| column.totals.known(&column.cache).is_none().then_some(column.docs);
@@ -141,14 +141,14 @@ impl StringColumn {
         values.extend(ords.iter().map(|&ord| ord as u32));
     }
 
-    /// Normalised and original form of an ordinal of this column.
+    /// Returns normalised and original form of an ordinal of this column.
     pub fn text(&self, ord: u32) -> Result<(String, String)> {
         let mut term = Vec::new();
         self.term(ord, &mut term)?;
         split(&term)
     }
 
-    /// The term of an ordinal.
+    /// Reads the term of an ordinal.
     pub fn term(&self, ord: u32, term: &mut Vec<u8>) -> Result<()> {
         term.clear();
         if !self.dictionary.ord_to_term(u64::from(ord), term)? {

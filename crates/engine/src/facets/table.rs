@@ -1,11 +1,11 @@
-//! A table of a column, from the cache or built.
+//! A table of a column, cached or built on first use.
 
 use std::sync::{Arc, OnceLock};
 
 use crate::cache::{CachedKind, Owner};
 use crate::error::Result;
 
-/// A table of a column, held until the search ends: from the cache, or built when it is first needed.
+/// A table of a column, held until the search ends: from the cache, or built on first use.
 pub(super) struct Table<C: CachedKind<Key = ()>>(OnceLock<Arc<C::Value>>);
 
 impl<C: CachedKind<Key = ()>> Default for Table<C> {
@@ -15,7 +15,7 @@ impl<C: CachedKind<Key = ()>> Default for Table<C> {
 }
 
 impl<C: CachedKind<Key = ()>> Table<C> {
-    /// The table, if this search has used it or if it is cached.
+    /// Returns the table, if this search has used it or it is cached.
     pub fn known(&self, cache: &Owner) -> Option<&C::Value> {
         if self.0.get().is_none()
             && let Some(cached) = cache.get::<C>(&())
@@ -25,7 +25,7 @@ impl<C: CachedKind<Key = ()>> Table<C> {
         self.0.get().map(|table| &**table)
     }
 
-    /// The table, which `build` makes if it is not known.
+    /// Returns the table, built by `build` if it is not known.
     pub fn get(&self, cache: &Owner, build: impl FnOnce() -> C::Value) -> &C::Value {
         match self.known(cache) {
             Some(known) => known,
@@ -37,7 +37,7 @@ impl<C: CachedKind<Key = ()>> Table<C> {
         }
     }
 
-    /// The same where `build` may fail.
+    /// Like [`get`](Self::get), with a `build` that may fail.
     pub fn get_or_fail(&self, cache: &Owner, build: impl FnOnce() -> Result<C::Value>) -> Result<&C::Value> {
         if let Some(known) = self.known(cache) {
             return Ok(known);

@@ -1,6 +1,6 @@
-//! 1. A number or string selects, sorts and counts the same on one segment, on several, and with
-//!    documents deleted among them.
-//! 2. Spellings of one value are one value; the first document's is shown.
+//! 1. Numbers and strings are selected, sorted and counted in the same way on one segment, on several, and with deleted
+//!    documents.
+//! 2. Spellings of a value count as one value; the spelling of the first document is displayed.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
@@ -81,7 +81,7 @@ fn numbers_come_before_strings_in_both_directions() {
 }
 
 #[test]
-fn a_bucket_says_what_its_documents_share() {
+fn a_bucket_has_the_common_value_of_its_documents() {
     let columns = columns(&[&[json!({"v": "Red"}), json!({"v": 2}), json!({"v": " red"}), json!({})]]);
     let buckets: Vec<_> =
         columns.sort_buckets("v", true, &all(&columns)).unwrap().map(|bucket| bucket.unwrap().0).collect();
@@ -144,7 +144,7 @@ fn numbers_print_as_plain_decimals() {
 }
 
 #[test]
-fn a_common_value_alone_among_four_comes_after_its_equals() {
+fn a_frequent_value_alone_in_its_group_comes_after_equally_frequent_ones() {
     let documents: Vec<Json> = (0..60).map(|n| json!({"v": format!("v{n:03}")})).collect();
     let columns = columns(&[&documents]);
     let candidates = RoaringBitmap::from([0, 1, 4, 8, 9]);
@@ -154,7 +154,7 @@ fn a_common_value_alone_among_four_comes_after_its_equals() {
 }
 
 #[test]
-fn facet_search_forgives_accents_and_typos() {
+fn facet_search_allows_for_accents_and_typos() {
     let columns = columns(&[&colours(), &[json!({"c": "Photography"}), json!({"c": "Été"})]]);
     let search = |text: &str, typos: u8, prefix: bool| -> Vec<(String, u64)> {
         let text = normalize_facet_search(text, None);
@@ -233,7 +233,7 @@ fn any_value() -> impl Strategy<Value = Json> {
     prop_oneof![leaf.clone(), prop::collection::vec(leaf, 0..4).prop_map(Json::Array)]
 }
 
-/// Facet values counted document by document.
+/// Counts facet values document by document.
 fn count_slowly(documents: &[Json]) -> BTreeMap<String, u64> {
     let mut counts = BTreeMap::new();
     for document in documents {
@@ -255,7 +255,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
     #[test]
-    fn segments_do_not_change_what_is_counted(
+    fn counts_do_not_depend_on_segments(
         values in prop::collection::vec(any_value(), 1..40),
         cuts in prop::collection::vec(0..40usize, 0..3),
     ) {

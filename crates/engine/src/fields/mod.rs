@@ -1,7 +1,7 @@
-//! Here is the name of a field, give me its id; and back.
+//! Maps names of fields to ids and back.
 //!
-//! A field is a dotted path through objects (`cast.name`); arrays leave no mark in it. Ids are small,
-//! given in order of first appearance and never given back, so a term on disk can carry one.
+//! A field is a dotted path through objects (`cast.name`); arrays do not appear in it. Ids are small, assigned in order
+//! of first appearance and never reused, so that terms on disk can contain them.
 
 mod document_id;
 mod patterns;
@@ -16,13 +16,13 @@ use foldhash::fast::RandomState;
 
 use crate::error::{Error, Result};
 
-/// Names one field inside one index.
+/// Identifies a field in an index.
 pub type FieldId = u16;
 
-/// As many fields as an index can have: documented limit of the API, and all that a [`FieldId`] can name.
+/// Maximum number of fields in an index: the documented limit of the API, and the range of [`FieldId`].
 pub const FIELDS_MAX: usize = 65_536;
 
-/// All fields an index has ever seen. Append-only; cheap to read, cloned to be extended.
+/// All fields that ever occurred in an index. Append-only; cheap to read, cloned to be extended.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FieldMap {
     names: Vec<Arc<str>>,
@@ -30,7 +30,7 @@ pub struct FieldMap {
 }
 
 impl FieldMap {
-    /// Rebuilds the map from names in id order, as [`FieldMap::names`] gave them.
+    /// Rebuilds the map from names in id order, as returned by [`FieldMap::names`].
     pub fn from_names<S: Into<Arc<str>>>(names: impl IntoIterator<Item = S>) -> Result<Self> {
         let mut map = Self::default();
         for name in names {
@@ -39,17 +39,17 @@ impl FieldMap {
         Ok(map)
     }
 
-    /// The id of `name`, if any document ever had it.
+    /// Returns the id of `name`, if a document ever had this field.
     pub fn id(&self, name: &str) -> Option<FieldId> {
         self.ids.get(name).copied()
     }
 
-    /// The name behind an id given by this map.
+    /// Returns the name of an id of this map.
     pub fn name(&self, id: FieldId) -> Option<&str> {
         self.names.get(usize::from(id)).map(AsRef::as_ref)
     }
 
-    /// The name behind an id, shared instead of copied.
+    /// Returns the name of an id, shared instead of copied.
     pub fn shared_name(&self, id: FieldId) -> Option<Arc<str>> {
         self.names.get(usize::from(id)).map(Arc::clone)
     }
@@ -64,20 +64,20 @@ impl FieldMap {
         self.names().enumerate().map(|(id, name)| (id as FieldId, name))
     }
 
-    /// How many fields are known.
+    /// Number of fields.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether no field is known.
+    /// Returns true if there are no fields.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The id of `name`, given now if it has none.
+    /// Returns the id of `name`, assigned now if it has none.
     ///
     /// # Errors
-    /// `max_fields_limit_exceeded` once [`FIELDS_MAX`] names are known.
+    /// `max_fields_limit_exceeded` once there are [`FIELDS_MAX`] names.
     pub fn insert(&mut self, name: &str) -> Result<FieldId> {
         match self.id(name) {
             Some(id) => Ok(id),

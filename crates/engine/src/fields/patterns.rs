@@ -1,4 +1,4 @@
-/// Whether `name` fits `pattern`: an exact name, or `*`, `x*`, `*x`, `*x*`.
+/// Returns true if `name` matches `pattern`: an exact name, or `*`, `x*`, `*x`, `*x*`.
 ///
 /// Source: attribute patterns of the customer's settings page.
 pub fn matches_pattern(pattern: &str, name: &str) -> bool {
@@ -11,7 +11,7 @@ pub fn matches_pattern(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// Whether `name` is `ancestor` or a field nested in it: `a.b` is below `a`, `ab` is not.
+/// Returns true if `name` is `ancestor` or a field nested in it: `a.b` is below `a`, `ab` is not.
 pub fn is_same_or_below(ancestor: &str, name: &str) -> bool {
     name.strip_prefix(ancestor).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

@@ -137,7 +137,7 @@ fn rank<'s>(
     Ok(Query { search, request, found })
 }
 
-/// Returns the documents that the queries of each index found, except those that `distinct` excludes.
+/// Returns the documents found by the queries of each index, without those excluded by `distinct`.
 fn found_in(queries: &[Query], dropped: &[(usize, u32)]) -> Vec<FoundIn> {
     let mut ids: Vec<&str> = Vec::new();
     let mut found: Vec<FoundIn> = Vec::new();
