@@ -63,7 +63,7 @@ for (const [name, damage] of Object.entries(damages)) {
     t.is(tasks[0]?.error.code, 'upload_damaged')
     t.regex(
       String(tasks[0]?.error.message),
-      /update_files.*: nothing of it was applied, send its documents again$/,
+      /update_files.*: none of it was applied, send its documents again$/,
     )
     const { body } = await server.get('/indexes/films/documents?limit=1')
     t.is(body.total, 200)

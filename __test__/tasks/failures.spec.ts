@@ -311,7 +311,7 @@ test('an index whose failed commit cannot be taken back is refused, and the serv
   }
   const opened = await openTasks({ directory, engine: broken, log: quiet })
   t.is(condemned[0], opened.tasks.index('ferries')?.id)
-  t.regex(condemned[1] ?? '', /cannot be taken back: EIO/)
+  t.regex(condemned[1] ?? '', /cannot be reverted: EIO/)
   await opened.close()
   const again = await testQueue(t, { directory })
   const id = again.tasks.index('ferries')?.id ?? ''

@@ -1,6 +1,6 @@
 import type { TaskContent, TaskType } from './task.js'
 
-/** What batching needs to know of an enqueued task. */
+/** The properties of an enqueued task that decide its batch. */
 export interface QueuedTask {
   readonly uid: number
   readonly type: TaskType
@@ -10,15 +10,15 @@ export interface QueuedTask {
   /** Named by the request; documents only. */
   readonly primaryKey: string | null
   readonly mayCreateIndex: boolean
-  /** Indexes a swap or rename acts on besides `indexUid`. */
+  /** Other indexes that a swap or rename changes, in addition to `indexUid`. */
   readonly touches: readonly string[]
 }
 
 /** Bounds of one batch. */
 export interface BatchLimits {
-  /** 0 holds the queue: nothing is ever chosen. */
+  /** 0 stops the queue: no batch is ever chosen. */
   readonly tasksMax: number
-  /** Uploaded bytes of all tasks together; the first task is taken whatever its size. */
+  /** Uploaded bytes of all tasks together. The first task is taken even if it is larger. */
   readonly payloadBytesMax: number
 }
 
@@ -26,9 +26,9 @@ export interface BatchLimits {
 export type IndexFacts = ReadonlyMap<string, { readonly primaryKey: string | null }>
 
 /**
- * What a batch is carried out as. The kind of a batch of index work follows from all of its tasks: one that holds a
- * deletion of all documents is `clear` even if it holds additions, and one that ends with a deletion of the index is
- * `indexDeletion` whatever else it holds.
+ * Selects the function that executes a batch. For index work, all tasks of the batch decide the kind: a batch with a
+ * deletion of all documents is `clear` even if it has additions, and a batch that ends with the deletion of the index
+ * is always `indexDeletion`.
  */
 export type BatchKind =
   | 'taskCancelation'
@@ -57,33 +57,33 @@ type IndexWork =
 
 export interface PickedBatch {
   readonly kind: BatchKind
-  /** In the order in which they take effect. */
+  /** In execution order. */
   readonly tasks: readonly QueuedTask[]
-  /** The index all of them work on, null for instance-wide work. */
+  /** The index that all tasks change; null for instance-wide work. */
   readonly indexUid: string | null
-  /** Why the batch holds these tasks and no more, for humans. */
+  /** Explains to humans why the batch ends where it does. */
   readonly why: string
 }
 
-/** What the running batches leave to others. */
+/** Resources that running batches occupy. */
 export interface Busy {
-  /** Names that running batches work on; see `namesOf`. */
+  /** Names in use by running batches; see `namesOf`. */
   readonly names: readonly string[]
-  /** Whether so many batches run that only cancelations and deletions of tasks may begin. */
+  /** True if so many batches run that only cancelations and deletions of tasks may begin. */
   readonly isFull: boolean
-  /** Uids of deletions of tasks that wait for running batches, whose tasks they name. */
+  /** Uids of task deletions that must wait because they delete tasks of running batches. */
   readonly heldDeletions: readonly number[]
 }
 
-/** Nothing runs. */
+/** No batch is running. */
 export const IDLE: Busy = { names: [], isFull: false, heldDeletions: [] }
 
-/** Name of what tasks without an index share: the dynamic search rules, and the reading of the whole instance. */
+/** Shared name of tasks without an index: changes of dynamic search rules, and readers of the complete instance. */
 const INSTANCE = ''
-/** Name of what exports share, which go one after another. No index has it. */
+/** Shared name of all exports, so that they run one at a time. No index can have this name. */
 const EXPORTS = '*'
 
-/** What a task works on. Tasks that share a name take effect one after another, in the order of their uids. */
+/** Names the resources of a task. Tasks with a name in common run in the order of their uids. */
 export function namesOf({
   kind,
   indexUid,
@@ -94,7 +94,7 @@ export function namesOf({
   return touches.length > 0 ? touches : [INSTANCE]
 }
 
-/** Kinds that go first, whatever is older. */
+/** Kinds that run before all others, regardless of age. */
 const housekeepingKinds: ReadonlySet<TaskContent['kind']> = new Set([
   'taskCancelation',
   'upgradeDatabase',
@@ -106,16 +106,16 @@ const housekeepingKinds: ReadonlySet<TaskContent['kind']> = new Set([
 ])
 
 /**
- * The tasks that share the next commit, or null if none can begin.
+ * Chooses the tasks of the next commit. Returns null if none can begin.
  *
- * Housekeeping goes first: the newest cancelation alone, the oldest upgrade, all task deletions together that are not
- * held, the oldest compaction of an index that is free, the oldest export unless one runs, all snapshots together, the
- * oldest dump. Then the oldest task is taken whose names are free and not wanted by an older task (`firstFree`), and with
- * it the tasks of the same index that can share its commit. So tasks of one index take effect in the order of their uids.
+ * Housekeeping goes first: the newest cancelation alone, the oldest upgrade, all task deletions that need not wait, the
+ * oldest compaction of a free index, the oldest export unless one is running, all snapshots together, the oldest dump.
+ * Next comes the oldest task whose names are free and not needed by an older task (`firstFree`), together with tasks of
+ * the same index that can share its commit. Tasks of one index therefore take effect in the order of their uids.
  *
- * @param queue enqueued tasks, ascending by uid. It may be cut down to all housekeeping tasks, what `firstFree` needs,
- * the tasks of the index of its answer up to one more than `tasksMax`, and the first swap or rename that touches that
- * index: the answer is the same.
+ * @param queue enqueued tasks, ascending by uid. A caller may pass a part of the queue and gets the same result, if the
+ * part has all housekeeping tasks, the tasks for `firstFree`, the first `tasksMax` + 1 tasks of the index chosen by
+ * `firstFree`, and the first swap or rename of that index.
  */
 export function nextBatch(
   queue: readonly QueuedTask[],
@@ -133,10 +133,10 @@ export function nextBatch(
 }
 
 /**
- * The oldest task but housekeeping whose names are free; null if there is none.
- * @param queue ascending by uid. It may be cut down to the oldest task of each index, the oldest without an index, and
- * all tasks with more than one name: the answer is the same.
- * @param busy names that running batches work on
+ * Returns the oldest task with free names, ignoring housekeeping; null if none exists.
+ * @param queue ascending by uid. The result is the same if it only has the oldest task of each index, the oldest task
+ * without an index, and all tasks with more than one name.
+ * @param busy names in use by running batches
  */
 export function firstFree(queue: readonly QueuedTask[], busy: readonly string[]): QueuedTask | null {
   const taken = new Set(busy)
@@ -224,18 +224,18 @@ function indexWork(
   return done(`took all enqueued tasks of the index \`${indexUid}\``)
 }
 
-/** A batch to which tasks are being added. */
+/** A batch while tasks are added to it. */
 interface Gathered {
   kind: IndexWork
   readonly tasks: QueuedTask[]
   payloadBytes: number
-  /** Whether the first addition of the batch may create the index; null before an addition was added. */
+  /** True if the first addition may create the index; null before the first addition. */
   mayCreateIndex: boolean | null
-  /** The primary key that additions of the batch name: undefined before the first addition, null if none names one. */
+  /** Primary key named by the additions: undefined before the first addition, null if no addition names one. */
   primaryKey: string | null | undefined
 }
 
-/** The kind of a batch that holds only this task; null for tasks that never share a batch. */
+/** Returns the kind of a batch that has only this task; null if the task never shares a batch. */
 function startOf({ kind }: QueuedTask): IndexWork | null {
   switch (kind) {
     case 'documents':
@@ -256,8 +256,8 @@ function startOf({ kind }: QueuedTask): IndexWork | null {
 type Joined = { readonly kind: IndexWork } | { readonly stop: string }
 
 /**
- * What the batch becomes with `task`, or why it ends before it. Source: the API's table of what may share
- * a commit; rows are batches, columns the next task.
+ * Returns the kind of the batch after adding `task`, or the reason to end the batch before it. Source: the API's table
+ * of tasks that may share a commit. Its rows are batches and its columns the next task.
  */
 function join(batch: Gathered, task: QueuedTask, facts: { primaryKey: string | null } | undefined): Joined {
   const next = startOf(task)
@@ -271,8 +271,8 @@ function join(batch: Gathered, task: QueuedTask, facts: { primaryKey: string | n
       return next === 'clear' ? { kind: 'clear' } : apart
     case 'deletions':
       if (next === 'additions') {
-        // In one batch the addition would create the index, and the deletion would no longer fail with
-        // `index_not_found`.
+        // In one batch the addition would create the index first. The deletion would then not fail with
+        // `index_not_found`, as it must.
         return facts === undefined && task.mayCreateIndex
           ? { stop: `stopped before task ${task.uid}, which may create the index; earlier ones may not` }
           : addition(batch, task, facts)
@@ -343,7 +343,7 @@ const together = (kind: BatchKind, tasks: readonly QueuedTask[]): PickedBatch =>
   why: `tasks of type \`${tasks[0]?.type}\` share a batch only with each other`,
 })
 
-/** Kinds of batches beside which no other begins: they change other tasks, or all depend on them. */
+/** Kinds of batches that run without any other batch: they change other tasks, or everything depends on them. */
 export const runsAlone: ReadonlySet<BatchKind> = new Set([
   'taskCancelation',
   'taskDeletion',

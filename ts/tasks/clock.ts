@@ -1,9 +1,9 @@
 import { type Micros, now } from './time.js'
 
-/** The time that the queue works by. Simulations replace it. */
+/** The time source and timers of the queue. Simulations replace it. */
 export interface Clock {
   now(): Micros
-  /** Runs `done` once, `ms` milliseconds from now, unless the returned function is called before. */
+  /** Calls `done` once after `ms` milliseconds. The returned function cancels it. */
   after(ms: number, done: () => void): () => void
 }
 

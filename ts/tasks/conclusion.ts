@@ -1,11 +1,10 @@
-/** What has to be written of a batch that was carried out? */
 import type { Effects, Outcome } from './execute/batch-context.js'
 import { detailsAfter } from './listing/details.js'
 import { type BatchNotes, batchStats, mergedDetails, parsedDetails } from './listing/view.js'
 import type { Conclusion, Ending } from './store/records.js'
 import type { Micros } from './time.js'
 
-/** The record of a finished batch, for `StoreCalls.conclude`. */
+/** Builds the record of a finished batch, for `StoreCalls.conclude`. */
 export function concluded(
   batch: { readonly uid: number; readonly startedAt: Micros; readonly strategy: string },
   done: Effects,
@@ -17,7 +16,7 @@ export function concluded(
     const details = detailsAfter(content.kind, parsedDetails(row.details), counters)
     return { status, type: row.type, indexUid: row.indexUid, details }
   })
-  // The details of settings can be megabytes and stay in the store, which merges them itself.
+  // The details of settings can be megabytes. They stay in the store, which merges them itself.
   const isKnown = done.outcomes.every(({ task: { content } }) => content.kind !== 'settings')
   return {
     batch: {

@@ -16,19 +16,19 @@ import { openStoreClient } from './store/store-client.js'
 import { Waiting } from './waiting.js'
 
 export interface FollowedSetup extends Pick<TasksSetup, 'directory' | 'engine' | 'log' | 'driver'> {
-  /** The error for a write. */
+  /** Returns the error for a refused write. */
   readonly refusal: () => ApiError
 }
 
-/** The queue and the catalogue of another server, which are read here and change as that one's do. */
+/** A read-only copy of another server's queue and catalogue, updated with its changes. */
 export interface FollowedTasks extends Omit<OpenedTasks, 'outgoing'> {
-  /** The entry of the log whose changes it has; null: none. */
+  /** The last log record that was applied; null: none. */
   position(): Promise<number | null>
-  /** Makes rows those of the other server, and tells all who wait for them. */
+  /** Applies row changes of the other server, and notifies those who wait for tasks. */
   follow(changes: RowChanges, position: number): Promise<void>
 }
 
-/** Opens a task store that is a copy of another server's. No task runs, and every write is refused. */
+/** Opens a task store that is a copy of another server's. It runs no tasks and refuses every write. */
 export async function openFollowedTasks({
   directory,
   engine,
@@ -72,7 +72,7 @@ export async function openFollowedTasks({
       webhooks: {
         ...webhooks,
         ...{ put: refuse, delete: refuse },
-        // The server that writes calls them.
+        // The leader calls the webhooks.
         ...{ launch: async () => undefined, next: async () => null, onBatch: () => () => undefined },
         onReplaced: (read) => void readers.add(read),
       },
@@ -101,7 +101,7 @@ export async function openFollowedTasks({
   }
 }
 
-/** The part of a scheduler where no batch runs. */
+/** Stands in for the scheduler, as no batch runs here. */
 const idle = {
   interrupt: () => undefined,
   wake: () => undefined,
@@ -111,7 +111,7 @@ const idle = {
 
 const ENDED: ReadonlySet<unknown> = new Set(['succeeded', 'failed', 'canceled'])
 
-/** Tells of tasks by their batches, as a queue tells of its own. */
+/** Notifies of changed tasks, grouped by batch as in a queue that runs tasks. */
 function tell({ tasks }: RowChanges, changes: TaskChanges): void {
   const batches = new Map<
     string,
@@ -125,5 +125,5 @@ function tell({ tasks }: RowChanges, changes: TaskChanges): void {
     known.taskUids.push(Number(uid))
     batches.set(key, known)
   }
-  for (const change of batches.values()) changes.tell(change)
+  for (const change of batches.values()) changes.emit(change)
 }

@@ -1,4 +1,4 @@
-/** Which writes were asked for, how did each end, and which indexes exist? */
+/** The task queue: accepts writes, runs them in batches, records outcomes, and keeps the catalogue of indexes. */
 
 export type { BatchLimits } from './batching.js'
 export type { TaskChange } from './changes.js'

@@ -2,10 +2,10 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /**
- * Makes a directory and those above it, and adds what it makes to `made`. The recursive form of Node.js tells a wrong
- * reason on a read-only or full file system, and does not end where a parent refuses to hold any directory, such as
- * `/proc`.
- * @param mode of each directory that is made; absent: the system's
+ * Creates a directory and its missing parents, and appends created paths to `made`. The recursive mode of Node.js
+ * reports a wrong reason on a read-only or full file system, and never ends if a parent cannot hold directories, such
+ * as `/proc`.
+ * @param mode of each created directory; absent: the system's default
  */
 export async function makeDirectory(path: string, mode?: number, made: string[] = []): Promise<void> {
   try {

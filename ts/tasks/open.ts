@@ -41,36 +41,36 @@ import type { InstanceStore, Tasks, WebhookStore } from './tasks.js'
 import { Waiting } from './waiting.js'
 
 export interface TasksSetup {
-  /** The data directory; the queue uses `tasks/`, `update_files/` and `paid_vectors/` in it. */
+  /** The data directory. The queue uses `tasks/`, `update_files/` and `paid_vectors/` in it. */
   readonly directory: string
   readonly engine: Engine
   readonly log: TaskLog
-  /** Counts faults of background work. Absent: they are only logged. */
+  /** Counts faults of background work. Absent: faults are only logged. */
   readonly faults?: BackgroundFaults
   /** null or absent: the defaults of `limits.ts`. */
   readonly limits?: { readonly [K in Exclude<keyof SchedulerLimits, 'storedTasksMax'>]?: number | null }
-  /** Bytes of the disk held in reserve, and the largest size of the task store; absent: the defaults of `limits.ts`. */
+  /** Reserved disk space and the largest size of the task store, in bytes; absent: the defaults of `limits.ts`. */
   readonly capacity?: { readonly reserveBytes?: number; readonly storeBytesMax?: number }
   /** Number of stored tasks at which the oldest are deleted; absent: the default of `limits.ts`. */
   readonly storedTasksMax?: number
-  /** Forces one build of SQLite, as the launch option does. */
+  /** Forces a SQLite build, like the launch option. */
   readonly driver?: DriverName
-  /** Whether `requireCompleteStore` has just compared the pages of the store with their checksums. */
+  /** True if `requireCompleteStore` has just compared the pages of the store with their checksums. */
   readonly isCompared?: boolean
-  /** The data is of an older version: a task that upgrades it is enqueued, which runs before all others. */
+  /** Set if the data is of an older version: an upgrade task is enqueued, which runs before all others. */
   readonly upgrade?: Upgrade
   /**
-   * Whether what each transaction changes is kept for `OpenedTasks.outgoing`; if not, what was kept is dropped. Absent: it is
-   * kept if it was before.
+   * True to keep the row changes of each transaction for `OpenedTasks.outgoing`; false to stop and drop kept changes.
+   * Absent: as at the previous start.
    */
   readonly keepsChanges?: boolean
-  /** Makes vectors. Absent: documents that need vectors fail with a code. */
+  /** Requests vectors. Absent: documents that need vectors fail with an error code. */
   readonly embedders?: Embedders
-  /** Copies an index to another instance. Absent: exports fail with a code. */
+  /** Copies an index to another instance. Absent: exports fail with an error code. */
   readonly exportIndex?: ExportIndex
-  /** Writes a dump. Absent: dumps fail with a code. */
+  /** Writes a dump. Absent: dumps fail with an error code. */
   readonly writeDump?: WriteDump
-  /** Writes a snapshot. Absent: snapshots fail with a code. */
+  /** Writes a snapshot. Absent: snapshots fail with an error code. */
   readonly writeSnapshot?: WriteSnapshot
 }
 
@@ -78,28 +78,28 @@ export interface OpenedTasks {
   readonly tasks: Tasks
   readonly instance: InstanceStore
   readonly webhooks: WebhookStore
-  /** Reads bodies of settings, and merges them when their tasks run. */
+  /** Parses settings in requests, and merges settings when their tasks run. */
   readonly settingsThread: SettingsThread
-  /** What transactions changed, for a bucket. */
+  /** Row changes that wait to be sent to a bucket. */
   readonly outgoing: OutgoingChanges
-  /** The build of SQLite in use. */
+  /** The SQLite build in use. */
   readonly driver: DriverName
-  /** Starts the scheduler. Until then tasks are accepted and wait. */
+  /** Starts the scheduler. Until then tasks are accepted but not run. */
   start(): void
   /**
-   * Interrupts the running batches and begins no other, and answers all who wait for the end of a task. Tasks are
-   * still accepted; the next start carries them out.
+   * Interrupts the running batches, begins no other, and answers clients that wait for the end of a task. Tasks are
+   * still accepted; the next start runs them.
    */
   stop(): Promise<void>
-  /** Stops as `stop` does, then closes the store. The engine stays open; its owner closes it. */
+  /** Calls `stop`, then closes the store. The engine stays open; its owner closes it. */
   close(): Promise<void>
 }
 
 /**
- * Opens the task store and brings it in step with the engine; see `recover`.
+ * Opens the task store and makes it consistent with the engine; see `recover`.
  *
- * Rejects, with a message for humans, if another process uses the directory or the store is damaged or incomplete;
- * then nothing was changed.
+ * Rejects, with a message for humans, if another process uses the directory or the store is damaged or incomplete.
+ * Nothing was changed in this case.
  */
 export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
   const { directory, log } = setup
@@ -150,12 +150,12 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
   }
 }
 
-/** The open store and everything else that the queue uses of its data directory and its process. */
+/** The open store and the other resources of the queue. */
 export interface QueueResources {
   readonly store: StoreClient
   readonly spool: Spool
   readonly paidVectors: PaidVectorStore
-  /** The store's file. */
+  /** Path of the store's file. */
   readonly path: string
   readonly clock: Clock
   readonly runScript: RunScript
@@ -163,7 +163,7 @@ export interface QueueResources {
   readonly names: CatalogueFile
 }
 
-/** Builds the queue over an open store, and brings it in step with the engine. */
+/** Builds the queue over an open store, and makes it consistent with the engine. */
 export async function assemble(
   setup: Omit<TasksSetup, 'directory' | 'driver'>,
   { store, spool, paidVectors, path, clock, runScript, quarantine, names }: QueueResources,
@@ -232,18 +232,18 @@ export async function assemble(
   }
 }
 
-/** Exports of a process that cannot reach other instances. */
+/** Refuses exports, in a process that cannot reach other instances. */
 const noExport: ExportIndex = () =>
   Promise.reject(
     new ApiError('feature_not_enabled', 'indexes are exported by a server, not from inside a process'),
   )
 
-/** Dumps of a process without a directory for them. */
+/** Refuses dumps, in a process without a directory for them. */
 const noDump: WriteDump = () =>
   Promise.reject(
     new ApiError('dump_process_failed', 'dumps are written by a server, not from inside a process'),
   )
-/** Snapshots of a process without a directory for them. */
+/** Refuses snapshots, in a process without a directory for them. */
 const noSnapshot: WriteSnapshot = () =>
   Promise.reject(
     new ApiError('feature_not_enabled', 'snapshots are written by a server, not from inside a process'),
@@ -253,14 +253,14 @@ const refuseEmbedding = (): never => {
   throw embeddingError('vectors are made by a server, not from inside a process')
 }
 
-/** Embedders of a process that makes no vectors. */
+/** Refuses to embed, in a process without embedders. */
 const noEmbedders: Embedders = {
   settled: (_before, after) => Promise.resolve(after),
   documents: refuseEmbedding,
   search: async () => refuseEmbedding(),
 }
 
-/** Loads the interpreter when the first script is run. A failure is not kept: `npm start` compiles it while it serves. */
+/** Loads the interpreter at the first script, and retries after a failure: `npm start` compiles it while it serves. */
 function scriptsOnce(): RunScript {
   let run: RunScript | null = null
   return (page, stop) => {
@@ -273,7 +273,7 @@ function scriptsOnce(): RunScript {
   }
 }
 
-/** The interpreter of scripts where its binary does not load. */
+/** Refuses scripts where the native binary does not load. */
 function noScripts(reasons: readonly string[]): RunScript {
   const message = `editing documents by function needs a native binary, which does not load here: ${reasons.join('; ')}`
   return () => Promise.reject(new ApiError('feature_not_enabled', message))

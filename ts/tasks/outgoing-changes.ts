@@ -1,4 +1,4 @@
-/** What transactions of the task store changed, on its way to a bucket. */
+/** Row changes of the task store that wait to be sent to a bucket. */
 import type { Spool } from './spool.js'
 import type { NeededUpload } from './store/records.js'
 import { BUCKET_POSITION_STORED_AS } from './store/replicated-tables.js'
@@ -12,37 +12,37 @@ export type KeepOut = <T>(indexUids: readonly string[] | null, read: () => Promi
 export type BeforeRecord = (ids: readonly string[]) => Promise<void>
 
 export interface OutgoingChanges {
-  /** The oldest changes that are kept, null without any. @param charsMax, after see `Outbox.page` */
+  /** The oldest kept changes; null if none. @param charsMax, after see `Outbox.page` */
   next(charsMax: number, after: number): Promise<OutgoingPage | null>
-  /** See `KeepOut`; null: of any index. */
+  /** See `KeepOut`; null: all indexes. */
   readonly keepOut: KeepOut
-  /** The bucket has the changes up to transaction `last`. @param position the entry of its log that has them */
+  /** Notes that the bucket has the changes up to transaction `last`. @param position their log record */
   sent(last: number, position: number): Promise<void>
   /**
-   * Copies the store to `path`, which must not exist, for a process that starts from it.
-   * @returns the last transaction in the copy, and whose number it is; `next` gives what led to it at once
+   * Copies the store to a new file at `path`, for a process that starts from it.
+   * @returns the last transaction in the copy, and the outbox that numbers it; `next` then returns all changes up to it
    */
   image(path: string): Promise<{ readonly last: number; readonly outbox: string }>
   /** See `OutboxFacts`. */
   facts(): Promise<OutboxFacts>
-  /** Makes what was written so far durable, so that `next` gives it. */
+  /** Makes all writes so far durable, so that `next` returns them. */
   sync(): Promise<void>
-  /** From now on outcomes of batches wait for `hook`; null: for nothing. */
+  /** Sets a hook that must resolve before the outcome of a batch is recorded; null removes it. */
   beforeRecord(hook: BeforeRecord | null): void
-  /** Files of uploaded bodies, which tasks name until they have ended. */
+  /** Files of uploaded bodies, which are needed until their tasks end. */
   readonly uploads: Uploads
-  /** The position that was noted last, -1 before the first entry; null without one, and after a start that kept no changes. */
+  /** The last recorded log position, -1 before the first record; null if none, or if the last start kept no changes. */
   position(): Promise<number | null>
 }
 
-/** Files of uploaded bodies by their names. */
+/** Files of uploaded bodies, by name. */
 export interface Uploads {
   pathOf(name: string): string
-  /** Keeps files although their tasks may end. @returns lets go of them */
+  /** Keeps files even if their tasks end. @returns a function that releases them */
   hold(names: readonly string[]): () => Promise<void>
-  /** Those that waiting tasks need. */
+  /** The files that waiting tasks need. */
   needed(): Promise<readonly NeededUpload[]>
-  /** Removes a file that no task names. */
+  /** Removes a file that no task needs. */
   discard(name: string): Promise<void>
 }
 
@@ -57,7 +57,7 @@ export const outgoingChanges = (
   sent: (last, position) => store.call('changesSent', [last, position]),
   async image(path) {
     const image = await store.call('image', [path])
-    // What was not synced yet is given to no bucket.
+    // `next` only returns synced changes.
     await store.call('sync', [])
     return image
   },

@@ -16,7 +16,7 @@ import { formatDate } from './time.js'
 import { verifyQueue } from './verify.js'
 import type { Waiting } from './waiting.js'
 
-/** The parts that the queue calls. */
+/** The services that the queue calls. */
 export interface QueueParts {
   readonly engine: Engine
   readonly store: StoreClient
@@ -26,14 +26,14 @@ export interface QueueParts {
   readonly scheduler: Pick<Scheduler, 'interrupt' | 'wake' | 'isIndexing' | 'progress'>
   readonly changes: TaskChanges
   readonly waiting: Waiting
-  /** The store's file. */
+  /** Path of the store's file. */
   readonly path: string
   /** Largest size of that file. */
   readonly storeBytesMax: number
   readonly runScript: RunScript
 }
 
-/** The durable queue and the catalogue, as routes use them. */
+/** Creates the durable queue and the catalogue for the routes. */
 export function queue(parts: QueueParts): Tasks {
   const { engine, store, spool, catalogue, rules, scheduler, changes, waiting } = parts
   const { path, storeBytesMax, runScript } = parts
@@ -54,15 +54,15 @@ export function queue(parts: QueueParts): Tasks {
       try {
         const row = newRow(task, content)
         const appended = await store.call('append', [row])
-        // The uids are fixed by the request, so a running batch with one of these tasks can be interrupted at once.
+        // The request names the uids, so a running batch with one of these tasks can be interrupted at once.
         if (content.kind === 'taskCancelation') scheduler.interrupt(content.tasks)
         scheduler.wake()
-        changes.tell({ taskUids: [appended.uid], batchUid: null, hasEnded: false })
+        changes.emit({ taskUids: [appended.uid], batchUid: null, hasEnded: false })
         const { indexUid, type, customMetadata } = row
         return taskSummary({ ...appended, indexUid, type, customMetadata })
       } catch (error) {
-        // A task that turns out to be stored after a restart needs its upload. If it is not stored, the start removes
-        // the file.
+        // After a doubtful failure the task may turn out to be stored, and then needs its upload. If it is not stored,
+        // the next start removes the file.
         const isDoubtful = error instanceof StoreReadOnlyError && error.isDoubtful
         const file = isDoubtful ? null : fileOf(content)
         if (file !== null) await spool.remove(file)
@@ -91,13 +91,13 @@ export function queue(parts: QueueParts): Tasks {
       if (task?.content.kind !== 'documents') return null
       const { payload, payloadBytes } = task.content
       await spool.check(payload, payloadBytes).catch(async (error: unknown) => {
-        // The upload is removed when its task ends, which may have happened since the task was read.
+        // An upload is removed when its task ends, which may have happened after the task was read.
         if ((await store.call('pending', [[uid]])).length > 0) throw error
       })
       const lines = documentLines(
         'text' in payload ? payload : { ...payload, path: spool.pathOf(payload.path) },
       )
-      // Reading the first line opens the file; before that the task may end and its upload be removed.
+      // Reading the first line opens the file. Until then the task may end and its upload be removed.
       const first = await lines.next().catch((error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return null
         throw error
@@ -173,7 +173,7 @@ async function* following(
   yield* rest
 }
 
-/** The small durable tables beside the tasks. */
+/** Creates the access to the small durable tables other than the tasks. */
 export function instanceStore(store: StoreClient): InstanceStore {
   return {
     keys: () => store.call('keys', []),
@@ -186,7 +186,7 @@ export function instanceStore(store: StoreClient): InstanceStore {
   }
 }
 
-/** Webhooks and their cursors. */
+/** Creates the access to webhooks and their cursors. */
 export function webhookStore(store: StoreClient, changes: TaskChanges): WebhookStore {
   return {
     all: () => store.call('webhooks', []),
@@ -215,7 +215,7 @@ function page<R extends { readonly uid: number }, V>(
     total,
     limit,
     from: shown === 0 ? null : (rows[0]?.uid ?? null),
-    // The store returns one row more than the page shows, from which the next page starts.
+    // The store returns one more row than the page displays: the start of the next page.
     next: rows[shown]?.uid ?? null,
   }
 }

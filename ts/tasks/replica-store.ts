@@ -1,4 +1,4 @@
-/** A task store that is made from what transactions of another one changed. */
+/** A task store that is built from the row changes of another store. */
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -15,36 +15,36 @@ import { SCHEMA_VERSION } from './store/schema.js'
 import { openStoreClient, StoreError } from './store/store-client.js'
 
 export interface ReplicaStore {
-  /** The position of the last changes that it has; null without any. */
+  /** Position of the last applied changes; null without any. */
   readonly position: number | null
-  /** What a bucket was not sent of its own changes; null: the store keeps none. */
+  /** Its own changes that were not sent to a bucket; null: the store keeps none. */
   readonly outbox: OutboxFacts | null
   /** Uploads that waiting tasks need. */
   uploads(): Promise<readonly NeededUpload[]>
-  /** Makes rows those of the other store. @param position the entry of the log that has these changes */
+  /** Applies row changes of the other store. @param position log record that holds them */
   apply(changes: RowChanges, position: number): Promise<void>
-  /** Stops to keep changes of its own; the next opening keeps none. */
+  /** Stops keeping its own changes, also for later openings. */
   endKeeping(): Promise<void>
-  /** The identity under which changes of this store are kept; drawn if it has none. */
+  /** Returns the identity of its outbox; creates a random one if it has none. */
   identify(): Promise<string>
   close(): Promise<void>
 }
 
-/** Version of the tables that a replica takes rows for. */
+/** Schema version of the rows that a replica accepts. */
 export const replicaSchema = SCHEMA_VERSION
 
-/** Where an image of another store has to lie before the replica is opened, and where uploads lie. */
+/** Paths where an image of another store must be before the replica is opened, and of uploads. */
 export { chooseStore, dropPrepared, isPrepared, prepareStore } from './store/next-store.js'
 export { indexesPath, storePath as imagePath, uploadsPath } from './store/paths.js'
 
-/** Removes the store of a data directory that no process serves. */
+/** Removes the store of a data directory that no process uses. */
 export async function removeStore(directory: string): Promise<void> {
   await rm(markPath(directory), { force: true })
   await rm(dirname(storePath(directory)), { recursive: true, force: true })
 }
 
 /**
- * Opens the store of a data directory that no process serves, or makes it.
+ * Opens or creates the store of a data directory that no process uses.
  * @param reserveBytes see `RESERVE_BYTES`
  * @throws StoreUnusableError, DirectoryInUseError, among others
  */
@@ -56,7 +56,7 @@ export async function openReplicaStore(
   const store = await openStoreClient(
     {
       directory,
-      // Without a store, indexes may be there of a copy that was not finished.
+      // Without a store, indexes of an unfinished copy may exist.
       isNew: !existsSync(storePath(directory)),
       isForeign: true,
       isCompared: false,
@@ -84,9 +84,9 @@ export async function openReplicaStore(
     async identify() {
       const known = await store.call('value', [OUTBOX_STORED_AS])
       if (typeof known === 'string') return known
-      const drawn = randomUUID()
-      await store.call('putValue', [OUTBOX_STORED_AS, drawn])
-      return drawn
+      const identity = randomUUID()
+      await store.call('putValue', [OUTBOX_STORED_AS, identity])
+      return identity
     },
     endKeeping: () => store.call('endKeeping', []),
     close: () => store.close(),

@@ -5,12 +5,12 @@ import type { StepProgress } from './execute/step-progress.js'
 import type { EmbedderCounts } from './listing/view.js'
 import type { Micros } from './time.js'
 
-/** The batch being carried out: its progress, and the request to interrupt it. */
+/** A batch that is being executed: its progress, and its interruption. */
 export class RunningBatch {
   readonly batchUid: number
   readonly indexUid: string | null
   readonly taskUids: ReadonlySet<number>
-  /** What the batch works on, besides other batches; see `namesOf`. */
+  /** Names that the batch occupies; see `namesOf`. */
   readonly names: readonly string[]
   readonly startedAt: Micros
   readonly failedCommits: string[] = []
@@ -54,28 +54,28 @@ export class RunningBatch {
     this.#inner = inner
   }
 
-  /** Says that the batch is carried out and that only its record has to be written. */
+  /** Called once the batch is executed and only its record must be written. */
   conclude(): void {
     this.#isWriting = true
   }
 
-  /** Whether others do the work: an embedder is asked for vectors. */
+  /** True while the batch waits for an embedder. */
   get isEmbedding(): boolean {
     return this.#step.currentStep === 'embedding'
   }
 
-  /** The steps under way, each within the one before it. */
+  /** The current steps, each nested in the one before it. */
   async steps(): Promise<readonly Step[]> {
     if (this.#isWriting) return [{ currentStep: 'writing tasks to disk', finished: 1, total: 2 }]
     const step = this.#step
-    // An engine that is closing rejects; its steps are left out.
+    // A closing engine rejects; its steps are left out.
     const inner = await this.#inner().catch(() => null)
     const outer = [{ currentStep: 'processing tasks', finished: 0, total: 2 }, step]
-    // Steps of the engine belong to the step that was under way when they were asked for.
+    // Leaves out engine steps if the step changed after they were requested.
     return step === this.#step && inner !== null ? [...outer, ...inner] : outer
   }
 
-  /** Name of a step → how long it took. */
+  /** Name of a step → its duration. */
   trace(finishedAt: Micros): Readonly<Record<string, string>> {
     const trace: Record<string, string> = {}
     for (const [position, { name, at }] of this.#entered.entries()) {
@@ -92,14 +92,14 @@ const nothingInside = async () => null
 
 const usualSteps = ['starting', 'preparing', 'embedding', 'committing']
 
-/** Progress at the beginning of a step, by its position among `usualSteps`; other steps count as the first. */
+/** Initial progress of a step, by its position in `usualSteps`. Other steps count as the first. */
 const usualStep = (name: string): Step => ({
   currentStep: name,
   finished: Math.max(0, usualSteps.indexOf(name)),
   total: usualSteps.length,
 })
 
-/** The percentage counts each step as a share of the step that contains it. */
+/** Computes the percentage. Each step counts as a share of the step that contains it. */
 export function progressOf(steps: readonly Step[]): unknown {
   let share = 100
   let percentage = 0

@@ -1,7 +1,7 @@
 import { type BatchLimits, type Busy, type PickedBatch, runsAlone } from './batching.js'
 import { noteNames } from './catalogue/catalogue-file.js'
 import type { TaskChanges } from './changes.js'
-import { CommitGate, type Passage } from './commit-gate.js'
+import { type CommitGuard, CommitLock } from './commit-lock.js'
 import { concluded } from './conclusion.js'
 import {
   type BatchContext,
@@ -22,38 +22,38 @@ import { StoreReadOnlyError } from './store/store-client.js'
 import { formatDate } from './time.js'
 
 export interface SchedulerLimits extends BatchLimits {
-  /** Batches that run side by side, except those that wait for an embedder. */
+  /** Batches that run at the same time, not counting batches waiting for an embedder. */
   readonly batchesMax: number
   /** Number of stored tasks at which the oldest are deleted. */
   readonly storedTasksMax: number
 }
 
-/** Carries out batches for as long as the process runs; those that work on different indexes run side by side. */
+/** Runs batches until the process ends. Batches that use different indexes run concurrently. */
 export class Scheduler {
   readonly #context: BatchContext
   readonly #sizes: DatabaseSizes
   readonly #limits: SchedulerLimits
   readonly #changes: TaskChanges
-  readonly #left = new Map<string, Promise<void>>()
-  readonly #gate = new CommitGate()
+  readonly #rollbacks = new Map<string, Promise<void>>()
+  readonly #commitLock = new CommitLock()
   #beforeRecord: BeforeRecord | null = null
   #nextBatchUid: number
-  /** By uid; a batch whose outcome is recorded is no longer among them. */
+  /** Running batches by uid. A batch is removed once its outcome is recorded. */
   readonly #running = new Map<number, RunningBatch>()
-  /** Deletions of tasks that wait, by uid: the uids of the batches that held their tasks when they were picked. */
+  /** Uids of waiting task deletions → batches that were running the tasks to delete. */
   readonly #heldDeletions = new Map<number, readonly number[]>()
-  /** By uid: the end of all work of a batch. */
+  /** Uid of a batch → the end of all its work. */
   readonly #ends = new Map<number, Promise<void>>()
-  /** What batches failed with that no task caused, since the last pause. */
+  /** Failures of batches that no task caused, since the last pause. */
   #failures: unknown[] = []
   #loop: Promise<void> | null = null
   readonly #close = new AbortController()
   #woken: () => void = () => undefined
   #isWoken = false
-  /** Whether an upgrade has failed. Then nothing is carried out before the next start, which tries it again. */
+  /** True after an upgrade failed. No batch runs until the next start, which retries the upgrade. */
   #isHalted = false
 
-  /** @param changes is told of each batch that began, ended or went back to the queue */
+  /** @param changes notified of each batch that began, ended or was re-queued */
   constructor(context: BatchContext, limits: SchedulerLimits, nextBatchUid: number, changes: TaskChanges) {
     this.#context = context
     this.#sizes = new DatabaseSizes(context.engine)
@@ -66,13 +66,13 @@ export class Scheduler {
     this.#loop ??= this.#run()
   }
 
-  /** Tells the scheduler that tasks may wait. */
+  /** Notifies the scheduler of possibly waiting tasks. */
   wake(): void {
     this.#isWoken = true
     this.#woken()
   }
 
-  /** Interrupts the running batches that hold one of these tasks. A batch whose commit is durable goes on. */
+  /** Interrupts the running batches of these tasks. A batch continues if its commit is durable. */
   interrupt(uids: readonly number[]): void {
     for (const running of this.#holders(uids)) running.interrupt()
   }
@@ -81,15 +81,15 @@ export class Scheduler {
     return [...this.#running.values()].some((running) => running.indexUid === indexUid)
   }
 
-  /** Progress of that batch as clients see it, null if it is not running. */
+  /** Returns the progress of a batch in the API's format; null if it is not running. */
   async progress(batchUid: number): Promise<unknown> {
     const running = this.#running.get(batchUid)
     return running === undefined ? null : progressOf(await running.steps())
   }
 
   /**
-   * Interrupts the running batches except those whose commit is durable, and begins no other. The next start carries
-   * out the interrupted batches.
+   * Interrupts the running batches except those whose commit is durable, and begins no other. The next start runs the
+   * interrupted batches again.
    */
   async close(): Promise<void> {
     this.#close.abort()
@@ -97,7 +97,7 @@ export class Scheduler {
     this.wake()
     await this.#loop
     await Promise.all(this.#ends.values())
-    await Promise.all(this.#left.values())
+    await Promise.all(this.#rollbacks.values())
   }
 
   get #isClosing(): boolean {
@@ -117,11 +117,11 @@ export class Scheduler {
         if (!worked) await this.#untilWoken()
       } catch (error) {
         if (error instanceof StoreReadOnlyError) {
-          this.#context.log.error({ err: error }, 'the task store is read-only; nothing more is done')
+          this.#context.log.error({ err: error }, 'the task store is read-only; no more tasks are run')
           return
         }
-        this.#context.log.error({ err: error }, 'the queue could not go on; it tries again')
-        // Arriving tasks do not end the pause: each would cause a retry.
+        this.#context.log.error({ err: error }, 'the task queue failed; it tries again')
+        // New tasks do not end the pause, as each would cause a retry.
         await this.#pause(pauseMs)
         pauseMs = Math.min(pauseMs * 2, RETRY_LAST_MS)
       }
@@ -157,14 +157,14 @@ export class Scheduler {
   async #step(): Promise<boolean> {
     if (this.#limits.tasksMax === 0 || this.#isHalted) return false
     const { store } = this.#context
-    // Both calls are sent at once: each answer of the store's thread takes a turn of the event loop.
+    // Sends both calls at once, because each answer of the store's thread takes a turn of the event loop.
     const [surplus, first] = await Promise.all([
       store.call('surplus', [this.#limits.storedTasksMax, CLEANED_TASKS_MAX]),
       store.call('pick', [this.#limits, this.#busy()]),
     ])
     if (this.#isClosing) return false
     if (surplus !== null) await this.#cleanUp(surplus)
-    // The deletion that `cleanUp` has enqueued runs before the tasks that were picked.
+    // The deletion enqueued by `cleanUp` runs before the tasks that were picked.
     let picked = surplus === null ? first : await store.call('pick', [this.#limits, this.#busy()])
     while (picked?.batch.kind === 'taskDeletion' && this.#holdBack(picked.tasks))
       picked = await store.call('pick', [this.#limits, this.#busy()])
@@ -175,12 +175,12 @@ export class Scheduler {
     const uid = this.#nextBatchUid++
     const running = new RunningBatch(uid, batch, this.#context.clock)
     this.#running.set(uid, running)
-    const end = this.#carryOut(running, batch, tasks)
+    const end = this.#runBatch(running, batch, tasks)
       .catch((error: unknown) => void this.#failures.push(error))
       .then(() => {
         const isUnrecorded = this.#running.delete(uid)
         this.#ends.delete(uid)
-        // The record of an outcome has woken the queue already.
+        // Recording an outcome has already woken the queue.
         if (isUnrecorded || this.#failures.length > 0) this.wake()
       })
     this.#ends.set(uid, end)
@@ -189,7 +189,7 @@ export class Scheduler {
     return true
   }
 
-  /** A failure may have kept an outcome from being recorded, whose tasks then seem to wait. */
+  /** False after a failure: if an outcome is not recorded, its tasks still look enqueued although they have run. */
   #mayBegin(): boolean {
     return !this.#isClosing && this.#failures.length === 0
   }
@@ -206,7 +206,7 @@ export class Scheduler {
     }
   }
 
-  /** Lets deletions of running tasks wait for their batches. @returns whether there are any */
+  /** Makes deletions of running tasks wait for the batches. @returns true if any must wait */
   #holdBack(deletions: readonly PendingTask[]): boolean {
     let isAnyHeld = false
     for (const { row, content } of deletions) {
@@ -225,14 +225,14 @@ export class Scheduler {
     return [...this.#running.values()].filter(({ taskUids }) => uids.some((uid) => taskUids.has(uid)))
   }
 
-  /** Waits for the ends of the running batches that a cancelation interrupts. */
+  /** Interrupts the running batches that a cancelation concerns, and waits until they have ended. */
   async #interrupted(tasks: readonly PendingTask[]): Promise<void> {
     const holders = this.#holders(tasks.flatMap(({ content }) => ('tasks' in content ? content.tasks : [])))
     for (const running of holders) running.interrupt()
     await Promise.all(holders.map(({ batchUid }) => this.#ends.get(batchUid)))
   }
 
-  /** Enqueues the deletion of the oldest finished tasks, since there are too many. */
+  /** Enqueues the deletion of the oldest finished tasks when the store has too many. */
   async #cleanUp(surplus: Surplus): Promise<void> {
     const { store, log } = this.#context
     const query = `?beforeEnqueuedAt=${formatDate(surplus.before)}&statuses=succeeded,failed,canceled`
@@ -241,48 +241,45 @@ export class Scheduler {
     log.info({ tasks: surplus.uids.length }, 'the task store is full: its oldest finished tasks are deleted')
   }
 
-  async #carryOut(running: RunningBatch, picked: PickedBatch, tasks: readonly PendingTask[]): Promise<void> {
+  async #runBatch(running: RunningBatch, picked: PickedBatch, tasks: readonly PendingTask[]): Promise<void> {
     const { store, log } = this.#context
     const batch = { uid: running.batchUid, startedAt: running.startedAt, strategy: picked.why }
-    // Only a commit waits for this write: recovery tells by it that the outcome of the commit was not recorded, although
-    // that of a later batch was.
+    // Only the commit waits for this write. It lets recovery detect that the outcome of the commit was not recorded,
+    // even if the outcome of a later batch was.
     const begun = store.call('begin', [batch, [...running.taskUids]]).then(
-      () => this.#tell(running, [...running.taskUids], false),
+      () => this.#emit(running, [...running.taskUids], false),
       (error: unknown) => {
-        log.error(
-          { err: error, batchUid: running.batchUid },
-          'the beginning of a batch could not be recorded',
-        )
+        log.error({ err: error, batchUid: running.batchUid }, 'the start of a batch could not be recorded')
         this.#failures.push(error)
         running.interrupt()
       },
     )
-    const passage = this.#gate.passage(running.names, running.signal)
+    const guard = this.#commitLock.guard(running.names, running.signal)
     try {
-      await this.#carryThrough(running, picked, tasks, begun, passage)
+      await this.#runGuarded(running, picked, tasks, begun, guard)
     } finally {
-      passage.leave()
+      guard.release()
     }
   }
 
-  async #carryThrough(
+  async #runGuarded(
     running: RunningBatch,
     picked: PickedBatch,
     tasks: readonly PendingTask[],
     begun: Promise<void>,
-    passage: Passage,
+    guard: CommitGuard,
   ): Promise<void> {
     const { store, catalogue, log } = this.#context
     const index = picked.indexUid === null ? null : catalogue.row(picked.indexUid)
     const sizes = await this.#sizes.before(index?.id ?? null)
     let done: Effects
     try {
-      done = await execute(picked, tasks, this.#runOf(running, begun, passage), this.#context)
-      if (!(await passage.enter())) throw new Interrupted()
+      done = await execute(picked, tasks, this.#runOf(running, begun, guard), this.#context)
+      if (!(await guard.acquire())) throw new Interrupted()
     } catch (error) {
       if (error instanceof Interrupted) log.info({ batchUid: running.batchUid }, 'a batch was interrupted')
-      await this.#insist(passage, () => store.call('revert', [running.batchUid, running.failedCommits]))
-      this.#tell(running, [...running.taskUids], false)
+      await this.#retryWrite(guard, () => store.call('revert', [running.batchUid, running.failedCommits]))
+      this.#emit(running, [...running.taskUids], false)
       if (error instanceof Interrupted) return
       throw error
     }
@@ -295,7 +292,7 @@ export class Scheduler {
     if (picked.kind === 'upgradeDatabase' && done.outcomes.some(({ status }) => status === 'failed'))
       this.#isHalted = true
     await this.#record(running, picked, done, {
-      passage,
+      guard,
       sizes: id === undefined ? {} : await this.#sizes.changes(id, sizes),
     })
     if (isRenaming) await noteNames(catalogue, this.#context)
@@ -307,16 +304,16 @@ export class Scheduler {
     this.#beforeRecord = hook
   }
 
-  /** See `CommitGate.keepOut`. */
+  /** See `CommitLock.keepOut`. */
   keepOut<T>(names: readonly string[] | null, read: () => Promise<T>): Promise<T> {
-    return this.#gate.keepOut(names, read)
+    return this.#commitLock.keepOut(names, read)
   }
 
-  #runOf(running: RunningBatch, begun: Promise<void>, passage: Passage): Run {
+  #runOf(running: RunningBatch, begun: Promise<void>, guard: CommitGuard): Run {
     return {
       batchUid: running.batchUid,
       begun,
-      mayCommit: () => passage.enter(),
+      mayCommit: () => guard.acquire(),
       keepOut: (names, read) => this.keepOut(names, read),
       startedAt: running.startedAt,
       signal: running.signal,
@@ -325,19 +322,16 @@ export class Scheduler {
       follow: (inner) => running.follow(inner),
       commitFailed: (index) => void running.failedCommits.push(index),
       requests: running.requests,
-      released: async (index) => this.#left.get(index),
+      released: async (index) => this.#rollbacks.get(index),
       leave: (index, release) => {
         const gone = release
           .catch((error: unknown) => {
-            this.#context.log.warn(
-              { err: error, index },
-              'what an interrupted batch left could not be undone',
-            )
+            this.#context.log.warn({ err: error, index }, 'an interrupted batch could not be rolled back')
           })
           .then(() => {
-            if (this.#left.get(index) === gone) this.#left.delete(index)
+            if (this.#rollbacks.get(index) === gone) this.#rollbacks.delete(index)
           })
-        this.#left.set(index, gone)
+        this.#rollbacks.set(index, gone)
       },
     }
   }
@@ -347,7 +341,7 @@ export class Scheduler {
     running: RunningBatch,
     picked: PickedBatch,
     done: Effects,
-    { passage, sizes }: { readonly passage: Passage; readonly sizes: Readonly<Record<string, string>> },
+    { guard, sizes }: { readonly guard: CommitGuard; readonly sizes: Readonly<Record<string, string>> },
   ): Promise<void> {
     const { store, catalogue, spool, log } = this.#context
     const files = filesOf(done.outcomes)
@@ -359,40 +353,43 @@ export class Scheduler {
       { trace: running.trace(done.finishedAt), sizes, requests: running.requests },
       files.filter((file) => !held.includes(file)).map((file) => spool.pathOf(file)),
     )
-    const givenUp = await this.#insist(passage, () =>
+    const givenUp = await this.#retryWrite(guard, () =>
       store.call('conclude', [conclusion], () => {
         catalogue.apply(done.removed, done.written)
-        // A client that sees the outcome must see `isIndexing` false: both change in the same turn of the event loop.
+        // A client that sees the outcome must see `isIndexing` false, so both change in one turn of the event loop.
         this.#running.delete(running.batchUid)
         this.wake()
       }),
     )
     if (givenUp > 0) {
-      log.warn({ tasks: givenUp }, 'tasks were deleted that a webhook out of reach had not been told of')
+      log.warn({ tasks: givenUp }, 'tasks were deleted before an unreachable webhook had received them')
     }
     await this.#removed(held.map((file) => spool.remove(file)))
     const ended = done.outcomes.map(({ task }) => task.row.uid)
-    this.#tell(running, ended, true)
+    this.#emit(running, ended, true)
   }
 
-  #tell({ batchUid }: RunningBatch, taskUids: readonly number[], hasEnded: boolean): void {
-    this.#changes.tell({ taskUids, batchUid, hasEnded })
+  #emit({ batchUid }: RunningBatch, taskUids: readonly number[], hasEnded: boolean): void {
+    this.#changes.emit({ taskUids, batchUid, hasEnded })
   }
 
   /**
-   * Tries a write until it succeeds or the process ends. It records what has already happened, so no other batch of the
-   * index may begin before it is written. After a restart recovery reads the same outcome from the engine's commit.
+   * Repeats a write until it succeeds or the process ends. It records work that is already done, so no other batch of
+   * the index may begin before. After a restart, recovery reads the same outcome from the engine's commit.
    */
-  async #insist<T>(passage: Passage, write: () => Promise<T>): Promise<T> {
+  async #retryWrite<T>(guard: CommitGuard, write: () => Promise<T>): Promise<T> {
     for (let pauseMs = RETRY_FIRST_MS; ; pauseMs = Math.min(pauseMs * 2, RETRY_LAST_MS)) {
       try {
         return await write()
       } catch (error) {
         const isReadOnly = error instanceof StoreReadOnlyError
         if (!isReadOnly)
-          this.#context.log.error({ err: error }, 'what a batch did could not be recorded; it is tried again')
+          this.#context.log.error(
+            { err: error },
+            'the outcome of a batch could not be recorded; it is tried again',
+          )
         if (isReadOnly || this.#isClosing) {
-          passage.breakOff()
+          guard.poison()
           throw error
         }
         await this.#pause(pauseMs)
@@ -400,13 +397,13 @@ export class Scheduler {
     }
   }
 
-  /** Whether the batch created, deleted or renamed an index. @param done not yet applied to the catalogue */
+  /** True if the batch created, deleted or renamed an index. @param done not yet applied to the catalogue */
   #isRenaming({ removed, written }: Effects): boolean {
     const { catalogue } = this.#context
     return removed.length > 0 || written.some(({ uid, id }) => catalogue.row(uid)?.id !== id)
   }
 
-  /** Removes the directories of indexes that the batch deleted. The next start removes those that stay. */
+  /** Removes the directories of indexes that the batch deleted. The next start removes the remaining ones. */
   async #tidy({ dropped }: Effects): Promise<void> {
     const { engine, store } = this.#context
     await this.#removed(
@@ -418,9 +415,9 @@ export class Scheduler {
   }
 
   /**
-   * Removes the uploads of tasks that succeeded, before their outcome is recorded: after a crash recovery reads the
-   * outcome from the commit of an index that the catalogue names, and needs no upload. The store removes the other
-   * uploads with the record. So the space of an upload is free by the time that a client sees its import succeed.
+   * Removes the uploads of tasks that succeeded, before their outcome is recorded. After a crash, recovery reads the
+   * outcome from the commit and needs no upload. The store removes the other uploads with the record. So the disk space
+   * of an upload is free when a client sees its import succeed.
    */
   async #removeCommitted(outcomes: readonly Outcome[]): Promise<void> {
     const { spool } = this.#context
@@ -440,6 +437,6 @@ export class Scheduler {
   }
 }
 
-/** File names of the uploads of these tasks. */
+/** Returns the file names of the uploads of these tasks. */
 const filesOf = (outcomes: readonly Outcome[]): readonly string[] =>
   outcomes.flatMap(({ task }) => fileOf(task.content) ?? [])

@@ -1,4 +1,4 @@
-/** Here is a data directory that no process has open: what of it goes into a snapshot? */
+/** Takes a snapshot of a data directory that no process has open. */
 import { constants, existsSync } from 'node:fs'
 import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { copyStoreIntoOneFile } from './store/copy-at-rest.js'
 import { indexesPath, storePath, uploadsPath } from './store/paths.js'
 
 /**
- * All of the directory, byte for byte, in the formats of the version that wrote it. Nothing in it is changed.
+ * Copies the complete directory, byte for byte, in the formats of the version that wrote it. Changes nothing in it.
  * @param directory claimed by the caller
  * @param signal aborting it makes the snapshot reject
  * @returns null if there is no task store and hence no data
@@ -45,7 +45,7 @@ const directoriesIn = async (path: string): Promise<readonly string[]> =>
     .map(({ name }) => name)
     .sort()
 
-/** None if the directory does not exist. */
+/** Returns no entries if the directory does not exist. */
 const entriesIn = (path: string) =>
   readdir(path, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return []

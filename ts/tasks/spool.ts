@@ -10,26 +10,26 @@ import { makeDirectory } from './make-directory.js'
 import type { TaskContent } from './task.js'
 import type { SpoolSlot } from './tasks.js'
 
-/** Files of uploaded bodies, each stored until its task has ended. */
+/** Files of uploaded bodies, each stored until its task ends. */
 export interface Spool {
   slot(format: PayloadFormat): SpoolSlot
   /** Path of a payload's file. @param name its file name, or a path that ends in it */
   pathOf(name: string): string
   /**
-   * Checks that an upload is what was received: same length, and same checksum where one was stored.
-   * @param bytes that were received
+   * Checks that an upload has the received length, and the received checksum if one was stored.
+   * @param bytes received length
    * @throws ApiError `upload_damaged`
    */
   check(payload: Payload, bytes: number): Promise<void>
-  /** Deletes a file, if it is there; if it is held, once it is let go of. */
+  /** Deletes a file if it exists. A held file is deleted when it is released. */
   remove(name: string): Promise<void>
-  /** Whether a file is held. */
+  /** Returns true if a file is held. */
   isHeld(name: string): boolean
-  /** Keeps files although their tasks may end. @returns lets go of them */
+  /** Keeps files even if their tasks end. @returns a function that releases them */
   hold(names: readonly string[]): () => Promise<void>
-  /** Names of files that no task in `names` refers to. Only before uploads begin. */
+  /** Returns the files that no task in `names` refers to. Call only before uploads begin. */
   orphans(names: ReadonlySet<string>): Promise<readonly string[]>
-  /** Deletes every file that no task in `names` refers to. Only before uploads begin. */
+  /** Deletes every file that no task in `names` refers to. Call only before uploads begin. */
   removeOrphans(names: ReadonlySet<string>): Promise<number>
   bytes(): Promise<number>
 }
@@ -42,7 +42,7 @@ export async function openSpool(directory: string): Promise<Spool> {
   const remove = async (name: string) => {
     if (held.isFree(basename(name))) await rm(pathOf(name), { force: true })
   }
-  const orphansBeside = async (names: ReadonlySet<string>) =>
+  const orphansIn = async (names: ReadonlySet<string>) =>
     (await readdir(directory)).filter((name) => !names.has(name))
   return {
     pathOf,
@@ -69,9 +69,9 @@ export async function openSpool(directory: string): Promise<Spool> {
         discard: () => remove(path),
       }
     },
-    orphans: orphansBeside,
+    orphans: orphansIn,
     async removeOrphans(names) {
-      const orphans = await orphansBeside(names)
+      const orphans = await orphansIn(names)
       await Promise.all(orphans.map(remove))
       return orphans.length
     },
@@ -83,7 +83,7 @@ export async function openSpool(directory: string): Promise<Spool> {
   }
 }
 
-/** Files that are being read for someone else than their tasks, and those of them that their tasks need no more. */
+/** Files with other readers than their tasks, and which of these files their tasks need no more. */
 export class HeldFiles {
   readonly #holders = new Map<string, number>()
   readonly #unneeded = new Set<string>()
@@ -92,7 +92,7 @@ export class HeldFiles {
     return this.#holders.has(file)
   }
 
-  /** Whether a file that its task needs no more can be removed now. If not, `release` gives it later. */
+  /** Returns true if a file that its task needs no more can be removed now. If not, `release` returns it later. */
   isFree(file: string): boolean {
     if (!this.has(file)) return true
     this.#unneeded.add(file)
@@ -118,18 +118,18 @@ export class HeldFiles {
   }
 }
 
-/** The spool file of a task, null if it has none. */
+/** Returns the spool file of a task; null if it has none. */
 export function fileOf(content: TaskContent): string | null {
   return content.kind === 'documents' && 'path' in content.payload ? content.payload.path : null
 }
 
-/** Name of the upload of a task that is to be enqueued, null if it has none. */
+/** Returns the file name of the upload of a task to enqueue; null if it has none. */
 export function uploadOf(content: TaskContent): string | null {
   const path = fileOf(content)
   return path === null ? null : basename(path)
 }
 
-/** Bytes of a file, 0 if there is none. */
+/** Returns the size of a file; 0 if it does not exist. */
 export async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size
@@ -138,7 +138,7 @@ export async function sizeOf(path: string): Promise<number> {
   }
 }
 
-/** CRC-32 of a file. */
+/** Computes the CRC-32 of a file. */
 export async function checksumOf(path: string): Promise<number> {
   let checksum = 0
   for await (const chunk of createReadStream(path, { highWaterMark: CHECKSUM_READ_BYTES })) {
@@ -151,22 +151,22 @@ async function checkUpload(path: string, bytes: number, checksum: number | null)
   const damaged = (how: string) =>
     new ApiError(
       'upload_damaged',
-      `the upload of this task is damaged (${path} ${how}): nothing of it was applied, send its documents again`,
+      `the upload of this task is damaged (${path} ${how}): none of it was applied, send its documents again`,
     )
   const size = await stat(path).then(
     (found) => found.size,
     (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') throw damaged('is gone')
+      if (error.code === 'ENOENT') throw damaged('is missing')
       throw error
     },
   )
   if (size !== bytes) throw damaged(`has ${size} bytes, ${bytes} were received`)
   if (checksum !== null && (await checksumOf(path)) !== checksum)
-    throw damaged('does not hold what was received')
+    throw damaged('differs from what was received')
 }
 
 async function synced(path: string): Promise<void> {
-  // Windows refuses to open a directory; its file systems journal names by themselves.
+  // Windows cannot open a directory; its file systems journal names themselves.
   const handle = await open(path, 'r+').catch(() => open(path, 'r').catch(() => null))
   if (handle === null) {
     if (process.platform === 'win32') return
@@ -176,7 +176,7 @@ async function synced(path: string): Promise<void> {
     await handle.sync()
   } catch (error) {
     if (isDiskFull(error)) throw noSpace('the uploaded body')
-    // After a failed sync it is unknown what the file holds, so the body counts as not received.
+    // After a failed sync the content of the file is unknown, so the body counts as not received.
     const reason = (error as NodeJS.ErrnoException).code ?? String(error)
     throw new ApiError('io_error', `the disk failed while the uploaded body was stored: ${reason}`)
   } finally {
@@ -184,7 +184,7 @@ async function synced(path: string): Promise<void> {
   }
 }
 
-/** Whether a failure means that the disk is full, whichever layer reported it. */
+/** Returns true if an error of any layer means that the disk is full. */
 export function isDiskFull(error: unknown): boolean {
   if (error instanceof ApiError) return error.code === 'no_space_left_on_device'
   const { code, message } = error as { code?: unknown; message?: unknown }

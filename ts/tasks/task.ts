@@ -27,7 +27,7 @@ export type TaskType = (typeof taskTypes)[number]
 export const taskStatuses = ['enqueued', 'processing', 'succeeded', 'failed', 'canceled'] as const
 export type TaskStatus = (typeof taskStatuses)[number]
 
-/** What a task does, with everything needed to run it again after a crash. */
+/** The work of a task, with all data to run it again after a crash. */
 export type TaskContent =
   | {
       readonly kind: 'documents'
@@ -52,11 +52,11 @@ export type TaskContent =
   | { readonly kind: 'clear' }
   | {
       readonly kind: 'settings'
-      /** JSON text, as validated by `settings/`: keys sent; null resets. */
+      /** JSON text, as validated by `settings/`: the keys of the request; null resets a key. */
       readonly patch: string
-      /** JSON text of what `details` show; empty once the task is stored, whose row has it. */
+      /** JSON text for `details`; empty once the task is stored, because its row has it. */
       readonly details: string
-      /** A DELETE: never creates the index. */
+      /** True for a DELETE, which never creates the index. */
       readonly isReset: boolean
       readonly mayCreateIndex: boolean
     }
@@ -68,23 +68,23 @@ export type TaskContent =
       readonly swaps: readonly { readonly indexes: readonly [string, string]; readonly rename: boolean }[]
     }
   | { readonly kind: 'indexCompaction' }
-  /** `tasks`: the matched uids, frozen when the request came. `query`: `?` + the raw query string. */
+  /** `tasks`: the uids that matched when the request arrived. `query`: `?` + the raw query string. */
   | { readonly kind: 'taskCancelation'; readonly query: string; readonly tasks: readonly number[] }
   | { readonly kind: 'taskDeletion'; readonly query: string; readonly tasks: readonly number[] }
   /** Versions of this service, `major.minor.patch`. */
   | { readonly kind: 'upgradeDatabase'; readonly from: string; readonly to: string }
   | { readonly kind: 'dumpCreation' }
   | { readonly kind: 'snapshotCreation' }
-  /** `patch` null: the rule is removed. */
+  /** `patch` null: removes the rule. */
   | { readonly kind: 'dsrUpdate'; readonly uid: string; readonly patch: RulePatch | null }
   | { readonly kind: 'dsrClear' }
   | {
       readonly kind: 'export'
       readonly url: string
       readonly apiKey: string | null
-      /** Bytes of documents in one request; null: a default. */
+      /** Bytes of documents per request; null: a default. */
       readonly payloadBytesMax: number | null
-      /** Whether API keys and secret headers of embedders are sent. Absent: no, as in tasks of earlier versions. */
+      /** True to send API keys and secret headers of embedders. Absent: false, as in tasks of earlier versions. */
       readonly withSecrets?: boolean
       readonly indexes: readonly {
         readonly pattern: string
@@ -93,7 +93,7 @@ export type TaskContent =
       }[]
     }
 
-/** A task as clients see it; keys in the order they are rendered. Dates are RFC 3339, UTC. */
+/** A task in the API's format, keys in rendering order. Dates are RFC 3339, UTC. */
 export interface Task {
   readonly uid: number
   readonly batchUid: number | null
@@ -101,7 +101,7 @@ export interface Task {
   readonly status: TaskStatus
   readonly type: TaskType
   readonly canceledBy: number | null
-  /** Absent for types that have none. */
+  /** Absent for types without details. */
   readonly details?: Readonly<Record<string, unknown>>
   readonly error: RecordedError | null
   /** ISO 8601, e.g. `PT0.009330S`. */
@@ -122,7 +122,7 @@ export interface TaskSummary {
   readonly customMetadata?: string
 }
 
-/** A batch as clients see it. */
+/** A batch in the API's format. */
 export interface BatchView {
   readonly uid: number
   readonly progress: unknown

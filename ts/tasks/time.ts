@@ -1,21 +1,21 @@
 import { withoutTrailing } from '../parse/index.js'
 
-/** Microseconds since 1970, the resolution of every date of the store: still exact as a number. */
+/** Microseconds since 1970, the resolution of all dates in the store. Exact as a double. */
 export type Micros = number
 
-/** Now, never going back within one process unless the system clock is set back before its start. */
+/** Returns the current time. It never decreases within one process, even if the system clock is set back. */
 export function now(): Micros {
   return Math.round((performance.timeOrigin + performance.now()) * 1000)
 }
 
-/** RFC 3339 in UTC; a fraction only if there is one, without trailing zeros. */
+/** Formats as RFC 3339 in UTC. The fraction has no trailing zeros and is omitted if it is zero. */
 export function formatDate(at: Micros): string {
   const micros = ((at % 1_000_000) + 1_000_000) % 1_000_000
   const fraction = micros === 0 ? '' : `.${withoutTrailing(String(micros).padStart(6, '0'), '0')}`
   return `${formatSecond((at - micros) / 1_000_000)}${fraction}Z`
 }
 
-/** The second written last: dates of a page lie near each other, and writing one takes a microsecond. */
+/** Cache of the last formatted second: dates of a page are close together, and formatting one takes a microsecond. */
 let lastSecond = { at: 0, text: '1970-01-01T00:00:00' }
 
 function formatSecond(at: number): string {
@@ -24,8 +24,8 @@ function formatSecond(at: number): string {
 }
 
 /**
- * ISO 8601 in days and seconds, since hours and minutes are never written. The fraction has three or six
- * digits, the fewest that are exact. Null for a negative duration.
+ * Formats as ISO 8601 in days and seconds, as the API never uses hours and minutes. The fraction has three or six
+ * digits, the fewest that are exact. Returns null for a negative duration.
  */
 export function formatDuration(micros: Micros): string | null {
   if (micros < 0) return null
@@ -42,9 +42,9 @@ export function formatDuration(micros: Micros): string | null {
 const dateTime = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?\d*([Zz]|[+-]\d\d:\d\d)$/
 
 /**
- * An RFC 3339 date as bounds for dates of microseconds: `floor` for "later than", `ceil` for "earlier
- * than", so that digits finer than a microsecond still separate.
- * @throws RangeError if `text` is not such a date; callers have checked it before.
+ * Parses an RFC 3339 date to bounds in microseconds: `floor` for "later than", `ceil` for "earlier than". So digits
+ * below a microsecond still separate dates.
+ * @throws RangeError if `text` is not a valid date; callers have checked it before
  */
 export function parseDate(text: string): { readonly floor: Micros; readonly ceil: Micros } {
   const match = dateTime.exec(text)

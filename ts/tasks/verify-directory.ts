@@ -1,4 +1,4 @@
-/** Here is a data directory that no server has open: which of its files are damaged? */
+/** Finds the damaged files of a data directory that no server has open. */
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -33,8 +33,8 @@ export async function claimDirectory(directory: string): Promise<() => void> {
 }
 
 /**
- * Compares the task store with its checksums, and then everything that it names. Opens a copy of the store, so that the
- * directory stays as it is.
+ * Compares the task store with its checksums, and then checks everything that it names. Opens a copy of the store, so
+ * that the directory is not changed.
  * @param directory claimed by the caller
  * @param engine of the directory
  * @param checked called after each index
@@ -85,7 +85,7 @@ export async function verifyDirectory(
   }
 }
 
-/** Findings about files without which a second fault is not noticed, or cannot be mended. */
+/** The finding for a file whose loss lets a second fault go unnoticed, or makes it impossible to repair. */
 export const protectionLost = ({ file, problem }: LostProtection): Finding => ({
   indexUid: null,
   file,
@@ -95,7 +95,7 @@ export const protectionLost = ({ file, problem }: LostProtection): Finding => ({
   isProtectionLost: true,
 })
 
-/** The list of indexes beside their directories, which a rebuild of the task store reads. */
+/** Checks the list of indexes that a rebuild of the task store reads. */
 async function lostNames(directory: string, catalogue: readonly CatalogueRow[]): Promise<readonly Finding[]> {
   const file = catalogueFilePath(directory)
   const names = await readCatalogueFile(directory)
@@ -114,7 +114,7 @@ const unusable = (directory: string, { message }: Error): Finding => ({
   isHarmful: true,
 })
 
-/** The indexes alone, by the names of their directories. */
+/** Checks only the indexes, by the names of their directories. */
 async function withoutStore(
   engine: Engine,
   checked: (finished: number, total: number) => void,

@@ -1,4 +1,4 @@
-/** Here is a queue with its engine: which of their files are damaged, and what does each damage cost? */
+/** Finds the damaged files of a queue and its engine, and the loss that each causes. */
 import type { Damage, Engine } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import { PENDING_TASKS_READ } from './limits.js'
@@ -18,8 +18,8 @@ const LOST_INDEX =
   'the index is refused with `index_damaged`: stop the server and run `siftd repair`, which keeps what can be read, or restore a backup, or delete the index and send its documents again'
 
 /**
- * Reads every file of every index and every upload that waits, and compares the catalogue with the directories. Changes
- * nothing; searches and batches go on.
+ * Reads every file of every index and every waiting upload, and compares the catalogue with the directories. Changes
+ * nothing; searches and batches continue.
  * @param checked called after each index
  */
 export async function verifyQueue(
@@ -59,7 +59,7 @@ export async function verifyIndexes(
 /** Reads every file of an index. */
 export async function findingsOf(engine: Engine, uid: string, id: string): Promise<readonly Finding[]> {
   const indexUid = uid
-  // Damage that a look at the newest commit shows is noted by the engine.
+  // Reading the newest commit makes the engine record damage that it finds.
   await engine.lastCommit(id).catch(() => null)
   const damage = engine.damage(id)
   const found = await engine
@@ -81,7 +81,7 @@ export async function findingsOf(engine: Engine, uid: string, id: string): Promi
   return [{ indexUid, file, problem: damage, cost: LOST_INDEX, isHarmful: true }, ...findings]
 }
 
-/** Compares the uploads that wait with what was received. */
+/** Compares the waiting uploads with the received lengths and checksums. */
 export async function damagedUploads(
   store: VerifiedParts['store'],
   spool: Spool,
@@ -97,7 +97,7 @@ export async function damagedUploads(
       const { indexUid, uid } = row
       await spool.check(payload, payloadBytes).catch(async (error: unknown) => {
         if (!(error instanceof ApiError)) throw error
-        // The upload is removed when its task ends, which may have happened since the task was read.
+        // An upload is removed when its task ends, which may have happened after the task was read.
         if ((await store.call('pending', [[uid]])).length === 0) return
         const cost = `task ${uid} will fail with \`upload_damaged\`: send its documents again`
         const file = spool.pathOf(payload.path)

@@ -1,12 +1,10 @@
-/**
- * Has this task ended? Callers are told when it does, so that none of them reads the store again and again.
- */
+/** Notifies callers when their tasks end, so that they need not poll the store. */
 import type { StopSignal } from '../engine/index.js'
 import type { TaskChanges } from './changes.js'
 import type { Clock } from './clock.js'
 import { TIMER_MS_MAX } from './limits.js'
 
-/** For how long a caller waits. */
+/** Limits the time that a caller waits. */
 export interface WaitOptions {
   /** Milliseconds; may be infinite. */
   readonly waitMs: number
@@ -14,17 +12,17 @@ export interface WaitOptions {
   readonly signal?: StopSignal
 }
 
-/** A caller that is registered, so that it misses no end that is recorded from now on. */
+/** A registered caller. It misses no end that is recorded after its registration. */
 export interface Waiter {
-  /** Resolves when the task has ended, when the time is over, at the signal, or when the queue stops. */
+  /** Resolves when the task has ended, at the timeout, at the signal, or when the queue stops. */
   end(options: WaitOptions): Promise<void>
-  /** Forgets the caller. */
+  /** Removes the caller. */
   release(): void
 }
 
 /** The callers that wait for the ends of tasks. */
 export class Waiting {
-  /** By uid of the task. */
+  /** Task uid → callbacks. */
   readonly #waiters = new Map<number, Set<() => void>>()
   readonly #clock: Clock
   #isClosed = false
@@ -62,7 +60,7 @@ export class Waiting {
     }
   }
 
-  /** Ends all waiting, and lets no caller wait from now on. */
+  /** Ends all waiting, and refuses later callers. */
   close(): void {
     this.#isClosed = true
     for (const waiters of this.#waiters.values()) for (const ended of waiters) ended()

@@ -1,6 +1,6 @@
 /**
- * Which indexes exist, if the task store is lost? A file beside their directories lists them. It is written whenever an
- * index is created, deleted or renamed, and read only to rebuild a task store; in all other cases the store decides.
+ * A file next to the index directories that lists the indexes. It is written when an index is created, deleted or
+ * renamed. It is read only to rebuild a lost task store; otherwise the store is authoritative.
  */
 import { existsSync } from 'node:fs'
 import { open, readFile, rename } from 'node:fs/promises'
@@ -10,12 +10,12 @@ import { indexesPath } from '../store/paths.js'
 import type { CatalogueRow } from '../store/records.js'
 import type { Catalogue } from './catalogue.js'
 
-/** The name of an index, and since when it exists. */
+/** Name, id and creation date of an index. */
 export type NamedIndex = Pick<CatalogueRow, 'uid' | 'id' | 'createdAt'>
 
-/** Keeps the file in step with the catalogue. */
+/** Keeps the file up to date with the catalogue. */
 export interface CatalogueFile {
-  /** Writes the file unless its content would be the same. @param rows the indexes that exist when it is called */
+  /** Writes the file if its content changed. @param rows returns the current indexes; called right before the write */
   update(rows: () => readonly NamedIndex[]): Promise<void>
 }
 
@@ -27,7 +27,7 @@ export function catalogueFile(directory: string): CatalogueFile {
   let last: Promise<void> = Promise.resolve()
   return {
     update(rows) {
-      // Batches that end at the same time write one after another. Each writes the newest names, which it asks for last.
+      // Serializes batches that end at the same time. Each reads the names only when its own write begins.
       const next = last.catch(() => undefined).then(() => write(rows))
       last = next
       return next
@@ -36,10 +36,10 @@ export function catalogueFile(directory: string): CatalogueFile {
 
   async function write(rows: () => readonly NamedIndex[]): Promise<void> {
     const text = textOf(rows())
-    // A file that cannot be read is written anew.
+    // An unreadable file is written again.
     written ??= await readFile(path, 'utf8').catch(() => '')
     if (text === written) return
-    // A write that fails leaves the old or the new content, so the next update writes in any case.
+    // A failed write leaves the old or the new content, so the next update always writes.
     written = ''
     await replace(path, text)
     written = text
@@ -65,8 +65,8 @@ async function replace(path: string, text: string): Promise<void> {
 }
 
 /**
- * The indexes that the file lists; null without a file, or if its checksum does not match.
- * @throws Error of the system if the file is there and cannot be read
+ * Reads the indexes from the file. Returns null if the file is missing or its checksum does not match.
+ * @throws Error of the system if the file exists and cannot be read
  */
 export async function readCatalogueFile(directory: string): Promise<readonly NamedIndex[] | null> {
   const text = await readFile(catalogueFilePath(directory), 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -82,19 +82,19 @@ export async function readCatalogueFile(directory: string): Promise<readonly Nam
   }
 }
 
-/** Logs that the file is damaged, which the next update mends. */
+/** Logs that the file is damaged. The next update repairs it. */
 export async function warnOfDamagedNames(
   directory: string,
   log: { warn(facts: object, message: string): void },
 ): Promise<void> {
   const file = catalogueFilePath(directory)
-  // A file that cannot be read now is told by its update.
+  // An unreadable file makes the next update fail, and the failure is logged there.
   const names = await readCatalogueFile(directory).catch(() => undefined)
   if (names === null && existsSync(file))
-    log.warn({ file }, 'the list of indexes beside them is damaged; it is written again')
+    log.warn({ file }, 'the file that lists the indexes is damaged; it is written again')
 }
 
-/** Brings the file in step with the catalogue, and logs a failure. The next change or start tries again. */
+/** Updates the file from the catalogue and logs a failure. The next change or start tries again. */
 export async function noteNames(
   catalogue: Catalogue,
   {
@@ -105,6 +105,6 @@ export async function noteNames(
   try {
     await names.update(() => catalogue.rows())
   } catch (error) {
-    log.warn({ err: error }, 'the names of the indexes could not be written beside them')
+    log.warn({ err: error }, 'the file that lists the indexes could not be written')
   }
 }

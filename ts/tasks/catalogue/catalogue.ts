@@ -2,9 +2,7 @@ import type { CatalogueRow } from '../store/records.js'
 import type { IndexEntry } from '../tasks.js'
 import { formatDate, type Micros } from '../time.js'
 
-/**
- * A copy of the store's catalogue in memory, since every search looks up an index. It has few rows, unlike the tasks.
- */
+/** In-memory copy of the store's catalogue, because every search looks up an index. It has few rows. */
 export class Catalogue {
   readonly #rows = new Map<string, CatalogueRow>()
   readonly #entries = new Map<string, IndexEntry>()
@@ -31,7 +29,7 @@ export class Catalogue {
     }
   }
 
-  /** Takes all rows anew. */
+  /** Replaces all rows. */
   replace(rows: readonly CatalogueRow[]): void {
     this.#rows.clear()
     this.#entries.clear()

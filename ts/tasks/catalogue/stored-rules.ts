@@ -1,10 +1,10 @@
 import { changedRules, RuleBook, type RulePatch, type Rules } from '../../rules/index.js'
 import type { StoreClient } from '../store/store-client.js'
 
-/** Name of the rules among the values of the instance. */
+/** Key of the rules among the stored values of the instance. */
 export const RULES_STORED_AS = 'dynamicSearchRules'
 
-/** The dynamic search rules, with a copy in memory, since every search reads them. Only tasks change them. */
+/** The dynamic search rules. Only tasks change them. A copy is kept in memory because every search reads them. */
 export class StoredRules {
   readonly #store: StoreClient
   #rules: Rules
@@ -26,20 +26,20 @@ export class StoredRules {
     await this.#take(((await this.#store.call('value', [RULES_STORED_AS])) as Rules | null) ?? {})
   }
 
-  /** The same object until a rule changes. */
+  /** Returns the same object until a rule changes. */
   book(): RuleBook {
     return this.#book
   }
 
   /**
-   * Changes a rule or makes it. The change is durable once the promise resolves, and idempotent.
+   * Changes or creates a rule. The change is durable once the promise resolves, and idempotent.
    * @param patch null removes the rule @param at RFC 3339
    */
   change(uid: string, patch: RulePatch | null, at: string): Promise<void> {
     return this.#replace(changedRules(this.#rules, uid, patch, at))
   }
 
-  /** Removes all rules. @returns how many there were */
+  /** Removes all rules and returns their number. */
   async clear(): Promise<number> {
     const { length } = this.#book.all
     await this.#replace({})

@@ -1,4 +1,4 @@
-/** What does carrying out a batch get, and what does it return? */
+/** The inputs and results of executing a batch. */
 import type { Embedders, PaidVectorStore } from '../../embedders/index.js'
 import type { Engine, RunScript, Step } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
@@ -26,7 +26,7 @@ export interface TaskLog {
   error(facts: object, message: string): void
 }
 
-/** The parts of the instance that carrying out a batch uses. */
+/** The services that executing a batch uses. */
 export interface BatchContext {
   readonly engine: Engine
   readonly store: StoreClient
@@ -39,54 +39,54 @@ export interface BatchContext {
   readonly log: TaskLog
   readonly clock: Clock
   readonly embedders: Embedders
-  /** Vectors that no commit holds yet. */
+  /** Received vectors that are not yet committed. */
   readonly paidVectors: PaidVectorStore
   readonly settingsThread: SettingsThread
   readonly runScript: RunScript
-  /** The list of indexes outside the store, from which a lost store is rebuilt. */
+  /** The file that lists the indexes, used to rebuild a lost task store. */
   readonly names: CatalogueFile
 }
 
-/** The batch being carried out. */
+/** A batch that is being executed. */
 export interface Run {
   readonly batchUid: number
   readonly startedAt: Micros
-  /** Resolves once the beginning of the batch is recorded. If that fails, the batch is interrupted. */
+  /** Resolves once the start of the batch is recorded. If that fails, the batch is interrupted. */
   readonly begun: Promise<void>
   /**
-   * Asked before anything of an index changes, since another batch may be reading it as it is. Resolves once the batch
-   * may change it, until its outcome is recorded; false if it was interrupted.
+   * Must be called before an index changes, because another batch may be reading it. Resolves to true once the batch
+   * may change the index, which holds until its outcome is recorded; to false if the batch was interrupted.
    */
   mayCommit(): Promise<boolean>
   /**
    * Runs `read` while no batch is between the commit of one of these indexes and the record of its outcome.
-   * @param names uids of indexes; null: all, and the task store too is at one point then
+   * @param names uids of indexes; null: all indexes, which makes the task store consistent with them too
    */
   keepOut<T>(names: readonly string[] | null, read: () => Promise<T>): Promise<T>
-  /** Aborted when a cancelation matched one of the tasks, and when the process is about to stop. */
+  /** Aborted when a cancelation matches one of the tasks, or when the process is about to stop. */
   readonly signal: AbortSignal
-  /** Enters a step, for progress and trace. @param progress absent: that of a usual step of this name */
+  /** Enters a step, for progress and trace. @param progress default: the usual progress of a step with this name */
   step(name: string, progress?: StepProgress): void
   /** Sets the progress within the step. @param unit such as `document` */
   count(unit: string, finished: number, total: number): void
-  /** Notes a failed commit of an index, which a failing disk may have stored although it reported an error. */
+  /** Records a failed commit of an index. A failing disk may have stored it although it reported an error. */
   commitFailed(index: string): void
-  /** Takes the progress within the step from `inner`, which is asked whenever a client reads the progress. */
+  /** Shows the progress that `inner` returns. It is called whenever a client reads the progress. */
   follow(inner: () => Promise<readonly Step[] | null>): void
   /** Counts requests to embedders. */
   readonly requests: EmbedderCounts
-  /** Resolves once the preparations that interrupted batches left on this index are undone. */
+  /** Resolves once the interrupted preparations of this index are rolled back. */
   released(index: string): Promise<void>
-  /** Hands over the undoing of an interrupted preparation, which the batch does not wait for. */
+  /** Registers the rollback of an interrupted preparation. The batch does not wait for it. */
   leave(index: string, release: Promise<void>): void
 }
 
-/** A batch was interrupted before its commit; nothing of it is visible. */
+/** The batch was interrupted before its commit. None of its changes are visible. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
 }
 
-/** How one task ended; counters only if it succeeded. */
+/** How one task ended. Counters are set only if it succeeded. */
 export interface Outcome {
   readonly task: PendingTask
   readonly status: 'succeeded' | 'failed' | 'canceled'
@@ -96,7 +96,7 @@ export interface Outcome {
   readonly newIndexUid: string | null
 }
 
-/** Everything a batch did, to be recorded in one transaction. */
+/** Everything a batch did, recorded in one transaction. */
 export interface Effects {
   readonly finishedAt: Micros
   readonly outcomes: readonly Outcome[]
@@ -104,6 +104,6 @@ export interface Effects {
   readonly removed: readonly string[]
   readonly relabels: readonly Relabel[]
   readonly deletedTasks: readonly number[]
-  /** Directories of indexes that can be removed once the effects are recorded. */
+  /** Index directories that can be removed once the effects are recorded. */
   readonly dropped: readonly string[]
 }

@@ -1,5 +1,3 @@
-/** Which operations are the tasks of a batch for the engine, and how did each task end? */
-
 import { randomUUID } from 'node:crypto'
 import type { BatchReport, Operation } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
@@ -20,7 +18,7 @@ import {
   withoutCleared,
 } from './outcomes.js'
 
-/** Documents, deletions and settings of one index as one commit. */
+/** Commits documents, deletions and settings of one index at once. */
 export async function changeIndex(
   tasks: readonly PendingTask[],
   run: Run,
@@ -31,8 +29,7 @@ export async function changeIndex(
   const row = catalogue.row(uid)
   const plan = await planOf(tasks, row, run, context)
   if (row === null && !plan.creates) return effects({ outcomes: plan.decided })
-  // The creation counts as done by a task that may create the index, since tasks before it have failed without the
-  // index.
+  // Attributes the creation to a task that may create the index. Tasks before it have failed without the index.
   const asking = (tasks.find(mayCreate) ?? tasks[0])?.row.uid ?? 0
   const creation: Operation = { taskUid: asking, kind: 'primaryKey', primaryKey: null }
   const operations = row === null && plan.operations.length === 0 ? [creation] : plan.operations
@@ -60,7 +57,7 @@ export async function changeIndex(
     }
     const body = failureBody(error, log, run.batchUid)
     outcomes = [...outcomes, ...running.map((task) => failed(task, body))]
-    // A task that may create the index does so even if it fails: the index is then empty.
+    // A task that may create the index does so even if it fails. The index is then empty.
     if (row === null) report = await createdEmpty()
   }
   outcomes = withoutCleared([...outcomes].sort((a, b) => a.task.row.uid - b.task.row.uid))
@@ -79,8 +76,7 @@ export async function changeIndex(
   return effects({ finishedAt, outcomes, written: [{ ...row, primaryKey, updatedAt, lastBatch }] })
 
   async function createdEmpty(): Promise<BatchReport | null> {
-    // A new directory, since a failing disk may have stored the failed commit, which has the same uid, in the first
-    // one.
+    // Uses a new directory: a failing disk may have stored the failed commit, with the same uid, in the first one.
     dropped.push(id)
     id = randomUUID()
     await announce(id, context)
@@ -94,17 +90,17 @@ export async function changeIndex(
   }
 }
 
-/** Whether a task creates its index if it does not exist. */
+/** Returns true if a task creates its index when it does not exist. */
 export function mayCreate({ content }: PendingTask): boolean {
   return (content.kind === 'documents' || content.kind === 'settings') && content.mayCreateIndex
 }
 
-/** What the engine does for a batch, and which tasks end without it. Other tasks of the batch wait for the next one. */
+/** Operations for the engine, and tasks that already failed. Other tasks of the batch wait for the next batch. */
 interface Plan {
   readonly operations: readonly Operation[]
-  /** Tasks that have failed before the engine is called. */
+  /** Tasks that failed before the engine is called. */
   readonly decided: readonly Outcome[]
-  /** Whether a task asked for the index to exist. */
+  /** True if a task may create the index. */
   readonly creates: boolean
 }
 
@@ -119,7 +115,7 @@ async function planOf(
   let exists = row !== null
   let settings: string | null = null
   let settingsChars = 0
-  // Settings sent later contain those before them: what follows settings that stored documents may refuse must wait.
+  // Later settings include earlier ones. After settings that stored documents may reject, all tasks must wait.
   let isRisky = false
   for (const task of tasks) {
     const { content } = task
@@ -137,7 +133,7 @@ async function planOf(
           await spool.check(stored, content.payloadBytes)
         } catch (error) {
           if (!(error instanceof ApiError)) throw error
-          log.error({ taskUid, reason: error.message }, 'an upload that was accepted is damaged')
+          log.error({ taskUid, reason: error.message }, 'an accepted upload is damaged')
           decided.push(failed(task, error.toJSON()))
           break
         }
@@ -187,7 +183,7 @@ async function planOf(
   }
 }
 
-/** Number of documents that was counted when the upload arrived. */
+/** Number of documents counted when the upload arrived. */
 function receivedDocuments({ row }: PendingTask): number {
   const received = parsedDetails(row.details)?.receivedDocuments
   return typeof received === 'number' ? received : 0

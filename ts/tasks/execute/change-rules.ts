@@ -1,4 +1,4 @@
-/** Dynamic search rules are written or cleared. */
+/** Executes changes of dynamic search rules. */
 import type { PendingTask } from '../store/records.js'
 import { formatDate } from '../time.js'
 import type { BatchContext } from './batch-context.js'

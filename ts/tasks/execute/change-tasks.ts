@@ -1,4 +1,4 @@
-/** Tasks are canceled or deleted. */
+/** Executes cancelations and deletions of tasks. */
 import type { PendingTask } from '../store/records.js'
 import type { BatchContext, Outcome } from './batch-context.js'
 import { contentOf, effects, succeeded, type Unfinished } from './outcomes.js'
@@ -7,7 +7,7 @@ export async function cancelTasks(task: PendingTask, { store }: BatchContext): P
   const { tasks } = contentOf(task, 'taskCancelation')
   const own = task.row.uid
   const pending = await store.call('pending', [tasks.filter((uid) => uid < own)])
-  // The files are of the new version already, and the previous one could not read them.
+  // An upgrade cannot be canceled: the files are in the new format, which the previous version cannot read.
   const canceled = pending.filter(({ content }) => content.kind !== 'upgradeDatabase')
   return effects({
     outcomes: [

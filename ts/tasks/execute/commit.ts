@@ -1,15 +1,15 @@
-/** Prepares, embeds and commits one batch of an index; an interruption ends each of these. */
+/** Prepares, embeds and commits one batch of an index. Each step can be interrupted. */
 import type { PaidVectors } from '../../embedders/index.js'
 import type { BatchReport, Operation, Prepared, VectorPage } from '../../engine/index.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { vectorsFor } from './embedding.js'
 
-/** Notes that a directory is about to be made, so that a start after a crash may remove it. */
+/** Records a directory before it is created, so that the next start can remove it after a crash. */
 export async function announce(id: string, { store, log }: BatchContext): Promise<void> {
   try {
     await store.call('announce', [id])
   } catch (error) {
-    log.warn({ err: error, id }, 'the directory of a new index could not be announced')
+    log.warn({ err: error, id }, 'the directory of a new index could not be recorded in advance')
   }
 }
 
@@ -44,13 +44,13 @@ export async function commitOf(
   async function committed(vectors: readonly VectorPage[]): Promise<BatchReport> {
     run.step('committing')
     run.follow(() => engine.progress(id))
-    // The engine gives up a commit that is not yet durable, which then rejects. One that is durable resolves as usual.
+    // The engine rejects a commit that it abandons before it is durable. A durable commit resolves as usual.
     const stop = () => void engine.abandon(prepared).catch(() => undefined)
     run.signal.addEventListener('abort', stop, { once: true })
     try {
       return await engine.commit(prepared, vectors)
     } catch (error) {
-      // If the index is not in the catalogue yet, its whole directory is removed, and no commit has to be taken back.
+      // If the index is not in the catalogue yet, its directory is removed, so there is no commit to revert.
       if (catalogue.row(indexUid)?.id === id) run.commitFailed(id)
       throw run.signal.aborted ? new Interrupted() : error
     } finally {
@@ -71,7 +71,7 @@ export async function commitOf(
   }
 
   function giveUp(): never {
-    // Only a preparation that succeeds has to be abandoned; the engine undoes one that fails.
+    // Only a successful preparation must be abandoned. The engine rolls back a failed one.
     const undone = preparing.then(
       (left: Prepared) => engine.abandon(left),
       () => undefined,
@@ -90,7 +90,7 @@ export async function commitOf(
     try {
       const done = await Promise.race([work.then((value) => ({ value })), interrupted])
       if (done === null) {
-        // The batch ends as interrupted, so a later rejection of `work` is of no interest; `giveUp` waits for its end.
+        // The batch ends as interrupted, so a later rejection of `work` is ignored. `giveUp` waits for its end.
         work.catch(() => undefined)
         return giveUp()
       }

@@ -1,4 +1,4 @@
-/** An index is compacted. */
+/** Compacts an index. */
 import { humanSize } from '../listing/sizes.js'
 import type { PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'

@@ -1,11 +1,10 @@
-/** A dump is written. */
 import { ApiError } from '../../errors/index.js'
 import type { PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { dumpSource } from './dump.js'
 import { damagedOnes, effects, succeeded, type Unfinished } from './outcomes.js'
 
-/** Writes a dump of the whole instance. */
+/** Writes a dump of the complete instance. */
 export async function createDump(
   task: PendingTask,
   strategy: string,

@@ -1,4 +1,4 @@
-/** An index is created. */
+/** Creates an index. */
 
 import { randomUUID } from 'node:crypto'
 import type { PendingTask } from '../store/records.js'
@@ -35,8 +35,8 @@ export async function createIndex(task: PendingTask, run: Run, context: BatchCon
   } catch (error) {
     if (error instanceof Interrupted) throw error
     await engine.drop(id).catch((left: unknown) => {
-      // The directory was announced, so the next start removes it.
-      log.warn({ err: left, index: id }, 'what a failed creation left of an index could not be removed')
+      // The directory was recorded in advance, so the next start removes it.
+      log.warn({ err: left, index: id }, 'the files of a failed index creation could not be removed')
     })
     return effects({ outcomes: [failed(task, failureBody(error, log, run.batchUid))] })
   }

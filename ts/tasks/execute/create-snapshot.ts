@@ -1,4 +1,3 @@
-/** A snapshot is written. */
 import type { PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { frozen, type LeaveOut, soundOrLeftOut } from './frozen.js'

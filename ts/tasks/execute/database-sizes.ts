@@ -2,13 +2,13 @@ import type { Engine } from '../../engine/index.js'
 import { DATABASE_SIZES_REMEMBERED } from '../limits.js'
 import { humanSize } from '../listing/sizes.js'
 
-/** Part of an index → its bytes on disk. */
+/** Bytes on disk of each part of an index. */
 type Sizes = Readonly<Record<string, number>>
 
-/** By how much did a batch change the sizes of an index on disk? */
+/** Tracks how each batch changes the size of an index on disk. */
 export class DatabaseSizes {
   readonly #engine: Engine
-  /** Index id → its sizes after its last batch, so that each batch asks the engine once. */
+  /** Index id → sizes after its last batch. Saves one engine call per batch. */
   readonly #known = new Map<string, Sizes>()
 
   constructor(engine: Engine) {
@@ -16,7 +16,7 @@ export class DatabaseSizes {
   }
 
   /**
-   * Sizes of an index before a batch, from the cache if they are there.
+   * Returns the sizes of an index before a batch, from the cache if present.
    * @param id null: the index does not exist yet
    */
   async before(id: string | null): Promise<Sizes> {
@@ -24,7 +24,7 @@ export class DatabaseSizes {
     return this.#known.get(id) ?? (await this.#measured(id)) ?? {}
   }
 
-  /** Part → size and difference for humans, such as `8 KiB (+4 KiB)`; parts that did not change are left out. */
+  /** Returns part → size and difference for humans, such as `8 KiB (+4 KiB)`. Omits parts that did not change. */
   async changes(id: string, before: Sizes): Promise<Readonly<Record<string, string>>> {
     const after = await this.#measured(id)
     if (after === null) return {}
@@ -37,7 +37,7 @@ export class DatabaseSizes {
     )
   }
 
-  /** null if the engine fails to tell them, which does not fail the batch. */
+  /** Returns null if the engine cannot report the sizes. This does not fail the batch. */
   async #measured(id: string): Promise<Sizes | null> {
     try {
       const { rawDocumentDbSize, indexSize } = await this.#engine.sizes(id)
@@ -48,7 +48,7 @@ export class DatabaseSizes {
       if (this.#known.size > DATABASE_SIZES_REMEMBERED && oldest !== undefined) this.#known.delete(oldest)
       return sizes
     } catch {
-      // Sizes are only shown. The damage of an index is reported where its documents are read.
+      // Sizes are informational. Damage of an index is reported when its documents are read.
       this.#known.delete(id)
       return null
     }

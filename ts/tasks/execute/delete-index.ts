@@ -1,4 +1,4 @@
-/** An index is deleted, and the tasks before the deletion in its batch succeed without effect. */
+/** Deletes an index. The tasks before the deletion in its batch succeed without effect. */
 import type { Counters } from '../listing/details.js'
 import type { CatalogueRow, PendingTask } from '../store/records.js'
 import type { BatchContext, Run } from './batch-context.js'
@@ -25,7 +25,7 @@ export async function deleteIndex(
     dropped: row === null ? [] : [row.id],
   })
 
-  /** 0 for an index whose documents cannot be counted, since a damaged index can be deleted too. */
+  /** Returns 0 if the documents cannot be counted, since a damaged index can be deleted too. */
   async function documentsIn({ id }: CatalogueRow): Promise<number> {
     try {
       return (await engine.stats(id)).numberOfDocuments
@@ -36,7 +36,7 @@ export async function deleteIndex(
   }
 }
 
-/** Counters of a task in a batch that deletes the index: only the deletion itself counts documents. */
+/** Counters of a task in a batch that deletes the index. Only the deletion itself counts documents. */
 function swallowed({ content }: PendingTask, present: number): Counters {
   switch (content.kind) {
     case 'indexDeletion':

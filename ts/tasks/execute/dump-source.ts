@@ -1,38 +1,38 @@
-/** What does a dump consist of? */
+/** The contents of a dump. */
 import type { Rule } from '../../rules/index.js'
 import type { StoredWebhook } from '../store/stored-webhook.js'
 import type { BatchView, Task, TaskContent } from '../task.js'
 import type { IndexEntry, StoredKey } from '../tasks.js'
 import type { StepProgress } from './step-progress.js'
 
-/** A task as a dump holds it. */
+/** A task in a dump. */
 export interface DumpedTask {
   readonly task: Task
-  /** Second name under which a finished rename is listed. */
+  /** Second name that lists a finished rename. */
   readonly newIndexUid: string | null
-  /** Content of a task that waits; null once it has ended. */
+  /** Content of a waiting task; null once it has ended. */
   readonly content: TaskContent | null
-  /** What a finished task of another service came with, which only that service reads; null for all others. */
+  /** Data that only another service reads, if the finished task was imported from there; else null. */
   readonly foreign: Readonly<Record<string, unknown>> | null
 }
 
-/** A finished batch as a dump holds it. Dates are RFC 3339, UTC. */
+/** A finished batch in a dump. Dates are RFC 3339, UTC. */
 export interface DumpedBatch {
   readonly batch: BatchView
-  /** Arrival of its oldest and of its newest task. */
+  /** Arrival times of its oldest and newest task. */
   readonly oldestEnqueuedAt: string
   readonly newestEnqueuedAt: string
 }
 
-/** An instance, and the dump that is being made of it. */
+/** An instance that is being dumped. */
 export interface DumpSource {
   readonly startedAt: Date
   /**
-   * Holds the instance at one point, with a copy of the task store at `storePath`, where nothing may be. Called once.
-   * What happens afterwards, to tasks or documents, is not in the dump.
+   * Freezes the state of the instance and copies the task store to `storePath`, which must not exist. Called once.
+   * Later changes to tasks or documents are not in the dump.
    */
   freeze(storePath: string): Promise<FrozenInstance>
-  /** Aborted when the task was canceled. */
+  /** Aborted when the task is canceled. */
   readonly signal: AbortSignal
   /** Enters a step. */
   step(name: string, place: StepProgress): void
@@ -40,23 +40,23 @@ export interface DumpSource {
   count(unit: string, finished: number, total: number): void
 }
 
-/** The instance at one point. */
+/** The frozen state of an instance. */
 export interface FrozenInstance {
   /** Ascending by uid. */
   readonly indexes: readonly FrozenDocuments[]
   readonly rules: readonly Rule[]
   keys(): Promise<readonly StoredKey[]>
-  /** As `InstanceStore.value`. */
+  /** Same as `InstanceStore.value`. */
   value(name: string): Promise<unknown>
   webhooks(): Promise<readonly StoredWebhook[]>
   readonly taskCount: number
-  /** All tasks, ascending by uid. The dump's own is shown as succeeded. */
+  /** All tasks, ascending by uid. The dump's own task appears as succeeded. */
   tasks(): AsyncIterable<DumpedTask>
-  /** Finished batches, ascending by uid. The dump's own is shown as succeeded. */
+  /** Finished batches, ascending by uid. The dump's own batch appears as succeeded. */
   batches(): AsyncIterable<DumpedBatch>
-  /** The documents of a waiting upload, one a line. */
+  /** The documents of a waiting upload, one per line. */
   documents(upload: Extract<TaskContent, { readonly kind: 'documents' }>): AsyncIterable<string>
-  /** Lets go of it. */
+  /** Releases the frozen state. */
   release(): Promise<void>
 }
 
@@ -67,12 +67,12 @@ export interface FrozenDocuments {
   settings(): Promise<string>
   /** Lists documents. @param request `DocumentsRequest` without filter, ids and sort */
   list(request: Uint8Array): Promise<Uint8Array>
-  /** What `read` gives; null if the index turned out to be damaged, and is left out. */
+  /** Runs `read`. Returns null if the index turns out to be damaged and is therefore left out. */
   soundly<T>(read: () => Promise<T>): Promise<T | null>
 }
 
 /**
- * Writes a dump, whole or not at all; resolves to its uid.
+ * Writes a complete dump or nothing, and resolves to its uid.
  * @throws ApiError `io_error` if it cannot be written
  */
 export type WriteDump = (source: DumpSource) => Promise<string>

@@ -8,10 +8,10 @@ import type { BatchContext, Run } from './batch-context.js'
 import type { DumpedBatch, DumpedTask, DumpSource } from './dump-source.js'
 import { frozen, type LeaveOut, soundOrLeftOut } from './frozen.js'
 
-/** Tasks and batches read at a time. */
+/** Tasks or batches read at once. */
 const PAGE_ROWS = 200
 
-/** An instance for a dump, whose own task is shown as succeeded. @param own that task */
+/** Creates the source of a dump. @param own task of the dump, which appears in it as succeeded */
 export function dumpSource(
   own: PendingTask,
   strategy: string,
@@ -30,7 +30,7 @@ export function dumpSource(
         leaveOut,
       )
       const store = openStoreCopy(storePath, context.store.driver)
-      const letGo = async () => {
+      const close = async () => {
         await store.close()
         await release()
       }
@@ -56,10 +56,10 @@ export function dumpSource(
               'text' in payload ? payload : { ...payload, path: spool.pathOf(payload.path) },
             )
           },
-          release: letGo,
+          release: close,
         }
       } catch (error) {
-        await letGo()
+        await close()
         throw error
       }
     },
@@ -91,7 +91,7 @@ async function* batchesOf(
   })
   let ownIsDue = true
   for await (const dumped of dumpedBatches(store)) {
-    // Batches that began after the dump's own may have ended before its point.
+    // Batches that began after the dump's own may have ended before the state was frozen.
     if (ownIsDue && dumped.row.uid > run.batchUid) {
       ownIsDue = false
       yield own
@@ -101,7 +101,7 @@ async function* batchesOf(
   if (ownIsDue) yield own
 }
 
-/** Details as an object, however long they are. */
+/** Details as an object, without a length limit. */
 function wholeDetails(row: { readonly details: string | null }): Pick<Task, 'details'> {
   const details = parsedDetails(row.details)
   return details === null ? {} : { details }

@@ -1,11 +1,10 @@
-/** Documents of an index edited by a script. */
 import type { PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { commitOf } from './commit.js'
 import { editDocuments } from './edit.js'
 import { contentOf, effects, failed, indexOf, notFound, outcomeIn, type Unfinished } from './outcomes.js'
 
-/** Runs a script over the documents of an index, then commits what it changed. */
+/** Runs a script over the documents of an index and commits the changes. */
 export async function editIndex(task: PendingTask, run: Run, context: BatchContext): Promise<Unfinished> {
   const { catalogue, engine, spool, runScript, log } = context
   const uid = indexOf(task)
@@ -17,10 +16,10 @@ export async function editIndex(task: PendingTask, run: Run, context: BatchConte
     if (signal.aborted) throw new Interrupted()
   }
   const edit = contentOf(task, 'edit')
-  // A file that cannot be removed does not undo the commit; the next start removes it.
+  // The commit stands even if the file cannot be removed. The next start removes it.
   const remove = async (path: string): Promise<void> => {
     await spool.remove(path).catch((error: unknown) => {
-      log.warn({ err: error, path }, 'the documents that a function has changed could not be removed')
+      log.warn({ err: error, path }, 'the file of documents changed by a function could not be removed')
     })
   }
   const editContext = { engine, slot: spool.slot, remove, runScript, signal, checkpoint, count }

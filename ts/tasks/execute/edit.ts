@@ -10,31 +10,31 @@ import type { Spool } from '../spool.js'
 import type { CatalogueRow } from '../store/records.js'
 import type { TaskContent } from '../task.js'
 
-/** Documents that are read, edited and written at a time. */
+/** Documents that are read, edited and written at once. */
 const PAGE_DOCUMENTS = 1_000
-/** Longest time that a script may take for all documents of its task. */
+/** Maximum time of a script for all documents of its task. */
 const TASK_MS_MAX = 300_000
 
 type Edit = Extract<TaskContent, { readonly kind: 'edit' }>
 
-/** The parts of the instance and of its batch that an edit uses. */
+/** The services and callbacks that an edit uses. */
 export interface EditContext {
   readonly engine: Engine
   readonly slot: Spool['slot']
   /** Removes a file of the spool, or logs why it could not. */
   readonly remove: (path: string) => Promise<void>
   readonly runScript: RunScript
-  /** Aborted when the task was canceled or the process is about to stop: the function ends then. */
+  /** Aborted when the task is canceled or the process is about to stop. The function then ends. */
   readonly signal: AbortSignal
-  /** Throws `Interrupted` if the batch is interrupted. Called between pages, and after a failure of the function. */
+  /** Throws `Interrupted` if the batch is interrupted. Called between pages and after the function failed. */
   readonly checkpoint: () => void
   /** Sets the progress within the step. */
   count(unit: string, finished: number, total: number): void
 }
 
 /**
- * Runs the script of an edit over the stored documents. Changed documents are written to a file of the spool, which the
- * caller removes once the operation is committed.
+ * Runs the script of an edit over the stored documents. Writes changed documents to a file of the spool, which the
+ * caller removes after the commit.
  * @throws ApiError `edit_documents_by_function_error`, `invalid_document_filter`
  */
 export async function editDocuments(
@@ -44,7 +44,7 @@ export async function editDocuments(
   { engine, slot, remove, runScript, signal, checkpoint, count }: EditContext,
 ): Promise<Extract<Operation, { readonly kind: 'edit' }>> {
   const { path } = slot('ndjson')
-  // A clock that only rises: the date may be set while the script runs.
+  // Uses a monotonic clock, because the system date may change while the script runs.
   const deadline = performance.now() + TASK_MS_MAX
   const deleted: string[] = []
   let total = 0
@@ -65,13 +65,13 @@ export async function editDocuments(
       changedBytes += page.changed.length
       for (const id of page.deleted) deleted.push(id)
       if (total === 0) break
-      if (page.documents === 0) throw new Error('a script was run over none of the documents of a page')
+      if (page.documents === 0) throw new Error('a script processed no document of a page')
       offset += page.documents
     }
   } catch (error) {
     await file.close()
     await remove(path)
-    // An interruption makes the function fail; that is not reported as an error of the function.
+    // An interruption makes the function fail. This must not be reported as an error of the function.
     checkpoint()
     throw error
   }
@@ -91,13 +91,13 @@ function listing(indexUid: string, filter: unknown, offset: number): Uint8Array 
     ids: null,
     filter: filter as FilterValue | null,
     sort: null,
-    // The route has refused filters that need a feature which is off.
+    // The route has already refused filters that need a disabled feature.
     features: { containsFilter: true, legacySearch: false, multimodal: true, foreignKeys: false },
   }
   return encodeRequest(request)
 }
 
-/** `total` is the last member of a listing, so it can be read without parsing the documents. */
+/** Reads `total` without parsing the documents: it is the last member of a listing. */
 function totalOf(listed: Uint8Array): number {
   const end = Buffer.from(listed.subarray(-64)).toString()
   const digits = /"total":(\d+)\}$/.exec(end)?.[1]

@@ -1,4 +1,4 @@
-/** Which vectors does a prepared batch lack? Asks the embedders for them. */
+/** Requests the missing vectors of a prepared batch from the embedders. */
 import {
   type DocumentsPage,
   type EmbeddedPage,
@@ -18,7 +18,7 @@ import type { EmbedderCounts } from '../listing/view.js'
 export interface EmbeddingRun {
   readonly engine: Engine
   readonly embedders: Embedders
-  /** Vectors of this index that earlier batches paid for. */
+  /** Received vectors of this index that earlier batches did not commit. */
   readonly paid: PaidVectors
   readonly signal: AbortSignal
   readonly counts: EmbedderCounts
@@ -27,8 +27,8 @@ export interface EmbeddingRun {
 }
 
 /**
- * The vectors that documents of the batch lack.
- * @throws ApiError of an embedder; rejects too when the signal is aborted
+ * Returns the vectors that documents of the batch lack.
+ * @throws ApiError of an embedder; also rejects when the signal is aborted
  */
 export async function vectorsFor(prepared: Prepared, run: EmbeddingRun): Promise<readonly VectorPage[]> {
   const { engine, embedders, paid, signal, counts, count } = run

@@ -1,4 +1,4 @@
-/** Which function carries out a batch? */
+/** Selects the function that executes a batch. */
 import type { PickedBatch } from '../batching.js'
 import type { PendingTask } from '../store/records.js'
 import { type BatchContext, type Effects, Interrupted, type Run } from './batch-context.js'
@@ -18,8 +18,8 @@ import { updateIndex } from './update-index.js'
 import { upgradeDatabase } from './upgrade-database.js'
 
 /**
- * Carries out a batch up to and including its engine commit. A failure is the outcome of its tasks.
- * @throws Interrupted if `run.signal` fired before the commit was durable
+ * Executes a batch up to and including its engine commit. A failure becomes the outcome of its tasks.
+ * @throws Interrupted if `run.signal` was aborted before the commit was durable
  */
 export async function execute(
   picked: PickedBatch,

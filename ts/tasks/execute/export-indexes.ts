@@ -5,8 +5,8 @@ import { exportedIndexes, type IndexExport } from './export.js'
 import { contentOf, damagedOnes, effects, succeeded, type Unfinished } from './outcomes.js'
 
 /**
- * Copies indexes one after another. Each is held as it is when its turn comes, so that writes go on while the other
- * instance takes its time. A failure does not undo what was sent before.
+ * Copies indexes to another instance, one after another. Each is pinned when its turn comes, so that writes continue
+ * while the other instance responds. A failure does not undo earlier transfers.
  */
 export async function exportIndexes(task: PendingTask, run: Run, context: BatchContext): Promise<Unfinished> {
   const { engine, catalogue, exportIndex, log } = context

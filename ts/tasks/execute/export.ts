@@ -2,43 +2,43 @@ import type { Engine, Pin } from '../../engine/index.js'
 import type { CatalogueRow } from '../store/records.js'
 import type { TaskContent } from '../task.js'
 
-/** An index to be copied to another instance. */
+/** An index to copy to another instance. */
 export interface IndexExport {
   readonly index: CatalogueRow
-  /** As in a request for documents; null: all of them. */
+  /** As in a request for documents; null: all documents. */
   readonly filter: unknown
-  /** Push settings even if the other instance has the index already. */
+  /** True to send the settings even if the other instance already has the index. */
   readonly overrideSettings: boolean
 }
 
-/** A commit of an index that is held, listing the documents that the export names. */
+/** A pinned commit of an index that lists the documents of an export. */
 export interface PinnedCommit {
   readonly engine: Pick<Engine, 'pinnedSettings' | 'pinnedDocuments'>
   readonly pin: Pin
 }
 
-/** The instance that an index is copied to, and how. */
+/** The target instance of an export, and transfer options. */
 export interface ExportTarget {
   /** Base URL of the other instance. */
   readonly url: string
   readonly apiKey: string | null
-  /** Bytes of documents in one request; null: a default. */
+  /** Bytes of documents per request; null: a default. */
   readonly payloadBytesMax: number | null
-  /** Whether API keys and secret headers of embedders are sent. */
+  /** True if API keys and secret headers of embedders are sent. */
   readonly withSecrets: boolean
-  /** Aborted when the task was canceled. */
+  /** Aborted when the task is canceled. */
   readonly signal: AbortSignal
 }
 
 /**
- * Copies an index to another instance; resolves to the documents that matched once all were accepted.
- * @throws ApiError if the other instance cannot be reached or refuses
+ * Copies an index to another instance. Resolves to the number of matched documents once all are accepted.
+ * @throws ApiError if the other instance is unreachable or refuses
  */
 export type ExportIndex = (commit: PinnedCommit, work: IndexExport, target: ExportTarget) => Promise<number>
 
 type Export = Extract<TaskContent, { readonly kind: 'export' }>
 
-/** The indexes that a task exports. The first pattern that matches an index, in ascending order, decides how. */
+/** Returns the indexes that a task exports. For each index, the first matching pattern in ascending order applies. */
 export function exportedIndexes({ indexes }: Export, rows: readonly CatalogueRow[]): readonly IndexExport[] {
   const patterns = indexes.toSorted((a, b) => (a.pattern < b.pattern ? -1 : 1))
   return rows

@@ -1,33 +1,33 @@
-/** The instance at one point: how is it held, so that it can be copied while everything goes on? */
+/** Freezes the state of the instance, so that it can be copied while writes continue. */
 import type { Engine, IndexId, Pin } from '../../engine/index.js'
 import type { Rule } from '../../rules/index.js'
 import type { CopyPurpose } from '../store/records.js'
 import type { IndexEntry } from '../tasks.js'
 import type { BatchContext, Run } from './batch-context.js'
 
-/** An index at that point. */
+/** A pinned index. */
 export interface FrozenIndex {
   readonly entry: IndexEntry
   readonly pin: Pin
 }
 
-/** What is held. */
+/** The frozen state. */
 export interface Frozen {
-  /** Ascending by uid, without those that are damaged. */
+  /** Ascending by uid, without damaged indexes. */
   readonly indexes: readonly FrozenIndex[]
   readonly rules: readonly Rule[]
-  /** Paths of the uploads that wait; they stay until `release`. */
+  /** Paths of the waiting uploads. They are kept until `release`. */
   readonly uploads: readonly string[]
-  /** Lets go of everything. */
+  /** Releases everything. */
   release(): Promise<void>
 }
 
-/** Reports an index that is left out. @param damage why */
+/** Reports an index that is left out. @param damage the reason */
 export type LeaveOut = (index: IndexEntry, damage: string) => void
 
 /**
- * Holds the instance as it is between two commits, with a copy of the task store. No batch waits longer than that takes.
- * @param copy of the task store: where it is made, which must not exist, what for, and without which running tasks
+ * Freezes the instance between two commits and copies the task store. Batches wait only while this runs.
+ * @param copy target path, which must not exist; its purpose; running tasks to omit
  */
 export function frozen(
   copy: { readonly path: string; readonly purpose: CopyPurpose; readonly omitted: readonly number[] },
@@ -61,7 +61,7 @@ async function pinned(engine: Engine, entry: IndexEntry, leaveOut: LeaveOut): Pr
   return soundOrLeftOut(engine, entry, leaveOut, (id) => engine.pin(id))
 }
 
-/** What `work` gives; null if it failed over a damaged index, which is left out then. */
+/** Runs `work`. Returns null, and leaves the index out, if it failed because the index is damaged. */
 export async function soundOrLeftOut<T>(
   engine: Pick<Engine, 'damage'>,
   entry: IndexEntry,

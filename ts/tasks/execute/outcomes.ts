@@ -1,4 +1,4 @@
-/** Makes the outcomes of tasks and the effects of batches. */
+/** Builds the outcomes of tasks and the effects of batches. */
 import type { BatchReport } from '../../engine/index.js'
 import { ApiError, type ErrorBody, type ErrorCode, errorBody, toErrorBody } from '../../errors/index.js'
 import type { Counters } from '../listing/details.js'
@@ -7,7 +7,7 @@ import type { PendingTask } from '../store/records.js'
 import type { Micros } from '../time.js'
 import type { Effects, Outcome, TaskLog } from './batch-context.js'
 
-/** The effects of a batch. `finishedAt` null: the batch ends when its effects are known. */
+/** The effects of a batch. `finishedAt` null: the batch ends when its effects are complete. */
 export type Unfinished = Omit<Effects, 'finishedAt'> & { readonly finishedAt: Micros | null }
 
 export const effects = (some: Partial<Effects>): Unfinished => ({
@@ -58,9 +58,7 @@ export async function refuse(
   return effects({ outcomes: tasks.map((task) => failed(task, error)) })
 }
 
-/**
- * The error that a task shows: that of an `ApiError`, `no_space_left_on_device` for a full disk, or else `internal`.
- */
+/** Returns the error for a task: an `ApiError` as it is, `no_space_left_on_device` for a full disk, else `internal`. */
 export function failureBody(error: unknown, log: TaskLog, batchUid: number): ErrorBody {
   if (isDiskFull(error)) {
     log.error({ err: error, batchUid }, 'no space left on the device')
@@ -77,7 +75,7 @@ export function outcomeIn(report: BatchReport | null, task: PendingTask): Outcom
   return succeeded(task, countersOf(outcome))
 }
 
-/** An addition shows 0 indexed documents if a deletion of all documents follows it in its batch. */
+/** Sets an addition to 0 indexed documents if a deletion of all documents follows it in the batch. */
 export function withoutCleared(outcomes: readonly Outcome[]): readonly Outcome[] {
   const lastClear =
     outcomes.findLast(({ task, status }) => task.content.kind === 'clear' && status === 'succeeded')?.task.row
@@ -89,11 +87,11 @@ export function withoutCleared(outcomes: readonly Outcome[]): readonly Outcome[]
   )
 }
 
-/** The counters an engine reports that tasks show. */
+/** Returns the counters of an engine report that tasks display. */
 export function countersOf(outcome: BatchReport['outcomes'][number]): Counters {
   const { indexedDocuments, editedDocuments, deletedDocuments } = outcome
   return {
-    // The API counts every document a script was run over under both names.
+    // The API reports the number of documents passed to a script under both names.
     ...(editedDocuments === undefined ? {} : { editedDocuments, deletedDocuments: editedDocuments }),
     ...(indexedDocuments === undefined ? {} : { indexedDocuments }),
     ...(deletedDocuments === undefined ? {} : { deletedDocuments }),
@@ -114,6 +112,6 @@ export function contentOf<K extends PendingTask['content']['kind']>(
   return task.content as Extract<PendingTask['content'], { kind: K }>
 }
 
-/** @param leftOut uid of an index → its damage */
+/** Lists the damaged indexes. @param leftOut uid of an index → its damage */
 export const damagedOnes = (leftOut: ReadonlyMap<string, string>): Counters =>
   leftOut.size === 0 ? {} : { damagedIndexes: Object.fromEntries(leftOut) }

@@ -1,15 +1,15 @@
-/** What does a snapshot consist of? */
+/** The contents of a snapshot. */
 import type { StepProgress } from './step-progress.js'
 
-/** The data directory of an instance, and the snapshot that is being made of it. */
+/** The data directory of an instance that is being copied to a snapshot. */
 export interface SnapshotSource {
   readonly startedAt: Date
   /**
-   * Holds the instance at one point, with a copy of the task store at `storePath`, where nothing may be. Called once.
-   * What happens afterwards, to tasks or documents, is not in the snapshot.
+   * Freezes the state of the instance and copies the task store to `storePath`, which must not exist. Called once.
+   * Later changes to tasks or documents are not in the snapshot.
    */
   freeze(storePath: string): Promise<FrozenDirectory>
-  /** Aborted when the task was canceled. */
+  /** Aborted when the task is canceled. */
   readonly signal: AbortSignal
   /** Enters a step. */
   step(name: string, place: StepProgress): void
@@ -17,12 +17,12 @@ export interface SnapshotSource {
   count(unit: string, finished: number, total: number): void
 }
 
-/** The data directory at one point. */
+/** The frozen state of a data directory. */
 export interface FrozenDirectory {
   readonly indexes: readonly FrozenFiles[]
-  /** Paths of the uploads that wait. */
+  /** Paths of the waiting uploads. */
   readonly uploads: readonly string[]
-  /** Lets go of it. */
+  /** Releases the frozen state. */
   release(): Promise<void>
 }
 
@@ -30,12 +30,12 @@ export interface FrozenDirectory {
 export interface FrozenFiles {
   /** Name of its directory. */
   readonly id: string
-  /** Copies them into a directory, which must not exist. @returns false if the index is damaged, and left out */
+  /** Copies them to a directory that must not exist. @returns false if the index is damaged and therefore left out */
   copyTo(directory: string): Promise<boolean>
 }
 
 /**
- * Writes a snapshot, whole or not at all.
+ * Writes a complete snapshot or nothing.
  * @throws ApiError `io_error` or `no_space_left_on_device` if it cannot be written
  */
 export type WriteSnapshot = (source: SnapshotSource) => Promise<void>

@@ -1,4 +1,4 @@
-/** Indexes exchange their names. */
+/** Swaps the names of indexes. */
 import type { CatalogueRow, PendingTask } from '../store/records.js'
 import type { BatchContext } from './batch-context.js'
 import {

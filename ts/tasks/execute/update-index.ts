@@ -1,4 +1,4 @@
-/** An index gets another primary key or another name. */
+/** Changes the primary key or the name of an index. */
 import type { BatchReport } from '../../engine/index.js'
 import type { CatalogueRow, PendingTask } from '../store/records.js'
 import type { Micros } from '../time.js'
@@ -35,8 +35,8 @@ export async function updateIndex(task: PendingTask, run: Run, context: BatchCon
 }
 
 /**
- * The effects of an index update whose commit is made.
- * @param row as it was before
+ * Builds the effects of an index update after its commit.
+ * @param row the catalogue row before the update
  * @param report null: only the name changes, which needs no commit
  */
 export function updatedIndex(

@@ -1,12 +1,12 @@
-/** A data directory of an older version is upgraded. */
 import { EngineError } from '../../engine/index.js'
 import type { PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { damagedOnes, effects, succeeded, type Unfinished } from './outcomes.js'
 
 /**
- * Opens every index. The task store has been upgraded by the start, and engines read files of older formats as they
- * are: an index gets the newest format by what is written to it. A damaged index is named in the details.
+ * Upgrades a data directory of an older version: opens every index and lists damaged ones in the details. The start has
+ * already upgraded the task store. Engines read older formats and write the newest one, so indexes upgrade with their
+ * next writes.
  */
 export async function upgradeDatabase(
   task: PendingTask,

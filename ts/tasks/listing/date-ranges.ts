@@ -1,4 +1,4 @@
-/** Which tasks and batches have dates within bounds? */
+/** Finds tasks and batches by date. */
 import { number, orNull } from '../store/rows.js'
 import type { Sql } from '../store/sql.js'
 import type { TaskFilter } from '../tasks.js'
@@ -6,26 +6,26 @@ import { type Micros, parseDate } from '../time.js'
 import { UidSet } from './uid-set.js'
 import { endingSpan, firstOfSpan, type UidSets } from './uid-sets.js'
 
-/** Numbers from `from` on and below `to`. */
+/** Numbers from `from` (inclusive) to `to` (exclusive). */
 export type Range = readonly [from: number, to: number]
 
 const everything: Range = [0, Number.POSITIVE_INFINITY]
 
-/** Two bounds of dates, both exclusive. */
+/** Two bounds of a date, both exclusive. */
 export interface Dates {
   readonly after: string | null | undefined
   readonly before: string | null | undefined
 }
 
-/** SQLite has no infinity for integers. */
+/** Maps infinity to the largest safe integer, because SQLite has no infinite integer. */
 export const finite = (number: number) => Math.min(number, Number.MAX_SAFE_INTEGER)
 
-/** A column of dates, and the column whose order they follow. */
+/** A date column, and a number column in the same order. */
 interface DateOrder {
   readonly table: 'tasks' | 'batches'
   readonly date: string
   readonly order: 'uid' | 'ended'
-  /** Holds for the rows that have both. */
+  /** SQL condition that holds for rows with both columns. */
   readonly condition: string
 }
 
@@ -39,8 +39,8 @@ const endOrder: DateOrder = {
 }
 
 /**
- * Turns bounds of dates into ranges of what the dates follow: tasks arrive and batches start in the order of their uids,
- * and batches end in the order of `ended`. Whole eras within a range are read as sets; see `Membership.ended`.
+ * Turns date bounds into ranges of numbers that have the same order: tasks arrive and batches start in the order of
+ * their uids, and batches end in the order of `ended`. Complete eras are read as sets; see `Membership.ended`.
  */
 export class DateRanges {
   readonly #sql: Sql
@@ -51,17 +51,17 @@ export class DateRanges {
     this.#sets = sets
   }
 
-  /** The uids of tasks that arrived between these dates. */
+  /** Returns the uids of tasks enqueued between these dates. */
   arrivals(dates: Dates): Range {
     return this.#between(arrivalOrder, dates)
   }
 
-  /** The uids of batches that started between the dates of the filter. */
+  /** Returns the uids of batches started between the dates of the filter. */
   batchesStarted(filter: TaskFilter): Range {
     return this.#between(startOrder, startsOf(filter))
   }
 
-  /** Batches that ended between the dates of the filter; null if it has none. */
+  /** Returns the batches that ended between the dates of the filter; null if the filter has no end dates. */
   batchesEnded(filter: TaskFilter): UidSet | null {
     const dates = endsOf(filter)
     if (!isBounded(dates)) return null
@@ -81,7 +81,7 @@ export class DateRanges {
     return UidSet.of(this.#sql.uids(sql, [from, finite(to)]))
   }
 
-  /** Tasks that started, and tasks that ended, between the dates of the filter; a set for each pair of bounds. */
+  /** Returns the tasks started, and the tasks ended, between the dates of the filter: one set per pair of bounds. */
   tasksThatRan(filter: TaskFilter): readonly UidSet[] {
     const [starts, ends] = [startsOf(filter), endsOf(filter)]
     return [
@@ -91,7 +91,7 @@ export class DateRanges {
   }
 
   #tasksStarted(from: number, to: number): UidSet {
-    // Running batches belong to no era. There are few.
+    // Running batches belong to no era. There are few of them.
     const running = this.#sql.uids(
       `SELECT uid FROM tasks WHERE batch_uid IN
         (SELECT uid FROM batches WHERE finished_at IS NULL AND uid >= ? AND uid < ?)`,
@@ -100,7 +100,7 @@ export class DateRanges {
     return this.#inEras(startEras, from, to).unite(UidSet.of(running))
   }
 
-  /** Tasks of the finished batches in this range. */
+  /** Returns the tasks of the finished batches in this range. */
   #inEras(eras: Eras, from: number, to: number): UidSet {
     const era = (which: 'min' | 'max', comparison: '<' | '>=', bound: number): number | null => {
       const sql = `SELECT ${which}(value) AS era FROM sets WHERE kind = '${eras.kind}' AND value ${comparison} ?`
@@ -111,7 +111,7 @@ export class DateRanges {
     const first = era('min', '>=', from)
     const last = era('max', '<', to)
     if (first === null || last === null || first > last) return tasks(from, to)
-    // A part of an era at either end has few tasks.
+    // The partial eras at both ends have few tasks.
     const [next] = this.#sql.all(eras.next, [finite(to)])
     const isCut = next?.era === last
     const found = this.#sets.loadRange(eras.kind, first, isCut ? last : last + 1)
@@ -119,7 +119,7 @@ export class DateRanges {
     return found.unite(tasks(from, first))
   }
 
-  /** The range whose dates lie between two dates. A row without a date counts as later than any. */
+  /** Returns the range of rows between two dates. A row without a date counts as later than all others. */
   #between(order: DateOrder, { after, before }: Dates): Range {
     if (!after && !before) return everything
     const from = after ? this.#first(order, (at) => at > parseDate(after).floor) : 0
@@ -127,7 +127,7 @@ export class DateRanges {
     return [from, to]
   }
 
-  /** The first number whose date reaches a bound, or one above the last. */
+  /** Returns the first number whose date satisfies `isReached`, or the last number plus one. */
   #first(of: DateOrder, isReached: (at: Micros) => boolean): number {
     const { table, date, order, condition } = of
     let [low, high] = [0, (this.#last(of) ?? -1) + 1]
@@ -144,19 +144,19 @@ export class DateRanges {
     return low
   }
 
-  /** The highest number, null without any. The condition is that of the index which SQLite reads it from. */
+  /** Returns the highest number; null if the table is empty. The condition lets SQLite use its partial index. */
   #last({ table, order, condition }: DateOrder): number | null {
     const [row] = this.#sql.all(`SELECT max(${order}) AS last FROM ${table} WHERE ${condition}`, [])
     return orNull(number, row?.last)
   }
 }
 
-/** Sets of the tasks of consecutive batches. */
+/** SQL of the stored sets that hold the tasks of consecutive batches. */
 interface Eras {
   readonly kind: 'era' | 'endEra'
-  /** Tasks of the batches in a range. */
+  /** Selects the tasks of the batches in a range. */
   readonly tasks: string
-  /** The era of the first finished batch from a bound on. */
+  /** Selects the era of the first finished batch at or after a bound. */
   readonly next: string
 }
 

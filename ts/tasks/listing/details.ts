@@ -4,7 +4,7 @@ import { humanSize } from './sizes.js'
 
 export type Details = Readonly<Record<string, unknown>>
 
-/** Counters of a task that ran. Its type decides which of them it shows. */
+/** Counters of an executed task. Each type of task displays some of them. */
 export interface Counters {
   readonly indexedDocuments?: number
   readonly editedDocuments?: number
@@ -15,13 +15,13 @@ export interface Counters {
   readonly postCompactionSize?: string
   readonly dumpUid?: string
   readonly updatedRules?: number
-  /** By index uid. */
+  /** Index uid → result of the export. */
   readonly indexes?: Readonly<Record<string, object>>
   /** Uid of an index that was left out → its damage. */
   readonly damagedIndexes?: Readonly<Record<string, string>>
 }
 
-/** `details` while a task waits or runs; null for types that have none. Those of settings come with them. */
+/** Returns `details` of a waiting or running task; null for types without details. Settings bring their own. */
 export function detailsBefore(
   content: Exclude<TaskContent, { kind: 'settings' }>,
   indexUid: string | null,
@@ -84,7 +84,7 @@ export function detailsBefore(
   }
 }
 
-/** Counters that a task shows as 0 when it failed, was canceled or had nothing to count. */
+/** Counters displayed as 0 if the task failed, was canceled or had nothing to count. */
 const zeroes: Readonly<Record<string, Details>> = {
   documents: { indexedDocuments: 0 },
   deleteByIds: { deletedDocuments: 0 },
@@ -100,8 +100,8 @@ const zeroes: Readonly<Record<string, Details>> = {
 }
 
 /**
- * `details` of a task that has ended.
- * @param before `details` until then
+ * Returns `details` of a task that has ended.
+ * @param before `details` before the task ended
  * @param counters null if the task failed or was canceled
  */
 export function detailsAfter(

@@ -19,18 +19,18 @@ import { UidSet } from './uid-set.js'
 import { arrivalSpan, type SetKind, type UidSets } from './uid-sets.js'
 import { isAllVisible, mergedDetailsText, partOfBatch } from './view.js'
 
-/** Whether patterns of visible indexes admit all of them; null admits all. */
+/** Returns true if the patterns of visible indexes admit all indexes; null admits all. */
 export const seesAll = (visible: readonly string[] | null | undefined): boolean =>
   visible === null || visible === undefined || visible.includes('*')
 
-/** The filter of a total: the API counts what a key limited to indexes is not shown. Source: recorded answers. */
+/** The filter for a total. The API also counts what an API key may not see. Source: recorded answers. */
 const regardlessOfKey = (filter: TaskFilter): TaskFilter => ({ ...filter, visibleIndexes: null })
 
 /**
- * Which tasks or batches match a filter?
+ * Lists the tasks or batches that match a filter.
  *
- * Each filter is a stored set of uids (see `UidSets`) or a range of them. A listing intersects these, counts the
- * result, and reads the rows of one page.
+ * Each condition of a filter is a stored set of uids (see `UidSets`) or a range of uids. A listing intersects these,
+ * counts the result, and reads the rows of one page.
  */
 export class Listing {
   readonly #sql: Sql
@@ -59,7 +59,7 @@ export class Listing {
     }
   }
 
-  /** The totals of the listings by each status, type and index. */
+  /** Returns the totals of the listings by status, type and index. */
   counts(): TaskCounts {
     const indexes = new Map(this.#sets.counts('index'))
     for (const index of this.#sets.counts('renamed').keys()) indexes.set(index, this.#named([index]).size)
@@ -75,7 +75,7 @@ export class Listing {
     return this.#sets.load('index', indexUids).unite(this.#sets.load('renamed', indexUids))
   }
 
-  /** Tasks that match. */
+  /** Returns the tasks that match a filter. */
   match(filter: TaskFilter): UidSet {
     const arrived = this.#dates.arrivals({ after: filter.afterEnqueuedAt, before: filter.beforeEnqueuedAt })
     const found = this.#matching(filter)?.clip(...arrived) ?? null
@@ -84,7 +84,7 @@ export class Listing {
     return (common([found, visible]) ?? this.#sets.loadRange('status', '', LAST_TEXT)).clip(...arrived)
   }
 
-  /** Tasks that match, not regarding dates of arrival and visible indexes; null: all tasks. */
+  /** Matches all conditions except arrival dates and visible indexes; null: all tasks. */
   #matching(filter: TaskFilter): UidSet | null {
     return common([
       filter.uids &&
@@ -98,7 +98,7 @@ export class Listing {
     ])
   }
 
-  /** Tasks of `found` whose index the patterns admit. Looked up by task, since a key may see many more indexes. */
+  /** Keeps tasks whose index the patterns admit. Reads the tasks instead of the sets of many visible indexes. */
   #visibleAmong(found: UidSet, patterns: readonly string[] | null | undefined): UidSet {
     if (patterns === null || patterns === undefined || seesAll(patterns)) return found
     const columns = 'uid, index_uid'
@@ -124,7 +124,7 @@ export class Listing {
     return { ...page, rows: packedBatches(rows), total }
   }
 
-  /** The batches without their tasks of indexes that the patterns do not admit. */
+  /** Removes the tasks whose indexes the patterns do not admit from the batches. */
   #visibleParts(
     rows: readonly BatchRow[],
     patterns: readonly string[] | null | undefined,
@@ -151,7 +151,7 @@ export class Listing {
     })
   }
 
-  /** A batch matches a filter of tasks if any of its tasks does. */
+  /** A batch matches a filter for tasks if any of its tasks does. */
   #matchingBatches(filter: TaskFilter): UidSet {
     const { indexUids, canceledBy } = filter
     const found = common([
@@ -187,7 +187,7 @@ export class Listing {
     return this.#sets.load('batchIndex', indexUids).unite(this.#sets.load('batchRenamed', indexUids))
   }
 
-  /** The rows of a page, which ends early if its rows have too many bytes, and the first row of the next page. */
+  /** Reads the rows of a page and the first row of the next. A page ends early if its rows have too many bytes. */
   #page(
     table: 'tasks' | 'batches',
     columns: string,
@@ -200,7 +200,7 @@ export class Listing {
     return { rows: this.#rows(table, columns, uids.slice(0, shown + 1)), shown }
   }
 
-  /** How many of these rows fit into a page by the bytes of their details, at least one. */
+  /** Returns how many of these rows fit into a page by the size of their details; at least 1. */
   #fitting(table: 'tasks' | 'batches', uids: readonly number[]): number {
     const large = this.#sql.all(
       `SELECT uid, octet_length(details) AS bytes FROM ${table}
@@ -226,7 +226,7 @@ export class Listing {
     return UidSet.of(this.#sql.uids(sql, [JSON.stringify(values)]))
   }
 
-  /** Uids of indexes that patterns (`boats`, `boats_*`) admit. Tasks without an index are not among them. */
+  /** Returns tasks or batches of indexes that the patterns (`boats`, `boats_*`) admit; never tasks without an index. */
   #visible(kind: SetKind, patterns: readonly string[] | null | undefined): UidSet | null {
     if (seesAll(patterns)) return null
     const names = (patterns ?? []).filter((pattern) => !pattern.endsWith('*'))
@@ -239,7 +239,7 @@ export class Listing {
     return visible
   }
 
-  /** Number of swaps of these indexes: the API counts them in the total of a listing without showing them. */
+  /** Counts the swaps of these indexes. The API includes them in the total of a listing but does not list them. */
   #swapsOf(filter: TaskFilter): number {
     const { indexUids } = filter
     if (!indexUids) return 0
@@ -251,7 +251,7 @@ export class Listing {
   }
 
   #ofBatches(batches: readonly number[]): UidSet {
-    // The batch of a cancelation may have all tasks of the store. A batch that large is an era of its own.
+    // The batch of a cancelation can have all tasks of the store. A batch that large is its own era.
     const alone = this.#query(
       `SELECT uid FROM batches AS b WHERE uid IN (SELECT value FROM json_each(?)) AND era = uid
        AND (SELECT era FROM batches WHERE uid > b.uid AND era IS NOT NULL ORDER BY uid LIMIT 1) IS NOT b.era`,
@@ -265,7 +265,7 @@ export class Listing {
     return found.unite(this.#sets.load('era', alone.uids()))
   }
 
-  /** Tasks canceled by these ones. All canceled tasks of a batch were canceled by the same task. */
+  /** Tasks canceled by these cancelations. All canceled tasks of a batch were canceled by the same task. */
   #canceledBy(uids: readonly number[]): UidSet {
     const batches = uids.flatMap((uid) =>
       this.#sql.all('SELECT batch_uid FROM tasks WHERE canceled_by = ? LIMIT 1', [uid]),
@@ -274,7 +274,7 @@ export class Listing {
     return members.intersect(this.#sets.load('status', ['canceled']))
   }
 
-  /** Batches whose oldest or newest task arrived between these dates; null if none is given. */
+  /** Batches whose oldest or newest task arrived between these dates; null if no date is given. */
   #holdingArrivals({ after, before }: Dates): UidSet | null {
     if (!after && !before) return null
     const tasks = this.#dates.arrivals({ after, before })
@@ -299,7 +299,7 @@ export class Listing {
     return found
   }
 
-  /** Spans of arrival of the tasks next to a bound. A batch may have its dates from deleted tasks between those. */
+  /** Spans of the tasks next to a bound. The dates of a batch can come from deleted tasks between the two. */
   #doubt(bound: number): Range {
     const uid = (sql: string) => orNull(number, this.#sql.all(sql, [finite(bound)])[0]?.uid)
     const last = uid('SELECT max(uid) AS uid FROM tasks WHERE uid < ?')
@@ -308,7 +308,7 @@ export class Listing {
   }
 }
 
-/** The intersection of these sets, null if none is given. */
+/** The intersection of these sets; null if no set is given. */
 function common(sets: readonly (UidSet | null | undefined)[]): UidSet | null {
   return sets.reduce<UidSet | null>(
     (found, set) => (set && found ? found.intersect(set) : (set ?? found)),
@@ -316,22 +316,22 @@ function common(sets: readonly (UidSet | null | undefined)[]): UidSet | null {
   )
 }
 
-/** A page of batches, as `Sql.packed` has it. */
+/** A page of batches in the format of `Sql.packed`. */
 const packedBatches = (rows: readonly BatchRow[]): string =>
   JSON.stringify(
     rows.map((row) => [row.uid, row.startedAt, row.finishedAt, row.strategy, row.details, row.stats]),
   )
 
-/** Tasks whose details are merged for one batch of a page. A batch with more has no details there. */
+/** Most tasks whose details are merged for one batch of a page. A batch with more tasks has no details there. */
 const MERGED_DETAILS_MAX = 1_000
 
-/** Uids of indexes are ASCII below this, so those that start with a prefix sort before the prefix and this. */
+/** Sorts after every index uid, since these are ASCII below 0x7f. A prefix and this bound all uids with the prefix. */
 const LAST_TEXT = '\u007f'
 
 /** Up to this many tasks, looking up their indexes is faster than reading the sets of a dozen indexes. */
 const LOOKED_AT_MAX = 500
 
-/** A number above all spans of arrival. */
+/** A number above all arrival spans. */
 const NO_SPAN = Number.MAX_SAFE_INTEGER
 
 function isVisible(indexUid: string | null, patterns: readonly string[] | null): boolean {

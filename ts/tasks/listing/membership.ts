@@ -7,16 +7,16 @@ import { CHUNK_UIDS, UidSet } from './uid-set.js'
 import { arrivalSpan, endingSpan, type SetKind, UidSets } from './uid-sets.js'
 
 /**
- * Tasks from which on an era takes no further batch. An era holds the tasks of finished batches that follow each other
- * by uid (`era`, for filters by dates of start) or by ending (`end_era`, for filters by dates of end). A filter selects
- * whole eras, and reads the tasks of single batches only at its bounds.
+ * Number of tasks at which an era accepts no further batch. An era holds the tasks of consecutive finished batches, by
+ * uid (`era`, for start date filters) or by end (`end_era`, for end date filters). A filter selects complete eras, and
+ * reads the tasks of single batches only at its bounds.
  */
 const ERA_TASKS_MAX = 2_048
 
 /** Statuses of tasks that belong to a batch. */
 const begunStatuses = ['processing', 'succeeded', 'failed', 'canceled'] as const
 
-/** Uids grouped by the set they belong to. */
+/** Collects uids by the set that they belong to. */
 class Groups {
   readonly #groups = new Map<string, { kind: SetKind; value: string | number; uids: number[] }>()
 
@@ -69,7 +69,7 @@ const taskSelection = `SELECT t.uid, t.status, t.type, t.index_uid, t.new_index_
 const batchSelection = 'SELECT uid, oldest_uid, newest_uid, ended FROM batches'
 const memberSelection = 'SELECT DISTINCT batch_uid, status, type, index_uid, new_index_uid FROM tasks'
 
-/** Keeps the sets of uids in step with the rows of tasks and batches. */
+/** Keeps the sets of uids consistent with the rows of tasks and batches. */
 export class Membership {
   readonly #sql: Sql
   readonly #sets: UidSets
@@ -85,7 +85,7 @@ export class Membership {
     if (indexUid !== null) this.#sets.add('index', indexUid, [uid])
   }
 
-  /** These tasks now have that status. They were enqueued or processing before. */
+  /** Sets the status of tasks that were enqueued or processing. */
   moved(uids: readonly number[], status: TaskStatus): void {
     this.#sets.remove('status', 'enqueued', uids)
     this.#sets.remove('status', 'processing', uids)
@@ -97,9 +97,9 @@ export class Membership {
   }
 
   /**
-   * Adds the tasks of a batch that ends to an era by uid, and to one by ending.
-   * @param ended position of the batch in the order of endings, which is above all others
-   * @returns the eras, named by the uid and by the position of their first batches
+   * Adds the tasks of a batch that ends to an era by uid, and to an era by end.
+   * @param ended position of the batch in the order of ends, higher than all others
+   * @returns the eras, named after the uid and the position of their first batches
    */
   ended(
     batchUid: number,
@@ -118,7 +118,7 @@ export class Membership {
       'SELECT end_era AS era FROM batches WHERE ended IS NOT NULL ORDER BY ended DESC LIMIT 1',
       [],
     )
-    // A batch between two of one era belongs to it, or its batches would no longer follow each other.
+    // A batch between two batches of an era must join it, to keep the batches of the era consecutive.
     const isInside = before !== null && before === after
     const era = before !== null && (isInside || this.#fits('era', before, uids)) ? before : batchUid
     const endEra = lastEnd !== null && this.#fits('endEra', lastEnd, uids) ? lastEnd : ended
@@ -131,12 +131,12 @@ export class Membership {
     return this.#sets.load(kind, [era]).size + uids.length <= ERA_TASKS_MAX
   }
 
-  /** A batch has begun and is in no set yet. */
+  /** Adds a batch that has begun and is in no set yet. */
   begun(batchUid: number): void {
     this.#batches(JSON.stringify([batchUid])).addTo(this.#sets)
   }
 
-  /** Updates the sets of these batches. @param change changes or removes the batches or tasks of them */
+  /** Updates the sets of these batches. @param change changes or removes the batches or their tasks */
   changing(batchUids: readonly number[], change: () => void): void {
     const batches = JSON.stringify(batchUids)
     this.#batches(batches).removeFrom(this.#sets)
@@ -144,7 +144,7 @@ export class Membership {
     this.#batches(batches).addTo(this.#sets)
   }
 
-  /** Updates sets for ended tasks to be deleted. @param uids JSON text @param change gets the uids of their batches */
+  /** Updates sets before ended tasks are deleted. @param uids JSON text @param change gets the uids of their batches */
   removing(uids: string, change: (batchUids: string) => void): void {
     const groups = new Groups()
     const rows = this.#sql.all(`${taskSelection} WHERE t.uid IN (SELECT value FROM json_each(?))`, [uids])
@@ -161,7 +161,7 @@ export class Membership {
   }
 
   /**
-   * Updates the sets for rows that come from another store.
+   * Updates the sets when rows are replaced by rows of another store.
    * @param uids of tasks @param batchUids of batches @param change writes and deletes these rows
    */
   replacing(uids: readonly number[], batchUids: readonly number[], change: () => void): void {
@@ -187,13 +187,13 @@ export class Membership {
 
   /**
    * Updates the sets for renamed indexes.
-   * @param write updates the rows of those tasks
+   * @param write updates the rows of the affected tasks
    */
   relabelled({ from, to, swap, before }: Relabel, write: (uids: readonly number[]) => void): void {
     const named = this.#sets.load('index', [from, to]).unite(this.#sets.load('renamed', [from, to]))
     const affected = UidSet.of(named.uids()).clip(0, before).uids()
     if (affected.length === 0) return
-    // Batches that also have younger tasks of these indexes, which are not renamed, get their sets anew.
+    // Batches that also have younger, not renamed tasks of these indexes need their sets rebuilt.
     named.clip(before, Number.POSITIVE_INFINITY).intersect(this.#sets.load('status', begunStatuses))
     const mixed = this.#sql
       .all('SELECT DISTINCT batch_uid FROM tasks WHERE uid IN (SELECT value FROM json_each(?))', [
@@ -226,8 +226,8 @@ export class Membership {
 }
 
 /**
- * Makes all sets from the rows, for a store that lacks some. Dates of batches that a clock set back has let fall are
- * raised to those of the batch before, since listings rely on their order.
+ * Rebuilds all sets from the rows, for a store without some of them. If the clock was set back, dates may decrease. They
+ * are raised to those of the batch before, because listings rely on their order.
  */
 export function rebuildSets(sql: Sql): void {
   sql.run('DELETE FROM sets', [])
@@ -270,7 +270,7 @@ function straightenDates(sql: Sql): void {
   )
 }
 
-/** Assigns finished batches to eras. @param order the column by which batches follow each other @param column the era */
+/** Assigns finished batches to eras. @param order column that orders batches @param column column of the era */
 function assignEras(sql: Sql, order: 'uid' | 'ended', column: 'era' | 'end_era'): void {
   let era: { name: number; tasks: number } | null = null
   for (const [from, to] of ranges(sql, 'batches', order)) {

@@ -4,10 +4,10 @@ import type { Sql } from '../store/sql.js'
 import { CHUNK_UIDS, edited, UidSet } from './uid-set.js'
 
 /**
- * Properties that have stored sets. Of tasks: `status`, `type`, `index` (its uid), `renamed` (the second name of a
- * rename), `era` and `endEra` (see `Membership.ended`). Of batches: `batch` (all of them, with value ''); `batchStatus`,
- * `batchType`, `batchIndex` and `batchRenamed` (a task of the batch has it); `oldest` and `newest` (spans of arrival);
- * `ended` (spans of the order of endings).
+ * Properties that have stored sets. For tasks: `status`, `type`, `index` (its uid), `renamed` (the second name of a
+ * rename), `era` and `endEra` (see `Membership.ended`). For batches: `batch` (all batches, with value '');
+ * `batchStatus`, `batchType`, `batchIndex` and `batchRenamed` (a task of the batch has it); `oldest` and `newest`
+ * (arrival spans); `ended` (spans of the order of ends).
  */
 export type SetKind =
   | 'status'
@@ -28,21 +28,21 @@ export type SetKind =
 type SetValue = string | number
 
 /**
- * Tasks of one span of arrival. Batches are found by the spans of their oldest and newest task, and compared one by one
- * only in the spans at a bound.
+ * Tasks per arrival span. Batches are found by the arrival spans of their oldest and newest task. Dates are compared
+ * only for batches in the spans at a bound.
  */
 const ARRIVAL_SPAN = 2_048
 
-/** The span of arrival of a task. */
+/** Returns the arrival span of a task. */
 export const arrivalSpan = (uid: number) => Math.floor(uid / ARRIVAL_SPAN)
 
-/** Batches of one span of the order of endings; see `ARRIVAL_SPAN`. */
+/** Batches per span of the order of ends; see `ARRIVAL_SPAN`. */
 const ENDING_SPAN = 2_048
 
-/** The span of a position in the order of endings. */
+/** Returns the span of a position in the order of ends. */
 export const endingSpan = (ended: number) => Math.floor(ended / ENDING_SPAN)
 
-/** The first position of a span. */
+/** Returns the first position of a span. */
 export const firstOfSpan = (span: number) => span * ENDING_SPAN
 
 interface Change {
@@ -53,8 +53,8 @@ interface Change {
 }
 
 /**
- * The sets of the store: the uids of tasks and batches with a property. Changes are collected and written at the end of
- * a transaction, so that each chunk is written once. Reads include changes that are not written yet.
+ * The stored sets: uids of tasks and batches with a property. Changes are collected and written at the end of a
+ * transaction, so that each chunk is written once. Reads include collected changes.
  */
 export class UidSets {
   readonly #sql: Sql
@@ -72,17 +72,17 @@ export class UidSets {
     if (uids.length > 0) this.#changes.push({ kind, value, uids, isAddition: false })
   }
 
-  /** A position in the changes, for `undo`. */
+  /** The current position in the collected changes, for `undo`. */
   get mark(): number {
     return this.#changes.length
   }
 
-  /** Drops the changes since that position. */
+  /** Drops the changes collected since that position. */
   undo(mark: number): void {
     this.#changes.length = mark
   }
 
-  /** Writes the changes. */
+  /** Writes the collected changes. */
   flush(): void {
     const changes = this.#changes
     this.#changes = []
@@ -96,7 +96,7 @@ export class UidSets {
     for (const group of grouped.values()) this.#write(group)
   }
 
-  /** Members of any of these sets. */
+  /** Returns the members of any of these sets. */
   load(kind: SetKind, values: readonly SetValue[]): UidSet {
     const set = new UidSet()
     if (values.length === 0) return set
@@ -109,27 +109,27 @@ export class UidSets {
     return this.#changed(set, kind, (value) => wanted.has(value))
   }
 
-  /** Members of the sets whose values lie in `[from, to)`. */
+  /** Returns the members of the sets whose values are in `[from, to)`. */
   loadRange(kind: SetKind, from: SetValue, to: SetValue): UidSet {
     const set = new UidSet()
     this.#read(set, 'value >= ? AND value < ?', [kind, from, to])
     return this.#changed(set, kind, (value) => value >= from && value < to)
   }
 
-  /** Values of sets of that kind, ascending. */
+  /** Returns the values of all sets of a kind, ascending. */
   values(kind: SetKind): readonly Value[] {
     return this.#sql
       .all('SELECT DISTINCT value FROM sets WHERE kind = ? ORDER BY value', [kind])
       .map(({ value }) => value ?? null)
   }
 
-  /** Number of members of each set of a kind, without changes that are not written yet. */
+  /** Returns the number of members of each set of a kind, without collected changes. */
   counts(kind: SetKind): ReadonlyMap<string, number> {
     const rows = this.#sql.all('SELECT value, sum(n) AS n FROM sets WHERE kind = ? GROUP BY value', [kind])
     return new Map(rows.map(({ value, n }) => [String(value), number(n)]))
   }
 
-  /** Number of members of all sets of a kind, without changes that are not written yet. */
+  /** Returns the number of members of all sets of a kind, without collected changes. */
   count(kind: SetKind): number {
     return this.#sql.number('SELECT ifnull(sum(n), 0) AS n FROM sets WHERE kind = ?', 'n', [kind])
   }

@@ -10,7 +10,7 @@ const dateOrNull = (at: Micros | null) => (at === null ? null : formatDate(at))
 const span = (from: Micros | null, to: Micros | null) =>
   from === null || to === null ? null : formatDuration(to - from)
 
-/** A stored task as clients see it; its details are text where they are long. */
+/** Converts a stored task to the API's format. Long details stay text. */
 export function taskView(row: TaskRow): Task {
   const details = shownDetails(row.details)
   return {
@@ -30,7 +30,7 @@ export function taskView(row: TaskRow): Task {
   }
 }
 
-/** The answer to an accepted write. */
+/** Builds the answer to an accepted write. */
 export function taskSummary(task: {
   readonly uid: number
   readonly indexUid: string | null
@@ -49,8 +49,8 @@ export function taskSummary(task: {
 }
 
 /**
- * A stored batch as clients see it; its details are text where they are long.
- * @param progress of the running batch, else null
+ * Converts a stored batch to the API's format. Long details stay text.
+ * @param progress of a running batch, else null
  */
 export function batchView(row: BatchRow, progress: unknown): BatchView {
   return {
@@ -65,18 +65,18 @@ export function batchView(row: BatchRow, progress: unknown): BatchView {
   }
 }
 
-/** `details` of a row, as an answer shows them. */
+/** Returns `details` of a row for an answer, parsed unless they are long. */
 const shownDetails = (details: string | null): Readonly<Record<string, unknown>> | null =>
   details !== null && details.length > PARSED_DETAILS_CHARS_MAX
     ? new JsonText(details)
     : parsedDetails(details)
 
-/** `details` of a row, parsed. */
+/** Parses `details` of a row. */
 export function parsedDetails(details: string | null): Readonly<Record<string, unknown>> | null {
   return details === null ? null : (JSON.parse(details) as Record<string, unknown>)
 }
 
-/** A task, as far as its batch shows it. */
+/** The parts of a task that its batch displays. */
 export interface Member {
   readonly status: string
   readonly type: TaskType
@@ -96,9 +96,9 @@ const counters = new Set([
 ])
 
 /**
- * The details of many tasks as one object: counters are summed, settings merged, filters joined with `&` and swaps
- * appended; of other members the first value counts. A member that is null in all tasks is left out, unless it is a
- * counter, which is unknown until the batch has ended, or a setting, where null is a value.
+ * Merges the details of many tasks: counters are summed, settings merged, filters joined with `&`, swaps appended.
+ * Other members keep their first value. A member that is null in all tasks is left out, except for counters, because
+ * they are unknown until the batch ends, and settings, where null is a value.
  */
 export function mergedDetails(members: readonly Member[]): Readonly<Record<string, unknown>> {
   const merged: Record<string, unknown> = {}
@@ -111,7 +111,7 @@ export function mergedDetails(members: readonly Member[]): Readonly<Record<strin
         merged[key] =
           typeof value === 'number' ? value + (typeof known === 'number' ? known : 0) : (known ?? null)
       } else if (value === null) {
-        // Only counters and settings are shown as null.
+        // Only counters and settings can be null.
       } else if (key === 'originalFilter') {
         merged[key] = known === undefined ? value : `${known}&${value}`
       } else if (key === 'swaps' && Array.isArray(value)) {
@@ -129,8 +129,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * `mergedDetails` of rows, as text. A batch of one task of settings has the details of that task, which can be
- * megabytes that need not be parsed.
+ * `mergedDetails` of rows, as text. A batch with a single settings task has the details of that task. They can be
+ * megabytes and need not be parsed.
  */
 export function mergedDetailsText(rows: readonly TaskRow[]): string {
   const [only] = rows
@@ -139,8 +139,7 @@ export function mergedDetailsText(rows: readonly TaskRow[]): string {
 }
 
 /**
- * A batch as it is shown to a key that may see only some of its tasks: a batch that cancels tasks can have tasks of many
- * indexes.
+ * Reduces a batch to the tasks visible to an API key. The batch of a cancelation can have tasks of many indexes.
  * @param details merged from the tasks that the key may see
  */
 export function partOfBatch(
@@ -152,7 +151,7 @@ export function partOfBatch(
   return { ...row, details, stats: JSON.stringify(stats) }
 }
 
-/** Whether all tasks of a batch belong to indexes that `isVisible` admits. Tasks without an index are hidden too. */
+/** True if `isVisible` admits the indexes of all tasks of a batch. Tasks without an index are not visible either. */
 export function isAllVisible({ stats }: BatchRow, isVisible: (indexUid: string) => boolean): boolean {
   const { totalNbTasks, indexUids } = JSON.parse(stats) as {
     readonly totalNbTasks: number
@@ -162,18 +161,18 @@ export function isAllVisible({ stats }: BatchRow, isVisible: (indexUid: string) 
   return visible.reduce((sum, [, tasks]) => sum + tasks, 0) === totalNbTasks
 }
 
-/** Requests that a batch made to embedders; each attempt counts. */
+/** Requests of a batch to embedders. Each attempt counts. */
 export interface EmbedderCounts {
   total: number
   failed: number
   lastError: string | null
 }
 
-/** What a batch shows beside its tasks. Empty members are left out. */
+/** Facts that a batch displays in addition to its tasks. Empty members are left out. */
 export interface BatchNotes {
-  /** Name of a step → how long it took. */
+  /** Name of a step → its duration. */
   readonly trace?: Readonly<Record<string, string>>
-  /** Part of the index → its size on disk and the change of it. */
+  /** Part of the index → its size on disk and the difference. */
   readonly sizes?: Readonly<Record<string, string>>
   readonly requests?: Readonly<EmbedderCounts>
 }

@@ -1,4 +1,4 @@
-/** Which task holds the queue until data of an older version is upgraded? */
+/** Enqueues the task that upgrades data of an older version and blocks the queue until it is done. */
 import { newRow } from '../store/new-row.js'
 import type { StoreClient } from '../store/store-client.js'
 
@@ -8,7 +8,7 @@ export interface Upgrade {
   readonly to: string
 }
 
-/** Enqueues the task of an upgrade, unless an earlier start has. */
+/** Enqueues the upgrade task, unless an earlier start has. */
 export async function enqueueUpgrade({ from, to }: Upgrade, store: StoreClient): Promise<void> {
   const waiting = await store.call('match', [{ types: ['upgradeDatabase'], statuses: ['enqueued'] }])
   const tasks = await store.call('pending', [waiting])

@@ -1,21 +1,21 @@
-/** Which commits were recorded, and which must an index hold at least? */
+/** Checks that each index has at least its last recorded commit. */
 import type { BatchReport, Engine } from '../../engine/index.js'
 import { RESTORED_BATCH_UIDS } from '../limits.js'
 import type { CatalogueRow, Start } from '../store/records.js'
 
-/** Whether the outcome of a batch is not recorded, by the uid in its commit. */
+/** Returns true if the outcome of the batch with this uid in a commit is not recorded. */
 export type IsUnrecorded = (batchUid: number) => boolean
 
 /**
- * A batch that is recorded has a uid below the next one, and was not running. The record that a batch runs may be lost
- * in a crash, but then so are all that were written after it.
+ * A batch is recorded if its uid is below the next uid and it was not running. A crash can lose the record that a batch
+ * runs, but then it loses all later records too.
  */
 export function unrecordedIn({ interrupted, nextBatchUid }: Start): IsUnrecorded {
   const running = new Set(interrupted.map(({ uid }) => uid))
   return (batchUid) => batchUid < RESTORED_BATCH_UIDS && (batchUid >= nextBatchUid || running.has(batchUid))
 }
 
-/** Tells the engine which commit each index must hold at least. */
+/** Sets the minimum commit of each index in the engine. */
 export function expectCommits(
   engine: Pick<Engine, 'expect'>,
   rows: readonly Pick<CatalogueRow, 'id' | 'lastBatch'>[],
@@ -26,8 +26,8 @@ export function expectCommits(
 }
 
 /**
- * Why the newest commit of an index is not the one that was recorded for it last; null if it is, or if it is a later
- * one whose outcome was not recorded before the process ended.
+ * Returns why the newest commit of an index is wrong. Returns null if it is the last recorded commit, or a later
+ * commit whose outcome was not recorded before the process ended.
  */
 export function missing(
   report: BatchReport | null,
@@ -44,7 +44,7 @@ export function missing(
   return `its newest commit is ${found}, which was recorded for another index: the last one of its own is ${recorded}`
 }
 
-/** Sorts batches by time: those of an import come before all batches of the queue. */
+/** Orders batches by time: batches of an import come before all batches of the queue. */
 export const order = (batchUid: number): number =>
   batchUid < RESTORED_BATCH_UIDS ? batchUid : batchUid - 2 * RESTORED_BATCH_UIDS
 

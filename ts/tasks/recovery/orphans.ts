@@ -1,4 +1,4 @@
-/** Which directories and uploads does the task store not name, and may they be removed? */
+/** Removes or quarantines directories and uploads that the task store does not name. */
 import { mkdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { BatchReport, Engine, IndexId } from '../../engine/index.js'
@@ -9,7 +9,7 @@ import type { Start } from '../store/records.js'
 import type { StoreClient } from '../store/store-client.js'
 import { unrecordedIn } from './expected-commits.js'
 
-/** Moves directories and files that must not be deleted to a place of their own, and returns their new paths. */
+/** Moves directories and files that must not be deleted to the quarantine, and returns their new paths. */
 export interface Quarantine {
   /** @param id names the directory of an index that is not open */
   index(id: IndexId): Promise<string>
@@ -17,7 +17,7 @@ export interface Quarantine {
   file(path: string): Promise<string>
 }
 
-/** Moves to `lost/` of a data directory. */
+/** Uses `lost/` in a data directory as the quarantine. */
 export function quarantineIn(directory: string, now: () => Date = () => new Date()): Quarantine {
   const moved = async (from: string, name: string): Promise<string> => {
     const target = join(lostPath(directory), name)
@@ -31,7 +31,7 @@ export function quarantineIn(directory: string, now: () => Date = () => new Date
   }
 }
 
-/** A date as part of a file name: `20261123T214510123`. */
+/** Formats a date as part of a file name: `20261123T214510123`. */
 export const stampOf = (date: Date): string => date.toISOString().replace(/[-:.Z]/g, '')
 
 export interface OrphanContext {
@@ -43,8 +43,8 @@ export interface OrphanContext {
 }
 
 /**
- * Removes directories of indexes that were announced and never created, or that were dropped, and uploads that no task
- * names. Any other directory that the catalogue does not name is moved to the quarantine.
+ * Removes announced directories that never became an index, directories of dropped indexes, and uploads without a task.
+ * Any other directory missing in the catalogue is moved to the quarantine.
  *
  * If the store could not be checked, all directories and uploads that it does not name are moved to the quarantine.
  */
@@ -53,23 +53,23 @@ export async function clearOrphans(start: Start, context: OrphanContext): Promis
   const isComplete = store.doubt === null
   const named = new Set(start.catalogue.map(({ id }) => id))
   const disposable = new Set(isComplete ? start.disposable : [])
-  /** Logs a failure; the next start finds the same orphan again. */
+  /** Logs a failure. The next start finds the same orphan again. */
   const attempted = (facts: object, work: () => Promise<void>): Promise<void> =>
-    work().catch((error: unknown) =>
-      log.warn({ ...facts, err: error }, 'an orphan could not be cleared away'),
-    )
+    work().catch((error: unknown) => log.warn({ ...facts, err: error }, 'an orphan could not be removed'))
 
   const unnamed = (await engine.list()).filter((id) => !named.has(id))
   for (const id of unnamed) {
     await attempted({ id }, async () => {
       if (disposable.has(id) || (isComplete && (await isUnfinished(id, start, context)))) {
-        log.info({ id }, 'removing what an interrupted batch left of an index')
+        log.info({ id }, 'removing the files of an interrupted index creation')
         await engine.drop(id)
         return
       }
       const path = await quarantine.index(id)
-      const told = 'an index directory that no index refers to was moved; delete it if it is of no use'
-      log.warn({ id, path }, told)
+      log.warn(
+        { id, path },
+        'an index directory that no index refers to was moved; delete it if you do not need it',
+      )
     })
   }
   if (isComplete && start.disposable.length > 0) {
@@ -85,14 +85,14 @@ export async function clearOrphans(start: Start, context: OrphanContext): Promis
     }
     for (const name of await spool.orphans(uploads)) {
       const path = await quarantine.file(spool.pathOf(name))
-      log.warn({ path }, 'an upload that no task refers to was moved; delete it if it is of no use')
+      log.warn({ path }, 'an upload that no task refers to was moved; delete it if you do not need it')
     }
   })
 }
 
 /**
- * Whether a directory holds only a commit whose outcome was never recorded. Its tasks still wait, so the commit is made
- * again. A power cut may have taken the announcement of such a directory.
+ * Returns true if a directory only has a commit whose outcome was never recorded. Its tasks still wait, so the commit
+ * will be repeated. A power cut may have lost the announcement of the directory.
  */
 async function isUnfinished(
   id: IndexId,

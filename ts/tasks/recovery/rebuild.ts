@@ -1,4 +1,4 @@
-/** Makes a new task store for indexes whose store is lost or damaged. */
+/** Creates a new task store for indexes whose store is lost or damaged. */
 import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type BatchReport, type Engine, EngineError, type IndexId } from '../../engine/index.js'
@@ -20,9 +20,9 @@ import { order } from './expected-commits.js'
 import { stampOf } from './orphans.js'
 import { openRestore, type Restore } from './restore.js'
 
-/** What became of a data directory whose task store was rebuilt. */
+/** The result of rebuilding a task store. */
 export interface Rebuilt {
-  /** Where the old store and the uploads of its tasks lie now. */
+  /** New location of the old store and the uploads of its tasks. */
   readonly aside: string
   readonly indexes: readonly {
     readonly uid: string
@@ -31,24 +31,24 @@ export interface Rebuilt {
   }[]
   /** Indexes that have no directory any more. */
   readonly missing: readonly string[]
-  /** Number of rows taken over from the old store; null: it could not be opened. */
+  /** Number of rows recovered from the old store; null if it could not be opened. */
   readonly salvaged: {
     readonly keys: number
     readonly webhooks: number
     readonly values: number
-    /** Rows of these tables that were left out because their checksums do not match. */
+    /** Rows of these tables left out because their checksums do not match. */
     readonly damaged: number
   } | null
 }
 
 /**
- * Sets the task store aside and makes a new one: its catalogue from the directories of the indexes and the file beside
- * them; keys, webhooks and features from the old store as far as it can be read. The history of tasks is lost, and so
- * are tasks that waited, whose uploads are set aside.
+ * Moves the task store aside and creates a new one. The catalogue comes from the index directories and the file next to
+ * them. Keys, webhooks and features come from the readable part of the old store. The task history and waiting tasks
+ * are lost; uploads of waiting tasks are moved aside.
  *
  * @param engine open over the indexes of that directory
- * @throws DirectoryInUseError if another process works on the directory; then nothing was changed
- * @throws StoreError if the system fails to read what is there; then nothing was changed
+ * @throws DirectoryInUseError if another process uses the directory; nothing was changed then
+ * @throws StoreError if the system fails to read the old files; nothing was changed then
  */
 export async function rebuildTaskStore(directory: string, engine: Engine): Promise<Rebuilt> {
   const aside = join(lostPath(directory), stampOf(new Date()))
@@ -66,7 +66,7 @@ export async function rebuildTaskStore(directory: string, engine: Engine): Promi
       throw unreadable(uploads, error)
     },
   )
-  // The store is made in another directory, so that a crash leaves no half of it under its name.
+  // The store is built in another directory, so that a crash does not leave a partial store under the final name.
   const making = join(directory, 'tasks.rebuilding')
   await rm(making, { recursive: true, force: true })
   const store = await openRestore(making)
@@ -81,8 +81,8 @@ export async function rebuildTaskStore(directory: string, engine: Engine): Promi
   await mkdir(aside, { recursive: true })
   await rename(tasks, join(aside, 'tasks'))
   if (hasUploads) await rename(uploads, join(aside, 'update_files'))
-  // A crash between these renames leaves no store beside the indexes, or one that ends before the mark of the old
-  // store. The next start refuses both.
+  // A crash between these renames leaves no store, or a store that ends before the mark of the old one. The next start
+  // refuses both.
   await rename(join(making, 'tasks'), tasks)
   await rename(markPath(making), markPath(directory))
   await rm(making, { recursive: true })
@@ -110,7 +110,7 @@ async function putBack(store: Restore, { keys, values, webhooks }: Salvaged): Pr
   for (const [uuid, body] of webhooks) await store.webhook({ uuid, ...body })
 }
 
-/** The catalogue as the commits of the indexes and the file of their names tell it, and the first uids not in use. */
+/** Rebuilds the catalogue from the commits and the list of names of the indexes. Also returns the first free uids. */
 async function catalogueOf(directory: string, engine: Engine) {
   const catalogue = await readCatalogueFile(directory).catch((error: unknown) => {
     throw unreadable(`the catalogue in ${indexesPath(directory)}`, error)
@@ -118,14 +118,14 @@ async function catalogueOf(directory: string, engine: Engine) {
   const named = new Map(catalogue?.map((index) => [index.id, index]))
   const rows: CatalogueRow[] = []
   const taken = new Set([...named.values()].map(({ uid }) => uid))
-  /** Names that stand in commits. After a rename or a swap an old commit may bear the name of another index. */
+  /** Names in commits. After a rename or a swap, an old commit may have the name of another index. */
   const told = new Map<string, { readonly row: CatalogueRow; readonly batchUid: number }>()
   const documents = new Map<IndexId, number | null>()
   let floor: UidFloor = { task: 0, batch: 0 }
   for (const id of (await engine.list()).toSorted()) {
     const report = await reportOf(engine, id)
     const name = named.get(id)
-    // The directory has no commit, or is left of a batch whose outcome was never recorded.
+    // The directory has no commit, or is left from a batch whose outcome was never recorded.
     if (report === null && name === undefined) continue
     const { birthtimeMs, mtimeMs } = await stat(join(indexesPath(directory), id))
     const batchUid = typeof report === 'object' && report !== null ? report.batchUid : null
@@ -170,26 +170,26 @@ const floorOf = ({ batchUid, outcomes }: BatchReport): UidFloor => ({
   batch: batchUid < RESTORED_BATCH_UIDS ? batchUid + 1 : 0,
 })
 
-/** The API counts uids in 32 bits; a larger one stands in a damaged row. */
+/** Limit for plausible uids: the API counts them in 32 bits, so a larger uid comes from a damaged row. */
 const UIDS_MAX = 2 ** 32
 
-/** The rows that were read from the old store. */
+/** The rows read from the old store. */
 interface Salvaged {
   readonly keys: readonly StoredKey[]
   readonly values: readonly (readonly [name: string, value: unknown])[]
   readonly webhooks: readonly (readonly [uuid: string, body: WebhookBody])[]
   readonly floor: UidFloor
-  /** Rows that were left out because their checksums do not match. */
+  /** Rows left out because their checksums do not match. */
   readonly damaged: number
 }
 
-/** Ends a rebuild that would lose keys because the system fails to read them now. */
+/** Aborts a rebuild that would lose keys because the system cannot read them now. */
 const unreadable = (what: string, error: unknown): StoreError =>
   new StoreError(
-    `the task store is not rebuilt, for ${what} cannot be read now (${error instanceof Error ? error.message : String(error)}). Nothing was changed; start again once the cause is removed`,
+    `the task store is not rebuilt because ${what} cannot be read now (${error instanceof Error ? error.message : String(error)}). Nothing was changed; start again once the cause is removed`,
   )
 
-/** Whether an error says nothing about what a file holds: no space, no handles, a failing disk. */
+/** True if an error does not concern the content of a file: no space, no file handles, a failing disk. */
 function isSystemFault(error: unknown): boolean {
   if (error instanceof DriverLoadError) return true
   const { code, syscall } = error as NodeJS.ErrnoException
@@ -198,8 +198,8 @@ function isSystemFault(error: unknown): boolean {
 }
 
 /**
- * Reads a copy of the old store, so that the store itself is not changed. null if it is missing or no database.
- * @throws StoreError if the system fails to read or copy it: keys and webhooks in it would be lost
+ * Reads a copy of the old store, so that the store itself is not changed. Returns null if it is missing or no database.
+ * @throws StoreError if the system cannot read or copy it: its keys and webhooks would be lost
  */
 async function salvage(tasks: string): Promise<Salvaged | null> {
   const copy = join(tasks, 'copy.db')
@@ -212,10 +212,10 @@ async function salvage(tasks: string): Promise<Salvaged | null> {
     return read(copy)
   } catch (error) {
     if (isSystemFault(error) || isMisread(copy, error)) throw unreadable(source, error)
-    // Nothing can be read from the old store: the new one is made without it.
+    // The old store is unreadable. The new one is created without it.
     return null
   } finally {
-    // Copies that stay are set aside with the old store.
+    // Copies that cannot be removed are moved aside with the old store.
     for (const name of [copy, `${copy}-wal`, `${copy}-shm`])
       await rm(name, { force: true }).catch(() => undefined)
   }
@@ -229,7 +229,7 @@ function read(path: string): Salvaged {
     // Fails for a file that is no database.
     rows('SELECT count(*) FROM sqlite_schema')
     let damaged = 0
-    /** Leaves out damaged rows, and the rest of a table behind the place where SQLite fails to read it. */
+    /** Leaves out damaged rows, and the rest of a table after the position where SQLite fails to read it. */
     const each = <T>(sql: string, of: (row: Row) => T): readonly T[] => {
       const found: T[] = []
       try {
@@ -241,7 +241,7 @@ function read(path: string): Salvaged {
           }
         }
       } catch (error) {
-        // The rows that were read before are taken over.
+        // The rows read so far are kept.
         if (isSystemFault(error) || isMisread(path, error)) throw error
       }
       return found

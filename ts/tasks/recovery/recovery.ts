@@ -10,7 +10,7 @@ import type { Micros } from '../time.js'
 import { expectCommits, unrecordedIn } from './expected-commits.js'
 import { clearOrphans, type Quarantine } from './orphans.js'
 
-/** Kinds of tasks whose outcome can be read from a commit of their index. Tasks of other kinds run again. */
+/** Kinds of tasks whose outcome can be read from a commit of their index. Other tasks run again. */
 const settledByCommit: ReadonlySet<TaskContent['kind']> = new Set([
   'documents',
   'deleteByIds',
@@ -21,10 +21,10 @@ const settledByCommit: ReadonlySet<TaskContent['kind']> = new Set([
   'indexUpdate',
 ])
 
-/** The parts of the instance that are brought in step. */
+/** The services that recovery uses. */
 export type RecoveryContext = Pick<BatchContext, 'engine' | 'store' | 'spool' | 'catalogue' | 'log' | 'clock'>
 
-/** The system keeps an index with waiting tasks from being read, so that it is not known which of them are done. */
+/** An index with waiting tasks cannot be read, so it is unknown which of them are done. */
 export class UnreadableIndexError extends Error {
   override readonly name = 'UnreadableIndexError'
 
@@ -35,8 +35,8 @@ export class UnreadableIndexError extends Error {
 }
 
 /**
- * Brings queue, engine and spool in step after the process ended at any point. Failed commits that a disk stored are
- * taken back, outcomes of commits that were not recorded are recorded, and orphans are cleared; see `clearOrphans`.
+ * Makes queue, engine and spool consistent after the process ended at any point. Reverts failed commits that the disk
+ * stored, records the outcomes of unrecorded commits, and clears orphans; see `clearOrphans`.
  * @returns the uid for the next batch
  * @throws UnreadableIndexError
  */
@@ -48,7 +48,7 @@ export async function recover(
   const { engine, spool, catalogue, store, log } = context
   const isUnrecorded = unrecordedIn(start)
   for (const { index, batchUids } of start.failedCommits) await takeBack(index, batchUids)
-  // The newest commit of an index is known only now that failed commits have been taken back.
+  // Must follow the revert of failed commits, which changes the newest commit of an index.
   expectCommits(engine, catalogue.rows(), isUnrecorded)
   const committed: { readonly row: CatalogueRow; readonly report: BatchReport }[] = []
   for (const row of catalogue.rows()) {
@@ -57,7 +57,7 @@ export async function recover(
     const report = await newestReport(row)
     if (report !== null && isUnrecorded(report.batchUid)) committed.push({ row, report })
   }
-  // A batch is recorded after those with lower uids: a crash between would leave them unrecorded behind it.
+  // Records batches in the order of their uids. Otherwise a crash could leave a batch unrecorded below a recorded one.
   committed.sort((a, b) => a.report.batchUid - b.report.batchUid)
   for (const { row, report } of committed) await recordCommit(row, report, context)
   for (const { uid } of start.interrupted) await store.call('revert', [uid, []])
@@ -65,20 +65,20 @@ export async function recover(
   await clearOrphans(start, { engine, store, spool, log, quarantine })
   return Math.max(start.nextBatchUid, ...committed.map(({ report }) => report.batchUid + 1))
 
-  /** Takes back failed commits of an index. If that fails, the index is refused as damaged. */
+  /** Reverts failed commits of an index. If that fails, the index counts as damaged. */
   async function takeBack(index: string, batchUids: readonly number[]): Promise<void> {
     try {
       await engine.undo(index, batchUids)
     } catch (error) {
-      log.error({ err: error, index, batchUids }, 'a failed commit could not be taken back')
+      log.error({ err: error, index, batchUids }, 'a failed commit could not be reverted')
       const reason = error instanceof Error ? error.message : String(error)
-      engine.condemn(index, `a commit that failed may be in it and cannot be taken back: ${reason}`)
+      engine.condemn(index, `it may contain a failed commit that cannot be reverted: ${reason}`)
       return
     }
     await store.call('undone', [index])
   }
 
-  /** null for an index without a commit, and for a damaged index, whose tasks fail when they run. */
+  /** Returns null for an index without a commit, and for a damaged index, whose tasks fail when they run. */
   async function newestReport({ uid, id }: CatalogueRow): Promise<BatchReport | null> {
     try {
       return await engine.lastCommit(id)
@@ -91,7 +91,7 @@ export async function recover(
   }
 }
 
-/** Records what the newest commit of an index, of a batch that was not recorded, did to tasks that wait. */
+/** Records the effect of an unrecorded newest commit of an index on waiting tasks. */
 export async function recordCommit(
   row: CatalogueRow,
   report: BatchReport,
@@ -150,7 +150,7 @@ function recovered(
   }
 }
 
-/** @param lastClear uid of the last task of the batch that deleted all documents; null if none did */
+/** @param lastClear uid of the last task of the batch that deleted all documents; null if none */
 function outcomeOf(task: PendingTask, report: BatchReport, lastClear: number | null): Outcome[] {
   const { uid } = task.row
   const base = { task, canceledBy: null, newIndexUid: null }
@@ -163,8 +163,8 @@ function outcomeOf(task: PendingTask, report: BatchReport, lastClear: number | n
         : { ...base, status: 'failed', error: errorBody(error.code, error.message), counters: null },
     ]
   }
-  // Earlier versions did not pass an addition before a deletion of all documents to the engine. Another task that
-  // the commit does not name has failed before the commit; it runs again and fails again.
+  // Earlier versions did not pass an addition before a deletion of all documents to the engine. Any other task missing
+  // in the commit failed before it. It runs again and fails again.
   return task.content.kind === 'documents' && lastClear !== null && uid < lastClear
     ? [{ ...base, status: 'succeeded', error: null, counters: { indexedDocuments: 0 } }]
     : []

@@ -1,4 +1,4 @@
-/** Here is a data directory that no server has open: what of its queue does a repair read and change? */
+/** Opens the queue of a stopped server for a repair. */
 import type { BatchReport, Engine, IndexId } from '../../engine/index.js'
 import { Catalogue } from '../catalogue/catalogue.js'
 import { catalogueFile } from '../catalogue/catalogue-file.js'
@@ -17,42 +17,42 @@ import { expectCommits, missing, unrecordedIn } from './expected-commits.js'
 import { quarantineIn } from './orphans.js'
 import { type RecoveryContext, recordCommit, recover } from './recovery.js'
 
-/** An index as a repair sees it. */
+/** An index during a repair. */
 export type RepairedIndex = Pick<CatalogueRow, 'uid' | 'id'>
 
-/** The queue of a data directory that is being repaired. Runs no task; other processes are kept out until `close`. */
+/** The queue of a data directory under repair. Runs no tasks. Locks out other processes until `close`. */
 export interface RepairQueue {
   /** Ascending by uid. */
   indexes(): readonly RepairedIndex[]
   /** Reads every file of an index. */
   findings(index: RepairedIndex): Promise<readonly Finding[]>
-  /** The path of the directory of an index, which may be missing. */
+  /** The path of the index directory, which may be missing. */
   directoryOf(index: RepairedIndex): string
-  /** Uploads of waiting tasks that are not what was received. */
+  /** Uploads of waiting tasks that differ from the received bytes. */
   uploads(): Promise<readonly Finding[]>
   /** Number of tasks that wait for an index. */
   waiting(uid: string): Promise<number>
-  /** Why a commit is not the newest one that was recorded for an index; null: it is. */
+  /** Returns why a commit is not the newest one recorded for an index; null if it is. */
   lacks(uid: string, report: BatchReport | null): string | null
-  /** Notes that a directory is about to be made, which the next start removes unless an index has it by then. */
+  /** Records that a directory is about to be created. The next start removes it unless an index uses it by then. */
   announce(id: IndexId): Promise<void>
   /**
    * Gives an index another directory, in one transaction.
-   * @param of the newest commit that could be read of the old directory; tasks of it that were not recorded are
-   * @param by the report of the newest commit of the new directory
-   * @returns where the old directory lies now; null if it could not be moved, which the next start does
+   * @param of newest readable commit of the old directory; its unrecorded tasks are recorded first
+   * @param by report of the newest commit of the new directory
+   * @returns new path of the old directory; null if it could not be moved, which the next start does
    */
   replace(uid: string, of: BatchReport | null, id: IndexId, by: BatchReport): Promise<string | null>
-  /** Renames an index, with all of its tasks. @returns its name, `{uid}-damaged` or one like it */
+  /** Renames an index and all its tasks. @returns its new name, `{uid}-damaged` or similar */
   setAside(uid: string): Promise<string>
   close(): Promise<void>
 }
 
-/** Why the task store of a directory cannot be opened; null if it can. */
+/** Returns why the task store of a directory cannot be opened; null if it can. */
 export const storeObjection = (directory: string): string | null => objection(inspectStore(directory))
 
 /**
- * Opens the queue of a directory whose store is complete, and brings it in step with the engine as a start does.
+ * Opens the queue of a directory whose store is complete, and runs the recovery of a normal start.
  * @throws DirectoryInUseError, StoreError, UnreadableIndexError
  */
 export async function openRepair(directory: string, engine: Engine, log: TaskLog): Promise<RepairQueue> {
@@ -110,7 +110,7 @@ export async function openRepair(directory: string, engine: Engine, log: TaskLog
           .catch((error: unknown) => {
             log.warn(
               { err: error },
-              'the list of indexes beside them could not be written; the next start writes it',
+              'the file that lists the indexes could not be written; the next start writes it',
             )
           })
         await store.close()
@@ -122,7 +122,7 @@ export async function openRepair(directory: string, engine: Engine, log: TaskLog
   }
 }
 
-/** Uids may have this many characters. */
+/** Most characters of an index uid. */
 const UID_CHARS_MAX = 400
 
 function freeName(uid: string, isTaken: (uid: string) => boolean): string {

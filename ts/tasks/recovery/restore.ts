@@ -13,24 +13,24 @@ import type { StoredWebhook } from '../store/stored-webhook.js'
 import type { IndexEntry, SpoolSlot, StoredKey } from '../tasks.js'
 import { type Micros, parseDate } from '../time.js'
 
-/** Fills the task store of a new data directory. Tasks that wait run once the directory is opened as usual. */
+/** Fills the task store of a new data directory. Waiting tasks run once the directory is opened normally. */
 export interface Restore {
   key(key: StoredKey): Promise<void>
-  /** As `InstanceStore.putValue`. */
+  /** Same as `InstanceStore.putValue`. */
   value(name: string, value: unknown): Promise<void>
   rules(rules: Rules): Promise<void>
-  /** Called after all batches: the webhook is told of batches that finish later. */
+  /** Called after all batches. The webhook only receives batches that finish later. */
   webhook(webhook: StoredWebhook): Promise<void>
   /** @param lastBatch of its newest commit */
   index(index: IndexEntry, lastBatch: number): Promise<void>
   /** Adds an index by its stored row. */
   row(row: CatalogueRow): Promise<void>
-  /** For the upload of a task that waits. */
+  /** Reserves a file for the upload of a waiting task. */
   spool(format: PayloadFormat): SpoolSlot
-  /** Ascending by uid. Rejects for a uid that is there. */
+  /** Ascending by uid. Rejects a uid that exists. */
   tasks(tasks: readonly DumpedTask[]): Promise<void>
   batches(batches: readonly DumpedBatch[]): Promise<void>
-  /** Called last: brings batches and sets in step with the tasks. */
+  /** Called last. Makes batches and sets consistent with the tasks. */
   end(): Promise<void>
   close(): Promise<void>
 }
@@ -48,11 +48,11 @@ export async function openRestore(directory: string): Promise<Restore> {
       reserveBytes: 0,
       storeBytesMax: STORE_BYTES_MAX,
     },
-    // Background work belongs to the end of a task, and a restore ends no task.
+    // Background work happens when tasks end, and a restore runs no tasks.
     () => undefined,
   )
   const spool = await openSpool(uploadsPath(directory))
-  // Listings rely on dates that never fall while uids rise.
+  // Listings require that dates never decrease as uids increase.
   let lastEnqueuedAt: Micros = 0
   return {
     key: (key) => store.call('putKey', [key]),

@@ -1,13 +1,12 @@
-/** Makes the rows of this store those of the store that the changes come from. */
 import type { Membership } from '../listing/membership.js'
 import { type ReplicatedTable, replicatedTables } from './replicated-tables.js'
 import { type Cell, keyOfRow, type RowChanges } from './row-changes.js'
 import type { Sql } from './sql.js'
 
-/** @param changes of the transactions that follow what the store holds */
+/** Applies row changes of another store to this one. @param changes transactions that follow the state of this store */
 export function applyChanges(sql: Sql, members: Membership, changes: RowChanges): void {
   members.replacing(uidsIn(changes, 'tasks'), uidsIn(changes, 'batches'), () => {
-    // A content refers to its task, so it goes first and comes last.
+    // Contents refer to tasks, so they are deleted first and written last.
     for (const table of [...replicatedTables].reverse()) remove(sql, table, changes)
     for (const table of replicatedTables) write(sql, table, changes[table.name]?.rows ?? [])
   })
@@ -22,7 +21,7 @@ function remove(sql: Sql, table: ReplicatedTable, changes: RowChanges): void {
   const { name, key } = table
   const { rows = [], gone = [] } = changes[name] ?? {}
   const keys = gone.map(([gone]) => gone)
-  // Two indexes that were swapped exchange their ids, of which each may be there once.
+  // Swapped indexes exchange their ids, which are unique, so the rows are deleted first.
   if (name === 'catalogue') keys.push(...rows.map(keyOfRow(table)))
   for (const gone of keys) sql.run(`DELETE FROM ${name} WHERE ${key} = ?`, [gone])
 }
@@ -31,7 +30,7 @@ function write(sql: Sql, { name, key, columns }: ReplicatedTable, rows: readonly
   const names = columns.split(', ')
   const places = names.map(() => '?').join(', ')
   const updates = names.filter((column) => column !== key).map((column) => `${column} = excluded.${column}`)
-  // Not REPLACE, which would run the triggers of neither a deletion nor an update.
+  // REPLACE would run neither the triggers of a deletion nor those of an update.
   const statement = `INSERT INTO ${name} (${columns}) VALUES (${places})
     ON CONFLICT (${key}) DO UPDATE SET ${updates.join(', ')}`
   for (const row of rows) sql.run(statement, row)

@@ -6,7 +6,7 @@ import { number, orNull, taskColumns, taskRow, text } from './rows.js'
 import type { Sql } from './sql.js'
 import type { WebhookTable } from './webhook-table.js'
 
-/** The columns that a batch gets when it ends. */
+/** Columns of a batch that are set when it ends. */
 interface BatchEnding {
   readonly ended: number | null
   readonly era: number | null
@@ -15,7 +15,7 @@ interface BatchEnding {
 
 const notEnded: BatchEnding = { ended: null, era: null, endEra: null }
 
-/** Writes what batches do to tasks, from their beginning to their outcome. */
+/** Writes the effects of batches on tasks, from start to outcome. */
 export class BatchTable {
   readonly #sql: Sql
   readonly #members: Membership
@@ -29,14 +29,14 @@ export class BatchTable {
     this.#webhooks = webhooks
   }
 
-  /** Batches that have not ended, ascending by uid. */
+  /** Returns the batches that have not ended, ascending by uid. */
   running(): Start['interrupted'] {
     return this.#sql
       .all('SELECT uid, started_at FROM batches WHERE finished_at IS NULL ORDER BY uid')
       .map((row) => ({ uid: number(row.uid), startedAt: number(row.started_at) }))
   }
 
-  /** Makes the tasks of all batches that have not ended wait again. The rows of those batches stay. */
+  /** Re-queues the tasks of all batches that have not ended. Keeps the rows of these batches. */
   release(): void {
     const batches = this.running().map(({ uid }) => uid)
     this.#members.changing(batches, () => {
@@ -44,7 +44,7 @@ export class BatchTable {
     })
   }
 
-  /** The highest uid that a batch has had, as far as its row or its tasks are still there; -1 without any. */
+  /** Returns the highest batch uid for which a row or a task exists; -1 if none. */
   highest(): number {
     return this.#sql.number(
       'SELECT max(ifnull((SELECT max(uid) FROM batches), -1), ifnull((SELECT max(batch_uid) FROM tasks), -1)) AS n',
@@ -84,7 +84,7 @@ export class BatchTable {
     })
   }
 
-  /** Makes a failed upgrade wait again. Its batch was the last one, so the next batch gets the same uid. */
+  /** Re-queues a failed upgrade. Its batch was the last one, so the next batch gets the same uid. */
   retryUpgrade(): void {
     const failed = this.#sql.all(
       `SELECT t.uid FROM contents c JOIN tasks t ON t.uid = c.uid
@@ -117,7 +117,7 @@ export class BatchTable {
     const givenUp = this.forget(conclusion.deletedTasks)
     this.#members.changing([uid], () => {
       for (const ending of conclusion.endings) this.#end(ending, { ...dates, uid })
-      // Tasks of the batch without an outcome wait for the next one.
+      // Tasks of the batch without an outcome wait for the next batch.
       this.#release(uid)
       const details = conclusion.batch.details ?? mergedDetailsText(this.#rows(JSON.stringify(uids)))
       const eras = this.#members.ended(uid, ended, uids)
@@ -147,7 +147,7 @@ export class BatchTable {
        started_at = ?, finished_at = ?, new_index_uid = ? WHERE uid = ?`,
       [status, details, error, canceledBy, batch.uid, batch.startedAt, batch.finishedAt, newIndexUid, uid],
     )
-    // A failed upgrade is tried again by the next start.
+    // A failed upgrade is repeated at the next start.
     this.#sql.run("DELETE FROM contents WHERE uid = ? AND NOT (kind = 'upgradeDatabase' AND ? = 'failed')", [
       uid,
       status,
@@ -156,8 +156,8 @@ export class BatchTable {
   }
 
   /**
-   * When a batch started: as its row says, or for a batch without a row as given. If the clock was set back that is
-   * raised, since a batch starts after its tasks arrived and not before a batch with a lower uid.
+   * Returns the start of a batch: the date in its row, or the given date if it has no row. If the clock was set back,
+   * the given date is raised: a batch starts after its tasks arrived and not before a batch with a lower uid.
    */
   #startOf(batch: Pick<BatchRow, 'uid' | 'startedAt'>, members: string): number {
     const [row] = this.#sql.all(
@@ -171,14 +171,14 @@ export class BatchTable {
     return orNull(number, row?.begun) ?? later
   }
 
-  /** The batch that ended last. A webhook may have been told of a later one that was deleted since. */
+  /** Returns the end of the last batch. A webhook's cursor may be at a later batch, deleted since. */
   #lastEnding(): { readonly ended: number; readonly finishedAt: number } {
     const [row] = this.#sql.all(
       'SELECT ended, finished_at FROM batches WHERE ended IS NOT NULL ORDER BY ended DESC LIMIT 1',
     )
-    const told = this.#webhooks.lastEnding()
+    const delivered = this.#webhooks.lastEnding()
     return {
-      ended: Math.max(orNull(number, row?.ended) ?? -1, told),
+      ended: Math.max(orNull(number, row?.ended) ?? -1, delivered),
       finishedAt: orNull(number, row?.finished_at) ?? 0,
     }
   }
@@ -189,7 +189,7 @@ export class BatchTable {
       .map((row) => number(row.uid))
   }
 
-  /** Makes the running tasks of a batch wait again. */
+  /** Re-queues the running tasks of a batch. */
   #release(batchUid: number): void {
     const uids = this.#running(batchUid)
     if (uids.length === 0) return
@@ -228,7 +228,7 @@ export class BatchTable {
     )
   }
 
-  /** Deletes tasks, and batches of which none is left. @returns number of tasks that a webhook will never be told of */
+  /** Deletes tasks, and batches left without tasks. @returns number of tasks that a webhook will never receive */
   forget(uids: readonly number[]): number {
     if (uids.length === 0) return 0
     const members = JSON.stringify(uids)
@@ -247,7 +247,7 @@ export class BatchTable {
 
   #relabel(relabel: Relabel): void {
     const { from, to, swap, before } = relabel
-    // Both names are exchanged in the details of older swaps, even by a rename: a pair cannot name one index twice.
+    // Both names are exchanged in the details of older swaps, even by a rename, as a pair must have two distinct names.
     const renamed = (name: string) => (name === from ? to : name === to ? from : name)
     const changed = (column: string) => `CASE ${column} WHEN ? THEN ? WHEN ? THEN ? ELSE ${column} END`
     const pairs = swap ? [from, to, to, from] : [from, to, from, to]

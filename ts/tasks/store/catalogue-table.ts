@@ -2,7 +2,7 @@ import type { CatalogueRow, Conclusion, Start } from './records.js'
 import { catalogueRow, number, text } from './rows.js'
 import type { Sql } from './sql.js'
 
-/** Which indexes exist, which directories may be removed, and which commits failed? */
+/** Table of indexes, of directories that may be removed, and of failed commits. */
 export class CatalogueTable {
   readonly #sql: Sql
 
@@ -16,7 +16,7 @@ export class CatalogueTable {
       .map(catalogueRow)
   }
 
-  /** Writes what a batch has changed. */
+  /** Writes the index changes of a batch. */
   write(conclusion: Pick<Conclusion, 'removed' | 'written' | 'dropped'>): void {
     for (const uid of conclusion.removed) this.#sql.run('DELETE FROM catalogue WHERE uid = ?', [uid])
     for (const entry of conclusion.written) {
@@ -45,7 +45,7 @@ export class CatalogueTable {
     ])
   }
 
-  /** Failed commits of the indexes that exist. */
+  /** Returns the failed commits of existing indexes. */
   failedCommits(): Start['failedCommits'] {
     this.#sql.run('DELETE FROM failed_commits WHERE index_id NOT IN (SELECT id FROM catalogue)')
     const failed = new Map<string, number[]>()

@@ -1,4 +1,4 @@
-/** Copies the write-ahead log of a task store into its file, and keeps the checksums of its pages in step. */
+/** Copies the write-ahead log of a task store into its file, and keeps the checksums of its pages up to date. */
 import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs'
 import { LOG_FRAMES_MAX } from '../limits.js'
 import type { Connection } from './driver.js'
@@ -9,18 +9,18 @@ import { checksumsPath, linkedLogPath } from './paths.js'
 import { Sql } from './sql.js'
 
 /**
- * Stores the checksums of a store that SQLite is about to open.
+ * Saves the checksums of a store that SQLite is about to open.
  * @param checksums of its file and its log
  */
 export function saveBeforeOpening(path: string, checksums: PageChecksums): void {
   for (const log of [`${path}-wal`, linkedLogPath(path)]) syncIfThere(log)
-  // A store without tables has no checksums; a file of them belongs to a store that was removed.
+  // A store without tables has no checksums. An existing file of checksums belongs to a removed store.
   if (checksums.pages === 0) checksums.unsave(checksumsPath(path))
   checksums.save(checksumsPath(path))
   rmSync(linkedLogPath(path), { force: true })
 }
 
-/** A power cut could otherwise take frames of the log and leave the checksums of their pages. */
+/** Prevents that a power cut loses frames of the log but keeps the checksums of their pages. */
 function syncIfThere(path: string): void {
   let file: number
   try {
@@ -36,13 +36,13 @@ function syncIfThere(path: string): void {
   }
 }
 
-/** When checksums are stored. */
+/** When checksums are saved. */
 type Saving = 'before each checkpoint' | 'after the last checkpoint' | 'never again'
 
-/** Makes all checkpoints of an open store. SQLite makes none by itself, except when a connection closes. */
+/** Makes all checkpoints of an open store. SQLite makes none itself, except when a connection closes. */
 export class Checkpoints {
   readonly #sql: Sql
-  /** Of the store. */
+  /** Path of the store. */
   readonly path: string
   readonly #checksums: PageChecksums
   readonly #pageBytes: number
@@ -64,14 +64,14 @@ export class Checkpoints {
     try {
       linkSync(`${path}-wal`, linkedLogPath(path))
     } catch {
-      // On a file system without hard links, checksums are stored by a clean stop alone.
+      // On a file system without hard links, checksums are saved only at a clean stop.
       this.#saving = 'after the last checkpoint'
       checksums.unsave(checksumsPath(path))
     }
   }
 
   /**
-   * Makes a checkpoint if the log has `LOG_FRAMES_MAX` frames that the last one has not seen.
+   * Makes a checkpoint if the log has grown by `LOG_FRAMES_MAX` frames since the last one.
    * @throws Error of the system or of SQLite; the log stays as it is
    */
   whenLong(): void {
@@ -79,12 +79,12 @@ export class Checkpoints {
   }
 
   /**
-   * Copies the whole log into the store's file and empties it. Some builds of SQLite close a connection later than
-   * asked.
-   * @throws CheckpointError if the disk fails; then the next start reads the log
+   * Copies the complete log into the store's file and empties it. Needed because some builds of SQLite close a
+   * connection late.
+   * @throws CheckpointError if the disk fails; the next start then reads the log
    */
   settle(): void {
-    const failure = 'the log of the task store could not be written into its file'
+    const failure = 'the log of the task store could not be copied into its file'
     let isEmptied: boolean
     try {
       isEmptied = this.#make() && this.#sql.number('PRAGMA wal_checkpoint(TRUNCATE)', 'busy') === 0
@@ -94,7 +94,7 @@ export class Checkpoints {
     if (!isEmptied) throw new CheckpointError(failure)
   }
 
-  /** @param isSettled whether `settle` succeeded and nothing was written since */
+  /** @param isSettled true if `settle` succeeded and nothing was written since */
   close(isSettled: boolean): void {
     closeSync(this.#log)
     if (!isSettled) return
@@ -102,13 +102,13 @@ export class Checkpoints {
       if (this.#saving === 'after the last checkpoint') this.#checksums.save(checksumsPath(this.path))
       rmSync(linkedLogPath(this.path), { force: true })
     } catch {
-      // The next start makes checksums that are missing, and removes the link.
+      // The next start creates missing checksums, and removes the link.
     }
   }
 
-  /** Makes a checkpoint. @returns whether the store's file holds the whole log now */
+  /** Makes a checkpoint. @returns true if the store's file now holds the complete log */
   #make(): boolean {
-    // Transactions that were not durable may not be on disk yet; checksums of their pages must not get there first.
+    // Syncs transactions that are not durable yet, because the checksums of their pages must not reach the disk first.
     fsyncSync(this.#log)
     const log = readLog(this.#log)
     this.#seen = positionIn(this.#log, log.frames)
@@ -120,8 +120,8 @@ export class Checkpoints {
   }
 
   /**
-   * Gives up checksums until the next start. SQLite ignores the frames of a transaction whose sync has failed; if they
-   * could not be overwritten, `readLog` has read them, and their pages are never written to the store's file.
+   * Stops saving checksums until the next start. SQLite ignores the frames of a transaction whose sync failed. If these
+   * frames could not be overwritten, `readLog` has read them although their pages never reach the store's file.
    */
   #giveUp(): void {
     this.#saving = 'never again'

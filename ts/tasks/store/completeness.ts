@@ -1,4 +1,4 @@
-/** May the task store of a data directory be opened? Decided from its files, none of which is changed. */
+/** Decides from the files of a data directory if its task store may be opened. Changes no file. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { claim } from './lock.js'
@@ -13,7 +13,7 @@ export class StoreUnusableError extends Error {
   override readonly name = 'StoreUnusableError'
 }
 
-/** The state of a data directory, as far as it decides whether its task store is complete. */
+/** Facts that decide if the task store of a data directory is complete. */
 export interface StoreFindings {
   readonly header: StoreHeader | 'none' | 'damaged'
   readonly mark: FoundMark
@@ -24,15 +24,15 @@ export interface StoreFindings {
 }
 
 export interface PageFindings {
-  /** Of all pages. Those of pages in the log are taken from there. */
+  /** Checksums of all pages. For pages in the log, those of the log. */
   readonly checksums: PageChecksums
-  /** Whether the checksums were stored. If not, they are those of the file as it was found. */
+  /** True if the checksums were stored. If false, they were computed from the file as found. */
   readonly areKnown: boolean
   /** Numbers of pages whose checksums do not match. */
   readonly damaged: readonly number[]
 }
 
-/** @param isCompared whether the pages have just been compared, so that only unknown ones are read */
+/** @param isCompared true if the pages have just been compared, so that only unknown pages are read */
 export function inspectStore(directory: string, isCompared = false): StoreFindings {
   const mark = readMark(markPath(directory))
   const path = storePath(directory)
@@ -48,18 +48,18 @@ export function inspectStore(directory: string, isCompared = false): StoreFindin
   }
 }
 
-/** A file that protects the store and cannot do so. */
+/** A file that protects the store, but is missing or damaged. */
 export interface LostProtection {
   readonly file: string
   readonly problem: string
 }
 
-/** Files beside a store that say whether it is complete, and are missing or damaged. */
+/** Returns the missing or damaged files that protect a store. */
 export function lostProtections(
   directory: string,
   { header, mark }: StoreFindings,
 ): readonly LostProtection[] {
-  // Stores of earlier versions have neither.
+  // Stores of earlier versions have neither file.
   if (typeof header !== 'object' || header.version <= LAST_WITHOUT_SEALS) return []
   const lost: LostProtection[] = []
   if (typeof mark !== 'object')
@@ -73,7 +73,7 @@ export function lostProtections(
   return lost
 }
 
-/** @param isMarked false: the store is taken as it is. An operator who has edited it deletes the mark. */
+/** @param isMarked false: pages are not compared. An operator who has edited the store deletes the mark. */
 function comparedPages(
   path: string,
   { log, pageBytes }: StoreHeader,
@@ -88,7 +88,7 @@ function comparedPages(
   return { checksums, areKnown, damaged: checksums.compare(path, pageBytes, log, isCompared) }
 }
 
-/** Why the store must not be opened, as the end of a sentence about it; null if it may be opened. */
+/** Returns why the store must not be opened, to follow "the store" in a sentence; null if it may be opened. */
 export function objection({ header, mark, pages, indexes }: StoreFindings): string | null {
   if (header === 'damaged') return 'is damaged: its header is not one of SQLite'
   const isNew = header === 'none' || header.version === 0
@@ -96,7 +96,7 @@ export function objection({ header, mark, pages, indexes }: StoreFindings): stri
     const what = header === 'none' ? 'is missing or empty' : 'has no tables'
     if (typeof mark === 'object')
       return `${what}, though ${transactions(mark.sequence)} were acknowledged in it`
-    if (mark === 'damaged' || indexes > 0) return `${what}, though there are ${indexes} index directories`
+    if (mark === 'damaged' || indexes > 0) return `${what}, though ${indexes} index directories exist`
     return null
   }
   if (typeof mark !== 'object') return null
@@ -116,20 +116,20 @@ function namesOf(pages: readonly number[]): string {
 
 const transactions = (count: number) => (count === 1 ? '1 transaction' : `${count} transactions`)
 
-/** The refusal in one line, with what an operator can do. @param reason follows the path of the store */
+/** The refusal in one line, with the remedies. @param reason follows the path of the store */
 export const refusal = (directory: string, reason: string): StoreUnusableError =>
   new StoreUnusableError(
-    `the task store ${storePath(directory)} ${reason}. Nothing was changed. Restore a backup of the whole data directory, import a dump into another one (--import-dump FILE --db-path OTHER), or start once with --rebuild-task-store: it keeps every index and loses the history of tasks`,
+    `the task store ${storePath(directory)} ${reason}. Nothing was changed. Restore a backup of the complete data directory, import a dump into another one (--import-dump FILE --db-path OTHER), or start once with --rebuild-task-store: it keeps every index and loses the history of tasks`,
   )
 
 /**
- * Refuses a data directory whose task store is not complete before anything in it is opened or made.
+ * Refuses a data directory whose task store is incomplete, before anything in it is opened or created.
  * @throws StoreUnusableError
  * @throws DirectoryInUseError if another process has the directory open
  */
 export async function requireCompleteStore(directory: string): Promise<void> {
   if (objection(inspectStore(directory)) === null) return
-  // The store of a running server changes while it is read and may look incomplete.
+  // The store of a running server changes during reading and may look incomplete.
   const release = existsSync(join(directory, 'tasks', 'lock'))
     ? await claim(join(directory, 'tasks', 'lock'))
     : () => undefined

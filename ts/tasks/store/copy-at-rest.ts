@@ -4,7 +4,7 @@ import { copyFile, rm } from 'node:fs/promises'
 import { loadDriver } from './driver.js'
 import { Sql } from './sql.js'
 
-/** Copies the file of a store and its log to another path, whose directory must exist. A store without a file has none there. */
+/** Copies the file of a store and its log, if they exist. The target directory must exist. */
 export async function copyStoreAtRest(from: string, to: string): Promise<void> {
   for (const suffix of ['', '-wal'])
     await copyFile(`${from}${suffix}`, `${to}${suffix}`, constants.COPYFILE_FICLONE).catch(
@@ -14,14 +14,14 @@ export async function copyStoreAtRest(from: string, to: string): Promise<void> {
     )
 }
 
-/** Copies a store as `copyStoreAtRest` does, into one file without a log. Its version and its rows stay as they are. */
+/** Copies a store as `copyStoreAtRest` does, but into one file without a log. Keeps its version and its rows. */
 export async function copyStoreIntoOneFile(from: string, to: string): Promise<void> {
   await copyStoreAtRest(from, to)
   const connection = loadDriver().driver.open(to)
   try {
     connection.exec('PRAGMA locking_mode = EXCLUSIVE')
     if (new Sql(connection).number('PRAGMA wal_checkpoint(TRUNCATE)', 'busy') !== 0)
-      throw new Error(`the log of the task store ${from} could not be written into a copy of it`)
+      throw new Error(`the log of the task store ${from} could not be copied into the copy of its file`)
   } finally {
     connection.close()
   }

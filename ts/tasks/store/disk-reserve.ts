@@ -7,8 +7,8 @@ import { isDiskFull } from '../spool.js'
 export const reservePath = (directory: string): string => join(directory, 'tasks', 'reserve')
 
 /**
- * A file that takes up disk space, to be removed once the disk is full: then a server can still start, and outcomes of
- * accepted tasks can be recorded, tasks canceled and indexes deleted. New tasks are accepted only while it is there.
+ * A file that reserves disk space. It is removed when the disk is full. Then a server can still start, record
+ * outcomes of accepted tasks, cancel tasks and delete indexes. New tasks are accepted only while the file exists.
  */
 export class DiskReserve {
   readonly #path: string
@@ -21,15 +21,15 @@ export class DiskReserve {
   }
 
   /**
-   * Makes the file unless it is there. @returns false if the disk is full
-   * @throws Error of the system if the file cannot be made for another reason
+   * Creates the file unless it exists. @returns false if the disk is full
+   * @throws Error of the system if the file cannot be created for another reason
    */
   hold(): boolean {
     if (this.#bytes === 0 || this.#held()) return true
     let file: number | null = null
     try {
       file = openSync(this.#path, 'w')
-      // Random bytes take their full size on a file system that compresses.
+      // Random bytes also take their full size on a file system with compression.
       const chunk = randomBytes(Math.min(this.#bytes, 1024 * 1024))
       for (let left = this.#bytes; left > 0; left -= chunk.length) {
         writeSync(file, chunk, 0, Math.min(left, chunk.length))
@@ -54,7 +54,7 @@ export class DiskReserve {
   }
 }
 
-/** Gives up the reserve of a data directory that is not open. Returns whether there was one. */
+/** Removes the reserve of a data directory that is not open. Returns true if it existed. */
 export function giveUpReserve(directory: string): boolean {
   const path = reservePath(directory)
   const wasHeld = statSync(path, { throwIfNoEntry: false }) !== undefined

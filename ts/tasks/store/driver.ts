@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 export const driverNames = ['libsql', 'node:sqlite', 'node-sqlite3-wasm'] as const
 export type DriverName = (typeof driverNames)[number]
 
-/** Builds return blobs as one of the last two types. */
+/** Depending on the build, blobs are returned as one of the last two types. */
 export type Value = string | number | null | Uint8Array | ArrayBuffer
 export type Row = Readonly<Record<string, Value>>
 
@@ -14,46 +14,46 @@ export interface Statement {
   all(parameters: readonly Value[]): readonly Row[]
 }
 
-/** The part of SQLite that the store uses, with one interface for three builds. */
+/** The part of SQLite that the store uses. Three builds implement it. */
 export interface Connection {
   exec(sql: string): void
   prepare(sql: string): Statement
   close(): void
 }
 
-/** A build of SQLite that could be loaded. */
+/** A loaded build of SQLite. */
 export interface Driver {
   readonly name: DriverName
   /**
-   * Opens or creates the file. The caller owns the directory (`lock.ts`), so a lock left on the file by
-   * a process that was killed may be removed.
+   * Opens or creates the file. The caller owns the directory (`lock.ts`), so a lock on the file left by a killed
+   * process may be removed.
    */
   open(path: string): Connection
 }
 
-/** No build of SQLite could be loaded; says why for each. */
+/** No build of SQLite could be loaded. Has the reason for each. */
 export class DriverLoadError extends Error {
   override readonly name = 'DriverLoadError'
 }
 
-/** What a failure of SQLite means for callers, whichever build reported it. */
+/** Classifies failures of all builds of SQLite. */
 export type StoreFault = 'full' | 'busy' | 'corrupt' | 'io' | 'other'
 
-/** Decided by the texts of errors, which come from SQLite itself: their codes differ between builds. */
+/** Classifies by error message, because the codes differ between builds. The messages come from SQLite itself. */
 export function storeFault(error: unknown): StoreFault {
   const message = error instanceof Error ? error.message : String(error)
   if (/database or disk is full|ENOSPC|EDQUOT/i.test(message)) return 'full'
   if (/database is locked/i.test(message)) return 'busy'
   if (/malformed|not a database/i.test(message)) return 'corrupt'
   if (/disk I\/O error/i.test(message)) return /corrupt/i.test(message) ? 'corrupt' : 'io'
-  // SQLite opens a file for reading alone, or not at all, if the system fails to open it for writing.
+  // SQLite reports these if the system fails to open the file for writing, or at all.
   if (/readonly database|unable to open database/i.test(message)) return 'io'
   return 'other'
 }
 
 /**
- * The first build that loads, native ones first, and why those before it did not.
- * @param forced only this one is tried
+ * Loads the first build that works, native builds first. Also returns why the builds before it failed.
+ * @param forced the only build to try
  * @throws DriverLoadError
  */
 export function loadDriver(forced?: DriverName): { driver: Driver; reasons: readonly string[] } {
@@ -126,10 +126,10 @@ const loaders: Readonly<Record<DriverName, () => Driver>> = {
     }
   },
 
-  // Its file layer syncs with fs.fsyncSync, directories included after a deletion, so a commit is as
-  // durable as elsewhere. It has no shared memory: write-ahead logging needs exclusive locking, which the
-  // store asks for anyway. It locks by making a directory beside the file, which a killed process leaves
-  // behind. Our own lock decides who owns the data, so a directory found here is of a process that is gone.
+  // Its file layer syncs with fs.fsyncSync, including directories after a deletion, so commits are as durable as with
+  // the other builds. It has no shared memory, so write-ahead logging needs exclusive locking, which the store requests
+  // anyway. It locks by creating a directory next to the file, which a killed process leaves behind. Our own lock
+  // decides the ownership of the data, so an existing directory is stale.
   'node-sqlite3-wasm': () => {
     interface Native {
       exec(sql: string): void
@@ -162,7 +162,7 @@ const loaders: Readonly<Record<DriverName, () => Driver>> = {
             }
           },
           close: () => {
-            // An unfinalised statement would keep the file from closing.
+            // A statement that is not finalised keeps the file open.
             for (const statement of open) statement.finalize()
             database.close()
           },

@@ -3,10 +3,10 @@ import type { BatchRow, CatalogueRow, DumpedBatchRow, DumpedTaskRow, NewRow } fr
 import { batchColumns, batchRow, columnsOf, number, orNull, taskColumns, taskRow, text } from './rows.js'
 import type { Sql } from './sql.js'
 
-/** The `contents.kind` of a task that another service has carried out. No task that waits has it. */
+/** The `contents.kind` of a task executed by another service. Waiting tasks never have it. */
 const FOREIGN = 'foreign'
 
-/** Reads tasks and batches page by page for a dump, and writes them into a new store. */
+/** Reads tasks and batches page by page for a dump, and writes them to a new store. */
 export class DumpTable {
   readonly #sql: Sql
 
@@ -45,7 +45,7 @@ export class DumpTable {
       }))
   }
 
-  /** Writes a task of a dump. @param waiting what it needs to run, null if it has ended */
+  /** Writes a task of a dump. @param waiting the data to run it; null if it has ended */
   restoreTask({ row, newIndexUid, foreign }: DumpedTaskRow, waiting: NewRow | null): void {
     this.#sql.run(
       `INSERT INTO tasks (uid, batch_uid, index_uid, new_index_uid, status, type, canceled_by, enqueued_at, started_at,
@@ -74,7 +74,7 @@ export class DumpTable {
       )
   }
 
-  /** Writes a finished batch of a dump. `alignBatches` fills in the columns that follow from its tasks. */
+  /** Writes a finished batch of a dump. `alignBatches` sets the columns derived from its tasks. */
   restoreBatch({ uid, startedAt, finishedAt, strategy, details, stats }: BatchRow): void {
     this.#sql.run(
       `INSERT INTO batches (uid, started_at, finished_at, oldest_enqueued_at, newest_enqueued_at, strategy, details,
@@ -84,8 +84,8 @@ export class DumpTable {
   }
 
   /**
-   * Establishes what listings rely on: each batch has tasks, each task that names a batch has one, batches start in the
-   * order of their uids, and the tasks of a batch have its dates. Webhooks are told of later batches only.
+   * Establishes the invariants of listings: each batch has tasks, each batch named by a task exists, batches start in
+   * the order of their uids, and tasks have the dates of their batch. Webhooks will only receive later batches.
    */
   alignBatches(): void {
     const run = (sql: string) => this.#sql.run(sql)
@@ -119,7 +119,7 @@ export class DumpTable {
   }
 }
 
-/** Writes what a task needs to run. */
+/** Writes the data needed to run a task. */
 export function insertContent(sql: Sql, uid: number, row: NewRow): void {
   sql.run(
     'INSERT INTO contents (uid, body, kind, payload, payload_bytes, primary_key, may_create, touches) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',

@@ -1,9 +1,9 @@
-/** A page or row of the store is not what was written. The message follows the path of the store. */
+/** A page or row of the store differs from what was written. The message follows the path of the store. */
 export class DamagedStoreError extends Error {
   override readonly name = 'DamagedStoreError'
 }
 
-/** A store from a snapshot or a bucket that this program did not write. */
+/** A store from a snapshot or a bucket was not written by this program. */
 export class ForeignStoreError extends Error {
   override readonly name = 'ForeignStoreError'
 
@@ -13,7 +13,7 @@ export class ForeignStoreError extends Error {
   }
 }
 
-/** The log of the store could not be written into its file; both stay as they are. */
+/** The log of the store could not be copied into its file. Both are unchanged. */
 export class CheckpointError extends Error {
   override readonly name = 'CheckpointError'
 }

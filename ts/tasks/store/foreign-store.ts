@@ -1,6 +1,6 @@
 /**
- * Checks of a task store that comes from a snapshot or a bucket. Its checksums say that it is what was written, not who
- * wrote it: a trigger could run without end, and the id of an index could name a directory elsewhere.
+ * Checks a task store from a snapshot or a bucket. Its checksums prove that it is intact, but not who wrote it: a
+ * trigger could run endlessly, and an index id could name a directory outside the data directory.
  */
 import { basename } from 'node:path'
 import { requireIndexId } from '../../engine/index.js'
@@ -12,8 +12,8 @@ import { SCHEMA, SCHEMA_VERSION } from './schema.js'
 import { Sql } from './sql.js'
 
 /**
- * Checks tables, indexes, triggers and views before any of them is used. Those of an older version are not known here, so
- * they may hold plain columns only; call `requireOwnTables` once they have been migrated, which makes all triggers anew.
+ * Checks tables, indexes, triggers and views before any of them is used. For an older version, only plain columns are
+ * accepted. After its migration, which creates all triggers again, call `requireOwnTables`.
  * @throws ForeignStoreError
  */
 export function requirePlainTables(connection: Connection, fresh: Connection): void {
@@ -25,15 +25,15 @@ export function requirePlainTables(connection: Connection, fresh: Connection): v
   else for (const [name, definition] of objects) if (!isPlain(definition)) throw notOurs(name)
 }
 
-/** Whether SQLite computes nothing for a definition. Triggers are removed before a migration. */
+/** Returns true if a definition makes SQLite compute nothing. Triggers are removed before a migration. */
 const isPlain = (definition: string): boolean =>
   definition.startsWith('CREATE TRIGGER ') ||
   (/^CREATE TABLE [\w ,()]+$/.test(definition) && !/\b(AS|CHECK|COLLATE|DEFAULT [^0])/i.test(definition)) ||
   /^CREATE INDEX \w+ ON \w+ \([\w, ]+\)( WHERE \w+ (IS NULL|IS NOT NULL|= '\w+'))?$/.test(definition)
 
 /**
- * Checks that a store of this version has the tables, indexes and triggers that this program makes, and nothing else.
- * @param fresh an empty database, in which they are made for comparison
+ * Checks that a store of this version has exactly the tables, indexes and triggers of this program.
+ * @param fresh an empty database, in which they are created for comparison
  * @throws ForeignStoreError
  */
 export function requireOwnTables(connection: Connection, fresh: Connection): void {
@@ -51,9 +51,9 @@ export function requireOwnTables(connection: Connection, fresh: Connection): voi
 const optional: ReadonlySet<string> = new Set(['table `outbox`', 'table `sqlite_sequence`'])
 
 const notOurs = (name: string): ForeignStoreError =>
-  new ForeignStoreError(`it has the ${name}, which siftd does not make so`)
+  new ForeignStoreError(`it has the ${name}, which siftd creates differently or not at all`)
 
-/** Name → SQL of everything in a database but what SQLite adds by itself. */
+/** Name → SQL of all objects in a database, except those that SQLite adds itself. */
 function objectsOf(sql: Sql): ReadonlyMap<string, string> {
   const rows = sql.all('SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL')
   return new Map(
@@ -64,7 +64,7 @@ function objectsOf(sql: Sql): ReadonlyMap<string, string> {
   )
 }
 
-/** The same for tables whose columns were added in another order, and for columns that were added with a default. */
+/** Normalises tables whose columns were added later: ignores their order and added defaults. */
 function canonical(definition: string): string {
   const table = /^(CREATE TABLE \w+ ?\()(.*)(\)[^()]*)$/.exec(definition)
   if (table === null) return definition
@@ -73,7 +73,7 @@ function canonical(definition: string): string {
   return `${head}${parts.sort().join(', ')}${tail}`
 }
 
-/** The parts between the commas that no parentheses are around. */
+/** Splits at the commas outside of parentheses. */
 function definitionsIn(columns: string): readonly string[] {
   const parts: string[] = []
   let depth = 0

@@ -10,13 +10,13 @@ import type { Settled } from './transactions.js'
 export interface CommittedStore extends StoreCalls {
   transaction<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[]
   bytesUsed(): number
-  /** Overwrites the frames that a failed transaction may have left in the log; false if the disk still fails. */
+  /** Overwrites frames that a failed transaction may have left in the log. Returns false if the disk still fails. */
   supersede(): boolean
 }
 
 export type HeldReserve = Pick<DiskReserve, 'hold' | 'giveUp'>
 
-/** A request was refused before SQLite saw it, or after the disk failed. */
+/** A request was refused before SQLite received it, or after the disk failed. */
 class Refusal extends Error {
   constructor(
     readonly fault: 'full' | 'readonly' | 'doubtful',
@@ -27,13 +27,13 @@ class Refusal extends Error {
 }
 
 /**
- * Carries out requests that arrived together: the writes in their order of arrival as one transaction
- * with one sync, then the reads.
+ * Executes requests that arrived together: first the writes, in order of arrival, as one transaction with one sync,
+ * then the reads.
  *
- * When the disk or the store becomes full it refuses new tasks first, and gives up the disk reserve for all other
- * writes. Once the disk has failed to write or to sync, it refuses all writes: a second sync may succeed although the
- * first one has lost data. A write that was refused is not there after a restart, unless the disk refused every write
- * from then to the end of the process.
+ * When the disk or the store becomes full, refuses new tasks and gives up the disk reserve for all other writes. Once
+ * the disk has failed to write or sync, refuses all writes, because a second sync may succeed although the first lost
+ * data. After a restart, a refused write is absent, unless the disk rejected every write from then on until the end of
+ * the process.
  */
 export class GroupCommit {
   readonly #store: CommittedStore
@@ -41,12 +41,12 @@ export class GroupCommit {
   readonly #bytesMax: number
   readonly #removeFile: (path: string) => void
   #broken: string | null = null
-  /** Whether frames of a failed transaction may be read by a restart. */
+  /** True if a restart may read frames of a failed transaction. */
   #isDoubtful = false
 
   /**
    * @param bytesMax largest size of the store; new tasks may fill `STORE_SHARE_FOR_TASKS` of it
-   * @param removeFile removes an upload; the next start removes those that stay
+   * @param removeFile removes an upload; the next start removes remaining ones
    */
   constructor(
     store: CommittedStore,
@@ -66,7 +66,7 @@ export class GroupCommit {
     return [...this.#write(writes), ...reads.map((request) => reply(request, this.#perform(request)))]
   }
 
-  /** Refuses writes after a failed checkpoint: a sync of the log that failed within it would succeed the next time. */
+  /** Refuses writes after a failed checkpoint, because the next sync would succeed even if the failed one lost data. */
   checkpointFailed(error: unknown): void {
     if (!isDiskFull(error)) this.#broken ??= textOf(error)
   }
@@ -113,9 +113,9 @@ export class GroupCommit {
     }
   }
 
-  /** @param isTried whether the write may have reached the disk although it failed */
+  /** @param isTried true if the write may have reached the disk although it failed */
   #closed(isTried: boolean): Settled<never> {
-    const message = `the disk failed (${this.#broken}): no more writes are taken until a restart`
+    const message = `the disk failed (${this.#broken}): no more writes are accepted until a restart`
     const fault = isTried && this.#isDoubtful ? 'doubtful' : 'readonly'
     return { ok: false, error: new Refusal(fault, message) }
   }
@@ -129,16 +129,16 @@ export class GroupCommit {
     }
   }
 
-  /** Why no new task can be taken, null if one can. */
+  /** Returns why no new task can be accepted; null if it can. */
   #scarcity(): Error | null {
     if (this.#store.bytesUsed() > this.#bytesMax * STORE_SHARE_FOR_TASKS) {
-      return new Refusal('full', 'the task store is full: finished tasks have to be deleted first')
+      return new Refusal('full', 'the task store is full: finished tasks must be deleted first')
     }
     if (this.#broken !== null) return null
     try {
       return this.#reserve.hold() ? null : new Refusal('full', 'the disk is full')
     } catch (error) {
-      return new Error(`the reserve of the disk cannot be taken: ${textOf(error)}`, { cause: error })
+      return new Error(`the disk reserve could not be created: ${textOf(error)}`, { cause: error })
     }
   }
 }
@@ -149,13 +149,13 @@ const isFull = (result: Settled<unknown> | undefined): boolean =>
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 function perform(store: StoreCalls, request: Request): unknown {
-  // The main thread's types fit the arguments to the call; see `StoreClient.call`.
+  // `StoreClient.call` guarantees that the arguments fit the call.
   const call = store[request.call].bind(store) as (...parameters: readonly unknown[]) => unknown
   return call(...request.arguments)
 }
 
 function reply({ id, call }: Request, result: Settled<unknown> | undefined): Reply {
-  if (result === undefined) throw new TypeError(`${call} was not carried out`)
+  if (result === undefined) throw new TypeError(`${call} was not executed`)
   if (result.ok) return { id, ok: true, result: result.value }
   const { error } = result
   if (error instanceof Refusal) return { id, ok: false, fault: error.fault, message: error.message }

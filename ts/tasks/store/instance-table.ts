@@ -2,7 +2,7 @@ import type { StoredKey } from '../tasks.js'
 import { sealOf, unsealed } from './sealed-rows.js'
 import type { Sql } from './sql.js'
 
-/** API keys, and JSON values by name. */
+/** Table of API keys, and table of named JSON values. */
 export class InstanceTable {
   readonly #sql: Sql
 

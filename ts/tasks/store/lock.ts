@@ -16,22 +16,19 @@ export class DirectoryInUseError extends Error {
 /** The process that holds a lock. */
 interface Owner {
   readonly pid: number
-  /**
-   * Start of the process in kernel ticks, which tells it from a later one with its pid; empty where the system has
-   * none.
-   */
+  /** Start of the process in kernel ticks, to detect that its pid was reused; empty where the system has none. */
   readonly started: string
-  /** Host and pid namespace. Pids of two processes compare only if these are the same. */
+  /** Host and pid namespace. Pids can be compared only within one namespace. */
   readonly space: string
 }
 
 /**
- * Makes this process the owner of the data beside `path` until the returned function is called or
- * the process ends, however it ends.
+ * Makes this process the owner of the data next to `path` until the returned function is called or the process ends in
+ * any way.
  *
- * A lock whose process is gone is taken over at once; a process that is about to end is waited for. The pid in a lock
- * of another host or container says nothing here, so the heartbeat of such a lock is watched for a few seconds.
- * @throws DirectoryInUseError if the owner lives
+ * A lock of a dead process is taken over at once. If the process is ending, this waits for it. The pid in a lock of
+ * another host or container is meaningless here, so the heartbeat of that lock is watched for a few seconds.
+ * @throws DirectoryInUseError if the owner is alive
  */
 export async function claim(path: string): Promise<() => void> {
   const self: Owner = { pid: process.pid, started: startOf(process.pid), space: pidSpace() }
@@ -54,7 +51,7 @@ export async function claim(path: string): Promise<() => void> {
     try {
       utimesSync(path, new Date(), new Date())
     } catch {
-      // A heartbeat that is missing only matters to other hosts, which watch for several.
+      // A missed heartbeat only matters to other hosts, which wait for several.
     }
   }, HEARTBEAT_MS)
   heartbeat.unref()
@@ -65,8 +62,8 @@ export async function claim(path: string): Promise<() => void> {
 }
 
 /**
- * Null if the file is gone or was cut short by a crash.
- * @throws Error of the system if it cannot be read: a lock whose owner is unknown is not taken over
+ * Returns null if the file is missing or was truncated by a crash.
+ * @throws Error of the system if it cannot be read: a lock with an unknown owner is not taken over
  */
 function ownerIn(path: string): Owner | null {
   let text: string
@@ -105,10 +102,10 @@ function runs(owner: Owner): boolean {
   return startOf(owner.pid) === owner.started && !isDead(owner.pid)
 }
 
-/** Whether a process is a zombie. Containers without an init keep zombies for good. */
+/** True if a process is a zombie. Containers without an init process never remove zombies. */
 function isDead(pid: number): boolean {
   try {
-    // The first thread of a process may end before others, which still hold its files.
+    // The main thread may end before others, which still hold the files.
     return stateOf(pid)[0] === 'Z' && readdirSync(`/proc/${pid}/task`).length === 1
   } catch {
     return false
@@ -135,11 +132,11 @@ function modified(path: string): number {
 
 const startOf = (pid: number): string => stateOf(pid)[19] ?? ''
 
-/** The fields of a process from its state on; empty where the system has none. Source: proc_pid_stat(5). */
+/** Fields of a process from its state on; empty where the system has none. Source: proc_pid_stat(5). */
 function stateOf(pid: number): readonly string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The name in parentheses may hold blanks.
+    // The name in parentheses may contain spaces.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   } catch {
     return []
@@ -151,7 +148,7 @@ function pidSpace(): string {
   try {
     namespace = readlinkSync('/proc/self/ns/pid')
   } catch {
-    // Systems other than Linux have no such file; the host name is used alone.
+    // Other systems than Linux have no such file. The host name then has to suffice.
   }
   return `${hostname()}${namespace === '' ? '' : ` ${namespace}`}`
 }

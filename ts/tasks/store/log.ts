@@ -1,11 +1,11 @@
 /**
- * What does the write-ahead log of a SQLite database hold?
+ * Reads the write-ahead log of a SQLite database.
  *
- * Its bytes are read without SQLite and by SQLite's rules: a frame counts if it carries the salts of the header, its
- * running checksum is right, and the transaction it belongs to is complete.
+ * Reads the bytes without SQLite, by SQLite's rules: a frame is valid if it has the salts of the header, its running
+ * checksum matches, and its transaction is complete.
  *
  *     log   = header frame*
- *     frame = page number, pages of the database behind this frame (0 within a transaction), salts, checksum, page
+ *     frame = page number, pages of the database after this frame (0 within a transaction), salts, checksum, page
  *
  * Source: https://www.sqlite.org/fileformat2.html#the_write_ahead_log
  */
@@ -17,17 +17,17 @@ import { crc32 } from 'node:zlib'
 export interface Log {
   readonly frames: number
   readonly pageBytes: number
-  /** Pages of the database behind the last frame; 0 without frames. */
+  /** Pages of the database after the last frame; 0 without frames. */
   readonly pageCount: number
   /** Number of a page in the log → CRC-32 of its newest content. */
   readonly pages: ReadonlyMap<number, number>
-  /** Newest content of the first page of the database; null if the log does not have that page. */
+  /** Newest content of the first page of the database; null if the log does not contain that page. */
   readonly firstPage: Buffer | null
 }
 
 export const EMPTY_LOG: Log = { frames: 0, pageBytes: 0, pageCount: 0, pages: new Map(), firstPage: null }
 
-/** The magic number of a log, whose last bit is 1 if its checksums are of big-endian numbers. */
+/** The magic number of a log. Its last bit is 1 if checksums are computed over big-endian numbers. */
 const MAGIC = 0x377f0682
 const HEADER_BYTES = 32
 const SALTS_AT = 16
@@ -36,7 +36,7 @@ const FRAME_HEADER_BYTES = 24
 const FRAME_SALTS_AT = 8
 const FRAME_CHECKSUM_AT = 16
 
-/** Frames read at a time: one megabyte of the usual pages. */
+/** Frames read at once: 1 MiB of pages of the default size. */
 const FRAMES_READ = 256
 
 /** @param file descriptor of the log */
@@ -59,7 +59,7 @@ export function readLog(file: number): Log {
   let number = 0
   for (const frame of framesOf(file, FRAME_HEADER_BYTES + pageBytes)) {
     number++
-    // SQLite overwrites the log from its beginning, so older frames with other salts may follow the newest one.
+    // SQLite overwrites the log from its start, so older frames with other salts may follow the newest frame.
     if (frame.compare(salts, 0, SALTS_BYTES, FRAME_SALTS_AT, FRAME_CHECKSUM_AT) !== 0) break
     const content = frame.subarray(FRAME_HEADER_BYTES)
     sum.add(frame.subarray(0, FRAME_SALTS_AT))
@@ -89,21 +89,21 @@ function* framesOf(file: number, frameBytes: number): Generator<Buffer> {
   }
 }
 
-/** A position in a log, valid until SQLite begins the log anew with other salts. */
+/** A position in a log, valid until SQLite restarts the log with other salts. */
 export interface LogPosition {
-  /** Of the log; empty for the beginning of any log. */
+  /** Salts of the log; empty for the start of any log. */
   readonly salts: Buffer
   readonly frames: number
 }
 
 export const LOG_START: LogPosition = { salts: Buffer.alloc(0), frames: 0 }
 
-/** The position behind `frames` frames. */
+/** The position after `frames` frames. */
 export const positionIn = (file: number, frames: number): LogPosition => ({ salts: saltsOf(file), frames })
 
 /**
- * Whether a log has at least `frames` frames behind a position, in two short reads.
- * Frames of a transaction that was not completed are counted too.
+ * Returns true if a log has at least `frames` frames after a position. Takes two short reads. Also counts the frames
+ * of an incomplete transaction.
  */
 export function hasGrownBy(file: number, frames: number, position: LogPosition, pageBytes: number): boolean {
   const salts = saltsOf(file)
@@ -152,7 +152,7 @@ class LogChecksum {
   }
 }
 
-/** `length` bytes from `at` on, or as many as the file has. */
+/** Reads `length` bytes from `at`, or fewer at the end of the file. */
 export function bytesAt(file: number, at: number, length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length)
   let read = 0

@@ -1,20 +1,20 @@
 /**
- * Which transaction must the task store hold at least? A small file beside it records that, since SQLite takes a log
- * that lost its end, or a file that became empty, for a store that never held more.
+ * A small file next to the task store with the number of the last durable transaction. SQLite cannot detect a truncated
+ * log or an emptied file: to SQLite they look like a store that never held more.
  *
  *     mark = JSON of `MarkContent`, blank, crc32 of that JSON as 8 hexadecimal digits, blanks, newline: 192 bytes
  *
- * Each durable transaction increments a number in the store, which is written to the mark once SQLite has synced. The
- * mark itself is not synced, which would take as long as the transaction. So after a power cut the mark may be behind
- * the store, but never ahead of it.
+ * Each durable transaction increments a number in the store. The number is written to the mark once SQLite has synced.
+ * The mark itself is not synced, as this would take as long as the transaction. So after a power cut the mark may be
+ * behind the store, but never ahead of it.
  */
 import { closeSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { crc32 } from 'node:zlib'
 
-/** Bytes of the file. One sector holds them, so that a disk writes all of them or none. */
+/** Size of the file. It fits into one sector, so that a disk writes it completely or not at all. */
 const MARK_BYTES = 192
 
-/** Numbers of transactions, which are stored in a signed field of four bytes, start again from zero behind the last. */
+/** Transaction numbers are stored in a signed 4-byte field and wrap around to zero at this number. */
 export const SEQUENCES = 2 ** 31
 
 export interface MarkContent {
@@ -24,7 +24,7 @@ export interface MarkContent {
   readonly sequence: number
 }
 
-/** A mark as it was found: `none` without a file, `damaged` if its checksum does not match. */
+/** The mark as found: `none` without a file, `damaged` if its checksum does not match. */
 export type FoundMark = MarkContent | 'none' | 'damaged'
 
 export function readMark(path: string): FoundMark {
@@ -44,18 +44,18 @@ export function readMark(path: string): FoundMark {
 
 const checkOf = (text: string): string => crc32(text).toString(16).padStart(8, '0')
 
-/** Whether a store whose last transaction is `reached` lacks transactions up to `sequence`. Numbers wrap around. */
+/** True if a store whose last transaction is `reached` lacks transactions up to `sequence`. Numbers wrap around. */
 export const isBehind = (reached: number, sequence: number): boolean => {
   const missing = (sequence - reached + SEQUENCES) % SEQUENCES
   return missing !== 0 && missing < SEQUENCES / 2
 }
 
-/** Writes a mark, as long as its store is open. */
+/** Writes the mark while its store is open. */
 export class MarkWriter {
   readonly #file: number
   #content: MarkContent
 
-  /** Syncs the mark once; later writes are not synced. */
+  /** Syncs the mark once. Later writes are not synced. */
   constructor(path: string, content: MarkContent) {
     this.#file = openSync(path, readMark(path) === 'none' ? 'w' : 'r+')
     this.#content = content
@@ -68,12 +68,12 @@ export class MarkWriter {
     }
   }
 
-  /** Writes the number of a transaction that is durable. */
+  /** Writes the number of a durable transaction. */
   reach(sequence: number): void {
     try {
       this.#write({ ...this.#content, sequence })
     } catch {
-      // The transaction is durable without the mark. A start that finds an older mark only detects fewer losses.
+      // The transaction is durable without the mark. With an older mark, a start only detects fewer losses.
     }
   }
 
@@ -81,7 +81,7 @@ export class MarkWriter {
     try {
       fsyncSync(this.#file)
     } catch {
-      // A start that finds an older mark only detects fewer losses.
+      // With an older mark, a start only detects fewer losses.
     } finally {
       closeSync(this.#file)
     }

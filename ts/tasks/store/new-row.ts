@@ -5,13 +5,13 @@ import type { TaskContent } from '../task.js'
 import type { NewTask } from '../tasks.js'
 import type { NewRow } from './records.js'
 
-/** Stores payloads by file name, so that a data directory can be moved. */
+/** Replaces the path of a payload by its file name, so that a data directory can be moved. */
 export function withFileName(content: TaskContent): TaskContent {
   if (content.kind !== 'documents' || 'text' in content.payload) return content
   return { ...content, payload: { ...content.payload, path: basename(content.payload.path) } }
 }
 
-/** The row of a new task. @param content as `withFileName` returns it */
+/** Builds the row of a new task. @param content as returned by `withFileName` */
 export function newRow({ indexUid, type, customMetadata }: NewTask, content: TaskContent): NewRow {
   const touched = touchedBy(content)
   return {
@@ -36,18 +36,18 @@ function detailsText(content: TaskContent, indexUid: string | null): string | nu
   return details === null ? null : JSON.stringify(details)
 }
 
-/** The start of the text of settings: their patch comes last, so that it is found without parsing megabytes. */
+/** Start of the text of settings. The patch comes last, so that it can be found without parsing megabytes. */
 const SETTINGS_START = '{"kind":"settings","isReset":'
 const PATCH = ',"patch":'
 
-/** What a task is to do, as the store keeps it. */
+/** Serialises the content of a task for the store. */
 function contentText(content: TaskContent): string {
   if (content.kind !== 'settings') return JSON.stringify(content)
   const { isReset, mayCreateIndex, patch } = content
   return `${SETTINGS_START}${isReset},"mayCreateIndex":${mayCreateIndex}${PATCH}${patch}}`
 }
 
-/** What a stored task is to do. @param text as `contentText` wrote it, or an earlier version */
+/** Parses the stored content of a task. @param text as written by `contentText` or an earlier version */
 export function storedContent(text: string): TaskContent {
   if (!text.startsWith(SETTINGS_START)) return withTexts(JSON.parse(text) as StoredContent)
   const at = text.indexOf(PATCH)

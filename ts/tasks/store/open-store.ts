@@ -1,4 +1,4 @@
-/** Opens the task store of a data directory, or refuses it unchanged. */
+/** Opens the task store of a data directory, or refuses it without changing it. */
 import { constants, copyFileSync, mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Checkpoints, saveBeforeOpening } from './checkpoints.js'
@@ -16,15 +16,15 @@ import { Store } from './store.js'
 import { isMisread } from './store-header.js'
 import { syncNames } from './sync-names.js'
 
-/** What the main thread starts this one with. */
+/** The setup that the main thread passes to the store's thread. */
 export interface WorkerSetup {
   /** The data directory. */
   readonly directory: string
-  /** Whether the directory is being made: then indexes may lie in it before there is a store. */
+  /** True for a new directory: it may contain indexes before it has a store. */
   readonly isNew: boolean
-  /** Whether the store may come from a snapshot or a bucket; see `foreign-store.ts`. Absent: it does not. */
+  /** True if the store may come from a snapshot or a bucket; see `foreign-store.ts`. Absent: false. */
   readonly isForeign?: boolean
-  /** Whether the pages of the store have just been compared with their checksums. */
+  /** True if the pages of the store have just been compared with their checksums. */
   readonly isCompared: boolean
   /** See `StoreSetup`. */
   readonly keepsChanges?: boolean
@@ -34,7 +34,10 @@ export interface WorkerSetup {
   readonly storeBytesMax: number
 }
 
-/** @throws StoreUnusableError, StoreVersionError, ForeignStoreError, DirectoryInUseError, or Error with a message for humans */
+/**
+ * @throws StoreUnusableError, StoreVersionError, ForeignStoreError, DirectoryInUseError, or Error with a message for
+ * humans
+ */
 export async function openStore(setup: WorkerSetup) {
   const { directory, isNew, isCompared, driver: forced } = setup
   const { driver, reasons } = loadDriver(forced ?? undefined)
@@ -85,7 +88,7 @@ function requireKnownVersion(path: string, { header }: StoreFindings): void {
   )
 }
 
-/** Opens the store with its checksums, and the mark that each further transaction is written to. */
+/** Opens the store with its checksums and its mark. Each later durable transaction updates the mark. */
 function openMarked(
   driver: Driver,
   { directory, keepsChanges, isForeign = false }: WorkerSetup,
@@ -97,8 +100,8 @@ function openMarked(
   let [checkpoints, mark]: [Checkpoints | null, MarkWriter | null] = [null, null]
   const connection = driver.open(path)
   try {
-    // Exclusive locking has to be set before the first access to the log. Then SQLite uses no file of shared memory,
-    // and another process that opens the store fails at once.
+    // Exclusive locking must be set before the first access to the log. SQLite then uses no shared memory file, and
+    // another process that opens the store fails at once.
     connection.exec('PRAGMA locking_mode = EXCLUSIVE')
     connection.exec('PRAGMA journal_mode = WAL')
     connection.exec('PRAGMA synchronous = FULL')
@@ -132,7 +135,7 @@ function openMarked(
   }
 }
 
-/** Calls `compare` with an empty database in memory. */
+/** Calls `compare` with an empty in-memory database. */
 function withFresh(driver: Driver, compare: (fresh: Connection) => void): void {
   const fresh = driver.open(':memory:')
   try {
@@ -142,7 +145,7 @@ function withFresh(driver: Driver, compare: (fresh: Connection) => void): void {
   }
 }
 
-/** Whether the log is in the store's file now. If not, the next start reads the log. */
+/** Returns true if the store's file now contains the log. Otherwise the next start reads the log. */
 function settles(checkpoints: Checkpoints): boolean {
   try {
     checkpoints.settle()
@@ -153,12 +156,12 @@ function settles(checkpoints: Checkpoints): boolean {
   }
 }
 
-/** Stores of earlier versions have neither mark nor checksums. */
+/** Returns why the store could not be checked, else null. Stores of earlier versions have no mark or checksums. */
 function doubtOf({ header, mark, pages }: StoreFindings): string | null {
   if (typeof header !== 'object' || header.version === 0) return null
-  if (mark === 'damaged') return 'the file `mark` beside the task store is damaged'
+  if (mark === 'damaged') return 'the file `tasks.mark` is damaged'
   if (mark === 'none') {
-    return header.version < FIRST_WITH_MARK ? null : 'the file `mark` beside the task store is missing'
+    return header.version < FIRST_WITH_MARK ? null : 'the file `tasks.mark` is missing'
   }
   if (pages === null || pages.areKnown || header.version <= LAST_WITHOUT_SEALS) return null
   return 'the checksums of its pages are missing or damaged'

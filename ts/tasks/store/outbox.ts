@@ -4,20 +4,20 @@ import { changesText, merged, type OutboxPage, type RowChanges } from './row-cha
 import { number, text } from './rows.js'
 import type { Sql } from './sql.js'
 
-/** Numbers of transactions that were sent are not given again, which AUTOINCREMENT sees to. */
+/** AUTOINCREMENT ensures that numbers of sent transactions are not reused. */
 export const OUTBOX_TABLE = `CREATE TABLE IF NOT EXISTS outbox (
   number INTEGER PRIMARY KEY AUTOINCREMENT,
   changes TEXT NOT NULL
 ) STRICT`
 
-/** Keys of the rows that the transaction under way has changed. */
+/** Keys of the rows changed by the current transaction. */
 const CHANGED_TABLE = `CREATE TEMP TABLE IF NOT EXISTS changed (
   source TEXT NOT NULL,
   key NOT NULL,
   PRIMARY KEY (source, key)
 ) WITHOUT ROWID`
 
-/** Triggers of the connection alone: a store that no bucket follows pays nothing for them. */
+/** Triggers of this connection only, so that a store without followers has no overhead. */
 const triggers = replicatedTables.flatMap(({ name, key }) => {
   const isLocal = (row: string): string =>
     name === 'instance'
@@ -35,40 +35,40 @@ const triggers = replicatedTables.flatMap(({ name, key }) => {
 })
 
 /**
- * What each transaction changed, kept in the same transaction until the bucket has it.
+ * Row changes of each transaction, stored in the same transaction until the bucket has them.
  *
- * A transaction that survives a crash of the process but maybe not a power cut is held back until a later one is
- * synced, so that the bucket never has what this store may lose.
+ * A transaction may survive a crash of the process but not a power cut. It is held back until a later one is synced. So
+ * this store cannot lose changes that the bucket has.
  */
 export class Outbox {
   readonly #sql: Sql
-  /** Number of the last transaction that is synced, as far as this process knows; its first durable one tells it. */
+  /** Number of the last transaction known to be synced. Set by the first durable transaction of this process. */
   #durable = 0
 
-  /** Whether a former process has kept changes. */
+  /** Returns true if a previous process has kept changes. */
   static isIn(sql: Sql): boolean {
     return sql.all("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'outbox'").length > 0
   }
 
-  /** Drops what a former process has kept. */
+  /** Drops the changes that a previous process has kept. */
   static drop(connection: Connection): void {
     connection.exec('DROP TABLE IF EXISTS outbox')
   }
 
-  /** Keeps changes from now on, beside those that a former process has kept. */
+  /** Keeps changes from now on, in addition to those of a previous process. */
   constructor(connection: Connection, sql: Sql) {
     this.#sql = sql
     connection.exec(OUTBOX_TABLE)
     this.install(connection)
   }
 
-  /** Makes what belongs to the connection, which also loses it with each change of where temporary tables lie. */
+  /** Creates the temporary table and triggers. The connection loses them when its `temp_store` changes. */
   install(connection: Connection): void {
     for (const made of [CHANGED_TABLE, ...triggers]) connection.exec(made)
     this.#sql.run('DELETE FROM changed')
   }
 
-  /** Keeps what the transaction under way has changed; called before it is committed. */
+  /** Stores the row changes of the current transaction. Called before it is committed. */
   collect(): void {
     const sources = new Set(
       this.#sql.all('SELECT DISTINCT source FROM changed').map((row) => text(row.source)),
@@ -90,20 +90,20 @@ export class Outbox {
     ]
   }
 
-  /** The transaction that was collected last is synced. */
+  /** Records that the last collected transaction is synced. */
   synced(): void {
     this.#durable = this.last()
   }
 
-  /** Number of the transaction that was collected last, whether it was sent or not; 0 without any. */
+  /** Number of the last collected transaction, sent or not; 0 if none. */
   last(): number {
     return this.#sql.number("SELECT ifnull(max(seq), 0) AS n FROM sqlite_sequence WHERE name = 'outbox'", 'n')
   }
 
   /**
-   * The oldest synced transactions, at least one if there is any.
-   * @param charsMax of the changes of further ones, before they are merged
-   * @param after number of a transaction: only later ones are given
+   * Returns the oldest synced transactions: at least one if any exists.
+   * @param charsMax limit for the changes of all but the first transaction, before they are merged
+   * @param after only later transactions than this number are returned
    */
   page(charsMax: number, after: number): OutboxPage | null {
     const taken: RowChanges[] = []
@@ -123,12 +123,12 @@ export class Outbox {
     return taken.length === 0 ? null : { last, changes: merged(taken), isCut: last < this.#durable }
   }
 
-  /** Number of the last synced transaction, as far as this process knows. */
+  /** Number of the last transaction known to be synced. */
   get durable(): number {
     return this.#durable
   }
 
-  /** Number of transactions that were not sent. Their numbers have no gaps, so that they need not be counted one by one. */
+  /** Number of unsent transactions. Their numbers have no gaps, so the first and last are enough. */
   unsent(): number {
     return this.#sql.number(
       'SELECT ifnull(max(number) - (SELECT min(number) FROM outbox) + 1, 0) AS n FROM outbox',
@@ -136,7 +136,7 @@ export class Outbox {
     )
   }
 
-  /** Drops the transactions up to that number, which the bucket has. */
+  /** Drops the transactions up to that number, as the bucket has them. */
   sent(last: number): void {
     this.#sql.run('DELETE FROM outbox WHERE number <= ?', [last])
   }

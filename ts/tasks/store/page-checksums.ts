@@ -1,16 +1,16 @@
 /**
- * Is each page of the task store's file what SQLite wrote there? SQLite cannot tell: its pages have no checksums.
+ * Checksums of the pages of the task store's file, which detect damage. SQLite's own pages have no checksums.
  *
  *     file  = block*
  *     block = 127 checksums of pages, checksum of the block: 512 bytes, 32-bit numbers in little endian
  *
- * Block 0 begins with page 1. A page's checksum is the CRC-32 of its bytes; 0 means that it is unknown, as that of a
- * page which was added and freed within one transaction and which SQLite therefore never wrote. The checksum of a block
- * is the CRC-32 of its number and its checksums of pages.
+ * Block 0 begins with page 1. The checksum of a page is the CRC-32 of its bytes. 0 means unknown, as for a page that
+ * was added and freed in one transaction and therefore never written. The checksum of a block is the CRC-32 of its
+ * number and its page checksums.
  *
- * Only checkpoints write into the file of a store in write-ahead mode, and they write only pages of its log. So
- * checksums are computed from the log and stored before the log is overwritten. Until then the log holds the page
- * itself, with a checksum of its own. See `checkpoints.ts`.
+ * In write-ahead mode only checkpoints write to the store's file, and they only write pages of the log. So checksums
+ * are computed from the log and saved before the log is overwritten. Until then the log holds the page itself, with
+ * its own checksum. See `checkpoints.ts`.
  */
 import {
   closeSync,
@@ -29,14 +29,14 @@ import { bytesAt, type Log } from './log.js'
 const BLOCK_BYTES = 512
 const BLOCK_PAGES = BLOCK_BYTES / 4 - 1
 
-/** Pages read at a time, one megabyte of pages of 4 KiB. */
+/** Pages read at once: 1 MiB of pages of 4 KiB. */
 const PAGES_READ = 256
 
 const UNKNOWN = 0
 
 /** The checksums of a store's pages. Changes are in memory until they are saved. */
 export class PageChecksums {
-  /** Indexed by number of the page; the first page has number 1. */
+  /** Indexed by page number; the first page has number 1. */
   #checksums: Uint32Array
   readonly #changedBlocks = new Set<number>()
 
@@ -44,12 +44,12 @@ export class PageChecksums {
     this.#checksums = checksums
   }
 
-  /** Checksums of a store without pages, or with unknown ones. */
+  /** Checksums of a store without pages, or with unknown checksums. */
   static none(): PageChecksums {
     return new PageChecksums(new Uint32Array(1))
   }
 
-  /** @returns null without a file, or if a block of it is damaged */
+  /** @returns null if the file is missing or one of its blocks is damaged */
   static read(path: string): PageChecksums | null {
     const bytes = contentOf(path)
     if (bytes.length === 0 || bytes.length % BLOCK_BYTES !== 0) return null
@@ -70,7 +70,7 @@ export class PageChecksums {
     return this.#checksums.length - 1
   }
 
-  /** Takes the checksums of the pages that a checkpoint of this log writes into the store's file. */
+  /** Takes over the checksums of the pages that a checkpoint of this log writes to the store's file. */
   take({ frames, pages, pageCount }: Log): void {
     if (frames === 0) return
     this.#resize(pageCount)
@@ -79,8 +79,8 @@ export class PageChecksums {
 
   /**
    * Compares the pages of a store's file with their checksums, and computes unknown ones.
-   * @param log of the store; pages in the log are not compared, since SQLite reads them from there
-   * @param isCompared whether the file has just been compared; then only unknown pages are read
+   * @param log of the store; pages in the log are not compared, because SQLite reads them from there
+   * @param isCompared true if the file has just been compared: only pages with unknown checksums are read
    * @returns numbers of the pages whose checksums do not match
    */
   compare(path: string, pageBytes: number, log: Log, isCompared: boolean): readonly number[] {
@@ -109,7 +109,7 @@ export class PageChecksums {
     }
   }
 
-  /** Writes changed checksums durably. The next call writes again what a failed one did not. */
+  /** Writes changed checksums durably. After a failure, the next call writes them again. */
   save(path: string): void {
     if (this.#changedBlocks.size === 0) return
     const file = openSync(path, constants.O_RDWR | constants.O_CREAT)
@@ -126,7 +126,7 @@ export class PageChecksums {
     }
   }
 
-  /** Removes the file of checksums; the next call of `save` writes it anew. */
+  /** Removes the file of checksums. The next `save` writes it again. */
   unsave(path: string): void {
     rmSync(path, { force: true })
     for (let block = 0; block * BLOCK_PAGES < this.pages; block++) this.#changedBlocks.add(block)
@@ -149,7 +149,7 @@ export class PageChecksums {
 
   #resize(pages: number): void {
     if (pages === this.pages) return
-    // A smaller store has fewer checksums in its last block; a larger one may have whole blocks of unknown pages.
+    // A smaller store has fewer checksums in its last block. A larger store may gain complete blocks of unknown pages.
     const last = Math.max(1, pages)
     for (let block = blockOf(Math.min(this.pages, last) || 1); block <= blockOf(last); block++) {
       this.#changedBlocks.add(block)

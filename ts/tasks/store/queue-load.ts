@@ -3,8 +3,7 @@ import { number, orNull, text } from './rows.js'
 import type { Sql } from './sql.js'
 
 /**
- * The indexes with the most waiting tasks, most first. Reads an index of SQLite alone, a million entries in a tenth of
- * a second.
+ * Returns the indexes with the most waiting tasks, most first. Only reads a SQLite index: a million entries take 0.1 s.
  */
 export function waitingByIndex(sql: Sql, indexesMax: number): readonly WaitingRow[] {
   return sql

@@ -16,18 +16,18 @@ import type { PendingTask, StoreCalls } from './records.js'
 import { columnsOf, number, orNull, queuedColumns, queuedTask, taskColumns, taskRow, text } from './rows.js'
 import type { Sql } from './sql.js'
 
-/** Types that `nextBatch` calls housekeeping, which run before older tasks. */
+/** Types that `nextBatch` treats as housekeeping. They run before older tasks. */
 const urgentTypes =
   "('taskCancelation','upgradeDatabase','networkTopologyChange','taskDeletion','indexCompaction','export','snapshotCreation','dumpCreation')"
 
-/** Appends tasks, and reads those that have not ended. */
+/** Appends tasks, and reads tasks that have not ended. */
 export class QueueTable {
   readonly #sql: Sql
   readonly #members: Membership
   readonly #now: () => Micros
   readonly #firstUid: number
 
-  /** @param now dates the arrival of tasks @param firstUid the lowest uid of a new task */
+  /** @param now sets the arrival date of tasks @param firstUid the lowest uid of a new task */
   constructor(sql: Sql, members: Membership, now: () => Micros, firstUid: number) {
     this.#sql = sql
     this.#members = members
@@ -38,7 +38,7 @@ export class QueueTable {
   append(row: Parameters<StoreCalls['append']>[0]): ReturnType<StoreCalls['append']> {
     const last = this.#sql.all('SELECT uid, enqueued_at FROM tasks ORDER BY uid DESC LIMIT 1', [])[0]
     const uid = Math.max(last === undefined ? 0 : number(last.uid) + 1, this.#firstUid)
-    // Dates must not fall while uids rise, even if the clock was set back.
+    // Dates must not decrease as uids increase, even if the clock was set back.
     const enqueuedAt = Math.max(this.#now(), last === undefined ? 0 : number(last.enqueued_at))
     this.#sql.run(
       "INSERT INTO tasks (uid, index_uid, status, type, enqueued_at, details, custom_metadata) VALUES (?, ?, 'enqueued', ?, ?, ?, ?)",
@@ -69,7 +69,7 @@ export class QueueTable {
     return batch === null ? null : { batch, tasks: this.pending(batch.tasks.map(({ uid }) => uid)) }
   }
 
-  /** The part of the queue that `nextBatch` needs. */
+  /** Reads the part of the queue that `nextBatch` needs. */
   #waiting(tasksMax: number, busy: Busy): readonly QueuedTask[] {
     const urgent = this.#queued(
       `FROM tasks t INDEXED BY tasks_waiting_type JOIN contents c ON c.uid = t.uid
@@ -82,7 +82,7 @@ export class QueueTable {
     return [...new Map(found.map((task) => [task.uid, task])).values()].sort((a, b) => a.uid - b.uid)
   }
 
-  /** The part of the queue that `firstFree` needs, ascending by uid. */
+  /** Reads the part of the queue that `firstFree` needs, ascending by uid. */
   #ahead(busy: readonly string[]): readonly QueuedTask[] {
     const oldest = this.#queued(
       `FROM tasks t INDEXED BY tasks_waiting_order JOIN contents c ON c.uid = t.uid
@@ -94,8 +94,8 @@ export class QueueTable {
   }
 
   /**
-   * The oldest task of each index, and all tasks with several names, ascending by uid. Behind the last of
-   * `BARRIERS_READ` tasks with several names nothing is read: an unread one could keep what follows it waiting.
+   * Reads the oldest task of each index, and all tasks with several names, ascending by uid. If there are more than
+   * `BARRIERS_READ` tasks with several names, stops there: an unread one could block the tasks after it.
    */
   #heads(): readonly QueuedTask[] {
     const barriers = this.#queued(
@@ -122,7 +122,7 @@ export class QueueTable {
       .sort((a, b) => a.uid - b.uid)
   }
 
-  /** The oldest waiting task but housekeeping of the first index, by name, behind that one. */
+  /** Returns the oldest waiting task, except housekeeping, of the next index by name after `indexUid`. */
   #headBehind(indexUid: string): Row | undefined {
     return this.#sql.all(
       `SELECT uid, index_uid FROM tasks INDEXED BY tasks_waiting WHERE status = 'enqueued' AND index_uid > ?
@@ -131,7 +131,7 @@ export class QueueTable {
     )[0]
   }
 
-  /** Tasks that may share a batch of this index, and the first that touches the index from outside. */
+  /** Reads the tasks for a batch of this index, and the first swap or rename that names it as another index. */
   #sharing(indexUid: string, tasksMax: number): readonly QueuedTask[] {
     return [
       ...this.#queued(

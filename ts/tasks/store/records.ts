@@ -5,7 +5,7 @@ import type { Micros } from '../time.js'
 import type { OutboxFacts, OutgoingPage, RowChanges } from './row-changes.js'
 import type { StoredWebhook } from './stored-webhook.js'
 
-/** A task as stored; `details` and `error` are JSON text. */
+/** A stored task. `details` and `error` are JSON text. */
 export interface TaskRow {
   readonly uid: number
   readonly batchUid: number | null
@@ -33,19 +33,19 @@ export interface NewRow {
   readonly payloadBytes: number
   readonly primaryKey: string | null
   readonly mayCreateIndex: boolean
-  /** Further indexes this task acts on, as JSON text: swaps and renames. */
+  /** JSON list of the other indexes that a swap or rename changes. */
   readonly touches: string | null
-  /** Number of tasks that a cancelation or deletion names, null for other kinds. */
+  /** Number of tasks that a cancelation or deletion names; null for other kinds. */
   readonly matched: number | null
 }
 
-/** A task about to run, or to be canceled. The row of settings has no details: they may be as long as the settings. */
+/** A task to run or cancel. The row of a settings task has no details, as they may be as long as the settings. */
 export interface PendingTask {
   readonly row: TaskRow
   readonly content: TaskContent
 }
 
-/** A batch as stored; `details` and `stats` are JSON text. */
+/** A stored batch. `details` and `stats` are JSON text. */
 export interface BatchRow {
   readonly uid: number
   readonly startedAt: Micros
@@ -55,10 +55,10 @@ export interface BatchRow {
   readonly stats: string
 }
 
-/** A batch about to run. */
+/** A batch that is about to run. */
 export type NewBatch = Pick<BatchRow, 'uid' | 'startedAt' | 'strategy'>
 
-/** An index as stored. */
+/** A stored index. */
 export interface CatalogueRow {
   readonly uid: string
   readonly id: string
@@ -73,11 +73,11 @@ export interface CatalogueRow {
 export interface Ending {
   readonly uid: number
   readonly status: 'succeeded' | 'failed' | 'canceled'
-  /** null: those it has. */
+  /** null: unchanged. */
   readonly details: string | null
   readonly error: string | null
   readonly canceledBy: number | null
-  /** Second name under which a finished rename is listed. */
+  /** Second name that lists a finished rename. */
   readonly newIndexUid: string | null
 }
 
@@ -85,41 +85,41 @@ export interface Ending {
 export interface Relabel {
   readonly from: string
   readonly to: string
-  /** `from` and `to` are exchanged; otherwise `from` becomes `to`. */
+  /** True to exchange `from` and `to`; false to rename `from` to `to`. */
   readonly swap: boolean
   readonly before: number
 }
 
-/** Everything that changes when a batch has ended; written as one transaction. */
+/** All changes at the end of a batch, written as one transaction. */
 export interface Conclusion {
-  /** Where `details` is null, they are made of the details of its tasks. */
+  /** If `details` is null, they are merged from the details of its tasks. */
   readonly batch: Omit<BatchRow, 'details'> & { readonly details: string | null }
-  /** Tasks of the batch without an ending wait again. */
+  /** Tasks of the batch without an ending are re-queued. */
   readonly endings: readonly Ending[]
-  /** Entries of the catalogue to write, after those of `removed` were deleted. */
+  /** Catalogue rows to write, after those in `removed` are deleted. */
   readonly written: readonly CatalogueRow[]
   readonly removed: readonly string[]
   /** Directories of deleted indexes. */
   readonly dropped: readonly string[]
   readonly relabels: readonly Relabel[]
-  /** Indexes whose commit failed in this batch. A failing disk may have stored it. */
+  /** Indexes whose commit failed in this batch. A failing disk may have stored the commit. */
   readonly failedCommits: readonly string[]
   /** Uids of finished tasks to delete. */
   readonly deletedTasks: readonly number[]
-  /** Paths of uploads to remove after the transaction, before its caller gets the answer. */
+  /** Paths of uploads to remove after the transaction, before the caller receives the answer. */
   readonly uploads: readonly string[]
 }
 
-/** Changes of the catalogue that no batch makes. */
+/** Changes of the catalogue outside of a batch. */
 export type Amendment = Pick<Conclusion, 'removed' | 'written' | 'relabels'>
 
-/** Finished tasks to delete. `before` is later than the arrival of each. */
+/** Finished tasks to delete. All arrived before `before`. */
 export interface Surplus {
   readonly uids: readonly number[]
   readonly before: Micros
 }
 
-/** Bytes of the store's file. */
+/** Sizes of the store's file. */
 export interface Compaction {
   readonly bytesBefore: number
   readonly bytesAfter: number
@@ -130,115 +130,115 @@ export interface Start {
   readonly catalogue: readonly CatalogueRow[]
   readonly nextBatchUid: number
   /**
-   * Batches that were running when the process ended, ascending by uid, with their start. Their tasks are enqueued
-   * again; their rows stay until they are concluded or reverted.
+   * Batches that were running when the process ended, ascending by uid. Their tasks are enqueued again. Their rows stay
+   * until they are concluded or reverted.
    */
   readonly interrupted: readonly { readonly uid: number; readonly startedAt: Micros }[]
-  /** Directories of indexes that may be removed unless the catalogue names them. */
+  /** Index directories that may be removed unless the catalogue names them. */
   readonly disposable: readonly string[]
-  /** Commits that failed. If a disk has stored them, they are taken back before the indexes are used. */
+  /** Failed commits. If a disk has stored them, they are reverted before the indexes are used. */
   readonly failedCommits: readonly { readonly index: string; readonly batchUids: readonly number[] }[]
 }
 
-/** A task as a dump holds it, with its content unless it has ended. */
+/** A task for a dump. Has its content unless it has ended. */
 export interface DumpedTaskRow {
   readonly row: TaskRow
-  /** Second name under which a finished rename is listed. */
+  /** Second name that lists a finished rename. */
   readonly newIndexUid: string | null
   readonly content: TaskContent | null
-  /** As `DumpedTask.foreign`, as JSON text. */
+  /** JSON text of `DumpedTask.foreign`. */
   readonly foreign: string | null
 }
 
-/** A finished batch as a dump holds it: with the arrival of its oldest and its newest task. */
+/** A finished batch for a dump, with the arrival dates of its oldest and newest task. */
 export interface DumpedBatchRow {
   readonly row: BatchRow
   readonly oldestEnqueuedAt: Micros
   readonly newestEnqueuedAt: Micros
 }
 
-/** Rows for `taskRows` or `batchRows`, as JSON text: passing one text between threads is faster than many rows. */
+/** Rows for `taskRows` or `batchRows`, as JSON text. Passing one text between threads is faster than many rows. */
 export interface RowPage {
-  /** The rows of the page, and the first row of the next page if there is one. */
+  /** The rows of the page, and the first row of the next page if it exists. */
   readonly rows: string
-  /** Number of rows of the page. It is less than was asked for if the rows are large. */
+  /** Number of rows of the page. Lower than requested if the rows are large. */
   readonly shown: number
   readonly total: number
 }
 
 /** The waiting tasks of one index. */
 export interface WaitingRow {
-  /** null: tasks that concern no index, or several. */
+  /** null: tasks without an index, or for several. */
   readonly indexUid: string | null
   readonly tasks: number
-  /** When the oldest of them arrived. */
+  /** Arrival date of the oldest of them. */
   readonly oldestEnqueuedAt: Micros
 }
 
-/** The calls that cross into the worker: arguments and results are structured clones. */
+/** The calls to the store's thread. Arguments and results are structured clones. */
 export interface StoreCalls {
   start(): Start
   catalogue(): readonly CatalogueRow[]
-  /** Stops to keep changes and forgets those that were kept, but not up to where the bucket has them. */
+  /** Stops keeping changes, and drops the kept ones and the identity of the outbox. Keeps the position in the log. */
   endKeeping(): void
   /** Uploads of tasks that have not ended. */
   uploads(): readonly NeededUpload[]
   append(row: NewRow): { readonly uid: number; readonly enqueuedAt: Micros }
-  /** The next batch and its tasks, as `nextBatch` chooses it; null if none can begin. */
+  /** Returns the next batch and its tasks, as chosen by `nextBatch`; null if none can begin. */
   pick(
     limits: BatchLimits,
     busy: Busy,
   ): { readonly batch: PickedBatch; readonly tasks: readonly PendingTask[] } | null
   /** Waiting tasks of this index, ascending by uid. */
   waitingOf(indexUid: string): readonly { readonly uid: number; readonly kind: TaskContent['kind'] }[]
-  /** Notes that a directory of that id is about to be made. Until the catalogue names it, a start may remove it. */
+  /** Records a directory before it is created. A start may remove it if the catalogue lacks it. */
   announce(id: string): void
-  /** Deletes the notes of announced or dropped directories that no longer exist. */
+  /** Deletes the records of announced or dropped directories that no longer exist. */
   removed(ids: readonly string[]): void
-  /** Marks tasks as processing. The write is not durable, since a restart undoes it. */
+  /** Marks tasks as processing. The write is not durable, since a restart undoes it anyway. */
   begin(batch: NewBatch, uids: readonly number[]): void
   /** Undoes `begin`. @param failedCommits as in `Conclusion` */
   revert(batchUid: number, failedCommits: readonly string[]): void
-  /** Notes that the failed commits of an index have been taken back. */
+  /** Records that the failed commits of an index have been reverted. */
   undone(index: string): void
-  /** Tasks among `uids` that have not ended, with their content. */
+  /** Returns the tasks among `uids` that have not ended, with their content. */
   pending(uids: readonly number[]): readonly PendingTask[]
-  /** Uids among `uids` whose tasks have ended. A failed upgrade has not: the next start tries it again. */
+  /** Returns the `uids` of ended tasks. A failed upgrade has not ended, as the next start retries it. */
   ended(uids: readonly number[]): readonly number[]
-  /** @returns number of deleted tasks that a webhook will never be told of */
+  /** @returns number of deleted tasks that a webhook will never receive */
   conclude(conclusion: Conclusion): number
   /** Changes the catalogue of a directory that is being repaired. */
   amend(amendment: Amendment): void
-  /** The oldest finished tasks, at most `limit`, if at least `storedMin` tasks are stored. */
+  /** Returns the oldest finished tasks, at most `limit`; null unless at least `storedMin` tasks are stored. */
   surplus(storedMin: number, limit: number): Surplus | null
-  /** Rewrites the file without its gaps. */
+  /** Rewrites the file without free pages. */
   compact(): Compaction
   /**
-   * Writes a copy to `path`, which must not exist, with the running tasks as they would be found after a restart, unless the
-   * copy is for following.
-   * @param omitted uids of running tasks that are not in the copy
+   * Writes a copy to `path`, which must not exist. Unless the copy is for following, its running tasks are re-queued as
+   * after a restart.
+   * @param omitted uids of running tasks that are left out of the copy
    */
   copyTo(path: string, purpose: CopyPurpose, omitted: readonly number[]): void
   task(uid: number, visible: readonly string[] | null): TaskRow | null
-  /** Returns one row more than asked for, if there is one. The next page starts with it. */
+  /** Returns one more row than requested, if it exists: the start of the next page. */
   tasks(filter: TaskFilter, paging: TaskPaging): RowPage
   match(filter: TaskFilter): readonly number[]
   batch(uid: number, visible: readonly string[] | null): BatchRow | null
   batches(filter: TaskFilter, paging: TaskPaging): RowPage
   counts(): TaskCounts
-  /** @param indexesMax the most indexes to name among those with waiting tasks */
+  /** @param indexesMax most indexes with waiting tasks to return */
   load(indexesMax: number): { readonly bytesUsed: number; readonly waiting: readonly WaitingRow[] }
-  /** The oldest changes that are kept and synced, null without any. @param charsMax, after see `Outbox.page` */
+  /** Returns the oldest kept and synced changes; null if none. @param charsMax, after see `Outbox.page` */
   changes(charsMax: number, after: number): OutgoingPage | null
-  /** The bucket has the changes up to transaction `last`. @param position the entry of its log that has them */
+  /** Notes that the bucket has the changes up to transaction `last`. @param position their log record */
   changesSent(last: number, position: number): void
-  /** null: no changes are kept. */
+  /** Returns null if no changes are kept. */
   outbox(): OutboxFacts | null
-  /** Copies the store as `copyTo` does for a start. @returns the last transaction that was kept, 0 without any */
+  /** Copies the store as `copyTo` does for following. @returns the last kept transaction, 0 if none */
   image(path: string): { readonly last: number; readonly outbox: string }
-  /** Changes nothing, and is durable, as is then what came before. */
+  /** Writes nothing, but is durable, and so makes all earlier writes durable. */
   sync(): void
-  /** Makes rows those of another store. @param position the entry of the log that has these changes */
+  /** Applies row changes of another store. @param position log record that holds them */
   applyChanges(changes: RowChanges, position: number): void
   keys(): readonly StoredKey[]
   putKey(key: StoredKey): void
@@ -246,49 +246,49 @@ export interface StoreCalls {
   value(name: string): unknown
   putValue(name: string, value: unknown): void
   webhooks(): readonly StoredWebhook[]
-  /** False if there are `webhooksMax` others already. */
+  /** Returns false if `webhooksMax` other webhooks exist already. */
   putWebhook(webhook: StoredWebhook, webhooksMax: number): boolean
-  /** Whether there was such a webhook. */
+  /** Returns true if the webhook existed. */
   deleteWebhook(uuid: string): boolean
   launchWebhook(isGiven: boolean): void
   nextDelivery(uuid: string): number | null
   deliveryRows(batchUid: number, afterUid: number, limit: number): readonly TaskRow[]
   delivered(uuid: string, batchUid: number): void
-  /** Ascending by uid, from behind `afterUid`. */
+  /** Ascending by uid, after `afterUid`. */
   dumpedTasks(afterUid: number, limit: number): readonly DumpedTaskRow[]
-  /** Ascending by uid, from behind `afterUid`. */
+  /** Ascending by uid, after `afterUid`. */
   dumpedBatches(afterUid: number, limit: number): readonly DumpedBatchRow[]
   /** For a new store only. `waiting` is null for tasks that have ended. */
   restoreTasks(tasks: readonly { readonly dumped: DumpedTaskRow; readonly waiting: NewRow | null }[]): void
   /** Ascending by uid, called after all tasks are restored. */
   restoreBatches(batches: readonly BatchRow[]): void
   restoreIndex(row: CatalogueRow): void
-  /** Brings batches and sets in step with the tasks, once all are restored. */
+  /** Makes batches and sets consistent with the tasks, once all are restored. */
   endRestore(): void
 }
 
-/** What a copy of the store is for: a process that starts from it, `openStoreCopy`, or one that goes on with the changes after it. */
+/** Purpose of a copy: a process starts from it, `openStoreCopy` reads it, or a follower applies later changes. */
 export type CopyPurpose = 'starting' | 'reading' | 'following'
 
-/** An uploaded body that lies in a file of its own, which its task needs until it has ended. */
+/** An uploaded body in its own file, which is needed until its task has ended. */
 export interface NeededUpload {
-  /** Of the file, without its directory. */
+  /** File name without directory. */
   readonly name: string
   readonly bytes: number
 }
 
 export type StoreCall = keyof StoreCalls
 
-/** Calls that write, and whether their caller waits until the transaction is durable. */
+/** Calls that write. `durable`: the caller waits until the transaction is synced. */
 export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relaxed'>>> = {
   start: 'durable',
   append: 'durable',
-  // Survives a crash of the process. A power cut may take it, and the directory as well.
+  // Survives a crash of the process. A power cut may lose it together with the directory.
   announce: 'relaxed',
   removed: 'relaxed',
   begin: 'relaxed',
   revert: 'relaxed',
-  // If it is lost, the next start takes the commits back once more.
+  // If it is lost, the next start reverts the commits again.
   undone: 'relaxed',
   conclude: 'durable',
   amend: 'durable',
@@ -302,16 +302,16 @@ export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relax
   restoreBatches: 'durable',
   restoreIndex: 'durable',
   endRestore: 'durable',
-  // If it is lost, they are sent once more.
+  // If it is lost, the changes are sent again.
   changesSent: 'relaxed',
   sync: 'durable',
   applyChanges: 'durable',
   endKeeping: 'durable',
-  // If it is lost in a power cut, the webhook is told of the batch once more.
+  // If a power cut loses it, the webhook receives the batch again.
   delivered: 'relaxed',
 }
 
-/** New tasks that free no space. They are the first to be refused when the disk or the store becomes full. */
+/** True for new tasks that free no space. They are refused first when the disk or the store becomes full. */
 export function isOrdinary({ call, arguments: [row] }: Request): boolean {
   if (call !== 'append') return false
   const { kind, matched } = row as NewRow
@@ -330,7 +330,7 @@ export type Reply =
   | {
       readonly id: number
       readonly ok: false
-      /** `doubtful`: the disk failed, and the write may be there after a restart. */
+      /** `doubtful`: the disk failed, and the write may be present after a restart. */
       readonly fault: 'full' | 'readonly' | 'doubtful' | 'other'
       readonly message: string
     }

@@ -1,4 +1,4 @@
-/** The tables that other servers get copies of, with the column that names a row and all columns. */
+/** A table that is copied to other servers: its key column and all columns. */
 
 export interface ReplicatedTable {
   readonly name: string
@@ -7,8 +7,8 @@ export interface ReplicatedTable {
 }
 
 /**
- * The tables `sets` and `swap_names` follow from these, and `disposable` and `failed_commits` tell of the files of one
- * directory. Rows are written in this order.
+ * Rows are written in this order. Not replicated: `sets` and `swap_names`, which are derived from these tables, and
+ * `disposable` and `failed_commits`, which describe the files of one directory.
  */
 export const replicatedTables: readonly ReplicatedTable[] = [
   {
@@ -47,16 +47,16 @@ export const replicatedTables: readonly ReplicatedTable[] = [
   { name: 'webhooks', key: 'uuid', columns: 'uuid, body, delivered, checksum' },
 ]
 
-/** Name of the store's identity among the values of the instance. */
+/** Key of the store's identity among the stored values of the instance. */
 export const IDENTITY_STORED_AS = 'taskStoreIdentity'
 
-/** Name of the position in the bucket's log up to which the store has the changes, among the values of the instance. */
+/** Key of the bucket log position up to which the store has the changes, among the stored values of the instance. */
 export const BUCKET_POSITION_STORED_AS = 'bucketPosition'
 
-/** Name of the outbox's identity among the values of the instance: numbers of transactions are told apart by it. */
+/** Key of the outbox's identity, which scopes transaction numbers, among the stored values of the instance. */
 export const OUTBOX_STORED_AS = 'outboxIdentity'
 
-/** Values of the instance that belong to one store, whatever its rows came from. */
+/** Stored values that belong to one store and are never replicated. */
 export const localValues: readonly string[] = [
   IDENTITY_STORED_AS,
   BUCKET_POSITION_STORED_AS,

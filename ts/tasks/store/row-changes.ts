@@ -1,58 +1,58 @@
-/** Changes of rows as text: made by transactions, merged, and read. */
+/** Row changes in text form. */
 import { type ReplicatedTable, replicatedTables } from './replicated-tables.js'
 
 export type Cell = string | number | null
 
 interface TableChanges {
-  /** Rows as they are now, with the columns of their `ReplicatedTable`. */
+  /** Current rows, with the columns of their `ReplicatedTable`. */
   readonly rows: readonly (readonly Cell[])[]
-  /** Keys of rows that are there no more, each in a list of its own. */
+  /** Keys of deleted rows, each in its own list. */
   readonly gone: readonly (readonly [string | number])[]
 }
 
-/** By name of the table; JSON text of this is what an outbox holds. */
+/** By table name. An outbox stores the JSON text of this. */
 export type RowChanges = Readonly<Record<string, TableChanges>>
 
-/** Changes of several transactions as one. */
+/** Merged changes of several transactions. */
 export interface OutboxPage {
-  /** Number of the last transaction in it. */
+  /** Number of the last included transaction. */
   readonly last: number
   readonly changes: RowChanges
-  /** Whether synced transactions follow that did not fit. */
+  /** True if more synced transactions follow that did not fit. */
   readonly isCut: boolean
 }
 
-/** A page, and what it is of. */
+/** A page with its origin. */
 export interface OutgoingPage extends OutboxPage {
   /** Identity of the outbox, which numbers its transactions. */
   readonly outbox: string
-  /** Version of the tables. */
+  /** Schema version of the tables. */
   readonly schema: number
 }
 
-/** What an outbox holds. */
+/** The state of an outbox. */
 export interface OutboxFacts {
   /** Identity of the outbox, which numbers its transactions. */
   readonly outbox: string
-  /** Number of the last synced transaction that was kept, whether it was sent or not, as far as this process knows. */
+  /** Number of the last kept transaction, sent or not, that is known to be synced. */
   readonly last: number
-  /** Number of the last one, whether it is synced or not; 0 without any. */
+  /** Number of the last transaction, synced or not; 0 if none. */
   readonly newest: number
-  /** Transactions that were not sent, whether they are synced or not. */
+  /** Number of unsent transactions, synced or not. */
   readonly unsent: number
 }
 
-/** @param tables name, rows and keys of rows that are gone, both as JSON text */
+/** @param tables name, rows and keys of deleted rows, the latter two as JSON text */
 export const changesText = (tables: readonly (readonly [string, string, string])[]): string =>
   `{${tables.map(([name, rows, gone]) => `"${name}":{"rows":${rows},"gone":${gone}}`).join(',')}}`
 
-/** The key of a row, by the columns of its table. */
+/** Returns a function that gets the key of a row of this table. */
 export function keyOfRow({ key, columns }: ReplicatedTable): (row: readonly Cell[]) => string | number {
   const at = columns.split(', ').indexOf(key)
   return (row) => row[at] as string | number
 }
 
-/** Changes that follow each other, as one: of each row its last state alone. */
+/** Merges consecutive changes: keeps the last state of each row. */
 export function merged(all: readonly RowChanges[]): RowChanges {
   if (all.length === 1 && all[0] !== undefined) return all[0]
   const tables: Record<string, TableChanges> = {}
@@ -73,7 +73,7 @@ export function merged(all: readonly RowChanges[]): RowChanges {
   return tables
 }
 
-/** Changes in several portions of about that many characters as JSON text, at least a row each. */
+/** Splits changes into portions of about `charsMax` characters of JSON text, each with at least one row. */
 export function portionsOf(changes: RowChanges, charsMax: number): readonly RowChanges[] {
   const portions: Record<string, { rows: (readonly Cell[])[]; gone: (readonly [string | number])[] }>[] = []
   let chars = Number.POSITIVE_INFINITY
@@ -96,14 +96,14 @@ export function portionsOf(changes: RowChanges, charsMax: number): readonly RowC
   return portions
 }
 
-/** Names of the uploads that changed tasks wait with. */
+/** Names of the uploads of changed waiting tasks. */
 export function uploadsIn({ contents }: RowChanges): readonly string[] {
   const table = replicatedTables.find(({ name }) => name === 'contents')!
   const at = table.columns.split(', ').indexOf('payload')
   return (contents?.rows ?? []).flatMap((row) => (typeof row[at] === 'string' ? [row[at]] : []))
 }
 
-/** What changes tell of the catalogue: uids of indexes that are gone, and ids of those that were written. */
+/** Catalogue changes: uids of deleted indexes, and uids and ids of written ones. */
 export function catalogueIn({ catalogue }: RowChanges): {
   readonly gone: readonly string[]
   readonly written: readonly (readonly [uid: string, id: string])[]

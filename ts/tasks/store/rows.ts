@@ -11,14 +11,14 @@ export const batchColumns = 'uid, started_at, finished_at, strategy, details, st
 export const queuedColumns =
   't.uid, t.type, t.index_uid, c.kind, c.payload_bytes, c.primary_key, c.may_create, c.touches'
 
-/** The same columns of a table, by its name or its alias in a query. */
+/** Prefixes columns with the name or alias of a table. */
 export const columnsOf = (table: string, columns: string): string =>
   columns
     .split(', ')
     .map((column) => `${table}.${column}`)
     .join(', ')
 
-/** The rows in a result of `Sql.packed`. @param columns that were selected */
+/** Parses a result of `Sql.packed`. @param columns that were selected */
 export function unpacked(columns: string, packed: string): readonly Row[] {
   const names = columns.split(', ')
   return (JSON.parse(packed) as Value[][]).map((values) => {
@@ -100,11 +100,11 @@ export function queuedTask(row: Row): QueuedTask {
   }
 }
 
-/** Tasks of a page, from the highest uid down or, reversed, from the lowest up. */
+/** Parses the tasks of a page, descending by uid, or ascending if `reverse`. */
 export const taskRows = (packed: string, reverse: boolean): readonly TaskRow[] =>
   inOrder(unpacked(taskColumns, packed).map(taskRow), reverse)
 
-/** Batches of a page, in the order of `taskRows`. */
+/** Parses the batches of a page, in the order of `taskRows`. */
 export const batchRows = (packed: string, reverse: boolean): readonly BatchRow[] =>
   inOrder(unpacked(batchColumns, packed).map(batchRow), reverse)
 

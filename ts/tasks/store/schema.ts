@@ -3,11 +3,11 @@ import { SEAL_COLUMNS } from './sealed-rows.js'
 /** Version of the tables below, stored as `user_version`. Versions without a migration are refused. */
 export const SCHEMA_VERSION = 7
 
-/** Last version whose sets of uids lack some that this program reads. */
+/** Last version without some of the sets of uids that this program reads. */
 export const LAST_WITH_OTHER_SETS = 6
-/** First version whose store has a mark beside it. */
+/** First version with a mark next to the store. */
 export const FIRST_WITH_MARK = 5
-/** Last version without checksums, of pages as well as of keys, values and webhooks. */
+/** Last version without checksums of pages, keys, values and webhooks. */
 export const LAST_WITHOUT_SEALS = 5
 
 const webhookTables = `
@@ -38,7 +38,7 @@ CREATE TABLE swap_names (name TEXT NOT NULL, uid INTEGER NOT NULL, PRIMARY KEY (
 CREATE INDEX swap_names_uid ON swap_names (uid);
 `
 
-/** Made anew by each migration, so that only triggers of this version are ever there. */
+/** Created again by each migration, so that only triggers of this version exist. */
 export const TRIGGERS = `
 CREATE TRIGGER swap_added AFTER INSERT ON tasks WHEN NEW.type = 'indexSwap' BEGIN
   ${named('NEW')};
@@ -86,7 +86,7 @@ CREATE INDEX undelivered_ended ON undelivered (ended);
 `
 
 /**
- * Version of a store → SQL that turns it into one of the next version, without triggers. `rebuildSets` and `sealRows` compute
+ * Version of a store → SQL that migrates it to the next version, without triggers. `rebuildSets` and `sealRows` do
  * what SQL cannot.
  */
 export const MIGRATIONS: Readonly<Record<number, string>> = {
@@ -120,29 +120,29 @@ export const MIGRATIONS: Readonly<Record<number, string>> = {
 }
 
 /**
- * Dates are microseconds since 1970. `tasks` holds what listings show; `contents` holds what is needed to run a task,
- * until it has ended, and, of the kind `foreign`, what an imported task came with that only another service reads.
- * `new_index_uid` is the second name of a finished rename, under which it is listed as well. `sets`
- * holds the uids of tasks and batches by the properties that listings filter by; see `UidSets`.
+ * Dates are microseconds since 1970. `tasks` holds the columns of listings. `contents` holds the data to run a task
+ * until it has ended and, with kind `foreign`, data of imported tasks that only another service reads.
+ * `new_index_uid` is the second name of a finished rename, which lists it as well. `sets` holds the uids of tasks and
+ * batches by the properties that listings filter by; see `UidSets`.
  *
- * `batches.ended` numbers finished batches in the order in which they ended, which is not that of their uids.
+ * `batches.ended` numbers finished batches in the order of their ends, not of their uids.
  *
- * `webhooks.delivered` is the `ended` of the last batch that a webhook was told of; `body` is null for the webhook of the command
- * line. `undelivered` holds deleted tasks, see `WebhookTable`. `swap_names` holds the swaps by the names of their
- * indexes. `disposable` names directories of indexes that a start may remove unless the catalogue names them: a
- * directory is added before it is made, and again by the batch that drops it. `failed_commits` names commits that
- * failed and that a failing disk may have stored; see `Engine.undo`.
+ * `webhooks.delivered` is the `ended` of the last batch that the webhook received. `body` is null for the webhook of
+ * the command line. `undelivered` holds deleted tasks, see `WebhookTable`. `swap_names` holds the swaps by the names of
+ * their indexes. `disposable` names index directories that a start may remove unless the catalogue names them: a
+ * directory is added before it is created, and again by the batch that drops it. `failed_commits` names failed commits
+ * that a failing disk may have stored; see `Engine.undo`.
  *
  * `catalogue.last_batch` is the batch of the newest recorded commit of an index; null in rows of earlier versions.
  *
- * A store whose changes are kept for another place has the table `outbox` too, see `Outbox`.
+ * A store that keeps changes for a bucket also has the table `outbox`, see `Outbox`.
  *
- * `checksum` of `keys`, `instance` and `webhooks` is that of the row, see `sealed-rows.ts`. `application_id` in the
+ * `checksum` of `keys`, `instance` and `webhooks` protects the row, see `sealed-rows.ts`. `application_id` in the
  * header counts durable transactions, see `mark.ts`.
  *
- * `enqueued_at` and `batches.started_at` never fall while `uid` rises, nor `batches.finished_at` while `ended` rises, so
- * bounds of dates become bounds of `uid` and `ended`. `era` and `end_era` are explained by `Membership`. `oldest_uid` and `newest_uid` of a batch are the tasks that its dates of arrival come from, even if those
- * tasks have been deleted.
+ * `enqueued_at` and `batches.started_at` never decrease as `uid` increases, nor `batches.finished_at` as `ended`
+ * increases, so date bounds become bounds of `uid` and `ended`. `Membership` explains `era` and `end_era`. `oldest_uid`
+ * and `newest_uid` of a batch are the tasks that its arrival dates come from, even if these tasks have been deleted.
  */
 export const SCHEMA = `
 CREATE TABLE tasks (

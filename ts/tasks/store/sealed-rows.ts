@@ -1,26 +1,24 @@
-/**
- * Rows with a checksum of their own. A rebuild takes them over from a damaged store, whose pages cannot be relied on.
- */
+/** Rows with their own checksum. A rebuild can recover them from a store with damaged pages. */
 import { crc32 } from 'node:zlib'
 import type { Row } from './driver.js'
 import { DamagedStoreError } from './errors.js'
 import { text } from './rows.js'
 import type { Sql } from './sql.js'
 
-/** Table → its key. `body` is JSON text; that of the webhook of the command line is null and has no checksum. */
+/** Table → its key column. `body` is JSON text. The webhook of the command line has no body and no checksum. */
 const keyOf = { keys: 'uid', instance: 'name', webhooks: 'uuid' } as const
 export type SealedTable = keyof typeof keyOf
 
-/** Adds the columns to tables without them. */
+/** Adds the checksum columns. */
 export const SEAL_COLUMNS = Object.keys(keyOf)
   .map((table) => `ALTER TABLE ${table} ADD COLUMN checksum INTEGER;`)
   .join('\n')
 
-/** The checksum of a row. */
+/** Computes the checksum of a row. */
 export const sealOf = (key: string, body: string): number => crc32(`${key}\0${body}`)
 
 /**
- * The body of a row, parsed.
+ * Parses the body of a row.
  * @param row with key, `body` and `checksum`
  * @throws DamagedStoreError
  */

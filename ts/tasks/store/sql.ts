@@ -15,15 +15,14 @@ export class Sql {
   }
 
   /**
-   * Many rows as one JSON text, for `unpacked`, in no order. Drivers take longer to return a row than SQLite to encode
-   * it.
-   * @param columns that `sql` selects, of texts and numbers
+   * Returns many rows as one JSON text for `unpacked`, unordered. SQLite encodes a row faster than drivers return one.
+   * @param columns that `sql` selects: texts and numbers
    */
   packed(columns: string, sql: string, parameters: readonly Value[]): string {
     return this.#json(`json_array(${columns})`, sql, parameters)
   }
 
-  /** Many uids, in no order. @param sql selects them as `uid` */
+  /** Returns many uids, unordered. @param sql selects them as `uid` */
   uids(sql: string, parameters: readonly Value[]): readonly number[] {
     return (JSON.parse(this.#json('uid', sql, parameters)) as Value[]).map(number)
   }
@@ -37,7 +36,7 @@ export class Sql {
     this.#statement(sql).run(parameters)
   }
 
-  /** The number in that column of the first row. */
+  /** Returns the number in that column of the first row. */
   number(sql: string, column: string, parameters: readonly Value[] = []): number {
     return number(this.all(sql, parameters)[0]?.[column])
   }

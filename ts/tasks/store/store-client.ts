@@ -10,8 +10,8 @@ import type { Opened, StoreMessage } from './store-worker.js'
 /** Sends calls to the thread of the task store. */
 export interface StoreClient {
   /**
-   * @param apply updates copies of the store in memory. It runs when the answer arrives, before the promise of this or
-   * of another answer that came with it resolves.
+   * @param apply updates in-memory copies of the store. It runs when the answer arrives, before the promises of the
+   * answers in the same message resolve.
    * @throws ApiError `no_space_left_on_device` if the disk or the store is full, `io_error` once the disk has failed
    */
   call<C extends StoreCall>(
@@ -20,11 +20,11 @@ export interface StoreClient {
     apply?: (result: ReturnType<StoreCalls[C]>) => void,
   ): Promise<ReturnType<StoreCalls[C]>>
   readonly driver: DriverName
-  /** Why drivers before this one could not be loaded. */
+  /** Why the drivers before this one could not be loaded. */
   readonly reasons: readonly string[]
-  /** Why the store could not be checked, null if it was. */
+  /** Why the store could not be checked; null if it was. */
   readonly doubt: string | null
-  /** Carries out the calls made before, then closes the store. */
+  /** Executes the pending calls, then closes the store. */
   close(): Promise<void>
 }
 
@@ -32,7 +32,7 @@ export interface StoreClient {
 export class StoreError extends Error {
   override readonly name = 'StoreError'
 
-  /** @param reason name of the error in the thread, null if the thread itself failed */
+  /** @param reason name of the error in the thread; null if the thread itself failed */
   constructor(
     message: string,
     readonly reason: string | null = null,
@@ -43,7 +43,7 @@ export class StoreError extends Error {
 
 /** The disk failed, so writes are refused until a restart. */
 export class StoreReadOnlyError extends ApiError {
-  /** @param isDoubtful whether the write may be there after a restart */
+  /** @param isDoubtful true if the write may be present after a restart */
   constructor(
     message: string,
     readonly isDoubtful: boolean,
@@ -70,7 +70,7 @@ interface Waiter {
   apply(value: unknown): void
 }
 
-/** Requests to the store that were not answered yet. */
+/** Unanswered requests to the store. */
 export class PendingRequests {
   readonly #send: (request: Request) => void
   readonly #waiters = new Map<number, Waiter>()
@@ -86,7 +86,7 @@ export class PendingRequests {
     const id = this.#nextId++
     return new Promise((resolve, reject) => {
       this.#waiters.set(id, {
-        // The thread answers a call with the result of the method of `StoreCalls` of that name.
+        // The thread answers with the result of the `StoreCalls` method of this name.
         resolve: resolve as (value: unknown) => void,
         reject,
         apply: (apply ?? (() => undefined)) as (value: unknown) => void,
@@ -95,7 +95,7 @@ export class PendingRequests {
     })
   }
 
-  /** Settles the promises of answers that came together. */
+  /** Settles the promises of the answers in one message. */
   receive(replies: readonly Reply[]): void {
     for (const reply of replies) {
       if (reply.ok) this.#waiters.get(reply.id)?.apply(reply.result)
@@ -108,7 +108,7 @@ export class PendingRequests {
     }
   }
 
-  /** Rejects all requests, since no more answers come. */
+  /** Rejects all requests, because no more answers will come. */
   fail(error: Error): void {
     this.#failure ??= error
     for (const waiter of this.#waiters.values()) waiter.reject(this.#failure)
@@ -118,7 +118,7 @@ export class PendingRequests {
 
 /**
  * Opens the store in a thread. Rejects with the reason if it cannot be opened.
- * @param report gets faults of background work
+ * @param report receives faults of background work
  */
 export async function openStoreClient(setup: WorkerSetup, report: ReportFault): Promise<StoreClient> {
   const worker = takeStoreThread()

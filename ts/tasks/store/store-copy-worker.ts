@@ -4,7 +4,7 @@ import { type DriverName, loadDriver } from './driver.js'
 import { type Reply, type Request, writingCalls } from './records.js'
 import { Store } from './store.js'
 
-/** What the main thread starts this one with. */
+/** The setup that the main thread passes to this thread. */
 export interface CopySetup {
   readonly path: string
   readonly driver: DriverName
@@ -13,7 +13,7 @@ export interface CopySetup {
 if (!isMainThread && parentPort !== null) serve(workerData as CopySetup, parentPort)
 
 function serve(setup: CopySetup, port: NonNullable<typeof parentPort>): void {
-  // Errors of some builds of SQLite do not cross to another thread as they are, so opening is part of a call.
+  // Errors of some builds of SQLite cannot be passed between threads, so opening is part of the first call.
   let store: Store | null = null
   port.on('message', (request: Request) => {
     port.postMessage(answered(() => (store ??= opened(setup)), request))
@@ -36,7 +36,7 @@ function answered(copy: () => Store, { id, call, arguments: given }: Request): R
   try {
     if (writingCalls[call] !== undefined) throw new Error(`${call} would change a copy of the task store`)
     const store = copy()
-    // The types of `StoreReader.call` fit the arguments to the call; a message cannot.
+    // The types of `StoreReader.call` match arguments to calls. Messages lose these types.
     const method = store[call].bind(store) as (...parameters: readonly unknown[]) => unknown
     return { id, ok: true, result: method(...given) }
   } catch (error) {

@@ -1,11 +1,11 @@
-/** Reads a copy of a task store, as `StoreCalls.copyTo` makes it, on a thread of its own. */
+/** Reads a copy of a task store, made by `StoreCalls.copyTo`, in its own thread. */
 import { Worker } from 'node:worker_threads'
 import type { DriverName } from './driver.js'
 import type { Reply } from './records.js'
 import { PendingRequests, type StoreClient, StoreError } from './store-client.js'
 import type { CopySetup } from './store-copy-worker.js'
 
-/** An open copy. Calls that write are refused. */
+/** An open copy. Refuses calls that write. */
 export interface StoreReader {
   readonly call: StoreClient['call']
   close(): Promise<void>

@@ -1,9 +1,9 @@
 /**
- * Which version and which transaction does a task store have, read before SQLite opens it?
+ * Reads the version and the last transaction of a task store before SQLite opens it.
  *
- * SQLite ends the write-ahead log of a store that it opens at the first damaged frame, and removes the rest when it
- * closes. So whether a store may be opened is decided from its bytes. Its first page, in the log or else in the file,
- * holds its version and the number of its last transaction.
+ * When SQLite opens a store, it ends the log at the first damaged frame and removes the rest at close. So the store is
+ * judged by its bytes first. Its first page, in the log or else in the file, has its version and the number of its last
+ * transaction.
  *
  * Source: https://www.sqlite.org/fileformat2.html#the_database_header
  */
@@ -11,14 +11,14 @@ import { closeSync, openSync } from 'node:fs'
 import { reasonOf } from '../../engine/index.js'
 import { bytesAt, EMPTY_LOG, type Log, readLog } from './log.js'
 
-/** The header of a store, from its log if the log holds the first page. */
+/** The header of a store, from its log if the log has the first page. */
 export interface StoreHeader {
-  /** `user_version`: 0 in a file that has no tables yet. */
+  /** `user_version`; 0 if the file has no tables yet. */
   readonly version: number
   /** `application_id`: number of the last durable transaction. */
   readonly sequence: number
   readonly pageBytes: number
-  /** A log without frames if there is no file. */
+  /** Without frames if the log file is missing. */
   readonly log: Log
 }
 
@@ -32,8 +32,8 @@ const VERSION_AT = 60
 const SEQUENCE_AT = 68
 
 /**
- * @param path of the store; its log lies beside it
- * @returns `none` if there is no file or an empty one, `damaged` if SQLite would not take it for a file of its own
+ * @param path of the store; its log is next to it
+ * @returns `none` if the file is missing or empty, `damaged` if SQLite would not accept it as a database
  * @throws Error of the system if it cannot be read
  */
 export function readStoreHeader(path: string): StoreHeader | 'none' | 'damaged' {
@@ -51,7 +51,7 @@ export function readStoreHeader(path: string): StoreHeader | 'none' | 'damaged' 
 }
 
 /**
- * Whether SQLite reports a file as no database because it failed to read the header, which is valid.
+ * Returns true if SQLite reports "not a database" for a valid header because it failed to read it.
  * @param error of SQLite
  * @throws Error of the system if the header cannot be read here either
  */
@@ -61,27 +61,27 @@ export function isMisread(path: string, error: unknown): boolean {
   return first !== null && isHeader(first)
 }
 
-/** The log at a path; one without frames if there is no file. */
+/** Reads the log at a path; without frames if the file is missing. */
 export const readLogAt = (path: string): Log => read(path, readLog) ?? EMPTY_LOG
 
-/** Whether SQLite accepts a page as the first one of a database. */
+/** Returns true if SQLite accepts a page as the first page of a database. */
 function isHeader(page: Buffer): boolean {
   if (page.length < FILE_HEADER_BYTES || page.toString('latin1', 0, FILE_MAGIC.length) !== FILE_MAGIC)
     return false
   const bytes = pageBytesOf(page)
   const isPageSize = bytes >= 512 && (bytes & (bytes - 1)) === 0
-  // Fractions of a page that a cell may fill, which are the same in every file.
+  // Fractions of a page that a cell may fill. They are the same in every file.
   const fractions = page.toString('latin1', FRACTIONS_AT, FRACTIONS_AT + 3)
   return isPageSize && page.readUInt8(READ_VERSION_AT) <= READ_VERSION_MAX && fractions === '\x40\x20\x20'
 }
 
-/** The largest size does not fit into two bytes and is written as 1. */
+/** The largest page size, 65536, does not fit into two bytes and is written as 1. */
 function pageBytesOf(page: Buffer): number {
   const bytes = page.readUInt16BE(PAGE_BYTES_AT)
   return bytes === 1 ? 65_536 : bytes
 }
 
-/** null without a file. */
+/** Returns null if the file is missing. */
 function read<T>(path: string, of: (file: number) => T): T | null {
   let file: number
   try {

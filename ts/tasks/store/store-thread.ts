@@ -1,8 +1,8 @@
-/** The threads of task stores, and the one that is started before its store is known. */
+/** Starts the threads of task stores, one of them before its store is known. */
 import { Worker } from 'node:worker_threads'
 
 /**
- * Megabytes of the young generation of the thread's heap. Nearly all of its objects are garbage at once, and V8 fills
+ * Megabytes of the young generation of the thread's heap. Nearly all objects become garbage at once, and V8 would fill
  * its default of 48 MB before it collects them.
  */
 const YOUNG_MB_MAX = 12
@@ -10,18 +10,18 @@ const YOUNG_MB_MAX = 12
 let waiting: Worker | null = null
 
 /**
- * Starts the thread of the store that is opened next, so that it loads its modules while the main thread loads its own. It
- * keeps no process alive.
+ * Starts the thread of the next store to be opened, so that it loads its modules while the main thread loads its own.
+ * Does not keep the process alive.
  */
 export function startStoreThread(): void {
   const worker = newThread()
   waiting = worker
   worker.unref()
-  // Another one is started when the store is opened, and its end is told there.
+  // If it fails, opening the store starts another thread and reports errors.
   worker.once('error', forget).once('exit', forget)
 }
 
-/** A thread that opens the store whose setup it is sent. */
+/** Returns a thread that opens a store once it receives the setup. */
 export function takeStoreThread(): Worker {
   const taken = waiting ?? newThread()
   taken.off('error', forget).off('exit', forget)

@@ -1,6 +1,4 @@
-/**
- * The thread that owns the task store, so that no sync blocks the main thread. It passes requests to `GroupCommit`.
- */
+/** The thread of the task store, so that syncs do not block the main thread. Passes requests to `GroupCommit`. */
 import { rmSync } from 'node:fs'
 import { isMainThread, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { type BackgroundFault, type ReportFault, reasonOf } from '../../engine/index.js'
@@ -16,7 +14,7 @@ export type Opened =
       readonly ok: true
       readonly driver: DriverName
       readonly reasons: readonly string[]
-      /** Why the store could not be checked, null if it was. */
+      /** Why the store could not be checked; null if it was. */
       readonly doubt: string | null
     }
   | { readonly ok: false; readonly name: string; readonly message: string }
@@ -77,7 +75,7 @@ function removeUpload(path: string, report: ReportFault): void {
   try {
     rmSync(path, { force: true })
   } catch (error) {
-    // The task of this upload is finished; the next start removes uploads that no task refers to.
+    // The task of this upload has ended. The next start removes uploads that no task refers to.
     report({ kind: 'upload_removal', index: null, file: path, reason: reasonOf(error) })
   }
 }

@@ -21,35 +21,31 @@ import { type ExpectedStore, prepareTables } from './tables.js'
 import { type Settled, Transactions } from './transactions.js'
 import { WebhookTable } from './webhook-table.js'
 
-/** What a store is opened with. */
+/** Options for opening a store. */
 export interface StoreSetup extends ExpectedStore {
-  /** Called with the number of each durable transaction once it is on disk. */
+  /** Called with the number of each durable transaction once it is synced. */
   readonly reached: (sequence: number) => void
   /** See `Checkpoints.settle`. */
   readonly settle: () => void
-  /** Copies the file of the store, which holds the whole log then, and opens the copy. */
+  /** Copies the file of the store, once it contains the complete log, and opens the copy. */
   readonly openCopy: (path: string) => Connection
-  /**
-   * Whether what each transaction changes is kept for a bucket. false: what was kept before is dropped. Absent: it is
-   * kept if it was before.
-   */
+  /** True to keep row changes for a bucket, false to drop kept ones. Absent: as before. */
   readonly keepsChanges?: boolean
-  /** Dates the arrival of tasks. */
+  /** Source of arrival dates. */
   readonly clock?: () => Micros
 }
 
-/** Lowest uids of new tasks and batches in a store that was rebuilt: lower ones may stand in commits of the indexes. */
+/** Lowest uids of new tasks and batches in a rebuilt store. Commits of the indexes may contain lower uids. */
 export interface UidFloor {
   readonly task: number
   readonly batch: number
 }
 
-/** Name of the `UidFloor` among the values of the instance. */
+/** Key of the `UidFloor` among the stored values of the instance. */
 export const UID_FLOOR_STORED_AS = 'uidFloor'
 
 /**
- * The tables, as plain synchronous calls. Callers wrap the writing ones into transactions, so that one
- * sync can carry many of them.
+ * The tables, as plain synchronous calls. Callers wrap writes into transactions, so that one sync covers many of them.
  */
 export class Store implements StoreCalls {
   readonly #connection: Connection
@@ -69,7 +65,7 @@ export class Store implements StoreCalls {
   readonly #firstBatchUid: number
   readonly #members: Membership
   readonly #outbox: Outbox | null
-  /** UUIDv4 that tells this store from every other one. */
+  /** Random UUIDv4 of this store. */
   readonly identity: string
 
   /**
@@ -107,7 +103,7 @@ export class Store implements StoreCalls {
     })
   }
 
-  /** A UUID among the values of the instance, which is drawn if it is not there. */
+  /** Returns a UUID from the stored values, and creates it if it is missing. */
   #named(name: string): string {
     const known = this.#instance.value(name)
     if (typeof known === 'string') return known
@@ -116,7 +112,7 @@ export class Store implements StoreCalls {
     return identity
   }
 
-  /** What follows is unknown to the bucket, so what was kept before is of no use to it. */
+  /** Drops kept changes. They are useless to the bucket, because it will not receive the next ones. */
   #forgetChanges(): void {
     Outbox.drop(this.#connection)
     for (const name of [OUTBOX_STORED_AS, BUCKET_POSITION_STORED_AS]) this.#instance.deleteValue(name)
@@ -162,7 +158,7 @@ export class Store implements StoreCalls {
       [limit],
     )
     const last = finished.at(-1)
-    // The deletion is a task itself, so deleting one task would free nothing.
+    // The deletion itself is a task, so deleting one task would free nothing.
     if (last === undefined || finished.length < 2) return null
     return { uids: finished.map(({ uid }) => number(uid)), before: number(last.enqueued_at) + 1 }
   }
@@ -170,7 +166,7 @@ export class Store implements StoreCalls {
   compact(): ReturnType<StoreCalls['compact']> {
     const connection = this.#connection
     const bytesBefore = this.bytes()
-    // VACUUM makes a copy of the whole store, which may not fit in memory.
+    // VACUUM copies the complete store, which may not fit into memory.
     connection.exec('PRAGMA temp_store = FILE')
     try {
       connection.exec('VACUUM')
@@ -189,7 +185,7 @@ export class Store implements StoreCalls {
       const copy = new Store(connection, {
         isCompared: true,
         identity: this.identity,
-        // The copy is another store, of which no bucket has been told.
+        // The copy is a new store, and no bucket has its changes.
         keepsChanges: false,
         reached: () => undefined,
         settle: () => undefined,
@@ -202,7 +198,7 @@ export class Store implements StoreCalls {
       for (const settled of copy.transaction([change], false)) if (!settled.ok) throw settled.error
       connection.exec('PRAGMA wal_checkpoint(TRUNCATE)')
       if (purpose === 'reading') {
-        // Without its lock the copy can be read at once: some builds of SQLite close a connection later than asked.
+        // Without the lock the copy can be read at once, although some builds of SQLite close a connection late.
         connection.exec('PRAGMA journal_mode = DELETE')
         connection.exec('PRAGMA locking_mode = NORMAL')
         connection.prepare('SELECT count(*) FROM sqlite_schema').all([])

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs'
 
-/** Syncs the names in a directory. Windows refuses to open one; its file systems journal names by themselves. */
+/** Syncs the names in a directory. Windows cannot open a directory; its file systems journal names themselves. */
 export function syncNames(directory: string): void {
   if (process.platform === 'win32') return
   const handle = openSync(directory, 'r')

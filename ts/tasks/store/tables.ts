@@ -1,4 +1,4 @@
-/** Makes the tables of a new store, or brings those of an older version to the one of this program. */
+/** Creates the tables of a new store, or migrates those of an older version. */
 import { rebuildSets } from '../listing/membership.js'
 import type { Connection } from './driver.js'
 import { DamagedStoreError } from './errors.js'
@@ -15,11 +15,11 @@ import {
 import { sealRows } from './sealed-rows.js'
 import { Sql } from './sql.js'
 
-/** How a store that exists is checked. */
+/** Options for checking an existing store. */
 export interface ExpectedStore {
-  /** Whether its pages match their checksums. If there are none, SQLite checks the integrity of the file. */
+  /** True if its pages match their checksums. If false, SQLite checks the integrity of the file. */
   readonly isCompared: boolean
-  /** Identity that the store must have; null if it is unknown. */
+  /** Identity that the store must have; null if unknown. */
   readonly identity: string | null
 }
 
@@ -46,13 +46,13 @@ function check(sql: Sql, { isCompared, identity }: ExpectedStore): void {
   }
   const [own] = sql.all('SELECT body FROM instance WHERE name = ?', [IDENTITY_STORED_AS])
   if (identity !== null && own?.body !== JSON.stringify(identity)) {
-    throw new DamagedStoreError('is another one than the file `mark` beside it belongs to')
+    throw new DamagedStoreError('does not belong to the file `tasks.mark` next to its directory')
   }
 }
 
 function migrate(connection: Connection, sql: Sql, version: number): void {
   if (version === SCHEMA_VERSION) return
-  // One transaction, so that a store is never left at a version between.
+  // Uses one transaction, so that a store is never left at an intermediate version.
   connection.exec('BEGIN IMMEDIATE')
   for (const { name } of sql.all("SELECT name FROM sqlite_schema WHERE type = 'trigger'"))
     connection.exec(`DROP TRIGGER "${text(name).replaceAll('"', '""')}"`)

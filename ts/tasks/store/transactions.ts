@@ -4,7 +4,7 @@ import { SEQUENCES } from './mark.js'
 import type { Outbox } from './outbox.js'
 import { SCHEMA_VERSION } from './schema.js'
 
-/** How one call of a transaction ended. */
+/** Result of one call in a transaction. */
 export type Settled<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: unknown }
@@ -21,9 +21,9 @@ export class Transactions {
   #sequence: number
 
   /**
-   * @param outbox keeps what each transaction changes; null: nothing does
+   * @param outbox keeps the row changes of each transaction; null: they are not kept
    * @param sequence number of the last durable transaction
-   * @param reached called with the number of each further one once it is on disk
+   * @param reached called with the number of each later durable transaction once it is synced
    */
   constructor(
     connection: Connection,
@@ -44,13 +44,13 @@ export class Transactions {
   }
 
   /**
-   * Runs `calls` as one transaction and one sync. A call that fails is undone alone; if the transaction
-   * itself fails, as on a full disk, every call of it has failed.
-   * @param durable whether to return only when the changes would survive a power cut
+   * Runs `calls` as one transaction with one sync. A call that fails is rolled back alone. If the transaction itself
+   * fails, for example because the disk is full, all calls fail.
+   * @param durable true to return only when the changes survive a power cut
    */
   run<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[] {
     const settled = this.#transact(calls, durable)
-    // What was not synced before is now, if this transaction is.
+    // A synced transaction makes all earlier ones durable too.
     if (durable && settled.some(({ ok }) => ok)) this.#outbox?.synced()
     return settled
   }
@@ -58,7 +58,7 @@ export class Transactions {
   #transact<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[] {
     const connection = this.#connection
     const isAlone = calls.length === 1
-    // In write-ahead mode this only leaves out the sync of the log at the end; checkpoints still sync.
+    // In write-ahead mode this only skips the final sync of the log. Checkpoints still sync.
     if (!durable) connection.exec('PRAGMA synchronous = NORMAL')
     try {
       connection.exec('BEGIN IMMEDIATE')
@@ -91,7 +91,7 @@ export class Transactions {
       try {
         connection.exec('ROLLBACK')
       } catch {
-        // SQLite has rolled back by itself, as it does on a full disk. Each call gets the first error.
+        // SQLite has already rolled back, as it does on a full disk. Each call gets the first error.
       }
       return calls.map(() => ({ ok: false, error }))
     } finally {
@@ -100,17 +100,17 @@ export class Transactions {
   }
 
   /**
-   * Writes an empty transaction over the frames that one whose sync failed may have left in the log. A restart would
-   * otherwise take those for durable.
+   * Overwrites frames of a transaction whose sync failed with an empty transaction. Otherwise a restart could treat
+   * these frames as durable.
    * @returns false if this transaction fails too
    */
   supersede(): boolean {
-    // Nothing is said to be synced: the sync that failed may have lost what came before.
+    // Does not report earlier transactions as synced: the failed sync may have lost them.
     const written = this.#transact([() => this.#connection.exec(SAME_VERSION)], true)
     return written.every(({ ok }) => ok)
   }
 
-  /** @throws `error`, why the call failed, if SQLite has undone the whole transaction */
+  /** @throws `error`, the reason why the call failed, if SQLite has rolled back the complete transaction */
   #undoCall(error: unknown): void {
     try {
       this.#connection.exec('ROLLBACK TO call; RELEASE call')

@@ -5,14 +5,14 @@ import { sealOf, unsealed } from './sealed-rows.js'
 import type { Sql } from './sql.js'
 import type { StoredWebhook, WebhookBody } from './stored-webhook.js'
 
-/** The webhook of the command line. It has a cursor like others, but its address is not stored. */
+/** The webhook of the command line. It has a cursor like other webhooks, but its URL is not stored. */
 export const LAUNCH_WEBHOOK = '00000000-0000-0000-0000-000000000000'
 
 /**
- * Webhooks and their cursors. The cursor of a webhook is the position of the last batch that it was told of in the order
- * of endings. A batch that begins early and ends late has a late position, so no cursor passes it.
+ * Webhooks and their cursors. The cursor of a webhook is the position, in the order of ends, of the last batch that it
+ * received. A batch that begins early and ends late has a late position, so no cursor skips it.
  *
- * Tasks that are deleted before all webhooks were told of them are stored in `undelivered` until then.
+ * Tasks deleted before all webhooks have received them are kept in `undelivered` until then.
  */
 export class WebhookTable {
   readonly #sql: Sql
@@ -27,7 +27,7 @@ export class WebhookTable {
       .map((row) => ({ uuid: text(row.uuid), ...(unsealed('webhooks', row) as WebhookBody) }))
   }
 
-  /** Writes a webhook. A new one is told of batches that finish later. False if there are `webhooksMax` others. */
+  /** Writes a webhook. A new one receives batches that finish later. Returns false if `webhooksMax` others exist. */
   put({ uuid, ...body }: StoredWebhook, webhooksMax: number): boolean {
     const others = this.#sql.number(
       'SELECT count(*) AS n FROM webhooks WHERE body IS NOT NULL AND uuid <> ?',
@@ -46,13 +46,13 @@ export class WebhookTable {
     return known
   }
 
-  /** Adds a cursor for the webhook of the command line if one is given, and removes it otherwise. */
+  /** Adds a cursor for the webhook of the command line if one is given; otherwise removes it. */
   launch(isGiven: boolean): void {
     if (isGiven) this.#begin(LAUNCH_WEBHOOK, null)
     else this.delete(LAUNCH_WEBHOOK)
   }
 
-  /** Uid of the oldest finished batch that this webhook has not been told of, null if there is none. */
+  /** Returns the uid of the oldest finished batch that this webhook has not received; null if none. */
   next(uuid: string): number | null {
     const [row] = this.#sql.all(
       `SELECT uid FROM (
@@ -66,7 +66,7 @@ export class WebhookTable {
     return typeof row?.uid === 'number' ? row.uid : null
   }
 
-  /** The highest position in the order of endings that a cursor or a deleted task has; -1 without any. */
+  /** Returns the highest position in the order of ends of any cursor or deleted task; -1 if none. */
   lastEnding(): number {
     return this.#sql.number(
       `SELECT max(ifnull((SELECT max(delivered) FROM webhooks), -1),
@@ -75,7 +75,7 @@ export class WebhookTable {
     )
   }
 
-  /** Tasks of a batch, ascending by uid, deleted ones included. */
+  /** Returns the tasks of a batch, ascending by uid, including deleted ones. */
   rows(batchUid: number, afterUid: number, limit: number): readonly TaskRow[] {
     return this.#sql
       .all(
@@ -99,8 +99,8 @@ export class WebhookTable {
   }
 
   /**
-   * Stores tasks that are about to be deleted and that a webhook has not been told of.
-   * @returns how many older ones were dropped, since there are more than `WEBHOOK_BACKLOG_TASKS_MAX`
+   * Keeps tasks that are about to be deleted before a webhook has received them.
+   * @returns number of older tasks dropped because there are more than `WEBHOOK_BACKLOG_TASKS_MAX`
    */
   keep(uids: string): number {
     this.#sql.run(
