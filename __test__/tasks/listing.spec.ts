@@ -34,7 +34,7 @@ function filled(): { store: Store; connection: Connection } {
     identity: null,
     reached: () => undefined,
     settle: () => undefined,
-    openCopy: (path) => loadDriver().driver.open(path),
+    copying: { begin: () => undefined, open: (path) => loadDriver().driver.open(path), end: () => undefined },
     clock: () => day,
   })
   const random = fc.sample(fc.nat(1_000_000), { seed: 7, numRuns: TASKS * 2 })

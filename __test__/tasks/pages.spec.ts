@@ -50,7 +50,7 @@ test('a page holds 10,000 rows, however many were asked for', (t) => {
     identity: null,
     reached: () => undefined,
     settle: () => undefined,
-    openCopy: (path) => loadDriver().driver.open(path),
+    copying: { begin: () => undefined, open: (path) => loadDriver().driver.open(path), end: () => undefined },
     clock: () => 0,
   })
   connection.exec(`INSERT INTO tasks (uid, type, enqueued_at, status)

@@ -92,11 +92,15 @@ export class Disk implements Connection {
     return JSON.parse(String(statement.all([])[0]?.found)) as Record<C, Value>[]
   }
 
-  /** Copies everything into a new file, and opens it. */
-  copyTo(path: string): Connection {
-    const copy = loadDriver(this.#driver).driver.open(path)
-    copyTables(this.#real, copy)
-    return copy
+  /** Copies everything into a new file when a copy begins. */
+  readonly copying = {
+    begin: (path: string): void => {
+      const copy = loadDriver(this.#driver).driver.open(path)
+      copyTables(this.#real, copy)
+      copy.close()
+    },
+    open: (path: string): Connection => loadDriver(this.#driver).driver.open(path),
+    end: (): void => undefined,
   }
 
   /** Becomes what a file holds. */

@@ -44,7 +44,7 @@ export class Machine {
       identity: null,
       reached: () => undefined,
       settle: () => undefined,
-      openCopy: (path) => this.disk.copyTo(path),
+      copying: this.disk.copying,
     })
   }
 

@@ -13,7 +13,7 @@ import { GroupCommit } from '../../ts/tasks/store/group-commit.js'
 import { isBehind } from '../../ts/tasks/store/mark.js'
 import { type Request, writingCalls } from '../../ts/tasks/store/records.js'
 import { Store } from '../../ts/tasks/store/store.js'
-import { PendingRequests, type StoreClient } from '../../ts/tasks/store/store-client.js'
+import { fileCalls, PendingRequests, type StoreClient } from '../../ts/tasks/store/store-client.js'
 import type { Machine } from './machine.js'
 import type { Life, World } from './world.js'
 
@@ -32,7 +32,7 @@ export function storeClient(
       disk.mark = { identity: store.identity, sequence }
     },
     settle: () => undefined,
-    openCopy: (path) => disk.copyTo(path),
+    copying: disk.copying,
     keepsChanges,
     clock: () => world.now(),
   })
@@ -64,6 +64,7 @@ export function storeClient(
     reasons: [],
     doubt: null,
     call: exchange.call,
+    ...fileCalls(exchange.call, async () => undefined),
     close: () =>
       new Promise((resolve) => {
         closed = resolve

@@ -56,7 +56,7 @@ export const outgoingChanges = (
   beforeRecord,
   sent: (last, position) => store.call('changesSent', [last, position]),
   async image(path) {
-    const image = await store.call('image', [path])
+    const image = await store.copyTo(path, 'following', [])
     // `next` only returns synced changes.
     await store.call('sync', [])
     return image

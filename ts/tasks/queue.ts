@@ -105,7 +105,7 @@ export function queue(parts: QueueParts): Tasks {
       return first === null ? null : following(first, lines)
     },
 
-    compact: () => store.call('compact', []),
+    compact: () => store.compact(),
 
     async list(filter, paging) {
       const found = await store.call('tasks', [filter, paging])

@@ -36,7 +36,7 @@ export function frozen(
   leaveOut: LeaveOut,
 ): Promise<Frozen> {
   return run.keepOut(null, async () => {
-    await store.call('copyTo', [copy.path, copy.purpose, copy.omitted])
+    await store.copyTo(copy.path, copy.purpose, copy.omitted)
     const uploads = (await store.call('uploads', [])).map(({ name }) => name)
     const free = spool.hold(uploads)
     const indexes: FrozenIndex[] = []

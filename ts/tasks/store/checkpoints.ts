@@ -50,6 +50,8 @@ export class Checkpoints {
   #saving: Saving = 'before each checkpoint'
   /** End of the log at the last checkpoint. */
   #seen = LOG_START
+  /** True while a copy of the store's file is made, which no checkpoint may change. */
+  #isHeld = false
 
   /** @param connection in write-ahead mode, before its first transaction */
   constructor(connection: Connection, path: string, checksums: PageChecksums) {
@@ -75,7 +77,7 @@ export class Checkpoints {
    * @throws Error of the system or of SQLite; the log stays as it is
    */
   whenLong(): void {
-    if (hasGrownBy(this.#log, LOG_FRAMES_MAX, this.#seen, this.#pageBytes)) this.#make()
+    if (!this.#isHeld && hasGrownBy(this.#log, LOG_FRAMES_MAX, this.#seen, this.#pageBytes)) this.#make()
   }
 
   /**
@@ -92,6 +94,20 @@ export class Checkpoints {
       throw new CheckpointError(`${failure}: ${error instanceof Error ? error.message : String(error)}`)
     }
     if (!isEmptied) throw new CheckpointError(failure)
+  }
+
+  /**
+   * Settles, then makes no checkpoint before `release`, so that the store's file stays as it is. Transactions go to the log.
+   * @throws CheckpointError as `settle`
+   */
+  hold(): void {
+    if (this.#isHeld) throw new Error('the file of the task store is being copied')
+    this.settle()
+    this.#isHeld = true
+  }
+
+  release(): void {
+    this.#isHeld = false
   }
 
   /** @param isSettled true if `settle` succeeded and nothing was written since */

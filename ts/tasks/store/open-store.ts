@@ -1,5 +1,5 @@
 /** Opens the task store of a data directory, or refuses it without changing it. */
-import { constants, copyFileSync, mkdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { Checkpoints, saveBeforeOpening } from './checkpoints.js'
 import { inspectStore, objection, refusal, type StoreFindings, StoreUnusableError } from './completeness.js'
@@ -115,10 +115,10 @@ function openMarked(
       reached: (sequence) => mark?.reach(sequence),
       settle: () => made.settle(),
       ...(keepsChanges !== undefined && { keepsChanges }),
-      openCopy: (target) => {
-        made.settle()
-        copyFileSync(path, target, constants.COPYFILE_FICLONE)
-        return driver.open(target)
+      copying: {
+        begin: () => made.hold(),
+        open: (target) => driver.open(target),
+        end: () => made.release(),
       },
     })
     if (isForeign) {

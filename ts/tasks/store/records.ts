@@ -214,11 +214,13 @@ export interface StoreCalls {
   /** Rewrites the file without free pages. */
   compact(): Compaction
   /**
-   * Writes a copy to `path`, which must not exist. Unless the copy is for following, its running tasks are re-queued as
-   * after a restart.
-   * @param omitted uids of running tasks that are left out of the copy
+   * Prepares the file of the store for a copy to `path`, see `StoreClient.copyTo`. @returns the last kept transaction, 0 if
+   * none
    */
-  copyTo(path: string, purpose: CopyPurpose, omitted: readonly number[]): void
+  beginCopy(path: string): { readonly last: number; readonly outbox: string }
+  /** Changes the copy at `path` to suit its purpose. @param omitted uids of running tasks to omit from the copy */
+  finishCopy(path: string, purpose: CopyPurpose, omitted: readonly number[]): void
+  abandonCopy(): void
   task(uid: number, visible: readonly string[] | null): TaskRow | null
   /** Returns one more row than requested, if it exists: the start of the next page. */
   tasks(filter: TaskFilter, paging: TaskPaging): RowPage
@@ -234,8 +236,6 @@ export interface StoreCalls {
   changesSent(last: number, position: number): void
   /** Returns null if no changes are kept. */
   outbox(): OutboxFacts | null
-  /** Copies the store as `copyTo` does for following. @returns the last kept transaction, 0 if none */
-  image(path: string): { readonly last: number; readonly outbox: string }
   /** Writes nothing, but is durable, and so makes all earlier writes durable. */
   sync(): void
   /** Applies row changes of another store. @param position log record that holds them */

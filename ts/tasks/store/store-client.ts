@@ -1,9 +1,12 @@
+import { constants } from 'node:fs'
+import { copyFile } from 'node:fs/promises'
 import type { ReportFault } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import { noSpace } from '../spool.js'
 import type { DriverName } from './driver.js'
 import type { WorkerSetup } from './open-store.js'
-import type { Reply, Request, StoreCall, StoreCalls } from './records.js'
+import { storePath } from './paths.js'
+import type { Compaction, CopyPurpose, Reply, Request, StoreCall, StoreCalls } from './records.js'
 import { takeStoreThread } from './store-thread.js'
 import type { Opened, StoreMessage } from './store-worker.js'
 
@@ -19,6 +22,15 @@ export interface StoreClient {
     parameters: Parameters<StoreCalls[C]>,
     apply?: (result: ReturnType<StoreCalls[C]>) => void,
   ): Promise<ReturnType<StoreCalls[C]>>
+  /**
+   * Copies the store to `path`, which must not exist. Calls go on meanwhile; the copy holds what was stored when it began.
+   * Unless it is for following, its running tasks are as a restart would find them.
+   * @param omitted uids of running tasks to omit from the copy
+   * @returns the last transaction in the copy of those that are kept for a bucket, 0 if none
+   */
+  copyTo(path: string, purpose: CopyPurpose, omitted: readonly number[]): Promise<CopyBegun>
+  /** Rewrites the file without its gaps. */
+  compact(): Promise<Compaction>
   readonly driver: DriverName
   /** Why the drivers before this one could not be loaded. */
   readonly reasons: readonly string[]
@@ -61,6 +73,40 @@ function failureOf({ fault, message }: { readonly fault: string; readonly messag
       return new StoreReadOnlyError(message, fault === 'doubtful')
     default:
       return new StoreError(message)
+  }
+}
+
+type CopyBegun = ReturnType<StoreCalls['beginCopy']>
+
+/**
+ * Copies and compacts a store, one at a time. The file is copied outside the thread of the store, which serves calls
+ * meanwhile.
+ * @param copyFile copies the store's file
+ */
+export function fileCalls(
+  call: StoreClient['call'],
+  copyFile: (target: string) => Promise<void>,
+): Pick<StoreClient, 'copyTo' | 'compact'> {
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const next = last.then(work)
+    last = next.catch(() => undefined)
+    return next
+  }
+  const copy: StoreClient['copyTo'] = async (path, purpose, omitted) => {
+    const begun = await call('beginCopy', [path])
+    try {
+      await copyFile(path)
+    } catch (error) {
+      await call('abandonCopy', [])
+      throw error
+    }
+    await call('finishCopy', [path, purpose, omitted])
+    return begun
+  }
+  return {
+    copyTo: (...parameters) => inTurn(() => copy(...parameters)),
+    compact: () => inTurn(() => call('compact', [])),
   }
 }
 
@@ -148,6 +194,9 @@ export async function openStoreClient(setup: WorkerSetup, report: ReportFault): 
     reasons: opened.reasons,
     doubt: opened.doubt,
     call: exchange.call,
+    ...fileCalls(exchange.call, (target) =>
+      copyFile(storePath(setup.directory), target, constants.COPYFILE_FICLONE),
+    ),
     async close() {
       worker.postMessage('close')
       await closed

@@ -2,7 +2,7 @@
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
 import { type DriverName, loadDriver } from './driver.js'
 import { type Reply, type Request, writingCalls } from './records.js'
-import { Store } from './store.js'
+import { type Copying, Store } from './store.js'
 
 /** The setup that the main thread passes to this thread. */
 export interface CopySetup {
@@ -20,15 +20,19 @@ function serve(setup: CopySetup, port: NonNullable<typeof parentPort>): void {
   })
 }
 
+/** A copy is not copied again. */
+const refuse = (): never => {
+  throw new Error('a copy of the task store is not copied')
+}
+const notCopied: Copying = { begin: refuse, open: refuse, end: refuse }
+
 function opened({ path, driver }: CopySetup): Store {
   return new Store(loadDriver(driver).driver.open(path), {
     isCompared: true,
     identity: null,
     reached: () => undefined,
     settle: () => true,
-    openCopy: () => {
-      throw new Error('a copy of the task store is not copied')
-    },
+    copying: notCopied,
   })
 }
 

@@ -1,4 +1,4 @@
-/** Reads a copy of a task store, made by `StoreCalls.copyTo`, in its own thread. */
+/** Reads a copy of a task store, made by `StoreClient.copyTo`, in its own thread. */
 import { Worker } from 'node:worker_threads'
 import type { DriverName } from './driver.js'
 import type { Reply } from './records.js'

@@ -27,12 +27,20 @@ export interface StoreSetup extends ExpectedStore {
   readonly reached: (sequence: number) => void
   /** See `Checkpoints.settle`. */
   readonly settle: () => void
-  /** Copies the file of the store, once it contains the complete log, and opens the copy. */
-  readonly openCopy: (path: string) => Connection
+  readonly copying: Copying
   /** True to keep row changes for a bucket, false to drop kept ones. Absent: as before. */
   readonly keepsChanges?: boolean
   /** Source of arrival dates. */
   readonly clock?: () => Micros
+}
+
+/** Steps of a copy of the store's file. The caller of the store copies the file between `begin` and `open`. */
+export interface Copying {
+  /** Brings the complete log into the file, which does not change until `end`. @param path target of the copy */
+  begin(path: string): void
+  /** Opens the copy at `path`. */
+  open(path: string): Connection
+  end(): void
 }
 
 /** Lowest uids of new tasks and batches in a rebuilt store. Commits of the indexes may contain lower uids. */
@@ -61,7 +69,7 @@ export class Store implements StoreCalls {
   readonly #dumps: DumpTable
   readonly #pageBytes: number
   readonly #settle: () => void
-  readonly #openCopy: (path: string) => Connection
+  readonly #copying: Copying
   readonly #firstBatchUid: number
   readonly #members: Membership
   readonly #outbox: Outbox | null
@@ -75,7 +83,7 @@ export class Store implements StoreCalls {
   constructor(connection: Connection, setup: StoreSetup) {
     this.#connection = connection
     this.#settle = setup.settle
-    this.#openCopy = setup.openCopy
+    this.#copying = setup.copying
     prepareTables(connection, setup)
     this.#sql = new Sql(connection)
     this.#sets = new UidSets(this.#sql)
@@ -178,8 +186,18 @@ export class Store implements StoreCalls {
     return { bytesBefore, bytesAfter: this.bytes() }
   }
 
-  copyTo(path: string, purpose: CopyPurpose, omitted: readonly number[]): void {
-    const connection = this.#openCopy(path)
+  beginCopy(path: string): ReturnType<StoreCalls['beginCopy']> {
+    this.#copying.begin(path)
+    return { last: this.#outbox?.last() ?? 0, outbox: this.#named(OUTBOX_STORED_AS) }
+  }
+
+  abandonCopy(): void {
+    this.#copying.end()
+  }
+
+  finishCopy(path: string, purpose: CopyPurpose, omitted: readonly number[]): void {
+    this.#copying.end()
+    const connection = this.#copying.open(path)
     try {
       connection.exec('PRAGMA locking_mode = EXCLUSIVE')
       const copy = new Store(connection, {
@@ -189,7 +207,7 @@ export class Store implements StoreCalls {
         keepsChanges: false,
         reached: () => undefined,
         settle: () => undefined,
-        openCopy: this.#openCopy,
+        copying: this.#copying,
       })
       const change = () => {
         if (purpose !== 'following') copy.start()
@@ -233,10 +251,6 @@ export class Store implements StoreCalls {
       newest: this.#outbox.last(),
       unsent: this.#outbox.unsent(),
     }
-  image: StoreCalls['image'] = (path) => {
-    this.copyTo(path, 'following', [])
-    return { last: this.#outbox?.last() ?? 0, outbox: this.#named(OUTBOX_STORED_AS) }
-  }
   sync: StoreCalls['sync'] = () => undefined
   applyChanges: StoreCalls['applyChanges'] = (changes, position) => {
     applyChanges(this.#sql, this.#members, changes)
