@@ -1,4 +1,4 @@
-/** npm run trials -- NAME [options]: runs one trial in a process of its own and ends with its exit code. */
+/** npm run trials -- NAME [options]: runs one trial in a separate process and exits with its code. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
@@ -17,30 +17,30 @@ const trials: Readonly<Record<string, Trial>> = {
   'bucket-stores': { shows: 'installs the object stores that tests use' },
   clients: { shows: 'official SDKs of five languages' },
   container: { shows: 'images, containers and the systemd unit' },
-  damage: { shows: 'damaged files: what serve, verify and repair do with them' },
+  damage: { shows: 'damaged files with serve, verify and repair' },
   differential: { shows: 'random searches: native against fallback' },
   faults: { shows: 'system calls that fail under load' },
   hostile: { shows: 'harmful and random requests' },
   interrupted: { shows: 'kills and full disks during dumps, snapshots, imports and upgrades' },
-  kill: { shows: 'kill -9 of the task queue at its most delicate points' },
-  'memory-cap': { shows: 'memory of a server that loads documents under a limit' },
+  kill: { shows: 'kill -9 of the task queue at its most critical points' },
+  'memory-cap': { shows: 'memory of a server that indexes documents under a limit' },
   roundtrip: { shows: 'an instance through dump, snapshot and migration' },
   simulation: { shows: 'simulated runs of the task queue with crashes, full disks and a bucket' },
-  soak: { shows: 'one data directory through many lives of a server' },
-  takeover: { shows: 'servers that take over one bucket from each other' },
+  soak: { shows: 'one data directory through many starts of a server' },
+  takeover: { shows: 'servers that take over a bucket from each other' },
 }
 
 const width = Math.max(...Object.keys(trials).map((name) => name.length))
 const help = `npm run trials -- NAME [options]
 
-Long tests with a seed. Each ends with 1 if it finds a problem and prints the command that repeats it.
+Long tests with a seed. Each exits with 1 if it finds a problem and prints the command that repeats it.
 
 ${Object.entries(trials)
   .map(([name, { shows }]) => `  ${name.padEnd(width)}  ${shows}`)
   .join('\n')}
 
 Most take --engine native|fallback, --seed S and --minutes N (stop after that time). npm run trials -- NAME --help
-lists all options of one.
+lists the options of a trial.
 
 Examples
   npm run trials -- kill --engine native --kills 500
@@ -54,7 +54,7 @@ if (name === undefined || name === '--help') {
 }
 const trial = Object.hasOwn(trials, name) ? trials[name] : undefined
 if (trial === undefined) {
-  console.error(`there is no trial ${name}\n\n${help}`)
+  console.error(`unknown trial ${name}\n\n${help}`)
   process.exit(2)
 }
 const main = fileURLToPath(new URL(`./${name}/main.js`, import.meta.url))

@@ -1,30 +1,31 @@
 /**
- * The protocol by which writers take turns over a bucket, as a model that is searched exhaustively.
+ * Model of the protocol by which writers take turns on a bucket. `search` visits every reachable state.
  *
- * The bucket holds a log of numbered slots, each filled by a create that succeeds once. A writer scans to the end of the
- * log, takes the next slot with a fence, and then fills slots with data of its own. Requests are applied at any later
- * moment or never answered; writers stall anywhere and start again; entries that a base covers are collected.
+ * The bucket holds a log of numbered slots, each filled by a create that succeeds once. A writer scans to the end of
+ * the log, writes a fence to the next slot, and then appends its data. The bucket may apply a request at any later
+ * moment or never answer it. Writers may stall anywhere and restart. Records covered by a checkpoint are garbage
+ * collected.
  */
 
-/** What is searched: how many writers, and how often each may do what. */
+/** Bounds of the search. */
 export interface Bounds {
   readonly writers: number
-  /** Entries of data that a writer appends. */
-  readonly entries: number
-  /** Answers that a writer may lose. */
+  /** Data records that each writer appends. */
+  readonly records: number
+  /** Answers that each writer may lose. */
   readonly lostAnswers: number
-  /** Starts of a writer after it was fenced. */
+  /** Restarts of each writer after it was fenced. */
   readonly restarts: number
   /** Slots of the log. */
   readonly slots: number
 }
 
-/** What the protocol demands. Without any of them an acknowledged entry is lost. */
+/** Precautions of the protocol. Without either, an acknowledged record can be lost. */
 export interface Rules {
   /** Fences are never collected as garbage. */
   readonly keepsFences: boolean
-  /** A fence counts only if no base at or beyond it was there when it was looked for afterwards. */
-  readonly checksBase: boolean
+  /** After writing a fence, the writer checks that no checkpoint covers the fence's slot. */
+  readonly checksCheckpoint: boolean
 }
 
 export interface Verdict {
@@ -33,23 +34,23 @@ export interface Verdict {
   readonly violation: string | null
 }
 
-/** `F<writer>` for a fence, `D<writer>.<number>` for data; empty for a slot that is free. */
-type Entry = string
+/** `F<writer>` for a fence, `D<writer>.<number>` for data, empty for a free slot. */
+type LogRecord = string
 
 type Phase =
   | 'idle'
   | 'scanning'
-  /** Has found a free slot, to be taken with a fence. */
+  /** Found a free slot and is about to write its fence there. */
   | 'fencing'
   | 'awaitingFence'
-  /** Does not know whether its fence was written, and reads the slot. */
+  /** Reads the slot because the answer to its fence was lost or a refusal. */
   | 'readingFence'
-  /** Its fence is in the log; the newest base is looked for. */
+  /** Its fence is in the log. Reads the newest checkpoint. */
   | 'checking'
   | 'active'
   | 'awaitingData'
   | 'readingData'
-  /** Has seen that another writer took its slot, and acknowledges nothing more. */
+  /** Saw that another writer took its slot. Acknowledges nothing more. */
   | 'fenced'
 
 interface Writer {
@@ -60,35 +61,35 @@ interface Writer {
   readonly restarts: number
 }
 
-/** A create under way. */
+/** A create request in flight. */
 interface Request {
   readonly writer: number
   readonly slot: number
-  readonly entry: Entry
+  readonly record: LogRecord
   readonly outcome: 'pending' | 'created' | 'refused'
 }
 
 interface State {
-  /** By slot, from 1; what is there now. */
-  readonly log: readonly Entry[]
-  /** By slot; what a reader of the whole log would have seen. */
-  readonly history: readonly Entry[]
-  /** The last slot that the newest base covers. */
-  readonly base: number
-  /** `<slot>=<entry>`, for what clients were told is safe. */
+  /** Current content by slot, from 1. */
+  readonly log: readonly LogRecord[]
+  /** Content by slot that a reader of the complete log would have seen. */
+  readonly history: readonly LogRecord[]
+  /** The last slot that the newest checkpoint covers. */
+  readonly checkpoint: number
+  /** `<slot>=<record>` for each acknowledged record. */
   readonly acknowledged: readonly string[]
   readonly requests: readonly Request[]
   readonly writers: readonly Writer[]
 }
 
-/** Searches every state that can be reached. */
+/** Visits every reachable state. Stops at the first violation. */
 export function search(bounds: Bounds, rules: Rules): Verdict {
-  const empty: readonly Entry[] = Array(bounds.slots + 1).fill('')
+  const empty: readonly LogRecord[] = Array(bounds.slots + 1).fill('')
   const writer: Writer = { phase: 'idle', slot: 0, appended: 0, lost: 0, restarts: 0 }
   const first: State = {
     log: empty,
     history: empty,
-    base: 0,
+    checkpoint: 0,
     acknowledged: [],
     requests: [],
     writers: Array(bounds.writers).fill(writer),
@@ -114,24 +115,24 @@ export function search(bounds: Bounds, rules: Rules): Verdict {
 
 function* stepsOf(state: State, bounds: Bounds, rules: Rules): Generator<State> {
   for (const request of state.requests) if (request.outcome === 'pending') yield applied(state, request)
-  for (const [slot, entry] of state.log.entries()) {
-    const isGarbage = entry !== '' && slot <= state.base && (entry.startsWith('D') || !rules.keepsFences)
+  for (const [slot, record] of state.log.records()) {
+    const isGarbage = record !== '' && slot <= state.checkpoint && (record.startsWith('D') || !rules.keepsFences)
     if (isGarbage) yield { ...state, log: state.log.with(slot, '') }
   }
   for (const i of state.writers.keys()) yield* stepsOfWriter(state, i, bounds, rules)
 }
 
-/** The bucket carries out a create. */
+/** The bucket carries out a create request. */
 function applied(state: State, request: Request): State {
-  const { slot, entry } = request
+  const { slot, record } = request
   const others = state.requests.filter((one) => one !== request)
   if (state.log[slot] !== '') return { ...state, requests: [...others, { ...request, outcome: 'refused' }] }
-  // Readers begin behind the base, so that an entry that is created again before it is never read.
-  const isRead = slot > state.base && state.history[slot] === ''
+  // Readers start after the checkpoint, so a record created again in a covered slot is never read.
+  const isRead = slot > state.checkpoint && state.history[slot] === ''
   return {
     ...state,
-    log: state.log.with(slot, entry),
-    history: isRead ? state.history.with(slot, entry) : state.history,
+    log: state.log.with(slot, record),
+    history: isRead ? state.history.with(slot, record) : state.history,
     requests: [...others, { ...request, outcome: 'created' }],
   }
 }
@@ -145,22 +146,22 @@ function* stepsOfWriter(state: State, i: number, bounds: Bounds, rules: Rules): 
     writers: state.writers.with(i, { ...writer, ...change }),
   })
   const isFence = phase === 'fencing' || phase === 'awaitingFence' || phase === 'readingFence'
-  const entry = isFence ? `F${i}` : `D${i}.${appended}`
+  const record = isFence ? `F${i}` : `D${i}.${appended}`
   const sent = (): State =>
     become(
       { phase: isFence ? 'awaitingFence' : 'awaitingData' },
-      { requests: [...state.requests, { writer: i, slot, entry, outcome: 'pending' }] },
+      { requests: [...state.requests, { writer: i, slot, record, outcome: 'pending' }] },
     )
   const written = (requests: readonly Request[]): State =>
     isFence
       ? become({ phase: 'checking' }, { requests })
       : become(
           { phase: 'active', slot: slot + 1, appended: appended + 1 },
-          { requests, acknowledged: [...new Set([...state.acknowledged, `${slot}=${entry}`])] },
+          { requests, acknowledged: [...new Set([...state.acknowledged, `${slot}=${record}`])] },
         )
   switch (phase) {
     case 'idle':
-      yield become({ phase: 'scanning', slot: state.base + 1 })
+      yield become({ phase: 'scanning', slot: state.checkpoint + 1 })
       break
     case 'scanning':
       if (slot <= bounds.slots)
@@ -170,14 +171,14 @@ function* stepsOfWriter(state: State, i: number, bounds: Bounds, rules: Rules): 
       yield sent()
       break
     case 'active':
-      if (slot <= bounds.slots && appended < bounds.entries) yield sent()
-      if (slot - 1 > state.base) yield { ...state, base: slot - 1 }
+      if (slot <= bounds.slots && appended < bounds.records) yield sent()
+      if (slot - 1 > state.checkpoint) yield { ...state, checkpoint: slot - 1 }
       break
     case 'awaitingFence':
     case 'awaitingData': {
       const reading = isFence ? 'readingFence' : 'readingData'
       for (const request of state.requests) {
-        const isItsOwn = request.writer === i && request.slot === slot && request.entry === entry
+        const isItsOwn = request.writer === i && request.slot === slot && request.record === record
         if (!isItsOwn || request.outcome === 'pending') continue
         const requests = state.requests.filter((one) => one !== request)
         yield request.outcome === 'created' ? written(requests) : become({ phase: reading }, { requests })
@@ -187,7 +188,7 @@ function* stepsOfWriter(state: State, i: number, bounds: Bounds, rules: Rules): 
     }
     case 'readingFence':
     case 'readingData':
-      if (state.log[slot] === entry) yield written(state.requests)
+      if (state.log[slot] === record) yield written(state.requests)
       else if (state.log[slot] === '') yield sent()
       else {
         if (isFence && restarts < bounds.restarts)
@@ -196,7 +197,7 @@ function* stepsOfWriter(state: State, i: number, bounds: Bounds, rules: Rules): 
       }
       break
     case 'checking':
-      if (!rules.checksBase || state.base < slot) yield become({ phase: 'active', slot: slot + 1 })
+      if (!rules.checksCheckpoint || state.checkpoint < slot) yield become({ phase: 'active', slot: slot + 1 })
       else {
         if (restarts < bounds.restarts) yield become({ phase: 'idle', slot: 0, restarts: restarts + 1 })
         yield become({ phase: 'fenced' })
@@ -207,35 +208,35 @@ function* stepsOfWriter(state: State, i: number, bounds: Bounds, rules: Rules): 
 }
 
 function violationOf({ history, acknowledged }: State): string | null {
-  for (const told of acknowledged) {
-    const [slot, entry] = told.split('=')
-    if (history[Number(slot)] !== entry) return `the acknowledged entry ${told} is not in the log`
+  for (const pair of acknowledged) {
+    const [slot, record] = pair.split('=')
+    if (history[Number(slot)] !== record) return `the acknowledged record ${pair} is not in the log`
   }
   let owner = ''
   let isEnded = false
-  for (const [slot, entry] of history.entries()) {
+  for (const [slot, record] of history.records()) {
     if (slot === 0) continue
-    if (entry === '') {
+    if (record === '') {
       isEnded = true
       continue
     }
     if (isEnded) return `the log has a gap before slot ${slot}`
-    if (entry.startsWith('F')) owner = entry.slice(1)
-    else if (entry.slice(1).split('.')[0] !== owner)
-      return `the entry ${entry} stands at slot ${slot}, behind the fence of writer ${owner}`
+    if (record.startsWith('F')) owner = record.slice(1)
+    else if (record.slice(1).split('.')[0] !== owner)
+      return `record ${record} is in slot ${slot}, after the fence of writer ${owner}`
   }
   return null
 }
 
-/** The same text for states that differ in the order of their requests alone. */
-function keyOf({ log, history, base, acknowledged, requests, writers }: State): string {
+/** Key of a state. States that differ only in the order of their requests have the same key. */
+function keyOf({ log, history, checkpoint, acknowledged, requests, writers }: State): string {
   const parts = [
     log.join(),
     history.join(),
-    base,
+    checkpoint,
     [...acknowledged].sort().join(),
     requests
-      .map(({ writer, slot, entry, outcome }) => `${writer}${slot}${entry}${outcome[0]}`)
+      .map(({ writer, slot, record, outcome }) => `${writer}${slot}${record}${outcome[0]}`)
       .sort()
       .join(),
     writers.map((one) => `${one.phase}${one.slot}.${one.appended}.${one.lost}.${one.restarts}`).join(),

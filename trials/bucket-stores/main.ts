@@ -1,4 +1,4 @@
-/** npm run trials -- bucket-stores: installs the object stores that tests talk to, which takes minutes. */
+/** npm run trials -- bucket-stores: installs the object stores that tests use. Takes minutes. */
 import { installStore, storeServers } from '../../__test__/support/store-servers.js'
 
 for (const name of Object.keys(storeServers) as (keyof typeof storeServers)[]) {

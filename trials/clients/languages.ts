@@ -1,4 +1,4 @@
-/** Which SDKs are tried, in which version, and how does a machine come to run their scripts? */
+/** The SDKs under test: their versions, and how their scripts are installed and built. */
 import { execFile, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { copyFile, mkdir, writeFile } from 'node:fs/promises'
@@ -10,16 +10,16 @@ const execute = promisify(execFile)
 
 export interface Language {
   readonly title: string
-  /** As its registry names it. */
+  /** Name in its package registry. */
   readonly package: string
   readonly version: string
-  /** Commands that succeed where its toolchain is installed. */
+  /** Commands that succeed if the toolchain is installed. */
   readonly toolchain: readonly string[]
-  /** The two lines that a program changes to talk to siftd. */
+  /** The two lines of a program that connect to siftd. */
   readonly connect: { readonly fence: string; readonly lines: readonly [string, string] }
-  /** Fetches the SDK into an empty folder. It is called once per version. */
+  /** Downloads the SDK into an empty folder. Called once per version. */
   install(folder: string): Promise<void>
-  /** Puts the script beside the SDK. @returns the command that runs it */
+  /** Copies the script next to the SDK and builds it. @returns the command that runs it */
   build(folder: string): Promise<readonly [string, ...string[]]>
 }
 
@@ -30,7 +30,7 @@ const script = (language: string, name: string) => join(root, 'trials/clients', 
 const run = (folder: string, command: string, ...args: readonly string[]) =>
   execute(command, args, { cwd: folder, maxBuffer: 64 * 2 ** 20 })
 
-/** The version that the tests of this repository are installed with. */
+/** The version that this repository's tests have installed. */
 const javascriptVersion = (): string =>
   JSON.parse(readFileSync(join(root, 'node_modules/meilisearch/package.json'), 'utf8')).version
 
@@ -118,7 +118,7 @@ const rust: Language = {
       '[profile.dev]',
       'debug = false',
       '[dependencies]',
-      // TLS, which a server on this machine does without, would compile a C library.
+      // No TLS: a local server does not need it, and it would compile a C library.
       `meilisearch-sdk = { version = "=${this.version}", default-features = false, features = ["reqwest", "jwt_rust_crypto"] }`,
       'serde_json = "1"',
       'time = "0.3"',
@@ -168,11 +168,11 @@ const java: Language = {
 export const languages = { javascript, python, go, rust, java } as const satisfies Record<string, Language>
 export type LanguageName = keyof typeof languages
 
-/** Why the script of a language cannot run on this machine; null if it can. */
-export function whyNoToolchain({ toolchain }: Language): string | null {
+/** Returns why the script of a language cannot run on this machine, or null. */
+export function missingToolchain({ toolchain }: Language): string | null {
   const missing = toolchain.find((command) => {
     const [program = '', ...args] = command.split(' ')
     return spawnSync(program, args, { stdio: 'ignore' }).status !== 0
   })
-  return missing === undefined ? null : `\`${missing}\` does not succeed here`
+  return missing === undefined ? null : `\`${missing}\` fails on this machine`
 }

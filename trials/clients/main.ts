@@ -1,25 +1,25 @@
 /**
  * npm run trials -- clients [--only python,go --engine native,fallback --save]
  *
- * Runs a script of each SDK against siftd. Ends with 1 if a step failed, or if docs/clients.md says something else.
+ * Runs a script of each SDK against siftd. Exits with 1 if a step fails or docs/clients.md is out of date.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { isCi, nativeEngine } from '../../__test__/support/requirements.js'
-import { type LanguageName, languages, root, whyNoToolchain } from './languages.js'
+import { type LanguageName, languages, root, missingToolchain } from './languages.js'
 import { page } from './page.js'
 import { steps } from './steps.js'
 import { clientTrial, ready } from './trial.js'
 
 const help = `npm run trials -- clients [options]
 
-Installs the SDK of each language into node_modules/.cache, starts a fresh server, and runs a script with it that creates an
+Installs the SDK of each language into node_modules/.cache, starts a fresh server, and runs a script that creates an
 index, adds documents, searches in every way, and uses keys, tenant tokens, tasks and a dump.
 
   --only LIST      languages: ${Object.keys(languages).join(', ')}   (default: all)
   --engine LIST    native, fallback or both                     (default native,fallback)
-  --save           writes docs/clients.md, if all passed
+  --save           write docs/clients.md if all steps passed
 
 Examples
   npm run trials -- clients
@@ -57,13 +57,13 @@ const row = (name: LanguageName, engine: string, result: string) =>
   console.log(`| ${languages[name].title} | ${languages[name].version} | ${engine} | ${result} |`)
 
 for (const name of values.only.split(',').filter(isLanguage)) {
-  const noToolchain = whyNoToolchain(languages[name])
+  const noToolchain = missingToolchain(languages[name])
   if (noToolchain !== null) {
     skipped.push(`${name}: ${noToolchain}`)
     row(name, '', `skipped: ${noToolchain}`)
     continue
   }
-  // A registry that does not answer, or a script that does not compile, fails its language alone.
+  // An unreachable registry or a compile error fails only this language.
   const command = await ready(name).catch((error: Error) => {
     failures.push(`${name}: ${error.message}`)
     row(name, '', 'not installed')
@@ -73,7 +73,7 @@ for (const name of values.only.split(',').filter(isLanguage)) {
   for (const engine of values.engine.split(',').filter(isEngine)) {
     if (engine === 'native' && nativeEngine.missing !== null) {
       skipped.push(`${name}, native: ${nativeEngine.missing}`)
-      row(name, engine, 'skipped: there is no native engine')
+      row(name, engine, 'skipped: no native engine')
       continue
     }
     trials += 1
@@ -85,14 +85,14 @@ for (const name of values.only.split(',').filter(isLanguage)) {
 for (const failure of failures) console.log(failure)
 
 const path = join(root, 'docs/clients.md')
-const isWhole = failures.length === 0 && trials === 2 * Object.keys(languages).length
-if (values.save && isWhole) await writeFile(path, page())
-else if (values.save) console.log('docs/clients.md is not written: not every script passed on both engines')
+const isComplete = failures.length === 0 && trials === 2 * Object.keys(languages).length
+if (values.save && isComplete) await writeFile(path, page())
+else if (values.save) console.log('docs/clients.md not written: not every script passed on both engines')
 else if ((await readFile(path, 'utf8')) !== page()) {
   failures.push('docs/clients.md')
-  console.log('docs/clients.md does not name these versions: `npm run trials -- clients --save`')
+  console.log('docs/clients.md is out of date; update it with `npm run trials -- clients --save`')
 }
-// A change of this repository is not waved through because a machine lacked something.
-const isLacking = skipped.length > 0 && isCi
-if (isLacking) console.log(`skipped, which is an error here:\n${skipped.join('\n')}`)
-process.exitCode = failures.length > 0 || isLacking ? 1 : 0
+// In CI a missing toolchain is a failure, so that no change passes untested.
+const hasMissing = skipped.length > 0 && isCi
+if (hasMissing) console.log(`skipped, which is an error in CI:\n${skipped.join('\n')}`)
+process.exitCode = failures.length > 0 || hasMissing ? 1 : 0

@@ -1,16 +1,16 @@
-/** What does docs/clients.md say of the SDKs that were tried? */
+/** Generates docs/clients.md. */
 import { type Language, type LanguageName, languages } from './languages.js'
 import { steps } from './steps.js'
 
-/** A line of the table for an SDK with which every step passed. */
+/** Table row of an SDK that passed every step. */
 export const rowOf = ({ title, package: name, version }: Language): string =>
   `| ${title} | ${name} | ${version} | ${steps.length} of ${steps.length} |`
 
-/** Found by calling most other methods of three SDKs once; siftd answers as the API is described. */
+/** Limits of the SDKs, found by calling most other methods of three SDKs once. siftd follows the API here. */
 const limits = [
-  '- Python: read a key whose `expiresAt` has no fraction of a second. The API gives it back as it was given, so give one.',
-  '- Go: write dynamic search rules. It sends the `actions` of a newer API, which are refused.',
-  '- Rust: read a network with a remote that has no `searchApiKey`.',
+  '- Python: read a key whose `expiresAt` has no fraction of a second. The API returns it as you sent it, so send one.',
+  '- Go: write dynamic search rules. It sends the `actions` of a newer API, which siftd rejects.',
+  '- Rust: read a network that has a remote without `searchApiKey`.',
 ]
 
 const LINE_LENGTH_MAX = 120
@@ -25,14 +25,14 @@ function wrapped(text: string): readonly string[] {
   return lines
 }
 
-/** The page, for languages whose scripts passed every step on both engines. */
+/** Returns the page. Valid only if every script passed every step on both engines. */
 export function page(): string {
   const list: readonly Language[] = (Object.keys(languages) as LanguageName[]).map((name) => languages[name])
   return [
     '# Clients',
     '',
-    'The SDKs of Meilisearch work unchanged: a program gives them the URL of siftd, and its key. `npm run trials -- clients` installs',
-    'these versions, runs a script of each against a fresh server, and writes this page with `--save` if all steps passed on',
+    'The Meilisearch SDKs work unchanged with the URL and key of siftd. `npm run trials -- clients` installs these',
+    'versions and runs a script of each against a fresh server. With `--save` it writes this page if all steps pass on',
     'both engines. A scheduled workflow runs it every night.',
     '',
     '| language | package | version | steps passed |',
@@ -40,9 +40,10 @@ export function page(): string {
     ...list.map(rowOf),
     '',
     ...wrapped(
-      `Steps, the same in each language: ${steps.map((step) => step.replaceAll('-', ' ')).join(', ')}. Hybrid and similar ` +
-        'searches take vectors that the documents bring along; errors arrive as the error type of the SDK, with their code. ' +
-        'The scripts are in [`trials/clients/`](../trials/clients/). PHP, Ruby and .NET have SDKs too, which are not tried.',
+      `Every language runs the same steps: ${steps.map((step) => step.replaceAll('-', ' ')).join(', ')}. ` +
+        'Hybrid and similar searches use vectors from the documents. Errors arrive as the error type of the SDK, ' +
+        'with their code. The scripts are in [`trials/clients/`](../trials/clients/). The SDKs for PHP, Ruby and ' +
+        '.NET are not tested.',
     ),
     '',
     '## What these versions cannot do',

@@ -1,6 +1,6 @@
-/** What does the script of each language do, and what did one run of it show? */
+/** The steps that every SDK script runs, and the result of a run. */
 
-/** Every script goes through these, in this order, on a server of its own that has a master key. */
+/** Every script runs these in this order, each script on its own server with a master key. */
 export const steps = [
   'health',
   'version',
@@ -36,13 +36,13 @@ export const steps = [
 
 export interface Outcome {
   readonly passed: readonly string[]
-  /** A step and why it failed. */
+  /** `STEP: REASON` for each failed step. */
   readonly failed: readonly string[]
 }
 
 /**
- * Reads what a script printed: a line `passed STEP` or `failed STEP: REASON` per step. A step without a line has
- * failed, so a script that ends early cannot pass.
+ * Parses the output of a script: a line `passed STEP` or `failed STEP: REASON` per step. A step without a line counts
+ * as failed, so a script that ends early cannot pass.
  */
 export function outcomeOf(output: string): Outcome {
   const lines = output.split('\n')
@@ -51,7 +51,7 @@ export function outcomeOf(output: string): Outcome {
     .filter((step) => !passed.includes(step))
     .map((step) => {
       const line = lines.find((line) => line.startsWith(`failed ${step}: `))
-      return line?.slice('failed '.length) ?? `${step}: the script did not come to it`
+      return line?.slice('failed '.length) ?? `${step}: the script did not reach this step`
     })
   return { passed, failed }
 }

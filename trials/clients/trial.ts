@@ -1,4 +1,4 @@
-/** One script against one server: installs what it needs, starts the server, runs it, reads what it says. */
+/** Runs one script against one server: installs the SDK, starts the server, runs the script, parses its output. */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { type Outcome, outcomeOf } from './steps.js'
 
 const START_MS_MAX = 60_000
 const STOP_MS_MAX = 10_000
-/** A script takes seconds; one that waits for an answer for ever is ended. */
+/** A script takes seconds. One that hangs is killed after this time. */
 const SCRIPT_MS_MAX = 180_000
 
 const cache = join(root, 'node_modules/.cache/siftd-clients')
@@ -19,7 +19,7 @@ const cache = join(root, 'node_modules/.cache/siftd-clients')
 export async function ready(name: LanguageName): Promise<readonly [string, ...string[]]> {
   const language: Language = languages[name]
   const folder = join(cache, `${name}-${language.version}`)
-  // Written last: an installation that was interrupted is begun anew.
+  // Written last, so that an interrupted installation is repeated.
   const installed = join(folder, 'installed')
   if (!existsSync(installed)) {
     await rm(folder, { recursive: true, force: true })
@@ -30,7 +30,7 @@ export async function ready(name: LanguageName): Promise<readonly [string, ...st
   return language.build(folder)
 }
 
-/** Runs a command that talks to a fresh server, whose URL and master key it finds in its environment. */
+/** Runs a command against a fresh server. The command gets the URL and master key from its environment. */
 export async function clientTrial(
   [program, ...args]: readonly [string, ...string[]],
   engine: 'native' | 'fallback',
@@ -43,7 +43,7 @@ export async function clientTrial(
       args: ['--dump-dir', join(directory, 'dumps')],
       startMsMax: START_MS_MAX,
     })
-    if (started.kind !== 'listening') throw new Error(`the server ${started.kind}: ${started.errors}`)
+    if (started.kind !== 'listening') throw new Error(`the server did not start (${started.kind}): ${started.errors}`)
     const { server } = started
     try {
       const env = { ...process.env, CLIENTS_URL: server.url, CLIENTS_MASTER_KEY: MASTER_KEY }
@@ -56,7 +56,7 @@ export async function clientTrial(
   }
 }
 
-/** All a script printed. One that ended badly is told by the steps it did not come to, and by its complaints. */
+/** Returns the output of a script. A crash shows as steps not reached; its errors go to stderr. */
 const outputOf = (program: string, args: readonly string[], env: NodeJS.ProcessEnv): Promise<string> =>
   new Promise((resolve) => {
     execFile(program, args, { cwd: root, env, timeout: SCRIPT_MS_MAX }, (error, stdout, stderr) => {

@@ -1,6 +1,6 @@
 /**
- * Stand-ins for the images that the Dockerfile begins with, where no registry of images can be reached: Debian by
- * `debootstrap`, with the Node.js, the npm and the certificates of this machine.
+ * Replacements for the Dockerfile's base images where no image registry can be reached: Debian from `debootstrap`, with
+ * the Node.js, npm and certificates of this machine.
  */
 import { execFileSync } from 'node:child_process'
 import {
@@ -17,20 +17,20 @@ import {
 import { dirname, join } from 'node:path'
 import type { Podman } from './podman.js'
 
-/** Debian's release in the Dockerfile's images. */
+/** Debian release of the Dockerfile's base images. */
 const RELEASE = 'bookworm'
-/** Packages whose libraries a distroless image of Node.js has. */
+/** Packages whose libraries the distroless Node.js image contains. */
 const RUNTIME_PACKAGES = ['libc6', 'libgcc-s1', 'libstdc++6']
 const CERTIFICATES = '/etc/ssl/certs/ca-certificates.crt'
 
 export const baseImages = {
-  /** Debian with a shell, Node.js and npm, in place of `NODE_IMAGE` and `RUST_IMAGE`; systemd is in it too. */
+  /** Debian with a shell, Node.js, npm and systemd. Replaces `NODE_IMAGE` and `RUST_IMAGE`. */
   build: 'localhost/siftd-trial/build',
-  /** Libraries and Node.js, without a shell, in place of `RUNTIME_IMAGE`. */
+  /** Libraries and Node.js without a shell. Replaces `RUNTIME_IMAGE`. */
   runtime: 'localhost/siftd-trial/runtime',
 } as const
 
-/** Makes both images. @param home a folder for their files, which a later call uses again */
+/** Builds both images. @param home folder for their files, reused by later calls */
 export async function makeBaseImages(podman: Podman, home: string): Promise<void> {
   const debian = join(home, 'debian')
   if (!existsSync(join(debian, 'etc', 'os-release'))) {
@@ -62,22 +62,22 @@ function addNode(prefix: string): void {
   if (!existsSync(link)) symlinkSync('../lib/node_modules/npm/bin/npm-cli.js', link)
   const registry = execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8' }).trim()
   writeFileSync(join(prefix, 'etc', 'npmrc'), `registry=${registry}\ncafile=${CERTIFICATES}\n`)
-  // A proxy of this machine may have an authority of its own.
+  // A proxy on this machine may use its own certificate authority.
   if (existsSync(CERTIFICATES)) cpSync(realpathSync(CERTIFICATES), join(prefix, '..', '..', CERTIFICATES))
 }
 
-/** The folder of the npm that this machine's command runs. */
+/** Folder of the globally installed npm. */
 function npmFolder(): string {
   const root = execFileSync('npm', ['root', '--global'], { encoding: 'utf8' }).trim()
   return realpathSync(join(root, 'npm'))
 }
 
-/** Copies the libraries of some packages. */
+/** Copies the libraries of `RUNTIME_PACKAGES`. */
 function copyLibraries(from: string, to: string): void {
   const lists = join(from, 'var', 'lib', 'dpkg', 'info')
   for (const name of RUNTIME_PACKAGES) {
     const list = readdirSync(lists).find((file) => file.startsWith(`${name}:`) && file.endsWith('.list'))
-    if (list === undefined) throw new Error(`debootstrap has not installed ${name}`)
+    if (list === undefined) throw new Error(`debootstrap did not install ${name}`)
     const paths = readFileSync(join(lists, list), 'utf8').split('\n')
     for (const path of paths.filter((path) => /^(?:\/usr)?\/lib(?:64)?\/.*\.so/.test(path))) {
       mkdirSync(dirname(join(to, path)), { recursive: true })

@@ -1,14 +1,13 @@
 /**
- * The files that run siftd in containers and as a service, read as their programs read them: do they agree with each
- * other and with the program?
+ * Checks that the container and service files agree with each other and with the program:
  *
- * 1. Their variables set options, and the credential of the unit is a secret.
- * 2. One port and one volume; nothing is written elsewhere, and no user is root.
- * 3. The key comes from a file that is mounted where its variable says.
- * 4. Checks ask a command or a route that is there, and wait as long as the command does.
- * 5. Every orchestrator grants the same time to stop.
- * 6. Images begin with one release of Debian and one of Node.js, which the package accepts.
- * 7. What the Dockerfile copies and runs is there, and the build may read it.
+ * 1. Every variable sets an option, and the credential of the unit is a secret.
+ * 2. All use one port and one volume, write nowhere else, and do not run as root.
+ * 3. The key comes from a file that is mounted at the path in its variable.
+ * 4. Health checks use an existing command or route, with matching timeouts.
+ * 5. Every orchestrator allows the same time for shutdown.
+ * 6. All base images have the same release of Debian and of Node.js, and the package supports that Node.js.
+ * 7. Files that the Dockerfile copies and runs exist and are in the build context.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,13 +29,13 @@ export const paths = [
 
 export type Texts = Readonly<Record<(typeof paths)[number], string>>
 
-/** Seconds that each orchestrator grants between SIGTERM and SIGKILL. */
+/** Seconds that each orchestrator waits between SIGTERM and SIGKILL. */
 const STOP_SECONDS = 30
-/** Seconds of a check. `siftd health` gives up after four, the engine of containers one later. */
+/** Timeout of a container health check. `siftd health` times out after four seconds, one second earlier. */
 const CHECK_SECONDS = 5
 const PROBE_SECONDS = 4
 
-// biome-ignore lint/suspicious/noExplicitAny: parsed files have any shape, and what is missing in them is a finding.
+// biome-ignore lint/suspicious/noExplicitAny: parsed files can have any shape; a missing part is reported.
 type Parsed = any
 
 interface Instruction {
@@ -44,7 +43,7 @@ interface Instruction {
   readonly args: string
 }
 
-/** A multi-stage Dockerfile without comments, each instruction on one line. */
+/** Instructions of a Dockerfile, without comments and with continued lines joined. */
 export const instructionsOf = (text: string): readonly Instruction[] =>
   text
     .replaceAll(/^\s*#.*\n/gm, '')
@@ -56,7 +55,7 @@ export const instructionsOf = (text: string): readonly Instruction[] =>
       return { word, args }
     })
 
-/** A unit of systemd: values of each key, in their order. */
+/** Parses a systemd unit: the values of each key, in order. */
 function unitOf(text: string): ReadonlyMap<string, readonly string[]> {
   const values = new Map<string, readonly string[]>()
   for (const [, key = '', value = ''] of text.matchAll(/^([A-Z]\w+)=(.*)$/gm))
@@ -67,7 +66,7 @@ function unitOf(text: string): ReadonlyMap<string, readonly string[]> {
 const yamlOf = (text: string): Parsed => {
   const [document, ...more] = parseAllDocuments(text)
   if (document === undefined || 'empty' in document || more.length > 0 || document.errors.length > 0)
-    throw new Error('expected one document of YAML')
+    throw new Error('expected one YAML document')
   return document.toJS() as Parsed
 }
 
@@ -78,7 +77,7 @@ const variables = new Set(
 )
 const secrets = new Set(rows.flatMap(([name, row]) => (row.isSecret ? flagsOf(name, row) : [])))
 
-/** Everything that does not agree, in words; empty if all is well. @param root of the repository */
+/** Returns a message for each disagreement. @param root path of the repository */
 export function disagreements(texts: Texts, root: string): readonly string[] {
   const found: string[] = []
   const same = (what: string, ...values: readonly unknown[]): void => {
@@ -116,7 +115,7 @@ export function disagreements(texts: Texts, root: string): readonly string[] {
     for (const name of Object.keys(env))
       must(`${where}: ${name} sets no option`, ['HOME', 'TMPDIR'].includes(name) || variables.has(name))
   for (const credential of unit.get('LoadCredential') ?? [])
-    must(`unit: ${credential} is no secret`, secrets.has(credential.split(':')[0] ?? ''))
+    must(`unit: ${credential} is not a secret`, secrets.has(credential.split(':')[0] ?? ''))
   for (const env of [service.environment, unitEnv, podEnv]) same('SVC_ENV', env.SVC_ENV, 'production')
 
   // 2
@@ -126,7 +125,7 @@ export function disagreements(texts: Texts, root: string): readonly string[] {
   same('port', port, container.ports[0].containerPort, Number(unitEnv.SVC_HTTP_ADDR?.split(':')[1]))
   const [exposed] = yamlOf(texts['deploy/kubernetes/service.yaml']).spec.ports
   same('port of the service', [port, container.ports[0].name], [exposed.port, exposed.targetPort])
-  must('compose: a port that other machines reach', published[0] === '127.0.0.1')
+  must('compose: the port is open to other machines', published[0] === '127.0.0.1')
   const [, target] = String(service.volumes[0]).split(':')
   const data = container.volumeMounts.filter(({ readOnly }: { readOnly?: boolean }) => readOnly !== true)
   same('volume', last('VOLUME'), last('WORKDIR'), image.HOME, image.TMPDIR, target, data[0]?.mountPath)
@@ -136,7 +135,7 @@ export function disagreements(texts: Texts, root: string): readonly string[] {
     unitEnv.HOME,
   ])
   const [uid, gid] = last('USER').split(':').map(Number)
-  must('Dockerfile: USER is no number other than 0, with group 0', Number(uid) > 0 && gid === 0)
+  must('Dockerfile: USER must be a nonzero number with group 0', Number(uid) > 0 && gid === 0)
   same('group of files', uid, pod.securityContext.fsGroup)
   same(
     'users other than root',
@@ -169,7 +168,7 @@ export function disagreements(texts: Texts, root: string): readonly string[] {
   )
   for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe']) {
     const { httpGet, timeoutSeconds } = container[probe] ?? {}
-    // A restart does not help a server that is not ready.
+    // Liveness must not depend on readiness: a restart does not help a server that is not ready.
     const path = probe === 'readinessProbe' ? '/ready' : '/health'
     same(probe, httpGet, { path, port: container.ports[0].name })
     same(probe, timeoutSeconds, PROBE_SECONDS)
@@ -200,12 +199,12 @@ export function disagreements(texts: Texts, root: string): readonly string[] {
   const ignored = texts['.dockerignore'].split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   const allowed = ignored.filter((line) => line.startsWith('!')).map((line) => line.slice(1))
   same('first line of .dockerignore', ignored[0], '*')
-  for (const path of allowed) must(`.dockerignore: ${path} is not there`, existsSync(join(root, path)))
+  for (const path of allowed) must(`.dockerignore: ${path} does not exist`, existsSync(join(root, path)))
   const stages = new Set<string>()
   for (const { word, args } of instructions) {
     const [, from, stage] = /^(\S+)(?: AS (\S+))?$/.exec(args) ?? []
     if (word === 'FROM') {
-      must(`Dockerfile: nothing is named ${from}`, stages.has(from!) || /^\$\{\w+\}$/.test(from!))
+      must(`Dockerfile: unknown base image ${from}`, stages.has(from!) || /^\$\{\w+\}$/.test(from!))
       stages.add(stage!)
     }
     const source = /--from=(\S+)/.exec(args)?.[1]
@@ -214,7 +213,7 @@ export function disagreements(texts: Texts, root: string): readonly string[] {
       for (const path of args.split(' ').slice(0, -1))
         must(`Dockerfile: ${path} is not in the context`, path === '.' || allowed.includes(path))
     for (const [script] of args.matchAll(/scripts\/[\w-]+\.mjs/g))
-      must(`Dockerfile: ${script} is not there`, existsSync(join(root, script)))
+      must(`Dockerfile: ${script} does not exist`, existsSync(join(root, script)))
   }
   return found
 }

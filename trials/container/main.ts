@@ -1,7 +1,7 @@
 /**
  * npm run trials -- container [--bases local|pulled] [--only clone|npm|unit] [--runtime NAME] [--home DIR]
  *
- * Ends with 1 if an image, a container or the unit of systemd is not as docs/install.md says.
+ * Exits with 1 if an image, a container or the systemd unit does not behave as docs/install.md says.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,14 +18,14 @@ import { tryUnit } from './unit-trial.js'
 const help = `npm run trials -- container [options]
 
 Builds the images of the Dockerfile with podman, starts them as arbitrary users with a read-only root, indexes, kills,
-restarts and stops them, and runs the unit of systemd in a container that systemd begins. Linux, as root, with podman and
-debootstrap.
+restarts and stops them, and runs the systemd unit in a container whose first process is systemd. Needs Linux, root,
+podman and debootstrap.
 
-  --bases local|pulled  what the Dockerfile begins with: Debian by debootstrap with the Node.js of this machine, without
-                        Rust; or the images that it names, from their registries         (default local)
+  --bases local|pulled  base images: Debian from debootstrap with the Node.js of this machine, without Rust; or the
+                          images that the Dockerfile names, from their registries          (default local)
   --only NAME           clone, npm or unit; may be repeated                              (default: all three)
-  --runtime NAME        what podman runs containers with, such as runc                   (default: podman's own)
-  --home DIR            where base images and layers stay for the next time              (default: a new one, removed)
+  --runtime NAME        container runtime, such as runc                                  (default: podman's own)
+    --home DIR            keeps base images and layers for the next run                    (default: a new one, removed)
 
 Example
   npm run trials -- container --runtime runc --only clone`
@@ -44,11 +44,11 @@ if (values.help) {
   process.exit(0)
 }
 const { bases, only } = values
-if (bases !== 'local' && bases !== 'pulled') throw new Error(`--bases ${bases}: name local or pulled`)
+if (bases !== 'local' && bases !== 'pulled') throw new Error(`--bases ${bases}: expected local or pulled`)
 for (const name of only)
-  if (!['clone', 'npm', 'unit'].includes(name)) throw new Error(`--only ${name}: name clone, npm or unit`)
+  if (!['clone', 'npm', 'unit'].includes(name)) throw new Error(`--only ${name}: expected clone, npm or unit`)
 if (process.platform !== 'linux' || process.getuid?.() !== 0)
-  throw new Error('containers of a trial are started and looked at as root, on Linux')
+  throw new Error('this trial needs Linux and root')
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
@@ -61,7 +61,7 @@ const podman = new Podman({ home, runtime: values.runtime ?? null })
 const say = (what: string): void => console.log(`✔ ${what}`)
 const began = performance.now()
 
-/** Ends containers and their volumes; layers of images stay. */
+/** Removes all containers and their volumes. Keeps image layers. */
 function removeContainers(): void {
   podman.run(['rm', '--all', '--force', '--time', '0'])
   podman.run(['volume', 'rm', '--all', '--force'])
@@ -77,14 +77,14 @@ function buildArgs(): readonly string[] {
 async function tryClone(): Promise<void> {
   const image = 'localhost/siftd-trial/clone'
   await podman.build(image, join(root, 'Dockerfile'), root, buildArgs())
-  say('the image of this clone is built')
-  // The local base has no Rust.
+  say('built the image from this clone')
+  // The local base image has no Rust.
   const engine = bases === 'local' ? 'fallback' : 'native'
   await tryImage({ podman, image, engine, home: mkdtempSync(join(files, 'clone-')), say })
   removeContainers()
 }
 
-/** The variants that install the packages of a registry: of one here, with what this clone packs. */
+/** Tests the variants that install from a registry: a local one serves the packages of this clone. */
 async function tryPackages(): Promise<void> {
   const packages = join(files, 'packages')
   execFileSync(process.execPath, [join(root, 'scripts', 'pack.mjs'), '--out', packages], { stdio: 'ignore' })
@@ -107,13 +107,13 @@ async function tryPackages(): Promise<void> {
 
 async function tryNpm(engine: 'native' | 'fallback', secret: readonly string[]): Promise<void> {
   const image = 'localhost/siftd-trial/npm'
-  // Nothing but the Dockerfile: the variant needs no clone.
+  // Only the Dockerfile: this variant needs no clone.
   const alone = join(files, 'alone')
   mkdirSync(alone)
   cpSync(join(root, 'Dockerfile'), join(alone, 'Dockerfile'))
   const args = [...buildArgs(), ...secret, '--target', 'npm', '--build-arg', `VERSION=${version}`]
   await podman.build(image, join(alone, 'Dockerfile'), alone, args)
-  say('the image of the packages is built, from the Dockerfile alone')
+  say('built the image from the packages, with only the Dockerfile')
   await tryImage({ podman, image, engine, home: mkdtempSync(join(files, 'npm-')), say })
   removeContainers()
 }
@@ -134,15 +134,15 @@ async function unitBase(): Promise<string> {
 try {
   if (bases === 'local') {
     await makeBaseImages(podman, home)
-    say('base images are made')
+    say('built the base images')
   }
   if (only.includes('clone')) await tryClone()
   if (only.includes('npm') || only.includes('unit')) await tryPackages()
-  console.log(`all as it should be, after ${Math.round((performance.now() - began) / 1000)} s`)
+  console.log(`passed after ${Math.round((performance.now() - began) / 1000)} s`)
 } finally {
   removeContainers()
   if (values.home === undefined) {
-    // `system reset` would also take networks away that belong to others.
+    // Not `system reset`, which would also remove networks of others.
     podman.run(['rmi', '--all', '--force'])
     podman.release()
     rmSync(home, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-/** Images and containers of a trial, in a store of its own. */
+/** Runs podman with a separate store for the images and containers of a trial. */
 import { execFile, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 
 const OUTPUT_BYTES_MAX = 2 ** 28
 
-export interface Ended {
+export interface CommandResult {
   readonly code: number | null
   readonly out: string
   readonly errors: string
@@ -15,7 +15,7 @@ export interface Ended {
 export interface PodmanSetup {
   /** The folder of the store. */
   readonly home: string
-  /** A program such as `runc`; null: the one that podman chooses. */
+  /** A program such as `runc`; null for podman's default. */
   readonly runtime: string | null
 }
 
@@ -27,14 +27,14 @@ export class Podman {
     this.#home = home
     this.#options = [
       ...['--root', join(home, 'store'), '--runroot', join(home, 'run')],
-      // A machine that systemd did not start has nothing to ask for groups.
+      // Without systemd podman must create control groups itself.
       ...(existsSync('/run/systemd/system') ? [] : ['--cgroup-manager', 'cgroupfs']),
       ...(runtime === null ? [] : ['--runtime', runtime]),
     ]
   }
 
-  /** Runs a command, whatever its outcome. @param input for its standard input */
-  tried(args: readonly string[], input: string | Buffer = ''): Ended {
+  /** Runs a command that may fail. @param input its standard input */
+  tryRun(args: readonly string[], input: string | Buffer = ''): CommandResult {
     const { status, stdout, stderr, error } = spawnSync('podman', [...this.#options, ...args], {
       input,
       encoding: 'utf8',
@@ -46,12 +46,12 @@ export class Podman {
 
   /** Runs a command that must succeed. @returns its output */
   run(args: readonly string[], input: string | Buffer = ''): string {
-    const { code, out, errors } = this.tried(args, input)
-    if (code !== 0) throw new Error(`podman ${args.join(' ')} ended with ${code}:\n${out}\n${errors}`)
+    const { code, out, errors } = this.tryRun(args, input)
+    if (code !== 0) throw new Error(`podman ${args.join(' ')} exited with ${code}:\n${out}\n${errors}`)
     return out
   }
 
-  /** Builds an image. Formats other than that of docker have no health check. */
+  /** Builds an image in docker format, because others cannot store a health check. */
   async build(
     tag: string,
     containerfile: string,
@@ -59,28 +59,28 @@ export class Podman {
     args: readonly string[] = [],
   ): Promise<void> {
     const common = ['--format', 'docker', '--isolation', 'chroot', '--network', 'host', '--tag', tag]
-    // The registry that a build asks may be in this process.
+    // Asynchronous, because the build may use a registry in this process.
     const all = [...this.#options, 'build', ...common, ...args, '--file', containerfile, folder]
     await promisify(execFile)('podman', all, { maxBuffer: OUTPUT_BYTES_MAX })
   }
 
-  /** Lets go of the store, which podman leaves mounted upon itself. */
+  /** Unmounts the store, which podman leaves mounted. */
   release(): void {
     for (const folder of ['overlay', 'overlay-containers'])
       spawnSync('umount', [join(this.#home, 'store', folder)], { stdio: 'ignore' })
   }
 
-  /** What both outputs of a container hold. */
+  /** Returns stdout and stderr of a container. */
   logs(name: string): string {
-    const { out, errors } = this.tried(['logs', name])
+    const { out, errors } = this.tryRun(['logs', name])
     return `${out}\n${errors}`
   }
 
-  /** A part of what podman knows, by a Go template. */
+  /** Returns a property of a container or image, selected by a Go template. */
   inspected(name: string, template: string): string {
     return this.run(['inspect', '--format', `{{${template}}}`, name])
   }
 }
 
-/** Limits that are low enough for every machine: podman asks for higher ones, which not all grant. */
-export const modestLimits = ['--ulimit', 'nofile=8192:8192', '--ulimit', 'nproc=4096:4096'] as const
+/** Resource limits that every machine allows. Podman's defaults exceed the limits of some. */
+export const lowLimits = ['--ulimit', 'nofile=8192:8192', '--ulimit', 'nproc=4096:4096'] as const

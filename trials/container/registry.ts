@@ -1,4 +1,4 @@
-/** A registry of npm that has the packages of a folder, and sends on to another one for all else. */
+/** An npm registry that serves the packages in a folder and redirects other requests to an upstream registry. */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ interface Tarball {
 
 export interface Registry {
   readonly url: string
-  /** Names of its own packages. */
+  /** Names of the packages that it serves itself. */
   readonly names: readonly string[]
   close(): void
 }
@@ -51,7 +51,7 @@ function readTarball(path: string): Tarball {
   return { manifest: JSON.parse(text) as Manifest, bytes: readFileSync(path) }
 }
 
-/** What a registry says about a package with one version. */
+/** Registry metadata of a package with one version. */
 function described({ manifest, bytes }: Tarball, url: string): object {
   const { name, version } = manifest
   const integrity = `sha512-${createHash('sha512').update(bytes).digest('base64')}`

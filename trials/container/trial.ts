@@ -1,17 +1,17 @@
-/** Starts an image as orchestrators do, ends it in every way, and looks at it from outside. */
+/** Starts an image as orchestrators do, stops it in every way, and inspects it from outside. */
 import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { modestLimits, type Podman } from './podman.js'
+import { lowLimits, type Podman } from './podman.js'
 
 export interface ImageTrial {
   readonly podman: Podman
   readonly image: string
-  /** The engine that must serve. */
+  /** The engine that the server must use. */
   readonly engine: 'native' | 'fallback'
-  /** A folder for files of the trial. */
+  /** Folder for files of the trial. */
   readonly home: string
   readonly say: (what: string) => void
 }
@@ -23,7 +23,7 @@ const START_MS_MAX = 120_000
 const KEY_PATH = '/run/secrets/siftd/master-key'
 const films = fileURLToPath(new URL('../../../samples/films.ndjson', import.meta.url))
 
-/** Users that the image must run as, each with a volume of another kind. */
+/** Users that the image must support, each with a different kind of volume. */
 const users = [
   { user: null, volume: 'named' },
   { user: '12345:0', volume: 'named' },
@@ -32,7 +32,7 @@ const users = [
   { user: '54321:0', volume: 'tmpfs' },
 ] as const
 
-/** @throws Error for the first thing that is not as it should be */
+/** @throws Error at the first failed check */
 export async function tryImage(trial: ImageTrial): Promise<void> {
   checkImage(trial)
   await liveAndDie(trial)
@@ -40,11 +40,11 @@ export async function tryImage(trial: ImageTrial): Promise<void> {
     const container = start(trial, `user-${position}`, user, mountOf(trial, `user-${position}`, volume))
     await container.available()
     container.stopWell()
-    trial.say(`runs as ${user ?? 'the user of the image'} over a volume of kind ${volume}`)
+    trial.say(`runs as ${user ?? 'the user of the image'} with a ${volume} volume`)
   }
 }
 
-/** What the image says about itself. */
+/** Checks the configuration of the image. */
 function checkImage({ podman, image, say }: ImageTrial): void {
   const config = JSON.parse(podman.inspected(image, 'json .Config')) as {
     readonly User: string
@@ -52,18 +52,18 @@ function checkImage({ podman, image, say }: ImageTrial): void {
     readonly Entrypoint: readonly string[]
     readonly ExposedPorts: Readonly<Record<string, object>>
   }
-  expect('a user that is a number and not root', /^[1-9]\d*:0$/.test(config.User), config.User)
+  expect('a numeric user other than root', /^[1-9]\d*:0$/.test(config.User), config.User)
   expect('one volume', Object.keys(config.Volumes).join() === VOLUME, config.Volumes)
   expect('one port', Object.keys(config.ExposedPorts).join() === '7700/tcp', config.ExposedPorts)
-  // A new volume of Docker takes the mode of the folder in the image, and its owner is another user.
+  // A new Docker volume takes the mode of the image's folder but may belong to another user.
   const mounted = podman.run(['image', 'mount', image])
   const mode = statSync(join(mounted, VOLUME)).mode & 0o777
   podman.run(['image', 'unmount', image])
-  expect('a volume that all users may write to', mode === 0o777, mode.toString(8))
+  expect('a volume that all users can write to', mode === 0o777, mode.toString(8))
   say(`the image runs ${config.Entrypoint.join(' ')} as ${config.User}, with the volume ${VOLUME}`)
 }
 
-/** A life with indexing, a kill, a second life with the same data, and an orderly end. */
+/** Starts, indexes, kills, restarts with the same data, and stops. */
 async function liveAndDie(trial: ImageTrial): Promise<void> {
   const { podman, engine, say } = trial
   const key = join(trial.home, 'master-key')
@@ -78,7 +78,7 @@ async function liveAndDie(trial: ImageTrial): Promise<void> {
   expect(`the ${engine} engine`, found === engine, found)
   checkProcess(container.pid())
   say(
-    `process 1 is the server of the ${engine} engine, of user 12345, without capabilities; its root is read-only`,
+    `process 1 is the ${engine} server, user 12345, without capabilities, with a read-only root`,
   )
 
   container.siftd(['import', '-', '--format', 'ndjson', '--index', 'films'], readFileSync(films))
@@ -88,36 +88,36 @@ async function liveAndDie(trial: ImageTrial): Promise<void> {
     .split('\n')
     .find((line) => line.includes('"memory"'))
   expect(`${MEMORY_MIB} MiB of memory`, memory?.includes(`${MEMORY_MIB} MiB`) === true, memory)
-  say(`30 films are indexed and found, and the limit of ${MEMORY_MIB} MiB is known`)
+  say(`30 films are indexed and found, and the server detects the limit of ${MEMORY_MIB} MiB`)
 
-  expect('health', podman.tried(['healthcheck', 'run', container.name]).code === 0, 'it is ill')
+  expect('health', podman.tryRun(['healthcheck', 'run', container.name]).code === 0, 'unhealthy')
   process.kill(container.pid(), 'SIGSTOP')
-  const stopped = podman.tried(['healthcheck', 'run', container.name])
+  const stopped = podman.tryRun(['healthcheck', 'run', container.name])
   process.kill(container.pid(), 'SIGCONT')
-  expect('illness of a server that hangs', stopped.code === 1, stopped)
-  say('the health check tells a server that answers from one that hangs')
+  expect('a hung server to be unhealthy', stopped.code === 1, stopped)
+  say('the health check passes for a server that answers and fails for one that hangs')
 
-  const rival = podman.tried([
+  const rival = podman.tryRun([
     ...['run', '--rm', '--name', 'rival', ...strictly(), '--user', '12345:0'],
     ...mountOf(trial, 'life', 'named'),
     trial.image,
   ])
   expect('a refusal', rival.code === 1 && rival.errors.includes('is in use by'), rival)
   container.findsAFilm()
-  say('a second container on the same volume is refused')
+  say('a second container on the same volume refuses to start')
 
   process.kill(container.pid(), 'SIGKILL')
-  expect('the code of a kill', (await container.ended()) === 137, podman.logs(container.name))
+  expect('exit code 137', (await container.ended()) === 137, podman.logs(container.name))
   podman.run(['start', container.name])
   await container.available()
   container.findsAFilm()
-  say('after kill -9 a restart has the data')
+  say('after kill -9 a restart serves the data')
 
   container.stopWell()
   const changed = podman
     .run(['diff', container.name])
     .split('\n')
-    // What the runtime itself puts there.
+    // Files that the container runtime creates.
     .filter(
       (line) =>
         !/^[AC] \/(?:etc|etc\/(?:group|hosts|passwd|resolv\.conf|hostname|mtab)|run|run\/.*|dev|proc|sys)$/.test(
@@ -125,31 +125,31 @@ async function liveAndDie(trial: ImageTrial): Promise<void> {
         ),
     )
     .filter((line) => line !== '')
-  expect('nothing outside of the volume', changed.length === 0, changed)
-  say('SIGTERM ends it with 0, and nothing was written outside of the volume')
+  expect('no writes outside the volume', changed.length === 0, changed)
+  say('SIGTERM ends it with 0, and nothing was written outside the volume')
 
   const verification = ['--rm', ...strictly(), '--user', '12345:0', ...mountOf(trial, 'life', 'named')]
   const sound = podman.run(['run', ...verification, trial.image, 'verify'])
   expect('sound data', sound.endsWith('is sound'), sound)
-  say('a command in the place of the server finds the data sound')
+  say('siftd verify finds no damage')
 }
 
 interface Container {
   readonly name: string
-  /** Of its first process, as this machine sees it. */
+  /** Process id of its first process on the host. */
   pid(): number
   available(): Promise<void>
-  /** Waits for its end. @returns the exit code */
+  /** Waits until the container ends. @returns the exit code */
   ended(): Promise<number>
   siftd(args: readonly string[], input?: string | Buffer, how?: { readonly mayFail: boolean }): string
   findsAFilm(): void
   stopWell(): void
 }
 
-/** Options that take everything away that the server does not need. */
+/** Options that remove all rights the server does not need. */
 const strictly = (): readonly string[] => [
   ...['--read-only', '--read-only-tmpfs=false', '--cap-drop', 'all', '--security-opt', 'no-new-privileges'],
-  ...['--network', 'none', '--memory', `${MEMORY_MIB}m`, ...modestLimits],
+  ...['--network', 'none', '--memory', `${MEMORY_MIB}m`, ...lowLimits],
 ]
 
 function start(
@@ -163,7 +163,7 @@ function start(
   const state = (what: string): string => podman.inspected(name, `.State.${what}`)
   const fail = (what: string): Error => new Error(`${name} ${what}:\n${podman.logs(name)}`)
   const siftd: Container['siftd'] = (args, input, how) => {
-    const { code, out, errors } = podman.tried(['exec', '--interactive', name, 'siftd', ...args], input)
+    const { code, out, errors } = podman.tryRun(['exec', '--interactive', name, 'siftd', ...args], input)
     if (code !== 0 && how?.mayFail !== true) throw fail(`siftd ${args.join(' ')}: ${out}\n${errors}`)
     return out
   }
@@ -173,9 +173,9 @@ function start(
     async available() {
       const end = performance.now() + START_MS_MAX
       for (;;) {
-        if (state('Status') !== 'running') throw fail(`has ended with ${state('ExitCode')}`)
-        if (podman.tried(['exec', name, 'siftd', 'health']).code === 0) return
-        if (performance.now() > end) throw fail('does not become available')
+        if (state('Status') !== 'running') throw fail(`ended with ${state('ExitCode')}`)
+        if (podman.tryRun(['exec', name, 'siftd', 'health']).code === 0) return
+        if (performance.now() > end) throw fail('did not become available')
         await sleep(250)
       }
     },
@@ -183,16 +183,16 @@ function start(
     siftd,
     findsAFilm() {
       const hits = siftd(['search', 'films', 'lihgthouse'])
-      if (!hits.includes("The Lighthouse Keeper's Atlas")) throw fail(`does not find a film, but ${hits}`)
+      if (!hits.includes("The Lighthouse Keeper's Atlas")) throw fail(`did not find the film, but ${hits}`)
     },
     stopWell() {
       podman.run(['stop', '--time', '30', name])
-      if (state('ExitCode') !== '0') throw fail(`was stopped with ${state('ExitCode')}`)
+      if (state('ExitCode') !== '0') throw fail(`exited with ${state('ExitCode')} after SIGTERM`)
     },
   }
 }
 
-/** Options for a volume. */
+/** Options that mount a volume. */
 function mountOf({ home }: ImageTrial, name: string, kind: 'named' | 'folder' | 'tmpfs'): readonly string[] {
   if (kind === 'named') return ['--volume', `${name}:${VOLUME}`]
   if (kind === 'tmpfs') return ['--tmpfs', `${VOLUME}:rw,mode=1777`]
@@ -203,7 +203,7 @@ function mountOf({ home }: ImageTrial, name: string, kind: 'named' | 'folder' | 
   return ['--volume', `${folder}:${VOLUME}`]
 }
 
-/** Looks at the first process of a container through /proc. */
+/** Checks the first process of a container through /proc. */
 function checkProcess(pid: number): void {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const of = (name: string): string => new RegExp(`^${name}:\\s+(.*)$`, 'm').exec(status)?.[1] ?? ''

@@ -1,17 +1,17 @@
-/** Runs the unit of systemd, with all that it forbids, under a systemd that a container begins with. */
+/** Runs the systemd unit with all its restrictions, in a container whose first process is systemd. */
 import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { modestLimits, type Podman } from './podman.js'
+import { lowLimits, type Podman } from './podman.js'
 
 export interface UnitTrial {
   readonly podman: Podman
-  /** An image with Node.js, npm and systemd. */
+  /** Image with Node.js, npm and systemd. */
   readonly base: string
   readonly engine: 'native' | 'fallback'
   readonly version: string
-  /** Options of a build that make npm find the packages. */
+  /** Build options with which npm finds the packages. */
   readonly npmrc: readonly string[]
   readonly home: string
   readonly say: (what: string) => void
@@ -21,7 +21,7 @@ const root = new URL('../../../', import.meta.url)
 const NAME = 'unit'
 const START_MS_MAX = 120_000
 
-/** As docs/install.md does it. */
+/** Installs siftd as docs/install.md describes. */
 const containerfile = (base: string, version: string): string => `FROM ${base}
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm install --global --prefix /opt/siftd siftd@${version}
 COPY siftd.service /etc/systemd/system/siftd.service
@@ -33,7 +33,7 @@ RUN mkdir -p /etc/siftd && (umask 077 && head -c 32 /dev/urandom | base64 > /etc
 CMD ["/bin/sh", "-c", "mount --make-rshared / && exec /sbin/init"]
 `
 
-/** @throws Error for the first thing that is not as it should be */
+/** @throws Error at the first failed check */
 export async function tryUnit({ podman, base, engine, version, npmrc, home, say }: UnitTrial): Promise<void> {
   const context = join(home, 'unit')
   mkdirSync(context)
@@ -41,7 +41,7 @@ export async function tryUnit({ podman, base, engine, version, npmrc, home, say 
   for (const path of ['deploy/systemd/siftd.service', 'samples/films.ndjson'])
     cpSync(fileURLToPath(new URL(path, root)), join(context, path.split('/').at(-1)!))
   await podman.build('localhost/siftd-trial/unit', join(context, 'Containerfile'), context, npmrc)
-  const whole = ['--systemd=always', '--privileged', '--network', 'none', ...modestLimits]
+  const whole = ['--systemd=always', '--privileged', '--network', 'none', ...lowLimits]
   podman.run(['run', '--detach', '--name', NAME, ...whole, 'localhost/siftd-trial/unit'])
 
   const inside = (...command: string[]): string => podman.run(['exec', NAME, ...command])
@@ -66,11 +66,11 @@ export async function tryUnit({ podman, base, engine, version, npmrc, home, say 
   expect(`the ${engine} engine`, found === engine, found)
   const pid = property('MainPID')
   const status = inside('cat', `/proc/${pid}/status`)
-  expect('a user of its own', /^Uid:\s+6\d{4}\s/m.test(status), status)
+  expect('a dynamic user', /^Uid:\s+6\d{4}\s/m.test(status), status)
   expect('no capabilities', /^CapBnd:\s+0+$/m.test(status) && /^CapEff:\s+0+$/m.test(status), status)
   expect('filtered system calls', /^Seccomp:\s+2$/m.test(status), status)
   say(
-    `the unit starts the ${engine} engine as a user of its own, without capabilities, with filtered system calls`,
+    `the unit starts the ${engine} engine as a dynamic user, without capabilities, with filtered system calls`,
   )
 
   siftd('import', '/films.ndjson', '--index', 'films')
@@ -80,7 +80,7 @@ export async function tryUnit({ podman, base, engine, version, npmrc, home, say 
   }
   isFound()
   const keyless = podman.tried(['exec', NAME, '/opt/siftd/bin/siftd', 'search', 'films'])
-  expect('a refusal without the key of the credential', keyless.code === 1, keyless)
+  expect('a refusal without the key', keyless.code === 1, keyless)
   inside('systemctl', 'reload', 'siftd')
   siftd('dump')
   const files = inside('ls', '-A', '/var/lib/private/siftd').split('\n').sort()
@@ -90,7 +90,7 @@ export async function tryUnit({ podman, base, engine, version, npmrc, home, say 
     files,
   )
   say(
-    '30 films are indexed and found with the key of its credential; the state directory holds data and dumps',
+    '30 films are indexed and found with the key from the credential; data and dumps are in the state directory',
   )
 
   inside('systemctl', 'kill', '--signal', 'KILL', 'siftd')
@@ -101,13 +101,13 @@ export async function tryUnit({ podman, base, engine, version, npmrc, home, say 
   }
   await available()
   isFound()
-  say('after kill -9 systemd starts it again, with the data')
+  say('after kill -9 systemd restarts it with the data')
 
   inside('systemctl', 'stop', 'siftd')
   const outcome = [property('Result'), property('ExecMainStatus'), property('ActiveState')].join()
-  expect('an orderly end', outcome === 'success,0,inactive', outcome)
+  expect('a clean shutdown', outcome === 'success,0,inactive', outcome)
   const refused = /^.*(?:EPERM|Operation not permitted|SIGSYS).*$/m.exec(journal())
   expect('no refused system call', refused === null, refused?.[0])
-  say('a stop ends it with 0, and its log tells of no refused system call')
+  say('a stop ends it with 0, and its log reports no refused system call')
   podman.run(['rm', '--force', '--time', '0', NAME])
 }

@@ -1,19 +1,19 @@
-/** What do `siftd verify` and `siftd repair` say about a damaged directory, and what is left after the repair? */
+/** Runs `siftd verify` and `siftd repair` on a damaged directory and checks what a repair kept. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runCommand } from '../../__test__/support/command.js'
 import type { Facts } from './facts.js'
 import type { Fault } from './faults.js'
 
-/** What a verification found. */
+/** Result of a verification. */
 export interface Verified {
-  /** null: it did not end as it should. */
+  /** Null if the command failed in an unexpected way. */
   readonly isSound: boolean | null
-  /** What it printed. */
+  /** Lines of its output. */
   readonly lines: readonly string[]
 }
 
-/** How far a command is, which it tells on a slow machine. */
+/** True for a progress line, which commands print only on slow machines. */
 const isProgress = (line: string): boolean => / \d+ of \d+$/.test(line)
 
 export async function verified(directory: string): Promise<Verified> {
@@ -21,28 +21,28 @@ export async function verified(directory: string): Promise<Verified> {
   const { code, lines } = outcome
   const errors = outcome.errors.filter((line) => !isProgress(line))
   if (code === 0 && errors.length === 0) return { isSound: true, lines }
-  // A directory that no engine can be opened over is told in one line.
+  // If no engine can open the directory, the command prints one line to stderr.
   if (code === 1 && errors.length <= 1) return { isSound: false, lines: [...lines, ...errors] }
   return { isSound: null, lines: [`verify ended with ${code}`, ...lines, ...errors] }
 }
 
-/** What a repair did. */
+/** Result of a repair. */
 export interface Repaired {
-  /** Its exit code; null if it did not end as it should. */
+  /** Exit code; null if the command failed in an unexpected way. */
   readonly code: 0 | 1 | null
   readonly lines: readonly string[]
 }
 
 export async function repaired(directory: string): Promise<Repaired> {
   const { code, lines, errors } = await runCommand(['repair', '--db-path', directory, '--json'])
-  const isTold = (code === 0 || code === 1) && errors.every((line) => !/^ +at /.test(line))
+  const isExpected = (code === 0 || code === 1) && errors.every((line) => !/^ +at /.test(line))
   return {
-    code: isTold ? code : null,
-    lines: isTold ? lines : [`repair ended with ${code}`, ...lines, ...errors],
+    code: isExpected ? code : null,
+    lines: isExpected ? lines : [`repair ended with ${code}`, ...lines, ...errors],
   }
 }
 
-/** Uid of the index that a file belongs to; null for files of none. */
+/** Returns the uid of the index that a file belongs to; null if it belongs to no index. */
 export async function indexOf({ path }: Pick<Fault, 'path'>, directory: string): Promise<string | null> {
   const [top, id] = path.split('/')
   if (top !== 'indexes' || id === undefined) return null
@@ -51,16 +51,16 @@ export async function indexOf({ path }: Pick<Fault, 'path'>, directory: string):
   return indexes.find((index) => index.id === id)?.uid ?? null
 }
 
-/** Facts about the content of an index; tasks and dates may be lost with a task store. */
-const ofContent = /^(settings|documents|a search|its own search)\b.* of /
-/** Those of them that a lost task store cannot change: pinned documents are lost with it. */
-const ofFiles = /^(settings|documents) of /
+/** Facts about the content of an index. Tasks and dates are excluded: they may be lost with the task store. */
+const contentFacts = /^(settings|documents|a search|its own search)\b.* of /
+/** Facts about content that a lost task store cannot change. Searches can: pinned documents are lost with it. */
+const fileFacts = /^(settings|documents) of /
 
 /**
- * Facts about the content of indexes that a repair should have kept and did not, a line each.
+ * Returns a line for each fact about index content that a repair should have kept but changed.
  * @param spared uids of indexes that may differ
- * @param isStoreLost whether the task store was made anew
- * @param states facts of which each index has to show one, such as before and after its waiting task
+ * @param isStoreLost true if the repair created a new task store
+ * @param states allowed facts of each index, such as before and after its waiting task
  */
 export function changedContent(
   found: Facts,
@@ -68,7 +68,7 @@ export function changedContent(
   spared: ReadonlySet<string>,
   isStoreLost: boolean,
 ): readonly string[] {
-  const wanted = isStoreLost ? ofFiles : ofContent
+  const wanted = isStoreLost ? fileFacts : contentFacts
   const lines: string[] = []
   const [first] = states
   for (const [name, { index }] of first ?? []) {

@@ -1,4 +1,4 @@
-/** The damage trial: every kind of file of a data directory, damaged in every way. */
+/** The damage trial: damages every kind of file in a data directory in every way. */
 import { cp, mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { logLines, ServerProcess } from '../../__test__/support/server-process.js'
@@ -10,23 +10,23 @@ import { buildWorld, PAUSED, START_MS_MAX, STOP_MS_MAX, type World } from './wor
 export interface DamageTrial {
   readonly engine: string
   readonly seed: number
-  /** Numbers of the faults, see `faultOf`. */
+  /** Fault numbers, see `faultOf`. */
   readonly numbers: Iterable<number>
-  /** Faults of files whose paths do not begin so are passed over. */
+  /** Skips faults of files whose path does not begin with this. */
   readonly below?: string
-  /** Faults to try at most. */
+  /** Maximum number of faults. */
   readonly faultsMax?: number
-  /** Whether each damage is repaired too, in a copy of its own. */
+  /** True to also repair each damage, in a separate copy. */
   readonly repairs?: boolean
-  /** Servers at the same time. */
+  /** Servers running at the same time. */
   readonly jobs: number
-  /** Directory of the world and its copies. A world that was built there before is used again. */
+  /** Directory of the world and its copies. Reuses a world that was built there before. */
   readonly directory: string
   /** Called with each verdict. */
-  readonly told?: (verdict: Verdict) => void
+  readonly report?: (verdict: Verdict) => void
 }
 
-/** Inflicts faults on copies of a data directory, and judges what a server does with each. */
+/** Damages copies of a data directory and judges how a server handles each. */
 export async function damageTrial(setup: DamageTrial): Promise<readonly Verdict[]> {
   const { engine, seed, directory } = setup
   const world = await buildWorld(join(directory, `world-${engine}-${seed}`), engine, seed)
@@ -44,7 +44,7 @@ export async function damageTrial(setup: DamageTrial): Promise<readonly Verdict[
         repairs: setup.repairs ?? false,
       })
       verdicts.push(verdict)
-      setup.told?.(verdict)
+      setup.report?.(verdict)
     }
   }
   await Promise.all(Array.from({ length: setup.jobs }, job))
@@ -58,7 +58,7 @@ function* faultsOf(
 ): Generator<Fault> {
   const paths = [...kinds.killed.values(), ...kinds.stopped.values()].flat()
   if (!paths.some((path) => path.startsWith(below)))
-    throw new Error(`no path of the data begins with ${below}`)
+    throw new Error(`no path in the data directory begins with ${below}`)
   let count = 0
   for (const number of numbers) {
     if (count === faultsMax) return
@@ -69,7 +69,7 @@ function* faultsOf(
   }
 }
 
-/** The answers of undamaged copies, for both endings. */
+/** Reads the answers of undamaged copies, for both endings. */
 async function expectationsOf(world: World, scratch: string): Promise<Record<Fault['ending'], Expectations>> {
   const of = async (ending: Fault['ending']): Promise<Expectations> => {
     const fresh = async (name: string) => {

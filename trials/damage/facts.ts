@@ -1,15 +1,15 @@
-/** Everything a server answers about its data, as single facts that can be compared. */
+/** Reads a server's answers about its data as separate facts, for comparison. */
 import type { ServerProcess } from '../../__test__/support/server-process.js'
 import { indexUids, settled } from './world.js'
 
 export interface Fact {
-  /** Status of the answer; for a write, of the answer to its request. */
+  /** HTTP status. */
   readonly status: number
-  /** Code of the error, of the answer or of the task. */
+  /** Error code of the answer or of the task. */
   readonly code: string | null
-  /** The answer as JSON, without members that differ between two runs. */
+  /** The answer as JSON, without fields that differ between two runs. */
   readonly value: string
-  /** Uid of the index it is about, null for the instance. */
+  /** Uid of the index that the fact is about; null for the instance. */
   readonly index: string | null
 }
 
@@ -18,8 +18,8 @@ export type Facts = ReadonlyMap<string, Fact>
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Members that differ between two runs over the same data. */
-const volatile = new Set([
+/** Fields that differ between two runs over the same data. */
+const volatileFields = new Set([
   'processingTimeMs',
   'requestUid',
   'databaseSize',
@@ -29,24 +29,24 @@ const volatile = new Set([
   'usedIndexSize',
   'avgDocumentSize',
 ])
-/** Members of a task, beside dates, that depend on the run in which it ended. */
-const ofTheRun = new Set(['duration', 'batchUid'])
-/** Longest time the tasks that waited may take. */
+/** Fields of a task, apart from dates, that differ if it ends in another run. */
+const taskFieldsOfRun = new Set(['duration', 'batchUid'])
+/** Timeout for the waiting tasks. */
 const TASKS_MS_MAX = 30_000
 
-/** The parts of a world that the server is asked about. */
+/** The parts of a world to ask the server about. */
 export interface Questions {
   readonly indexes: readonly string[]
-  /** When the world was complete, as the API writes dates. */
+  /** When the world was completed, in the API's date format. */
   readonly builtAt: string
-  /** Tasks and batches that had ended then. */
+  /** Tasks and batches that had ended by then. */
   readonly finishedTasks: ReadonlySet<number>
   readonly finishedBatches: ReadonlySet<number>
-  /** A key of the instance that may search. */
+  /** A search key of the instance. */
   readonly searchKey: string
 }
 
-/** Reads the parts of a world from a server that runs no tasks. */
+/** Reads the parts of a world from a server whose task queue is paused. */
 export async function questionsOf(server: ServerProcess): Promise<Questions> {
   const finished = 'statuses=succeeded,failed,canceled&limit=1000'
   const uids = async (path: string) => {
@@ -65,8 +65,8 @@ export async function questionsOf(server: ServerProcess): Promise<Questions> {
 }
 
 /**
- * Waits for the tasks that waited, then reads everything, then adds a document to every index.
- * @throws if an answer does not come in time
+ * Waits for the waiting tasks, reads everything, then adds a document to every index.
+ * @throws if an answer times out
  */
 export async function factsOf(server: ServerProcess, questions: Questions): Promise<Facts> {
   await settled(server, TASKS_MS_MAX)
@@ -76,7 +76,7 @@ export async function factsOf(server: ServerProcess, questions: Questions): Prom
   return facts
 }
 
-/** Reads everything and changes nothing. @throws if an answer does not come in time */
+/** Reads everything and changes nothing. @throws if an answer times out */
 export async function readFacts(server: ServerProcess, questions: Questions): Promise<Facts> {
   const facts = new Map<string, Fact>()
   const put = putterInto(facts, questions)
@@ -111,7 +111,7 @@ async function askInstance(
     const { uid, indexUid } = entry as { uid: number; indexUid: string | null }
     const waited = !finishedTasks.has(uid)
     const code = waited ? codeIn(entry.error) : null
-    put(`task ${uid}`, indexUid, waited ? without(entry, ofTheRun) : entry, { code })
+    put(`task ${uid}`, indexUid, waited ? without(entry, taskFieldsOfRun) : entry, { code })
   })
   const { body: batches } = await server.call('GET', '/batches?limit=1000')
   for (const entry of (batches as { results?: readonly Json[] }).results ?? []) {
@@ -154,7 +154,7 @@ const ownSearches: Readonly<Record<string, unknown>> = {
   many: { q: 'velvet 77', limit: 30, matchingStrategy: 'all' },
 }
 
-/** Adds one document and says by how many the index grew. */
+/** Adds one document and records by how many documents the index grew. */
 async function askWrite(server: ServerProcess, index: string, put: Put): Promise<void> {
   const count = async () => {
     const { status, body } = await server.call('GET', `/indexes/${index}/stats`)
@@ -162,7 +162,7 @@ async function askWrite(server: ServerProcess, index: string, put: Put): Promise
   }
   const name = `a write to ${index}`
   const before = await count()
-  // An index with an embedder takes documents without vectors only if they say so.
+  // An index with a user-provided embedder accepts a document without vectors only with an explicit null.
   const document = { id: 'added-after', ...(index === 'sky' && { _vectors: { sight: null } }) }
   const { status, body } = await server.call('POST', `/indexes/${index}/documents`, [document])
   if (status !== 202) return put(name, index, null, { status, code: codeIn(body) })
@@ -175,14 +175,14 @@ async function askWrite(server: ServerProcess, index: string, put: Put): Promise
   put(name, index, { grewBy }, { status, code })
 }
 
-/** An answer without members that differ between two runs over the same data, and with dates of the run replaced. */
+/** Removes fields that differ between two runs over the same data, and replaces dates of the run. */
 function comparable(value: unknown, builtAt: string): unknown {
   if (typeof value === 'string') return isDate.test(value) && value > builtAt ? '[later]' : value
   if (Array.isArray(value)) return value.map((entry) => comparable(entry, builtAt))
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value)
-      .filter(([name]) => !volatile.has(name))
+      .filter(([name]) => !volatileFields.has(name))
       .map(([name, inner]) => [name, comparable(inner, builtAt)]),
   )
 }
@@ -192,7 +192,7 @@ const isDate = /^\d{4}-\d\d-\d\dT/
 const without = (entry: Json, names: ReadonlySet<string>): Json =>
   Object.fromEntries(Object.entries(entry).filter(([name]) => !names.has(name)))
 
-/** The code of an error, or of an answer that describes a damaged index. */
+/** Returns the code of an error, or of an answer that describes a damaged index. */
 function codeIn(body: unknown): string | null {
   if (typeof body !== 'object' || body === null) return null
   if ('code' in body && typeof body.code === 'string') return body.code

@@ -1,10 +1,10 @@
-/** Which file is damaged, and how. */
+/** Chooses which file to damage and how, and damages it. */
 import { cp, open, readdir, readFile, rename, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { numbers } from '../../__test__/support/numbers.js'
 import type { Ending, World } from './world.js'
 
-/** Damages to a file. */
+/** Ways to damage a file. */
 export const fileDamages = [
   'bit flipped',
   'cut by a byte',
@@ -14,7 +14,7 @@ export const fileDamages = [
   'deleted',
   'older',
 ] as const
-/** Damages to a directory. */
+/** Ways to damage a directory. */
 export const directoryDamages = ['deleted', 'older'] as const
 
 export type Damage = (typeof fileDamages)[number]
@@ -24,20 +24,20 @@ export interface Fault {
   readonly ending: Ending
   /** Kind of the file, as `kindsIn` names it. */
   readonly kind: string
-  /** Path of the file, below the data directory. */
+  /** Path of the file, relative to the data directory. */
   readonly path: string
   readonly damage: Damage
 }
 
-/** Bytes that a block of zeros covers at most. */
+/** Maximum size of a zeroed block. */
 const ZEROED_BYTES_MAX = 4_096
-/** The endings of a world, which faults use in turn. */
+/** The endings of a world. Faults alternate between them. */
 const endings: readonly Ending[] = ['killed', 'stopped']
 
-/** Kind → paths of that kind, of both endings of a world. */
+/** Kind → paths of that kind, for both endings of a world. */
 export type Kinds = Readonly<Record<Ending, ReadonlyMap<string, readonly string[]>>>
 
-/** All files and directories of a world by kind. */
+/** Groups all files and directories of a world by kind. */
 export async function kindsOf(world: World): Promise<Kinds> {
   const [stopped, killed] = await Promise.all(
     [world.directories.stopped, world.directories.killed].map(kindsIn),
@@ -67,11 +67,11 @@ async function kindsIn(directory: string): Promise<ReadonlyMap<string, readonly 
   return kinds
 }
 
-/** A path with stars for what differs between files of one kind. */
+/** Replaces the parts of a path that differ between files of one kind by stars. */
 export const generalised = (path: string): string =>
   path.replace(/[0-9a-f]{8}-[0-9a-f-]{27}|[0-9a-f]{32}|\d+/g, '*')
 
-/** Paths of the newest commit of each index. */
+/** Returns the paths of the newest commit of each index. */
 function newestCommits(paths: readonly string[]): ReadonlySet<string> {
   const newest = new Map<string, string>()
   for (const path of paths.filter((path) => basename(path).startsWith('commit-')).toSorted()) {
@@ -81,12 +81,12 @@ function newestCommits(paths: readonly string[]): ReadonlySet<string> {
 }
 
 /**
- * The fault of a number. Consecutive numbers go through all kinds of files, then through the kinds with the next
- * damage. The seed chooses among the files of a kind.
+ * Returns the fault with a number. Consecutive numbers go through all kinds of files, then through all kinds with the
+ * next damage. The seed chooses among the files of a kind.
  */
 export function faultOf(kinds: Kinds, number: number, seed: number): Fault {
   const random = numbers(seed * 1_000_003 + number)
-  // The kinds of both endings, so that the same number means the same wherever it is replayed.
+  // Uses the kinds of both endings, so that a number has the same kind in each replay.
   const names = [...new Set([...kinds.killed.keys(), ...kinds.stopped.keys()])].toSorted()
   const kind = names[number % names.length]!
   const turn = Math.floor(number / names.length)
@@ -98,7 +98,7 @@ export function faultOf(kinds: Kinds, number: number, seed: number): Fault {
   return { number, ending, kind, damage, path: paths[Math.floor(random() * paths.length)]! }
 }
 
-/** Damages a copy of the directory. @returns what was done, null if the file cannot be damaged like that */
+/** Damages a copy of the directory. @returns what was done, or null if the damage does not apply to this file */
 export async function inflict(
   { kind, path, damage, number }: Fault,
   copy: string,
@@ -114,7 +114,7 @@ export async function inflict(
   if (damage === 'older') return replaceByOlder(path, copy, world)
   if (kind.endsWith('/')) return null
   const { size } = await stat(target)
-  // An empty file cannot be cut or flipped; it gets a byte that does not belong there.
+  // An empty file cannot be cut or flipped, so it gets an extra byte.
   if (size === 0) {
     await writeFile(target, '\0')
     return 'one byte in an empty file'
@@ -130,13 +130,13 @@ export async function inflict(
     }
     case 'cut by a byte':
       await truncate(target, size - 1)
-      return `cut from ${size} bytes by one`
+      return `cut by one byte of ${size}`
     case 'cut in half':
       await truncate(target, Math.floor(size / 2))
       return `cut from ${size} bytes to ${Math.floor(size / 2)}`
     case 'emptied':
       await truncate(target, 0)
-      return `cut from ${size} bytes to none`
+      return `cut from ${size} bytes to 0`
     case 'zeros': {
       const length = Math.min(size, ZEROED_BYTES_MAX)
       const from = Math.floor(random() * (size - length + 1))
@@ -148,7 +148,7 @@ export async function inflict(
   }
 }
 
-/** Replaces a file or directory by its newest earlier version that differs. */
+/** Replaces a file or directory with its newest earlier version that differs. */
 async function replaceByOlder(path: string, copy: string, { history }: World): Promise<string | null> {
   const now = await contentOf(join(copy, path))
   for (const [stage, directory] of [...history.entries()].reverse()) {
@@ -156,12 +156,12 @@ async function replaceByOlder(path: string, copy: string, { history }: World): P
     if (before === null || before === now) continue
     await rm(join(copy, path), { recursive: true })
     await cp(join(directory, path), join(copy, path), { recursive: true })
-    return `replaced by its version of stage ${stage}`
+    return `replaced with its version from stage ${stage}`
   }
   return swapWithSibling(path, copy)
 }
 
-/** Files that never changed are exchanged with another one of their kind, as a mistaken restore does. */
+/** Exchanges a file that never changed with another of its kind, as a mistaken restore does. */
 async function swapWithSibling(path: string, copy: string): Promise<string | null> {
   for (const [, paths] of await kindsIn(copy)) {
     const other = paths.find((candidate) => candidate !== path)
@@ -175,7 +175,7 @@ async function swapWithSibling(path: string, copy: string): Promise<string | nul
   return null
 }
 
-/** Every byte below a path, as one text that can be compared. */
+/** Returns all bytes below a path as one text, for comparison. */
 async function contentOf(path: string): Promise<string> {
   if (!(await stat(path)).isDirectory()) return (await readFile(path)).toString('base64')
   const names = (await readdir(path)).toSorted()

@@ -1,8 +1,8 @@
 /**
  * npm run trials -- damage --engine native|fallback [--faults N] [--seed S] [--jobs J] [--only NUMBERS|PATH] [--directory D]
  *
- * Damages copies of a data directory file by file and prints what a server, `siftd verify` and `siftd repair` did with
- * each kind of damage. Ends with 1 if any of them was wrong.
+ * Damages copies of a data directory file by file and prints how a server, `siftd verify` and `siftd repair` handled
+ * each kind of damage. Exits with 1 if any of them failed.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,18 +15,18 @@ import { failing } from './trial.js'
 
 const help = `npm run trials -- damage [options]
 
-Damages copies of a data directory file by file and prints what a server did with each kind of damage.
+Damages copies of a data directory file by file and prints how a server handled each kind of damage.
 
   --engine NAME      native or fallback                  (default fallback)
   --faults N         damages to try                      (default 1000)
-  --seed S           which ones                          (default 1)
+  --seed S           seed of the random damages          (default 1)
   --jobs J           servers at a time                   (default 2)
-  --only NUMBERS     these damages alone, told in full
-  --only PATH        damages to files whose paths begin so, such as tasks/
+  --only NUMBERS     only these damages, reported in full
+    --only PATH        only damages to files whose paths begin with PATH, such as tasks/
   --minutes N        stop after that time                (default: no limit)
-  --directory D      keeps the undamaged data there, so that a damage meets the same bytes again
-  --no-repair        leaves out siftd repair, which takes half of the time
-  --verbose          tells of every damage, not of failures alone
+  --directory D      keeps the undamaged data there, so that a repeated damage hits the same bytes
+    --no-repair        skips siftd repair, which takes half of the time
+    --verbose          reports every damage, not only failures
 
 Examples
   npm run trials -- damage --engine native
@@ -54,7 +54,7 @@ if (values.help) {
 }
 const { engine } = values
 const only = values.only !== undefined && /^[\d,]+$/.test(values.only) ? values.only : undefined
-/** All numbers from 0 on. */
+/** All numbers from 0. */
 const everyNumber = {
   *[Symbol.iterator]() {
     for (let number = 0; ; number++) yield number
@@ -74,7 +74,7 @@ const verdicts = await damageTrial({
   ),
   faultsMax: Number(values.faults),
   below: only === undefined ? (values.only ?? '') : '',
-  told: ({ fault, done, class: found, reasons }) => {
+  report: ({ fault, done, class: found, reasons }) => {
     const isFailing = failing.has(found)
     if (!isFailing && only === undefined && !values.verbose) return
     console.log(`${fault.number} (${fault.ending}) ${fault.path}: ${done}: ${found}`)
@@ -84,8 +84,8 @@ const verdicts = await damageTrial({
 console.log(outcomeTable(verdicts))
 const failures = verdicts.filter((verdict) => failing.has(verdict.class))
 const seconds = Math.round((Date.now() - started) / 1000)
-console.log(`${engine}: ${verdicts.length} faults in ${seconds} s, ${failures.length} of them failures`)
+console.log(`${engine}: ${verdicts.length} faults in ${seconds} s, ${failures.length} failures`)
 const again = `npm run trials -- damage --engine ${engine} --seed ${values.seed} --directory ${directory} --only`
-if (failures.length > 0) console.log(`again: ${again} ${failures.map(({ fault }) => fault.number).join()}`)
+if (failures.length > 0) console.log(`repeat with: ${again} ${failures.map(({ fault }) => fault.number).join()}`)
 else if (values.directory === undefined) await rm(directory, { recursive: true, force: true })
 process.exitCode = failures.length > 0 ? 1 : 0

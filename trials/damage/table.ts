@@ -1,7 +1,7 @@
 import { fileDamages } from './faults.js'
 import { type Class, classes, type Verdict } from './trial.js'
 
-/** Counts of outcomes by kind of file and damage, one letter for each class of outcome. */
+/** Counts outcomes by kind of file and damage. Each class of outcome has a letter. */
 export function outcomeTable(verdicts: readonly Verdict[]): string {
   const kinds = [...new Set(verdicts.map(({ fault }) => fault.kind))].toSorted()
   const cell = (kind: string, damage: string): string => {
@@ -29,22 +29,22 @@ export function outcomeTable(verdicts: readonly Verdict[]): string {
   return [...lines, totals.join(', '), commandTotals(verdicts)].join('\n')
 }
 
-/** What the commands made of the damages. */
+/** Summarises the results of `siftd verify` and `siftd repair`. */
 function commandTotals(verdicts: readonly Verdict[]): string {
   const count = (test: (verdict: Verdict) => boolean) => verdicts.filter(test).length
-  const changes = verdicts.filter((verdict) => verdict.class === 'told' || verdict.class === 'refused')
+  const changes = verdicts.filter((verdict) => verdict.class === 'reported' || verdict.class === 'refused')
   const named = changes.filter(({ isNamed }) => isNamed).length
   return [
     `verify named ${named} of ${changes.length} damages that change an answer`,
-    `and ${count(({ class: found, isNamed }) => isNamed === true && (found === 'harmless' || found === 'made anew'))} others`,
+    `and ${count(({ class: found, isNamed }) => isNamed === true && (found === 'harmless' || found === 'rebuilt'))} others`,
     `repair restored everything after ${count(({ repair }) => repair === 'restored')}, lost something after ${count(({ repair }) => repair === 'set aside')}`,
   ].join('; ')
 }
 
 const letters: Readonly<Record<Class, string>> = {
   harmless: 'h',
-  'made anew': 'a',
-  told: 't',
+  rebuilt: 'b',
+  reported: 't',
   refused: 'r',
   'without effect': '-',
   'stack trace': 'S',
@@ -52,5 +52,5 @@ const letters: Readonly<Record<Class, string>> = {
   'not named': 'N',
   spread: 'P',
   'not repaired': 'R',
-  'wrong in silence': 'W',
+  'silently wrong': 'W',
 }

@@ -1,4 +1,4 @@
-/** What does a server do with a damaged data directory? */
+/** Damages a data directory and judges how a server, `siftd verify` and `siftd repair` handle it. */
 import { cp, readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type LogLine, logLines, ServerProcess } from '../../__test__/support/server-process.js'
@@ -8,11 +8,11 @@ import { type Fact, type Facts, factsOf, type Questions } from './facts.js'
 import { type Fault, inflict } from './faults.js'
 import { START_MS_MAX, STOP_MS_MAX, type World } from './world.js'
 
-/** Outcomes of a fault, from the best to the worst. */
+/** Outcomes of a fault, from best to worst. */
 export const classes = [
   'harmless',
-  'made anew',
-  'told',
+  'rebuilt',
+  'reported',
   'refused',
   'without effect',
   'stack trace',
@@ -20,14 +20,14 @@ export const classes = [
   'not named',
   'spread',
   'not repaired',
-  'wrong in silence',
+  'silently wrong',
 ] as const
 
 export type Class = (typeof classes)[number]
 
 /**
- * Classes that fail a trial. `not named`: answers change, and `siftd verify` finds nothing. `spread`: the damage of one
- * index costs another one. `not repaired`: `siftd repair` fails, or leaves what it should have kept otherwise.
+ * Classes that fail a trial. `not named`: answers change, but `siftd verify` finds nothing. `spread`: damage to one
+ * index affects another. `not repaired`: `siftd repair` fails or changes data that it should have kept.
  */
 export const failing: ReadonlySet<Class> = new Set<Class>([
   'stack trace',
@@ -35,34 +35,34 @@ export const failing: ReadonlySet<Class> = new Set<Class>([
   'not named',
   'spread',
   'not repaired',
-  'wrong in silence',
+  'silently wrong',
 ])
 
 export interface Verdict {
   readonly fault: Fault
-  /** What was done to the file. */
+  /** Description of the damage. */
   readonly done: string
   readonly class: Class
-  /** Reasons for the class, one line each. */
+  /** Reasons for the class. */
   readonly reasons: readonly string[]
-  /** Whether `siftd verify` found the damage; null: it was not asked. */
+  /** True if `siftd verify` found the damage; null if it did not run. */
   readonly isNamed: boolean | null
-  /** What `siftd repair` made of it; null: it was not asked. */
+  /** Result of `siftd repair`; null if it did not run. */
   readonly repair: 'restored' | 'set aside' | null
 }
 
-/** The answers of undamaged copies of a world. */
+/** Answers of undamaged copies of a world. */
 export interface Expectations {
   readonly questions: Questions
-  /** After the waiting tasks were carried out. */
+  /** After the waiting tasks ran. */
   readonly after: Facts
-  /** Before the waiting tasks were carried out. */
+  /** Before the waiting tasks ran. */
   readonly before: Facts
-  /** Messages that a start over undamaged data logs as well. */
+  /** Messages that a start with undamaged data also logs. */
   readonly usualMessages: ReadonlySet<string>
 }
 
-/** Damages a copy of a world below `scratch`, starts a server over it, asks everything, stops it. */
+/** Damages a copy of a world below `scratch`, starts a server on it, reads all answers, and stops it. */
 export async function trial(
   world: World,
   expected: Expectations,
@@ -77,7 +77,7 @@ export async function trial(
   const unasked = { isNamed: null, repair: null }
   try {
     if (done === null) {
-      const reasons = ['no such damage to this file']
+      const reasons = ['this damage does not apply to this file']
       return { fault, done: 'nothing', class: 'without effect', reasons, ...unasked }
     }
     const damaged = await namesBelow(copy)
@@ -92,11 +92,11 @@ export async function trial(
       return { fault, done, class: found, reasons: [...reasons, ...judged.reasons], isNamed, repair: null }
     }
     const lost = await lostData(copy, damaged, fault, judged.class)
-    if (lost.length > 0) return verdict('wrong in silence', ...lost)
+    if (lost.length > 0) return verdict('silently wrong', ...lost)
     if (named.isSound === null) return verdict('stack trace', ...named.lines)
     if (failing.has(judged.class)) return verdict(judged.class)
-    if (judged.class === 'told' || judged.class === 'refused') {
-      // A version that was changed into another one is no damage that can be seen; the start says which one it finds.
+    if (judged.class === 'reported' || judged.class === 'refused') {
+      // verify cannot detect a VERSION changed into another valid one. The refused start names the version it found.
       const isVersion = fault.path === 'VERSION' && judged.class === 'refused'
       if (named.isSound && !isVersion) return verdict('not named')
       const spread = await spreadOf(judged, { ...fault, done }, world)
@@ -104,33 +104,33 @@ export async function trial(
     }
     const repair = given.repairs ? await repairTrial(world, expected, fault, given) : null
     if (repair !== null && typeof repair === 'object') return verdict('not repaired', ...repair)
-    const isAnew = judged.class === 'harmless' && (await bytesOf(join(copy, fault.path))) !== damagedBytes
-    return { ...verdict(isAnew ? 'made anew' : judged.class), repair }
+    const isRebuilt = judged.class === 'harmless' && (await bytesOf(join(copy, fault.path))) !== damagedBytes
+    return { ...verdict(isRebuilt ? 'rebuilt' : judged.class), repair }
   } finally {
     await rm(copy, { recursive: true, force: true })
     await rm(`${copy}.config`, { recursive: true, force: true })
   }
 }
 
-/** Indexes that answer otherwise although the damaged file is of another index, a line each. */
+/** Returns a line for each index with changed answers although the damaged file belongs to another index. */
 async function spreadOf(
-  { told }: Judgement,
+  { reported }: Judgement,
   fault: Fault & { readonly done: string },
   { directories }: World,
 ): Promise<readonly string[]> {
   const own = await indexOf(fault, directories[fault.ending])
-  // A file of no index may cost all of them, such as the task store. Directories may have been exchanged.
+  // A shared file, such as the task store, may affect all indexes. Directories may have been exchanged.
   if (own === null || fault.kind.endsWith('/')) return []
   const [, other] = /^exchanged with (.*)$/.exec(fault.done) ?? []
   const alsoDamaged =
     other === undefined ? null : await indexOf({ ...fault, path: other }, directories[fault.ending])
-  const others = new Set(told.filter((index) => index !== null && index !== own && index !== alsoDamaged))
-  return [...others].map((index) => `SPREAD to ${index}, though the file is of ${own}`)
+  const others = new Set(reported.filter((index) => index !== null && index !== own && index !== alsoDamaged))
+  return [...others].map((index) => `SPREAD to ${index}, although the file belongs to ${own}`)
 }
 
 /**
- * Repairs another copy with the same damage, and asks a server over it.
- * @returns what became of it, or why that is wrong, a line each
+ * Repairs another copy with the same damage and reads the answers of a server on it.
+ * @returns the result of the repair, or a line for each problem
  */
 async function repairTrial(
   world: World,
@@ -152,11 +152,11 @@ async function repairTrial(
     const losing = lines.flatMap((line) => (line.startsWith('{') ? [JSON.parse(line) as Repair] : []))
     const lost = losing.filter(({ losses }) => losses.length > 0)
     const isStoreLost = lines.some((line) => line.includes('made a new task store'))
-    // A directory may have been exchanged with that of another index.
+    // The damage may have exchanged the directory with that of another index.
     const spared = new Set(lost.flatMap(({ indexUid }) => (indexUid === null ? [] : [indexUid])))
     const isOwn = (index: string): boolean => index === own || fault.kind.endsWith('/')
     const foreign = own === null ? [] : [...spared].filter((index) => !isOwn(index))
-    if (foreign.length > 0) return [`indexes lost something that are sound: ${foreign.join()}`, ...lines]
+    if (foreign.length > 0) return [`undamaged indexes lost data: ${foreign.join()}`, ...lines]
     const changed = changedContent(outcome.facts, [after, before], spared, isStoreLost)
     if (changed.length > 0) return [...changed, ...lines]
     return spared.size > 0 ? 'set aside' : 'restored'
@@ -166,15 +166,15 @@ async function repairTrial(
   }
 }
 
-/** How a server behaved over a directory. */
+/** How a server behaved on a directory. */
 export type Outcome =
   | { readonly kind: 'ended'; readonly code: number | null; readonly errors: string }
   | { readonly kind: 'hung'; readonly when: string; readonly errors: string }
   | { readonly kind: 'answered'; readonly facts: Facts; readonly errors: string; readonly exit: unknown }
 
-/** Starts a server over a directory, asks it everything and stops it. */
+/** Starts a server on a directory, reads all answers and stops it. */
 export async function run(data: string, { questions }: Pick<Expectations, 'questions'>): Promise<Outcome> {
-  // The directory has to tell by itself which engine wrote it.
+  // The server must detect from the directory which engine wrote it.
   const started = await ServerProcess.start({ data, engine: 'auto', startMsMax: START_MS_MAX })
   if (started.kind === 'ended') return started
   if (started.kind === 'hung') return { ...started, when: 'while it started' }
@@ -193,48 +193,48 @@ export async function run(data: string, { questions }: Pick<Expectations, 'quest
 interface Judgement {
   readonly class: Class
   readonly reasons: readonly string[]
-  /** Uids of the indexes with answers that tell of a damage; null for other answers. */
-  readonly told: readonly (string | null)[]
+  /** Uids of the indexes whose answers report a damage; null for answers about no index. */
+  readonly reported: readonly (string | null)[]
 }
 
 function judge(outcome: Outcome, expected: Expectations, fault: Fault): Judgement {
   if (outcome.kind === 'hung') {
-    return { class: 'hang', reasons: [outcome.when, ...lastLines(outcome.errors)], told: [] }
+    return { class: 'hang', reasons: [outcome.when, ...lastLines(outcome.errors)], reported: [] }
   }
   if (outcome.kind === 'ended') {
     const lines = outcome.errors.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
     const isOneLine = lines.length === 1 && lines[0]!.startsWith('siftd: ') && outcome.code === 1
-    return { class: isOneLine ? 'refused' : 'stack trace', reasons: lines, told: [] }
+    return { class: isOneLine ? 'refused' : 'stack trace', reasons: lines, reported: [] }
   }
   if (outcome.exit !== 0) {
-    const reason = `the stop ended with ${outcome.exit}`
-    return { class: outcome.exit === 'hung' ? 'hang' : 'wrong in silence', reasons: [reason], told: [] }
+    const reason = `shutdown ended with ${outcome.exit}`
+    return { class: outcome.exit === 'hung' ? 'hang' : 'silently wrong', reasons: [reason], reported: [] }
   }
   const warnings = logLines(outcome.errors).filter(
     ({ level, msg }) => (level === 'WARN' || level === 'ERROR') && !expected.usualMessages.has(msg),
   )
   const reasons: string[] = []
   let isWrong = false
-  const toldOf: (string | null)[] = []
+  const reportedFor: (string | null)[] = []
   for (const difference of differences(expected, outcome.facts)) {
-    const { name, index, told } = difference
-    if (told !== null) {
-      toldOf.push(index)
-      reasons.push(`${name}: ${told}`)
+    const { name, index, reported } = difference
+    if (reported !== null) {
+      reportedFor.push(index)
+      reasons.push(`${name}: ${reported}`)
     } else if (warnings.some((line) => names(line, fault, index))) {
-      toldOf.push(index)
-      reasons.push(`${name}: differs, and the log says why`)
+      reportedFor.push(index)
+      reasons.push(`${name}: differs, and the log gives the reason`)
     } else {
       isWrong = true
       reasons.unshift(`WRONG ${name}: ${difference.shown}`)
     }
   }
   reasons.push(...warnings.map(({ text }) => text.slice(0, 400)))
-  const found = isWrong ? 'wrong in silence' : toldOf.length > 0 ? 'told' : 'harmless'
-  return { class: found, reasons, told: toldOf }
+  const found = isWrong ? 'silently wrong' : reportedFor.length > 0 ? 'reported' : 'harmless'
+  return { class: found, reasons, reported: reportedFor }
 }
 
-/** Whether a log line tells of the damage: by the file, its index, or the task store as a whole. */
+/** Returns true if a log line names the damaged file, its index, or the task store that it belongs to. */
 function names({ text }: LogLine, { path }: Fault, index: string | null): boolean {
   const [top, id] = path.split('/')
   if (text.includes(path) || (index !== null && text.includes(`"${index}"`))) return true
@@ -245,8 +245,8 @@ function names({ text }: LogLine, { path }: Fault, index: string | null): boolea
 interface Difference {
   readonly name: string
   readonly index: string | null
-  /** The error code that tells of the difference, null if none does. */
-  readonly told: string | null
+  /** Error code that reports the difference; null if there is none. */
+  readonly reported: string | null
   readonly shown: string
 }
 
@@ -262,16 +262,16 @@ function differences({ before, after }: Expectations, found: Facts): readonly Di
     const fact = found.get(name)
     const index = fact?.index ?? wanted?.index ?? null
     if (isSame(wanted, fact)) continue
-    // An index whose task is shown as failed is as it was before that task.
+    // If the index's task failed, the index must be as it was before that task.
     if (failed.has(index) && isSame(before.get(name), fact)) continue
-    const told = fact !== undefined && fact.code !== null && fact.code !== wanted?.code ? fact.code : null
-    all.push({ name, index, told, shown: contrast(wanted, fact) })
+    const reported = fact !== undefined && fact.code !== null && fact.code !== wanted?.code ? fact.code : null
+    all.push({ name, index, reported, shown: contrast(wanted, fact) })
   }
-  // A fact about an index may be left out if other facts about it have an error code.
-  const broken = new Set(all.flatMap(({ told, index }) => (told === null || index === null ? [] : [index])))
+  // A fact about an index may be missing if other facts about it have an error code.
+  const broken = new Set(all.flatMap(({ reported, index }) => (reported === null || index === null ? [] : [index])))
   return all.map((difference) =>
     broken.has(difference.index ?? '') && found.get(difference.name) === undefined
-      ? { ...difference, told: 'left out, other routes tell why' }
+      ? { ...difference, reported: 'missing, other routes give the reason' }
       : difference,
   )
 }
@@ -279,7 +279,7 @@ function differences({ before, after }: Expectations, found: Facts): readonly Di
 const isSame = (wanted: Fact | undefined, found: Fact | undefined): boolean =>
   wanted?.status === found?.status && wanted?.code === found?.code && wanted?.value === found?.value
 
-/** Both values, from a little before their first difference. */
+/** Shows both values around their first difference. */
 function contrast(wanted: Fact | undefined, found: Fact | undefined): string {
   const [left, right] = [wanted, found].map((fact) =>
     fact === undefined ? 'nothing' : `${fact.status} ${fact.code ?? ''} ${fact.value}`,
@@ -291,7 +291,7 @@ function contrast(wanted: Fact | undefined, found: Fact | undefined): string {
   return `expected ${cut(left!)} | found ${cut(right!)}`
 }
 
-/** One line for each path that the server must not have removed. */
+/** Returns a line for each removed path that the server should have kept. */
 async function lostData(
   copy: string,
   damaged: ReadonlySet<string>,
@@ -305,10 +305,10 @@ async function lostData(
   )
   const [top, id] = path.split('/')
   const isData = (name: string) => {
-    // A refused start changes nothing, but closing a database may write its log back into it.
+    // A refused start changes nothing. Closing a database may still checkpoint and remove its write-ahead log.
     if (judged === 'refused') return !/(\.db-(wal|shm)|\/lock)$/.test(name)
-    // The files of a damaged index may be needed to repair it.
-    if (judged === 'told' && top === 'indexes' && id !== undefined && name.startsWith(`indexes/${id}/`)) {
+    // A repair may need the files of the damaged index.
+    if (judged === 'reported' && top === 'indexes' && id !== undefined && name.startsWith(`indexes/${id}/`)) {
       return !name.endsWith('/lock')
     }
     return /^indexes\/[0-9a-f-]+$/.test(name)
@@ -320,7 +320,7 @@ async function namesBelow(directory: string): Promise<ReadonlySet<string>> {
   return new Set(await readdir(directory, { recursive: true }))
 }
 
-/** The bytes of a file, null if there is no such file. */
+/** Returns the bytes of a file, or null if it does not exist. */
 async function bytesOf(path: string): Promise<string | null> {
   return readFile(path, 'latin1').catch(() => null)
 }

@@ -1,4 +1,4 @@
-/** A data directory with all kinds of data, written by a real server. */
+/** Builds a data directory with all kinds of data, using a real server. */
 import { cp, mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,23 +10,23 @@ export type Ending = 'stopped' | 'killed'
 
 export interface World {
   readonly engine: string
-  /** The directory after each ending, with tasks that wait. */
+  /** The directory after each ending, with waiting tasks. */
   readonly directories: Readonly<Record<Ending, string>>
-  /** The same directory at earlier moments, oldest first. */
+  /** Earlier states of the directory, oldest first. */
   readonly history: readonly string[]
 }
 
-/** Uids of the indexes, in the order of their creation. */
+/** Uids of the indexes, in order of creation. */
 export const indexUids = ['films', 'sky', 'books', 'coast', 'many', 'fresh'] as const
 
-/** Keeps a server from running tasks, so that those it takes wait on disk. */
+/** Options that pause the task queue. Accepted tasks then wait on disk. */
 export const PAUSED = ['--experimental-max-number-of-batched-tasks', '0']
 export const START_MS_MAX = 60_000
 export const STOP_MS_MAX = 60_000
 
 const words = ['harbour', 'lantern', 'meadow', 'copper', 'winter', 'signal', 'garden', 'velvet', 'ember']
 
-/** Builds a world below `directory`, or takes the one built there before. */
+/** Builds a world below `directory`, or reuses the world there. */
 export async function buildWorld(directory: string, engine: string, seed: number): Promise<World> {
   const world: World = {
     engine,
@@ -50,14 +50,14 @@ export async function buildWorld(directory: string, engine: string, seed: number
   await server.stop(STOP_MS_MAX)
   await cp(live, world.directories.stopped, { recursive: true })
   server = await started(live, engine, PAUSED)
-  // One more transaction, which only the write-ahead log of the task store holds.
+  // Adds a transaction that exists only in the write-ahead log of the task store.
   await send(server, 'DELETE', '/indexes/coast/documents/never-there')
   await server.kill()
   await rename(live, world.directories.killed)
   return world
 }
 
-/** Waits until no task is left to do. @throws after `msMax` */
+/** Waits until no task is enqueued or processing. @throws after `msMax` */
 export async function settled(server: ServerProcess, msMax = 60_000): Promise<void> {
   const end = Date.now() + msMax
   while (Date.now() < end) {
@@ -108,11 +108,11 @@ const star = (random: Random, id: number): Document => ({
   _vectors: { sight: range(0, 8, () => Math.round(random() * 1000) / 1000) },
 })
 
-/** Documents of words that do not repeat, so that compression does not make the parts of the index small. */
+/** Documents without repeated words, so that compression does not make the index files small. */
 const book = (random: Random, id: number): Document => ({
   id: `b-${id}`,
   text: range(0, 110, () => Math.floor(random() * 2 ** 40).toString(36)).join(' '),
-  // Longer than strings that are stored in columns.
+  // Every 20th is longer than the longest string that a column stores.
   motto: id % 20 === 0 ? `${pick(random, 60)} ${id}` : words[id % words.length],
 })
 
@@ -122,7 +122,7 @@ const town = (random: Random, id: number): Document => ({
   _geo: { lat: Math.round(random() * 9000) / 100, lng: Math.round(random() * 18000) / 100 },
 })
 
-/** A search that a busy machine cuts off would look like one that answers wrongly. */
+/** Prevents a slow machine from cutting off searches, which would look like wrong answers. */
 const uncut = { searchCutoffMs: 600_000 }
 
 async function firstStage(server: ServerProcess, random: Random): Promise<void> {
@@ -196,7 +196,7 @@ async function secondStage(server: ServerProcess, random: Random): Promise<void>
 }
 
 async function thirdStage(server: ServerProcess, random: Random): Promise<void> {
-  // One more than the number from which on the native engine keeps the first letters of words.
+  // Just above the threshold for short-prefix lists in the native engine.
   await send(
     server,
     'POST',
@@ -215,7 +215,7 @@ async function thirdStage(server: ServerProcess, random: Random): Promise<void> 
   )
   await send(server, 'POST', '/indexes/sky/documents/delete-batch', [2, 3])
   await send(server, 'POST', '/indexes', { uid: 'fresh', primaryKey: 'id' })
-  // The native engine writes the column of long texts when it is first asked for.
+  // The native engine writes the column of long texts on first use.
   await send(server, 'POST', '/indexes/books/search', { filter: `motto = ${words[1]}` })
   await send(server, 'POST', '/webhooks', {
     url: 'https://hooks.invalid/siftd',
@@ -226,9 +226,9 @@ async function thirdStage(server: ServerProcess, random: Random): Promise<void> 
   })
 }
 
-/** At most one task an index, so that an index is either as it was or as its task leaves it. */
+/** Enqueues at most one task per index, so that each index has only two valid states. */
 async function waitingTasks(server: ServerProcess, random: Random): Promise<void> {
-  // Longer than uploads that are stored in the task store.
+  // Larger than the uploads that the task store holds, so it goes to the spool.
   const ndjson = range(200, 60, (id) => JSON.stringify(film(random, id))).join('\n')
   await send(server, 'POST', '/indexes/films/documents', `${ndjson}\n`, {
     contentType: 'application/x-ndjson',

@@ -1,19 +1,19 @@
-/** Do both engines give the same answer? Asked of random indexes. */
+/** Compares the answers of both engines on random indexes. */
 import fc from 'fast-check'
 import { type World, worlds } from '../../__test__/engine/arbitraries.js'
 import { type OpenEngine, type SearchBody, TestEngine } from '../../__test__/support/engine.js'
 
-/** Searches asked of each random index: making an index is the dear part. */
+/** Searches per random index. Creating an index is the expensive part. */
 const REQUESTS_PER_WORLD = 40
 
-/** One search that two engines answer differently. */
+/** A search that the engines answer differently. */
 export interface Difference {
   readonly request: SearchBody
   readonly native: string
   readonly fallback: string
 }
 
-/** An answer without what may differ from call to call; for a refusal, its code. */
+/** Returns the answer without fields that vary between calls, or the error code. */
 async function answer(engine: TestEngine, index: string, request: SearchBody): Promise<string> {
   try {
     const text = await engine.searchText(index, { showRankingScore: true, ...request })
@@ -24,12 +24,12 @@ async function answer(engine: TestEngine, index: string, request: SearchBody): P
   }
 }
 
-/** A pair of engines under the same names. */
+/** Two engines that hold the same indexes. */
 export class EnginePair {
   private readonly native: TestEngine
   private readonly fallback: TestEngine
   private indexes = 0
-  /** Searches both were asked so far. */
+  /** Number of searches so far. */
   asked = 0
 
   private constructor(native: TestEngine, fallback: TestEngine) {
@@ -46,7 +46,7 @@ export class EnginePair {
     await this.fallback.stop()
   }
 
-  /** The first search of a world that is answered differently; null if there is none. */
+  /** Returns the first search of a world that the engines answer differently, or null. */
   async difference({ settings, documents, requests }: World): Promise<Difference | null> {
     const index = `world-${++this.indexes}`
     const engines = [this.native, this.fallback] as const
@@ -67,18 +67,18 @@ export class EnginePair {
   }
 }
 
-/** A world both engines were told, and where they differ. */
+/** A world in which the engines differ. */
 export interface Found extends Difference {
   readonly world: World
   readonly seed: number
 }
 
-/** Searches asked of a random index on average, at least: lists of requests have any length up to the bound. */
+/** Lower bound for the average number of searches per index. Request lists have random lengths up to the maximum. */
 const REQUESTS_PER_WORLD_MIN = REQUESTS_PER_WORLD / 4
 
 /**
- * Asks `cases` searches or a few more of random indexes.
- * @returns the smallest world found that has a difference, null if none has
+ * Runs at least `cases` searches on random indexes.
+ * @returns the smallest world found with a difference, or null
  */
 export async function searchForDifference(
   pair: EnginePair,
@@ -97,6 +97,6 @@ export async function searchForDifference(
   const world = result.counterexample?.[0]
   if (world === undefined) return null
   const difference = await pair.difference(world)
-  if (difference === null) throw new Error(`seed ${seed}: a difference that did not come again`)
+  if (difference === null) throw new Error(`seed ${seed}: a difference that cannot be reproduced`)
   return { ...difference, world, seed }
 }

@@ -1,4 +1,4 @@
-/** npm run trials -- differential: see the help below. Ends with 1 if the engines differ. */
+/** npm run trials -- differential: see the help below. Exits with 1 if the engines differ. */
 import { parseArgs } from 'node:util'
 import { fallback, native } from '../../__test__/support/engines.js'
 import { withinMinutes } from '../deadline.js'
@@ -6,17 +6,17 @@ import { EnginePair, searchForDifference } from './differential.js'
 
 const help = `npm run trials -- differential [options]
 
-Asks the native engine and the fallback the same random searches over the same random indexes. Prints every difference,
-reduced to a small case.
+Runs the same random searches on the same random indexes in the native engine and the fallback. Prints every
+difference, reduced to a small case.
 
   --cases N          searches                            (default 1000000)
-  --seed S           which searches                      (default: random)
+  --seed S           seed of the random searches         (default: random)
   --minutes N        stop after that time                (default: no limit)
 
 Example
   npm run trials -- differential --cases 20000 --seed 7`
 
-/** After a difference the trial continues with the next seed. */
+/** Cases per seed. After a difference the trial continues with the next seed. */
 const CASES_PER_SEED = 2000
 
 const { values } = parseArgs({
@@ -33,10 +33,10 @@ if (values.help) {
 }
 const cases = Number(values.cases)
 const seed = Number(values.seed)
-const goesOn = withinMinutes(values.minutes)
+const shouldContinue = withinMinutes(values.minutes)
 const pair = await EnginePair.open(native.open, fallback.open)
 let different = 0
-for (let done = 0; done < cases && goesOn(); done += CASES_PER_SEED) {
+for (let done = 0; done < cases && shouldContinue(); done += CASES_PER_SEED) {
   const found = await searchForDifference(pair, Math.min(CASES_PER_SEED, cases - done), seed + done)
   if (found !== null) {
     different++

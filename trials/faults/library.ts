@@ -1,4 +1,4 @@
-/** The preloaded library, which fails calls and shifts the clock: built from `preload.c`, steered through a file. */
+/** Builds and controls the preloaded library `preload.c`, which makes system calls fail and shifts the clock. */
 import { spawnSync } from 'node:child_process'
 import { closeSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ export const callKinds = [
 
 export type CallKind = (typeof callKinds)[number]
 
-/** Errors that calls are failed with, by their number on Linux; the others are numbered by `preload.c`. */
+/** Errors of failed calls: the Linux errno, or a number from `preload.c`. */
 export const errorNumbers = {
   EIO: 5,
   ENOMEM: 12,
@@ -33,8 +33,8 @@ export const errorNumbers = {
   full: 1 << 17,
 } as const
 
-/** Calls that change what is on a disk. */
-export const changingCalls: readonly CallKind[] = [
+/** Calls that change the disk. */
+export const diskChangingCalls: readonly CallKind[] = [
   'write',
   'sync',
   'rename',
@@ -45,35 +45,35 @@ export const changingCalls: readonly CallKind[] = [
   'create',
 ]
 
-/** Which calls fail, how, and for how long. */
+/** Describes which calls fail, how, and for how long. */
 export interface CallFault {
   readonly calls: readonly CallKind[]
   /**
-   * `short`: writes take half of what they are given. `killed`: the process ends, in the middle of a write if the call
-   * is one. `full`: the first write is short, and then what needs space is refused; other calls go on.
+   * `short`: a write writes half of its bytes. `killed`: the process dies; during a write, after half of its bytes.
+   * `full`: the first write is short, then calls that need space fail; other calls succeed.
    */
   readonly error: keyof typeof errorNumbers
-  /** Whether only one call fails, or all from the first on. */
+  /** True if only one call fails; false if all calls fail from the first. */
   readonly once: boolean
-  /** How many calls still succeed first. */
+  /** Number of matching calls that succeed first. */
   readonly after: number
-  /** Paths as fnmatch(3) takes them; a star matches slashes. */
+  /** Path pattern for fnmatch(3). A star also matches slashes. */
   readonly pattern: string
 }
 
-/** Why system calls cannot be failed here, null if they can. */
-export function whyNoLibrary(): string | null {
-  if (process.platform !== 'linux') return `calls are failed on Linux only, this is ${process.platform}`
-  return spawnSync('cc', ['--version']).status === 0 ? null : 'there is no C compiler `cc`'
+/** Returns why the library cannot be used on this machine, or null if it can. */
+export function missingLibrary(): string | null {
+  if (process.platform !== 'linux') return `failing calls needs Linux, this is ${process.platform}`
+  return spawnSync('cc', ['--version']).status === 0 ? null : 'no C compiler `cc`'
 }
 
-/** System calls that fail as they are told to. */
+/** Requirement of tests that make system calls fail. */
 export const failingCalls: Requirement = {
-  missing: whyNoLibrary(),
+  missing: missingLibrary(),
   isDemanded: isCi && process.platform === 'linux',
 }
 
-/** Compiles the library into a directory. @returns its path @throws if the compiler does not take it */
+/** Compiles the library into a directory. @returns its path @throws if it does not compile */
 export function buildLibrary(directory: string): string {
   const source = fileURLToPath(new URL('../../../trials/faults/preload.c', import.meta.url))
   const library = join(directory, 'preload.so')
@@ -96,12 +96,12 @@ const AFTER_MAX = 2 ** 31 - 1
 /** The control file of one server; layout: `struct control` in `preload.c`. */
 export class Faults {
   readonly #path: string
-  /** What a server needs in its environment to have its calls failed. */
+  /** Environment variables that load the library into a server. */
   readonly env: Readonly<Record<string, string>>
 
   constructor(library: string, path: string) {
     this.#path = path
-    // Calls through io_uring would not pass the C library.
+    // Calls through io_uring bypass the C library.
     this.env = { LD_PRELOAD: library, SIFTD_FAULTS: path, UV_USE_IO_URING: '0' }
     writeFileSync(path, Buffer.alloc(FILE_BYTES))
   }
@@ -121,12 +121,12 @@ export class Faults {
     this.#write(Buffer.from([1, 0, 0, 0]), ACTIVE_OFFSET)
   }
 
-  /** Fails nothing, so that `counted` tells how many calls a fault of these calls would meet. */
+  /** Starts counting matching calls without failing any; read the number from `counted`. */
   beginCount(calls: readonly CallKind[], pattern: string): void {
     this.begin({ calls, error: 'EIO', once: true, after: AFTER_MAX, pattern })
   }
 
-  /** How many calls there were since `beginCount`. */
+  /** Number of matching calls since `beginCount`. */
   get counted(): number {
     return AFTER_MAX - readFileSync(this.#path).readInt32LE(AFTER_OFFSET)
   }
@@ -135,14 +135,14 @@ export class Faults {
     this.#write(Buffer.alloc(4), ACTIVE_OFFSET)
   }
 
-  /** Sets the date so many seconds ahead of that of the system, from the next look at it on; negative: behind it. */
+  /** Shifts the date that servers read by `seconds`, effective immediately. Negative values set it back. */
   shiftClock(seconds: number): void {
     const bytes = Buffer.alloc(8)
     bytes.writeBigInt64LE(BigInt(Math.round(seconds)))
     this.#write(bytes, CLOCK_SHIFT_OFFSET)
   }
 
-  /** How many calls were failed since the fault began. */
+  /** Number of calls failed since the fault began. */
   get hits(): number {
     return readFileSync(this.#path).readUInt32LE(HITS_OFFSET)
   }

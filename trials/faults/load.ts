@@ -1,72 +1,72 @@
-/** Writes to a few indexes, and what must have become of them. */
+/** Sends random writes to a few indexes and compares tasks and documents with a model. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerProcess } from '../../__test__/support/server-process.js'
 import {
   applied,
   type Document,
-  differing,
-  lasting,
+  differences,
+  permanentIndexes,
   type ModelIndex,
-  PASSING,
+  TRANSIENT_INDEX,
   type TaskView,
   type Write,
 } from './model.js'
 
-/** What a client was told of a request. */
-type Told =
+/** The outcome of a request as its client sees it. */
+type Outcome =
   | { readonly kind: 'accepted'; readonly taskUid: number }
   | { readonly kind: 'refused'; readonly code: string }
-  /** The connection broke before an answer came: either may be true. */
+  /** The connection broke before the answer. The write may or may not have been accepted. */
   | { readonly kind: 'unanswered' }
 
-/** Ids of the documents, few enough that most writes meet documents of others. */
+/** Number of document ids, small enough that most writes hit existing documents. */
 const IDS = 40
-/** Longest time for the tasks of a trial on a busy machine. */
+/** Timeout for the tasks of a trial on a busy machine. */
 const SETTLE_MS_MAX = 180_000
 
-/** What else goes on at the same server. */
-export interface LoadAmong {
-  /** Whether a task belongs to someone else who writes to it, and is not judged. */
+/** Other activity on the same server. */
+export interface OtherActivity {
+  /** Returns true if a task belongs to another writer. Such tasks are not judged. */
   isOther?(task: TaskView): boolean
-  /** Whether a cancelation that a client asked for explains why a task is canceled. */
+  /** Returns true if a client's cancelation explains why a task is canceled. */
   isCanceled?(task: TaskView): boolean
 }
 
-/** Everything that one trial asked for. */
+/** All writes of a trial. */
 export class Load {
   readonly #random: () => number
   readonly #isOther: (task: TaskView) => boolean
   readonly #isCanceled: (task: TaskView) => boolean
-  readonly #sent = new Map<string, { readonly write: Write; told: Told }>()
-  /** Uid → the task, as it was told when it was over. */
+  readonly #sent = new Map<string, { readonly write: Write; outcome: Outcome }>()
+  /** Uid → the finished task as first reported. */
   readonly #finished = new Map<number, TaskView>()
   /** All tasks below this uid have been judged. */
   #judged = 0
 
-  constructor(random: () => number, { isOther = () => false, isCanceled = () => false }: LoadAmong = {}) {
+  constructor(random: () => number, { isOther = () => false, isCanceled = () => false }: OtherActivity = {}) {
     this.#random = random
     this.#isOther = isOther
     this.#isCanceled = isCanceled
   }
 
-  /** Counts of requests by what was told of them. */
-  get counts(): Readonly<Record<Told['kind'], number>> {
+  /** Number of requests by outcome. */
+  get counts(): Readonly<Record<Outcome['kind'], number>> {
     const counts = { accepted: 0, refused: 0, unanswered: 0 }
-    for (const { told } of this.#sent.values()) counts[told.kind]++
+    for (const { outcome } of this.#sent.values()) counts[outcome.kind]++
     return counts
   }
 
-  /** Makes the indexes, before anything fails. */
+  /** Creates the indexes, before any fault. */
   async begin(server: ServerProcess): Promise<void> {
     await server.call('PATCH', '/experimental-features', { editDocumentsByFunction: true })
-    for (const index of lasting) {
+    for (const index of permanentIndexes) {
       const documents = this.#documents(12, `begin ${index}`)
       await this.#send(server, { kind: 'add', index, documents })
     }
     await settled(server)
   }
 
-  /** Sends so many writes, some of them side by side, with pauses in which batches run. */
+  /** Sends `writes` writes, some concurrently, with pauses in which batches run. */
   async run(server: ServerProcess, writes: number): Promise<void> {
     for (let left = writes; left > 0; ) {
       const together = Math.min(left, 1 + Math.floor(this.#random() * 6))
@@ -76,7 +76,7 @@ export class Load {
     }
   }
 
-  /** Remembers what is told of tasks that are over. */
+  /** Remembers the finished tasks as the server reports them now. */
   async remember(server: ServerProcess): Promise<void> {
     for (const task of await tasksOf(server, this.#judged)) {
       if (isOver(task) && !this.#isOther(task)) this.#finished.set(task.uid, task)
@@ -85,14 +85,14 @@ export class Load {
 
   async #send(server: ServerProcess, write: Write): Promise<void> {
     const name = `write ${this.#sent.size}`
-    const entry: { readonly write: Write; told: Told } = { write, told: { kind: 'unanswered' } }
+    const entry: { readonly write: Write; outcome: Outcome } = { write, outcome: { kind: 'unanswered' } }
     this.#sent.set(name, entry)
     const [method, path, body] = requestOf(write)
     const query = `?customMetadata=${encodeURIComponent(name)}`
     const answer = await server.call(method, `${path}${query}`, body).catch(() => null)
     if (answer === null) return
     const { taskUid, code } = answer.body as { taskUid?: number; code?: string }
-    entry.told =
+    entry.outcome =
       answer.status === 202 && taskUid !== undefined
         ? { kind: 'accepted', taskUid }
         : { kind: 'refused', code: code ?? String(answer.status) }
@@ -100,17 +100,17 @@ export class Load {
 
   #next(): Write {
     const dice = this.#random()
-    const index = lasting[Math.floor(this.#random() * lasting.length)]!
+    const index = permanentIndexes[Math.floor(this.#random() * permanentIndexes.length)]!
     const name = `w${this.#sent.size}`
     if (dice < 0.03) return { kind: 'swap' }
-    if (dice < 0.07) return { kind: 'drop', index: PASSING }
-    if (dice < 0.13) return { kind: 'add', index: PASSING, documents: this.#documents(2, name) }
+    if (dice < 0.07) return { kind: 'drop', index: TRANSIENT_INDEX }
+    if (dice < 0.13) return { kind: 'add', index: TRANSIENT_INDEX, documents: this.#documents(2, name) }
     if (dice < 0.2) return { kind: 'clear', index }
     if (dice < 0.27) return { kind: 'settings', index, word: name }
     if (dice < 0.35) return { kind: 'edit', index }
     if (dice < 0.45) return { kind: 'delete', index, ids: [this.#id(), this.#id(), this.#id()] }
     if (dice < 0.6) return { kind: 'update', index, documents: this.#documents(3, name) }
-    // Every third upload is too long to lie in the task store.
+    // The large uploads go to the spool, the small ones into the task store.
     return { kind: 'add', index, documents: this.#documents(dice < 0.74 ? 30 : 3, name) }
   }
 
@@ -124,16 +124,16 @@ export class Load {
   }
 
   /**
-   * Applies to a model what the tasks of a server tell, in their order, and compares.
-   * @returns what is not as it should be, one line each
+   * Waits for all tasks, applies them to a model in order, and compares the server with the model.
+   * @returns a line for each problem
    */
   async judge(server: ServerProcess): Promise<string[]> {
     await settled(server)
-    return this.judgeBy(server, await tasksOf(server))
+    return this.judgeTasks(server, await tasksOf(server))
   }
 
-  /** The same with all tasks of a server that has none left to do. */
-  async judgeBy(server: ServerProcess, tasks: readonly TaskView[]): Promise<string[]> {
+  /** Like `judge`, with all tasks of a server that has no unfinished task. */
+  async judgeTasks(server: ServerProcess, tasks: readonly TaskView[]): Promise<string[]> {
     const problems = [...this.#misplaced(tasks.filter((task) => !this.#isOther(task)))]
     const model = new Map<string, ModelIndex>()
     const batches = new Map<number | null, TaskView[]>()
@@ -142,29 +142,30 @@ export class Load {
       if (together === undefined) batches.set(task.batchUid, [task])
       else together.push(task)
     }
-    const among = {
+    const context = {
       ofBatch: (uid: number | null) => batches.get(uid) ?? [],
       isCanceled: this.#isCanceled,
     }
     for (const [at, task] of tasks.entries()) {
-      if (task.uid !== at) problems.push(`task ${task.uid}: stands at ${at}`)
+      if (task.uid !== at) problems.push(`task ${task.uid}: is listed at position ${at}`)
       const before = this.#finished.get(task.uid)
-      if (before !== undefined && toldOf(before) !== toldOf(task)) {
+      if (before !== undefined && finalTaskText(before) !== finalTaskText(task)) {
         problems.push(
-          `task ${task.uid} is told otherwise: ${JSON.stringify(before)}, now ${JSON.stringify(task)}`,
+          `task ${task.uid} changed after it finished: ${JSON.stringify(before)}, now ${JSON.stringify(task)}`,
         )
       }
       if (this.#isOther(task)) continue
       const write = this.#writeOf(task)
-      if (write === null) problems.push(`task ${task.uid}: no write asked for it`)
-      else problems.push(...applied(model, write, task, among))
+      if (write === null) problems.push(`task ${task.uid}: no client sent this write`)
+      else problems.push(...applied(model, write, task, context))
     }
-    for (const index of [...lasting, PASSING]) problems.push(...(await differing(server, index, model)))
+    for (const index of [...permanentIndexes, TRANSIENT_INDEX])
+      problems.push(...(await differences(server, index, model)))
     this.#judged = tasks.length
     return problems
   }
 
-  /** Accepted writes that are gone, refused ones that are there, and any that are there twice. */
+  /** Reports lost accepted writes, refused writes with a task, and duplicate tasks. */
   *#misplaced(tasks: readonly TaskView[]): Generator<string> {
     const found = new Map<string, number>()
     for (const task of tasks) {
@@ -173,35 +174,35 @@ export class Load {
       if (found.has(name)) yield `${name}: is task ${found.get(name)} and ${task.uid}`
       found.set(name, task.uid)
     }
-    for (const [name, { write, told }] of this.#sent) {
+    for (const [name, { write, outcome }] of this.#sent) {
       const uid = found.get(name)
       const label = `${name} (${write.kind})`
-      if (told.kind === 'accepted' && uid !== told.taskUid) {
-        yield `${label}: was accepted as task ${told.taskUid} and is ${uid ?? 'lost'}`
+      if (outcome.kind === 'accepted' && uid !== outcome.taskUid) {
+        yield `${label}: was accepted as task ${outcome.taskUid} and is ${uid ?? 'lost'}`
       }
-      if (told.kind === 'refused' && uid !== undefined) {
-        yield `${label}: was refused with ${told.code} and is task ${uid} all the same`
+      if (outcome.kind === 'refused' && uid !== undefined) {
+        yield `${label}: was refused with ${outcome.code} but is task ${uid}`
       }
     }
     for (const kind of ['swap', 'drop'] as const) {
       const unnamed = tasks.filter((task) => task.type === unnamedTypes[kind] && this.#nameOf(task) === null)
       const unanswered = [...this.#sent.values()].filter(
-        ({ write, told }) => write.kind === kind && told.kind === 'unanswered',
+        ({ write, outcome }) => write.kind === kind && outcome.kind === 'unanswered',
       )
       if (unnamed.length > unanswered.length)
-        yield `task ${unnamed[0]?.uid} (${kind}): no accepted write asked for it`
+        yield `task ${unnamed[0]?.uid} (${kind}): no client sent this write`
     }
     const uids = new Set(tasks.map(({ uid }) => uid))
     for (const uid of this.#finished.keys()) {
-      if (!uids.has(uid)) yield `task ${uid}: was over and is gone`
+      if (!uids.has(uid)) yield `task ${uid}: was finished and is lost`
     }
   }
 
-  /** Which write a task is of, null for a swap or a deletion of an index whose answer was not received. */
+  /** Returns the name of a task's write; null for a swap or index deletion whose answer was lost. */
   #nameOf({ uid, customMetadata, type, details }: TaskView): string | null {
     if (customMetadata !== undefined) return customMetadata
-    for (const [name, { write, told }] of this.#sent) {
-      if (told.kind === 'accepted' && told.taskUid === uid) return name
+    for (const [name, { write, outcome }] of this.#sent) {
+      if (outcome.kind === 'accepted' && outcome.taskUid === uid) return name
       const isSettings = write.kind === 'settings' && type === 'settingsUpdate'
       if (isSettings && JSON.stringify(details?.stopWords) === JSON.stringify([write.word])) return name
     }
@@ -212,14 +213,14 @@ export class Load {
     const name = this.#nameOf(task)
     if (name !== null) return this.#sent.get(name)?.write ?? null
     if (task.type === unnamedTypes.swap) return { kind: 'swap' }
-    return task.type === unnamedTypes.drop ? { kind: 'drop', index: PASSING } : null
+    return task.type === unnamedTypes.drop ? { kind: 'drop', index: TRANSIENT_INDEX } : null
   }
 }
 
-/** Types of the tasks that carry no text of their request. */
+/** Types of tasks that do not store `customMetadata`. */
 const unnamedTypes = { swap: 'indexSwap', drop: 'indexDeletion' } as const
 
-/** Waits until no task is left to do. @throws if that takes too long */
+/** Waits until no task is enqueued or processing. @throws after `msMax` */
 export async function settled(server: ServerProcess, msMax = SETTLE_MS_MAX): Promise<void> {
   const end = Date.now() + msMax
   while (Date.now() < end) {
@@ -230,7 +231,7 @@ export async function settled(server: ServerProcess, msMax = SETTLE_MS_MAX): Pro
   throw new Error(`tasks are still waiting after ${msMax} ms`)
 }
 
-/** The tasks from a uid on, ascending. @throws if they cannot be listed */
+/** Returns the tasks from uid `first`, ascending. @throws if they cannot be listed */
 export async function tasksOf(server: ServerProcess, first = 0): Promise<readonly TaskView[]> {
   const tasks: TaskView[] = []
   for (let from: number | null = first; from !== null; ) {
@@ -243,8 +244,8 @@ export async function tasksOf(server: ServerProcess, first = 0): Promise<readonl
   return tasks
 }
 
-/** What is told of a task for good: a swap of indexes exchanges their uids in all tasks before it. */
-export const toldOf = (task: TaskView): string =>
+/** Returns the final parts of a task as JSON. Excludes index uids, which a later swap of indexes changes. */
+export const finalTaskText = (task: TaskView): string =>
   JSON.stringify({ ...task, indexUid: null, ...(task.type === unnamedTypes.swap && { details: null }) })
 
 const isOver = ({ status }: TaskView): boolean => status !== 'enqueued' && status !== 'processing'
@@ -265,7 +266,7 @@ function requestOf(write: Write): readonly [method: string, path: string, body?:
     case 'settings':
       return ['PATCH', `${path}/settings`, { stopWords: [write.word] }]
     case 'swap':
-      return ['POST', '/swap-indexes', [{ indexes: [...lasting] }]]
+      return ['POST', '/swap-indexes', [{ indexes: [...permanentIndexes] }]]
     case 'drop':
       return ['DELETE', path]
   }

@@ -1,28 +1,29 @@
 /**
  * npm run trials -- faults --engine native|fallback [--runs N] [--seed S] [--jobs J] [--only NUMBERS] [--kills]
  *
- * Fails system calls of servers under load, ends them, and compares what is there after a restart with what
- * was told. `--kills` fails no call. Ends with 1 if anything is not as it was told.
+ * Makes system calls of servers fail under load, ends the servers, and compares the state after a restart with their
+ * answers. `--kills` fails no call. Exits with 1 if anything contradicts an answer.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { takeWhile, withinMinutes } from '../deadline.js'
-import { buildLibrary, whyNoLibrary } from './library.js'
+import { buildLibrary, missingLibrary } from './library.js'
 import { type FaultVerdict, faultTrial } from './trial.js'
 
 const help = `npm run trials -- faults [options]
 
-Fails system calls of servers under load, ends them, and compares what is there after a restart with what was told.
+Makes system calls of servers fail under load, ends the servers, and compares the state after a restart with their
+answers.
 
   --engine NAME      native or fallback                  (default fallback)
-  --runs N           servers to try it on                (default 300)
-  --seed S           which load and which failures       (default 1)
+  --runs N           number of servers                   (default 300)
+    --seed S           seed of the load and the failures   (default 1)
   --jobs J           servers at a time                   (default 2)
-  --only NUMBERS     these runs alone, told in full
+  --only NUMBERS     only these runs, reported in full
   --minutes N        stop after that time                (default: no limit)
-  --kills            fails no call, kills only
+  --kills            only kills servers, fails no call
 
 Examples
   npm run trials -- faults --engine native --runs 50
@@ -45,7 +46,7 @@ if (values.help) {
   process.exit(0)
 }
 const { engine, only, kills } = values
-const reason = kills ? null : whyNoLibrary()
+const reason = kills ? null : missingLibrary()
 if (reason !== null) throw new Error(reason)
 const directory = await mkdtemp(join(tmpdir(), 'siftd-faults-'))
 const library = kills ? null : buildLibrary(directory)
@@ -66,17 +67,17 @@ const job = async () => {
 await Promise.all(Array.from({ length: Number(values.jobs) }, job))
 const failed = verdicts.filter(({ problems }) => problems.length > 0)
 const sum = (of: (verdict: FaultVerdict) => number) => verdicts.reduce((total, one) => total + of(one), 0)
-const told = ['accepted', 'refused', 'unanswered'].map(
+const outcomes = ['accepted', 'refused', 'unanswered'].map(
   (kind) => `${sum(({ counts }) => counts[kind] ?? 0)} ${kind}`,
 )
 const seconds = Math.round((Date.now() - started) / 1000)
 console.log(
-  `${engine}: ${verdicts.length} runs in ${seconds} s, calls failed in ${verdicts.filter(({ hits }) => hits > 0).length} of them (${sum(({ hits }) => hits)} calls); writes: ${told.join(', ')}; ${failed.length} runs with problems`,
+  `${engine}: ${verdicts.length} runs in ${seconds} s, calls failed in ${verdicts.filter(({ hits }) => hits > 0).length} of them (${sum(({ hits }) => hits)} calls); writes: ${outcomes.join(', ')}; ${failed.length} runs with problems`,
 )
 if (failed.length === 0) await rm(directory, { recursive: true, force: true })
 else {
   const flags = `--engine ${engine} --seed ${values.seed}${kills ? ' --kills' : ''}`
-  console.log(`again: npm run trials -- faults ${flags} --only ${failed.map(({ number }) => number).join()}`)
-  console.log(`the data is left in ${directory}`)
+  console.log(`repeat with: npm run trials -- faults ${flags} --only ${failed.map(({ number }) => number).join()}`)
+  console.log(`the data is kept in ${directory}`)
 }
 process.exitCode = failed.length > 0 ? 1 : 0

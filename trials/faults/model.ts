@@ -1,7 +1,7 @@
-/** Here are writes and how their tasks ended: what do the indexes hold? */
+/** Model of the indexes: applies writes by the outcome of their tasks, and compares it with a server. */
 import type { ServerProcess } from '../../__test__/support/server-process.js'
 
-/** A task as the API shows it. */
+/** A task as the API returns it. */
 export interface TaskView {
   readonly uid: number
   readonly type: string
@@ -28,11 +28,11 @@ export type Write =
   | { readonly kind: 'swap' }
   | { readonly kind: 'drop'; readonly index: string }
 
-/** Indexes that exist from the beginning to the end. */
-export const lasting = ['left', 'right'] as const
-/** An index that comes and goes. */
-export const PASSING = 'passing'
-/** Codes by which a task or an answer tells that the system failed it. */
+/** Indexes that always exist. */
+export const permanentIndexes = ['left', 'right'] as const
+/** An index that is created and deleted repeatedly. */
+export const TRANSIENT_INDEX = 'passing'
+/** Error codes for faults of the system. */
 const systemCodes = new Set([
   'internal',
   'io_error',
@@ -42,32 +42,33 @@ const systemCodes = new Set([
   'index_damaged',
 ])
 
-/** What an index should be. */
+/** Expected content of an index. */
 export interface ModelIndex {
   readonly documents: Map<number, Document>
   stopWords: readonly string[]
 }
 
-export interface AppliedAmong {
-  /** The tasks of a batch. */
+/** Context of a task. */
+export interface TaskContext {
+  /** Returns the tasks of a batch. */
   ofBatch(batchUid: number | null): readonly TaskView[]
-  /** Whether a cancelation that a client asked for explains why a task is canceled. */
+  /** Returns true if a client's cancelation explains why a task is canceled. */
   isCanceled(task: TaskView): boolean
 }
 
 /**
- * Does to the model what a task did, if it succeeded.
- * @returns what it tells wrongly
+ * Applies a write to the model if its task succeeded.
+ * @returns a line for each error in the task
  */
 export function applied(
   model: Map<string, ModelIndex>,
   write: Write,
   task: TaskView,
-  { ofBatch, isCanceled }: AppliedAmong,
+  { ofBatch, isCanceled }: TaskContext,
 ): string[] {
   const label = `task ${task.uid} (${write.kind})`
   if (task.status === 'canceled')
-    return isCanceled(task) ? [] : [`${label}: is canceled, and no cancelation explains that`]
+    return isCanceled(task) ? [] : [`${label}: is canceled without a cancelation`]
   if (task.status !== 'succeeded') {
     const code = task.error?.code ?? ''
     const lacksIndex =
@@ -78,9 +79,9 @@ export function applied(
       : [`${label}: is ${task.status} with ${code}: ${task.error?.message}`]
   }
   if (write.kind === 'swap') {
-    const [left, right] = lasting.map((index) => model.get(index))
-    if (right !== undefined) model.set(lasting[0], right)
-    if (left !== undefined) model.set(lasting[1], left)
+    const [left, right] = permanentIndexes.map((index) => model.get(index))
+    if (right !== undefined) model.set(permanentIndexes[0], right)
+    if (left !== undefined) model.set(permanentIndexes[1], left)
     return []
   }
   if (write.kind === 'drop') {
@@ -89,26 +90,27 @@ export function applied(
   }
   const index = model.get(write.index) ?? { documents: new Map(), stopWords: [] }
   model.set(write.index, index)
-  const expected = counted(index, write)
+  const expected = applyWrite(index, write)
   const together = ofBatch(task.batchUid).filter(({ uid }) => uid !== task.uid)
-  // What a later task of its batch removes is not written first, and that task counts what was there before.
-  const isSwallowed =
+  // If a later task of the batch deletes these documents, they are never written, and the deletion counts only
+  // documents from before the batch. Counters are not comparable then.
+  const isOverridden =
     write.kind === 'clear'
       ? together.length > 0
       : together.some(
           ({ uid, type }) => uid > task.uid && (type === 'documentDeletion' || type === 'indexDeletion'),
         )
-  return Object.entries(isSwallowed ? {} : expected).flatMap(([counter, value]) =>
+  return Object.entries(isOverridden ? {} : expected).flatMap(([counter, value]) =>
     task.details?.[counter] === value
       ? []
-      : [`${label}: tells ${counter} ${task.details?.[counter]}, expected ${value}`],
+      : [`${label}: ${counter} is ${task.details?.[counter]}, expected ${value}`],
   )
 }
 
 type IndexWrite = Exclude<Write, { readonly kind: 'swap' | 'drop' }>
 
-/** Carries out a write on a model. @returns the counters of its task */
-function counted(index: ModelIndex, write: IndexWrite): Readonly<Record<string, number>> {
+/** Applies a write to an index of the model. @returns the expected counters of its task */
+function applyWrite(index: ModelIndex, write: IndexWrite): Readonly<Record<string, number>> {
   const { documents } = index
   switch (write.kind) {
     case 'add':
@@ -136,8 +138,8 @@ function counted(index: ModelIndex, write: IndexWrite): Readonly<Record<string, 
   }
 }
 
-/** What differs between an index and its model, one line each. */
-export async function differing(
+/** Returns a line for each difference between an index and the model. */
+export async function differences(
   server: ServerProcess,
   uid: string,
   model: ReadonlyMap<string, ModelIndex>,
@@ -145,12 +147,12 @@ export async function differing(
   const wanted = model.get(uid)
   const fetched = await server.call('POST', `/indexes/${uid}/documents/fetch`, { limit: 10_000 })
   if (fetched.status === 404)
-    return wanted === undefined || wanted.documents.size === 0 ? [] : [`${uid}: is gone`]
+    return wanted === undefined || wanted.documents.size === 0 ? [] : [`${uid}: is lost`]
   if (fetched.status !== 200) return [`${uid}: ${fetched.status} ${JSON.stringify(fetched.body)}`]
   const { results } = fetched.body as { results: readonly Document[] }
   const problems: string[] = []
   const found = new Map(results.map((document) => [document.id as number, document]))
-  if (found.size !== results.length) problems.push(`${uid}: has documents twice`)
+  if (found.size !== results.length) problems.push(`${uid}: has duplicate documents`)
   for (const id of new Set([...found.keys(), ...(wanted?.documents.keys() ?? [])])) {
     const [is, should] = [found.get(id), wanted?.documents.get(id)].map(brief)
     if (is !== should) problems.push(`${uid}: document ${id} is ${is}, expected ${should}`)
@@ -159,16 +161,16 @@ export async function differing(
   const words = JSON.stringify(wanted?.stopWords ?? [])
   if (JSON.stringify(body) !== words)
     problems.push(`${uid}: stop words are ${JSON.stringify(body)}, expected ${words}`)
-  // A search tells the same number as the documents.
+  // A search must count the same number of documents.
   const search = await server.call('POST', `/indexes/${uid}/search`, { q: '', limit: 1 })
   const { estimatedTotalHits } = search.body as { estimatedTotalHits?: number }
   if (estimatedTotalHits !== results.length) {
-    problems.push(`${uid}: a search tells ${estimatedTotalHits} documents, there are ${results.length}`)
+    problems.push(`${uid}: a search counts ${estimatedTotalHits} documents, expected ${results.length}`)
   }
   return problems
 }
 
-/** A document in one short line, its fields in order. */
+/** Shows a document in one short line, with sorted fields. */
 const brief = (document: Document | undefined): string =>
   document === undefined
     ? 'absent'

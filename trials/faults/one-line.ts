@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava'
 
-/** Fails a test unless a start that ended told why in one line, beside lines of its log. */
+/** Asserts that a refused start printed exactly one line besides its JSON log. */
 export function checkOneLine(t: ExecutionContext, errors: string, name: string): void {
   const lines = errors
     .trimEnd()

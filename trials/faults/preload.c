@@ -1,9 +1,9 @@
 /*
- * A library preloaded into a server, which fails its system calls on files and sets its clock as a control file says.
+ * A library preloaded into a server. It makes file system calls fail and shifts the clock, controlled by a file.
  *
- * The control file is named by SIFTD_FAULTS and mapped by every process that has the library, so that a
- * fault begins and ends while the server runs. Its layout, little-endian, is `struct control`; library.ts
- * writes it. Only calls on paths that match the pattern are failed: standard error and sockets never are.
+ * SIFTD_FAULTS names the control file. Every process with the library maps it, so a fault can begin and end
+ * while the server runs. library.ts writes it. Its layout is `struct control`, little-endian. Only calls on
+ * paths that match the pattern fail, so standard error and sockets never do.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -43,33 +43,33 @@ enum {
   CALL_CREATE = 1 << 10,
 };
 
-/* Values of `control.error` that are no errors of the system. */
+/* Values of `control.error` that are not errno values. */
 enum {
-  /* The process ends as by kill -9; a write has written half of its bytes. */
+  /* The process dies as by kill -9. A write has written half of its bytes. */
   KILLED = 1 << 16,
-  /* The disk is full: the first write is short, and then what needs space fails with ENOSPC. */
+  /* The disk is full: the first write is short, then calls that need space fail with ENOSPC. */
   FULL = 1 << 17,
 };
 
-/* Calls that a full disk refuses. */
+/* Calls that fail on a full disk. */
 enum { CALLS_FOR_SPACE = CALL_WRITE | CALL_MKDIR | CALL_ALLOCATE | CALL_CREATE };
 
 struct control {
-  /* 1 while the fault goes on. */
+  /* 1 while the fault is active. */
   _Atomic uint32_t active;
   uint32_t calls;
-  /* What a failed call says; 0 makes writes short instead. */
+  /* The errno of a failed call; 0 makes writes short instead. */
   uint32_t error;
-  /* 1: the fault ends with the first call it fails. */
+  /* 1: the fault ends after the first failed call. */
   uint32_t once;
-  /* How many matching calls still succeed first. */
+  /* Number of matching calls that succeed first. */
   _Atomic int32_t after;
-  /* How many calls were failed. */
+  /* Number of failed calls. */
   _Atomic uint32_t hits;
-  /* Seconds by which the date is ahead of that of the system. */
+  /* Seconds added to the date of the system. */
   _Atomic int64_t clock_shift;
   uint32_t unused[8];
-  /* fnmatch(3), stars match slashes. */
+  /* Pattern for fnmatch(3). Stars also match slashes. */
   char pattern[960];
 };
 
@@ -85,7 +85,7 @@ __attribute__((constructor)) static void map_control(void) {
   if (mapped != MAP_FAILED) control = mapped;
 }
 
-/* Whether this call on `path` is to fail; sets errno, 0 for a short write. */
+/* Returns 1 if this call on `path` must fail. Sets errno, 0 for a short write. */
 static int fails_path(uint32_t call, const char *path) {
   if (control == NULL || atomic_load(&control->active) == 0 || (control->calls & call) == 0) return 0;
   if (path == NULL || fnmatch(control->pattern, path, 0) != 0) return 0;
@@ -116,7 +116,7 @@ static int fails_fd(uint32_t call, int fd) {
   return fails_path(call, path);
 }
 
-/* Paths relative to a directory of their own are matched as they stand. */
+/* A path relative to a directory descriptor is matched without that directory. */
 #define REAL(name) \
   static __typeof__(name) *real; \
   if (real == NULL) real = (__typeof__(name) *)dlsym(RTLD_NEXT, #name)
@@ -168,7 +168,7 @@ READS(read, (int fd, void *into, size_t count), (fd, into, count))
 READS(pread, (int fd, void *into, size_t count, off_t at), (fd, into, count, at))
 READS(pread64, (int fd, void *into, size_t count, off64_t at), (fd, into, count, at))
 
-/* Calls that give 0 or -1; a fault of short writes leaves them alone. */
+/* Calls that return 0 or -1. Short-write faults do not apply to them. */
 #define BY_FD(call, name, signature, arguments) \
   int name signature { \
     REAL(name); \
@@ -197,7 +197,7 @@ BY_PATH(CALL_UNLINK, unlink, (const char *path), (path))
 BY_PATH(CALL_UNLINK, rmdir, (const char *path), (path))
 BY_PATH(CALL_TRUNCATE, truncate, (const char *path, off_t length), (path, length))
 
-/* A directory that is there is told as such, whatever else is wrong with the disk. */
+/* mkdir of an existing directory must return EEXIST, whatever fault is active. */
 static int fails_mkdir(int from, const char *path) {
   if (!is_watched(CALL_MKDIR)) return 0;
   int before = errno;
@@ -216,7 +216,7 @@ int mkdirat(int from, const char *path, mode_t mode) {
   return fails_mkdir(from, path) ? -1 : real(from, path, mode);
 }
 
-/* What is removed below an open directory has a path relative to it. */
+/* A relative path is below the directory `fd`, so the pattern is matched against that directory. */
 int unlinkat(int fd, const char *path, int flags) {
   REAL(unlinkat);
   int fails = path[0] == '/' ? fails_path(CALL_UNLINK, path) : fails_fd(CALL_UNLINK, fd);
@@ -224,7 +224,7 @@ int unlinkat(int fd, const char *path, int flags) {
   return real(fd, path, flags);
 }
 
-/* These give the error itself. */
+/* posix_fallocate returns the error instead of setting errno. */
 int posix_fallocate(int fd, off_t at, off_t length) {
   REAL(posix_fallocate);
   int before = errno;
@@ -247,7 +247,7 @@ int posix_fallocate64(int fd, off64_t at, off64_t length) {
   return real(fd, at, length);
 }
 
-/* Clocks that only rise, by which time-outs are measured, are not shifted, as when an administrator sets the date. */
+/* Monotonic clocks, which measure timeouts, are not shifted: setting the date does not change them either. */
 static int64_t clock_shift(void) { return control == NULL ? 0 : atomic_load(&control->clock_shift); }
 
 int clock_gettime(clockid_t clock, struct timespec *at) {
@@ -271,7 +271,7 @@ time_t time(time_t *at) {
   return now.tv_sec;
 }
 
-/* The mode is read only where the flags say that it was given. */
+/* The mode argument exists only with these flags. */
 #define MODE_OF(flags, mode) \
   mode_t mode = 0; \
   if (((flags) & (O_CREAT | O_TMPFILE)) != 0) { \
@@ -281,7 +281,7 @@ time_t time(time_t *at) {
     va_end(given); \
   }
 
-/* A file that is there can be opened on a full disk; one that is not can rarely be made. */
+/* On a full disk an existing file can be opened, but a new one can rarely be created. */
 static int fails_open(int flags, const char *path) {
   if (fails_path(CALL_OPEN, path)) return 1;
   if ((flags & O_CREAT) == 0 || !is_watched(CALL_CREATE)) return 0;

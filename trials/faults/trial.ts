@@ -1,4 +1,4 @@
-/** One server whose system calls fail for a while under load: is what it told true afterwards? */
+/** Makes the system calls of one server fail under load, and checks afterwards that its answers were true. */
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,7 +11,7 @@ export interface FaultTrial {
   readonly engine: string
   readonly seed: number
   readonly number: number
-  /** The preloaded library; null: no call fails, the trial is one of kills alone. */
+  /** Path of the preloaded library; null for a trial with kills only. */
   readonly library: string | null
   /** Directory for the data of the trial. */
   readonly directory: string
@@ -19,29 +19,29 @@ export interface FaultTrial {
 
 export interface FaultVerdict {
   readonly number: number
-  /** What failed and how the server ended, for a human. */
+  /** Description of what failed and how the server ended. */
   readonly story: string
-  /** Calls that were failed. */
+  /** Number of failed calls. */
   readonly hits: number
-  /** Requests by what was told of them. */
+  /** Number of requests by outcome. */
   readonly counts: Readonly<Record<string, number>>
-  /** What is not as it should be, one line each. */
+  /** A line for each problem. */
   readonly problems: readonly string[]
 }
 
 const START_MS_MAX = 60_000
 const STOP_MS_MAX = 30_000
-/** Longest silence of /health on a busy machine. */
+/** Timeout of /health on a busy machine. */
 const HEALTH_MS_MAX = 15_000
-/** How long tasks may go on after a fault; those that wait for a restart are looked at after it. */
+/** How long to wait for tasks after a fault. Tasks that need a restart are checked after it. */
 const RECOVERY_MS = 1_500
 
-/** Servers killed in one trial of kills. */
+/** Servers killed in a trial with kills only. */
 export const KILLS = 5
-/** Longest life of a server under the load that it is killed in. */
+/** Maximum time from the start of the load to the kill. */
 const LIFE_MS_MAX = 500
 
-/** Calls and errors that occur together; the more ordinary, the more often. */
+/** Combinations of calls and errors. Common ones are listed more than once. */
 const failures: readonly (readonly [readonly CallKind[], CallFault['error']])[] = [
   [['write'], 'EIO'],
   [['write'], 'ENOSPC'],
@@ -60,10 +60,10 @@ const failures: readonly (readonly [readonly CallKind[], CallFault['error']])[] 
   [['read'], 'EIO'],
   [['write', 'sync', 'rename', 'unlink', 'truncate', 'open', 'mkdir', 'allocate', 'read'], 'EIO'],
 ]
-/** What of a data directory a fault meets. */
+/** Path patterns in the data directory that faults apply to. */
 const places = ['/indexes/*', '/tasks/*', '/update_files*', '/*', '/indexes/*', '/tasks/tasks.db*'] as const
 
-/** Runs the trial of a number; the same number and seed ask for the same. */
+/** Runs the trial with a number. The same number and seed send the same writes and faults. */
 export async function faultTrial(setup: FaultTrial): Promise<FaultVerdict> {
   const { engine, number, library } = setup
   const random = numbers(setup.seed * 1_000_003 + number)
@@ -79,7 +79,7 @@ export async function faultTrial(setup: FaultTrial): Promise<FaultVerdict> {
   try {
     if (faults === null) {
       story.push(`${KILLS} kills`)
-      problems.push(...(await killedAgainAndAgain(start, load, random)))
+      problems.push(...(await killRepeatedly(start, load, random)))
     } else {
       const server = listening(await start(faults.env))
       const watch = watchHealth(server)
@@ -122,7 +122,7 @@ function listening(started: Started): ServerProcess {
   throw new Error(`the server did not start: ${started.kind}: ${started.errors.slice(0, 1_500)}`)
 }
 
-/** A start while calls fail ends with one line, or in a server that tells the same as the one before. */
+/** A start while calls fail must exit with a one-line message, or serve the same tasks as before. */
 async function judgeStart(started: Started, load: Load): Promise<string[]> {
   if (started.kind === 'hung') return ['a start with faults hung']
   if (started.kind === 'ended') {
@@ -130,7 +130,7 @@ async function judgeStart(started: Started, load: Load): Promise<string[]> {
     const isOneLine = lines.length === 1 && lines[0]!.startsWith('siftd: ')
     return isOneLine
       ? []
-      : [`a start with faults ended with ${started.code}: ${started.errors.slice(0, 800)}`]
+      : [`a start with faults exited with ${started.code}: ${started.errors.slice(0, 800)}`]
   }
   const { server } = started
   await settled(server, RECOVERY_MS).catch(() => undefined)
@@ -140,11 +140,11 @@ async function judgeStart(started: Started, load: Load): Promise<string[]> {
 
 async function stopped(server: ServerProcess): Promise<string[]> {
   const code = await server.stop(STOP_MS_MAX)
-  return code === 0 ? [] : [`SIGTERM ended with ${code}: ${server.errors.slice(-600)}`]
+  return code === 0 ? [] : [`exit code ${code} after SIGTERM: ${server.errors.slice(-600)}`]
 }
 
-/** Kills servers at any moment of a load. */
-async function killedAgainAndAgain(
+/** Kills servers at random moments under load. */
+async function killRepeatedly(
   start: () => Promise<Started>,
   load: Load,
   random: () => number,
@@ -171,7 +171,7 @@ function chosenFault(random: () => number, data: string): CallFault {
     calls,
     error,
     once: random() < 0.4,
-    // Most calls of a batch come early.
+    // Favours early calls, because a batch makes most of its calls early.
     after: Math.floor(random() ** 2 * 30),
     pattern: `${data}${place}`,
   }
@@ -182,7 +182,7 @@ function shown({ calls, error, once, after, pattern }: CallFault, data: string):
   return `${error} of ${calls.join('+')} on ${pattern.slice(data.length)}, ${extent} after ${after}`
 }
 
-/** Asks /health again and again. */
+/** Polls /health until ended. */
 function watchHealth(server: ServerProcess): { end(): Promise<string[]> } {
   const wait = new AbortController()
   const problems: string[] = []
@@ -195,7 +195,7 @@ function watchHealth(server: ServerProcess): { end(): Promise<string[]> } {
       )
       const took = Date.now() - before
       if (server.hasEnded)
-        problems.push(`the server ended by itself with ${server.exitCode}: ${server.errors.slice(-800)}`)
+        problems.push(`the server exited by itself with ${server.exitCode}: ${server.errors.slice(-800)}`)
       else if (status !== 200) problems.push(`/health answered ${status}`)
       else if (took > HEALTH_MS_MAX) problems.push(`/health took ${took} ms`)
       if (problems.length > 0) return

@@ -1,18 +1,18 @@
-/** Answers read from the bytes of a connection, so that a client can also send what no HTTP library sends. */
+/** Parses HTTP answers from raw bytes, because HTTP libraries do not allow the trial's malformed requests. */
 
 import { brotliDecompressSync, gunzipSync, inflateSync } from 'node:zlib'
 
 export interface Answer {
   readonly status: number
-  /** Names in lower case. */
+  /** Names are lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** The body's first `READ_BYTES_MAX`, decompressed if it is whole. */
+  /** First `READ_BYTES_MAX` bytes of the body, decompressed if complete. */
   readonly body: Buffer
-  /** Bytes of the whole body. */
+  /** Length of the complete body as sent. */
   readonly bytes: number
 }
 
-/** Bytes of an answer that are looked at; the rest is counted. */
+/** Bytes of an answer that are kept. The rest is only counted. */
 const READ_BYTES_MAX = 8 * 1024 * 1024
 
 interface Head {
@@ -27,7 +27,7 @@ const decoders: Readonly<Record<string, (body: Buffer) => Buffer>> = {
   br: (body) => brotliDecompressSync(body),
 }
 
-/** Cuts a stream of bytes into answers. */
+/** Splits a stream of bytes into answers. */
 export class AnswerReader {
   readonly answers: Answer[] = []
   readonly #withoutBody: boolean
@@ -37,25 +37,25 @@ export class AnswerReader {
   #bytes = 0
   #chunk: { left: number; readonly isLast: boolean } | null = null
 
-  /** @param method of the requests: an answer to HEAD has no body, whatever its headers say */
+  /** @param method method of the requests. Answers to HEAD have no body, whatever their headers say */
   constructor(method: string) {
     this.#withoutBody = method === 'HEAD'
   }
 
-  /** Whether an answer has begun. */
+  /** True if an answer has begun. */
   get begun(): boolean {
     return this.#head !== null || this.answers.length > 0
   }
 
-  /** @throws Error if the bytes are no HTTP answer */
+  /** @throws Error if the bytes are not an HTTP answer */
   push(chunk: Buffer): void {
     this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
     while (this.#step()) {
-      // Each step takes one head or one part of a body.
+      // Each step consumes one head or one part of a body.
     }
   }
 
-  /** The connection has ended: a body without a length ends here. */
+  /** Call when the connection has ended. Completes a body without a length. */
   end(): void {
     if (this.#head?.framing === 'end') this.#finish()
   }
@@ -80,7 +80,7 @@ export class AnswerReader {
     this.#rest = this.#rest.subarray(end + 4)
     if (!first.startsWith('HTTP/1.1 ')) throw new Error(`an answer begins with ${first.slice(0, 40)}`)
     const status = Number(first.slice(9, 12))
-    // An interim answer: the one that counts comes after it.
+    // An interim answer. The final answer follows.
     if (status < 200) return this.#rest.length > 0
     const headers: Record<string, string> = {}
     for (const line of lines) {
@@ -109,7 +109,7 @@ export class AnswerReader {
     const taken = Math.min(this.#chunk.left, this.#rest.length)
     this.#take(taken)
     this.#chunk.left -= taken
-    // A line's end follows the bytes of every chunk.
+    // The bytes of every chunk are followed by CRLF.
     if (this.#chunk.left > 0 || this.#rest.length < 2) return false
     this.#rest = this.#rest.subarray(2)
     const { isLast } = this.#chunk
@@ -128,11 +128,11 @@ export class AnswerReader {
     const { status, headers } = this.#head as Head
     const body = Buffer.concat(this.#chunks)
     const decoder = decoders[headers['content-encoding'] ?? '']
-    const isWhole = body.length === this.#bytes && body.length > 0
+    const isComplete = body.length === this.#bytes && body.length > 0
     this.answers.push({
       status,
       headers,
-      body: decoder && isWhole ? decoder(body) : body,
+      body: decoder && isComplete ? decoder(body) : body,
       bytes: this.#bytes,
     })
     this.#head = null

@@ -1,24 +1,24 @@
-/** Who asks: keys and tokens of few rights beside the master key, and what none of them may see. */
+/** The clients of the trial: the master key, keys and tokens with few rights, and texts hidden from each. */
 import { createHmac } from 'node:crypto'
 
-/** Part of every document that belongs to owner `b`; tenants of owner `a` must not see it. */
+/** Marker in every document of owner `b`. Tenants of owner `a` must not see it. */
 export const OTHER_OWNERS = 'belongs-to-owner-b-5d1e'
-/** Part of every document of an index that only the master key and keys for everything reach. */
+/** Marker in every document of an index that only the master key and unrestricted keys can access. */
 export const PRIVATE = 'private-to-the-house-8c27'
-/** The key of an embedder, which no answer shows. */
+/** API key of an embedder. No answer may contain it. */
 export const PROVIDER_SECRET = 'sk-provider-secret-41f0c3aa97'
 
 export const indexes = { films: 'films', many: 'many', hidden: 'hidden-77ab' } as const
 
 export interface Client {
   readonly name: string
-  /** Null: no header. */
+  /** Null sends no header. */
   readonly authorization: string | null
-  /** What the key allows, as keys name it. */
+  /** Actions of the key, as in `/keys`. */
   readonly actions: readonly string[]
-  /** Indexes it reaches; `*` for all. */
+  /** Indexes that it can access; `*` for all. */
   readonly indexes: readonly string[]
-  /** Texts that no answer to it may hold. */
+  /** Texts that no answer to it may contain. */
   readonly hidden: readonly string[]
 }
 
@@ -29,7 +29,7 @@ export const keyBodies = [
   { name: 'writer', actions: ['documents.*'], indexes: [indexes.many], expiresAt: null },
   { name: 'settler', actions: ['settings.*'], indexes: [indexes.films], expiresAt: null },
   { name: 'tasker', actions: ['tasks.*', 'stats.get'], indexes: [indexes.films], expiresAt: null },
-  // Another instance of the network searches with it.
+  // Remotes of the network search with this key.
   { name: 'remote', actions: ['search'], indexes: ['*'], expiresAt: null },
   { name: 'keeper', actions: ['keys.get'], indexes: ['*'], expiresAt: null },
 ] as const
@@ -40,13 +40,13 @@ export interface MadeKey {
   readonly uid: string
 }
 
-/** All clients, once the keys are made. */
+/** Returns all clients. Call after the keys are created. */
 export function clientsOf(masterKey: string, keys: readonly MadeKey[]): readonly Client[] {
   const all = [masterKey, ...keys.map(({ key }) => key)]
   const made = keyBodies.map(({ name, actions, indexes }): Client => {
     const { key } = keys.find((one) => one.name === name) as MadeKey
     const seesKeys = actions.some((action) => action.startsWith('keys.'))
-    // What an answer tells of the key that asks is no secret to it.
+    // A key may see itself.
     const foreign = seesKeys ? [masterKey] : all.filter((one) => one !== key)
     return {
       name,
@@ -92,7 +92,7 @@ function tokenOf({ key }: MadeKey, payload: object): string {
   return `${text}.${createHmac('sha256', key).update(text).digest('base64url')}`
 }
 
-/** Whether `client` may do what a route needs, on the index of its path. */
+/** Returns true if `client` has the rights that a route needs, on the index of its path. */
 export function mayDo(client: Client, needed: readonly string[], index: string | null): boolean {
   const allows = (action: string): boolean =>
     client.actions.some(

@@ -1,6 +1,6 @@
 /**
- * Requests whose cost grows with what features make of them: rules, joins at remotes, elements of arrays, templates,
- * streams, exports and other instances that answer badly.
+ * Requests that make features expensive: rules, joins at remotes, array elements, templates, streams, exports, and
+ * remote instances with bad answers.
  */
 import type { Case } from './corpus.js'
 import type { HostileRequest, Text } from './request.js'
@@ -185,7 +185,7 @@ const others: readonly Case[] = [
     name: 'export: twenty to an instance that does not answer',
     requests: [post('/export', json({ url: '{provider}/silent', indexes: { many: {} } }), { copies: 20 })],
     wanted: { statuses: [200] },
-    // A write of the index that is exported waits for none of them.
+    // Reads of the exported index do not wait for the exports.
     afterwards: [{ request: request('GET', '/indexes/many/stats'), status: 200 }],
   },
 ]

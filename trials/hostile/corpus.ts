@@ -1,8 +1,8 @@
 /**
- * Requests that once cost too much or did harm, and what is wanted of them. Each begins with the kind it belongs to,
- * so that `--only KIND` runs the kind.
+ * Requests that once cost too much or did harm, with their expected results. Each name begins with its kind, so
+ * that `--only KIND` runs all cases of a kind.
  *
- * Sizes lie below the limits of a server as it is installed: a body may have 100 MB once decompressed.
+ * Sizes are below the default limits of a server: a decompressed body may have 100 MB.
  */
 import type { ErrorCode } from '../../ts/errors/index.js'
 import { featureCases } from './corpus-of-features.js'
@@ -11,38 +11,38 @@ import type { Bounds } from './trial.js'
 
 export interface Case {
   readonly name: string
-  /** Sent one after the other before anything is measured; each must succeed. */
+  /** Sent in order before the measurement. Each must succeed. */
   readonly prepare?: readonly HostileRequest[]
-  /** Sent at once. */
+  /** Sent concurrently. */
   readonly requests: readonly HostileRequest[]
   readonly wanted: {
     readonly statuses: readonly number[]
-    /** Codes of a refusal; any if not given. */
+    /** Allowed error codes; any if not given. */
     readonly code?: readonly ErrorCode[]
-    /** How its task may end: `succeeded`, `canceled`, or with one of these codes; anything but `internal` if not given. */
+    /** Allowed outcomes of the task: `succeeded`, `canceled` or error codes. Default: anything but `internal`. */
     readonly task?: readonly string[]
-    /** Whether every request is refused, and so changes nothing. */
+    /** If true, every request must be refused and must change nothing. */
     readonly refused?: true
-    /** Whether the server may close the connection instead of answering: it cannot always do both. */
+    /** If true, the server may close the connection without an answer. */
     readonly hangUp?: true
   }
-  /** What holds afterwards. */
+  /** Expected answers afterwards. */
   readonly afterwards?: readonly {
     readonly request: HostileRequest
     readonly status: number
     readonly holds?: string
   }[]
-  /** What is still wrong; such a case is left out of `npm test`. */
+  /** Known defect. `npm test` skips the case. */
   readonly open?: string
-  /** Indexes to delete in the end. */
+  /** Indexes to delete afterwards. */
   readonly indexes?: readonly string[]
-  /** Bounds other than those of all cases, for a reason that stands beside them. */
+  /** Bounds that differ from the default, with the reason in a comment. */
   readonly bounds?: Partial<Bounds>
 }
 
 const MB = 1_000_000
 
-/** Many bodies, or many answers, may hold 256 MB together: `ts/http/limits.ts`. */
+/** Concurrent bodies or answers may hold 256 MB in total, see `ts/http/limits.ts`. */
 const manyAtOnce: Partial<Bounds> = { growthBytesMax: 400 * MB }
 
 const post = (path: string, body: Text, more: Partial<HostileRequest> = {}): HostileRequest => ({
@@ -302,7 +302,7 @@ const bodies: readonly Case[] = [
     ([kind, request]): Case => ({
       name: `body: twelve ${kind} of two million values at once`,
       requests: [{ ...request, encoding: 'gzip', copies: 12 }],
-      // A fetch of ids may be answered: two million are one long list of few documents.
+      // Fetching documents by ids may succeed: two million ids name few documents.
       wanted: { statuses: [200, 202, 400, 413, 503] },
       indexes: ['ghost'],
       bounds: manyAtOnce,
@@ -338,12 +338,12 @@ const bodies: readonly Case[] = [
     }),
   ),
   {
-    name: 'body: what is no gzip says that it is',
+    name: 'body: not gzip, but declared as gzip',
     requests: [post(search, '{"q":"a"}', { headers: { 'content-encoding': 'gzip' } })],
     wanted: { statuses: [400], code: ['bad_request'], refused: true },
   },
   {
-    name: 'body: hung up in the middle',
+    name: 'body: connection closed in the middle',
     requests: [search, upload, '/indexes', '/keys'].map((path) =>
       post(path, json({ uid: 'x'.repeat(50) }), { delivery: 'truncated' }),
     ),
@@ -461,7 +461,7 @@ const counts: readonly Case[] = [
     ],
     wanted: { statuses: [202, 400, 413] },
     indexes: ['spare'],
-    // So many are allowed: the settings before and after them are held, and what the engine makes of them.
+    // This number is allowed. Old and new settings and the engine's form of them are in memory at once.
     bounds: { growthBytesMax: 200 * MB },
   },
   {
@@ -504,7 +504,7 @@ const counts: readonly Case[] = [
   },
 ]
 
-// What is sent back
+// Answers
 
 const bigDocuments = (count: number, bytes: number): Text => [
   '[',
@@ -819,7 +819,7 @@ const heads: readonly Case[] = [
     wanted: { statuses: [400], hangUp: true },
   },
   {
-    name: 'head: a length that is no number',
+    name: 'head: a length that is not a number',
     requests: [post(search, '{}', { headers: { 'content-length': '-1' } })],
     wanted: { statuses: [400], hangUp: true },
   },
@@ -831,8 +831,8 @@ const heads: readonly Case[] = [
     wanted: { statuses: [413], code: tooLarge, refused: true },
   },
   {
-    // The platform wrote its `100 Continue` into the middle of an answer that had to wait for the one before.
-    name: 'head: requests that expect to be told to continue, three over one connection',
+    // Node.js wrote `100 Continue` into the middle of an answer that was queued behind an earlier one.
+    name: 'head: three pipelined requests that expect 100-continue',
     requests: [
       {
         method: 'DELETE',
@@ -844,7 +844,7 @@ const heads: readonly Case[] = [
     wanted: { statuses: [400], code: ['feature_not_enabled'], refused: true },
   },
   {
-    name: 'head: bytes that are no HTTP',
+    name: 'head: bytes that are not HTTP',
     requests: [{ method: '\u0000\u0001', path: '/' }],
     wanted: { statuses: [400], hangUp: true },
   },

@@ -1,17 +1,17 @@
-/** What the system says about a process of ours from outside. Nulls where it does not say it. */
+/** Reads figures about a process from /proc. They are null where the system does not provide them. */
 import { readFileSync, writeFileSync } from 'node:fs'
 
 export interface Memory {
-  /** Bytes that are the process's own: neither files nor what it shares. */
+  /** Bytes of private memory, without files and shared memory. */
   readonly anonymous: number
-  /** The most its resident memory has been since `forgetPeak`, files included. */
+  /** Peak of resident memory since `resetPeak`, in bytes, files included. */
   readonly peak: number
 }
 
 export interface MainThread {
-  /** Milliseconds the thread ran. */
+  /** Milliseconds that the thread ran. */
   readonly ran: number
-  /** Milliseconds it could have run while the processors did other work. */
+  /** Milliseconds that the thread was runnable but waited for a processor. */
   readonly waited: number
 }
 
@@ -25,16 +25,16 @@ export function memoryOf(pid: number): Memory | null {
   return anonymous === null || peak === null ? null : { anonymous, peak }
 }
 
-/** Sets the peak back to what is resident now. */
-export function forgetPeak(pid: number): void {
+/** Resets the peak to the currently resident memory. */
+export function resetPeak(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5')
   } catch {
-    // Elsewhere than on Linux peaks are not told anyway.
+    // Only Linux reports peaks.
   }
 }
 
-/** The thread that runs the process's JavaScript, which is its first. */
+/** Returns figures of the main thread, which runs JavaScript. */
 export function mainThreadOf(pid: number): MainThread | null {
   const [ran, waited] = (textOf(`/proc/${pid}/schedstat`) ?? '')
     .split(' ')
@@ -42,13 +42,13 @@ export function mainThreadOf(pid: number): MainThread | null {
   return ran === undefined || waited === undefined ? null : { ran, waited }
 }
 
-/** Milliseconds during which some process of the machine waited for a processor. */
+/** Returns the milliseconds during which any process on the machine waited for a processor. */
 export function processorPressure(): number | null {
   const [, digits] = /^some .*total=(\d+)/.exec(textOf('/proc/pressure/cpu') ?? '') ?? []
   return digits === undefined ? null : Number(digits) / 1000
 }
 
-/** Processes that were started by `pid` and live. */
+/** Returns the living child processes of `pid`. */
 export function childrenOf(pid: number): readonly number[] {
   return (textOf(`/proc/${pid}/task/${pid}/children`) ?? '').split(' ').filter(Boolean).map(Number)
 }

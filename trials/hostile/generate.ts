@@ -1,4 +1,4 @@
-/** Requests made from what the server says of itself at `/openapi.json`. */
+/** Generates random requests from the server's `/openapi.json`. */
 import fc from 'fast-check'
 import type { Delivery, Encoding, HostileRequest, Piece, Text } from './request.js'
 import {
@@ -14,12 +14,12 @@ import {
 
 export interface Operation {
   readonly method: string
-  /** With `{name}` for parameters. */
+  /** Path with `{name}` for parameters. */
   readonly path: string
-  /** What a key must allow; empty: open to everyone. */
+  /** Actions that a key needs; empty for public routes. */
   readonly actions: readonly string[]
   readonly query: readonly { readonly name: string; readonly schema: JsonSchema }[]
-  /** Content types of the body and their schemas. */
+  /** Content types of the body with their schemas. */
   readonly bodies: readonly (readonly [string, JsonSchema])[]
 }
 
@@ -34,7 +34,7 @@ export interface Api {
   readonly schemas: Schemas
 }
 
-/** Reads an OpenAPI document. */
+/** Parses an OpenAPI document. */
 export function apiOf(text: string): Api {
   const { paths, components } = JSON.parse(text) as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
@@ -55,19 +55,19 @@ export function apiOf(text: string): Api {
   return { operations, schemas: components.schemas }
 }
 
-/** A request, and the operation of the API that it reaches; the one it was made from where it reaches none. */
+/** A request and the operation it reaches. If it reaches none, the operation it was generated from. */
 export interface Generated {
   readonly operation: Operation
   readonly request: HostileRequest
-  /** The index of the path; null where the path has none. */
+  /** Index in the path, or null. */
   readonly index: string | null
 }
 
-/** The n-th request of a seed is the same in every trial of the same API. */
+/** Generates requests. The n-th request of a seed is the same in every trial of the same API. */
 export class Generator {
   readonly #arbitrary: fc.Arbitrary<Generated>
 
-  /** @param clients names of those who ask; the first has all rights and asks most */
+  /** @param clients names of clients; the first has all rights and sends most requests */
   constructor(
     { operations, schemas }: Api,
     clients: readonly string[],
@@ -92,7 +92,7 @@ export class Generator {
   }
 }
 
-/** How often an operation is asked: what many may reach and reads much comes first. */
+/** Weight of an operation. Highest for expensive routes with many allowed clients. */
 function weightOf({ path, method }: Operation): number {
   if (/search|similar|documents/.test(path)) return 40
   if (
@@ -102,7 +102,7 @@ function weightOf({ path, method }: Operation): number {
     path.endsWith('-template')
   )
     return 20
-  // Dumps and snapshots cost a task each that the following requests wait for.
+  // Each dump or snapshot creates a task that later requests wait for.
   return method === 'POST' && /dumps|snapshots/.test(path) ? 1 : 5
 }
 
@@ -252,10 +252,10 @@ const segment = fc.oneof(
   oddText.map(encoded),
 )
 
-/** Lone surrogates have no bytes in UTF-8: they become the replacement character. */
+/** Percent-encodes a text. Lone surrogates, which UTF-8 cannot encode, become the replacement character. */
 const percentEncoded = (text: string): string => encodeURIComponent(Buffer.from(text).toString())
 
-/** A path without control characters, which is what clients send; the head of a request is attacked elsewhere. */
+/** Encodes a path segment as clients do. The corpus attacks the request head. */
 function encoded(text: string): string {
   return percentEncoded(text) || '_'
 }
@@ -286,7 +286,7 @@ function queryOf({ query }: Operation, values: Values): fc.Arbitrary<string> {
   )
 }
 
-/** Characters that still leave space for the rest of a head of 16 KiB. */
+/** Maximum query length that leaves room for the rest of a 16 KiB request head. */
 const QUERY_CHARS_MAX = 15_000
 
 const longQueryText = fc

@@ -1,9 +1,8 @@
 /**
  * npm run trials -- hostile [--minutes N] [--engine native|fallback] [--seed S] [--only PART] [--generated] [--replay FILE]
  *
- * Runs the corpus (or its cases whose name holds PART, and nothing else), then generated requests until the time is
- * over. Ends with one line of counts, and with 1 if anything was found. What was found lies in files that `--replay`
- * sends again.
+ * Runs the corpus, or only its cases whose name contains PART, then generated requests until the time is over. Prints
+ * a line of counts and exits with 1 if anything was found. Saves findings to files, which `--replay` sends again.
  */
 import { mkdtemp, readFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,19 +13,19 @@ import { costLine, type Finding, Trial } from './trial.js'
 import { calibrate, type Observation } from './watch.js'
 
 const CALIBRATION_MS = 5_000
-/** Cases and requests whose costs are shown in the end. */
+/** Number of most expensive requests that the summary shows. */
 const COSTS_SHOWN = 12
 
 const help = `npm run trials -- hostile [options]
 
-Sends harmful requests to a server of its own and watches it from outside: the corpus, then generated requests.
+Sends harmful requests to a fresh server and watches it from outside: the corpus, then generated requests.
 
   --engine NAME      native or fallback                  (default native)
-  --minutes N        how long, the corpus included       (default 10)
-  --seed S           which requests are generated        (default: another one each time)
-  --only PART        cases of the corpus whose name holds PART, and nothing else
-  --generated        leaves the corpus out
-  --replay FILE      sends again what was found
+  --minutes N        duration, including the corpus      (default 10)
+    --seed S           seed of the generated requests      (default: random)
+    --only PART        only cases of the corpus whose name contains PART
+    --generated        skips the corpus
+    --replay FILE      sends the requests of a finding again
 
 Examples
   npm run trials -- hostile --engine fallback --minutes 30
@@ -49,7 +48,7 @@ if (given.help) {
 }
 const say = (line: string): void => console.log(line)
 const shownCalibration = ({ stopMs, slowestMs, lateMs }: Observation): string =>
-  `a bare server stops for ${stopMs.toFixed(1)} ms (slowest answer ${slowestMs.toFixed(1)} ms, our timer late by ${lateMs.toFixed(1)} ms)`
+  `an idle server stops for ${stopMs.toFixed(1)} ms (slowest answer ${slowestMs.toFixed(1)} ms, our timer late by ${lateMs.toFixed(1)} ms)`
 
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
 

@@ -27,14 +27,14 @@ const answers: Readonly<Record<string, (response: ServerResponse) => void>> = {
   '/silent': () => undefined,
 }
 
-/** Paths of a provider that is not well, and of one that is. */
+/** Paths of a healthy and of several faulty providers. */
 export const providerPaths = Object.keys(answers)
 
 function json(response: ServerResponse, text: string): void {
   response.writeHead(200, { 'content-type': 'application/json' }).end(text)
 }
 
-/** Answers as embedders, other instances, targets of exports and webhooks do, well or badly by the path. */
+/** Acts as embedder, remote instance, export target and webhook. The path selects healthy or faulty answers. */
 export async function startHostileProvider(): Promise<HostileProvider> {
   const server = createServer((request, response) => {
     request.on('error', () => undefined)

@@ -1,13 +1,13 @@
 /**
- * Requests as data: small enough to print and to save, however many bytes they stand for.
+ * Requests as data. Even a request of many bytes is small enough to print and save.
  *
  * ```
  * text      = piece*
  * piece     = string                     sent as UTF-8
- *           | { repeat: string, times }  the string so many times
- *           | { hex: string, times }     bytes that no string holds, so many times
+ *           | { repeat: string, times }  the string, repeated
+ *           | { hex: string, times }     bytes that are not UTF-8, repeated
  * ```
- * `{provider}` in a string stands for the address of the trial's provider.
+ * `{provider}` in a string is replaced by the address of the trial's provider.
  */
 import { constants, createBrotliCompress, createDeflate, createGzip } from 'node:zlib'
 
@@ -20,14 +20,14 @@ export type Text = string | readonly Piece[]
 
 /**
  * How a request reaches the server.
- * - `whole`: with its length, and the answer is read
+ * - `whole`: with a length, and the answer is read
  * - `chunked`: the same without a length
- * - `endless`: chunked, its body over and over, until an answer comes or 300 MB are sent
- * - `truncated`: its length is that of the whole body, and the connection is closed after half of it
+ * - `endless`: chunked, with the body repeated until an answer comes or 300 MB are sent
+ * - `truncated`: with the length of the full body, but the connection is closed after half of it
  * - `abandoned`: the connection is closed as soon as everything is sent
- * - `unread`: no byte of the answer is read while other requests are asked
+ * - `unread`: no byte of the answer is read while other requests are sent
  * - `pipelined`: three times over one connection, without waiting
- * - `listening`: the connection is closed soon after the answer has begun, as streams do not end
+ * - `listening`: the connection is closed soon after the answer begins, because streams do not end
  */
 export type Delivery =
   | 'whole'
@@ -43,24 +43,24 @@ export type Encoding = 'gzip' | 'br' | 'deflate'
 
 export interface HostileRequest {
   readonly method: string
-  /** Target of the request line, as it is sent. */
+  /** Target of the request line, sent unchanged. */
   readonly path: Text
-  /** Name of the client that asks, see `clients.ts`; the one with the master key if not given. */
+  /** Name of the client, see `clients.ts`. Default: the master key. */
   readonly as?: string
-  /** In addition to what the body needs; an empty value leaves a header out. */
+  /** Headers in addition to those that the body needs. An empty value removes a header. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Text
-  /** What the body is compressed by. */
+  /** Compression of the body. */
   readonly encoding?: Encoding
   readonly delivery?: Delivery
-  /** Requests of this kind at the same time. */
+  /** Number of identical concurrent requests. */
   readonly copies?: number
 }
 
-/** Bytes of one chunk: large enough to be quick, small enough that none of our timers is late for it. */
+/** Size of a chunk: large enough to be fast, small enough not to delay our timers. */
 const CHUNK_BYTES = 64 * 1024
 
-/** The bytes of `text`, in chunks. */
+/** Yields the bytes of `text` in chunks. */
 export function* bytesOf(text: Text, provider: string): Generator<Buffer> {
   for (const piece of typeof text === 'string' ? [text] : text) {
     if (typeof piece === 'string') {
@@ -76,7 +76,7 @@ export function* bytesOf(text: Text, provider: string): Generator<Buffer> {
   }
 }
 
-/** How many bytes `bytesOf` gives. */
+/** Returns the number of bytes that `bytesOf` yields. */
 export function lengthOf(text: Text, provider: string): number {
   let bytes = 0
   for (const piece of typeof text === 'string' ? [text] : text) {
@@ -90,11 +90,11 @@ export function lengthOf(text: Text, provider: string): number {
 const compressors = {
   gzip: () => createGzip(),
   deflate: () => createDeflate(),
-  // The default quality takes seconds for what shrinks to nothing anyway.
+  // The default quality takes seconds, and these bodies shrink to almost nothing anyway.
   br: () => createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }),
 }
 
-/** `chunks`, compressed. */
+/** Compresses `chunks`. */
 export async function compressed(chunks: Iterable<Buffer>, encoding: Encoding): Promise<Buffer> {
   const compressor = compressors[encoding]()
   const out: Buffer[] = []
@@ -111,7 +111,7 @@ export async function compressed(chunks: Iterable<Buffer>, encoding: Encoding): 
   return Buffer.concat(out)
 }
 
-/** A request in one line, cut where it is long. */
+/** Shows a request in one line, cut if it is long. */
 export function shown(request: HostileRequest): string {
   const text = JSON.stringify(request)
   return text.length > 400 ? `${text.slice(0, 400)}… (${text.length} characters)` : text

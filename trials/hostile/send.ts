@@ -3,37 +3,37 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { type Answer, AnswerReader } from './answers.js'
 import { bytesOf, compressed, type HostileRequest, lengthOf } from './request.js'
 
-/** What became of a request. */
+/** The answers to a request and how the exchange ended. */
 export interface Exchange {
   readonly answers: readonly Answer[]
   /**
-   * `answered`, `closed` (the server hung up before it answered), `silent` (it did neither), `garbled` (what came back
-   * is no HTTP), `left` (by us).
+   * `answered`, `closed` (the server closed the connection without an answer), `silent` (no answer in time), `garbled`
+   * (the answer is not HTTP), `left` (we closed the connection).
    */
   readonly ended: 'answered' | 'closed' | 'silent' | 'garbled' | 'left'
 }
 
-/** Where requests go, and what stands for the names in them. */
+/** Server and substitutions for requests. */
 export interface Destination {
   readonly port: number
   readonly provider: string
-  /** The authorization header of a client; null sends none. */
+  /** Returns the authorization header of a client; null sends none. */
   authorization(client: string): string | null
-  /** Milliseconds after which an answer is taken for lost. */
+  /** Timeout for an answer, in milliseconds. */
   readonly answerMsMax: number
 }
 
-/** Bytes after which a body without end is given up. */
+/** Length at which an endless body stops. */
 const ENDLESS_BYTES_MAX = 300_000_000
-/** How long a client that does not read holds its connection. */
+/** How long a client that does not read keeps its connection. */
 const UNREAD_MS = 2_000
-/** How long a stream is listened to. */
+/** How long a client listens to a stream. */
 const LISTENING_MS = 100
 const PIPELINED = 3
 
 /**
- * Sends one request over a connection of its own.
- * @param whileUnread what to do while a client does not read its answer
+ * Sends one request over a new connection.
+ * @param whileUnread called while a client does not read its answer
  */
 export async function send(
   request: HostileRequest,
@@ -81,7 +81,7 @@ export async function send(
   const stopped = (): boolean => socket.destroyed || reader.begun
   const sending = (async () => {
     if (delivery === 'pipelined') {
-      // In one piece: a server that sees the next request while it answers the one before is the point.
+      // In one write, so that the server sees the next request while it answers the previous one.
       const once = Buffer.concat([head, ...body()])
       await written(socket, Buffer.concat(Array<Buffer>(PIPELINED).fill(once)))
     } else {
@@ -92,7 +92,7 @@ export async function send(
     }
   })()
   try {
-    // A server may answer before it has read everything; what is left is not sent then.
+    // A server may answer before it has read everything. The rest is not sent then.
     await Promise.race([sending, ended])
     if (delivery === 'truncated') socket.end()
     if (delivery === 'abandoned') return { answers: [], ended: 'left' }
@@ -160,7 +160,7 @@ async function writeChunked(
   await written(socket, Buffer.from('0\r\n\r\n'))
 }
 
-/** Resolves once the system took the bytes, or the connection is gone. */
+/** Resolves once the system accepted the bytes or the connection is closed. */
 function written(socket: Socket, chunk: Buffer): Promise<void> {
   return new Promise((resolve) => {
     if (socket.destroyed || socket.writableEnded) resolve()

@@ -1,4 +1,4 @@
-/** A server with data, in a process of its own, and what can be said of its state. */
+/** Starts a server with data in a separate process, and reads its state. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,13 +22,13 @@ export type TrialEngine = 'native' | 'fallback'
 
 const MASTER_KEY = 'a-master-key-of-32-bytes-0123456'
 const DOCUMENTS = 2_000
-/** Milliseconds until a task is taken for stuck: one attempt at a provider that does not answer takes most of it. */
+/** Milliseconds after which a task counts as stuck. One attempt at a silent provider takes most of this time. */
 const TASK_MS_MAX = 60_000
 
-/** Lines of a log that are shown of one fault. */
+/** Log lines shown per fault. */
 const FAULT_LINES = 12
 
-/** A finished task, as far as the trial reads it. */
+/** Fields of a finished task that the trial reads. */
 export interface Task {
   readonly uid: number
   readonly status: string
@@ -71,13 +71,13 @@ const settings = {
     filterableAttributes: ['owner', 'n', 'tags', '_geo', 'id'],
     sortableAttributes: ['n', '_geo'],
     embedders: { mine: { source: 'userProvided', dimensions: 3 } },
-    // Hits would show documents that few clients may read.
+    // Hits would contain documents that few clients may read.
     foreignKeys: [{ foreignIndexUid: indexes.hidden, fieldName: 'n' }],
   },
   hidden: { filterableAttributes: ['owner'] },
 } as const
 
-/** A request that means well got no answer: the server is gone or stuck. */
+/** A harmless request got no answer: the server ended or hangs. */
 export class UnansweredError extends Error {
   override readonly name = 'UnansweredError'
 }
@@ -85,7 +85,7 @@ export class UnansweredError extends Error {
 export class Target {
   #clients: readonly Client[] = []
   #madeKeys: readonly MadeKey[] = []
-  /** The length of the daemon's log that was looked through. */
+  /** Length of the daemon's log that was already scanned. */
   #logRead = 0
 
   private constructor(
@@ -107,7 +107,7 @@ export class Target {
       MASTER_KEY,
       '--log-level',
       'WARN',
-      // What an operator grants to the cache is not growth by a request.
+      // A small cache, because its growth must not count as growth by a request.
       '--cache-size',
       '32MiB',
       '--dump-dir',
@@ -121,11 +121,11 @@ export class Target {
     ]
     const teardown = (close: () => unknown): void => void teardowns.push(close)
     const daemon = await startDaemon({ teardown }, join(directory, 'data'), [...given, ...outgoing], {
-      // A provider that fails is asked again after as much, and the queue waits for it.
+      // Limits the retries at failing providers, because the queue waits for them.
       SVC_EXPERIMENTAL_REST_EMBEDDER_MAX_RETRY_DURATION_SECONDS: '1',
       SVC_EXPERIMENTAL_REST_EMBEDDER_TIMEOUT_SECONDS: '5',
     })
-    // A trial that is interrupted leaves no server behind.
+    // Ends the server when the trial is interrupted.
     const end = (): void => daemon.signal('SIGKILL')
     process.once('exit', end)
     teardown(() => process.removeListener('exit', end))
@@ -150,7 +150,7 @@ export class Target {
 
   client(name: string): Client {
     const found = this.#clients.find((one) => one.name === name)
-    if (found === undefined) throw new Error(`no client is called ${name}`)
+    if (found === undefined) throw new Error(`unknown client ${name}`)
     return found
   }
 
@@ -158,7 +158,7 @@ export class Target {
     return send(request, this.destination, whileUnread)
   }
 
-  /** Asks with the master key, as a client that means well. */
+  /** Sends a harmless request with the master key. */
   async ask(
     method: string,
     path: string,
@@ -171,7 +171,7 @@ export class Target {
     return { status: answer.status, text: answer.body.toString() }
   }
 
-  /** Waits for a task. @returns null if it does not end in time; it is canceled then */
+  /** Waits for a task. Cancels it after a timeout. @returns the task, or null after a timeout */
   async settled(uid: number): Promise<Task | null> {
     for (const until = performance.now() + TASK_MS_MAX; performance.now() < until; ) {
       const { status, text } = await this.ask('GET', `/tasks/${uid}`)
@@ -184,7 +184,7 @@ export class Target {
     return null
   }
 
-  /** Makes everything as it was at the start: indexes, settings, documents, keys, features, webhooks. */
+  /** Resets indexes, settings, documents, keys, features and webhooks to their initial state. */
   async refresh(): Promise<void> {
     await this.ask('POST', '/tasks/cancel?statuses=enqueued,processing')
     await this.#write('PATCH', '/network', { self: null, leader: null, remotes: null, shards: null }, false)
@@ -209,14 +209,14 @@ export class Target {
     const conditions = { query: { words: 'river' } }
     const pinned = { selector: { id: '7' }, action: { type: 'pin', position: 0 } }
     await this.#write('PATCH', '/dynamic-search-rules/river', { active: true, conditions, actions: [pinned] })
-    // This server is a remote of itself, with a key that may read more than most clients.
+    // This server is a remote of itself, with a key that can read more than most clients.
     const searchApiKey = this.#madeKeys.find(({ name }) => name === 'remote')?.key
     const far = { url: `http://127.0.0.1:${this.daemon.port}`, searchApiKey }
     const broken = { url: `${this.provider.url}/deep?` }
     await this.#write('PATCH', '/network', { self: 'near', remotes: { far, broken } })
   }
 
-  /** What a refused request must not change. @param depth `queue` is what tells that any write was taken */
+  /** Returns the state that a refused request must not change. @param depth `queue` suffices to detect any write */
   async state(depth: 'queue' | 'all'): Promise<string> {
     const asked = [
       '/tasks?limit=0',
@@ -237,13 +237,13 @@ export class Target {
     return answers.map(({ status, text }, i) => `${paths[i]} ${status} ${text}`).join('\n')
   }
 
-  /** Lines of the daemon's log since the last call, as far as they tell of a fault of ours. */
+  /** Returns lines of the daemon's log since the last call that report an internal fault. */
   faults(): readonly string[] {
     const log = this.daemon.log()
     const fresh = log.slice(this.#logRead)
     this.#logRead = log.length
     const lines = fresh.split('\n')
-    // What follows such a line tells why.
+    // The following lines contain the reason.
     return lines.flatMap((line, i) =>
       /panicked|Unhandled|a request failed/.test(line) ? [lines.slice(i, i + FAULT_LINES).join('\n')] : [],
     )
@@ -262,14 +262,14 @@ export class Target {
     const keys: MadeKey[] = []
     for (const body of keyBodies) {
       const { status, text } = await this.ask('POST', '/keys', body)
-      if (status !== 201) throw new Error(`a key was refused: ${text}`)
+      if (status !== 201) throw new Error(`could not create a key: ${text}`)
       keys.push(JSON.parse(text) as MadeKey)
     }
     this.#madeKeys = keys
     this.#clients = clientsOf(MASTER_KEY, keys)
   }
 
-  /** Deletes what a listing names, but for our own keys. */
+  /** Deletes everything that a listing contains, except the keys of the trial. */
   async #clear(path: string): Promise<void> {
     const { results } = JSON.parse((await this.ask('GET', path)).text) as {
       readonly results: readonly Readonly<Record<string, string>>[]
@@ -286,8 +286,8 @@ export class Target {
   /** Sends a write and waits for its task. */
   async #write(method: string, path: string, body?: unknown, mustSucceed = true): Promise<void> {
     const { status, text } = await this.ask(method, path, body)
-    const told = (): Error => new Error(`${method} ${path} failed: ${status} ${text}`)
-    if (status >= 400 && mustSucceed) throw told()
+    const failure = (): Error => new Error(`${method} ${path} failed: ${status} ${text}`)
+    if (status >= 400 && mustSucceed) throw failure()
     if (status !== 202) return
     const task = await this.settled((JSON.parse(text) as { readonly taskUid: number }).taskUid)
     if (mustSucceed && task?.status !== 'succeeded') {

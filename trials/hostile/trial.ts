@@ -1,4 +1,4 @@
-/** Sends requests to a server, watches it from outside, and says what must not have happened. */
+/** Sends requests to a server, watches it from outside, and reports faults. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -6,7 +6,7 @@ import { codes } from '../../ts/errors/index.js'
 import type { Answer } from './answers.js'
 import { type Client, mayDo } from './clients.js'
 import { type Case, corpus } from './corpus.js'
-import { childrenOf, forgetPeak, memoryOf } from './figures.js'
+import { childrenOf, resetPeak, memoryOf } from './figures.js'
 import { apiOf, type Generated, Generator, type Operation } from './generate.js'
 import { type HostileRequest, shown } from './request.js'
 import type { Exchange } from './send.js'
@@ -14,9 +14,9 @@ import { Target, type Task, type TrialEngine, UnansweredError } from './target.j
 import { type Observation, startWatch, type Watch } from './watch.js'
 
 export interface Bounds {
-  /** The longest time for which the server may answer nothing, in milliseconds. */
+  /** Longest allowed time without any answer, in milliseconds. */
   readonly stopMsMax: number
-  /** How much anonymous memory may grow by, while a request is under way and after it. */
+  /** Allowed growth of anonymous memory, during a request and after it. */
   readonly growthBytesMax: number
 }
 
@@ -25,36 +25,36 @@ export const defaultBounds: Bounds = { stopMsMax: 250, growthBytesMax: 150_000_0
 export interface Finding {
   readonly what: string
   readonly name: string
-  /** What was sent, and before it in the same trial; enough to send it again. */
+  /** The request and those before it in the trial, for a replay. */
   readonly requests: readonly HostileRequest[]
   readonly engine: TrialEngine
   readonly seed: number
 }
 
-/** What a case cost, for the report. */
+/** Cost of a case, for the report. */
 export interface Cost {
   readonly name: string
   readonly ms: number
   readonly stopMs: number
-  /** Growth of anonymous memory at its most, sampled. */
+  /** Largest sampled growth of anonymous memory. */
   readonly growthBytes: number
-  /** Growth of the peak of resident memory, as the system counts it. */
+  /** Growth of the kernel's peak of resident memory. */
   readonly peakBytes: number
-  /** Whether the server ended meanwhile; another has taken its place. */
+  /** True if the server ended during the case and was replaced. */
   readonly isDead: boolean
 }
 
-/** Requests before a finding that are saved with it. */
+/** Number of preceding requests saved with a finding. */
 const BEFORE_MAX = 40
-/** Milliseconds that garbage may take to go. */
+/** Time allowed for garbage collection, in milliseconds. */
 const SETTLE_MS_MAX = 8_000
-/** First bytes of an answer that holds the uid of the task that was enqueued. What the client sent along may follow. */
+/** The task uid is within this many first bytes of an answer. Data from the request may follow. */
 const TASK_UID_BYTES = 100
-/** Milliseconds after which a request whose client hung up has been taken, if it is taken at all. */
+/** Milliseconds after which the server has accepted the request of a disconnected client, if it ever does. */
 const HUNG_UP_MS = 100
-/** After so many requests everything is made as it was. */
+/** Number of requests after which the initial state is restored. */
 const REFRESH_EVERY = 400
-/** Bytes of an answer above which it is a finding whatever it says. */
+/** A larger answer is a finding, whatever its content. */
 const ANSWER_BYTES_MAX = 110_000_000
 
 export class Trial {
@@ -64,7 +64,7 @@ export class Trial {
   readonly #before: HostileRequest[] = []
   #watch: Watch
   #lastState = ''
-  /** Whether a request was not answered in time: what is asked next would wait for it. */
+  /** True if a request was not answered in time. Later requests would wait for it. */
   #isStuck = false
 
   private constructor(
@@ -78,7 +78,7 @@ export class Trial {
     this.#watch = watch
   }
 
-  /** @param directory where findings are saved; null saves none */
+  /** @param directory folder for findings; null saves none */
   static async start(
     engine: TrialEngine,
     seed: number,
@@ -103,19 +103,19 @@ export class Trial {
   }
 
   /**
-   * Runs the cases whose name holds `part`.
-   * @param withOpen whether those are run that are known to fail
-   * @param every runs each that many-th case only
+   * Runs the cases whose name contains `part`.
+   * @param withOpen true to include cases with a known defect
+   * @param every runs only every n-th case
    */
   async corpus(part = '', withOpen = true, every = 1): Promise<void> {
     for (const [at, one] of corpus.entries()) {
       if (at % every === 0 && one.name.includes(part) && (withOpen || one.open === undefined))
-        await this.#unlessGone(one.name, one.requests, () => this.#case(one))
+        await this.#replacingServer(one.name, one.requests, () => this.#case(one))
     }
     await this.target.refresh()
   }
 
-  /** Sends generated requests until `ms` milliseconds are over or `requestsMax` were sent. */
+  /** Sends generated requests until `ms` milliseconds have passed or `requestsMax` were sent. */
   async generated(ms: number, requestsMax = Number.POSITIVE_INFINITY): Promise<void> {
     const api = apiOf((await this.target.ask('GET', '/openapi.json')).text)
     const generator = new Generator(
@@ -130,7 +130,7 @@ export class Trial {
     for (let number = 0; number < requestsMax && performance.now() < until; number++) {
       const generated = generator.request(number)
       const name = `request ${number} of seed ${this.seed}`
-      await this.#unlessGone(name, [generated.request], async () => {
+      await this.#replacingServer(name, [generated.request], async () => {
         if (number % REFRESH_EVERY === REFRESH_EVERY - 1) await this.#refresh()
         await this.#one(generated, name)
       })
@@ -138,7 +138,7 @@ export class Trial {
     await this.#settle(start, 'all generated requests', [])
   }
 
-  /** Sends requests that were saved. */
+  /** Sends saved requests again. */
   async replay(requests: readonly HostileRequest[]): Promise<void> {
     for (const request of requests) {
       const cost = await this.#watched('replayed', [request], async () => {
@@ -155,8 +155,8 @@ export class Trial {
     }
   }
 
-  /** Does `work`; a server that ends or does not answer meanwhile is found, and another takes its place. */
-  async #unlessGone(
+  /** Does `work`. If the server ends or hangs during it, reports that and starts a new server. */
+  async #replacingServer(
     name: string,
     about: readonly HostileRequest[],
     work: () => Promise<void>,
@@ -165,7 +165,7 @@ export class Trial {
       await work()
     } catch (error) {
       if (!(error instanceof UnansweredError)) throw error
-      // A process that was killed may end a moment after its connections did.
+      // A killed process may end shortly after its connections.
       await pause(500)
       if (await this.#isDead(name, about)) return
       await this.#find(error.message, name, about)
@@ -232,12 +232,12 @@ export class Trial {
     const { answers, ended } = await this.target.send(request)
     const [answer] = answers
     if (answer === undefined || !statuses.includes(answer.status)) {
-      const told = answer === undefined ? ended : `${answer.status} ${answer.body.toString().slice(0, 300)}`
-      await this.#find(`what the case needs was refused: ${told}`, name, [request])
+      const found = answer === undefined ? ended : `${answer.status} ${answer.body.toString().slice(0, 300)}`
+      await this.#find(`the preparation failed: ${found}`, name, [request])
       return
     }
     const task = await this.#taskOf(answer.status, answer.body)
-    if (task === null) await this.#find('what the case needs did not end', name, [request])
+    if (task === null) await this.#find('a task of the preparation did not end', name, [request])
   }
 
   async #judgeCase(
@@ -246,7 +246,7 @@ export class Trial {
     { answers, ended }: Exchange,
   ): Promise<void> {
     if (ended === 'left') return
-    if (ended === 'garbled') await this.#find('what came back is no HTTP', name, requests)
+    if (ended === 'garbled') await this.#find('the answer is not HTTP', name, requests)
     const [answer] = answers
     if (answer === undefined) {
       this.#isStuck ||= ended === 'silent'
@@ -305,13 +305,13 @@ export class Trial {
     about: readonly HostileRequest[],
   ): Promise<void> {
     if (ended === 'silent') await this.#find('no answer in a minute', name, about)
-    if (ended === 'garbled') await this.#find('what came back is no HTTP', name, about)
-    if (ended === 'closed' && answers.length === 0 && request.delivery === 'whole' && !isTorn(request)) {
+    if (ended === 'garbled') await this.#find('the answer is not HTTP', name, about)
+    if (ended === 'closed' && answers.length === 0 && request.delivery === 'whole' && !isMalformed(request)) {
       await this.#find('the connection was closed without an answer', name, about)
     }
   }
 
-  /** What answers say, what they must not say, and what became of the state. */
+  /** Judges the answers, the rights of the client, and the state afterwards. */
   async #judgeState(
     { operation, request, index }: Generated,
     answers: readonly Answer[],
@@ -328,8 +328,8 @@ export class Trial {
       ['GET', 'HEAD', 'OPTIONS', 'TRACE'].includes(request.method) ||
       (isAsked && operation.actions.some((action) => /search|\.get$/.test(action)))
     const taken = answers.filter(({ status }) => status < 400)
-    // A route that reads no body takes a request at its head; that its body never arrives, or is no HTTP, is told later.
-    const isEarly = operation.bodies.length === 0 && (request.delivery === 'truncated' || isTorn(request))
+    // A route without a body accepts a request after its head, before it notices a missing or malformed body.
+    const isEarly = operation.bodies.length === 0 && (request.delivery === 'truncated' || isMalformed(request))
     const isUnknown = isEarly || (answers.length === 0 && request.delivery !== 'truncated')
     if (taken.length === 0 && !isUnknown) {
       if (isRead) return
@@ -346,7 +346,7 @@ export class Trial {
       if (task !== undefined) await this.#judgeTask(task, name, about)
     }
     if (isUnknown) await this.#idle()
-    // What moves the data that clients are told apart by is undone at once.
+    // Moving an index changes the data that clients may see, so the initial state is restored at once.
     if (movesIndexes(operation, request) && taken.length > 0) await this.#refresh()
     else if (!isRead || isUnknown) this.#lastState = await this.target.state('queue')
   }
@@ -355,7 +355,7 @@ export class Trial {
     const { status, headers, bytes, body } = answer
     const text = body.toString().slice(0, 500)
     const isBound = status === 503 && headers['retry-after'] !== undefined
-    // What is called a server error though it is not one of ours: other servers' failures, and what is not implemented.
+    // 501 (not implemented) and 502 (another server failed) are not faults of this server.
     const isOurs = status >= 500 && !isBound && ![501, 502].includes(status)
     if (isOurs) await this.#find(`answered ${status} ${text}`, name, about)
     if (bytes > ANSWER_BYTES_MAX) await this.#find(`an answer of ${bytes} bytes`, name, about)
@@ -378,11 +378,11 @@ export class Trial {
   ): Promise<void> {
     await this.#judgeSecrets(client, request, answer, name, about)
     const isAsked = request.method === operation.method
-    // A multi-search of no query looks into no index.
+    // A multi-search without queries reads no index.
     const isEmpty = answer.body.toString() === '{"results":[]}' && operation.path === '/multi-search'
     if (isAsked && answer.status < 300 && !isEmpty && !mayDo(client, operation.actions, index)) {
-      const told = `${answer.status} ${answer.body.toString().slice(0, 200)}`
-      await this.#find(`${client.name} may not do this, and was answered ${told}`, name, about)
+      const found = `${answer.status} ${answer.body.toString().slice(0, 200)}`
+      await this.#find(`${client.name} lacks the right, but was answered ${found}`, name, about)
     }
   }
 
@@ -394,10 +394,10 @@ export class Trial {
     about: readonly HostileRequest[],
   ): Promise<void> {
     const text = answer.body.toString()
-    // A client is told its own words again.
+    // An answer may repeat texts of the request.
     const asked = JSON.stringify(request)
     const leaked = client.hidden.find((secret) => text.includes(secret) && !asked.includes(secret))
-    if (leaked !== undefined) await this.#find(`${client.name} was shown \`${leaked}\``, name, about)
+    if (leaked !== undefined) await this.#find(`leaked \`${leaked}\` to ${client.name}`, name, about)
   }
 
   async #judgeTask(task: Task | null, name: string, about: readonly HostileRequest[]): Promise<void> {
@@ -413,7 +413,7 @@ export class Trial {
 
   // Watching
 
-  /** Does `work` and finds what it cost too much of. */
+  /** Does `work` and reports costs above the bounds. */
   async #watched(
     name: string,
     about: readonly HostileRequest[],
@@ -421,7 +421,7 @@ export class Trial {
     bounds = this.bounds,
   ): Promise<Cost> {
     const { pid } = this.target.daemon
-    forgetPeak(pid)
+    resetPeak(pid)
     await this.#watch.take()
     const before = memoryOf(pid)
     const start = performance.now()
@@ -460,11 +460,11 @@ export class Trial {
       await this.#find(`/health stopped for ${cost.stopMs.toFixed()} ms (${late})`, name, about)
     }
     if (cost.growthBytes > bounds.growthBytesMax) {
-      await this.#find(`${megabytes(cost.growthBytes)} more memory while it was under way`, name, about)
+      await this.#find(`${megabytes(cost.growthBytes)} more memory during it`, name, about)
     }
   }
 
-  /** Memory is back to what it was, within the bound. */
+  /** Waits until memory is within the bound again. Reports it if it stays above. */
   async #settle(
     start: number,
     name: string,
@@ -476,7 +476,7 @@ export class Trial {
     for (const until = performance.now() + SETTLE_MS_MAX; performance.now() < until; await pause(200)) {
       growth = (memoryOf(pid)?.anonymous ?? start) - start
       if (growth <= bounds.growthBytesMax) return
-      // Requests that cost little make garbage collectors run.
+      // Cheap requests trigger garbage collections.
       for (let i = 0; i < 50; i++) await this.target.ask('GET', '/stats')
     }
     await this.#find(`${megabytes(growth)} more memory after it`, name, about)
@@ -484,9 +484,9 @@ export class Trial {
 
   async #send(request: HostileRequest): Promise<Exchange> {
     const exchange = await this.target.send(request, async () => {
-      // A client that does not read must keep no other waiting.
+      // A client that does not read must not delay others.
       const { status } = await this.target.ask('POST', '/indexes/films/search', { q: 'a' })
-      if (status !== 200) await this.#find(`a search beside it was answered ${status}`, 'unread', [request])
+      if (status !== 200) await this.#find(`a concurrent search was answered ${status}`, 'unread', [request])
     })
     this.counts.requests++
     for (const { status } of exchange.answers) {
@@ -497,7 +497,7 @@ export class Trial {
     return exchange
   }
 
-  /** The task that an answer names, once it has ended; undefined if it names none, null if it does not end. */
+  /** Waits for the task that an answer names. Returns undefined if it names none, null if the task does not end. */
   async #taskOf(status: number, body: Buffer): Promise<Task | null | undefined> {
     // Exports are accepted with 200.
     if (status >= 300) return undefined
@@ -509,7 +509,7 @@ export class Trial {
   }
 
   async #idle(): Promise<void> {
-    // What a client sent before it hung up may still be on its way.
+    // A request may still arrive after its client closed the connection.
     await pause(HUNG_UP_MS)
     for (const until = performance.now() + SETTLE_MS_MAX; performance.now() < until; await pause(20)) {
       const { text } = await this.target.ask('GET', '/tasks?statuses=enqueued,processing&limit=0')
@@ -523,7 +523,7 @@ export class Trial {
     await this.#watch.take()
   }
 
-  /** Whether the server is gone; then a new one takes its place. */
+  /** Returns true if the server ended, after starting a new one. */
   async #isDead(name: string, about: readonly HostileRequest[]): Promise<boolean> {
     if (!this.target.daemon.ended()) return false
     await this.#find(`the server ended: ${this.target.daemon.log().slice(-3_000)}`, name, about)
@@ -531,7 +531,7 @@ export class Trial {
     return true
   }
 
-  /** Puts a new server in the place of this one. */
+  /** Replaces the server. */
   async #renew(): Promise<void> {
     await this.#watch.close()
     this.#isStuck = false
@@ -563,7 +563,7 @@ const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed()} MB`
 export const costLine = ({ name, ms, stopMs, growthBytes, peakBytes }: Cost): string =>
   `${ms.toFixed().padStart(7)} ms, stop ${stopMs.toFixed().padStart(5)} ms, memory ${megabytes(growthBytes).padStart(7)} (peak ${megabytes(peakBytes)})  ${name}`
 
-/** Lines of two states that differ, cut where they are long. */
+/** Shows the lines that differ between two states, cut if they are long. */
 function difference(before: string, after: string): string {
   const [old, fresh] = [before.split('\n'), after.split('\n')]
   const changed = fresh.flatMap((line, i) => (line === old[i] ? [] : [`${old[i]} → ${line}`]))
@@ -579,11 +579,11 @@ function codeOf({ body }: Answer): string | null {
   }
 }
 
-/** Whether a head says something else than what is sent: no answer is owed then. */
-const isTorn = ({ headers = {} }: HostileRequest): boolean =>
+/** Returns true if the head contradicts the body. The server need not answer then. */
+const isMalformed = ({ headers = {} }: HostileRequest): boolean =>
   'content-length' in headers || 'transfer-encoding' in headers || headers.host === '' || 'upgrade' in headers
 
-/** Whether a request that was taken may have changed which index has which data. */
+/** Returns true if an accepted request may have moved data between indexes. */
 function movesIndexes({ path, method }: Operation, request: HostileRequest): boolean {
   if (request.method === 'DELETE' && path.startsWith('/indexes')) return true
   return (

@@ -1,15 +1,15 @@
-/** Values for a JSON Schema: right, nearly right, and wrong in the ways that servers break by. */
+/** Generates values for a JSON Schema: valid, nearly valid, and invalid in ways that break servers. */
 import fc from 'fast-check'
 import { indexes } from './clients.js'
 import { providerPaths } from './provider.js'
 import type { Piece } from './request.js'
 
-/** A part of a JSON text that no value stands for: a number beyond doubles, a huge array, bytes that are no text. */
+/** Part of a JSON text without a JavaScript value: a number beyond doubles, a huge array, invalid UTF-8. */
 export class Raw {
   constructor(readonly pieces: readonly Piece[]) {}
 }
 
-/** An object whose keys may repeat, in order. */
+/** An object with ordered keys, which may repeat. */
 export class Entries {
   constructor(readonly entries: readonly (readonly [string, Value])[]) {}
 }
@@ -31,10 +31,10 @@ export interface JsonSchema {
 }
 export type Schemas = Readonly<Record<string, JsonSchema>>
 
-/** Nested as deep as schemas are followed. */
+/** Maximum depth to which schemas are followed. */
 const DEPTH_MAX = 6
 
-/** Names that mean something to JavaScript or to the API where they should not. */
+/** Names with a special meaning in JavaScript or the API. */
 const oddNames = [
   ...['__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'toString', 'valueOf', 'then', 'length'],
   ...[
@@ -177,7 +177,7 @@ const numbers: fc.Arbitrary<Value> = fc.oneof(
     .map((digits) => raw(digits)),
 )
 
-/** Values that have no business where they stand. */
+/** Values that are wrong for every schema. */
 const odd: fc.Arbitrary<Value> = fc.oneof(
   { weight: 2, arbitrary: fc.constantFrom<Value>(null, true, false, [], new Entries([])) },
   { weight: 3, arbitrary: text },
@@ -207,7 +207,7 @@ const odd: fc.Arbitrary<Value> = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom(...oddNames).map((name) => new Entries([[name, 1]])) },
 )
 
-/** Values that are large in one way each, up to a few megabytes. */
+/** Large values of up to a few megabytes, each large in one way. */
 const huge: fc.Arbitrary<Value> = fc
   .tuple(fc.constantFrom(1_000, 20_000, 300_000, 2_000_000), fc.nat(12))
   .map(([times, kind]): Value => {
@@ -343,7 +343,7 @@ const functions = fc.constantFrom(
   ...['let a = []; a.pad(1000000, 1); doc.n = a.len()', 'doc.n = context.a', 'doc = ()'],
 )
 
-/** What stands under a name that the API gives a meaning, wherever it occurs. */
+/** Values for names that mean the same everywhere in the API. */
 const known: Readonly<Record<string, fc.Arbitrary<Value>>> = {
   q: fc.oneof(text, fc.constantFrom('river', 'the quick', '"slow boat"', '-boat', 'lighthous', 'b', '')),
   facetQuery: fc.oneof(text, fc.constantFrom('t', 'dr')),
@@ -394,21 +394,21 @@ const known: Readonly<Record<string, fc.Arbitrary<Value>>> = {
   ),
 }
 
-/** Nodes of a hundred that are odd where the whole shall be nearly right. */
-const ODD_OF_A_HUNDRED = 8
+/** Percentage of odd nodes in a nearly valid value. */
+const ODD_PERCENT = 8
 
-/** Makes values for schemas that may refer to one another. */
+/** Generates values for schemas, which may refer to each other. */
 export class Values {
   constructor(private readonly schemas: Schemas) {}
 
-  /** @param wild whether single nodes are odd or huge, or an object has names that it should not have */
+  /** @param wild true to make some nodes odd or huge and to add unknown names to objects */
   of(schema: JsonSchema, wild: boolean, depth = 0, name = ''): fc.Arbitrary<Value> {
     const right = this.#right(schema, wild, depth, name)
     if (!wild) return right
     return fc.oneof(
-      { weight: 100 - ODD_OF_A_HUNDRED, arbitrary: right },
+      { weight: 100 - ODD_PERCENT, arbitrary: right },
       {
-        weight: ODD_OF_A_HUNDRED,
+        weight: ODD_PERCENT,
         arbitrary: fc.oneof({ weight: 30, arbitrary: odd }, { weight: 1, arbitrary: huge }),
       },
     )
@@ -456,7 +456,7 @@ export class Values {
     const declared = Object.entries(properties).map(([name, inner]) => {
       const entry = this.of(inner, wild, depth + 1, name).map((value): [string, Value] => [name, value])
       const isRequired = required.includes(name)
-      // Most requests name a few of their fields: many at once refuse each other.
+      // Most requests have few fields, because many fields exclude each other.
       return fc
         .option(entry, { nil: null, freq: isRequired ? (wild ? 20 : 1_000_000) : 1 })
         .chain((one) =>
@@ -497,17 +497,17 @@ const any: fc.Arbitrary<Value> = fc.letrec<{ value: Value }>((tie) => ({
   ),
 })).value
 
-/** An embedder that would otherwise call the address its source has by default, which is not of this machine. */
+/** Gives an embedder a local URL. Otherwise it would call the default address of its source. */
 function withLocalUrl(entries: readonly (readonly [string, Value])[]): readonly (readonly [string, Value])[] {
   const isOurs = entries.some(([name, value]) => name === 'source' && LOCAL_SOURCES.includes(value))
   const others = entries.filter(([name]) => name !== 'url')
   return isOurs ? entries : [...others, ['url', '{provider}/embed'] as const]
 }
 
-/** Sources of vectors that call no address by themselves. */
+/** Embedder sources that call no default address. */
 const LOCAL_SOURCES: readonly Value[] = ['userProvided', 'composite']
 
-/** `value` as JSON text. */
+/** Returns `value` as JSON text. */
 export function jsonPieces(value: Value): readonly Piece[] {
   const pieces: Piece[] = []
   let last = ''
@@ -541,7 +541,7 @@ export function jsonPieces(value: Value): readonly Piece[] {
   return pieces
 }
 
-/** `value` as it stands in a query string, lists as `a,b`. */
+/** Returns `value` as a query parameter, lists as `a,b`. */
 export function queryText(value: Value): string {
   if (Array.isArray(value)) return value.map((one: Value) => queryText(one)).join(',')
   if (typeof value === 'string') return value

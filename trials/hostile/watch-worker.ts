@@ -1,4 +1,4 @@
-/** Asks `/health` all the time and measures how long it is not answered; see `watch.ts`. */
+/** Polls `/health` and measures how long it is not answered; see `watch.ts`. */
 import { Agent, get } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -7,20 +7,20 @@ import type { Observation, Watched } from './watch.js'
 
 const { pid, port, path } = workerData as Watched
 
-/** Milliseconds between two questions, and of our own timer. */
+/** Milliseconds between two polls, and period of the timer. */
 const PERIOD_MS = 20
-/** A question that is not answered within this time is lost. */
+/** A poll without an answer in this time is lost. */
 const ANSWER_MS_MAX = 120_000
-/** Share of the time some process waited for a processor, above which a thread that slept proves nothing. */
+/** If processes waited for a processor for more than this share of the time, sleep of the thread is ignored. */
 const PRESSURE_MAX = 0.2
 
-/** Bytes at which the server is ended before the machine is: ten times what any request may cost. */
+/** Kills the server at this memory use, to protect the machine. Ten times the limit of any request. */
 const ANONYMOUS_MAX = 2_000_000_000
 
 const nothing = (): Observation => ({ stopMs: 0, slowestMs: 0, lateMs: 0, lost: 0, anonymousMax: 0 })
 const agent = new Agent({ keepAlive: true, maxSockets: 1 })
 let observed = nothing()
-/** Milliseconds by which our own timer was late, summed from the start. */
+/** Total delay of our timer since the start, in milliseconds. */
 let late = 0
 
 function ask(): Promise<boolean> {
@@ -35,7 +35,7 @@ function ask(): Promise<boolean> {
   })
 }
 
-/** How long the server stopped between two moments, as far as neither we nor the machine are the reason. */
+/** Returns how long the server has stopped since `began`, without delays caused by us or the machine. */
 function since(began: Moment): number {
   const now = moment()
   const took = now.at - began.at
@@ -60,19 +60,19 @@ const moment = (): Moment => ({
   pressure: processorPressure(),
 })
 
-function look(): void {
+function sampleMemory(): void {
   const anonymous = memoryOf(pid)?.anonymous ?? 0
   if (anonymous > ANONYMOUS_MAX) process.kill(pid, 'SIGKILL')
   observed = { ...observed, anonymousMax: Math.max(observed.anonymousMax, anonymous) }
 }
 
-/** The question that waits for its answer. */
+/** When the current poll was sent; null between polls. */
 let asked: Moment | null = null
 
-function note(): void {
+function recordPoll(): void {
   if (asked === null) return
   const tookMs = performance.now() - asked.at
-  // Answers as quick as this are no stop, and most: asking the system about each would cost more than they do.
+  // Most answers are this fast and count as no stop. Reading /proc for each would cost more than the answer.
   const stopMs = tookMs < PERIOD_MS ? 0 : since(asked)
   observed = {
     ...observed,
@@ -82,8 +82,8 @@ function note(): void {
 }
 
 parentPort?.on('message', () => {
-  note()
-  look()
+  recordPoll()
+  sampleMemory()
   parentPort?.postMessage(observed)
   observed = nothing()
 })
@@ -94,14 +94,14 @@ setInterval(() => {
   planned = performance.now() + PERIOD_MS
   if (behind > 1) late += behind
   observed = { ...observed, lateMs: Math.max(observed.lateMs, behind) }
-  look()
+  sampleMemory()
 }, PERIOD_MS)
 
 for (;;) {
   asked = moment()
-  const isWell = await ask()
-  note()
+  const isHealthy = await ask()
+  recordPoll()
   asked = null
-  if (!isWell) observed = { ...observed, lost: observed.lost + 1 }
+  if (!isHealthy) observed = { ...observed, lost: observed.lost + 1 }
   await pause(PERIOD_MS)
 }

@@ -1,10 +1,9 @@
 /**
- * Watches a server from outside: how long it does not answer `/health`, and what memory it takes.
+ * Watches a server from outside: how long it does not answer `/health`, and how much memory it uses.
  *
- * A thread of its own asks every 20 ms. A stop is counted as the time for which the server's first thread ran
- * without answering; what it slept counts too if the machine had processors to spare. What it waited for a
- * processor, and what our own timer was late by, is no stop of the server: so a busy machine finds nothing that a
- * quiet one would not.
+ * A worker thread polls every 20 ms. A stop is the time that the server's main thread ran without answering, plus
+ * the time it slept if the machine had idle processors. Time that it waited for a processor and the delay of our own
+ * timer do not count, so a busy machine reports no more stops than an idle one.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,22 +16,22 @@ export interface Watched {
   readonly path: string
 }
 
-/** What was seen since the last look. */
+/** Observations since the last `take`. */
 export interface Observation {
-  /** The longest stop, in milliseconds. */
+  /** Longest stop, in milliseconds. */
   readonly stopMs: number
-  /** The longest time to an answer, whatever the reason. */
+  /** Longest time to an answer, for any reason. */
   readonly slowestMs: number
-  /** The most by which our own timer was late. */
+  /** Largest delay of our own timer. */
   readonly lateMs: number
-  /** Questions without an answer. */
+  /** Polls without an answer. */
   readonly lost: number
-  /** The most anonymous memory, in bytes; 0 where the system does not tell. */
+  /** Peak of anonymous memory, in bytes; 0 where the system does not report it. */
   readonly anonymousMax: number
 }
 
 export interface Watch {
-  /** What was seen since the last call. */
+  /** Returns the observations since the last call. */
   take(): Promise<Observation>
   close(): Promise<void>
 }
@@ -40,7 +39,7 @@ export interface Watch {
 export async function startWatch(watched: Watched): Promise<Watch> {
   const worker = new Worker(new URL('./watch-worker.js', import.meta.url), { workerData: watched })
   await once(worker, 'online')
-  // Takers are served in turn: the thread answers one message by one.
+  // Calls run in turn, because the worker answers one message at a time.
   let last: Promise<unknown> = Promise.resolve()
   const take = async (): Promise<Observation> => {
     worker.postMessage('take')
@@ -59,12 +58,12 @@ export async function startWatch(watched: Watched): Promise<Watch> {
   }
 }
 
-/** A server that does nothing but answer, to see what the machine makes of that. */
+/** A server that only answers, to measure the noise of the machine. */
 const BARE = `
 const server = require('node:http').createServer((_, answer) => answer.end('{}'))
 server.listen(0, '127.0.0.1', () => console.log(server.address().port))`
 
-/** What is seen of a bare server in `ms` milliseconds: the error of every later figure. */
+/** Watches a bare server for `ms` milliseconds. The result is the measurement error of later figures. */
 export async function calibrate(ms: number): Promise<Observation> {
   const child = spawn(process.execPath, ['-e', BARE], { stdio: ['ignore', 'pipe', 'ignore'] })
   try {

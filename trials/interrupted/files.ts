@@ -1,11 +1,11 @@
-/** Which files an operation leaves, and are its archives whole? */
+/** Finds files that an operation left behind, and damaged archives. */
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { unpack } from '../../ts/backup/archive-reader.js'
 import { restoreSnapshot } from '../../ts/backup/index.js'
 import type { Place } from './operations.js'
 
-/** Names of all files with what differs between two runs replaced: kinds of files, with their number. */
+/** Counts all files by kind: by path with the parts that differ between runs replaced. */
 export async function shapesIn(directory: string): Promise<ReadonlyMap<string, number>> {
   const shapes = new Map<string, number>()
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
@@ -20,17 +20,17 @@ export async function shapesIn(directory: string): Promise<ReadonlyMap<string, n
   return shapes
 }
 
-/** Files of kinds, or in numbers, that an operation does not leave which nothing interrupts. */
+/** Yields kinds or numbers of files that an uninterrupted operation does not leave. */
 export function* leftovers(
   found: ReadonlyMap<string, number>,
   usual: ReadonlyMap<string, number>,
 ): Generator<string> {
   for (const [shape, number] of found) {
-    // Dumps have names of their own, so that a second one stands beside the first.
+    // Dumps have unique names, so a second dump does not replace the first.
     const usualNumber = usual.get(shape) ?? 0
     if (usualNumber === 0) yield `left behind: ${shape}`
     else if (number > usualNumber && !shape.startsWith('dumps/'))
-      yield `left behind: ${number} of ${shape}, usual are ${usualNumber}`
+      yield `left behind: ${number} of ${shape}, expected ${usualNumber}`
   }
 }
 
@@ -40,14 +40,14 @@ const fileNames = (directory: string): Promise<readonly string[]> =>
     throw error
   })
 
-/** Reads all archives that have their final name. @returns what is wrong with them, one line each */
+/** Reads all archives with their final name. @returns a line for each damaged one */
 export async function brokenArchives(place: Place): Promise<string[]> {
   const problems: string[] = []
   const { signal } = new AbortController()
   const workspace = join(place.root, 'reading')
   const check = async (archive: string, read: () => Promise<unknown>): Promise<void> => {
     await mkdir(workspace)
-    await read().catch((error: unknown) => problems.push(`${archive} is not whole: ${error}`))
+    await read().catch((error: unknown) => problems.push(`${archive} is damaged: ${error}`))
     await rm(workspace, { recursive: true })
   }
   for (const name of await fileNames(place.snapshots)) {
@@ -62,8 +62,8 @@ export async function brokenArchives(place: Place): Promise<string[]> {
     const archive = join(place.dumps, name)
     await check(archive, async () => {
       const unpacked = await unpack(archive, join(workspace, 'unpacked'), () => true, signal)
-      // The last entry of a dump.
-      if (!unpacked.has('webhooks.json')) throw new Error('it has no webhooks.json')
+      // The last file in a dump.
+      if (!unpacked.has('webhooks.json')) throw new Error('it contains no webhooks.json')
     })
   }
   return problems

@@ -1,7 +1,7 @@
 /**
  * npm run trials -- interrupted [--engine native|fallback] [--rounds N] [--seed S] [--only NUMBERS]
  *
- * Ends with 1 if anything is not whole after an interruption.
+ * Exits with 1 if an interruption damages or leaves anything.
  */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,21 +9,21 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { numbers } from '../../__test__/support/numbers.js'
 import { takeWhile, withinMinutes } from '../deadline.js'
-import { buildLibrary, whyNoLibrary } from '../faults/library.js'
+import { buildLibrary, missingLibrary } from '../faults/library.js'
 import { operations } from './operations.js'
 import { interruptedRun, interruptions, type Usual, usualRun } from './trial.js'
 import { makeWorld } from './world.js'
 
 const help = `npm run trials -- interrupted [options]
 
-Interrupts dumps, snapshots, imports, restores, upgrades and compactions at any system call, by kill -9 or by a disk that
-is full from then on. Afterwards the data answers as before, archives that have their name are whole, the operation ends
-well when it is asked for again, and nothing else is left.
+Interrupts dumps, snapshots, imports, restores, upgrades and compactions at random system calls, by kill -9 or a full
+disk. Afterwards the answers must be the same as before, archives with their final name must be complete, the operation
+must succeed when it is repeated, and no other files may be left.
 
   --engine NAME      native or fallback                  (default fallback)
   --rounds N         interruptions                       (default 100)
-  --seed S           which moments                       (default 1)
-  --only NUMBERS     these rounds alone
+  --seed S           seed of the random moments          (default 1)
+    --only NUMBERS     only these rounds
   --minutes N        stop after that time                (default: no limit)
 
 Examples
@@ -44,7 +44,7 @@ if (values.help) {
   console.log(help)
   process.exit(0)
 }
-const reason = whyNoLibrary()
+const reason = missingLibrary()
 if (reason !== null) throw new Error(reason)
 const { engine, seed, only } = values
 const kinds = operations.flatMap((operation) => interruptions.map((kind) => ({ operation, kind })))
@@ -84,8 +84,8 @@ console.log(`${engine}: ${rounds} rounds in ${seconds} s, ${failed.length} with 
 if (failed.length === 0) await rm(directory, { recursive: true, force: true })
 else {
   console.log(
-    `again: npm run trials -- interrupted --engine ${engine} --seed ${seed} --only ${failed.join()}`,
+    `repeat with: npm run trials -- interrupted --engine ${engine} --seed ${seed} --only ${failed.join()}`,
   )
-  console.log(`the data is left in ${directory}`)
+  console.log(`the data is kept in ${directory}`)
 }
 process.exitCode = failed.length > 0 ? 1 : 0

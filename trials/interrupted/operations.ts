@@ -1,11 +1,11 @@
-/** Operations that are interrupted: how each is prepared and asked for. */
+/** Operations to interrupt: how to prepare and request each. */
 import { copyFile, cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { World } from './world.js'
 
-/** Directories and files of one trial. */
+/** Directories of one trial. */
 export interface Place {
-  /** Holds all others. */
+  /** Contains all others. */
   readonly root: string
   readonly data: string
   readonly dumps: string
@@ -14,11 +14,11 @@ export interface Place {
 
 export interface Operation {
   readonly name: string
-  /** Makes what is there before. */
+  /** Creates the files that exist before the operation. */
   prepare(world: World, place: Place): Promise<void>
-  /** Arguments of every start, beside the directories. */
+  /** Arguments of every start, in addition to the directories. */
   args(world: World): readonly string[]
-  /** The request whose task is the operation; null: a start is. */
+  /** Path to POST for the task that performs the operation; null if a server start performs it. */
   readonly request: string | null
 }
 

@@ -1,56 +1,56 @@
-/** One operation, interrupted at one moment: is the old data whole, and does the operation end when asked again? */
+/** Interrupts one operation, then checks that the old data is intact and the operation can be repeated. */
 import { existsSync } from 'node:fs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServerProcess, type Started } from '../../__test__/support/server-process.js'
-import { type CallFault, changingCalls, Faults } from '../faults/library.js'
+import { type CallFault, diskChangingCalls, Faults } from '../faults/library.js'
 import { settled } from '../faults/load.js'
 import type { TaskView } from '../faults/model.js'
 import { brokenArchives, leftovers, shapesIn } from './files.js'
 import type { Operation, Place } from './operations.js'
 import { answersOf, listening, WAIT_MS_MAX, type World } from './world.js'
 
-/** How an operation is interrupted: the process is killed, or its disk is full from a moment on. */
+/** Ways to interrupt an operation: kill the process, or make its disk full from a moment on. */
 export const interruptions = ['killed', 'full'] as const
 export type Interruption = (typeof interruptions)[number]
 
-/** How an operation goes that nothing interrupts. */
+/** Measurements of an uninterrupted operation. */
 export interface Usual {
-  /** How many system calls it makes that change the disk. */
+  /** Number of system calls that change the disk. */
   readonly calls: number
-  /** Kinds of files afterwards. */
+  /** Number of files afterwards, by kind. */
   readonly shapes: ReadonlyMap<string, number>
 }
 
 export interface Setup {
   readonly world: World
   readonly operation: Operation
-  /** The preloaded library. */
+  /** Path of the preloaded library. */
   readonly library: string
   /** An empty directory for the trial, removed unless there are problems. */
   readonly directory: string
 }
 
 export interface Verdict {
-  /** Whether the interruption came before the operation had ended. */
+  /** True if the interruption came before the operation ended. */
   readonly isInterrupted: boolean
-  /** What is not as it should be, one line each. */
+  /** A line for each problem. */
   readonly problems: readonly string[]
 }
 
-/** How long a full disk lasts after the first call that it refused. */
+/** How long the disk stays full after the first refused call. */
 const FULL_MS = 200
 
-/** Lets an operation end and counts its system calls. @throws if it does not end well */
+/** Runs an operation without interruption and counts its system calls. @throws if it fails */
 export async function usualRun(setup: Setup): Promise<Usual> {
   const trial = new Trial(setup)
   const { request } = setup.operation
   try {
     await trial.prepare()
-    trial.faults.beginCount(changingCalls, trial.pattern)
+    trial.faults.beginCount(diskChangingCalls, trial.pattern)
     const server = await trial.listening(trial.faults.env)
     if (request !== null) {
-      trial.faults.beginCount(changingCalls, trial.pattern)
+      trial.faults.beginCount(diskChangingCalls, trial.pattern)
       await server.call('POST', request)
     }
     await settled(server)
@@ -62,7 +62,7 @@ export async function usualRun(setup: Setup): Promise<Usual> {
   }
 }
 
-/** @param moment how many of the counted system calls are carried out before the interruption */
+/** @param moment number of counted system calls before the interruption */
 export async function interruptedRun(
   setup: Setup,
   usual: Usual,
@@ -74,7 +74,7 @@ export async function interruptedRun(
   try {
     await trial.prepare()
     const { pattern } = trial
-    const fault: CallFault = { calls: changingCalls, error: kind, once: false, after: moment, pattern }
+    const fault: CallFault = { calls: diskChangingCalls, error: kind, once: false, after: moment, pattern }
     problems.push(
       ...(setup.operation.request === null
         ? await trial.interruptStart(fault)
@@ -131,7 +131,7 @@ class Trial {
     await rm(this.#control, { force: true })
   }
 
-  /** Starts a server over the place. */
+  /** Starts a server on the trial's directories. */
   async start(env: NodeJS.ProcessEnv = {}): Promise<Started> {
     const { world, operation } = this.#setup
     const { data, dumps, snapshots } = this.place
@@ -154,35 +154,35 @@ class Trial {
     return listening(await this.start(env))
   }
 
-  /** What each server wrote to stderr. */
+  /** Stderr of each server so far. */
   get logs(): readonly string[] {
     return this.#logs.map((read) => read())
   }
 
-  /** Interrupts the task that a request asks for. */
+  /** Interrupts the task of a request. */
   async interruptTask(fault: CallFault, request: string): Promise<string[]> {
     const server = await this.listening(this.faults.env)
     this.faults.begin(fault)
     const asked = await server.call('POST', request).catch(() => null)
     if (fault.error === 'killed') {
-      // The moment may not come, if this run needs fewer calls than the one that was counted.
+      // The kill may never happen if this run makes fewer calls than the counted one.
       await Promise.race([server.exited, settled(server).catch(() => undefined)])
       this.faults.end()
       await server.kill()
       return []
     }
-    if (asked?.status === 202) await this.#fullFor(server)
-    const problems = await this.#differing(server, 'on the full disk')
+    if (asked?.status === 202) await this.#waitOnFullDisk(server)
+    const problems = await this.#differences(server, 'on the full disk')
     this.faults.end()
     await settled(server)
-    if (asked?.status === 202) problems.push(...(await wrongEnd(server, asked.body)))
+    if (asked?.status === 202) problems.push(...(await unexpectedEnd(server, asked.body)))
     else if (codeOf(asked?.body) !== 'no_space_left_on_device')
-      problems.push(`the request was refused otherwise: ${JSON.stringify(asked)}`)
+      problems.push(`unexpected refusal: ${JSON.stringify(asked)}`)
     return problems
   }
 
-  /** Waits until the tasks are over, or until the disk has been full for a while. */
-  async #fullFor(server: ServerProcess): Promise<void> {
+  /** Waits until the tasks end or the disk has been full for `FULL_MS`. */
+  async #waitOnFullDisk(server: ServerProcess): Promise<void> {
     for (;;) {
       const wait = this.faults.hits > 0 ? FULL_MS : 20
       const isOver = await settled(server, wait).then(
@@ -199,7 +199,7 @@ class Trial {
     const started = await this.start(this.faults.env)
     if (started.kind === 'hung') return [`the start hung: ${started.errors.slice(-600)}`]
     if (started.kind === 'listening') {
-      if (fault.error === 'full') await this.#fullFor(started.server)
+      if (fault.error === 'full') await this.#waitOnFullDisk(started.server)
       else await Promise.race([started.server.exited, settled(started.server, 2_000).catch(() => undefined)])
       this.faults.end()
       await started.server.kill()
@@ -210,34 +210,34 @@ class Trial {
     return [...oneLine(started.errors), ...this.#importLeft(started.errors)]
   }
 
-  /** What an import that tells of its failure has left; a start may also fail behind an import that succeeded. */
+  /** Reports a data directory left by a failed import. A start may also fail after a successful import. */
   #importLeft(errors: string): string[] {
     const isLeft = errors.includes('siftd: --import-') && existsSync(this.place.data)
-    return isLeft ? ['an import that failed has left a data directory'] : []
+    return isLeft ? ['a failed import left a data directory'] : []
   }
 
-  /** The operation is carried out once more, by the same server or by the next one. */
+  /** Repeats the operation with the same server or a new one. */
   async repeat(): Promise<string[]> {
     const { request } = this.#setup.operation
     const problems: string[] = []
     const isRestarted = this.#server === null || this.#server.hasEnded
     const server = isRestarted ? await this.listening() : this.#server!
     await settled(server)
-    if (isRestarted) problems.push(...(await this.#differing(server, 'after the next start')))
+    if (isRestarted) problems.push(...(await this.#differences(server, 'after the next start')))
     if (request !== null) {
       const { status, body } = await server.call('POST', request)
-      if (status !== 202) problems.push(`asked again: ${status} ${JSON.stringify(body)}`)
+      if (status !== 202) problems.push(`repeated request: ${status} ${JSON.stringify(body)}`)
       await settled(server)
-      problems.push(...(await this.#differing(server, 'after it was asked for again')))
+      problems.push(...(await this.#differences(server, 'after the repetition')))
     }
     problems.push(...(await failedTasks(server)), ...(await stopped(server)))
     if (isRestarted) return problems
     const next = await this.listening()
-    problems.push(...(await this.#differing(next, 'at the end')), ...(await stopped(next)))
+    problems.push(...(await this.#differences(next, 'at the end')), ...(await stopped(next)))
     return problems
   }
 
-  async #differing(server: ServerProcess, when: string): Promise<string[]> {
+  async #differences(server: ServerProcess, when: string): Promise<string[]> {
     const { answers } = this.#setup.world
     const found = await answersOf(server)
     if (found === answers) return []
@@ -248,20 +248,20 @@ class Trial {
 
 const codeOf = (body: unknown): unknown => (body as { readonly code?: unknown } | undefined)?.code
 
-/** A task on a full disk succeeds, or fails with the reason. */
-async function wrongEnd(server: ServerProcess, asked: unknown): Promise<string[]> {
+/** Reports a task on a full disk that neither succeeded nor failed for lack of space. */
+async function unexpectedEnd(server: ServerProcess, asked: unknown): Promise<string[]> {
   const { taskUid } = asked as { readonly taskUid: number }
   const task = (await server.call('GET', `/tasks/${taskUid}`)).body as TaskView
-  const isTold = task.status === 'succeeded' || task.error?.code === 'no_space_left_on_device'
-  return isTold ? [] : [`the task ended otherwise: ${JSON.stringify(task)}`]
+  const isExpected = task.status === 'succeeded' || task.error?.code === 'no_space_left_on_device'
+  return isExpected ? [] : [`unexpected end of the task: ${JSON.stringify(task)}`]
 }
 
 async function stopped(server: ServerProcess): Promise<string[]> {
   const code = await server.stop(WAIT_MS_MAX)
-  return code === 0 ? [] : [`SIGTERM ended with ${code}: ${server.errors.slice(-600)}`]
+  return code === 0 ? [] : [`exit code ${code} after SIGTERM: ${server.errors.slice(-600)}`]
 }
 
-/** Tasks that failed for another reason than the full disk. */
+/** Reports tasks that failed for another reason than the full disk. */
 async function failedTasks(server: ServerProcess): Promise<string[]> {
   const { body } = await server.call('GET', '/tasks?statuses=failed,canceled&limit=1000')
   const { results } = body as { readonly results: readonly TaskView[] }
@@ -274,5 +274,5 @@ function oneLine(errors: string): string[] {
   const lines = errors.split('\n').filter((line) => line !== '' && !line.startsWith('{'))
   return lines.length === 1 && lines[0]!.startsWith('siftd: ')
     ? []
-    : [`a start on a full disk ended otherwise than in one line: ${errors.slice(0, 800)}`]
+    : [`a start on a full disk did not end with a one-line message: ${errors.slice(0, 800)}`]
 }

@@ -1,10 +1,10 @@
-/** The instance that is dumped, copied, imported, upgraded and compacted, and what it answers. */
+/** Builds the instance that the operations dump, copy, import, upgrade and compact, and reads its answers. */
 import { cp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ServerProcess, type Started } from '../../__test__/support/server-process.js'
 import { settled } from '../faults/load.js'
 
-/** Longest time until a server listens or a task is over on a busy machine. */
+/** Timeout for a start or a task on a busy machine. */
 export const WAIT_MS_MAX = 180_000
 
 const DOCUMENTS = 900
@@ -12,12 +12,12 @@ const WITH_VECTORS = 120
 
 export interface World {
   readonly engine: string
-  /** The data directory of a server that was stopped. */
+  /** Data directory of a stopped server. */
   readonly data: string
-  /** A dump and a snapshot of it. */
+  /** Dump and snapshot of it. */
   readonly dump: string
   readonly snapshot: string
-  /** What it answers, and must answer after whatever happens to it. */
+  /** Its answers, which must stay the same after every interruption. */
   readonly answers: string
 }
 
@@ -36,7 +36,7 @@ const settings = {
   embedders: { own: { source: 'userProvided', dimensions: 4 } },
 }
 
-/** Everything that is asked of the instance: method, path, body. */
+/** All requests to the instance: method, path, body. */
 const questions: readonly (readonly [string, string, object?])[] = [
   ['GET', '/indexes'],
   ['GET', '/keys'],
@@ -49,8 +49,8 @@ const questions: readonly (readonly [string, string, object?])[] = [
   ['POST', '/indexes/things/search', { vector: [3, 2, 1, 0], hybrid: { embedder: 'own' }, limit: 10 }],
 ]
 
-/** What differs from one answer to the next. */
-const passing = new Set(['processingTimeMs', 'updatedAt', 'requestUid'])
+/** Fields that differ between two answers. */
+const volatileFields = new Set(['processingTimeMs', 'updatedAt', 'requestUid'])
 
 /** @throws if a server does not listen */
 export function listening(started: Started): ServerProcess {
@@ -58,7 +58,7 @@ export function listening(started: Started): ServerProcess {
   throw new Error(`the server did not start: ${started.kind}: ${started.errors.slice(0, 1_500)}`)
 }
 
-/** What the instance answers, without what differs from one time to the next. */
+/** Reads the answers of the instance, without volatile fields. */
 export async function answersOf(server: ServerProcess): Promise<string> {
   const answers: unknown[] = []
   for (const [method, path, body] of questions) {
@@ -66,10 +66,10 @@ export async function answersOf(server: ServerProcess): Promise<string> {
     if (status !== 200) throw new Error(`${method} ${path}: ${status} ${JSON.stringify(answer)}`)
     answers.push(answer)
   }
-  return JSON.stringify(answers, (key, value) => (passing.has(key) ? undefined : value))
+  return JSON.stringify(answers, (key, value) => (volatileFields.has(key) ? undefined : value))
 }
 
-/** Makes the instance in a directory, in several commits, and an archive of each kind. */
+/** Builds the instance in several commits, and an archive of each kind. */
 export async function makeWorld(engine: string, directory: string): Promise<World> {
   const data = join(directory, 'data.ms')
   const archives = join(directory, 'archives')

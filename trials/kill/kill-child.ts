@@ -1,4 +1,4 @@
-/** The process that the kill trial kills: a queue over an engine, told what to enqueue by its parent. */
+/** The process that the kill trial kills: a task queue with an engine, controlled by its parent. */
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { openFake } from '../../__test__/tasks/fake-engine.js'
@@ -10,14 +10,14 @@ import { openWebhooks } from '../../ts/webhooks/index.js'
 
 export type TrialEngine = 'fake' | 'fallback' | 'native'
 
-/** Where the process ends: before or after a step of the engine's commit, or when the parent kills it. */
+/** Where the process ends: at a step of the engine's commit, or at a random moment chosen by the parent. */
 export type KillPoint = 'prepare' | 'commit' | 'committed' | 'any'
 
 export interface ChildSetup {
   readonly directory: string
   readonly engine: TrialEngine
   readonly killAt: KillPoint
-  /** How often the process passes that point before. */
+  /** How often the process passes that point before it ends there. */
   readonly passes: number
   /** URL of the webhook. */
   readonly receiver: string
@@ -31,11 +31,11 @@ export type Operation =
 
 export type Question =
   | { readonly ask: 'enqueue'; readonly name: string; readonly operation: Operation }
-  | { readonly ask: 'tell' }
+  | { readonly ask: 'state' }
   | { readonly ask: 'close' }
 
-/** What the parent needs to judge a trial. */
-export interface Told {
+/** Final state of the queue and the engine, for the parent to judge. */
+export interface FinalState {
   readonly tasks: readonly Task[]
   readonly batches: number
   /** Index uid → its documents. */
@@ -48,13 +48,13 @@ export interface Told {
 export type Answer =
   | { readonly kind: 'ready' }
   | { readonly kind: 'enqueued'; readonly name: string; readonly taskUid: number }
-  | { readonly kind: 'told'; readonly told: Told }
+  | { readonly kind: 'state'; readonly state: FinalState }
   | { readonly kind: 'broken'; readonly message: string }
 
 const setup = JSON.parse(process.argv[2] ?? '{}') as ChildSetup
-const complaint = (facts: object, message: string) => console.error(message, facts)
+const logError = (facts: object, message: string) => console.error(message, facts)
 const quiet = () => undefined
-const log = { debug: quiet, info: quiet, warn: quiet, error: complaint }
+const log = { debug: quiet, info: quiet, warn: quiet, error: logError }
 
 const answer = (message: Answer) => process.send?.(message)
 
@@ -65,8 +65,8 @@ async function open(): Promise<Engine> {
   return (await openEngine(setup.engine, { directory, log, ...memory })).engine
 }
 
-/** An engine that kills this process at a point of its commit. */
-function mortal(engine: Engine): Engine {
+/** Wraps an engine so that it kills this process at the kill point. */
+function killing(engine: Engine): Engine {
   let passes = setup.passes
   const die = (point: KillPoint) => {
     if (setup.killAt === point && passes-- === 0) process.kill(process.pid, 'SIGKILL')
@@ -77,7 +77,7 @@ function mortal(engine: Engine): Engine {
     return prepared
   }
   const commit: Engine['commit'] = async (...given) => {
-    // A moment after the call, so that the process dies within the commit.
+    // Shortly after the call, so that the process dies within the commit.
     if (setup.killAt === 'commit') setImmediate(() => die('commit'))
     const report = await engine.commit(...given)
     die('committed')
@@ -141,9 +141,9 @@ async function enqueue({ tasks }: OpenedTasks, name: string, operation: Operatio
   }
 }
 
-/** All tasks, oldest first; a page of a listing holds 10,000 at most. */
-async function allTasks(tasks: OpenedTasks['tasks']): Promise<Told['tasks']> {
-  const found: Told['tasks'][number][] = []
+/** Lists all tasks, oldest first, in pages of at most 10,000. */
+async function allTasks(tasks: OpenedTasks['tasks']): Promise<FinalState['tasks']> {
+  const found: FinalState['tasks'][number][] = []
   for (let from: number | null = 0; from !== null; ) {
     const page: Awaited<ReturnType<typeof tasks.list>> = await tasks.list(
       {},
@@ -155,8 +155,8 @@ async function allTasks(tasks: OpenedTasks['tasks']): Promise<Told['tasks']> {
   return found
 }
 
-/** Waits until no task waits, then returns everything that the parent judges. */
-async function tell({ tasks }: OpenedTasks, engine: Engine): Promise<Told> {
+/** Waits until all tasks ended, then reads the final state. */
+async function readState({ tasks }: OpenedTasks, engine: Engine): Promise<FinalState> {
   const all = { limit: 10_000, from: null, reverse: true }
   const unfinished = { statuses: ['enqueued', 'processing'] as const }
   while ((await tasks.list(unfinished, { ...all, limit: 1 })).total > 0) {
@@ -191,7 +191,7 @@ async function tell({ tasks }: OpenedTasks, engine: Engine): Promise<Told> {
 }
 
 /** Delivers webhooks to the parent's receiver until closed. */
-async function telling({ webhooks: store }: OpenedTasks): Promise<{ close(): Promise<void> }> {
+async function deliverWebhooks({ webhooks: store }: OpenedTasks): Promise<{ close(): Promise<void> }> {
   const outbound = openOutbound({ allowedNetworks: ['127.0.0.0/8'] })
   const launch = { url: setup.receiver, authorization: null }
   const webhooks = await openWebhooks({ store, outbound, launch, log })
@@ -199,10 +199,10 @@ async function telling({ webhooks: store }: OpenedTasks): Promise<{ close(): Pro
 }
 
 async function main(): Promise<void> {
-  const engine = mortal(await open())
+  const engine = killing(await open())
   const capacity = { reserveBytes: 64 * 1024 }
   const queue = await openTasks({ directory: setup.directory, engine, log, capacity })
-  const teller = await telling(queue)
+  const delivery = await deliverWebhooks(queue)
   queue.start()
   const obey = async (question: Question) => {
     switch (question.ask) {
@@ -211,11 +211,11 @@ async function main(): Promise<void> {
         answer({ kind: 'enqueued', name, taskUid: await enqueue(queue, name, operation) })
         break
       }
-      case 'tell':
-        // Uploads and directories are removed after the last outcome is recorded, which closing waits for.
-        await teller.close()
+      case 'state':
+        // Closing waits until uploads and directories are removed, which follows the record of the last outcome.
+        await delivery.close()
         await queue.close()
-        answer({ kind: 'told', told: await reopened() })
+        answer({ kind: 'state', state: await reopened() })
         break
       case 'close':
         process.exit(0)
@@ -223,15 +223,15 @@ async function main(): Promise<void> {
   }
   const reopened = async () => {
     const again = await openTasks({ directory: setup.directory, engine, log, capacity })
-    const teller = await telling(again)
+    const delivery = await deliverWebhooks(again)
     again.start()
-    const told = await tell(again, engine)
+    const state = await readState(again, engine)
     while ((await again.webhooks.next(LAUNCH_WEBHOOK)) !== null) {
       await new Promise((resolve) => setTimeout(resolve, 10))
     }
-    await teller.close()
+    await delivery.close()
     await again.close()
-    return told
+    return state
   }
   process.on('message', (question: Question) => {
     obey(question).catch((error: unknown) => answer({ kind: 'broken', message: String(error) }))

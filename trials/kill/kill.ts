@@ -5,44 +5,44 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { numbers } from '../../__test__/support/numbers.js'
 import type { Task } from '../../ts/tasks/index.js'
-import type { Answer, ChildSetup, KillPoint, Operation, Question, Told, TrialEngine } from './kill-child.js'
+import type { Answer, ChildSetup, KillPoint, Operation, Question, FinalState, TrialEngine } from './kill-child.js'
 
 export interface Trial {
   readonly directory: string
   readonly engine: TrialEngine
   readonly kills: number
-  /** Batches that have run at least when the trial ends. */
+  /** Minimum number of batches before the trial ends. */
   readonly batches: number
   readonly seed: number
-  /** Asked before each kill; false ends the trial early. Default: true. */
-  readonly goesOn?: () => boolean
-  /** SVC_TASK_STORE_DRIVER of the child. */
+  /** Called before each kill. False ends the trial early. Default: always true. */
+  readonly shouldContinue?: () => boolean
+  /** `SVC_TASK_STORE_DRIVER` of the child. */
   readonly driver?: string
 }
 
 export interface TrialReport {
   readonly kills: Readonly<Record<KillPoint, number>>
   readonly acknowledged: number
-  /** Tasks that were durable although the process died before it could acknowledge them. */
+  /** Tasks that were durable but not acknowledged when the process died. */
   readonly unacknowledged: number
   readonly batches: number
-  /** Calls that the webhook got, and tasks it was told of more than once, which is allowed. */
+  /** Number of webhook calls, and of tasks delivered more than once, which is allowed. */
   readonly calls: number
   readonly repeated: number
-  /** Violations that were found, one line each. */
+  /** A line for each violation. */
   readonly problems: readonly string[]
 }
 
-/** Callers at the same time. */
+/** Number of concurrent callers. */
 const CALLERS = 6
-/** Longest life of a child that is killed at a random moment. */
+/** Maximum lifetime of a child that is killed at a random moment. */
 const LIFE_MS = 400
-/** A child that does not reach the point where it ends itself is killed after this time. */
+/** A child that has not reached its kill point is killed after this time. */
 const LIFE_MS_MAX = 5_000
 
 /**
- * Loads a queue while its process is killed again and again, then compares every task and document with
- * what a process that never died would have.
+ * Loads a queue while its process is killed repeatedly, then compares every task and document with the result of a
+ * process that never died.
  */
 export async function killTrial(trial: Trial): Promise<TrialReport> {
   const random = numbers(trial.seed)
@@ -51,8 +51,8 @@ export async function killTrial(trial: Trial): Promise<TrialReport> {
   const receiverUrl = await receiver.open()
   const kills: Record<KillPoint, number> = { prepare: 0, commit: 0, committed: 0, any: 0 }
   const points: readonly KillPoint[] = ['any', 'committed', 'commit', 'any', 'committed', 'prepare']
-  const goesOn = trial.goesOn ?? (() => true)
-  for (let kill = 0; kill < trial.kills && goesOn(); kill++) {
+  const shouldContinue = trial.shouldContinue ?? (() => true)
+  for (let kill = 0; kill < trial.kills && shouldContinue(); kill++) {
     const killAt = points[kill % points.length] ?? 'any'
     const child = await Child.start(trial, receiverUrl, killAt, Math.floor(random() * 4))
     const life = killAt === 'any' ? random() * LIFE_MS : LIFE_MS_MAX
@@ -62,24 +62,24 @@ export async function killTrial(trial: Trial): Promise<TrialReport> {
     kills[killAt]++
   }
   const last = await Child.start(trial, receiverUrl, 'any', 0)
-  let told = await last.tell()
+  let state = await last.finalState()
   await last.close()
-  while (told.batches < trial.batches) {
+  while (state.batches < trial.batches) {
     const more = await Child.start(trial, receiverUrl, 'any', 0)
-    for (let i = told.batches; i < trial.batches; i++) await load.send(more)
-    told = await more.tell()
+    for (let i = state.batches; i < trial.batches; i++) await load.send(more)
+    state = await more.finalState()
     await more.close()
   }
   receiver.close()
-  const { problems, ...counts } = load.judge(told)
+  const { problems, ...counts } = load.judge(state)
   const { calls, repeated } = receiver
   return {
     kills,
-    batches: told.batches,
+    batches: state.batches,
     ...counts,
     calls,
     repeated,
-    problems: [...problems, ...receiver.judge(told)],
+    problems: [...problems, ...receiver.judge(state)],
   }
 }
 
@@ -87,8 +87,8 @@ export async function killTrial(trial: Trial): Promise<TrialReport> {
 class Receiver {
   readonly #random: () => number
   readonly #server: Server
-  /** Task uid → the task as the webhook was first told of it, in the order of arrival. */
-  readonly #told = new Map<number, Task>()
+  /** Task uid → the task as first delivered, in order of arrival. */
+  readonly #delivered = new Map<number, Task>()
   calls = 0
   repeated = 0
 
@@ -119,26 +119,26 @@ class Receiver {
   #take(body: string): void {
     for (const line of body.trimEnd().split('\n')) {
       const task = JSON.parse(line) as Task
-      if (this.#told.has(task.uid)) this.repeated++
-      else this.#told.set(task.uid, task)
+      if (this.#delivered.has(task.uid)) this.repeated++
+      else this.#delivered.set(task.uid, task)
     }
   }
 
-  /** Every task, as it is, and the batches in their order. */
-  judge({ tasks }: Told): string[] {
+  /** Checks that every task was delivered unchanged, and batches in order. */
+  judge({ tasks }: FinalState): string[] {
     const problems: string[] = []
     for (const task of tasks) {
-      const told = this.#told.get(task.uid)
-      if (told === undefined) problems.push(`task ${task.uid}: no webhook was told of it`)
-      else if (JSON.stringify(told) !== JSON.stringify(task)) {
-        problems.push(`task ${task.uid}: a webhook was told something else of it: ${JSON.stringify(told)}`)
+      const delivered = this.#delivered.get(task.uid)
+      if (delivered === undefined) problems.push(`task ${task.uid}: not delivered to the webhook`)
+      else if (JSON.stringify(delivered) !== JSON.stringify(task)) {
+        problems.push(`task ${task.uid}: delivered to the webhook as ${JSON.stringify(delivered)}`)
       }
     }
-    if (this.#told.size > tasks.length) problems.push('a webhook was told of tasks that do not exist')
+    if (this.#delivered.size > tasks.length) problems.push('the webhook received tasks that do not exist')
     let last: Task | null = null
-    for (const task of this.#told.values()) {
+    for (const task of this.#delivered.values()) {
       if (last !== null && (task.finishedAt ?? '') < (last.finishedAt ?? ''))
-        problems.push(`batch ${task.batchUid} was told after ${last.batchUid}, which ended later`)
+        problems.push(`batch ${task.batchUid} was delivered after ${last.batchUid}, which ended later`)
       last = task
     }
     return problems
@@ -149,7 +149,7 @@ async function callUntilDeath(child: Child, load: Load): Promise<void> {
   while (await load.send(child));
 }
 
-/** An operation that was asked for, and its outcome. */
+/** Operations sent to the child, and their outcomes. */
 class Load {
   readonly #random: () => number
   readonly #sent = new Map<string, Operation>()
@@ -159,7 +159,7 @@ class Load {
     this.#random = random
   }
 
-  /** Whether the child answered before it died. */
+  /** Sends an operation. @returns true if the child answered before it died */
   async send(child: Child): Promise<boolean> {
     const name = `operation ${this.#sent.size}`
     const operation = this.#next(this.#sent.size)
@@ -183,8 +183,8 @@ class Load {
     return { kind: 'add', index, ids: [0, 1, 2].map((n) => `d${serial}-${n}`) }
   }
 
-  /** Runs the same operations, in the order of their uids, on a model that cannot die. */
-  judge(told: Told): Pick<TrialReport, 'acknowledged' | 'unacknowledged' | 'problems'> {
+  /** Applies the same operations to a model in order of their task uids, and compares. */
+  judge(state: FinalState): Pick<TrialReport, 'acknowledged' | 'unacknowledged' | 'problems'> {
     const problems: string[] = []
     const expect = (holds: boolean, problem: string) => {
       if (!holds) problems.push(problem)
@@ -192,43 +192,43 @@ class Load {
     const seen = new Set<string>()
     const model = new Map<string, Set<string>>()
     const dropping = new Set(
-      told.tasks.filter(({ type }) => type === 'indexDeletion').map((task) => task.batchUid),
+      state.tasks.filter(({ type }) => type === 'indexDeletion').map((task) => task.batchUid),
     )
     let uid = 0
-    for (const task of told.tasks) {
+    for (const task of state.tasks) {
       const name = task.customMetadata ?? ''
       const operation = this.#sent.get(name)
       const label = `task ${task.uid} (${name})`
-      expect(task.uid === uid++, `${label}: a uid is missing in front of it`)
-      expect(!seen.has(name), `${label}: is there twice`)
+      expect(task.uid === uid++, `${label}: the uid before it is missing`)
+      expect(!seen.has(name), `${label}: exists twice`)
       seen.add(name)
-      if (operation === undefined) problems.push(`${label}: no client asked for it`)
+      if (operation === undefined) problems.push(`${label}: no client sent it`)
       else problems.push(...differences(label, task, applied(model, operation), dropping.has(task.batchUid)))
     }
     for (const [name, taskUid] of this.#acknowledged) {
       expect(
-        told.tasks[taskUid]?.customMetadata === name,
+        state.tasks[taskUid]?.customMetadata === name,
         `${name}: was acknowledged as ${taskUid} and is lost`,
       )
     }
-    for (const index of new Set([...model.keys(), ...Object.keys(told.documents)])) {
-      const found = told.documents[index]?.map(({ id }) => String(id)).sort() ?? []
+    for (const index of new Set([...model.keys(), ...Object.keys(state.documents)])) {
+      const found = state.documents[index]?.map(({ id }) => String(id)).sort() ?? []
       const wanted = [...(model.get(index) ?? [])].sort()
       expect(found.join() === wanted.join(), `${index}: ${found.length} documents, ${wanted.length} expected`)
-      expect(model.has(index), `${index}: exists though it was deleted`)
+      expect(model.has(index), `${index}: exists although it was deleted`)
     }
-    for (const document of Object.values(told.documents).flat()) {
+    for (const document of Object.values(state.documents).flat()) {
       // Only the fake engine counts writes.
       expect((document.writes ?? 1) === 1, `document ${document.id}: was written ${document.writes} times`)
     }
-    expect(told.spooled.length === 0, `left in the spool: ${told.spooled.join()}`)
-    expect(told.strays.length === 0, `directories and indexes apart: ${told.strays.join()}`)
+    expect(state.spooled.length === 0, `left in the spool: ${state.spooled.join()}`)
+    expect(state.strays.length === 0, `directories that match no index, or the reverse: ${state.strays.join()}`)
     const acknowledged = this.#acknowledged.size
-    return { acknowledged, unacknowledged: told.tasks.length - acknowledged, problems }
+    return { acknowledged, unacknowledged: state.tasks.length - acknowledged, problems }
   }
 }
 
-/** How a task should have ended. */
+/** Expected end of a task. */
 interface Expected {
   readonly code: string | null
   readonly counters: Readonly<Record<string, number>>
@@ -266,7 +266,7 @@ function differences(label: string, task: Task, expected: Expected, isDropping: 
   if (task.status !== (expected.code === null ? 'succeeded' : 'failed')) {
     problems.push(`${label}: is ${task.status}`)
   }
-  // Tasks in the batch of a deletion of the index count 0; the deletion counts the documents from before the batch.
+  // In a batch with an index deletion, other tasks count 0 and the deletion counts the documents from before the batch.
   for (const [counter, value] of isDropping ? [] : Object.entries(expected.counters)) {
     const found = task.details?.[counter]
     if (found !== value) problems.push(`${label}: ${counter} is ${found}, expected ${value}`)
@@ -274,11 +274,11 @@ function differences(label: string, task: Task, expected: Expected, isDropping: 
   return problems
 }
 
-/** A process with the queue in it. */
+/** Handle of a child process. */
 class Child {
   readonly #process: ChildProcess
   readonly #waiting = new Map<string, (taskUid: number | null) => void>()
-  #told: (told: Told) => void = () => undefined
+  #onState: (state: FinalState) => void = () => undefined
   #broken: (error: Error) => void = () => undefined
   #dead = false
   readonly exited: Promise<void>
@@ -295,8 +295,8 @@ class Child {
           this.#waiting.get(message.name)?.(message.taskUid)
           this.#waiting.delete(message.name)
           break
-        case 'told':
-          this.#told(message.told)
+        case 'state':
+          this.#onState(message.state)
           break
         case 'broken':
           this.#broken(new Error(message.message))
@@ -317,18 +317,18 @@ class Child {
     const { directory, engine, driver } = trial
     const setup: ChildSetup = { directory, engine, killAt, passes, receiver }
     const env = { ...process.env, ...(driver === undefined ? {} : { SVC_TASK_STORE_DRIVER: driver }) }
-    // The trial may run inside a test worker, whose own flags are not for the child.
+    // execArgv is empty because the trial may run in a test worker, whose flags must not reach the child.
     const path = fileURLToPath(new URL('./kill-child.js', import.meta.url))
     const child = fork(path, [JSON.stringify(setup)], { env, execArgv: [] })
     let started: Child | undefined
     await new Promise<void>((resolve, reject) => {
       started = new Child(child, resolve, reject)
     })
-    if (started === undefined) throw new Error('unreachable: the child says that it is ready')
+    if (started === undefined) throw new Error('unreachable: the child is ready')
     return started
   }
 
-  /** The task's uid, null if the process died first. */
+  /** @returns the task's uid, or null if the process died first */
   enqueue(name: string, operation: Operation): Promise<number | null> {
     if (this.#dead) return Promise.resolve(null)
     return new Promise((resolve) => {
@@ -337,11 +337,11 @@ class Child {
     })
   }
 
-  tell(): Promise<Told> {
+  finalState(): Promise<FinalState> {
     return new Promise((resolve, reject) => {
-      this.#told = resolve
+      this.#onState = resolve
       this.#broken = reject
-      this.#ask({ ask: 'tell' })
+      this.#ask({ ask: 'state' })
     })
   }
 
@@ -355,7 +355,7 @@ class Child {
   }
 
   #ask(question: Question): void {
-    // A failure to send means that the process is gone, which its exit will tell.
+    // A send fails only if the process ended, which the exit event reports.
     if (this.#process.connected) this.#process.send(question, () => undefined)
   }
 }

@@ -1,4 +1,4 @@
-/** npm run trials -- kill: see the help below. Ends with 1 if it finds a problem. */
+/** npm run trials -- kill: see the help below. Exits with 1 if it finds a problem. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,13 +9,13 @@ import type { TrialEngine } from './kill-child.js'
 
 const help = `npm run trials -- kill [options]
 
-Kills a task queue with kill -9 while it prepares, commits and records batches. Afterwards every acknowledged task has
-its effect exactly once.
+Kills a task queue with kill -9 while it prepares, commits and records batches. Afterwards every acknowledged task must
+have taken effect exactly once.
 
   --engine NAME      native, fallback or fake            (default fallback)
   --kills N          processes to kill                   (default 50)
   --batches N        at least this many batches          (default 200)
-  --seed S           which load and which moments        (default: the time)
+  --seed S           seed of the load and the kills      (default: the time)
   --driver NAME      SQLite driver                       (default: the first that loads)
   --minutes N        no further kill after that time     (default: no limit)
 
@@ -45,10 +45,10 @@ const report = await killTrial({
   kills: Number(values.kills),
   batches: Number(values.batches),
   seed: Number(values.seed),
-  goesOn: withinMinutes(values.minutes),
+  shouldContinue: withinMinutes(values.minutes),
   ...(driver === undefined ? {} : { driver }),
 })
 console.log({ engine, seed: values.seed, driver: driver ?? 'first that loads', ...report })
 if (report.problems.length === 0) await rm(directory, { recursive: true, force: true })
-else console.log(`the data is left in ${directory}`)
+else console.log(`the data is kept in ${directory}`)
 process.exitCode = report.problems.length === 0 ? 0 : 1

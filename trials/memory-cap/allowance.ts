@@ -1,11 +1,11 @@
-/** How much memory may a server use beyond what it holds when idle, while it indexes? docs/memory.md says why. */
+/** Memory that a server may use for indexing, in addition to its idle memory. docs/memory.md gives the reasons. */
 
 const MIB = 2 ** 20
-/** For what is not indexing: requests and uploads under way, the task store, garbage between two collections. */
+/** For requests and uploads in flight, the task store, and uncollected garbage. */
 const SERVER_BYTES = 128 * MIB
 /**
- * Bytes that the fallback engine holds for each byte of JSON, since it keeps whole indexes in memory: an estimate, which a
- * load of 20 MB stays under.
+ * Bytes that the fallback engine uses for each byte of JSON, because it keeps indexes in memory. An estimate: a load of
+ * 20 MB uses less.
  */
 const FALLBACK_BYTES_PER_BYTE = 12
 
@@ -15,12 +15,12 @@ export interface Load {
   readonly indexingBytes: number
   /** `--cache-size` */
   readonly cacheBytes: number
-  /** JSON of all documents. */
+  /** Size of all documents as JSON. */
   readonly documentBytes: number
 }
 
-/** Bytes above the idle base. */
+/** @returns the allowed bytes above idle memory */
 export function allowance({ engine, indexingBytes, cacheBytes, documentBytes }: Load): number {
-  const kept = engine === 'native' ? 0 : documentBytes * FALLBACK_BYTES_PER_BYTE
-  return indexingBytes + cacheBytes + SERVER_BYTES + kept
+  const indexes = engine === 'native' ? 0 : documentBytes * FALLBACK_BYTES_PER_BYTE
+  return indexingBytes + cacheBytes + SERVER_BYTES + indexes
 }

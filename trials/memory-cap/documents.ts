@@ -1,12 +1,12 @@
-/** Documents made from chance alone, the same ones for the same seed, as uploads of NDJSON. */
+/** Generates random documents as NDJSON uploads, the same for the same seed. */
 import { numbers } from '../../__test__/support/numbers.js'
 
 const WORDS = 200_000
 const GENRES = 24
-/** Words of a text, at least and at most. */
+/** Minimum and maximum number of words in a text. */
 const [TEXT_MIN, TEXT_MAX] = [30, 90]
 
-/** The word of a rank, in letters alone, so that typos and prefixes of one are words too. */
+/** Returns the word of a rank. Uses only letters, so that typos and prefixes of a word are words too. */
 function wordOf(rank: number): string {
   let word = ''
   for (let left = rank + 27; left > 0; left = Math.floor(left / 26))
@@ -15,8 +15,8 @@ function wordOf(rank: number): string {
 }
 
 /**
- * Uploads of about `uploadBytes` each, together at least `bytes`. Words follow Zipf's law: half of all ranks by their
- * logarithm are below 450.
+ * Yields uploads of about `uploadBytes` each, in total at least `bytes`. Word ranks are uniform on a logarithmic scale,
+ * which approximates Zipf's law: half of all words have a rank below 450.
  */
 export function* uploads(bytes: number, uploadBytes: number, seed: number): Generator<Buffer> {
   const random = numbers(seed)

@@ -1,7 +1,7 @@
 /**
- * npm run trials -- memory-cap [--engine native|fallback] [--megabytes N] [--cap-mib N] [--upload-mb N] [--allow-mb N] [--seed S]
+ * npm run trials -- memory-cap [--engine native|fallback] [--megabytes N] [--cap-mib N] [options]
  *
- * Ends with 1 if a server used more memory than docs/memory.md allows it.
+ * Exits with 1 if a server used more memory than docs/memory.md allows.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -15,16 +15,16 @@ const MIB = 2 ** 20
 
 const help = `npm run trials -- memory-cap [options]
 
-Loads documents over HTTP into a server with a bound on its memory, looks at that memory from outside (Linux), and prints
-the peak over what the idle server held. Ends with 1 beyond what docs/memory.md allows.
+Loads documents over HTTP into a server with a memory limit, measures its memory from outside (Linux), and prints the
+growth above the idle server. Exits with 1 if it exceeds the limit in docs/memory.md.
 
   --engine NAME      native or fallback                  (default native)
   --megabytes N      JSON of the documents               (default 500)
   --cap-mib N        --max-indexing-memory of the server (default 256)
   --cache-mib N      --cache-size of the server          (default 32)
   --upload-mb N      size of one upload                  (default 10)
-  --allow-mb N       how much memory may grow            (default: as docs/memory.md says)
-  --seed S           which documents                     (default 1)
+  --allow-mb N       allowed growth of memory            (default: as in docs/memory.md)
+    --seed S           seed of the documents               (default 1)
 
 Example
   npm run trials -- memory-cap --engine fallback --megabytes 20`
@@ -47,11 +47,11 @@ if (values.help) {
 }
 const { engine } = values
 if (engine !== 'native' && engine !== 'fallback')
-  throw new Error(`--engine ${engine}: name native or fallback`)
-if (process.platform !== 'linux') throw new Error('memory is looked at through /proc, which Linux alone has')
+  throw new Error(`--engine ${engine}: expected native or fallback`)
+if (process.platform !== 'linux') throw new Error('this trial needs Linux, because it reads memory from /proc')
 const number = (name: 'megabytes' | 'cap-mib' | 'cache-mib' | 'upload-mb' | 'allow-mb' | 'seed'): number => {
   const value = Number(values[name])
-  if (!(value > 0)) throw new Error(`--${name} ${values[name]}: give a number above 0`)
+  if (!(value > 0)) throw new Error(`--${name} ${values[name]}: must be a number above 0`)
   return value
 }
 const directory = await mkdtemp(join(tmpdir(), 'siftd-memory-cap-'))
@@ -80,9 +80,9 @@ try {
     console.log(
       `  ${name.padEnd(12)} idle ${megabytes(idle[of])}, peak ${megabytes(peak[of])}, grown by ${megabytes(peak[of] - idle[of])}`,
     )
-  const isKept = peak.own - idle.own <= allowed
-  console.log(`  own memory may grow by ${megabytes(allowed)}: ${isKept ? 'kept' : 'TOO MUCH'}`)
-  process.exitCode = isKept ? 0 : 1
+  const isWithin = peak.own - idle.own <= allowed
+  console.log(`  own memory may grow by ${megabytes(allowed)}: ${isWithin ? 'passed' : 'EXCEEDED'}`)
+  process.exitCode = isWithin ? 0 : 1
 } finally {
   await rm(directory, { recursive: true, force: true })
 }

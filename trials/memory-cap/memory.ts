@@ -1,17 +1,17 @@
-/** Which memory does a process hold, as the kernel tells it to others? Linux alone. */
+/** Reads the memory use of a process from /proc (Linux only). */
 import { readFileSync } from 'node:fs'
 
 /** Bytes. */
 export interface Memory {
-  /** Resident pages, with those of mapped files, which the kernel takes back when it needs them. */
+  /** Resident pages, including mapped files, which the kernel can reclaim. */
   readonly resident: number
-  /** The same, where a page shared by so many processes counts its share of each. */
+  /** The same, with each shared page divided by the number of processes that share it. */
   readonly proportional: number
-  /** What the process made itself and the kernel cannot take back: heaps, stacks, shared memory, what is swapped out. */
+  /** Memory that the kernel cannot reclaim: heaps, stacks, shared memory, swapped pages. */
   readonly own: number
 }
 
-/** Reads the text of `/proc/PID/smaps_rollup`. @throws Error if a line is missing */
+/** Parses `/proc/PID/smaps_rollup`. @throws Error if a line is missing */
 export function parseMemory(text: string): Memory {
   const bytes = (name: string): number => {
     const kibibytes = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(text)?.[1]
@@ -25,11 +25,11 @@ export function parseMemory(text: string): Memory {
   }
 }
 
-/** @throws if there is no such process, or it is of another user */
+/** @throws if the process does not exist or belongs to another user */
 export const memoryOf = (pid: number): Memory =>
   parseMemory(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))
 
-/** The larger of each. */
+/** Returns the maximum of each figure. */
 export const higher = (one: Memory, other: Memory): Memory => ({
   resident: Math.max(one.resident, other.resident),
   proportional: Math.max(one.proportional, other.proportional),

@@ -1,4 +1,4 @@
-/** One server that is loaded over HTTP while a process outside looks at its memory: how high does it rise? */
+/** Loads documents into a server over HTTP while a separate process measures its peak memory. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ const STOP_MS_MAX = 60_000
 const INDEX = 'documents'
 
 export interface MemoryTrial extends Load {
-  /** Bytes of one upload. */
+  /** Size of an upload. */
   readonly uploadBytes: number
   readonly seed: number
   /** An empty directory for the data. */
@@ -23,10 +23,10 @@ export interface MemoryTrial extends Load {
 }
 
 export interface MemoryVerdict {
-  /** Of the server before the first upload. */
+  /** Memory of the server before the first upload. */
   readonly idle: Memory
   readonly peak: Memory
-  /** Documents of the index at the end. */
+  /** Number of documents in the index at the end. */
   readonly documents: number
 }
 
@@ -53,11 +53,11 @@ export async function memoryTrial(trial: MemoryTrial): Promise<MemoryVerdict> {
     const watch = fork(fileURLToPath(new URL('./watch-main.js', import.meta.url)), [String(pid)])
     try {
       const documents = await load(server, trial)
-      // Merging goes on after the last task.
+      // Merging continues after the last task.
       await untilIdle(pid)
-      const told = once(watch, 'message')
+      const answered = once(watch, 'message')
       watch.send('peak')
-      const [peak] = (await told) as [Memory]
+      const [peak] = (await answered) as [Memory]
       return { idle, peak, documents }
     } finally {
       watch.kill()
@@ -78,7 +78,7 @@ async function configure(server: ServerProcess): Promise<void> {
   )
 }
 
-/** Sends uploads one after another without waiting for their tasks. @returns how many documents there are then */
+/** Sends all uploads without waiting for each task, then waits for them. @returns the number of documents */
 async function load(server: ServerProcess, { documentBytes, uploadBytes, seed }: MemoryTrial) {
   let last = 0
   for (const upload of uploads(documentBytes, uploadBytes, seed))

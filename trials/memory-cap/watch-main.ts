@@ -1,8 +1,8 @@
 /**
- * A process that looks at the memory of another: `node watch-main.js PID`.
+ * Measures the memory of another process: `node watch-main.js PID`.
  *
- * It is one of its own, so that no work of who loads the documents delays a look. It answers any message with the
- * highest figures so far, and ends with its parent.
+ * Runs as a separate process, so that the work of the loader does not delay the measurements. Answers any message
+ * with the peak figures so far, and ends with its parent.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { higher, type Memory, memoryOf } from './memory.js'
@@ -18,7 +18,7 @@ for (;;) {
   try {
     peak = higher(peak, memoryOf(pid))
   } catch {
-    // The process has ended; its peak remains.
+    // The watched process has ended. Its peak remains.
     break
   }
 }

@@ -1,7 +1,7 @@
-/** Here are the facts of two instances: in which is the copy another? */
+/** Compares the facts of an instance and its copy. */
 import type { Facts } from './facts.js'
 
-/** How much of one part is equal. */
+/** Result of comparing one part. */
 export interface Verdict {
   readonly part: keyof Facts
   readonly equal: number
@@ -10,10 +10,10 @@ export interface Verdict {
   readonly example: string | null
 }
 
-/** Share of the ids of an approximate search that both sides must find, on average. */
+/** Minimum average share of common ids in approximate searches. */
 const COMMON_MIN = 0.95
 
-/** @param parts that are compared; a way that does not bring the history leaves out tasks */
+/** @param parts parts to compare; without tasks if the copy has no history */
 export function verdicts(source: Facts, copy: Facts, parts: readonly (keyof Facts)[]): readonly Verdict[] {
   return parts.map((part) => {
     if (part === 'approximate') return approximateVerdict(source.approximate, copy.approximate)
@@ -30,7 +30,7 @@ export function verdicts(source: Facts, copy: Facts, parts: readonly (keyof Fact
   })
 }
 
-/** Where two texts part, with what is before and after. */
+/** Shows two texts around their first difference. */
 function firstDifference(there: string, here: string): string {
   let at = 0
   while (at < there.length && there[at] === here[at]) at++

@@ -1,10 +1,10 @@
-/** Here is a folder of documents: what is an instance filled with, and which searches is it asked? */
+/** The documents, settings and searches of the trial, read from a folder or generated. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { numbers } from '../../__test__/support/numbers.js'
 
-/** Documents of an index, in requests that are not too large. */
+/** An index and its documents, split into uploads. */
 export interface FilledIndex {
   readonly uid: string
   readonly primaryKey: string
@@ -16,7 +16,7 @@ export interface FilledIndex {
 export interface Search {
   readonly index: string
   readonly body: Readonly<Record<string, unknown>>
-  /** A search by vector among so many that the native engine does not compare all of them. */
+  /** True for a vector search over so many vectors that the native engine searches approximately. */
   readonly isApproximate?: boolean
 }
 
@@ -29,22 +29,22 @@ type Document = Readonly<Record<string, unknown>>
 
 const UPLOAD_LINES = 20_000
 
-/** Evenly spaced members, so that each kind is among them. */
+/** Returns `count` evenly spaced members, so that every kind is included. */
 function spread<T>(all: readonly T[], count: number): readonly T[] {
   const most = Math.min(count, all.length)
   return Array.from({ length: most }, (_, at) => all[Math.floor((at * all.length) / most)] as T)
 }
 
 /**
- * The documents of a folder. With recorded searches in it (`golden-films.json.gz`), these and the indexes that they
- * name; otherwise one index of its NDJSON, and searches made of that.
+ * Reads a folder. If it has recorded searches (`golden-films.json.gz`), returns these and the indexes they name;
+ * otherwise one index from its NDJSON, and searches generated from its documents.
  */
 export async function corpusOf(folder: string, searchesMax: number): Promise<Corpus> {
   const names = await readdir(folder)
   const recorded = names.find((name) => name === 'golden-films.json.gz')
   if (recorded !== undefined) return recordedCorpus(folder, recorded, names, searchesMax)
   const name = names.find((one) => /\.ndjson(\.gz)?$/.test(one))
-  if (name === undefined) throw new Error(`${folder} holds no file that ends in .ndjson or .ndjson.gz`)
+  if (name === undefined) throw new Error(`${folder} contains no .ndjson or .ndjson.gz file`)
   const films = await documentsIn(join(folder, name))
   const settings = {
     filterableAttributes: ['genres', 'year'],
@@ -116,7 +116,7 @@ function filledIndex(
   }
 }
 
-/** Searches that find a film by its title: whole, misspelt, its beginning, and with everything an answer may have. */
+/** Searches for a film by its full title, a misspelt title, a prefix, and with all parts of an answer enabled. */
 function searchesFor({ title, year }: Document): readonly Document[] {
   const words = String(title)
   const middle = Math.ceil(words.length / 2)
@@ -135,7 +135,7 @@ function searchesFor({ title, year }: Document): readonly Document[] {
   ]
 }
 
-/** Documents made from chance, as many as are asked for, and searches for their words. */
+/** Generates `count` random documents, and searches for their words. */
 export function madeDocuments(count: number): Corpus {
   const words = Array.from({ length: 5_000 }, (_, at) => `w${((at * 2_654_435_761) >>> 0).toString(36)}`)
   const settings = { filterableAttributes: ['tag'], sortableAttributes: ['n'] }
@@ -164,12 +164,12 @@ export function madeDocuments(count: number): Corpus {
   return { indexes: [{ uid: 'made', primaryKey: 'id', settings, uploads }], searches }
 }
 
-/** `EXACT_MAX` of the native engine: among more vectors than that, it does not compare all of them. */
+/** `EXACT_MAX` of the native engine: with more vectors it searches approximately. */
 const EXACT_MAX = 20_000
 const DIMENSIONS = 64
 const CENTRES = 200
 
-/** Vectors around common centres, as those of texts are, and searches beside some of them. */
+/** Generates clustered vectors, like those of texts, and searches near some of them. */
 export function madeVectors(count: number): Corpus {
   const random = numbers(97)
   const centres = Array.from({ length: CENTRES }, () =>
@@ -184,7 +184,7 @@ export function madeVectors(count: number): Corpus {
     for (let at = 0; at < count; at += 5_000)
       yield Array.from({ length: Math.min(5_000, count - at) }, (_, nth) => {
         const id = at + nth
-        // A document in twenty has vectors that a provider may replace, and one in twenty has none.
+        // Every twentieth document has replaceable vectors, and another twentieth has none.
         const own =
           id % 20 === 7 ? { embeddings: near(id), regenerate: true } : id % 20 === 9 ? null : near(id)
         return JSON.stringify({ id, title: `vector ${id}`, _vectors: { own } })

@@ -1,14 +1,14 @@
-/** Here is an instance: what does it show, in texts that another one can be compared by? */
+/** Reads the content of an instance as texts, for comparison with a copy. */
 import { createHash } from 'node:crypto'
 import type { Search } from './corpus.js'
 import type { Instance } from './instance.js'
 
-/** Everything that an instance shows, each part as a list of texts. */
+/** Content of an instance, each part as a list of texts. */
 export interface Facts {
   readonly answers: readonly string[]
-  /** The ids that searches found by approximation. */
+  /** Ids found by approximate searches. */
   readonly approximate: readonly (readonly unknown[])[]
-  /** An index and a checksum of its documents with their vectors, in order. */
+  /** For each index, its uid and a checksum of its documents with vectors, in order. */
   readonly documents: readonly string[]
   readonly settings: readonly string[]
   readonly indexes: readonly string[]
@@ -61,7 +61,7 @@ export async function factsOf(instance: Instance, searches: readonly Search[]): 
   }
 }
 
-/** The whole answer, but for how long it took and which request it answers. */
+/** Returns the answer without its duration and request id. */
 async function answerOf({ json }: Instance, { index, body }: Search): Promise<string> {
   const answer = await json<Entry>('POST', `/indexes/${index}/search`, body)
   const { processingTimeMs: _time, requestUid: _uid, ...rest } = answer
@@ -82,7 +82,7 @@ async function listed({ json }: Instance, path: string): Promise<readonly Entry[
   }
 }
 
-/** Tasks or batches, the oldest first. */
+/** Lists tasks or batches, oldest first. */
 async function history({ json }: Instance, path: string): Promise<readonly Entry[]> {
   const all: Entry[] = []
   for (let from: number | null = 0; from !== null; ) {

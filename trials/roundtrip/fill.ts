@@ -1,17 +1,17 @@
 import type { Corpus } from './corpus.js'
 import { ended, type Instance, succeeded } from './instance.js'
 
-/** How much of each part an instance is given beside its documents. */
+/** Number of keys, webhooks and tasks to create in addition to the documents. */
 export interface Amounts {
   readonly keys: number
   readonly webhooks: number
   readonly tasks: number
 }
 
-/** Requests that are under way at a time. */
+/** Number of concurrent requests. */
 const AT_A_TIME = 16
 
-/** Fills an empty instance. All tasks have ended when this resolves. */
+/** Fills an empty instance and waits for all tasks. */
 export async function fill(instance: Instance, corpus: Corpus, amounts: Amounts): Promise<void> {
   const { json, text } = instance
   await json('PATCH', '/experimental-features', { containsFilter: true, dynamicSearchRules: true })
@@ -32,7 +32,7 @@ export async function fill(instance: Instance, corpus: Corpus, amounts: Amounts)
   await succeeded(instance, (await json<Accepted>('PATCH', '/dynamic-search-rules/one', rule)).taskUid)
   await runTasks(instance, amounts.tasks)
   for (let at = 0; at < amounts.keys; at++) await json('POST', '/keys', keyAt(at))
-  // Webhooks come last, so that they are not told of the tasks before.
+  // Webhooks come last, so that they do not receive the earlier tasks.
   for (let at = 0; at < amounts.webhooks; at++)
     await json('POST', '/webhooks', { url: `https://hooks.invalid/${at}`, headers: { 'x-nth': String(at) } })
 }
@@ -52,7 +52,7 @@ const keyAt = (at: number): object => ({
 
 type Call = readonly [method: string, path: string, body?: object]
 
-/** A write of each kind that leaves the index `few` small; some of them fail. */
+/** A write of each kind that keeps the index `few` small. Some fail. */
 const kinds: readonly ((at: number) => Call)[] = [
   (at) => ['POST', '/indexes/few/documents', [{ id: at % 100, n: at }]],
   (at) => ['PUT', '/indexes/few/documents', [{ id: at % 50, more: `text ${at}` }]],
@@ -72,7 +72,7 @@ async function runTasks(instance: Instance, count: number): Promise<void> {
   const worker = async (): Promise<void> => {
     while (next < count) {
       const at = next++
-      // Most tasks of a real history add documents.
+      // Most tasks of a typical history add documents.
       const kind = kinds[at % 4 === 3 ? Math.floor(at / 4) % kinds.length : 0]
       if (kind === undefined) return
       const [method, path, body] = kind(at)

@@ -5,24 +5,24 @@ import { startDaemon, type TestDaemon } from '../../__test__/support/daemon.js'
 
 export const masterKey = 'roundtrip-master-key-of-a-trial'
 
-/** Is told what to do in the end; a test of ava is one. */
+/** Registers cleanup functions, as an ava test does. */
 export type Cleanup = Parameters<typeof startDaemon>[0]
 
-/** A server in a process of its own, with a master key. */
+/** A server in a separate process, with a master key. */
 export interface Instance {
   readonly engine: string
   readonly url: string
-  /** Holds its data, dumps and snapshots. */
+  /** Contains its data, dumps and snapshots. */
   readonly directory: string
-  /** Its answer as text. @throws Error for a status that is no success */
+  /** Sends a request. @returns the answer as text @throws Error for an error status */
   text(method: string, path: string, body?: unknown, type?: string): Promise<string>
   json<T>(method: string, path: string, body?: unknown): Promise<T>
-  /** Milliseconds that its start took, imports included. */
+  /** Duration of its start, including imports, in milliseconds. */
   readonly startMs: number
   kill(): Promise<void>
 }
 
-/** @param args options in addition, such as what is to be imported */
+/** @param args additional options, such as an archive to import */
 export async function startInstance(
   cleanup: Cleanup,
   engine: string,
@@ -60,7 +60,7 @@ export async function startInstance(
   }
 }
 
-/** Waits until a task has ended. @throws Error if it has not succeeded */
+/** Waits for a task. @throws Error if it fails */
 export async function succeeded(instance: Instance, taskUid: number): Promise<TaskFacts> {
   const task = await ended(instance, taskUid)
   if (task.status !== 'succeeded') throw new Error(JSON.stringify(task))

@@ -1,24 +1,24 @@
 /**
  * npm run trials -- roundtrip [options]
  *
- * Takes an instance through a dump, a snapshot and a migration, each direction of engines, and compares every copy with
- * it: answers in whole, documents, settings, tasks, batches, keys, webhooks. Ends with 1 if anything differs.
+ * Copies an instance by dump, snapshot and migration between all pairs of engines, and compares every copy with it:
+ * complete answers, documents, settings, tasks, batches, keys, webhooks. Exits with 1 if anything differs.
  */
 import { parseArgs } from 'node:util'
 import { corpusOf, madeDocuments, madeVectors, together } from './corpus.js'
-import { type Passage, roundtrip } from './trial.js'
+import { type CopyReport, roundtrip } from './trial.js'
 
 const help = `npm run trials -- roundtrip [options]
 
-Takes an instance through a dump, a snapshot and a migration, each direction of engines, and compares every copy with it.
+Copies an instance by dump, snapshot and migration between all pairs of engines, and compares every copy with it.
 
-  --data DIRECTORY    its NDJSON, or recorded searches and what they search   (default samples)
-  --queries N         searches that are compared                              (default 300)
-  --documents N       documents made from chance in addition                  (default 0)
-  --vectors N         documents with a vector in addition                     (default 0)
-  --tasks N           small tasks in addition                                 (default 100)
-  --keys N            (default 20)
-  --webhooks N        20 at most                                              (default 10)
+  --data DIRECTORY    NDJSON, or recorded searches with their documents       (default samples)
+    --queries N         searches to compare                                     (default 300)
+    --documents N       additional random documents                             (default 0)
+    --vectors N         additional documents with a vector                      (default 0)
+    --tasks N           additional small tasks                                  (default 100)
+    --keys N            additional keys                                         (default 20)
+    --webhooks N        webhooks, at most 20                                    (default 10)
   --engine NAME       engines of sources; may be repeated                     (default native and fallback)
   --target NAME       engines of copies; may be repeated                      (default native and fallback)
 
@@ -51,10 +51,10 @@ if (Number(values.documents) > 0) corpora.push(madeDocuments(Number(values.docum
 if (Number(values.vectors) > 0) corpora.push(madeVectors(Number(values.vectors)))
 
 const cleanups: (() => unknown)[] = []
-const passages: Passage[] = []
+const reports: CopyReport[] = []
 try {
   for (const source of values.engine)
-    passages.push(
+    reports.push(
       ...(await roundtrip(
         { teardown: (clean) => void cleanups.push(clean) },
         {
@@ -67,18 +67,18 @@ try {
             tasks: Number(values.tasks),
           },
           say: (line) => console.log(line),
-          passed: (passage) => console.log(lineOf(passage)),
+          passed: (report) => console.log(lineOf(report)),
         },
       )),
     )
 } finally {
   for (const clean of cleanups) await clean()
 }
-const differing = passages.filter(({ verdicts }) => verdicts.some(({ equal, all }) => equal < all))
-console.log(`${passages.length} copies, ${differing.length} of them differ`)
+const differing = reports.filter(({ verdicts }) => verdicts.some(({ equal, all }) => equal < all))
+console.log(`${reports.length} copies, ${differing.length} differ`)
 process.exitCode = differing.length > 0 ? 1 : 0
 
-function lineOf({ way, from, to, writeMs, startMs, bytes, verdicts }: Passage): string {
+function lineOf({ way, from, to, writeMs, startMs, bytes, verdicts }: CopyReport): string {
   const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`
   const size = bytes === null ? '' : `, ${(bytes / 1e6).toFixed(1)} MB`
   const start = startMs === 0 ? '' : `, start ${seconds(startMs)}`

@@ -1,4 +1,4 @@
-/** Fills an instance, copies it every way into every engine, and compares each copy with it. */
+/** Fills an instance, copies it in every way to every engine, and compares each copy with it. */
 import { rm } from 'node:fs/promises'
 import { type Verdict, verdicts } from './compare.js'
 import type { Corpus } from './corpus.js'
@@ -7,7 +7,7 @@ import { type Amounts, fill } from './fill.js'
 import { type Cleanup, type Instance, startInstance } from './instance.js'
 import { type Copied, ways } from './ways.js'
 
-export interface Passage extends Omit<Copied, 'copy'> {
+export interface CopyReport extends Omit<Copied, 'copy'> {
   readonly way: string
   readonly from: string
   readonly to: string
@@ -20,39 +20,39 @@ export interface RoundtripPlan {
   readonly engines: readonly string[]
   readonly corpus: Corpus
   readonly amounts: Amounts
-  /** Called with what has been done, a line each. */
+  /** Called with a line of progress. */
   say(line: string): void
-  /** Called after each passage. */
-  passed?(passage: Passage): void
+  /** Called after each copy. */
+  copied?(report: CopyReport): void
 }
 
-export async function roundtrip(cleanup: Cleanup, plan: RoundtripPlan): Promise<readonly Passage[]> {
+export async function roundtrip(cleanup: Cleanup, plan: RoundtripPlan): Promise<readonly CopyReport[]> {
   const { source: from, engines, corpus, amounts, say } = plan
   const source = await startInstance(cleanup, from)
   const began = performance.now()
   await fill(source, corpus, amounts)
   say(`${from}: filled in ${((performance.now() - began) / 1000).toFixed(1)} s`)
-  const passages: Passage[] = []
+  const reports: CopyReport[] = []
   for (const way of ways)
     for (const engine of engines.filter((one) => way.crosses || one === from)) {
       const before = await factsOf(source, corpus.searches)
       const { copy, ...taken } = await way.copy(cleanup, source, engine)
       const after = comparable(await factsOf(copy, corpus.searches), before)
-      const passage = {
+      const report = {
         ...{ way: way.name, from, to: engine, ...taken },
         verdicts: verdicts(before, after, way.parts),
       }
-      plan.passed?.(passage)
-      passages.push(passage)
+      plan.copied?.(report)
+      reports.push(report)
       await removed(copy)
     }
   await removed(source)
-  return passages
+  return reports
 }
 
 /**
- * What a copy shows, without what it has of its own: a dump brings the task of the dump as its newest one, which the
- * source did not have before; and the target of a migration has the keys that every instance makes at its first start.
+ * Removes facts that only the copy has: a dump contains its own dump task as the newest task, and the target of a
+ * migration has the default keys of a new instance.
  */
 function comparable(copy: Facts, source: Facts): Facts {
   const newest = copy.tasks.at(-1) ?? ''

@@ -1,4 +1,4 @@
-/** Here is an instance: how does everything of it get into another? */
+/** The ways to copy an instance: dump, snapshot, migration. */
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { runCommand } from '../../__test__/support/command.js'
@@ -7,17 +7,17 @@ import { type Cleanup, type Instance, masterKey, startInstance, succeeded } from
 
 export interface Copied {
   readonly copy: Instance
-  /** Milliseconds of writing the archive, or of the whole migration. */
+  /** Duration of writing the archive or of the migration, in milliseconds. */
   readonly writeMs: number
-  /** Milliseconds of the start from the archive; 0 for a migration. */
+  /** Duration of the start from the archive, in milliseconds; 0 for a migration. */
   readonly startMs: number
-  /** Of the archive; null for a migration. */
+  /** Size of the archive; null for a migration. */
   readonly bytes: number | null
 }
 
 export interface Way {
   readonly name: 'dump' | 'snapshot' | 'migrate'
-  /** Whether the copy may be of the other engine. */
+  /** True if the copy may use the other engine. */
   readonly crosses: boolean
   readonly parts: readonly (keyof Facts)[]
   copy(cleanup: Cleanup, source: Instance, engine: string): Promise<Copied>
@@ -35,7 +35,7 @@ const common = [
 ] as const satisfies readonly (keyof Facts)[]
 const withHistory = [...common, 'indexes', 'tasks', 'batches'] as const satisfies readonly (keyof Facts)[]
 
-/** Copies by an archive, which is removed. */
+/** Copies through an archive, then removes it. */
 const byArchive = (name: 'dump' | 'snapshot'): Way['copy'] => {
   return async (cleanup, source, engine) => {
     const began = performance.now()
@@ -66,7 +66,7 @@ export const ways: readonly Way[] = [
         ...['--to', copy.url, '--to-key', masterKey, '--state', join(copy.directory, 'state.json')],
       ])
       const writeMs = performance.now() - began
-      if (code !== 0) throw new Error(`the migration ended with ${code}: ${[...lines, ...errors].join('; ')}`)
+      if (code !== 0) throw new Error(`the migration exited with ${code}: ${[...lines, ...errors].join('; ')}`)
       return { copy, writeMs, startMs: 0, bytes: null }
     },
   },

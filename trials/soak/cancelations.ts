@@ -1,16 +1,16 @@
-/** Cancels tasks at any moment: which tasks may be canceled, and which cancelations must there be? */
+/** Cancels random tasks at random moments, and checks the cancelations and the canceled tasks. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerProcess } from '../../__test__/support/server-process.js'
 import type { TaskView } from '../faults/model.js'
 
-/** Longest pause between two cancelations. */
+/** Maximum pause between two cancelations. */
 const PAUSE_MS_MAX = 400
-/** Of so many of the newest waiting tasks, some are canceled by their uids. */
+/** Cancelations by uid choose among this many of the newest waiting tasks. */
 const NEWEST = 12
-/** Types of which all waiting tasks are canceled at once. */
+/** Cancelations by type cancel all waiting tasks of one of these types. */
 const types = ['documentAdditionOrUpdate', 'documentEdition', 'settingsUpdate', 'dumpCreation'] as const
 
-/** Which tasks a cancelation asks for. */
+/** The tasks that a cancelation selects. */
 type Selection =
   | { readonly kind: 'uids'; readonly uids: ReadonlySet<number> }
   | { readonly kind: 'type'; readonly type: string }
@@ -19,13 +19,13 @@ export const isCancelation = ({ type }: TaskView): boolean => type === 'taskCanc
 
 export class Cancelations {
   readonly #random: () => number
-  /** The selection by its text, as tasks tell it. */
+  /** Filter text, as in `originalFilter` of tasks → selection. */
   readonly #sent = new Map<string, Selection>()
-  /** Uid of an accepted cancelation → the text of its selection. */
+  /** Uid of an accepted cancelation → its filter text. */
   readonly #accepted = new Map<number, string>()
-  /** The cancelations among the tasks that were judged last, by uid. */
-  #there: ReadonlyMap<number, TaskView> = new Map()
-  /** Tasks that were found canceled. */
+  /** Cancelations by uid, among the tasks of the last `judge`. */
+  #cancelations: ReadonlyMap<number, TaskView> = new Map()
+  /** Number of canceled tasks at the last `judge`. */
   #canceled = 0
 
   constructor(random: () => number) {
@@ -36,7 +36,7 @@ export class Cancelations {
     return { cancelations: this.#sent.size, canceled: this.#canceled }
   }
 
-  /** Cancels until the signal, or the end of the server. */
+  /** Cancels until the signal aborts or the server ends. */
   async run(server: ServerProcess, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && !server.hasEnded) {
       await sleep(this.#random() * PAUSE_MS_MAX)
@@ -61,38 +61,38 @@ export class Cancelations {
     const { body } = await server.call('GET', `/tasks?statuses=enqueued,processing&limit=${NEWEST}`)
     const { results } = body as { readonly results: readonly TaskView[] }
     const some = results.filter(() => this.#random() < 0.4).map(({ uid }) => uid)
-    // One more, so that hardly two cancelations select the same.
+    // A random uid makes it unlikely that two cancelations have the same selection.
     return { kind: 'uids', uids: new Set([...some, Math.floor(this.#random() * 1e9)]) }
   }
 
   /**
-   * Compares the cancelations with those that clients asked for, and with the tasks that they canceled.
-   * @param tasks all of a server that has none left to do
+   * Compares the cancelations with the requests and with the canceled tasks.
+   * @param tasks all tasks of a server, all ended
    */
   judge(tasks: readonly TaskView[]): string[] {
-    this.#there = new Map(tasks.filter(isCancelation).map((task) => [task.uid, task]))
+    this.#cancelations = new Map(tasks.filter(isCancelation).map((task) => [task.uid, task]))
     const counts = new Map<number | null, number>()
     for (const { status, canceledBy } of tasks)
       if (status === 'canceled') counts.set(canceledBy, (counts.get(canceledBy) ?? 0) + 1)
     this.#canceled = [...counts.values()].reduce((sum, count) => sum + count, 0)
     const problems: string[] = []
     for (const [uid, text] of this.#accepted)
-      if (this.#there.get(uid)?.details?.originalFilter !== text)
+      if (this.#cancelations.get(uid)?.details?.originalFilter !== text)
         problems.push(`cancelation ${uid} of ${text} was accepted and is ${JSON.stringify(tasks[uid])}`)
-    for (const { uid, status, details } of this.#there.values()) {
+    for (const { uid, status, details } of this.#cancelations.values()) {
       if (!this.#sent.has(String(details?.originalFilter)))
-        problems.push(`cancelation ${uid} of ${details?.originalFilter}: no client asked for it`)
+        problems.push(`cancelation ${uid} of ${details?.originalFilter}: no client sent it`)
       const count = counts.get(uid) ?? 0
-      const told = status === 'succeeded' ? details?.canceledTasks : 0
-      if (count !== told)
-        problems.push(`cancelation ${uid} is ${status}, tells ${told} and canceled ${count}`)
+      const reported = status === 'succeeded' ? details?.canceledTasks : 0
+      if (count !== reported)
+        problems.push(`cancelation ${uid} is ${status}, reports ${reported} and canceled ${count}`)
     }
     return problems
   }
 
-  /** Whether a cancelation among the tasks that were judged last explains that a task is canceled. */
+  /** Returns true if a cancelation known from the last `judge` explains why a task is canceled. */
   explains({ uid, type, canceledBy }: TaskView): boolean {
-    const cancelation = canceledBy === null ? undefined : this.#there.get(canceledBy)
+    const cancelation = canceledBy === null ? undefined : this.#cancelations.get(canceledBy)
     if (cancelation === undefined || cancelation.uid < uid || cancelation.status !== 'succeeded') return false
     const selection = this.#sent.get(String(cancelation.details?.originalFilter))
     if (selection?.kind === 'uids') return selection.uids.has(uid)

@@ -1,16 +1,16 @@
-/** Sets the date of a server forth and back by hours, and judges the dates that it tells. */
+/** Moves the date of a server forward and back by hours, and checks the dates of its tasks. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerProcess } from '../../__test__/support/server-process.js'
 import type { Faults } from '../faults/library.js'
 import type { TaskView } from '../faults/model.js'
 
 const HOURS_MAX = 36
-/** Longest time between two jumps. */
+/** Maximum time between two jumps. */
 const PAUSE_MS_MAX = 1_500
-/** Dates by which listings are filtered after each life. */
+/** Number of date-filtered listings to check after each cycle. */
 const LISTINGS = 12
 
-/** Sets the date now, and again at random moments until the signal. @returns by how many hours, in order */
+/** Moves the date now and at random moments until the signal aborts. @returns the hours of each jump, in order */
 export async function jump(faults: Faults, random: () => number, signal: AbortSignal): Promise<string[]> {
   const hours: string[] = []
   while (!signal.aborted) {
@@ -25,9 +25,9 @@ export async function jump(faults: Faults, random: () => number, signal: AbortSi
 const dates = ['enqueuedAt', 'startedAt', 'finishedAt'] as const
 
 /**
- * Dates must rise with uids and along the life of a task, and a listing between dates is what they say.
- * @param tasks all of a server that has none left to do
- * @param added how many of them, from the end, have not been judged
+ * Checks that dates rise with uids and within each task, and that filters by date list the right tasks.
+ * @param tasks all tasks of a server, all ended
+ * @param added number of tasks at the end that were not judged before
  */
 export async function judgeDates(
   server: ServerProcess,
@@ -39,16 +39,16 @@ export async function judgeDates(
   for (const [at, task] of tasks.slice(first).entries()) {
     const before = tasks[first + at - 1]
     if (before !== undefined && microsOf(task.enqueuedAt) < microsOf(before.enqueuedAt))
-      problems.push(`task ${task.uid} arrived at ${task.enqueuedAt}, the one before at ${before.enqueuedAt}`)
+      problems.push(`task ${task.uid} was enqueued at ${task.enqueuedAt}, the previous task at ${before.enqueuedAt}`)
     const steps = dates.flatMap((name) => (task[name] === null ? [] : [microsOf(task[name])]))
     if (steps.some((step, number) => step < (steps[number - 1] ?? step)))
       problems.push(
-        `task ${task.uid}: its dates fall: ${task.enqueuedAt}, ${task.startedAt}, ${task.finishedAt}`,
+        `task ${task.uid}: its dates go back: ${task.enqueuedAt}, ${task.startedAt}, ${task.finishedAt}`,
       )
   }
   for (let left = LISTINGS; left > 0; left--) {
     const name = dates[left % dates.length]!
-    // The newest are looked at more often, since the older ones were looked at when they were new.
+    // Favours new tasks, since old tasks were checked in earlier cycles.
     const task = tasks[Math.floor(tasks.length - 1 - random() ** 4 * (tasks.length - 1))]!
     const date = task[name]
     if (date !== null) problems.push(...(await judgeListing(server, tasks, { name, date })))
@@ -78,12 +78,12 @@ async function judgeListing(
     if (total !== expected.length)
       problems.push(`/tasks?${filter} tells ${total} tasks, there are ${expected.length}`)
     else if (String(results.map(({ uid }) => uid)) !== String(uids))
-      problems.push(`/tasks?${filter} begins with other tasks than the newest of these dates`)
+      problems.push(`/tasks?${filter} does not begin with the newest tasks in this range`)
   }
   return problems
 }
 
-/** Microseconds since 1970 of a date with at most six digits of a fraction. */
+/** Parses a date with at most six fractional digits. @returns microseconds since 1970 */
 function microsOf(date: string): number {
   const fraction = /\.(\d+)Z$/.exec(date)?.[1] ?? ''
   return Math.floor(Date.parse(date) / 1_000) * 1_000_000 + Number(fraction.padEnd(6, '0'))

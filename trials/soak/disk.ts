@@ -1,4 +1,4 @@
-/** A small file system for a trial, and ways to fill it. */
+/** A small file system that the trial can fill. */
 import { mkdtemp, open, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,18 +8,18 @@ const FILL_CHUNK_BYTES = 1024 * 1024
 
 export interface SoakDisk {
   readonly path: string
-  /** The control file of failing calls, outside of the file system that becomes full. */
+  /** Control file of the preloaded library, outside the file system that becomes full. */
   readonly control: string
-  /** Why it is not a file system of its own; null: it is one. */
+  /** Why it is only a directory; null if it is a separate file system. */
   readonly reason: string | null
-  /** Takes up all the space that is left. Does nothing without a file system of its own. */
+  /** Uses up the free space. Does nothing if it is only a directory. */
   fill(): Promise<void>
-  /** Gives the space back. */
+  /** Frees the space again. */
   free(): Promise<void>
   remove(): Promise<void>
 }
 
-/** Mounts a file system of so many MiB, or makes a directory where the system does not allow that. */
+/** Mounts a file system of `mebibytes` MiB, or creates a directory if mounting is not allowed. */
 export async function soakDisk(mebibytes: number): Promise<SoakDisk> {
   const path = await mkdtemp(join(tmpdir(), 'siftd-soak-'))
   const reason = failureAsRoot('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path])

@@ -1,25 +1,24 @@
 /**
- * Here is what clients saw of a few registers: could one server that keeps its word have shown that?
+ * Checks the history of a few registers, as clients saw it, for consistency.
  *
- * A register is a document with a version. Its one writer counts up, and the queue keeps the order of its writes, so
- * that the versions of a register only rise:
+ * A register is a document with a version. Its only writer increments the version, and the queue keeps the order of
+ * writes, so the versions of a register only rise:
  *
- * 1. A read shows at least every version whose task was seen to have succeeded before the read began.
- * 2. A read shows at most a version that was sent before the read ended, and never one that was refused, failed or
- *    canceled.
- * 3. A read shows at least what a read showed that had ended before it began.
+ * 1. A read returns at least every version whose task was seen as succeeded before the read began.
+ * 2. A read returns at most a version sent before the read ended, and never a refused, failed or canceled version.
+ * 3. A read returns at least the version of every read that ended before it began.
  *
- * Kills and restarts change none of that.
+ * These rules also hold across kills and restarts.
  */
 
-/** A version that was sent. Times are those of one monotonic clock. */
+/** A write of a version. Times are from one monotonic clock. */
 export interface RegisterWrite {
   readonly register: number
   readonly version: number
   readonly sentAt: number
-  /** `unknown`: no answer came, or its task has not been seen to end. */
+  /** `unknown`: no answer came, or its task was not seen to end. */
   readonly outcome: 'succeeded' | 'failed' | 'unknown'
-  /** When a client saw its outcome; null: none did. */
+  /** When a client saw the outcome; null if no client did. */
   readonly knownAt: number | null
 }
 
@@ -27,11 +26,11 @@ export interface RegisterRead {
   readonly register: number
   readonly beganAt: number
   readonly endedAt: number
-  /** 0: the document was not there. */
+  /** 0 if the document did not exist. */
   readonly version: number
 }
 
-/** What is wrong in a history, one line each. */
+/** Returns a line for each violation in a history. */
 export function violations(writes: readonly RegisterWrite[], reads: readonly RegisterRead[]): string[] {
   const registers = new Set(reads.map(({ register }) => register))
   return [...registers].flatMap((register) => {
@@ -44,7 +43,7 @@ export function violations(writes: readonly RegisterWrite[], reads: readonly Reg
 function violationsOf(writes: readonly RegisterWrite[], reads: readonly RegisterRead[]): string[] {
   const problems: string[] = []
   const byVersion = new Map(writes.map((write) => [write.version, write]))
-  // Both bounds rise with time, so that each is one walk along the history.
+  // Both bounds rise with time, so one pass over the history suffices for each.
   const known = sortedBy(writes, ({ outcome, knownAt }) => (outcome === 'succeeded' ? knownAt : null))
   const earlier = sortedBy(reads, ({ endedAt }) => endedAt)
   let floor = 0
@@ -58,8 +57,8 @@ function violationsOf(writes: readonly RegisterWrite[], reads: readonly Register
       if (one.endedAt >= read.beganAt) break
       floor = Math.max(floor, one.version)
     }
-    const shown = `register ${read.register}: a read showed version ${read.version}`
-    if (read.version < floor) problems.push(`${shown}, although version ${floor} was there before it began`)
+    const shown = `register ${read.register}: a read returned version ${read.version}`
+    if (read.version < floor) problems.push(`${shown}, although version ${floor} existed before it began`)
     if (read.version === 0) continue
     const write = byVersion.get(read.version)
     if (write === undefined || write.sentAt > read.endedAt) problems.push(`${shown}, which was not sent yet`)
@@ -68,7 +67,7 @@ function violationsOf(writes: readonly RegisterWrite[], reads: readonly Register
   return problems
 }
 
-/** The entries with a time, earliest first. */
+/** Returns the entries with a time, earliest first. */
 function sortedBy<T>(entries: readonly T[], time: (entry: T) => number | null): readonly T[] {
   return entries.filter((entry) => time(entry) !== null).toSorted((a, b) => (time(a) ?? 0) - (time(b) ?? 0))
 }

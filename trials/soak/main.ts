@@ -1,27 +1,27 @@
 /**
  * npm run trials -- soak [--minutes N] [--cycles N] [--engine native|fallback] [--seed S] [--disk-mib N]
  *
- * Ends with 1 if anything that was told is not so after a restart.
+ * Exits with 1 if the state after a restart contradicts anything that clients or the webhook receiver saw.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { buildLibrary, whyNoLibrary } from '../faults/library.js'
+import { buildLibrary, missingLibrary } from '../faults/library.js'
 import { soakDisk } from './disk.js'
 import { soak } from './trial.js'
 
 const help = `npm run trials -- soak [options]
 
-Runs a server over one data directory on a small file system, again and again: searches, writes, settings, swaps, edits,
-cancelations, webhooks and dumps side by side, system calls that fail, a disk that is full, a date that jumps by hours,
-kills. After each life a healthy server is compared with what clients and a receiver of webhooks were told, and the history
-of some documents with what one server could have shown.
+Starts a server repeatedly on one data directory in a small file system: concurrent searches, writes, settings, swaps,
+edits, cancelations, webhooks and dumps, failing system calls, a full disk, a date that jumps by hours, kills. Compares
+a healthy server after each cycle with what clients and a webhook receiver saw, and checks the history of some
+documents for consistency.
 
-  --minutes N        how long                            (default 10)
-  --cycles N         at most so many lives               (default: as many as the time allows)
+  --minutes N        duration                            (default 10)
+    --cycles N         maximum number of cycles            (default: as many as the time allows)
   --engine NAME      native or fallback                  (default fallback)
-  --seed S           which load and which failures       (default 1)
+  --seed S           seed of the load and the failures   (default 1)
   --disk-mib N       size of the file system             (default 256)`
 
 const { values } = parseArgs({
@@ -38,11 +38,11 @@ if (values.help) {
   console.log(help)
   process.exit(0)
 }
-const noLibrary = whyNoLibrary()
-if (noLibrary !== null) console.log(`no system call is failed and the date stays: ${noLibrary}`)
+const noLibrary = missingLibrary()
+if (noLibrary !== null) console.log(`no system calls fail and the date does not jump: ${noLibrary}`)
 const directory = await mkdtemp(join(tmpdir(), 'siftd-soak-library-'))
 const disk = await soakDisk(Number(values['disk-mib']))
-if (disk.reason !== null) console.log(`the disk is never full: ${disk.reason}`)
+if (disk.reason !== null) console.log(`the disk never becomes full: ${disk.reason}`)
 const started = Date.now()
 const deadline = started + Number(values.minutes) * 60_000
 const resident: number[] = []
@@ -52,7 +52,7 @@ const { problems, counts } = await soak({
   seed: Number(values.seed),
   disk,
   library: noLibrary === null ? buildLibrary(directory) : null,
-  goesOn: (done) => done < Number(values.cycles) && Date.now() < deadline,
+  shouldContinue: (done) => done < Number(values.cycles) && Date.now() < deadline,
   report({ number, story, residentMib, problems: found }) {
     cycles = number + 1
     if (residentMib !== null) resident.push(residentMib)
@@ -76,6 +76,6 @@ await rm(directory, { recursive: true, force: true })
 if (problems.length === 0) await disk.remove()
 else
   console.log(
-    `again: npm run trials -- soak --engine ${values.engine} --seed ${values.seed}; the data is in ${disk.path}`,
+    `repeat with: npm run trials -- soak --engine ${values.engine} --seed ${values.seed}; the data is in ${disk.path}`,
   )
 process.exitCode = problems.length > 0 ? 1 : 0

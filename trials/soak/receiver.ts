@@ -1,26 +1,26 @@
-/** A receiver of webhooks, outside of the server: was it told of all that happened, and of nothing else? */
+/** A webhook receiver that checks the delivered tasks: complete, unchanged and in order. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import type { ServerProcess } from '../../__test__/support/server-process.js'
-import { toldOf } from '../faults/load.js'
+import { finalTaskText } from '../faults/load.js'
 import type { TaskView } from '../faults/model.js'
 
-/** Longest time from the end of the last task to the telling of it, while every call is answered well. */
-const TELL_MS_MAX = 60_000
-/** How long a slow answer takes. */
+/** Maximum time from the end of the last task to its delivery, while every call succeeds. */
+const DELIVERY_MS_MAX = 60_000
+/** Maximum delay of a slow answer. */
 const SLOW_MS_MAX = 300
 
 export class Receiver {
   readonly #server: Server
   readonly #random: () => number
-  /** Uid → what was told of a task in any call, whatever the call was answered. */
-  readonly #told = new Map<number, string>()
-  /** Uids that were told in a call that was answered well. */
+  /** Uid → the task's text in the last call, whether or not the call succeeded. */
+  readonly #delivered = new Map<number, string>()
+  /** Uids delivered in a successful call. */
   readonly #accepted = new Set<number>()
   readonly #problems: string[] = []
   #calls = 0
-  /** When the batch ended that was last told of for the first time. */
+  /** When the batch ended that was most recently delivered for the first time. */
   #lastEnd = ''
   #isSteady = true
   #onCall: () => void = () => undefined
@@ -42,21 +42,21 @@ export class Receiver {
     return this.#calls
   }
 
-  /** Makes the server call this receiver. @throws if it refuses */
+  /** Registers this receiver as a webhook. @throws if the server refuses it */
   async subscribe(server: ServerProcess): Promise<void> {
     const { port } = this.#server.address() as AddressInfo
     const { status, body } = await server.call('POST', '/webhooks', { url: `http://127.0.0.1:${port}/` })
     if (status !== 201) throw new Error(`POST /webhooks: ${status} ${JSON.stringify(body)}`)
   }
 
-  /** Answers some calls late, badly or not at all, until the next judgement. */
+  /** Answers some calls late, with errors or not at all, until the next `judge`. */
   beginTrouble(): void {
     this.#isSteady = false
   }
 
   /**
-   * Waits until every task has been told of, and compares.
-   * @param tasks all of a healthy server that has none left to do and was started since `beginTrouble`
+   * Waits until every task was delivered, and compares.
+   * @param tasks all tasks of a healthy server, all ended; the server was started after `beginTrouble`
    */
   async judge(tasks: readonly TaskView[]): Promise<string[]> {
     this.#isSteady = true
@@ -64,11 +64,11 @@ export class Receiver {
     await this.#until(() => missing().length === 0)
     const problems = this.#problems.splice(0)
     for (const { uid, type, status } of missing())
-      problems.push(`task ${uid} (${type}) is ${status}, and the webhook was not told of it`)
-    for (const [uid, told] of this.#told) {
+      problems.push(`task ${uid} (${type}) is ${status}, and was not delivered to the webhook`)
+    for (const [uid, delivered] of this.#delivered) {
       const task = tasks[uid]
-      if (task === undefined || toldOf(task) !== told)
-        problems.push(`the webhook was told ${told}, and the task is ${JSON.stringify(task)}`)
+      if (task === undefined || finalTaskText(task) !== delivered)
+        problems.push(`the webhook received ${delivered}, but the task is ${JSON.stringify(task)}`)
     }
     return problems
   }
@@ -80,7 +80,7 @@ export class Receiver {
 
   async #until(holds: () => boolean): Promise<void> {
     await new Promise<void>((resolve) => {
-      const late = setTimeout(resolve, TELL_MS_MAX)
+      const late = setTimeout(resolve, DELIVERY_MS_MAX)
       this.#onCall = () => {
         if (!holds()) return
         clearTimeout(late)
@@ -94,7 +94,7 @@ export class Receiver {
   #answer(request: IncomingMessage, response: ServerResponse): void {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
-    // A killed server does not finish its call.
+    // A killed server breaks off its call.
     request.on('error', () => undefined)
     request.on('end', () => {
       this.#calls++
@@ -118,17 +118,17 @@ export class Receiver {
     const lines = gunzipSync(body).toString().trimEnd().split('\n')
     const tasks = lines.map((line) => JSON.parse(line) as TaskView)
     for (const task of tasks) {
-      const told = toldOf(task)
-      const before = this.#told.get(task.uid)
-      if (before !== undefined && before !== told)
-        this.#problems.push(`the webhook was told ${told} and before ${before}`)
+      const text = finalTaskText(task)
+      const before = this.#delivered.get(task.uid)
+      if (before !== undefined && before !== text)
+        this.#problems.push(`the webhook received ${text}, and earlier ${before}`)
     }
-    const isFirst = tasks.some(({ uid }) => !this.#told.has(uid))
+    const isFirst = tasks.some(({ uid }) => !this.#delivered.has(uid))
     const end = tasks[0]?.finishedAt ?? ''
     if (isFirst && Date.parse(end) < Date.parse(this.#lastEnd))
-      this.#problems.push(`the webhook was told of ${tasks[0]?.uid}, which ended before ${this.#lastEnd}`)
+      this.#problems.push(`the webhook received task ${tasks[0]?.uid} late: it ended before ${this.#lastEnd}`)
     if (isFirst) this.#lastEnd = end
-    for (const task of tasks) this.#told.set(task.uid, toldOf(task))
+    for (const task of tasks) this.#delivered.set(task.uid, finalTaskText(task))
     return tasks
   }
 }

@@ -1,4 +1,4 @@
-/** Writes and reads registers side by side, and records what their clients see. */
+/** Writes and reads registers concurrently, and records what clients see. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ServerProcess } from '../../__test__/support/server-process.js'
 import type { TaskView } from '../faults/model.js'
@@ -6,13 +6,13 @@ import { type RegisterRead, type RegisterWrite, violations } from './history.js'
 
 const INDEX = 'registers'
 const REGISTERS = 6
-/** The metadata of the tasks that write registers. */
+/** `customMetadata` of tasks that write registers. */
 const METADATA = 'register'
-/** Reads that are judged together with all writes; older ones have been judged already. */
+/** Number of newest reads to judge. Older reads were judged before. */
 const READS_MAX = 20_000
 
-/** Whether a task wrote a register. */
-export const isOfRegisters = ({ customMetadata }: TaskView): boolean => customMetadata === METADATA
+/** Returns true if a task wrote a register. */
+export const isRegisterTask = ({ customMetadata }: TaskView): boolean => customMetadata === METADATA
 
 interface Sent {
   readonly register: number
@@ -26,7 +26,7 @@ interface Sent {
 export class Registers {
   readonly #writes: Sent[] = []
   #reads: RegisterRead[] = []
-  /** The newest version that each writer has sent. */
+  /** Newest version sent by each writer. */
   readonly #versions = new Array<number>(REGISTERS).fill(0)
   readonly #problems: string[] = []
 
@@ -34,7 +34,7 @@ export class Registers {
     return { writes: this.#writes.length, reads: this.#reads.length }
   }
 
-  /** Writes and reads until the signal, or the end of the server. */
+  /** Writes and reads until the signal aborts or the server ends. */
   async run(server: ServerProcess, signal: AbortSignal): Promise<void> {
     const registers = [...this.#versions.keys()]
     await Promise.all([
@@ -72,18 +72,18 @@ export class Registers {
     }
   }
 
-  /** Waits for the end of a task, as long as the signal allows. */
+  /** Polls a task until it ends or the signal aborts. */
   async #follow(server: ServerProcess, sent: Sent, signal: AbortSignal): Promise<void> {
     while (!signal.aborted && !server.hasEnded && sent.knownAt === null) {
-      await this.#look(server, sent)
+      await this.#poll(server, sent)
       await sleep(10)
     }
   }
 
-  async #look(server: ServerProcess, sent: Sent): Promise<void> {
+  async #poll(server: ServerProcess, sent: Sent): Promise<void> {
     const answer = await server.call('GET', `/tasks/${sent.taskUid}`).catch(() => null)
     if (answer?.status === 404)
-      this.#problems.push(`task ${sent.taskUid} of a register was accepted and is gone`)
+      this.#problems.push(`task ${sent.taskUid} of a register was accepted and is lost`)
     if (answer?.status !== 200) return
     const { status } = answer.body as { readonly status: string }
     if (status === 'enqueued' || status === 'processing') return
@@ -98,7 +98,7 @@ export class Registers {
     }
   }
 
-  /** @returns whether the server told a version, or that there is none */
+  /** @returns true if the server returned a version or reported that the document does not exist */
   async #readOnce(server: ServerProcess, register: number): Promise<boolean> {
     const beganAt = performance.now()
     const answer = await server.call('GET', `/indexes/${INDEX}/documents/${register}`).catch(() => null)
@@ -114,12 +114,12 @@ export class Registers {
   }
 
   /**
-   * Looks what became of every accepted write, reads each register once more, and judges the whole history.
-   * @param server has no task left to do
+   * Polls the outcome of every accepted write, reads each register once more, and judges the complete history.
+   * @param server a server whose tasks have all ended
    */
   async judge(server: ServerProcess): Promise<string[]> {
     for (const sent of this.#writes)
-      if (sent.taskUid !== null && sent.knownAt === null) await this.#look(server, sent)
+      if (sent.taskUid !== null && sent.knownAt === null) await this.#poll(server, sent)
     for (const register of this.#versions.keys())
       if (!(await this.#readOnce(server, register)))
         this.#problems.push(`register ${register} cannot be read from a healthy server`)

@@ -1,4 +1,4 @@
-/** One data directory through many lives of a server: is everything there that was told, after each of them? */
+/** Starts a server many times on one data directory, and checks after each cycle that all its answers still hold. */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -11,37 +11,37 @@ import { Cancelations, isCancelation } from './cancelations.js'
 import { judgeDates, jump } from './clock.js'
 import type { SoakDisk } from './disk.js'
 import { Receiver } from './receiver.js'
-import { isOfRegisters, Registers } from './registers.js'
+import { isRegisterTask, Registers } from './registers.js'
 import { TaskHistory } from './task-history.js'
 
 export interface SoakSetup {
   readonly engine: string
   readonly seed: number
   readonly disk: SoakDisk
-  /** The preloaded library; null: no call fails. */
+  /** Path of the preloaded library; null if no calls fail. */
   readonly library: string | null
-  /** Whether to begin another cycle. */
-  goesOn(cycles: number): boolean
-  /** Told of each cycle. */
+  /** Returns true to begin another cycle. */
+  shouldContinue(cycles: number): boolean
+  /** Called after each cycle. */
   report(cycle: SoakCycle): void
 }
 
 export interface SoakCycle {
   readonly number: number
-  /** What went wrong on purpose, and how the server ended. */
+  /** Description of the injected fault and how the server ended. */
   readonly story: string
-  /** Resident memory of the server before it ended, in MiB; null if it could not be read. */
+  /** Resident memory of the server before it ended, in MiB; null if unknown. */
   readonly residentMib: number | null
   readonly problems: readonly string[]
 }
 
-/** A trial may run beside much else, with the least priority. */
+/** Timeouts are long, because a trial may run on a busy machine with lowest priority. */
 const START_MS_MAX = 300_000
 const STOP_MS_MAX = 180_000
 const WRITES = 24
-/** How long a server works before something goes wrong on purpose. */
+/** Maximum time before and after an injected fault. */
 const QUIET_MS = 1_500
-/** How long that goes on. */
+/** Maximum duration of a fault. */
 const FAULT_MS = 1_000
 
 const failures: readonly (readonly [readonly CallKind[], CallFault['error']])[] = [
@@ -54,10 +54,10 @@ const failures: readonly (readonly [readonly CallKind[], CallFault['error']])[] 
 ]
 const places = ['/indexes/*', '/tasks/*', '/update_files*', '/*'] as const
 
-/** Tasks of which neither the load nor the registers know what must become. */
+/** Returns true for tasks that neither the load nor the registers judge. */
 const isDump = ({ type }: TaskView): boolean => type === 'dumpCreation' || type === 'snapshotCreation'
 
-/** Runs cycles until the setup says that it is enough. @returns all problems, and counts of what was done */
+/** Runs cycles until `shouldContinue` returns false. @returns all problems, and counts of the work */
 export async function soak(setup: SoakSetup): Promise<{
   readonly problems: readonly string[]
   readonly counts: Readonly<Record<string, number>>
@@ -65,13 +65,13 @@ export async function soak(setup: SoakSetup): Promise<{
   const random = numbers(setup.seed)
   const cancelations = new Cancelations(random)
   const load = new Load(random, {
-    isOther: (task) => isOfRegisters(task) || isDump(task) || isCancelation(task),
+    isOther: (task) => isRegisterTask(task) || isDump(task) || isCancelation(task),
     isCanceled: (task) => cancelations.explains(task),
   })
   const receiver = await Receiver.open(random)
   const [registers, history] = [new Registers(), new TaskHistory()]
   const problems: string[] = []
-  for (let number = 0; setup.goesOn(number); number++) {
+  for (let number = 0; setup.shouldContinue(number); number++) {
     const cycle = await cycleOf(number, {
       ...setup,
       random,
@@ -83,7 +83,7 @@ export async function soak(setup: SoakSetup): Promise<{
     })
     problems.push(...cycle.problems.map((problem) => `cycle ${number} (${cycle.story}): ${problem}`))
     setup.report(cycle)
-    // What follows a broken promise would be told as broken again and again.
+    // Later cycles would report the same problem again.
     if (cycle.problems.length > 0) break
   }
   await receiver.close()
@@ -124,12 +124,12 @@ async function cycleOf(number: number, setup: Cycle): Promise<SoakCycle> {
       backUp(server, random),
     ]
     await sleep(random() * QUIET_MS)
-    story = await goWrong(setup, data, faults)
+    story = await injectFault(setup, data, faults)
     await sleep(random() * QUIET_MS)
-    residentMib = await residentOf(server)
+    residentMib = await residentMibOf(server)
     if (server.hasEnded)
       problems.push(
-        `the server ended before its time, by ${server.endedBy ?? server.exitCode}: ${server.errors.slice(-800)}`,
+        `the server ended unexpectedly, by ${server.endedBy ?? server.exitCode}: ${server.errors.slice(-800)}`,
       )
     const isKilled = random() < 0.7
     story += isKilled ? '; killed' : '; stopped'
@@ -151,15 +151,15 @@ async function cycleOf(number: number, setup: Cycle): Promise<SoakCycle> {
   return { number, story, residentMib, problems }
 }
 
-/** Compares what is there with all that was told, once no task is left to do. */
+/** Waits until all tasks ended, then compares the state with everything that clients and the receiver saw. */
 async function judge(server: ServerProcess, setup: Cycle): Promise<string[]> {
   const { load, registers, cancelations, receiver, history, random } = setup
   const { tasks, added, problems } = await history.read(server)
   return [
     ...problems,
-    // First, because the load asks which tasks a cancelation explains.
+    // First, because the load needs to know which cancelations explain canceled tasks.
     ...cancelations.judge(tasks),
-    ...(await load.judgeBy(server, tasks)),
+    ...(await load.judgeTasks(server, tasks)),
     ...(await registers.judge(server)),
     ...(await receiver.judge(tasks)),
     ...(await judgeDates(server, tasks, { added: added.length, random })),
@@ -172,7 +172,7 @@ async function start(
   data: string,
   env: NodeJS.ProcessEnv = {},
 ): Promise<ServerProcess> {
-  // The receiver of webhooks is on this machine.
+  // The webhook receiver is on this machine.
   const networks = ['--experimental-allowed-ip-networks', '127.0.0.0/8']
   const args = ['--log-level', 'WARN', '--dump-dir', join(disk.path, 'dumps'), ...networks]
   const started = await ServerProcess.start({ data, engine, startMsMax: START_MS_MAX, args, env })
@@ -181,8 +181,8 @@ async function start(
   throw new Error(`the server did not start: ${by}: ${started.errors.slice(0, 1_500)}`)
 }
 
-/** Lets calls fail or fills the disk for a while, or does nothing. @returns what it did */
-async function goWrong({ random, disk }: Cycle, data: string, faults: Faults | null): Promise<string> {
+/** Makes calls fail, fills the disk, or does nothing. @returns a description */
+async function injectFault({ random, disk }: Cycle, data: string, faults: Faults | null): Promise<string> {
   const dice = random()
   if (dice < 0.3) return 'nothing failed'
   if (dice < 0.45 && disk.reason === null) {
@@ -201,7 +201,7 @@ async function goWrong({ random, disk }: Cycle, data: string, faults: Faults | n
   return `${error} of ${calls.join('+')} on ${place}`
 }
 
-/** Searches while everything else goes on. An answer is a page of hits, or an error that the API defines. */
+/** Searches until the signal aborts. Each answer must be hits or an error that the API defines. */
 async function search(
   server: ServerProcess,
   random: () => number,
@@ -225,18 +225,18 @@ async function search(
   }
 }
 
-/** Asks for a dump now and then. */
+/** Requests a dump occasionally. */
 async function backUp(server: ServerProcess, random: () => number): Promise<void> {
   if (random() < 0.2) await server.call('POST', '/dumps').catch(() => null)
 }
 
 async function stopped(server: ServerProcess): Promise<string[]> {
   const code = await server.stop(STOP_MS_MAX)
-  return code === 0 ? [] : [`SIGTERM ended with ${code}: ${server.errors.slice(-600)}`]
+  return code === 0 ? [] : [`exit code ${code} after SIGTERM: ${server.errors.slice(-600)}`]
 }
 
-/** Linux only. */
-async function residentOf({ pid }: ServerProcess): Promise<number | null> {
+/** Returns the resident memory in MiB, or null. Linux only. */
+async function residentMibOf({ pid }: ServerProcess): Promise<number | null> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]
   return kibibytes === undefined ? null : Math.round(Number(kibibytes) / 1024)

@@ -1,4 +1,4 @@
-/** npm run trials -- takeover: see the help below. Ends with 1 if anything that was acknowledged is lost. */
+/** npm run trials -- takeover: see the help below. Exits with 1 if an acknowledged document is lost. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,13 +9,13 @@ import { takeovers } from './trial.js'
 
 const help = `npm run trials -- takeover [options]
 
-Two servers take over one bucket from each other while clients write and a tenth of the calls to the bucket fail. The one
-that writes is killed, stopped, or asleep while the other one takes over. Every document that was acknowledged has to be
-there after each takeover.
+Two servers take over a bucket from each other while clients write and a tenth of the calls to the bucket fail. The
+writer is killed, stopped or suspended when the other server takes over. Every acknowledged document must exist after
+each takeover.
 
   --rounds N         takeovers                           (default 200)
   --engine NAME      native or fallback                  (default fallback)
-  --seed S           which load and which failures       (default 1)
+  --seed S           seed of the load and the failures   (default 1)
   --minutes N        stop after that time                (default: no limit)`
 
 const { values } = parseArgs({
@@ -36,7 +36,7 @@ const directory = await mkdtemp(join(tmpdir(), 'siftd-takeover-'))
 try {
   const problems = await takeovers({
     ...{ engine: values.engine, seed: Number(values.seed), rounds: Number(values.rounds), directory },
-    goesOn: withinMinutes(values.minutes),
+    shouldContinue: withinMinutes(values.minutes),
     store: await startStore({ teardown: (end) => void ends.push(end) }, 'gofakes3'),
     report: (line) => console.log(line),
   })

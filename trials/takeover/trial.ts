@@ -1,8 +1,8 @@
 /**
- * Two servers with data directories of their own take over one bucket from each other, while clients write and calls to the
- * bucket fail. Rules held here:
- * 1. With `--bucket-ack bucket` every document whose addition was answered with 202 is found after any number of takeovers.
- * 2. A writer that slept through a takeover follows the other one, and answers no write with 202 any more.
+ * Two servers with separate data directories take over one bucket from each other, while clients write and calls to
+ * the bucket fail. Rules tested here:
+ * 1. With `--bucket-ack bucket` every document acknowledged with 202 exists after any number of takeovers.
+ * 2. A writer that was suspended during a takeover becomes a follower and answers no further write with 202.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -16,35 +16,35 @@ export interface TakeoverSetup {
   readonly engine: string
   readonly seed: number
   readonly rounds: number
-  /** Origin of a store that looks at no signature. */
+  /** Origin of an object store that does not check signatures. */
   readonly store: string
   /** An empty directory. */
   readonly directory: string
-  /** Asked before each round; false ends the trial early. Default: true. */
-  readonly goesOn?: () => boolean
+  /** Called before each round. False ends the trial early. Default: always true. */
+  readonly shouldContinue?: () => boolean
   report(line: string): void
 }
 
-/** How a round ends for the server that writes. */
+/** How a round ends for the current writer. */
 const ENDS = ['killed', 'stopped', 'asleep'] as const
 
 const CLIENTS = 4
 
-/** @returns what was wrong, a line each */
+/** @returns a line for each problem */
 export async function takeovers(setup: TakeoverSetup): Promise<readonly string[]> {
   const { engine, seed, rounds, store, directory, report } = setup
-  const lot = numbers(seed)
+  const random = numbers(seed)
   const proxy = await startFaultProxy({ store, lot: numbers(seed + 1), failing: 0.1, delayMs: 20 })
   const problems: string[] = []
   const acknowledged = new Set<number>()
   let next = 0
   let writer: Server | null = null
   try {
-    for (let round = 0; round < rounds && (setup.goesOn?.() ?? true); round++) {
+    for (let round = 0; round < rounds && (setup.shouldContinue?.() ?? true); round++) {
       const before: Server | null = writer
-      const end = ENDS[Math.floor(lot() * ENDS.length)]!
+      const end = ENDS[Math.floor(random() * ENDS.length)]!
       const clients = before === null ? null : load(before, () => next++, acknowledged)
-      if (clients !== null) await pause(300 + lot() * 2_000)
+      if (clients !== null) await pause(300 + random() * 2_000)
       if (before !== null) {
         if (end === 'killed') await before.kill()
         if (end === 'stopped') await before.stop()
@@ -52,16 +52,16 @@ export async function takeovers(setup: TakeoverSetup): Promise<readonly string[]
       }
       if (end !== 'asleep') await clients?.end()
       writer = await started(engine, join(directory, `${round % 2}`), proxy.origin)
-      // From its first base on, which is there before anything is acknowledged, another server can take over.
+      // The first acknowledged document implies a first checkpoint, from which another server can take over.
       if (before === null) await firstDocument(writer, next++, acknowledged)
       if (end === 'asleep' && before !== null) {
-        // It goes on as if nothing had happened.
+        // The suspended writer continues as if nothing had happened.
         before.signal('SIGCONT')
-        await pause(lot() * 1_000)
+        await pause(random() * 1_000)
         await clients?.end()
         const late = await before.add([{ id: -1 }])
         if (late === 202)
-          problems.push(`round ${round}: a writer that slept took a document after the takeover`)
+          problems.push(`round ${round}: a suspended writer accepted a document after the takeover`)
         await before.kill()
       }
       const missing = await missingIn(writer, acknowledged)
@@ -82,7 +82,7 @@ export async function takeovers(setup: TakeoverSetup): Promise<readonly string[]
 }
 
 interface Server {
-  /** @returns the status; null: no answer */
+  /** @returns the status, or null without an answer */
   add(documents: readonly object[]): Promise<number | null>
   call(path: string): Promise<unknown>
   signal(name: NodeJS.Signals): void
@@ -90,7 +90,7 @@ interface Server {
   stop(): Promise<void>
 }
 
-/** Starts a server that takes over, and waits until it has: one that the bucket does not answer in time starts without it. */
+/** Starts a server and waits until it has taken over. Repeats a start that fails because of the bucket. */
 async function started(engine: string, data: string, endpoint: string): Promise<Server> {
   for (;;) {
     const server = await begun(engine, data, endpoint)
@@ -98,7 +98,7 @@ async function started(engine: string, data: string, endpoint: string): Promise<
   }
 }
 
-/** @returns null if it had no data and too many of its calls failed, so that it ended: an operator starts it again */
+/** @returns null if the server had no data and exited because too many of its calls failed */
 async function begun(engine: string, data: string, endpoint: string): Promise<Server | null> {
   const port = await freePort()
   const options = [
@@ -128,7 +128,7 @@ async function begun(engine: string, data: string, endpoint: string): Promise<Se
   const origin = `http://127.0.0.1:${port}`
   while (!(await hasTakenOver(origin))) {
     if (child.exitCode === 1 && log.includes('needs the bucket at its start')) return null
-    if (child.exitCode !== null) throw new Error(`a server ended with ${child.exitCode}: ${log}`)
+    if (child.exitCode !== null) throw new Error(`a server exited with ${child.exitCode}: ${log}`)
     await pause(30)
   }
   return {
@@ -164,7 +164,7 @@ async function firstDocument(server: Server, id: number, acknowledged: Set<numbe
   acknowledged.add(id)
 }
 
-/** Clients that add documents until they are ended. */
+/** Starts clients that add documents until `end` is called. */
 function load(server: Server, nextId: () => number, acknowledged: Set<number>) {
   let isOn = true
   const client = async (): Promise<void> => {
@@ -184,7 +184,7 @@ function load(server: Server, nextId: () => number, acknowledged: Set<number>) {
   }
 }
 
-/** Acknowledged documents that a server does not have once its tasks have ended. */
+/** Waits until all tasks ended. @returns the acknowledged documents that the server does not have */
 async function missingIn(server: Server, acknowledged: ReadonlySet<number>): Promise<readonly number[]> {
   for (;;) {
     const { total } = (await server.call('/tasks?statuses=enqueued,processing&limit=1')) as { total: number }

@@ -14,13 +14,13 @@ for (const { name, needs } of chosenEngines)
     t.deepEqual(outcome, { passed: [...steps], failed: [] })
   })
 
-test('a step that a script failed or did not come to counts as failed, with the reason', (t) => {
+test('a step that failed or was not reached counts as failed, with the reason', (t) => {
   const { passed, failed } = outcomeOf('passed health\nfailed version: 1 instead of 2\n')
   t.deepEqual(passed, ['health'])
   t.is(failed.length, steps.length - 1)
-  t.deepEqual(failed.slice(0, 2), ['version: 1 instead of 2', 'create-index: the script did not come to it'])
+  t.deepEqual(failed.slice(0, 2), ['version: 1 instead of 2', 'create-index: the script did not reach this step'])
 })
 
-test('docs/clients.md names the SDKs and versions that are tried', async (t) => {
+test('docs/clients.md is up to date', async (t) => {
   t.is(await readFile(join(root, 'docs/clients.md'), 'utf8'), page())
 })

@@ -1,6 +1,6 @@
-// The date may be set at any moment:
-// 1. Uids and the dates of arrival rise together, whatever the date was before.
-// 2. Time-outs are measured by a clock that only rises.
+// The system date may change at any moment:
+// 1. `enqueuedAt` rises with the uids, even if the date is set back.
+// 2. Timeouts use a monotonic clock.
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -37,7 +37,7 @@ async function shiftedServers(t: ExecutionContext, engine: string) {
 for (const engine of [testEngine]) {
   const runs = testNeeding([...(engine === 'native' ? [nativeEngine] : []), failingCalls])
 
-  runs(`${engine}: a task that arrives after the date was set back has no earlier date`, async (t) => {
+  runs(`${engine}: a task enqueued after the date was set back has no earlier date`, async (t) => {
     t.timeout(120_000)
     const { faults, start } = await shiftedServers(t, engine)
     faults.shiftClock(5 * HOUR_S)
@@ -64,7 +64,7 @@ for (const engine of [testEngine]) {
     )
   })
 
-  runs(`${engine}: an edit goes on while the date jumps ahead`, async (t) => {
+  runs(`${engine}: an edit continues while the date jumps ahead`, async (t) => {
     t.timeout(120_000)
     const { faults, start } = await shiftedServers(t, engine)
     const server = await start()

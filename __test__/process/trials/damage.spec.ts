@@ -8,14 +8,14 @@ import { nativeEngine } from '../../support/requirements.js'
 import { testEngine } from '../../support/server.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-/** Number of faults, and the distance of their numbers, which brings different kinds of files and of damage. */
+/** Number of faults, and the step between their numbers, so that kinds of files and damages vary. */
 const FAULTS = 3
 const STRIDE = 37
 
-// The same at length: npm run trials -- damage.
+// Longer run: npm run trials -- damage.
 for (const engine of [testEngine]) {
   const runs = testNeeding(engine === 'native' ? [nativeEngine] : [])
-  runs(`${engine}: no damage to a file of a data directory is wrong in silence`, async (t) => {
+  runs(`${engine}: no damaged file in a data directory leads to silently wrong answers`, async (t) => {
     t.timeout(600_000)
     const directory = await mkdtemp(join(tmpdir(), 'siftd-damage-'))
     t.teardown(() => rm(directory, { recursive: true, force: true }))

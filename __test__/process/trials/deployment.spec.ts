@@ -23,15 +23,15 @@ const program = (name: string, args: readonly string[], why: string): Requiremen
 const analyzer = program(
   'systemd-analyze',
   ['security', '--offline=yes', '--threshold=100', join(root, 'deploy/systemd/siftd.service')],
-  'there is no systemd-analyze of version 250 or later',
+  'systemd-analyze 250 or later is not installed',
 )
-const kubectl = program('kubectl', ['kustomize', '--help'], 'there is no kubectl')
+const kubectl = program('kubectl', ['kustomize', '--help'], 'kubectl is not installed')
 
 test('image, compose file, unit and manifests agree with each other and with the program', (t) => {
   t.deepEqual(disagreements(texts, root), [])
 })
 
-/** Each: a file, a text in it, what takes its place, and what must be found. */
+/** Each mistake: file, original text, replacement, and pattern of the expected message. */
 const mistakes: readonly (readonly [keyof Texts, string, string, RegExp])[] = [
   ['Dockerfile', 'SVC_HTTP_ADDR', 'SVC_HTTP_ADR', /sets no option/],
   ['Dockerfile', '0.0.0.0:7700', '0.0.0.0:7701', /^port/],
@@ -41,14 +41,14 @@ const mistakes: readonly (readonly [keyof Texts, string, string, RegExp])[] = [
   ['Dockerfile', '"health"]', '"healthy"]', /no command/],
   ['Dockerfile', 'rust:1-bookworm', 'rust:1-trixie', /Debian/],
   ['Dockerfile', 'nodejs24', 'nodejs22', /Node\.js/],
-  ['Dockerfile', 'scripts/pack.mjs', 'scripts/packs.mjs', /not there/],
+  ['Dockerfile', 'scripts/pack.mjs', 'scripts/packs.mjs', /does not exist/],
   ['Dockerfile', '--from=layout', '--from=layuot', /no stage/],
   ['.dockerignore', '!package-lock.json\n', '', /not in the context/],
   ['compose.yaml', '127.0.0.1:7700:7700', '0.0.0.0:7700:7700', /other machines/],
   ['compose.yaml', 'read_only: true', 'read_only: false', /read-only root/],
   ['compose.yaml', '/run/secrets/master-key', '/run/secrets/key', /key of compose/],
   ['compose.yaml', 'stop_grace_period: 30s', 'stop_grace_period: 2s', /time to stop/],
-  ['deploy/systemd/siftd.service', 'LoadCredential=master-key', 'LoadCredential=key', /no secret/],
+  ['deploy/systemd/siftd.service', 'LoadCredential=master-key', 'LoadCredential=key', /not a secret/],
   ['deploy/systemd/siftd.service', 'WorkingDirectory=%S/siftd', 'WorkingDirectory=/', /state directory/],
   [
     'deploy/kubernetes/kustomization.yaml',
@@ -64,7 +64,7 @@ const mistakes: readonly (readonly [keyof Texts, string, string, RegExp])[] = [
   ['deploy/kubernetes/statefulset.yaml', 'mountPath: /var/lib/siftd', 'mountPath: /data', /^volume/],
 ]
 
-test('each of many mistakes in them is found', (t) => {
+test('each mistake in the deployment files is found', (t) => {
   for (const [path, from, to, expected] of mistakes) {
     t.true(texts[path].includes(from), `${path} holds ${from}`)
     const found = disagreements({ ...texts, [path]: texts[path].replace(from, to) }, root)
@@ -75,10 +75,10 @@ test('each of many mistakes in them is found', (t) => {
   }
 })
 
-test('the manifests name the version of the package', (t) => {
+test('the manifests and the Dockerfile example have the version of the package', (t) => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   t.regex(texts['deploy/kubernetes/kustomization.yaml'], new RegExp(`newTag: ${version}$`, 'm'))
-  t.true(texts.Dockerfile.includes(`VERSION=${version} `), 'the example at its beginning')
+  t.true(texts.Dockerfile.includes(`VERSION=${version} `), 'the example in its first comment')
 })
 
 test('--help of the trial names every option', (t) => {
@@ -88,9 +88,9 @@ test('--help of the trial names every option', (t) => {
   for (const option of ['bases', 'only', 'runtime', 'home']) t.true(stdout.includes(`--${option} `), option)
 })
 
-testNeeding([analyzer])('systemd finds no mistake in the unit, and calls it well protected', async (t) => {
+testNeeding([analyzer])('systemd-analyze accepts the unit and rates its protection as OK', async (t) => {
   const unit = join(await tempDir(t), 'siftd.service')
-  // The program need not be installed here.
+  // siftd need not be installed on this machine.
   const text = texts['deploy/systemd/siftd.service'].replace(/^ExecStart=.*$/m, 'ExecStart=/bin/true')
   await writeFile(unit, text)
   const { status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', unit], { encoding: 'utf8' })
@@ -98,10 +98,10 @@ testNeeding([analyzer])('systemd finds no mistake in the unit, and calls it well
   const security = ['security', '--offline=yes', `--threshold=${EXPOSURE_MAX}`, unit]
   t.is(spawnSync('systemd-analyze', security).status, 0)
   await writeFile(unit, text.replaceAll(/^(?:SystemCall|Private|Protect|Restrict).*$/gm, ''))
-  t.not(spawnSync('systemd-analyze', security).status, 0, 'a unit without protection is told')
+  t.not(spawnSync('systemd-analyze', security).status, 0, 'a unit without protection is rejected')
 })
 
-testNeeding([kubectl])('kustomize builds the manifests with a key of a file', async (t) => {
+testNeeding([kubectl])('kustomize builds the manifests with a key from a file', async (t) => {
   const folder = await tempDir(t)
   await cp(join(root, 'deploy/kubernetes'), folder, { recursive: true })
   await writeFile(join(folder, 'master-key'), 'a-key-of-a-test\n')

@@ -10,7 +10,7 @@ import { testNeeding } from '../../support/test-needing.js'
 for (const engine of [testEngine]) {
   const runs = testNeeding(engine === 'native' ? [nativeEngine] : [])
   runs(
-    `${engine}: indexes whose directories were exchanged are damaged, and neither answers for the other`,
+    `${engine}: indexes with exchanged directories answer index_damaged, not with documents of the other`,
     async (t) => {
       const data = await mkdtemp(join(tmpdir(), 'siftd-exchanged-'))
       t.teardown(() => rm(data, { recursive: true, force: true }))

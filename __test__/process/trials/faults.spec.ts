@@ -7,14 +7,14 @@ import { nativeEngine } from '../../support/requirements.js'
 import { testEngine } from '../../support/server.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-// The same at length: npm run trials -- faults.
+// Longer run: npm run trials -- faults.
 const RUNS = 2
 
 for (const engine of [testEngine]) {
   const engines = engine === 'native' ? [nativeEngine] : []
-  // Serial, because each trial starts and kills servers and has time limits that a second trial beside it would use up.
+  // Serial, because each trial has timeouts that a concurrent trial would exceed.
   const runs = testNeeding([...engines, failingCalls])
-  runs(`${engine}: what is told while system calls fail is true after a restart`, async (t) => {
+  runs(`${engine}: answers given while system calls fail are true after a restart`, async (t) => {
     t.timeout(600_000)
     const directory = await temporary(t)
     const library = buildLibrary(directory)
@@ -25,9 +25,9 @@ for (const engine of [testEngine]) {
       t.deepEqual(verdict.problems, [], verdict.story)
       hits += verdict.hits
     }
-    t.true(hits > 0, 'calls were failed at all')
+    t.true(hits > 0, 'at least one call failed')
   })
-  runs(`${engine}: edits are told as they were committed while uploads cannot be removed`, async (t) => {
+  runs(`${engine}: edits report what they committed while uploads cannot be removed`, async (t) => {
     t.timeout(600_000)
     const directory = await temporary(t)
     const library = buildLibrary(directory)
@@ -36,7 +36,7 @@ for (const engine of [testEngine]) {
     t.regex(verdict.story, /unlink on \/update_files/)
   })
   const kills = testNeeding(engines)
-  kills(`${engine}: what is told over HTTP is true after kills`, async (t) => {
+  kills(`${engine}: answers over HTTP are true after kills`, async (t) => {
     t.timeout(600_000)
     const directory = await temporary(t)
     const verdict = await faultTrial({ engine, seed: 28, number: 0, library: null, directory })

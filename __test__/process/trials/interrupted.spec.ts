@@ -9,9 +9,10 @@ import { makeWorld, type World } from '../../../trials/interrupted/world.js'
 import { nativeEngine } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-// The same at length: npm run trials -- interrupted. Only compaction differs much between the engines, so each has a part of the rest.
+// Longer run: npm run trials -- interrupted. Only compaction differs much between the engines, so each engine runs
+// only some of the other operations.
 
-/** Engine, operation, how it is interrupted, and after which part of its system calls. */
+/** Engine, operation, interruption, and fraction of the system calls before it. */
 const cases: readonly (readonly [string, string, Interruption, number])[] = [
   ['fallback', 'dump', 'killed', 0.7],
   ['fallback', 'import of a dump', 'full', 0.6],
@@ -41,7 +42,7 @@ for (const [engine, name, kind, part] of cases) {
   const runs = testNeeding(engine === 'native' ? [nativeEngine, failingCalls] : [failingCalls])
   const how = kind === 'killed' ? 'by a kill' : 'by a full disk'
   runs(
-    `${engine}, ${name}: interrupted ${how} it loses nothing, leaves nothing and is repeated`,
+    `${engine}, ${name}: interrupted ${how}, it loses no data, leaves no files and can be repeated`,
     async (t) => {
       t.timeout(300_000)
       const world = await worldOf(engine)

@@ -4,7 +4,7 @@ import { nativeEngine } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
 import { temporaryDirectory } from '../../tasks/test-queue.js'
 
-// The same at length: npm run trials -- kill.
+// Longer run: npm run trials -- kill.
 for (const [engine, driver, kills] of [
   ['fake', 'libsql', 4],
   ['fake', 'node-sqlite3-wasm', 4],
@@ -13,7 +13,7 @@ for (const [engine, driver, kills] of [
 ] as const) {
   const runs = testNeeding(engine === 'native' ? [nativeEngine] : [], test)
   runs(
-    `${engine}, ${driver ?? 'any driver'}: no acknowledged task is lost or done twice by kills, and a webhook is told of each`,
+    `${engine}, ${driver ?? 'any driver'}: kills lose or repeat no acknowledged task, and the webhook receives each`,
     async (t) => {
       t.timeout(300_000)
       const directory = await temporaryDirectory(t)

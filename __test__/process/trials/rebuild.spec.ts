@@ -9,14 +9,14 @@ import { testNeeding } from '../../support/test-needing.js'
 
 const START_MS_MAX = 120_000
 
-/** Calls that fail while a task store is rebuilt whose keys can be read. */
+/** Calls that fail while a task store with readable keys is rebuilt. */
 const cases: readonly (Pick<CallFault, 'calls' | 'error' | 'pattern'> & Partial<CallFault>)[] = [
   { calls: ['open'], error: 'EMFILE', pattern: '/tasks/tasks.db' },
   { calls: ['open'], error: 'ENOSPC', pattern: '/tasks/copy.db' },
   { calls: ['open'], error: 'EMFILE', pattern: '/indexes/catalogue.json' },
   { calls: ['open'], error: 'EMFILE', pattern: '/tasks/lock' },
   { calls: ['read'], error: 'EIO', pattern: '/tasks/copy.db' },
-  // SQLite tells the first of these as a file that is no database, or reads once more.
+  // SQLite reports the first of these as "file is not a database", or repeats the read.
   ...[0, 1, 2].map((after) => ({
     calls: ['read' as const],
     error: 'EIO' as const,
@@ -27,7 +27,7 @@ const cases: readonly (Pick<CallFault, 'calls' | 'error' | 'pattern'> & Partial<
 ]
 
 const runs = testNeeding([failingCalls])
-runs('a rebuild of the task store that the system fails ends with one line and loses no key', async (t) => {
+runs('a task store rebuild with failing calls exits with a one-line message and loses no key', async (t) => {
   t.timeout(600_000)
   const directory = await mkdtemp(join(tmpdir(), 'siftd-rebuild-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
@@ -47,7 +47,7 @@ runs('a rebuild of the task store that the system fails ends with one line and l
   t.is(await first.server.stop(START_MS_MAX), 0)
   const store = join(data, 'tasks', 'tasks.db')
   const content = await readFile(store)
-  // The number of its last transaction, in the header: the store is refused as incomplete.
+  // Changes the last transaction number in the header, so that the store is refused as incomplete.
   content.writeInt32BE(1, 68)
   await writeFile(store, content)
   const rebuilding = (directory: string) => ({
@@ -64,7 +64,7 @@ runs('a rebuild of the task store that the system fails ends with one line and l
     faults.end()
     t.true(faults.hits > 0, name)
     if (started.kind === 'listening') {
-      // A read that SQLite repeats costs nothing.
+      // SQLite repeats a failed read once.
       t.true(rest.once, name)
       await checkKeys(t, started.server, name)
       continue
@@ -77,7 +77,7 @@ runs('a rebuild of the task store that the system fails ends with one line and l
   await checkKeys(t, last.server, 'without faults')
 })
 
-/** Checks that the key of the store is there, and ends the server. */
+/** Checks that the key still exists, and stops the server. */
 async function checkKeys(t: ExecutionContext, server: ServerProcess, name: string): Promise<void> {
   const { body } = await server.call('GET', '/keys')
   const names = (body as { results: readonly { name: string | null }[] }).results.map(({ name }) => name)

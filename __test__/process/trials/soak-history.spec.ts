@@ -24,14 +24,14 @@ const histories: readonly (readonly [
 ])[] = [
   ['nothing is read before a write', [], [read(0, 1, 2)], null],
   ['a version that was seen to succeed is read', [first], [read(1, 11, 12)], null],
-  ['a write under way may be read or not', [first], [read(0, 5, 6), read(1, 7, 8)], null],
+  ['a write in flight may be read or not', [first], [read(0, 5, 6), read(1, 7, 8)], null],
   ['a write without an answer may be read', [write(1, 0, 'unknown', null)], [read(1, 5, 6)], null],
-  ['reads side by side may differ', [first], [read(1, 5, 9), read(0, 6, 8)], null],
-  ['a version that succeeded is gone', [first], [read(0, 11, 12)], /showed version 0, although version 1/],
-  ['a version goes back', [write(1, 0, 'unknown', null)], [read(1, 1, 2), read(0, 3, 4)], /showed version 0/],
-  ['a version comes before it was sent', [write(1, 9, 'succeeded', 10)], [read(1, 1, 2)], /not sent yet/],
-  ['a version comes that nobody sent', [first], [read(7, 11, 12)], /not sent yet/],
-  ['a version comes whose task failed', [write(1, 0, 'failed', 5)], [read(1, 6, 7)], /whose task failed/],
+  ['concurrent reads may differ', [first], [read(1, 5, 9), read(0, 6, 8)], null],
+  ['a version that succeeded is lost', [first], [read(0, 11, 12)], /returned version 0, although version 1/],
+  ['a version goes back', [write(1, 0, 'unknown', null)], [read(1, 1, 2), read(0, 3, 4)], /returned version 0/],
+  ['a version is read before it was sent', [write(1, 9, 'succeeded', 10)], [read(1, 1, 2)], /not sent yet/],
+  ['a version that no client sent is read', [first], [read(7, 11, 12)], /not sent yet/],
+  ['a version with a failed task is read', [write(1, 0, 'failed', 5)], [read(1, 6, 7)], /whose task failed/],
 ]
 
 for (const [name, writes, reads, problem] of histories)
@@ -41,6 +41,6 @@ for (const [name, writes, reads, problem] of histories)
     if (problem !== null) t.regex(found[0] ?? '', problem)
   })
 
-test('registers are judged apart', (t) => {
+test('registers are judged independently', (t) => {
   t.deepEqual(violations([first], [{ ...read(0, 11, 12), register: 2 }]), [])
 })

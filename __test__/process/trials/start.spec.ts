@@ -11,7 +11,7 @@ import { testNeeding } from '../../support/test-needing.js'
 
 const START_MS_MAX = 120_000
 
-/** Calls that fail while a server starts over data that is there. */
+/** Calls that fail while a server starts with existing data. */
 const cases: readonly Pick<CallFault, 'calls' | 'error' | 'pattern'>[] = [
   { calls: ['open'], error: 'EMFILE', pattern: '/tasks/tasks.db*' },
   { calls: ['read'], error: 'EIO', pattern: '/tasks/tasks.db' },
@@ -22,7 +22,7 @@ const cases: readonly Pick<CallFault, 'calls' | 'error' | 'pattern'>[] = [
 
 for (const engine of [testEngine]) {
   const runs = testNeeding(engine === 'native' ? [nativeEngine, failingCalls] : [failingCalls])
-  runs(`${engine}: a start that the system fails ends with one line, or serves`, async (t) => {
+  runs(`${engine}: a start with failing system calls exits with a one-line message, or serves`, async (t) => {
     t.timeout(600_000)
     const directory = await mkdtemp(join(tmpdir(), 'siftd-start-'))
     t.teardown(() => rm(directory, { recursive: true, force: true }))
@@ -34,7 +34,7 @@ for (const engine of [testEngine]) {
     await first.server.call('POST', '/indexes/films/documents', [{ id: 1 }])
     await settled(first.server)
     await first.server.kill()
-    // A task that waits: the start asks the newest commit of its index whether it is done.
+    // A waiting task makes the start read the newest commit of its index, to see if the task is done.
     const waiting = ['--experimental-max-number-of-batched-tasks', '0']
     const second = await ServerProcess.start({ ...setup, args: [...setup.args, ...waiting] })
     if (second.kind !== 'listening') return t.fail(second.errors)
@@ -55,7 +55,7 @@ for (const engine of [testEngine]) {
       t.is(started.kind, 'ended', name)
       checkOneLine(t, started.errors, name)
     }
-    t.true(hits > 0, 'calls were failed at all')
+    t.true(hits > 0, 'at least one call failed')
     const last = await ServerProcess.start(setup)
     if (last.kind !== 'listening') return t.fail(last.errors)
     t.is((await last.server.call('GET', '/tasks')).status, 200)

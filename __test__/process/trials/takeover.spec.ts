@@ -7,7 +7,7 @@ import { startStore, storeServer } from '../../support/store-servers.js'
 import { testNeeding } from '../../support/test-needing.js'
 
 testNeeding([storeServer('gofakes3')])(
-  'servers that take over from each other lose nothing that was acknowledged',
+  'servers that take over from each other lose no acknowledged document',
   async (t) => {
     t.timeout(300_000)
     const problems = await takeovers({

@@ -41,7 +41,7 @@ func step(name string, run func()) {
 	run()
 }
 
-// The value of a call that may fail; the step ends if it does.
+// Returns the value of a call. Panics on an error, which ends the step.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -55,7 +55,7 @@ func same(actual, expected any) {
 	}
 }
 
-// Waits for a task, which has to succeed.
+// Waits for a task, which must succeed.
 func done(info *meilisearch.TaskInfo, err error) *meilisearch.Task {
 	task := must(client.WaitForTask(ctx, must(info, err).TaskUID, 20*time.Millisecond))
 	if task.Status != meilisearch.TaskStatusSucceeded {
@@ -87,7 +87,7 @@ func search(query string, request *meilisearch.SearchRequest) *meilisearch.Searc
 func codeOf(err error) string {
 	var failure *meilisearch.Error
 	if !errors.As(err, &failure) {
-		panic(fmt.Sprintf("%v is no error of the SDK", err))
+		panic(fmt.Sprintf("%v is not an error of the SDK", err))
 	}
 	return string(failure.APIError.Code)
 }

@@ -59,7 +59,7 @@ class Steps {
     if (!Objects.equals(actual, expected)) throw new AssertionError(actual + " instead of " + expected);
   }
 
-  /** Waits for a task, which has to succeed. */
+  /** Waits for a task, which must succeed. */
   static Task done(TaskInfo info) throws Exception {
     client.index("films").waitForTask(info.getTaskUid(), 30_000, 20);
     Task task = client.getTask(info.getTaskUid());

@@ -16,7 +16,7 @@ async function step(name, run) {
     console.log(`failed ${name}: ${String(error).replaceAll('\n', ' ')}`)
   }
 }
-/** Waits for a task. @throws if it does not succeed */
+/** Waits for a task, which must succeed. */
 async function done(promise) {
   const task = await promise.waitTask()
   assert.equal(task.status, 'succeeded', JSON.stringify(task.error))

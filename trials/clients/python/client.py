@@ -13,7 +13,7 @@ index = client.index("films")
 
 
 def done(info):
-    """Waits for a task; raises unless it succeeds."""
+    """Waits for a task, which must succeed."""
     task = client.wait_for_task(info.task_uid, timeout_in_ms=30_000, interval_in_ms=20)
     same(task.status, "succeeded")
     return task
@@ -165,7 +165,7 @@ def listed_keys():
 
 
 def keys():
-    # The SDK cannot read an expiry of whole seconds, and the API gives it back as it came.
+    # The SDK cannot parse an expiry without a fraction, and the API returns the expiry unchanged.
     expires = (datetime.now(timezone.utc) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%S.25Z")
     key = client.create_key(
         {"name": "for a moment", "actions": ["search"], "indexes": ["films"], "expiresAt": expires}

@@ -36,7 +36,7 @@ fn same<T: PartialEq + Debug>(actual: T, expected: T) -> Outcome {
     }
 }
 
-/// Waits for a task. An error unless it succeeds.
+/// Waits for a task, which must succeed.
 async fn done(client: &Client, info: TaskInfo) -> Result<TaskType, Box<dyn Error>> {
     let interval = Some(Duration::from_millis(20));
     let timeout = Some(Duration::from_secs(30));
@@ -58,7 +58,7 @@ fn code<T>(answer: Result<T, SdkError>) -> Result<ErrorCode, Box<dyn Error>> {
     match answer {
         Err(SdkError::Meilisearch(error)) => Ok(error.error_code),
         Err(other) => Err(other.into()),
-        Ok(_) => Err("no error came".into()),
+        Ok(_) => Err("no error was returned".into()),
     }
 }
 
