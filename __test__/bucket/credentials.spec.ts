@@ -1,9 +1,9 @@
 /**
- * Where credentials come from. Rules held here, against servers that stand in for those of AWS:
- * 1. Each source is asked as AWS describes it, and the first that is configured is the only one.
- * 2. One call refreshes for all, before the end; old credentials are used as long as they last.
- * 3. No message holds a secret, and plain HTTP goes to the hosts of containers alone.
- * 4. Nothing is sent on to where a service redirects, and no credentials are taken from there.
+ * Sources of credentials, with fake AWS servers. Rules:
+ * 1. Each source is called as AWS documents it. Only the first configured source is used.
+ * 2. One call refreshes the credentials for all callers before they expire. Old credentials are used until they expire.
+ * 3. No message holds a secret. Plain HTTP is used only for the hosts of container credentials.
+ * 4. Redirects are not followed.
  */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -26,7 +26,7 @@ interface Seen {
 type Answered = readonly [status: number, body: string, headers?: Readonly<Record<string, string>>]
 type Answer = (seen: Seen) => Answered | Promise<Answered>
 
-/** A server that stands in for one of AWS, and an environment that leads to it alone. */
+/** A fake AWS server. Records the requests. */
 async function serving(t: ExecutionContext, answer: Answer) {
   const seen: Seen[] = []
   const server = createServer(async (request, response) => {
@@ -77,7 +77,7 @@ test('a web identity is exchanged for a role', async (t) => {
   })
 })
 
-test('a container asks with its token, by a full address or by a path', async (t) => {
+test('container credentials are requested with the token, at a full address or a path', async (t) => {
   const { seen, outbound, origin } = await serving(t, () => [200, json('id', Date.now() + 3_600_000)])
   const file = (path: string) => (path === '/token' ? token : null)
   const full = { HOME, AWS_CONTAINER_CREDENTIALS_FULL_URI: `${origin}/v1?a=b` }
@@ -106,7 +106,7 @@ test('a container asks with its token, by a full address or by a path', async (t
   )
 })
 
-test('a machine asks for a token, its role, and the credentials of that', async (t) => {
+test('machine credentials are requested with a token, then the role, then its credentials', async (t) => {
   const path = '/latest/meta-data/iam/security-credentials/'
   const { seen, outbound, origin } = await serving(t, ({ line }) => {
     if (line === 'PUT /latest/api/token') return [200, token]
@@ -126,7 +126,7 @@ test('a machine asks for a token, its role, and the credentials of that', async 
   t.is(seen.length, 3)
 })
 
-test('a machine without that service has no credentials', async (t) => {
+test('a machine without a metadata service has no credentials', async (t) => {
   const { outbound, origin } = await serving(t, () => [404, ''])
   const env = { HOME, AWS_EC2_METADATA_SERVICE_ENDPOINT: origin }
   const error = await t.throwsAsync(openCredentials({ env, readText: noFile, outbound })(), {
@@ -135,7 +135,7 @@ test('a machine without that service has no credentials', async (t) => {
   t.regex(error?.message ?? '', /no file .*, and the role of the machine was not given: status 404/)
 })
 
-test('one call refreshes for all, five minutes before the end, and a failure is no matter until then', async (t) => {
+test('one call refreshes for all callers five minutes before expiry, and failures are ignored until expiry', async (t) => {
   let time = 1_000_000_000_000
   let isAway = false
   let number = 0
@@ -196,7 +196,7 @@ const failures: readonly (readonly [
 ]
 
 for (const [status, body, kind, told] of failures)
-  test(`an exchange that is answered by ${status} ${body.slice(0, 40)} is ${kind}, without secrets`, async (t) => {
+  test(`a token exchange answered with ${status} ${body.slice(0, 40)} is ${kind}, without secrets`, async (t) => {
     const { outbound, origin } = await serving(t, () => [status, body])
     const given = openCredentials({ env: identityEnv(origin), readText: () => token, outbound })
     const error = await t.throwsAsync(given(), { instanceOf: BucketError })
@@ -206,7 +206,7 @@ for (const [status, body, kind, told] of failures)
   })
 
 for (const status of [302, 307])
-  test(`no token goes to where a service redirects with ${status}`, async (t) => {
+  test(`a ${status} redirect of a credentials service is not followed`, async (t) => {
     const elsewhere = await serving(t, () => [200, sts('id', Date.now() + 3_600_000)])
     const { seen, outbound, origin } = await serving(t, () => [status, '', { location: elsewhere.origin }])
     const envs: readonly Readonly<Record<string, string>>[] = [
@@ -221,7 +221,7 @@ for (const status of [302, 307])
       const readText = (path: string) => (path === '/token' ? token : null)
       const given = openCredentials({ env, readText, outbound })
       const error = await t.throwsAsync(given())
-      // A machine may have no role, so that its service is the last place that is asked.
+      // The metadata service is the last source, so its failure means that there are no credentials.
       if (!(error instanceof LaunchError)) t.is((error as BucketError).kind, 'refused')
       t.regex(error.message, /the role .*: `127\.0\.0\.1:\d+` redirects to another address/)
       t.notRegex(error.message, /-of-the-tests/)
@@ -238,7 +238,7 @@ const badEnvs: readonly (readonly [env: Readonly<Record<string, string>>, told: 
 ]
 
 for (const [env, told] of badEnvs)
-  test(`${JSON.stringify(env)} is refused at the start`, (t) => {
+  test(`${JSON.stringify(env)} is refused at startup`, (t) => {
     const outbound = openOutbound({ allowedNetworks: 'any' })
     t.throws(() => openCredentials({ env: { HOME, ...env }, readText: noFile, outbound }), {
       instanceOf: LaunchError,

@@ -1,4 +1,4 @@
-/** Files of indexes, put into a bucket commit by commit and made from it elsewhere. */
+/** Index files that are uploaded to a bucket commit by commit and downloaded elsewhere. */
 import { createHash } from 'node:crypto'
 import { appendFile, cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -29,10 +29,10 @@ async function temporary(t: ExecutionContext): Promise<string> {
 
 const never = new AbortController().signal
 
-/** A log that holds changes of files alone, and the bucket beside it. */
+/** A bucket, and a log with only file changes. */
 class Channel {
   readonly store: ObjectStore & { readonly objects: Map<string, Buffer> }
-  readonly #entries: { readonly id: string; readonly change: FilesChange; readonly inline: Buffer }[] = []
+  readonly #records: { readonly id: string; readonly change: FilesChange; readonly inline: Buffer }[] = []
   readonly #published = new PublishedFiles()
   readonly #publisher: FilePublisher
 
@@ -45,14 +45,14 @@ class Channel {
     )
   }
 
-  /** Publishes a directory. @param isLost whether the log is never told @returns bytes that were sent */
+  /** Publishes a directory. @param isLost true if the change is not logged @returns bytes sent */
   async publish(id: string, directory: string, isLost = false): Promise<number> {
     const before = this.#sent
     const known = this.#published.of(id)
     const inline = new InlineParts()
     const change = await this.#publisher.publish(id, directory, known, inline, never)
-    const entry = { id, change, inline: inline.joined() }
-    if (!isLost) this.#published.apply(this.#entries.push(entry) - 1, id, change)
+    const record = { id, change, inline: inline.joined() }
+    if (!isLost) this.#published.apply(this.#records.push(record) - 1, id, change)
     return this.#sent - before + inline.joined().length
   }
 
@@ -60,10 +60,10 @@ class Channel {
     return [...this.store.objects.values()].reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** Makes an index from what its entries tell. */
+  /** Downloads an index according to the log records. */
   async fetch(id: string, directory: string): Promise<void> {
     const files = new PublishedFiles()
-    for (const [seq, { id, change }] of this.#entries.entries()) files.apply(seq, id, change)
+    for (const [seq, { id, change }] of this.#records.entries()) files.apply(seq, id, change)
     await fetchFiles(
       { there: new Map(), files: files.of(id) },
       directory,
@@ -75,7 +75,7 @@ class Channel {
   async #read({ location, bytes }: FilePart): Promise<Uint8Array | null> {
     if ('key' in location) return this.store.get(location.key, { bytesMax: bytes })
     const { seq, offset } = location
-    return this.#entries[seq]!.inline.subarray(offset, offset + bytes)
+    return this.#records[seq]!.inline.subarray(offset, offset + bytes)
   }
 }
 
@@ -91,7 +91,7 @@ async function treeOf(directory: string): Promise<Record<string, string>> {
   return tree
 }
 
-test('whatever happens to the files of an index, elsewhere they are the same', async (t) => {
+test('after random changes of index files, the downloaded files are the same', async (t) => {
   for (let seed = 1; seed <= 8; seed++) {
     const lot = numbers(seed)
     const base = await temporary(t)
@@ -123,20 +123,20 @@ test('whatever happens to the files of an index, elsewhere they are the same', a
   }
 })
 
-test('of a file that has grown the new bytes alone are sent, of one that is the same nothing', async (t) => {
+test('only new bytes of a grown file are sent, and nothing of an unchanged file', async (t) => {
   const [source, channel] = [await temporary(t), new Channel()]
   await writeFile(join(source, 'log'), Buffer.alloc(3 * INLINE_BYTES_MAX, 'a'))
   t.is(await channel.publish('one', source), 3 * INLINE_BYTES_MAX)
   await appendFile(join(source, 'log'), 'news')
   t.is(await channel.publish('one', source), 4)
   t.is(await channel.publish('one', source), 0)
-  // As after a restart, or as a copy: another file with the same bytes.
+  // Another file with the same bytes, as after a restart or in a copy.
   const copy = join(await temporary(t), 'copy')
   await cp(source, copy, { recursive: true })
   t.is(await channel.publish('one', copy), 0)
 })
 
-test('a part that is missing or damaged is told by its object, and a name leads nowhere else', async (t) => {
+test('a missing or damaged part is reported with its object, and names outside the directory are refused', async (t) => {
   const [source, target, channel] = [await temporary(t), await temporary(t), new Channel()]
   await writeFile(join(source, 'log'), Buffer.alloc(2 * INLINE_BYTES_MAX, 'a'))
   await channel.publish('one', source)
@@ -164,50 +164,47 @@ test('a part that is missing or damaged is told by its object, and a name leads 
 })
 
 for (const { name, open, needs } of testedEngines) {
-  testNeeding(needs)(
-    `${name}: an index that is made from the bucket answers as the one it comes from`,
-    async (t) => {
-      const engine = await TestEngine.start(t, open)
-      const channel = new Channel()
-      const vector = (id: number): readonly number[] => [Math.sin(id), Math.cos(id)]
-      await engine.configure('things', {
-        filterableAttributes: ['n'],
-        embedders: { own: { source: 'userProvided', dimensions: 2 } },
-      })
-      const sent: number[] = []
-      for (let round = 0; round < 12; round++) {
-        const documents = Array.from({ length: 40 }, (_, at) => ({
-          id: round * 30 + at,
-          n: round,
-          t: `word${at} round${round} ${'filler '.repeat(30)}`,
-          _vectors: { own: vector(at + round) },
-        }))
-        await engine.put('things', ...documents)
-        if (round === 8) await engine.engine.compact('things')
-        const copy = join(engine.directory, `copy-${round}`)
-        await engine.snapshot('things', copy)
-        sent.push(await channel.publish('things', copy))
-        await rm(copy, { recursive: true })
+  testNeeding(needs)(`${name}: a downloaded index answers like its source`, async (t) => {
+    const engine = await TestEngine.start(t, open)
+    const channel = new Channel()
+    const vector = (id: number): readonly number[] => [Math.sin(id), Math.cos(id)]
+    await engine.configure('things', {
+      filterableAttributes: ['n'],
+      embedders: { own: { source: 'userProvided', dimensions: 2 } },
+    })
+    const sent: number[] = []
+    for (let round = 0; round < 12; round++) {
+      const documents = Array.from({ length: 40 }, (_, at) => ({
+        id: round * 30 + at,
+        n: round,
+        t: `word${at} round${round} ${'filler '.repeat(30)}`,
+        _vectors: { own: vector(at + round) },
+      }))
+      await engine.put('things', ...documents)
+      if (round === 8) await engine.engine.compact('things')
+      const copy = join(engine.directory, `copy-${round}`)
+      await engine.snapshot('things', copy)
+      sent.push(await channel.publish('things', copy))
+      await rm(copy, { recursive: true })
+    }
+    t.log(`bytes sent for each commit: ${sent.join(', ')}`)
+    await channel.fetch('things', join(engine.directory, 'indexes/made'))
+    await engine.reopen()
+    const asked = [
+      { q: 'word7 round3', limit: 50, showRankingScore: true },
+      { q: 'wrod12', filter: 'n > 4', facets: ['n'] },
+      { q: '', vector: vector(5), hybrid: { embedder: 'own', semanticRatio: 1 }, limit: 10 },
+    ]
+    for (const body of asked) {
+      const answer = async (index: string) => {
+        const { hits, facetDistribution } = await engine.search(index, body)
+        t.true(hits.length > 0)
+        return { hits, facetDistribution }
       }
-      t.log(`bytes sent for each commit: ${sent.join(', ')}`)
-      await channel.fetch('things', join(engine.directory, 'indexes/made'))
-      await engine.reopen()
-      const asked = [
-        { q: 'word7 round3', limit: 50, showRankingScore: true },
-        { q: 'wrod12', filter: 'n > 4', facets: ['n'] },
-        { q: '', vector: vector(5), hybrid: { embedder: 'own', semanticRatio: 1 }, limit: 10 },
-      ]
-      for (const body of asked) {
-        const answer = async (index: string) => {
-          const { hits, facetDistribution } = await engine.search(index, body)
-          t.true(hits.length > 0)
-          return { hits, facetDistribution }
-        }
-        t.deepEqual(await answer('made'), await answer('things'))
-      }
-      t.deepEqual(await engine.engine.lastCommit('made'), await engine.engine.lastCommit('things'))
-      await engine.put('made', { id: 'later', t: 'unmistakable', _vectors: { own: null } })
-      t.deepEqual(await engine.idsFor('made', 'unmistakable'), ['later'])
-    },
-  )
+      t.deepEqual(await answer('made'), await answer('things'))
+    }
+    t.deepEqual(await engine.engine.lastCommit('made'), await engine.engine.lastCommit('things'))
+    await engine.put('made', { id: 'later', t: 'unmistakable', _vectors: { own: null } })
+    t.deepEqual(await engine.idsFor('made', 'unmistakable'), ['later'])
+  })
 }

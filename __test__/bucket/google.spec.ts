@@ -1,7 +1,7 @@
 /**
- * The store of Google, against one that stands in for it. Rules held here:
- * 1. No request has both `x-amz-` and `x-goog-` headers, which that store refuses.
- * 2. Requests are signed by the algorithm that goes with the second kind, and of two creates of a key one succeeds.
+ * Google Cloud Storage, with a fake server. Rules:
+ * 1. No request has both `x-amz-` and `x-goog-` headers, which the store refuses.
+ * 2. Requests are signed with the algorithm for `x-goog-` headers. Of two creates of a key, only the first succeeds.
  */
 import { createHash, createHmac } from 'node:crypto'
 import test from 'ava'
@@ -12,7 +12,7 @@ type Call = Parameters<Outbound['call']>[0]
 
 const secretAccessKey = 'a secret of tests'
 
-/** The signature of a request as the documents of the store describe it, from what was sent. */
+/** Computes the signature of a sent request, as the documentation of the store describes it. */
 function signatureOf({ method, url, headers = {} }: Call): string {
   const { pathname, search, host } = new URL(url)
   const given: Readonly<Record<string, string>> = { ...headers, host }
@@ -33,7 +33,7 @@ function signatureOf({ method, url, headers = {} }: Call): string {
     .digest('hex')
 }
 
-/** A store that refuses what Google's does. */
+/** A fake store that refuses the same requests as Google's. */
 function google() {
   const objects = new Map<string, Buffer>()
   const calls: Call[] = []
@@ -74,7 +74,7 @@ function google() {
   return { outbound, calls }
 }
 
-test('objects of the store of Google are created once, written, read and deleted', async (t) => {
+test('objects in Google Cloud Storage are created once, written, read and deleted', async (t) => {
   const { outbound, calls } = google()
   const store = s3Store({
     address: bucketAddress('s3://films/some prefix', 'https://storage.googleapis.com', null),

@@ -1,23 +1,23 @@
 /**
- * Writers of one log, with a store that delays, loses and refuses calls. Rules held here:
- * 1. What was acknowledged stands in the log for ever, once, in the order of its writer.
- * 2. No entry of a writer stands behind the fence of a later one, and the log has no gaps.
- * 3. A writer that slept through a takeover appends nothing more.
- * 4. Damaged entries are refused.
+ * Writers of one log, with a store that delays, loses and refuses calls. Rules:
+ * 1. An acknowledged record stays in the log, once, in the order of its writer.
+ * 2. After a fence no record of a former writer follows, and the log has no gaps.
+ * 3. A writer that was suspended during a takeover appends nothing more.
+ * 4. Damaged records are refused.
  */
 import test, { type ExecutionContext } from 'ava'
 import {
   BucketError,
-  baseKey,
-  DamagedEntryError,
+  checkpointKey,
+  DamagedRecordError,
   decodeEntry,
-  type Entry,
   encodeEntry,
-  entryKey,
   FencedError,
   Log,
+  type LogRecord,
   type LogWriter,
   type ObjectStore,
+  recordKey,
 } from '../../ts/bucket/index.js'
 import { memoryStore } from '../support/memory-store.js'
 import { numbers } from '../support/numbers.js'
@@ -26,16 +26,16 @@ const turns = async (count: number): Promise<void> => {
   for (let i = 0; i < count; i++) await null
 }
 
-/** What entries say of their writer, which no test here looks at. */
+/** Fields of the writer that no test here checks. */
 const unnamed = { address: null, writer: 'a directory', about: Buffer.alloc(0) }
 
-/** All that a reader from the beginning would have seen. */
+/** All records that a reader from the start would have seen. */
 class History {
-  readonly entries = new Map<number, Entry>()
+  readonly records = new Map<number, LogRecord>()
   newestBase = 0
 }
 
-/** The store of one server: calls take a while, some are never answered, and some of these happen later all the same. */
+/** The store of one server: calls take time, some answers are lost, and some unanswered calls happen later. */
 function unsteady(real: ObjectStore, history: History, lot: () => number): ObjectStore {
   const call = async <T>(act: () => Promise<T>): Promise<T> => {
     await turns(lot() * 30)
@@ -57,8 +57,8 @@ function unsteady(real: ObjectStore, history: History, lot: () => number): Objec
       call(async () => {
         const outcome = await real.create(key, body)
         const seq = Number(key.slice(4))
-        if (outcome === 'created' && seq > history.newestBase && !history.entries.has(seq))
-          history.entries.set(seq, decodeEntry(Buffer.from(body)))
+        if (outcome === 'created' && seq > history.newestBase && !history.records.has(seq))
+          history.records.set(seq, decodeEntry(Buffer.from(body)))
         return outcome
       }),
     put: (key, body) => call(() => real.put(key, body)),
@@ -80,7 +80,7 @@ interface Acknowledged {
   readonly text: string
 }
 
-/** Lets several servers take over from each other. @returns what was acknowledged */
+/** Runs servers that take over from each other. @returns the history and the acknowledged records */
 async function run(seed: number, servers: number): Promise<readonly [History, readonly Acknowledged[]]> {
   const lot = numbers(seed)
   const history = new History()
@@ -118,7 +118,7 @@ async function run(seed: number, servers: number): Promise<readonly [History, re
       try {
         for (let i = 0; i < 4; i++) {
           const text = `${name} ${start} ${i}`
-          const seq = await writer.append(writer.entry(Buffer.from(text)), stop.signal)
+          const seq = await writer.append(writer.record(Buffer.from(text)), stop.signal)
           acknowledged.push({ seq, text })
           if (lot() < 0.2) await writer.look(stop.signal)
           if (lot() < 0.2) await collect(writer.next - 1)
@@ -130,13 +130,13 @@ async function run(seed: number, servers: number): Promise<readonly [History, re
     }
   }
 
-  /** Publishes a base, then deletes what it covers, except for fences. */
+  /** Publishes a checkpoint, then deletes the records that it covers, except fences. */
   async function collect(seq: number): Promise<void> {
-    await real.put(baseKey(seq), Buffer.alloc(0))
+    await real.put(checkpointKey(seq), Buffer.alloc(0))
     history.newestBase = Math.max(history.newestBase, seq)
     for (const [key, bytes] of [...real.objects]) {
       await turns(lot() * 20)
-      const isCovered = key.startsWith('log/') && key <= entryKey(seq)
+      const isCovered = key.startsWith('log/') && key <= recordKey(seq)
       if (isCovered && decodeEntry(bytes).kind === 'changes') await real.delete(key)
     }
   }
@@ -151,8 +151,8 @@ function check(
   seed: number,
 ): void {
   for (const { seq, text } of acknowledged)
-    t.is(String(history.entries.get(seq)?.body), text, `seed ${seed}: entry ${seq} was acknowledged`)
-  const seqs = [...history.entries.keys()].sort((a, b) => a - b)
+    t.is(String(history.records.get(seq)?.body), text, `seed ${seed}: record ${seq} was acknowledged`)
+  const seqs = [...history.records.keys()].sort((a, b) => a - b)
   t.deepEqual(
     seqs,
     Array.from(seqs, (_, i) => i + 1),
@@ -160,28 +160,28 @@ function check(
   )
   let epoch = 0
   for (const seq of seqs) {
-    const entry = history.entries.get(seq) as Entry
-    if (entry.kind === 'fence') epoch = seq
-    t.is(entry.epoch, epoch, `seed ${seed}: entry ${seq} is of the newest writer`)
+    const record = history.records.get(seq) as LogRecord
+    if (record.kind === 'fence') epoch = seq
+    t.is(record.epoch, epoch, `seed ${seed}: record ${seq} is of the newest writer`)
   }
-  const texts = [...history.entries.values()]
+  const texts = [...history.records.values()]
     .filter(({ kind }) => kind === 'changes')
     .map(({ body }) => String(body))
-  t.is(new Set(texts).size, texts.length, `seed ${seed}: nothing stands there twice`)
+  t.is(new Set(texts).size, texts.length, `seed ${seed}: no record is in the log twice`)
 }
 
 for (const servers of [1, 2, 3, 5])
-  test(`${servers} servers that take a log over from each other lose and double nothing`, async (t) => {
+  test(`${servers} servers that take over from each other lose and duplicate no records`, async (t) => {
     let appended = 0
     for (let seed = 1; seed <= 60; seed++) {
       const result = await run(seed * 10 + servers, servers)
       check(t, result, seed)
       appended += result[1].length
     }
-    t.true(appended >= 60 * 12, `${appended} entries were acknowledged`)
+    t.true(appended >= 60 * 12, `${appended} records were acknowledged`)
   })
 
-test('a writer that slept through a takeover appends nothing and says who took over', async (t) => {
+test('a writer that was suspended during a takeover appends nothing and names the new leader', async (t) => {
   const signal = new AbortController().signal
   const log = new Log({ store: memoryStore(), wait: async () => undefined, onRetry: () => undefined })
   const candidate = {
@@ -192,21 +192,21 @@ test('a writer that slept through a takeover appends nothing and says who took o
     restore: async () => 1,
   }
   const first = await log.takeOver(candidate, signal)
-  const kept = first.entry(Buffer.from('kept'))
-  t.is(await first.append(first.entry(Buffer.from('a')), signal), 2)
+  const kept = first.record(Buffer.from('kept'))
+  t.is(await first.append(first.record(Buffer.from('a')), signal), 2)
   await first.look(signal)
   const second = await log.takeOver({ ...candidate, address: 'http://second:7700' }, signal)
   t.is(second.epoch, 3)
   const error = await t.throwsAsync(first.look(signal), { instanceOf: FencedError })
   t.deepEqual([error?.seq, error?.by.address], [3, 'http://second:7700'])
   await t.throwsAsync(first.append(kept, signal), { instanceOf: FencedError })
-  t.is(await second.append(second.entry(Buffer.from('b')), signal), 4)
+  t.is(await second.append(second.record(Buffer.from('b')), signal), 4)
   t.is(String((await log.read(2, signal))?.body), 'a')
   t.is(await log.read(5, signal), null)
 })
 
-test('an entry whose bytes changed anywhere is refused', (t) => {
-  const entry: Entry = {
+test('a log record with any changed byte is refused', (t) => {
+  const record: LogRecord = {
     kind: 'changes',
     instanceUid: 'one',
     epoch: 7,
@@ -216,22 +216,22 @@ test('an entry whose bytes changed anywhere is refused', (t) => {
     writtenAt: 1,
     body: Buffer.from('body'),
   }
-  const bytes = encodeEntry(entry)
-  t.deepEqual({ ...decodeEntry(bytes), body: String(decodeEntry(bytes).body) }, { ...entry, body: 'body' })
+  const bytes = encodeEntry(record)
+  t.deepEqual({ ...decodeEntry(bytes), body: String(decodeEntry(bytes).body) }, { ...record, body: 'body' })
   for (let at = 0; at < bytes.length; at++) {
     const changed = Buffer.from(bytes)
     changed[at] = (changed[at] as number) ^ 0x10
-    t.throws(() => decodeEntry(changed), { instanceOf: DamagedEntryError }, `byte ${at}`)
-    t.throws(() => decodeEntry(bytes.subarray(0, at)), { instanceOf: DamagedEntryError }, `length ${at}`)
+    t.throws(() => decodeEntry(changed), { instanceOf: DamagedRecordError }, `byte ${at}`)
+    t.throws(() => decodeEntry(bytes.subarray(0, at)), { instanceOf: DamagedRecordError }, `length ${at}`)
   }
 })
 
-for (const { what, entries, bytes, mostAtOnce } of [
-  { what: 'many entries', entries: 80, bytes: 10, mostAtOnce: 32 },
-  { what: 'large entries', entries: 6, bytes: 5 * 2 ** 20, mostAtOnce: 3 },
-  { what: 'no entry', entries: 0, bytes: 0, mostAtOnce: 1 },
+for (const { what, records, bytes, mostAtOnce } of [
+  { what: 'many records', records: 80, bytes: 10, mostAtOnce: 32 },
+  { what: 'large records', records: 6, bytes: 5 * 2 ** 20, mostAtOnce: 3 },
+  { what: 'no records', records: 0, bytes: 0, mostAtOnce: 1 },
 ])
-  test(`a pass over a log of ${what} makes at most ${mostAtOnce} calls at a time, and gives them in order`, async (t) => {
+  test(`reading a log of ${what} makes at most ${mostAtOnce} calls at a time and yields the records in order`, async (t) => {
     const real = memoryStore()
     const lot = numbers(7)
     let [calls, most] = [0, 0]
@@ -246,18 +246,18 @@ for (const { what, entries, bytes, mostAtOnce } of [
       },
     }
     const head = { kind: 'changes', instanceUid: 'i', epoch: 0, writtenAt: 0, ...unnamed } as const
-    for (let seq = 0; seq < entries; seq++)
+    for (let seq = 0; seq < records; seq++)
       real.objects.set(
-        entryKey(seq),
+        recordKey(seq),
         encodeEntry({ ...head, writeId: String(seq), body: Buffer.alloc(bytes, seq) }),
       )
     const { signal } = new AbortController()
     const log = new Log({ store, wait: async () => undefined, onRetry: () => undefined })
     const found: string[] = []
-    for await (const { writeId } of log.entries(0, signal)) found.push(writeId)
+    for await (const { writeId } of log.records(0, signal)) found.push(writeId)
     t.deepEqual(
       found,
-      Array.from({ length: entries }, (_, seq) => String(seq)),
+      Array.from({ length: records }, (_, seq) => String(seq)),
     )
     t.true(most <= mostAtOnce && most >= mostAtOnce / 2, String(most))
   })

@@ -1,9 +1,9 @@
-/** When a bucket counts as away. */
+/** Detection of an unreachable bucket. */
 import test from 'ava'
 import { BucketError, type BucketFault, type ObjectStore, Reachability } from '../../ts/bucket/index.js'
 import { memoryStore } from '../support/memory-store.js'
 
-/** Calls that are under way, in the order in which they began. */
+/** A store whose calls the test answers, by the order of their start. */
 function world() {
   let now = 0
   const calls: { resolve(): void; reject(error: Error): void }[] = []
@@ -27,7 +27,7 @@ function world() {
   }
 }
 
-test('a call that is late counts as away since it began, until another one is answered', async (t) => {
+test('a late call counts as an outage since its start, until another call is answered', async (t) => {
   const { awayMs, begin, pass, answer } = world()
   begin(0)
   pass(9_000)
@@ -39,7 +39,7 @@ test('a call that is late counts as away since it began, until another one is an
   t.is(awayMs(), 0)
 })
 
-test('a call with many bytes is late once these had time to pass', (t) => {
+test('a call with many bytes is late only after the time that its bytes take', (t) => {
   const { awayMs, begin, pass } = world()
   begin(64 * 60_000)
   pass(60_000)
@@ -54,7 +54,7 @@ for (const { kind, isAway } of [
   { kind: 'refused', isAway: false },
   { kind: 'malformed', isAway: false },
 ] as const)
-  test(`after a call that fails as ${kind}, the bucket is ${isAway ? 'away' : 'there'}`, async (t) => {
+  test(`after a call that fails as ${kind}, the bucket is ${isAway ? 'unreachable' : 'reachable'}`, async (t) => {
     const { awayMs, begin, pass, answer, fail } = world()
     begin(0)
     pass(1_000)

@@ -1,4 +1,4 @@
-/** Two copies of one data directory, as a cloned machine has it, keep the same bucket. */
+/** Two copies of a data directory, as on cloned machines, that use the same bucket. */
 import { cp, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import test from 'ava'
@@ -7,10 +7,10 @@ import { SupersededError } from '../../ts/replication/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore } from '../support/memory-store.js'
 import { add, temporaryDirectory } from '../tasks/test-queue.js'
-import { instance, makeBase, shipAll, shipping } from './instance-world.js'
+import { instance, makeCheckpoint, shipAll, shipping } from './instance-world.js'
 
-for (const behind of ['an entry', 'a base'])
-  test(`a copy of a data directory whose twin has sent ${behind} since does not go on as if it had`, async (t) => {
+for (const behind of ['a log record', 'a checkpoint'])
+  test(`a data directory whose copy has sent ${behind} since is refused as superseded`, async (t) => {
     const directory = await temporaryDirectory(t)
     const [one, other] = ['one', 'other'].map((name) => join(directory, name)) as [string, string]
     const store = memoryStore()
@@ -24,10 +24,10 @@ for (const behind of ['an entry', 'a base'])
     const sending = await shipping(twin, store)
     await add(twin.opened.tasks, 'a', [{ id: 2, of: 'the twin' }])
     await shipAll(twin, sending)
-    if (behind === 'a base') await makeBase(sending)
+    if (behind === 'a checkpoint') await makeCheckpoint(sending)
     await twin.close()
 
-    // Its transactions have the numbers of those that the twin has sent.
+    // Its transactions have the same numbers as those that the twin has sent.
     const again = await instance(t, fallback, one)
     await add(again.opened.tasks, 'a', [{ id: 2, of: 'the first' }])
     await again.opened.instance.putValue('end', true)
@@ -35,13 +35,13 @@ for (const behind of ['an entry', 'a base'])
     t.true(isBehind)
   })
 
-test('of the directories in which data was set aside the newest stay', async (t) => {
+test('only the newest directories with set-aside data are kept', async (t) => {
   const directory = await temporaryDirectory(t)
   const made: string[] = []
   for (let epoch = 1; epoch <= 5; epoch++) {
     await writeFile(join(directory, 'data'), `of ${epoch}`)
     const aside = await setAside(directory, epoch, 1)
-    // Directories that are made within a tick of the clock of the file system would have one date.
+    // Directories made within one clock tick of the file system would have the same date.
     await utimes(join(aside, 'diverged.json'), epoch, epoch)
     made.push(basename(aside))
   }

@@ -1,7 +1,7 @@
 /**
- * What may happen between two steps of an instance that is sent to a bucket. Rules held here:
- * 1. Whatever is lost when, an instance that is made from the bucket is one that there was, and serves on.
- * 2. A fault keeps the writer from sending for as long as it lasts, and no longer.
+ * Faults between two steps of a writer. Rules:
+ * 1. After any loss, an instance restored from the bucket has a state that existed, and works.
+ * 2. A fault stops the writer from sending only while it lasts.
  */
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ import {
   hitsOf,
   type Instance,
   instance,
-  makeBase,
+  makeCheckpoint,
   restoredFrom,
   shipAll,
   shipping,
@@ -34,7 +34,7 @@ import {
 
 const never = new AbortController().signal
 
-/** A page for each transaction, as for transactions that are large. */
+/** Makes a page of each transaction, like for large transactions. */
 const oneByOne = (outgoing: OutgoingChanges): OutgoingChanges => ({
   ...outgoing,
   next: (_, after) => outgoing.next(0, after),
@@ -43,14 +43,14 @@ const oneByOne = (outgoing: OutgoingChanges): OutgoingChanges => ({
 const done = async ({ opened }: Instance, { taskUid }: { readonly taskUid: number }): Promise<void> =>
   void (await ended(opened.tasks, taskUid))
 
-const entriesIn = ({ objects }: ReturnType<typeof memoryStore>): number =>
+const recordsIn = ({ objects }: ReturnType<typeof memoryStore>): number =>
   [...objects.keys()].filter((key) => key.startsWith('log/')).length
 
 for (const tested of testedEngines) {
   const runs = testNeeding(tested.needs)
 
   runs(
-    `${tested.name}: a writer that is killed before its first base is published goes on with what it sent`,
+    `${tested.name}: a writer killed before its first checkpoint is published continues its log`,
     async (t) => {
       const base = await temporaryDirectory(t)
       const directory = join(base, 'source')
@@ -63,14 +63,14 @@ for (const tested of testedEngines) {
       first.opened.start()
       const one = await shipping(first, store)
       await done(first, await add(first.opened.tasks, 'a', [{ id: 2, t: 'two' }]))
-      await makeBase(one)
+      await makeCheckpoint(one)
       await done(first, await add(first.opened.tasks, 'a', [{ id: 3, t: 'three' }]))
       await one.shipper.ship(never)
       await first.close()
       const second = await instance(t, tested, directory)
       second.opened.start()
       const two = await shipping(second, store)
-      await makeBase(two)
+      await makeCheckpoint(two)
       await done(second, await add(second.opened.tasks, 'a', [{ id: 4, t: 'four' }]))
       await shipAll(second, two)
       await restoredFrom(store, join(base, 'restored'))
@@ -81,25 +81,22 @@ for (const tested of testedEngines) {
     },
   )
 
-  runs(
-    `${tested.name}: a machine that is lost while a base waits has sent its new index whole`,
-    async (t) => {
-      const base = await temporaryDirectory(t)
-      const source = await instance(t, tested, join(base, 'source'))
-      source.opened.start()
-      const store = memoryStore()
-      const { shipper } = await shipping(source, store)
-      await done(source, await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }]))
-      await makeBase({ shipper })
-      await shipper.ship(never)
-      await restoredFrom(store, join(base, 'restored'))
-      const made = await instance(t, tested, join(base, 'restored'), {})
-      t.deepEqual(await hitsOf(made, 'a'), await hitsOf(source, 'a'))
-    },
-  )
+  runs(`${tested.name}: a restore after a loss with a pending checkpoint has the new index`, async (t) => {
+    const base = await temporaryDirectory(t)
+    const source = await instance(t, tested, join(base, 'source'))
+    source.opened.start()
+    const store = memoryStore()
+    const { shipper } = await shipping(source, store)
+    await done(source, await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }]))
+    await makeCheckpoint({ shipper })
+    await shipper.ship(never)
+    await restoredFrom(store, join(base, 'restored'))
+    const made = await instance(t, tested, join(base, 'restored'), {})
+    t.deepEqual(await hitsOf(made, 'a'), await hitsOf(source, 'a'))
+  })
 
   runs(
-    `${tested.name}: batches that end while an entry is made are all in it, or none of them`,
+    `${tested.name}: a batch that ends while a record is made is completely in it or not at all`,
     async (t) => {
       const base = await temporaryDirectory(t)
       const source = await instance(t, tested, join(base, 'source'))
@@ -123,7 +120,7 @@ for (const tested of testedEngines) {
       await restoredFrom(store, restored)
       const made = await instance(t, tested, restored, {})
       made.opened.start()
-      // The uid of a batch that was in the index and in no row would be given once more.
+      // If the index had the batch but the task rows did not, its uid would be assigned again.
       await done(made, await add(made.opened.tasks, 'b', [{ id: 3 }]))
       await made.close()
       const again = await instance(t, tested, restored, {})
@@ -131,7 +128,7 @@ for (const tested of testedEngines) {
     },
   )
 
-  runs(`${tested.name}: a log that ends within large changes gives the state before them`, async (t) => {
+  runs(`${tested.name}: a log that ends within a large change restores the state before it`, async (t) => {
     const base = await temporaryDirectory(t)
     const source = await instance(t, tested, join(base, 'source'), {
       keepsChanges: true,
@@ -158,7 +155,7 @@ for (const tested of testedEngines) {
         }),
       )
     }
-    for (let entry = 0; entry < 5; entry++) t.true(await shipper.ship(never))
+    for (let record = 0; record < 5; record++) t.true(await shipper.ship(never))
     t.deepEqual(await indexesNow('early'), [])
     while (await shipper.ship(never));
     t.deepEqual(await indexesNow('late'), ['a: [{"id":1,"v":"third","_rankingScore":1}], damage: null'])
@@ -167,7 +164,7 @@ for (const tested of testedEngines) {
 
 for (const tested of testedEngines)
   testNeeding(tested.needs)(
-    `${tested.name}: files that an index gets without a task are sent once it has settled`,
+    `${tested.name}: files of a background merge are sent after the settle time`,
     async (t) => {
       const base = await temporaryDirectory(t)
       const source = await instance(t, tested, join(base, 'source'))
@@ -177,7 +174,7 @@ for (const tested of testedEngines)
         await done(source, await add(source.opened.tasks, 'a', [{ id: batch % 2, t: `word${batch}` }]))
       await shipAll(source, sent)
       t.false(await sent.shipper.refresh(60_000, never))
-      // As a merge in the background does.
+      // Like a background merge.
       await source.engine.compact(source.opened.tasks.index('a')!.id)
       t.true(await sent.shipper.refresh(0, never))
       t.false(await sent.shipper.refresh(0, never))
@@ -190,7 +187,7 @@ for (const tested of testedEngines)
   )
 
 for (const kind of ['rename', 'swap'] as const)
-  test(`a ${kind} between an entry and the image of its base is applied once`, async (t) => {
+  test(`a ${kind} between the log record of a checkpoint and its image is applied once`, async (t) => {
     const base = await temporaryDirectory(t)
     const source = await instance(t, fallback, join(base, 'source'))
     const { tasks } = source.opened
@@ -202,7 +199,7 @@ for (const kind of ['rename', 'swap'] as const)
     await shipAll(source, sent)
     await done(source, await add(tasks, 'a', [{ id: 3 }]))
     await done(source, await tasks.enqueue(kind === 'swap' ? swap(['a', 'b']) : update('a', { newUid: 'c' })))
-    await makeBase(sent)
+    await makeCheckpoint(sent)
     await shipAll(source, sent)
     t.true([...store.objects.keys()].some((key) => key.startsWith('base/')))
     await restoredFrom(store, join(base, 'restored'))
@@ -212,7 +209,7 @@ for (const kind of ['rename', 'swap'] as const)
     )
   })
 
-test('changes that are sent again from an earlier one on are applied once', async (t) => {
+test('changes that are sent twice are applied once', async (t) => {
   const base = await temporaryDirectory(t)
   const source = await instance(t, fallback, join(base, 'source'))
   const { tasks, outgoing } = source.opened
@@ -224,7 +221,7 @@ test('changes that are sent again from an earlier one on are applied once', asyn
     pages.push(page)
     await outgoing.sent(page.last, 0)
   }
-  // A power cut takes the notes of what was sent.
+  // As after a power cut that lost the stored position.
   const twice = [...pages, ...pages]
   const store = memoryStore()
   const { shipper } = await shipping(source, store, {
@@ -240,7 +237,7 @@ test('changes that are sent again from an earlier one on are applied once', asyn
   )
 })
 
-test('a second base of the same entry leaves the first one whole', async (t) => {
+test('a second checkpoint at the same log record leaves the first one intact', async (t) => {
   const base = await temporaryDirectory(t)
   const source = await instance(t, fallback, join(base, 'source'))
   source.opened.start()
@@ -249,7 +246,7 @@ test('a second base of the same entry leaves the first one whole', async (t) => 
   await done(source, await add(source.opened.tasks, 'a', [{ id: 1 }]))
   await shipAll(source, sent)
   for (let round = 0; round < 2; round++) {
-    await makeBase(sent)
+    await makeCheckpoint(sent)
     await shipAll(source, sent)
   }
   await restoredFrom(store, join(base, 'restored'))
@@ -259,7 +256,7 @@ test('a second base of the same entry leaves the first one whole', async (t) => 
   )
 })
 
-test('tasks are accepted and sent after the store was compacted', async (t) => {
+test('tasks are accepted and sent after a compaction of the store', async (t) => {
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const store = memoryStore()
   const sent = await shipping(source, store)
@@ -272,7 +269,7 @@ test('tasks are accepted and sent after the store was compacted', async (t) => {
   t.is((await made.opened.tasks.list({}, { from: null, limit: 10, reverse: false })).total, 2)
 })
 
-test('what a killed process left of an image is no part of the next one', async (t) => {
+test('leftovers of an image of a killed process are not part of the next image', async (t) => {
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const scratch = join(source.directory, 'outgoing')
   await mkdir(scratch)
@@ -282,14 +279,14 @@ test('what a killed process left of an image is no part of the next one', async 
   const store = memoryStore()
   const sent = await shipping(source, store)
   await add(source.opened.tasks, 'a', [{ id: 1 }])
-  await makeBase(sent)
+  await makeCheckpoint(sent)
   await shipAll(source, sent)
   await restoredFrom(store, join(source.directory, 'restored'))
   const made = await instance(t, fallback, join(source.directory, 'restored'), {})
   t.is((await made.opened.tasks.list({}, { from: null, limit: 10, reverse: false })).total, 1)
 })
 
-test('while what was sent cannot be noted nothing more is sent, and nothing twice', async (t) => {
+test('while the position cannot be stored, nothing more is sent, and nothing is sent twice', async (t) => {
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const { outgoing, tasks } = source.opened
   const store = memoryStore()
@@ -304,17 +301,17 @@ test('while what was sent cannot be noted nothing more is sent, and nothing twic
     await add(tasks, 'a', [{ id: 1 }])
     for (let tries = 0; tries < 5; tries++) await t.throwsAsync(sent.shipper.ship(never))
     isFailing = false
-    return entriesIn(store)
+    return recordsIn(store)
   }
-  t.is(await tried(), 1, 'the fence, which is noted before anything is sent under it')
+  t.is(await tried(), 1, 'the fence, whose position is stored before anything is sent under it')
   await shipAll(source, sent)
-  const before = entriesIn(store)
-  t.is(await tried(), before + 1, 'an entry that is not noted')
+  const before = recordsIn(store)
+  t.is(await tried(), before + 1, 'a record whose position is not stored')
   await shipAll(source, sent)
-  t.is(await outgoing.position(), entriesIn(store) - 1)
+  t.is(await outgoing.position(), recordsIn(store) - 1)
 })
 
-test('a base that cannot be published holds up no entry', async (t) => {
+test('a checkpoint that cannot be published does not delay log records', async (t) => {
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const store = memoryStore()
   const refusing: ObjectStore = {
@@ -324,20 +321,20 @@ test('a base that cannot be published holds up no entry', async (t) => {
   }
   const { shipper, writer } = await shipping(source, refusing)
   const failures: (Error | null)[] = []
-  for (let entry = 1; entry <= 3; entry++) {
+  for (let record = 1; record <= 3; record++) {
     await shipper.beginBase(never, (failure) => failures.push(failure))
     await shipper.baseIdle()
-    await add(source.opened.tasks, 'a', [{ id: entry }])
+    await add(source.opened.tasks, 'a', [{ id: record }])
     const before = writer.next
     await shipAll(source, { shipper })
     t.is(writer.next, before + 1)
-    t.is(failures.length, entry)
+    t.is(failures.length, record)
     t.true(shipper.isBaseDue)
   }
   t.is(shipper.newestBase, -1)
 })
 
-test('a start that keeps no changes leaves no position to go on from', async (t) => {
+test('a start without change tracking removes the stored position', async (t) => {
   const directory = await temporaryDirectory(t)
   const first = await instance(t, fallback, directory)
   const sent = await shipping(first, memoryStore())
@@ -352,30 +349,30 @@ test('a start that keeps no changes leaves no position to go on from', async (t)
   t.is(await third.opened.outgoing.position(), null)
 })
 
-test('a transaction that is longer than an entry is sent in several, which count together', async (t) => {
+test('a transaction longer than a log record is sent in several records and restored', async (t) => {
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const store = memoryStore()
   const sent = await shipping(source, store)
   await source.opened.tasks.enqueue(settings('a', { stopWords: ['a'.repeat(3 * 2 ** 20)] }))
   await shipAll(source, sent)
-  t.true(entriesIn(store) > 2)
+  t.true(recordsIn(store) > 2)
   await restoredFrom(store, join(source.directory, 'restored'))
   const made = await instance(t, fallback, join(source.directory, 'restored'), {})
   t.is((await made.opened.tasks.list({}, { from: null, limit: 10, reverse: false })).total, 1)
 })
 
-test('a writer that is killed amid large changes has them in the bucket once it has started again', async (t) => {
+test('a writer killed within large changes has sent them all after its restart', async (t) => {
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const { tasks, outgoing } = source.opened
   const store = memoryStore()
   const before = await shipping(source, store, oneByOne(outgoing))
   while (await before.shipper.ship(never));
-  await makeBase(before)
+  await makeCheckpoint(before)
   for (const name of ['a', 'b', 'c']) await add(tasks, name, [{ id: 1 }])
   await before.shipper.ship(never)
   const { last, unsent } = await outgoing.facts()
   t.true(before.shipper.sent < last)
-  t.is(unsent, 3, 'what is not whole in the log is kept')
+  t.is(unsent, 3, 'incomplete changes stay unsent')
   await shipAll(source, await shipping(source, store, oneByOne(outgoing)))
   const restored = join(source.directory, 'restored')
   await restoredFrom(store, restored)
@@ -383,7 +380,7 @@ test('a writer that is killed amid large changes has them in the bucket once it 
   t.is((await made.opened.tasks.list({}, { from: null, limit: 10, reverse: false })).total, 3)
 })
 
-test('a base that is begun within large changes is named by the entry that completes them', async (t) => {
+test('a checkpoint started within large changes is at the log record that completes them', async (t) => {
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const { tasks, outgoing } = source.opened
   const store = memoryStore()
@@ -401,9 +398,9 @@ test('a base that is begun within large changes is named by the entry that compl
   await shipAll(source, sent)
   await done(source, await tasks.enqueue(drop('a')))
   await done(source, await add(tasks, 'b', [{ id: 2 }]))
-  // All but the last transaction are in open entries then.
+  // All but the last transaction are in open records then.
   while ((await outgoing.next(0, taken))?.isCut) await sent.shipper.ship(never)
-  await makeBase(sent)
+  await makeCheckpoint(sent)
   await shipAll(source, sent)
   const restored = join(source.directory, 'restored')
   await restoredFrom(store, restored)

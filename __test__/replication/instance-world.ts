@@ -1,4 +1,4 @@
-/** Instances that are sent to a bucket, and made from it. */
+/** Instances that are sent to a bucket and restored from it. */
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { Log, type ObjectStore } from '../../ts/bucket/index.js'
@@ -19,7 +19,7 @@ export interface Instance {
   close(): Promise<void>
 }
 
-/** Opens an instance, which is closed when the test ends. */
+/** Opens an instance. It is closed when the test ends. */
 export async function instance(
   t: ExecutionContext,
   { open }: TestedEngine,
@@ -37,7 +37,7 @@ export async function instance(
   return { directory, engine, opened, close }
 }
 
-/** A log in a bucket, taken over for an instance, and what sends it there. */
+/** Takes over the log in a bucket for an instance. Returns the log, its writer and the shipper. */
 export async function shipping(
   { engine, opened, directory }: Instance,
   store: ObjectStore,
@@ -60,15 +60,15 @@ export async function shipping(
 
 export type Shipping = Awaited<ReturnType<typeof shipping>>
 
-/** Sends everything, what was not synced yet included. */
+/** Sends everything, including changes that were not synced yet. */
 export async function shipAll({ opened }: Instance, { shipper }: Pick<Shipping, 'shipper'>): Promise<void> {
   await opened.instance.putValue('end', true)
   while (await shipper.ship(never));
   await shipper.baseIdle()
 }
 
-/** Makes a base, up to where it waits for changes to be sent. */
-export async function makeBase({ shipper }: Pick<Shipping, 'shipper'>): Promise<void> {
+/** Makes a checkpoint, up to where it waits for changes to be sent. */
+export async function makeCheckpoint({ shipper }: Pick<Shipping, 'shipper'>): Promise<void> {
   let failed: Error | null = null
   await shipper.baseIdle()
   await shipper.beginBase(never, (failure) => {
@@ -87,7 +87,7 @@ export const restoredFrom = async (store: ObjectStore, directory: string): Promi
     never,
   ))
 
-/** The hits of a search in an index. */
+/** Hits of a search in an index. */
 export async function hitsOf({ engine, opened }: Instance, uid: string, q = ''): Promise<unknown> {
   const id = opened.tasks.index(uid)?.id
   if (id === undefined) throw new Error(`there is no index ${uid}`)
@@ -96,7 +96,7 @@ export async function hitsOf({ engine, opened }: Instance, uid: string, q = ''):
   return hits
 }
 
-/** Everything that is answered of tasks and indexes. */
+/** All answers about tasks and indexes. */
 export async function answersOf(asked: Instance): Promise<Record<string, unknown>> {
   const { engine, opened } = asked
   const paging = { from: null, limit: 1000, reverse: false }

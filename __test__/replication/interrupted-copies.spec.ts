@@ -1,14 +1,14 @@
 /**
- * Copies of a bucket that are cut short. Rules held here:
- * 1. A copy that was complete stays readable as it was until the new one is complete, whatever fetch ends early.
- * 2. The next opening finishes what an earlier one began, and the copy equals its source.
- * 3. A copy whose files are damaged is fetched again, and tells.
+ * Interrupted copies of a bucket. Rules:
+ * 1. A complete copy stays readable as it was until the new one is complete, no matter where fetching stops.
+ * 2. The next opening completes an interrupted copy, which then equals its source.
+ * 3. A copy with damaged files is fetched again and reports the damage.
  */
 import { cp, mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { entryKey, Log, type ObjectStore } from '../../ts/bucket/index.js'
+import { Log, type ObjectStore, recordKey } from '../../ts/bucket/index.js'
 import {
   type CopySetup,
   Follower,
@@ -21,7 +21,7 @@ import { fallback, type TestedEngine, testedEngines } from '../support/engines.j
 import { memoryStore } from '../support/memory-store.js'
 import { testNeeding } from '../support/test-needing.js'
 import { add, drop, ended, settings, temporaryDirectory } from '../tasks/test-queue.js'
-import { answersOf, instance, makeBase, shipAll, shipping } from './instance-world.js'
+import { answersOf, instance, makeCheckpoint, shipAll, shipping } from './instance-world.js'
 
 const never = new AbortController().signal
 const repeating = { wait: async () => undefined, onRetry: () => undefined }
@@ -31,7 +31,7 @@ const setupOf = (store: ObjectStore, directory: string): CopySetup => ({
   ...{ until: null, progress: () => undefined },
 })
 
-/** A store of which a read never ends, so that a copy is cut short there. @param isCut whether that is so for a key */
+/** A store that aborts a copy at a read. @param isCut returns true for the key of this read */
 function cuttingStore(store: ObjectStore, isCut: (key: string) => boolean) {
   const cut = new AbortController()
   const cutting: ObjectStore = {
@@ -80,7 +80,7 @@ async function madeWorld(t: ExecutionContext, tested: TestedEngine, directory: s
   }
   await write(0)
   await shipAll(source, sent)
-  await makeBase(sent)
+  await makeCheckpoint(sent)
   await write(1)
   await shipAll(source, sent)
   const copied = join(directory, 'copied')
@@ -90,7 +90,7 @@ async function madeWorld(t: ExecutionContext, tested: TestedEngine, directory: s
   await done(await tasks.enqueue(settings('a', { searchableAttributes: ['t'] })))
   await done(await tasks.enqueue(drop('b0')))
   await shipAll(source, sent)
-  await makeBase(sent)
+  await makeCheckpoint(sent)
   await write(3)
   await shipAll(source, sent)
   return { objects: memory.objects, copied, before, after: await answersOf(source) }
@@ -100,7 +100,7 @@ const worlds = new Map<string, Promise<World>>()
 const worldsDirectory = mkdtemp(join(tmpdir(), 'siftd-copies-'))
 test.after.always(async () => rm(await worldsDirectory, { recursive: true }))
 
-/** A world of the test's own, of a bucket and copy that are made once. */
+/** Copies of a bucket and a directory for one test. The originals are made once. */
 async function world(t: ExecutionContext, tested: TestedEngine) {
   t.timeout(240_000)
   const making = worlds.get(tested.name) ?? madeWorld(t, tested, join(await worldsDirectory, tested.name))
@@ -116,7 +116,7 @@ async function world(t: ExecutionContext, tested: TestedEngine) {
 
 type Answers = Awaited<ReturnType<typeof answersIn>>
 
-/** Tasks are those of before. Documents may be newer, as those of a copy are that is served. */
+/** Asserts former tasks. Documents may be newer, since a served copy gets new index files before rows. */
 function asBefore(
   t: ExecutionContext,
   found: Answers,
@@ -144,7 +144,7 @@ for (const tested of testedEngines) {
   const runs = testNeeding(tested.needs)
 
   runs(
-    `${tested.name}: a copy that is cut short answers as before, and is completed by the next opening`,
+    `${tested.name}: an interrupted copy answers as before and is completed by the next opening`,
     async (t) => {
       const { directory, memory, copied, ...answers } = await world(t, tested)
       for (const [name, isCut] of cuts) {
@@ -172,7 +172,7 @@ for (const tested of testedEngines) {
   )
 
   runs(
-    `${tested.name}: what a served copy fetches ahead changes none of its answers, and is not fetched again`,
+    `${tested.name}: fetching ahead does not change the answers of a served copy, and is not repeated`,
     async (t) => {
       const { memory, copied, before, after } = await world(t, tested)
       await prepareCopy(setupOf(memory, copied), never)
@@ -227,7 +227,7 @@ for (const [name, damage] of damages)
     t.deepEqual(await answersIn(t, fallback, copied), after)
   })
 
-test.serial('a copy of another log is fetched again, and tells', async (t) => {
+test.serial('a copy of another log is reported and fetched again', async (t) => {
   const { memory, copied } = await world(t, fallback)
   const other = memoryStore()
   const source = await instance(t, fallback, await temporaryDirectory(t))
@@ -235,7 +235,7 @@ test.serial('a copy of another log is fetched again, and tells', async (t) => {
   source.opened.start()
   await ended(source.opened.tasks, (await add(source.opened.tasks, 'other', [{ id: 1 }])).taskUid)
   await shipAll(source, sent)
-  await makeBase(sent)
+  await makeCheckpoint(sent)
   await shipAll(source, sent)
   await restore(memory, copied)
   const told: string[] = []
@@ -245,60 +245,60 @@ test.serial('a copy of another log is fetched again, and tells', async (t) => {
   t.deepEqual(await answersIn(t, fallback, copied), await answersOf(source))
 })
 
+test.serial('a set-aside copy provides files for its successor and does not change', async (t) => {
+  const { directory, memory, copied, after } = await world(t, fallback)
+  await restore(memory, copied)
+  const kept = await answersIn(t, fallback, copied)
+  const cut = cuttingStore(memory, isOfFiles)
+  const made = join(directory, 'made')
+  await restoreInstance({ ...setupOf(cut.store, made), seed: copied }, cut.signal)
+  t.deepEqual(await answersIn(t, fallback, made), after)
+  t.deepEqual(await answersIn(t, fallback, copied), kept)
+})
+
 test.serial(
-  'a copy that was set aside gives the files that its successor needs, and stays as it is',
+  'a follower whose next records are gone serves until the newest checkpoint is fetched',
   async (t) => {
-    const { directory, memory, copied, after } = await world(t, fallback)
+    const { memory, copied, before, after } = await world(t, fallback)
+    const newest = Math.max(...seqsOf(memory, 'base/'))
+    for (const seq of seqsOf(memory, 'log/').filter((seq) => seq > 0 && seq <= newest))
+      memory.objects.delete(recordKey(seq))
+    let isFailing = true
+    const store: ObjectStore = {
+      ...memory,
+      async get(key, options) {
+        if (!isFailing || !isOfStore(key)) return memory.get(key, options)
+        isFailing = false
+        throw new Error('this read fails once')
+      },
+    }
+    const setup = setupOf(store, copied)
+    const unused = () => t.fail('the copy that is served changed')
+    const failures: unknown[] = []
+    await new Promise<void>((resolve) => {
+      const follower = new Follower({
+        open: (signal) => resumeCopy(setup, newest - 1, signal),
+        prepare: (signal) => prepareCopy(setup, signal),
+        copy: null,
+        target: { adopt: async () => unused(), apply: async () => unused(), drop: async () => unused() },
+        newestBase: (signal) => setup.log.newestBase(signal),
+        intervalMs: 1,
+        log: {
+          info: () => undefined,
+          warn: () => undefined,
+          error: (facts) => void failures.push((facts as { readonly err: Error }).err.message),
+        },
+        onPassedOver: resolve,
+      })
+      t.teardown(() => follower.stop())
+      follower.start()
+    })
+    t.deepEqual(failures, ['this read fails once'])
+    t.deepEqual(await answersIn(t, fallback, copied), before)
     await restore(memory, copied)
-    const kept = await answersIn(t, fallback, copied)
-    const cut = cuttingStore(memory, isOfFiles)
-    const made = join(directory, 'made')
-    await restoreInstance({ ...setupOf(cut.store, made), seed: copied }, cut.signal)
-    t.deepEqual(await answersIn(t, fallback, made), after)
-    t.deepEqual(await answersIn(t, fallback, copied), kept)
+    t.deepEqual(await answersIn(t, fallback, copied), after)
   },
 )
-
-test.serial('a follower that the log has passed over serves until what it needs is there', async (t) => {
-  const { memory, copied, before, after } = await world(t, fallback)
-  const newest = Math.max(...seqsOf(memory, 'base/'))
-  for (const seq of seqsOf(memory, 'log/').filter((seq) => seq > 0 && seq <= newest))
-    memory.objects.delete(entryKey(seq))
-  let isFailing = true
-  const store: ObjectStore = {
-    ...memory,
-    async get(key, options) {
-      if (!isFailing || !isOfStore(key)) return memory.get(key, options)
-      isFailing = false
-      throw new Error('this read fails once')
-    },
-  }
-  const setup = setupOf(store, copied)
-  const unused = () => t.fail('the copy that is served changed')
-  const failures: unknown[] = []
-  await new Promise<void>((resolve) => {
-    const follower = new Follower({
-      open: (signal) => resumeCopy(setup, newest - 1, signal),
-      prepare: (signal) => prepareCopy(setup, signal),
-      copy: null,
-      target: { adopt: async () => unused(), apply: async () => unused(), drop: async () => unused() },
-      newestBase: (signal) => setup.log.newestBase(signal),
-      intervalMs: 1,
-      log: {
-        info: () => undefined,
-        warn: () => undefined,
-        error: (facts) => void failures.push((facts as { readonly err: Error }).err.message),
-      },
-      onPassedOver: resolve,
-    })
-    t.teardown(() => follower.stop())
-    follower.start()
-  })
-  t.deepEqual(failures, ['this read fails once'])
-  t.deepEqual(await answersIn(t, fallback, copied), before)
-  await restore(memory, copied)
-  t.deepEqual(await answersIn(t, fallback, copied), after)
-})
 
 const seqsOf = ({ objects }: ReturnType<typeof memoryStore>, prefix: string): readonly number[] =>
   [...objects.keys()].filter((key) => key.startsWith(prefix)).map((key) => Number(key.slice(prefix.length)))

@@ -5,18 +5,18 @@ import { openCopy, positionText, readPosition, takeOver } from '../../ts/replica
 import { fallback } from '../support/engines.js'
 import { memoryStore, never } from '../support/memory-store.js'
 import { add, temporaryDirectory } from '../tasks/test-queue.js'
-import { instance, makeBase, shipAll, shipping } from './instance-world.js'
+import { instance, makeCheckpoint, shipAll, shipping } from './instance-world.js'
 
 const repeating = { wait: async () => undefined, onRetry: () => undefined }
 
-test('a follower has reached a position of a new writer once it has read what that one sent', async (t) => {
+test('a follower has reached a position of a new writer once it has read its records', async (t) => {
   const directory = await temporaryDirectory(t)
   const store = memoryStore()
   const source = await instance(t, fallback, join(directory, 'source'))
   const { shipper, writer, log } = await shipping(source, store)
   await add(source.opened.tasks, 'a', [{ id: 1 }])
   await shipAll(source, { shipper })
-  await makeBase({ shipper })
+  await makeCheckpoint({ shipper })
   await shipAll(source, { shipper })
   const setup = { log, store, repeating, directory: join(directory, 'copy'), until: null }
   const { copy, replica, target } = await openCopy({ ...setup, progress: () => undefined }, never)
@@ -35,7 +35,7 @@ test('a follower has reached a position of a new writer once it has read what th
   const reached = () => [sent, unsent, later].map((position) => copy.hasReached(position))
   t.deepEqual(reached(), [true, false, false], 'before the fence is read')
   while (!(await copy.advance(target, never)));
-  t.deepEqual(reached(), [true, true, false], 'what was not sent is there as far as it will ever be')
+  t.deepEqual(reached(), [true, true, false], 'unsent changes of the former writer no longer count')
 })
 
 const outbox = '33333333-3333-4333-8333-333333333333'
@@ -47,7 +47,7 @@ for (const { text, position } of [
   { text: `${outbox}:-7:12`, position: null },
   { text: 'x', position: null },
 ])
-  test(`the text ${text} is ${position === null ? 'no position' : 'a position, and is written so'}`, (t) => {
+  test(`the text ${text} is ${position === null ? 'not a position' : 'a position and written the same way'}`, (t) => {
     t.deepEqual(readPosition(text), position)
     if (position !== null) t.is(positionText(position), text)
   })

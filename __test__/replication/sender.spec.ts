@@ -1,9 +1,10 @@
 /**
- * A server that sends what it changes to a bucket. Rules held here:
- * 1. Nothing is taken before the log was read to its end, nor once another server has taken over.
- * 2. A write waits for its own entry, and not for uploads and files of indexes of other writes.
- * 3. A writer that has not met the end of the log for a while says so, and claims no position of a later writer.
- * 4. A server that takes over from one that always appends comes to do so.
+ * A server that sends its changes to a bucket. Rules:
+ * 1. Writes are refused until the log was read to its end, and after another server has taken over.
+ * 2. A write waits for its own log record, not for uploads and index files of other writes.
+ * 3. A writer that has not reached the end of the log for a while is not confirmed, and claims no position of a later
+ *    writer.
+ * 4. A server can take over from a writer that appends all the time.
  */
 import test, { type ExecutionContext } from 'ava'
 import { Log, type ObjectStore, Reachability } from '../../ts/bucket/index.js'
@@ -13,7 +14,7 @@ import { Garbage, Sender, type SenderSetup, type Sending, takeOver } from '../..
 import { fallback } from '../support/engines.js'
 import { memoryStore, never } from '../support/memory-store.js'
 import { add, ended, quiet, temporaryDirectory } from '../tasks/test-queue.js'
-import { type Instance, instance, makeBase, shipAll, shipping } from './instance-world.js'
+import { type Instance, instance, makeCheckpoint, shipAll, shipping } from './instance-world.js'
 
 const repeating = { wait: async () => undefined, onRetry: () => undefined }
 
@@ -32,11 +33,11 @@ function senderOf(t: ExecutionContext, { opened }: Instance, setup: Partial<Send
 const unanswered = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
-/** An instance with a base in the bucket, and what sends it. */
+/** An instance with a checkpoint in the bucket, and the parts that send its changes. */
 async function sent(t: ExecutionContext, store: ObjectStore): Promise<[Instance, Sending]> {
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const { shipper, writer, log } = await shipping(source, store)
-  await makeBase({ shipper })
+  await makeCheckpoint({ shipper })
   await shipAll(source, { shipper })
   const setup = { store, log, repeating, epoch: writer.epoch, ageMs: 0, now: () => performance.now() }
   return [source, { shipper, writer, garbage: new Garbage(setup) }]
@@ -46,7 +47,7 @@ const countOf = async ({ opened }: Instance): Promise<number> =>
   (await opened.tasks.list({}, { from: null, limit: 1, reverse: false })).total
 
 for (const ack of ['local', 'bucket'] as const)
-  test(`with acknowledgement ${ack}, nothing is stored before the log was read to its end`, async (t) => {
+  test(`with acknowledgement ${ack}, writes are refused until the log was read to its end`, async (t) => {
     const source = await instance(t, fallback, await temporaryDirectory(t))
     const { tasks } = acknowledging(source.opened, senderOf(t, source, { ack }), ack, () => true)
     await t.throwsAsync(add(tasks, 'a', [{ id: 1 }]), { code: 'bucket_unavailable' })
@@ -54,7 +55,7 @@ for (const ack of ['local', 'bucket'] as const)
     t.is(await tasks.bytes(), await source.opened.tasks.bytes(), 'the upload is removed')
   })
 
-test('a sole writer takes writes before the log was read', async (t) => {
+test('a sole writer accepts writes before the log was read', async (t) => {
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const sender = senderOf(t, source, { ack: 'local', isSole: true })
   const { tasks } = acknowledging(source.opened, sender, 'local', () => true)
@@ -91,7 +92,7 @@ function holding() {
   return { store, hold, held, met, release }
 }
 
-test('writes are acknowledged while the upload of another one is on its way', async (t) => {
+test('writes are acknowledged while the upload of another write is being sent', async (t) => {
   const { store, hold, held, met, release } = holding()
   const [source, sending] = await sent(t, store)
   const { tasks } = acknowledging(source.opened, senderOf(t, source, { sending }), 'bucket', () => true)
@@ -109,7 +110,7 @@ test('writes are acknowledged while the upload of another one is on its way', as
   t.is((await large).taskUid, 3)
 })
 
-test('writes are acknowledged while files of an index are on their way', async (t) => {
+test('writes are acknowledged while index files are being sent', async (t) => {
   const { store, hold, met, release } = holding()
   const [source, sending] = await sent(t, store)
   const { tasks } = acknowledging(source.opened, senderOf(t, source, { sending }), 'bucket', () => true)
@@ -128,7 +129,7 @@ test('writes are acknowledged while files of an index are on their way', async (
   t.is((await ended(tasks, large.taskUid)).status, 'succeeded')
 })
 
-test('a writer that does not meet the end of the log says so, and that it does again', async (t) => {
+test('a writer that does not reach the end of the log for a while is not confirmed', async (t) => {
   const memory = memoryStore()
   let isCutOff = false
   let skippedMs = 0
@@ -152,10 +153,10 @@ test('a writer that does not meet the end of the log says so, and that it does a
   t.true(await sender.reaches(position))
   t.false(await sender.reaches({ outbox: other, last: 1, epoch: position.epoch! + 1 }))
   t.true(await sender.reaches({ outbox: other, last: 1_000, epoch: position.epoch! - 1 }))
-  t.false(await sender.reaches({ outbox: other, last: 1, epoch: null }), 'a text of a former version')
+  t.false(await sender.reaches({ outbox: other, last: 1, epoch: null }), 'a position of a former version')
 })
 
-test('a server takes over from a faster one that appends all the time, which says who has', async (t) => {
+test('a server takes over from a faster one that appends all the time, which then names the new leader', async (t) => {
   const memory = memoryStore()
   const late = async <T>(ms: number, call: () => Promise<T>): Promise<T> => {
     await new Promise((resolve) => setTimeout(resolve, ms / 2))

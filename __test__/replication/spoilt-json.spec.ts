@@ -1,12 +1,13 @@
 /**
- * JSON of another shape than a writer gives it, in objects whose checksums are right. Rules held here:
- * 1. A follower serves what it has, tells once which entry or base is spoilt and how, and goes on once that is mended.
- * 2. A start from the bucket ends with one such line, and leaves nothing that looks finished.
+ * Objects with invalid JSON and valid checksums. Rules:
+ * 1. A follower keeps serving, logs once which record or checkpoint is invalid and why, and continues once it is
+ *    repaired.
+ * 2. A start from the bucket ends with a single such line and leaves no copy that looks complete.
  */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { baseKey, entryKey, Log, Reachability } from '../../ts/bucket/index.js'
+import { checkpointKey, Log, Reachability, recordKey } from '../../ts/bucket/index.js'
 import { restoreMoment } from '../../ts/cli/bucket/copy-directory.js'
 import { asLaunchError, type OpenedBucket, originOf } from '../../ts/cli/bucket/open-bucket.js'
 import { copyStage } from '../../ts/instance/index.js'
@@ -25,13 +26,13 @@ import { replicaSchema } from '../../ts/tasks/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore } from '../support/memory-store.js'
 import { add, ended, quiet, temporaryDirectory } from '../tasks/test-queue.js'
-import { instance, makeBase, shipAll, shipping } from './instance-world.js'
+import { instance, makeCheckpoint, shipAll, shipping } from './instance-world.js'
 import { type Spoilt, spoiltCases, spoiltObject } from './spoilt-json.js'
 
 const never = new AbortController().signal
 const repeating = { wait: async () => undefined, onRetry: () => undefined }
 
-/** A log with a base, and behind that an entry of changes and the fence of a second writer. */
+/** A log with a checkpoint, then a record of changes and the fence of a second writer. */
 async function spoiltWorld(t: ExecutionContext) {
   const directory = await temporaryDirectory(t)
   const source = await instance(t, fallback, join(directory, 'source'))
@@ -44,7 +45,7 @@ async function spoiltWorld(t: ExecutionContext) {
     await source.opened.instance.putValue('end', id)
   }
   await write(1)
-  await makeBase(sent)
+  await makeCheckpoint(sent)
   await shipAll(source, sent)
   await write(2)
   const changes = sent.writer.next
@@ -60,7 +61,7 @@ async function spoiltWorld(t: ExecutionContext) {
     },
   }
   const keyOf = (of: Spoilt): string =>
-    of === 'base' ? baseKey(base!) : entryKey(of === 'fence' ? fence : changes)
+    of === 'base' ? checkpointKey(base!) : recordKey(of === 'fence' ? fence : changes)
   const setup = (copied: string) => ({
     ...{ log: new Log({ store, ...repeating }), store, repeating, directory: copied },
     ...{ until: null, progress: () => undefined },
@@ -71,13 +72,13 @@ async function spoiltWorld(t: ExecutionContext) {
 
 type SpoiltWorld = Awaited<ReturnType<typeof spoiltWorld>>
 
-/** What a message has to name. */
+/** Pattern of the record or checkpoint that a message must name. */
 const nameOf = ({ named }: SpoiltWorld, of: Spoilt): RegExp =>
   of === 'base'
-    ? new RegExp(`the base of entry ${named.base} cannot be read: `)
-    : new RegExp(`entry ${of === 'fence' ? named.fence : named.changes}\\b`)
+    ? new RegExp(`the checkpoint at log record ${named.base} cannot be read: `)
+    : new RegExp(`log record ${of === 'fence' ? named.fence : named.changes}\\b`)
 
-test('a start from a bucket tells what is spoilt in one line, and leaves nothing that looks finished', async (t) => {
+test('a start from a bucket with invalid JSON ends with one line and leaves no complete copy', async (t) => {
   t.timeout(600_000)
   const world = await spoiltWorld(t)
   const bucket: OpenedBucket = {
@@ -113,7 +114,7 @@ test('a start from a bucket tells what is spoilt in one line, and leaves nothing
   t.is(await copyStage(mended), 'whole')
 })
 
-/** A follower over a copy, with what it was told and what it tells. */
+/** A follower with a copy. Records its log lines and the changes it applies. */
 function following(
   t: ExecutionContext,
   copy: InstanceCopy | null,
@@ -159,12 +160,12 @@ async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
-test('a follower serves on while an entry is spoilt, and goes on once it is mended', async (t) => {
+test('a follower keeps serving while a record is invalid and continues once it is repaired', async (t) => {
   t.timeout(600_000)
   const world = await spoiltWorld(t)
   const { objects, named, reads } = world
   const later = [named.changes, named.fence].map(
-    (seq) => [entryKey(seq), objects.get(entryKey(seq))!] as const,
+    (seq) => [recordKey(seq), objects.get(recordKey(seq))!] as const,
   )
   for (const [key] of later) objects.delete(key)
   const directory = join(world.directory, 'followed')
@@ -186,10 +187,10 @@ test('a follower serves on while an entry is spoilt, and goes on once it is mend
       objects.set(key, spoiltObject(spoilt, whole))
       await until(() => told.length > 0)
       const from = reads.get(key) ?? 0
-      // It is read again and again, and told once.
+      // It is read repeatedly and logged once.
       await until(() => (reads.get(key) ?? 0) > from + 2)
       t.is(told.length, 1, label)
-      t.regex(told[0]!, /^Damaged(Body|Entry)Error: /, label)
+      t.regex(told[0]!, /^Damaged(Body|Record)Error: /, label)
       t.regex(told[0]!, nameOf(world, spoilt.of), label)
       t.regex(told[0]!, spoilt.told, label)
       t.is(follower.figures().position, position, label)
@@ -206,7 +207,7 @@ test('a follower serves on while an entry is spoilt, and goes on once it is mend
   t.is(({} as { readonly polluted?: unknown }).polluted, undefined)
 })
 
-test('a follower tells of a base that is spoilt, and opens its copy once it is mended', async (t) => {
+test('a follower logs an invalid checkpoint and opens its copy once it is repaired', async (t) => {
   t.timeout(600_000)
   const world = await spoiltWorld(t)
   const { objects, reads } = world
@@ -237,7 +238,7 @@ test('a follower tells of a base that is spoilt, and opens its copy once it is m
   }
 })
 
-test('an entry that is spoilt does not take the open ones before it', (t) => {
+test('an invalid record does not discard the open records before it', (t) => {
   const table = (uid: string): string => JSON.stringify({ keys: { rows: [[uid, '{}', 1]], gone: [] } })
   const body = (last: number, isOpen: boolean, rows: string): Body => ({
     ...{ outbox: 'one', last, schema: replicaSchema, isOpen, rows },
@@ -249,7 +250,7 @@ test('an entry that is spoilt does not take the open ones before it', (t) => {
     () => state.take(2, decodeBody(2, encodeBody(body(2, false, '{"keys":{"rows":[1],"gone":[]}}')))),
     {
       instanceOf: DamagedBodyError,
-      message: /the rows of entry 2: keys\.rows\[0\] is not a list/,
+      message: /the rows of log record 2: keys\.rows\[0\] is not a list/,
     },
   )
   t.deepEqual(

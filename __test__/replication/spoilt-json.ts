@@ -1,21 +1,21 @@
-/** Objects of a log whose JSON has another shape than a writer gives it, with checksums that are right. */
+/** Objects of a log with invalid JSON and valid checksums. */
 import { crc32 } from 'node:zlib'
-import { decodeEntry, type Entry, encodeEntry } from '../../ts/bucket/index.js'
+import { decodeEntry, encodeEntry, type LogRecord } from '../../ts/bucket/index.js'
 
-/** What is spoilt: the parts of an entry of changes, a fence, the head of any entry, or a base. */
+/** The invalid part: rows or body of changes, a fence, the head of a record, or a checkpoint. */
 export type Spoilt = 'rows' | 'body' | 'fence' | 'head' | 'base'
 
-/** What is made of the JSON; a text is taken as the JSON itself. */
+/** Returns the invalid value for valid JSON. A text is used as the JSON itself. */
 type Spoil = (json: Json) => unknown
 
-// biome-ignore lint/suspicious/noExplicitAny: the point is to make what no type allows
+// biome-ignore lint/suspicious/noExplicitAny: the cases build values that no type allows
 type Json = any
 
 export interface SpoiltCase {
   readonly of: Spoilt
   readonly what: string
   readonly spoil: Spoil
-  /** What the message says, beside the number of the entry. */
+  /** Expected message, in addition to the number of the record. */
   readonly told: RegExp
 }
 
@@ -24,7 +24,7 @@ const cases = (of: Spoilt, rows: readonly (readonly [string, Spoil, RegExp])[]):
 
 const firstOf = (json: Json): Json => Object.values(json)[0]
 
-/** The first part of a file that a body or base tells of. */
+/** The first part of a file in a body or checkpoint. */
 const partOf = (json: Json): Json =>
   'changed' in firstOf(json.files)
     ? firstOf(json.files).changed.find(({ parts }: Json) => parts.length > 0).parts[0]
@@ -209,7 +209,7 @@ export const spoiltCases: readonly SpoiltCase[] = [
   ...cases('base', [
     ...anywhere,
     ...ofParts,
-    ['another entry', (json) => ({ ...json, seq: json.seq + 1 }), /it is that of entry \d/],
+    ['another log record', (json) => ({ ...json, seq: json.seq + 1 }), /it is that of log record \d/],
     ['no image', edited((json) => delete json.image), /image is missing/],
     ['an image without parts', edited((json) => delete json.image.parts), /image\.parts is missing/],
     [
@@ -238,7 +238,7 @@ export const spoiltCases: readonly SpoiltCase[] = [
     ['a fence of null', (json) => ({ ...json, fence: null }), /fence is not an object/],
     ['a fence without a writer', edited((json) => delete json.fence.writer), /fence\.writer is missing/],
     [
-      'a part in an entry',
+      'a part in a log record',
       edited((json) => Object.assign(partOf(json), { location: { seq: 1, offset: 0 } })),
       /location\.key is missing/,
     ],
@@ -253,7 +253,7 @@ export const spoiltCases: readonly SpoiltCase[] = [
 const textOf = (spoilt: unknown): Buffer =>
   Buffer.from(typeof spoilt === 'string' ? spoilt : JSON.stringify(spoilt))
 
-/** The object that a writer made, spoilt. */
+/** Makes a valid object invalid. */
 export function spoiltObject({ of, spoil }: Pick<SpoiltCase, 'of' | 'spoil'>, bytes: Buffer): Buffer {
   if (of === 'base') {
     const content = Buffer.concat([
@@ -269,15 +269,17 @@ export function spoiltObject({ of, spoil }: Pick<SpoiltCase, 'of' | 'spoil'>, by
     length.writeUInt32LE(head.length)
     return summed(Buffer.concat([bytes.subarray(0, 5), length, head, bytes.subarray(end, -4)]))
   }
-  const entry = decodeEntry(bytes)
+  const record = decodeEntry(bytes)
   return encodeEntry({
-    ...entry,
+    ...record,
     body:
-      of === 'fence' ? textOf(spoil(JSON.parse(String(Buffer.from(entry.body))))) : bodyOf(entry, of, spoil),
+      of === 'fence'
+        ? textOf(spoil(JSON.parse(String(Buffer.from(record.body)))))
+        : bodyOf(record, of, spoil),
   })
 }
 
-function bodyOf({ body }: Entry, of: 'rows' | 'body', spoil: Spoil): Buffer {
+function bodyOf({ body }: LogRecord, of: 'rows' | 'body', spoil: Spoil): Buffer {
   const buffer = Buffer.from(body)
   const middle = 8 + buffer.readUInt32LE(0)
   const end = middle + buffer.readUInt32LE(4)

@@ -1,4 +1,4 @@
-/** How long it takes to take over from a writer that is busy, by a clock of its own. */
+/** Time of a takeover from a busy writer, measured with a virtual clock. */
 import test from 'ava'
 import { Log, type LogWriter, type ObjectStore, Reachability } from '../../ts/bucket/index.js'
 import type { Timing } from '../../ts/replication/alarm.js'
@@ -7,7 +7,7 @@ import { memoryStore, never } from '../support/memory-store.js'
 import { numbers } from '../support/numbers.js'
 import { quiet } from '../tasks/test-queue.js'
 
-/** A clock that jumps to the next timer once everything else waits. */
+/** A clock that jumps to the next timer when nothing else can run. */
 class VirtualTime implements Timing {
   #now = 0
   #timers: { readonly at: number; readonly done: () => void }[] = []
@@ -101,13 +101,13 @@ async function takeover({ seed, writerMs, candidateMs, gapMs }: Case): Promise<n
   return ms
 }
 
-/** A sender that always has something to send. */
+/** Setup of a sender that always has changes to send. */
 function senderSetup(time: VirtualTime, writer: LogWriter, gapMs: number): SenderSetup {
   const shipper: Sending['shipper'] = {
     ...{ isBaseDue: false, newestBase: 0, sent: 0, settled: () => [], references: () => new Set() },
     async ship(signal) {
       if (gapMs > 0) await time.wait(gapMs)
-      await writer.append(writer.entry(Buffer.alloc(10)), signal)
+      await writer.append(writer.record(Buffer.alloc(10)), signal)
       return true
     },
     refresh: async () => false,
@@ -133,7 +133,7 @@ function senderSetup(time: VirtualTime, writer: LogWriter, gapMs: number): Sende
   }
 }
 
-test('a server takes over from a busy one within seconds, at any rate of writes and latency', async (t) => {
+test('a server takes over from a busy one within five seconds, at any write rate and latency', async (t) => {
   t.timeout(300_000)
   const lot = numbers(48)
   const times: number[] = []

@@ -1,18 +1,18 @@
 import { isIP } from 'node:net'
 import { LaunchError } from '../launch/index.js'
 
-/** Where objects are. */
+/** The location of a bucket. */
 export interface BucketAddress {
   readonly bucket: string
-  /** Begins every key; empty, or ends with `/`. */
+  /** Prefix of every key; empty, or ends with `/`. */
   readonly prefix: string
-  /** Origin of the service and, where the name of the bucket is no part of the host, the first part of each path. */
+  /** Origin of the service, and the start of each path: `/`, or the bucket name if it is not part of the host. */
   readonly origin: string
   readonly root: string
   readonly region: string
 }
 
-/** A bucket, and a prefix behind it. */
+/** A bucket and a prefix. */
 const SHAPE = /^s3:\/\/([a-z0-9.-]+)(?:\/(.*))?$/
 /** Shortest and longest name of a bucket, in characters. */
 const NAME_LENGTHS = [3, 63] as const
@@ -20,7 +20,7 @@ const NAME_LENGTHS = [3, 63] as const
 /**
  * @param url `s3://bucket` or `s3://bucket/prefix`
  * @param endpoint origin of a store other than AWS; null: AWS
- * @throws LaunchError that names what cannot be read
+ * @throws LaunchError that names the invalid value
  */
 export function bucketAddress(url: string, endpoint: string | null, region: string | null): BucketAddress {
   const parts = SHAPE.exec(url)
@@ -33,7 +33,7 @@ export function bucketAddress(url: string, endpoint: string | null, region: stri
   const prefix = folders.map((part) => `${part}/`).join('')
   const given = region ?? 'us-east-1'
   const base = endpointUrl(endpoint ?? `https://s3.${given}.amazonaws.com`)
-  // A certificate for `*.host` does not cover names with dots, and an address has no names below it.
+  // The certificate for `*.host` does not cover bucket names with dots, and an IP address has no subdomains.
   const isHost =
     endpoint === null
       ? !bucket.includes('.')

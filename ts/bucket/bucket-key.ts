@@ -7,9 +7,9 @@ const BASE64 = /^[A-Za-z0-9+/]{43}=?$/
 const PRINTABLE = /^[\x20-\x7e\s]*$/
 
 /**
- * The key of a bucket from a file with 32 bytes, as they are or in base64 or hexadecimal.
- * @param readFile null if there is no such file
- * @throws LaunchError that tells how to make one, never what the file holds
+ * Reads the key of a bucket from a file with 32 bytes, raw or in base64 or hexadecimal.
+ * @param readFile returns null if the file does not exist
+ * @throws LaunchError that says how to make a key, and never shows the content of the file
  */
 export function bucketKey(path: string, readFile: (path: string) => Uint8Array | null): Buffer {
   const refused = (why: string): LaunchError => new LaunchError(`--bucket-key-file: ${why}; ${HOW}`, 2)
@@ -24,7 +24,7 @@ export function bucketKey(path: string, readFile: (path: string) => Uint8Array |
       : bytes
   if (key.length !== KEY_BYTES)
     throw refused(`${path} does not hold a key of ${KEY_BYTES} bytes, in base64 or hexadecimal`)
-  // Of random bytes one file in some sixty million million looks like text, and a password is guessed sooner than random bytes.
+  // Refuses passwords, which are easier to guess than random bytes. About one random key in 6e13 looks like text.
   if (key === bytes && PRINTABLE.test(bytes.toString('latin1')))
     throw refused(`${path} holds ${KEY_BYTES} characters of text, not ${KEY_BYTES} random bytes`)
   if (key.every((byte) => byte === key[0])) throw refused(`${path} holds one byte ${KEY_BYTES} times`)

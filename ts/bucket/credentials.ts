@@ -10,13 +10,13 @@ export interface Credentials {
   readonly sessionToken: string | null
 }
 
-/** Variables of a process. */
+/** Environment variables of a process. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Reads a file as text; null if there is none. */
+/** Reads a file as text; null: it does not exist. */
 export type ReadText = (path: string) => string | null
 
-/** Credentials of the usual variables; null if they are not set. */
+/** Credentials from the AWS environment variables; null: they are not set. */
 export function credentialsOfVariables({
   AWS_ACCESS_KEY_ID: id,
   AWS_SECRET_ACCESS_KEY: secret,
@@ -26,7 +26,7 @@ export function credentialsOfVariables({
   return { accessKeyId: id, secretAccessKey: secret, sessionToken: token || null }
 }
 
-/** Credentials of the usual file; else where they were looked for. */
+/** Credentials from the AWS credentials file, or a text that says why it has none. */
 export function credentialsOfFile(env: Environment, readText: ReadText): Credentials | string {
   const path = env.AWS_SHARED_CREDENTIALS_FILE || join(env.HOME ?? homedir(), '.aws', 'credentials')
   const profile = env.AWS_PROFILE || 'default'
@@ -44,7 +44,7 @@ export function credentialsOfFile(env: Environment, readText: ReadText): Credent
   }
 }
 
-/** @param places where else they were looked for, in words */
+/** @param places descriptions of the other sources that have none */
 export const noCredentials = (places: readonly string[]): LaunchError =>
   new LaunchError(
     `no credentials for the bucket: ${['AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set', ...places].join(', and ')}`,
@@ -52,8 +52,8 @@ export const noCredentials = (places: readonly string[]): LaunchError =>
   )
 
 /**
- * Credentials of the usual variables, else of the usual file.
- * @throws LaunchError that names where they were looked for
+ * Credentials from the environment variables, else from the credentials file.
+ * @throws LaunchError that names both sources
  */
 export function credentialsFrom(env: Environment, readText: ReadText): Credentials {
   const given = credentialsOfVariables(env) ?? credentialsOfFile(env, readText)

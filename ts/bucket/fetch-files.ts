@@ -1,4 +1,4 @@
-/** Makes the files of an index from their parts in a bucket. */
+/** Downloads the files of an index from a bucket. */
 import { constants } from 'node:fs'
 import { copyFile, mkdir, open, readdir, rename, rm, stat, truncate } from 'node:fs/promises'
 import { dirname, join, normalize, relative, sep } from 'node:path'
@@ -7,7 +7,7 @@ import { bytesOf, type FilePart, type IndexFiles, isFileName } from './file-part
 import { PART_BYTES_MAX } from './limits.js'
 import { partsAhead } from './parts-ahead.js'
 
-/** A part that is not there, or not as it was written. */
+/** A part is missing or damaged. */
 export class DamagedPartError extends Error {
   override readonly name = 'DamagedPartError'
 }
@@ -15,34 +15,34 @@ export class DamagedPartError extends Error {
 /** Reads the bytes of a part; null: the bucket does not have them. */
 export type ReadPart = (part: FilePart) => Promise<Uint8Array | null>
 
-/** Names of the files that name the other files of a commit. */
+/** Names of commit files. They list the other files of a commit. */
 const COMMIT_FILE = /^commit/
 
-/** The files of an index without those that make a commit. With them in its directory the index stays as it is. */
+/** The files of an index without commit files. Adding them to its directory does not change the index. */
 export const withoutCommits = (files: IndexFiles): IndexFiles =>
   new Map([...files].filter(([name]) => !COMMIT_FILE.test(name)))
 
-/** End of the name of a file that is being fetched. */
+/** Suffix of the name of a file during download. */
 const FETCHED = '.fetched'
 
-/** A file that lacks parts. */
-interface Lacking {
+/** A file with missing parts. */
+interface IncompleteFile {
   readonly name: string
-  /** Parts that the file has, and that it keeps. */
+  /** Parts that the file has already. */
   readonly kept: readonly FilePart[]
   readonly missing: readonly FilePart[]
-  /** Whether it is written under another name and then renamed. */
-  readonly isWhole: boolean
+  /** True if it is written under a temporary name and then renamed. */
+  readonly isReplaced: boolean
 }
 
 /**
- * Brings the files of an index in a directory, which may be missing, up to what the log tells of them, and syncs them with
- * their names. A file that grew is appended to; any other gets its name once it is whole, those that make a commit last.
- * The commit that the directory has stays readable: other files stay, see `removeFiles`, and so do bytes behind the parts of
- * a file, see `keepOnly`.
- * @param there what the directory holds of them
- * @param written called after each part with its bytes
- * @throws DamagedPartError; the directory holds what it held then, and maybe parts of what is new
+ * Downloads missing parts into the directory of an index, which may not exist yet, and syncs files and names. A file
+ * that grew is appended to. Any other file is written under a temporary name and then renamed, commit files last. The
+ * current commit of the directory stays readable: `removeFiles` deletes other files later, and `keepOnly` truncates
+ * longer files.
+ * @param there parts that the directory has already
+ * @param written called with the bytes of each written part
+ * @throws DamagedPartError; the directory then has its former content, and maybe some of the new parts
  */
 export async function fetchFiles(
   { there, files }: { readonly there: IndexFiles; readonly files: IndexFiles },
@@ -51,33 +51,33 @@ export async function fetchFiles(
   written: (bytes: number) => void,
 ): Promise<void> {
   await mkdir(directory, { recursive: true })
-  const lacking = await lackingFiles({ there, files }, directory)
-  const isCommit = ({ name }: Lacking): boolean => COMMIT_FILE.test(name)
-  const stages = [lacking.filter((file) => !isCommit(file)), lacking.filter(isCommit)]
+  const incomplete = await incompleteFiles({ there, files }, directory)
+  const isCommit = ({ name }: IncompleteFile): boolean => COMMIT_FILE.test(name)
+  const stages = [incomplete.filter((file) => !isCommit(file)), incomplete.filter(isCommit)]
   const parts = readInOrder(stages.flat(), read)
   for (const stage of stages) {
     for (const file of stage) await fetchFile(file, directory, parts, written)
-    const whole = stage.filter(({ isWhole }) => isWhole).map(({ name }) => name)
-    for (const name of whole) await rename(join(directory, `${name}${FETCHED}`), join(directory, name))
-    await syncAll(directory, whole)
+    const replaced = stage.filter(({ isReplaced }) => isReplaced).map(({ name }) => name)
+    for (const name of replaced) await rename(join(directory, `${name}${FETCHED}`), join(directory, name))
+    await syncAll(directory, replaced)
   }
 }
 
-/** Writes the missing parts of a file, which `parts` gives. */
+/** Writes the missing parts of a file. Their bytes are the next items of `parts`. */
 async function fetchFile(
-  { name, kept, missing, isWhole }: Lacking,
+  { name, kept, missing, isReplaced }: IncompleteFile,
   directory: string,
   parts: AsyncGenerator<Uint8Array, void>,
   written: (bytes: number) => void,
 ): Promise<void> {
   const path = join(directory, within(name))
   await mkdir(dirname(path), { recursive: true })
-  const isCopied = isWhole && kept.length > 0
+  const isCopied = isReplaced && kept.length > 0
   if (isCopied) {
     await copyFile(path, `${path}${FETCHED}`, constants.COPYFILE_FICLONE)
     await truncate(`${path}${FETCHED}`, bytesOf(kept))
   }
-  const file = await open(isWhole ? `${path}${FETCHED}` : path, isWhole && !isCopied ? 'w' : 'r+')
+  const file = await open(isReplaced ? `${path}${FETCHED}` : path, isReplaced && !isCopied ? 'w' : 'r+')
   try {
     let end = bytesOf(kept)
     for (const part of missing) {
@@ -94,36 +94,39 @@ async function fetchFile(
   }
 }
 
-/** Orders files that make a commit before others. */
+/** Sorts commit files before others. */
 const byCommit = (one: string, other: string): number =>
   Number(COMMIT_FILE.test(other)) - Number(COMMIT_FILE.test(one))
 
-async function lackingFiles(
+async function incompleteFiles(
   { there, files }: { readonly there: IndexFiles; readonly files: IndexFiles },
   directory: string,
-): Promise<readonly Lacking[]> {
-  const lacking: Lacking[] = []
+): Promise<readonly IncompleteFile[]> {
+  const incomplete: IncompleteFile[] = []
   for (const [name, parts] of files) {
     const known = there.get(name) ?? null
     const isGrown = known?.every((part, at) => isSame(part, parts[at])) === true
     if (isGrown && known.length === parts.length) continue
     const kept = isGrown ? known : []
-    // A commit that no log tells of may need the bytes that the file has behind them.
+    // The longer file may belong to a local commit that the log does not have, so it must not be changed in place.
     const isLonger = isGrown && (await stat(join(directory, within(name)))).size > bytesOf(kept)
-    lacking.push({ name, kept, missing: parts.slice(kept.length), isWhole: !isGrown || isLonger })
+    incomplete.push({ name, kept, missing: parts.slice(kept.length), isReplaced: !isGrown || isLonger })
   }
-  return lacking
+  return incomplete
 }
 
-/** The bytes of missing parts in order. */
-function readInOrder(lacking: readonly Lacking[], read: ReadPart): AsyncGenerator<Uint8Array, void> {
-  const wanted = lacking.flatMap(({ name, missing }) =>
+/** Yields the bytes of missing parts in order. */
+function readInOrder(
+  incomplete: readonly IncompleteFile[],
+  read: ReadPart,
+): AsyncGenerator<Uint8Array, void> {
+  const wanted = incomplete.flatMap(({ name, missing }) =>
     missing.map((part) => ({ name, part, bytes: part.bytes })),
   )
   return partsAhead(wanted, ({ name, part }) => bytesOfPart(name, part, read))
 }
 
-/** Lengths come from outside this machine, and so much is kept in memory. */
+/** Checks a length from outside this machine before a buffer of that length is allocated. */
 function requireLength(name: string, { bytes }: FilePart): void {
   if (!Number.isInteger(bytes) || bytes < 0 || bytes > PART_BYTES_MAX)
     throw new DamagedPartError(`a part of the file ${name} cannot have ${bytes} bytes`)
@@ -139,10 +142,14 @@ async function bytesOfPart(name: string, part: FilePart, read: ReadPart): Promis
 }
 
 /**
- * The parts that files of a directory begin with, of those that the log tells of.
- * @param isOpen whether an engine has the directory open. Then a file that is longer than its parts counts as missing
+ * Returns the leading parts of each file that the directory has already, verified by checksum.
+ * @param isOpen true if an engine has the directory open. A file that is longer than its parts counts as missing then
  */
-export async function partsThere(directory: string, files: IndexFiles, isOpen: boolean): Promise<IndexFiles> {
+export async function partsOnDisk(
+  directory: string,
+  files: IndexFiles,
+  isOpen: boolean,
+): Promise<IndexFiles> {
   const there = new Map<string, readonly FilePart[]>()
   for (const [name, parts] of files) {
     const path = join(directory, within(name))
@@ -172,7 +179,7 @@ export async function partsThere(directory: string, files: IndexFiles, isOpen: b
   return there
 }
 
-/** Copies files of these names that a directory has and the other one lacks. What they hold has to be compared. */
+/** Copies files that `from` has and `to` lacks. The caller verifies their content. */
 export async function copyNames(from: string, to: string, names: Iterable<string>): Promise<void> {
   const found = new Set(await namesBelow(from))
   const known = new Set(await namesBelow(to))
@@ -184,7 +191,7 @@ export async function copyNames(from: string, to: string, names: Iterable<string
   }
 }
 
-/** Names of all files below a directory, with slashes; none if it does not exist. */
+/** Names of all files under a directory, with slashes; empty if it does not exist. */
 async function namesBelow(directory: string): Promise<readonly string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => [])
   return entries
@@ -192,15 +199,15 @@ async function namesBelow(directory: string): Promise<readonly string[]> {
     .map((entry) => relative(directory, join(entry.parentPath, entry.name)).split(sep).join('/'))
 }
 
-/** Removes files of an index that are gone. */
+/** Removes files that `files` no longer has. */
 export async function removeFiles(directory: string, there: IndexFiles, files: IndexFiles): Promise<void> {
   for (const name of there.keys())
     if (!files.has(name)) await rm(join(directory, within(name)), { force: true })
 }
 
 /**
- * Removes files that are none of these, and what follows the parts of a file, such as commits that no log tells of. Those
- * go first, so that what they name is there as long as they are.
+ * Removes other files, and truncates files that are longer than their parts. Commit files go first, so that no commit
+ * file is left without the files that it lists.
  */
 export async function keepOnly(directory: string, files: IndexFiles): Promise<void> {
   for (const name of (await namesBelow(directory)).toSorted(byCommit)) {
@@ -216,7 +223,7 @@ async function syncAll(directory: string, names: readonly string[]): Promise<voi
     await syncNames(one)
 }
 
-/** Syncs the names in a directory. Windows refuses to open one; its file systems journal names by themselves. */
+/** Syncs the names in a directory. Does nothing on Windows, which cannot open directories and journals names itself. */
 export async function syncNames(directory: string): Promise<void> {
   if (process.platform === 'win32') return
   const handle = await open(directory, 'r')
@@ -227,16 +234,18 @@ export async function syncNames(directory: string): Promise<void> {
   }
 }
 
-/** @throws DamagedPartError for a name that leads elsewhere: names come from outside this machine */
+/** Checks a name, which comes from outside this machine. @throws DamagedPartError if it leaves the directory */
 function within(name: string): string {
   if (!isFileName(name))
     throw new DamagedPartError(`an index cannot have a file named ${JSON.stringify(name.slice(0, 100))}`)
   return normalize(name)
 }
 
-/** Whether two parts are the same bytes of their file, wherever they lie. */
+/** Returns true if two parts have the same range and checksum. Their locations may differ. */
 const isSame = (one: FilePart, other: FilePart | undefined): boolean =>
   other !== undefined && one.from === other.from && one.bytes === other.bytes && one.crc === other.crc
 
 const locationOf = ({ location }: FilePart): string =>
-  'key' in location ? `the object ${location.key}` : `the entry ${location.seq} at byte ${location.offset}`
+  'key' in location
+    ? `the object ${location.key}`
+    : `the log record ${location.seq} at byte ${location.offset}`

@@ -1,9 +1,9 @@
-/** Files of indexes in a bucket: which parts make them up, and how these change. */
+/** Files of indexes in a bucket: their parts, and changes of them. */
 import { normalize } from 'node:path'
 import { PART_BYTES_MAX } from './limits.js'
 import { anyOf, type Check, flag, integer, list, object, record, text, textThat } from './shape.js'
 
-/** A range of a file, which never changes. */
+/** An immutable range of a file. */
 export interface FilePart {
   readonly from: number
   readonly bytes: number
@@ -11,39 +11,39 @@ export interface FilePart {
   readonly location: PartLocation
 }
 
-/** Where the bytes of a part are: in an object (`offset` absent: from 0), or among the inline bytes of an entry. */
+/** Location of the bytes of a part: an object (default `offset`: 0), or the inline bytes of a log record. */
 export type PartLocation =
   | { readonly key: string; readonly offset?: number }
   | { readonly seq: number; readonly offset: number }
 
-/** A part of a change. Without an object, its bytes begin at `offset` of the inline bytes of the entry that tells of it. */
+/** A part in a change. Without `key`, its bytes start at `offset` of the inline bytes of the same log record. */
 export type NewPart = Omit<FilePart, 'location'> & {
   readonly location: { readonly key: string } | { readonly offset: number }
 }
 
-/** What is new about a file. */
+/** Changes of a file. */
 export interface FileChange {
   readonly name: string
-  /** Whether the file consists of these parts alone, none for an empty file. If not, they follow those that it had. */
+  /** True if these are all parts of the file (empty file: none). Otherwise they are appended to its former parts. */
   readonly isWhole: boolean
   readonly parts: readonly NewPart[]
 }
 
-/** What is new about the files of an index. */
+/** Changes of the files of an index. */
 export interface FilesChange {
   readonly changed: readonly FileChange[]
-  /** Names of files that are there no more. */
+  /** Names of deleted files. */
   readonly gone: readonly string[]
 }
 
-/** The files of an index: name → parts, which follow each other without gaps. Names are relative, with slashes. */
+/** The files of an index: name → contiguous parts. Names are relative, with slashes. */
 export type IndexFiles = ReadonlyMap<string, readonly FilePart[]>
 
-/** The files of all indexes as the log tells of them. */
+/** The files of all indexes according to the log. */
 export class PublishedFiles {
   readonly #indexes = new Map<string, IndexFiles>()
 
-  /** The files of an index; none if the log does not tell of it. */
+  /** The files of an index; empty if the log does not have it. */
   of(id: string): IndexFiles {
     return this.#indexes.get(id) ?? new Map()
   }
@@ -52,7 +52,7 @@ export class PublishedFiles {
     return [...this.#indexes.keys()]
   }
 
-  /** Takes what entry `seq` tells of an index. */
+  /** Applies the changes of an index from log record `seq`. */
   apply(seq: number, id: string, { changed, gone }: FilesChange): void {
     const files = new Map(this.of(id))
     for (const name of gone) files.delete(name)
@@ -65,22 +65,21 @@ export class PublishedFiles {
     this.#indexes.set(id, files)
   }
 
-  /** Sets the files of an index. */
   set(id: string, files: IndexFiles): void {
     this.#indexes.set(id, files)
   }
 
-  /** An index was deleted. */
+  /** Removes a deleted index. */
   drop(id: string): void {
     this.#indexes.delete(id)
   }
 }
 
-/** Bytes of a file. */
+/** Length of a file in bytes. */
 export const bytesOf = (parts: readonly FilePart[]): number =>
   parts.reduce((end, { from, bytes }) => Math.max(end, from + bytes), 0)
 
-/** Whether a name is that of a file below the directory of its index: names come from outside this machine. */
+/** Returns true if a name, which comes from outside this machine, stays within the directory of its index. */
 export function isFileName(name: string): boolean {
   const path = normalize(name)
   return !(path.startsWith('..') || path.startsWith('/') || /[\\:\0]/.test(path) || path === '.')
@@ -92,7 +91,7 @@ const part = (location: Check): Check =>
   object({ from: integer(), bytes: integer(PART_BYTES_MAX), crc: integer(0xffff_ffff), location })
 
 const newLocation = anyOf(
-  'a place in an object or entry',
+  'a place in an object or log record',
   object({ key: text }),
   object({ offset: integer() }),
 )
@@ -105,5 +104,5 @@ export const filesChangeShape: Check = object({
   gone: list(fileName),
 })
 
-/** The shape of the files of an index all parts of which are in objects: name → parts. */
+/** The shape of the files of an index with all parts in objects: name → parts. */
 export const filesShape: Check = record(fileName, list(part(objectLocation)))

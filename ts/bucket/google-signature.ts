@@ -1,8 +1,7 @@
 /**
- * Signs requests to Google Cloud Storage by its own variant of signature version 4, of which all headers begin with
- * `x-goog-`. That store refuses a request with both `x-amz-` and `x-goog-` headers, and creates objects atomically by a header
- * of the second kind alone.
- * https://cloud.google.com/storage/docs/authentication/signatures
+ * Signs requests to Google Cloud Storage with its variant of signature version 4, whose headers begin with `x-goog-`.
+ * The AWS signature cannot be used: atomic creates need an `x-goog-` header, and the store refuses requests that have
+ * both `x-amz-` and `x-goog-` headers. https://cloud.google.com/storage/docs/authentication/signatures
  */
 import { createHash, createHmac } from 'node:crypto'
 import type { Credentials } from './credentials.js'
@@ -13,18 +12,18 @@ export interface GoogleRequest {
   readonly method: string
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
-  /** SHA-256 of the body in hexadecimal digits. */
+  /** SHA-256 of the body, in hexadecimal. */
   readonly bodyHash: string
 }
 
-/** The headers of a request with those that sign it. @param at milliseconds since 1970 */
+/** Returns the headers plus those of the signature. @param at milliseconds since 1970 */
 export function googleSigned(
   { method, url, headers, bodyHash }: GoogleRequest,
   { accessKeyId, secretAccessKey }: Pick<Credentials, 'accessKeyId' | 'secretAccessKey'>,
   at: number,
 ): Record<string, string> {
   const date = new Date(at).toISOString().replace(/[:-]|\.\d{3}/g, '')
-  // The store knows where a bucket is, and takes this for any place.
+  // The store accepts `auto` for any region.
   const scope = [date.slice(0, 8), 'auto', 'storage', 'goog4_request']
   const sent = { ...headers, 'x-goog-content-sha256': bodyHash, 'x-goog-date': date }
   const signed = Object.entries({ ...sent, host: url.host }).sort(([one], [other]) => (one < other ? -1 : 1))

@@ -1,14 +1,13 @@
-/** Here is a bucket: what is in it, and who may write its log? */
+/** Object stores: S3 client, credentials, encryption, and a log with a single writer. */
 export { type BucketAddress, bucketAddress } from './address.js'
 export { bucketKey } from './bucket-key.js'
 export { type Credentials, credentialsFrom } from './credentials.js'
-export { DamagedEntryError, decodeEntry, type Entry, encodeEntry } from './entry.js'
 export {
   copyNames,
   DamagedPartError,
   fetchFiles,
   keepOnly,
-  partsThere,
+  partsOnDisk,
   type ReadPart,
   removeFiles,
   syncNames,
@@ -17,6 +16,7 @@ export {
 export * from './file-parts.js'
 export { READ_AHEAD } from './limits.js'
 export * from './log.js'
+export { DamagedRecordError, decodeEntry, encodeEntry, type LogRecord } from './log-record.js'
 export * from './object-store.js'
 export { type CredentialsSetup, openCredentials } from './open-credentials.js'
 export { partsAhead } from './parts-ahead.js'

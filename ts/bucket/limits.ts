@@ -1,69 +1,69 @@
-/** Milliseconds that a call waits for its whole answer, beside those that its bytes take. */
+/** Timeout of a call in milliseconds, plus the time that its bytes take at `BYTES_PER_MS_MIN`. */
 export const CALL_MS = 20_000
 
-/** Slowest transfer that is waited for, in bytes a millisecond: 64 KiB a second. */
+/** Slowest accepted transfer in bytes per millisecond: 64 KiB a second. */
 export const BYTES_PER_MS_MIN = 64
 
-/** Milliseconds, beside those that its bytes take, after which a call is late. */
+/** A call is late after this many milliseconds, plus the time that its bytes take. */
 export const LATE_MS = 10_000
 
-/** Milliseconds after which a server that takes over asks the writer once more to yield. */
+/** Milliseconds until a server that takes over repeats its yield request. */
 export const YIELD_AGAIN_MS = 5_000
 
-/** Longest request to yield that is read. */
+/** Longest yield request. */
 export const YIELD_BYTES_MAX = 2 ** 10
 
-/** Largest answer to a list of keys: 1,000 keys of at most 1,024 bytes, each with its tags. */
+/** Longest answer to a list request: 1,000 keys of at most 1,024 bytes, each with XML tags. */
 export const LIST_BYTES_MAX = 4 * 2 ** 20
 
-/** Largest error that is read. */
+/** Longest error answer. */
 export const ERROR_BYTES_MAX = 64 * 2 ** 10
 
-/** Creates of one key at the same time in a round of the probe, rounds, and the length of each object. */
+/** Concurrent creates of one key in a round of the probe, number of rounds, and length of each object. */
 export const PROBE_CREATES = 32
 export const PROBE_ROUNDS = 4
 export const PROBE_BYTES = 2 ** 10
 
-/** Longest entry of the log. */
-export const ENTRY_BYTES_MAX = 64 * 2 ** 20
+/** Longest log record. */
+export const RECORD_BYTES_MAX = 64 * 2 ** 20
 
-/** Entries that are read at the same time, and about how many bytes they may have together. */
+/** Log records that are read at the same time, and about how many bytes they may have together. */
 export const READ_AHEAD = 32
 export const READ_AHEAD_BYTES = 16 * 2 ** 20
 
-/** Longest part of a file that goes into an entry of the log; longer ones are objects of their own. */
+/** Longest inline part of a file. Longer parts are separate objects. */
 export const INLINE_BYTES_MAX = 256 * 2 ** 10
 
-/** Bytes of all such parts in one entry. */
+/** Most bytes of inline parts in a log record. */
 export const INLINE_SUM_BYTES_MAX = 8 * 2 ** 20
 
-/** Longest part of a file: each is held in memory while it is sent or fetched. */
+/** Longest part of a file. A part is held in memory while it is sent or fetched. */
 export const PART_BYTES_MAX = 16 * 2 ** 20
 
-/** Parts of files that are read at the same time, and how many bytes they may have together, unless one has more. */
+/** Parts that are read at the same time, and their total bytes. A longer part is read alone. */
 export const PARTS_AHEAD = 16
 export const PARTS_AHEAD_BYTES = 32 * 2 ** 20
 
-/** Milliseconds between two tries of a write that the store did not do: the first and the longest pause. */
+/** First and longest backoff in milliseconds before a call is retried. */
 export const RETRY_MS_FIRST = 100
 export const RETRY_MS_MAX = 10_000
 
-/** Content of a frame of an encrypted object: what has to be read to get at a single byte. */
+/** Content bytes of a frame of an encrypted object. A read decrypts complete frames. */
 export const FRAME_BYTES = 64 * 2 ** 10
 
-/** Frames that are encrypted before the event loop has a turn: 4 MiB. */
+/** Frames to encrypt or decrypt before yielding to the event loop: 4 MiB. */
 export const FRAMES_IN_TURN = 64
 
-/** Milliseconds that a service takes to give credentials, and one that may not exist. */
+/** Timeout in milliseconds of a credentials service, and of a metadata service, which may not exist. */
 export const CREDENTIALS_MS = 20_000
 export const METADATA_MS = 2_000
 
 /** Longest answer with credentials. */
 export const CREDENTIALS_BYTES_MAX = 64 * 2 ** 10
 
-/** Milliseconds before the end of credentials at which new ones are asked for, and between two tries. */
+/** Milliseconds before expiry at which credentials are refreshed, and milliseconds between two attempts. */
 export const REFRESH_BEFORE_MS = 5 * 60_000
 export const REFRESH_PAUSE_MS = 10_000
 
-/** Levels of elements in an answer. Lists have four; the cost of an element grows with its level. */
+/** Deepest nesting of XML elements. Lists have four levels; the cost of an element grows with its level. */
 export const XML_DEPTH_MAX = 32

@@ -1,28 +1,28 @@
 import { randomUUID } from 'node:crypto'
-import { DamagedEntryError, decodeEntry, type Entry, encodeEntry } from './entry.js'
-import { ENTRY_BYTES_MAX, YIELD_AGAIN_MS, YIELD_BYTES_MAX } from './limits.js'
+import { RECORD_BYTES_MAX, YIELD_AGAIN_MS, YIELD_BYTES_MAX } from './limits.js'
+import { DamagedRecordError, decodeEntry, encodeEntry, type LogRecord } from './log-record.js'
 import { BucketError, type ObjectStore } from './object-store.js'
 import { readAhead } from './read-ahead.js'
 import { pauseMs, type Repeating, repeated } from './repeating.js'
 
-/** Key of an entry. Numbers have twenty digits, so that keys are in their order. */
-export const entryKey = (seq: number): string => `log/${padded(seq)}`
+/** Key of a log record. Numbers are padded to twenty digits, so that keys sort by number. */
+export const recordKey = (seq: number): string => `log/${padded(seq)}`
 
-/** Key of an image of everything up to an entry. */
-export const baseKey = (seq: number): string => `base/${padded(seq)}`
+/** Key of the checkpoint that covers the log up to a record. */
+export const checkpointKey = (seq: number): string => `base/${padded(seq)}`
 
-function decodedAt(seq: number, bytes: Buffer): Entry {
+function decodedAt(seq: number, bytes: Buffer): LogRecord {
   try {
     return decodeEntry(bytes)
   } catch (error) {
-    if (!(error instanceof DamagedEntryError)) throw error
-    throw new DamagedEntryError(`entry ${seq} of the log cannot be read: ${error.message}`, { cause: error })
+    if (!(error instanceof DamagedRecordError)) throw error
+    throw new DamagedRecordError(`log record ${seq} cannot be read: ${error.message}`, { cause: error })
   }
 }
 
 /**
- * Key of an object by which a server that takes over asks the writer of an epoch to stop appending for a moment. It holds the
- * id of the request, another one each time. Nothing about who may write depends on it.
+ * Key of the yield request to the writer of an epoch: a server that takes over asks it to pause appends. The object
+ * holds a new id for each request. Correctness does not depend on it.
  */
 export const yieldKey = (epoch: number): string => `yield/${padded(epoch)}`
 
@@ -30,43 +30,43 @@ const padded = (seq: number): string => String(seq).padStart(20, '0')
 
 export interface LogSetup extends Repeating {
   readonly store: ObjectStore
-  /** Entries that are read at the same time. Absent: `READ_AHEAD`. */
+  /** Log records that are read at the same time. Default: `READ_AHEAD`. */
   readonly readAhead?: number
-  /** Milliseconds by a monotonic clock. Absent: that of the process. */
+  /** Milliseconds of a monotonic clock. Default: the clock of the process. */
   readonly now?: () => number
 }
 
-/** Another writer has taken the log over. Nothing that was not acknowledged yet may be. */
+/** Another writer has taken over the log. Writes that are not acknowledged yet must not be acknowledged. */
 export class FencedError extends Error {
   override readonly name = 'FencedError'
 
-  /** @param by the entry that stands where the next one of this writer would have gone */
+  /** @param by the record of another writer at number `seq`, where this writer wanted to append */
   constructor(
     readonly seq: number,
-    readonly by: Entry,
+    readonly by: LogRecord,
   ) {
-    super(`another server writes to the bucket since entry ${seq}, as epoch ${by.epoch}`)
+    super(`another server writes to the bucket since log record ${seq}, as epoch ${by.epoch}`)
   }
 }
 
-/** Who takes the log over. */
+/** A server that takes over the log. */
 export interface Candidate {
   readonly instanceUid: string
-  /** Where followers reach it over HTTP; null: nowhere. */
+  /** HTTP address for followers; null: it has none. */
   readonly address: string | null
-  /** Identity of the data directory that it sends. */
+  /** Identity of its data directory. */
   readonly writer: string
   /** Body of its fence. */
   readonly about: Uint8Array
-  /** Number of the first entry that it does not know. */
+  /** Number of the first log record that it does not have. */
   readonly next: number
-  /** Called with each entry that it does not know, in order, before it goes on. */
-  apply(seq: number, entry: Entry): Promise<void>
-  /** Called if a base is beyond what it knows: it reads that base. @returns number of the first entry behind it */
+  /** Called with each record from `next` on, in order. The takeover waits for the result. */
+  apply(seq: number, record: LogRecord): Promise<void>
+  /** Called if a checkpoint is at or beyond `next`: loads it. @returns number of the first record after it */
   restore(seq: number): Promise<number>
 }
 
-/** A log of numbered entries in an object store. */
+/** A log of numbered records in an object store. */
 export class Log {
   readonly #setup: LogSetup
 
@@ -74,20 +74,20 @@ export class Log {
     this.#setup = setup
   }
 
-  /** null: the log ends before. @throws BucketError, DamagedEntryError */
-  async read(seq: number, signal: AbortSignal): Promise<Entry | null> {
+  /** Returns a record; null: the log ends before it. @throws BucketError, DamagedRecordError */
+  async read(seq: number, signal: AbortSignal): Promise<LogRecord | null> {
     const bytes = await repeated(this.#setup, signal, () =>
-      this.#setup.store.get(entryKey(seq), { bytesMax: ENTRY_BYTES_MAX, signal }),
+      this.#setup.store.get(recordKey(seq), { bytesMax: RECORD_BYTES_MAX, signal }),
     )
     return bytes === null ? null : decodedAt(seq, bytes)
   }
 
-  /** The entries from `from` to the end. @throws BucketError, DamagedEntryError */
-  entries(from: number, signal: AbortSignal): AsyncGenerator<Entry, void> {
+  /** Yields the records from `from` to the end. @throws BucketError, DamagedRecordError */
+  records(from: number, signal: AbortSignal): AsyncGenerator<LogRecord, void> {
     return readAhead((seq, both) => this.read(seq, both), from, signal, this.#setup.readAhead)
   }
 
-  /** The last entry that each base covers, ascending. */
+  /** Returns the last record that each checkpoint covers, ascending. */
   async bases(signal: AbortSignal): Promise<readonly number[]> {
     return repeated(this.#setup, signal, async () => {
       const found: number[] = []
@@ -97,24 +97,24 @@ export class Log {
     })
   }
 
-  /** The last entry that the newest base covers; null: there is no base. */
+  /** Returns the last record that the newest checkpoint covers; null: no checkpoint exists. */
   async newestBase(signal: AbortSignal): Promise<number | null> {
     return (await this.bases(signal)).at(-1) ?? null
   }
 
   /**
-   * Reads to the end of the log and takes the next entry with a fence. Any number of servers may try at the same time;
-   * each that succeeds fences those before it.
+   * Reads to the end of the log and creates a fence there. Several servers may try at the same time. Each one that
+   * succeeds fences the former writer.
    * @throws BucketError if the store refuses; the signal's reason once it aborts
    */
   async takeOver(candidate: Candidate, signal: AbortSignal): Promise<LogWriter> {
     let { next } = candidate
     for (;;) {
-      const base = await this.newestBase(signal)
-      if (base !== null && base >= next) next = await candidate.restore(base)
+      const checkpoint = await this.newestBase(signal)
+      if (checkpoint !== null && checkpoint >= next) next = await candidate.restore(checkpoint)
       const fence = await this.#fence(candidate, next, signal)
-      // A base at or beyond the fence means that the entries before it may have been collected as garbage, and that the
-      // place of the fence was free because it had been one of them.
+      // If a checkpoint is at or beyond the fence, the number of the fence may have been free only because the former
+      // record was deleted as garbage.
       const newest = await this.newestBase(signal)
       if (newest === null || newest < fence) return new LogWriter(this, candidate, fence)
       next = fence
@@ -122,7 +122,7 @@ export class Log {
   }
 
   /**
-   * Reads on to the end and creates the fence there. The writer may be faster: then it is asked to yield.
+   * Reads to the end and creates the fence there. If the current writer is faster, it is asked to yield.
    * @returns number of the fence
    */
   async #fence(candidate: Candidate, from: number, signal: AbortSignal): Promise<number> {
@@ -138,9 +138,9 @@ export class Log {
       if (taken === null) return seq
       await candidate.apply(seq++, taken)
       let { epoch } = taken
-      for await (const entry of this.entries(seq, signal)) {
-        await candidate.apply(seq++, entry)
-        ;({ epoch } = entry)
+      for await (const record of this.records(seq, signal)) {
+        await candidate.apply(seq++, record)
+        ;({ epoch } = record)
       }
       if (lost > 0 && now() - askedAt >= YIELD_AGAIN_MS) {
         askedAt = now()
@@ -149,7 +149,7 @@ export class Log {
     }
   }
 
-  /** A store that does not take the request leaves the race as it is. */
+  /** Asks the writer to yield. Ignores errors of the store: the request is only a hint. */
   async #askToYield(epoch: number, signal: AbortSignal): Promise<void> {
     try {
       await repeated(this.#setup, signal, () =>
@@ -160,7 +160,7 @@ export class Log {
     }
   }
 
-  /** Id of the last request to the writer of an epoch to yield; null without one. @throws BucketError */
+  /** Returns the id of the last yield request to the writer of an epoch; null: none. @throws BucketError */
   async yieldAsked(epoch: number, signal: AbortSignal): Promise<string | null> {
     const bytes = await repeated(this.#setup, signal, () =>
       this.#setup.store.get(yieldKey(epoch), { bytesMax: YIELD_BYTES_MAX, signal }),
@@ -169,27 +169,32 @@ export class Log {
   }
 
   /**
-   * Creates an entry, as often as it takes to know what became of it. The same bytes are sent each time.
-   * @returns null if it stands there; else what stands there instead
+   * Creates a record. Retries with the same bytes until the outcome is known.
+   * @returns null if the record was written; else the record of another writer at this number
    */
-  async write(seq: number, bytes: Uint8Array, writeId: string, signal: AbortSignal): Promise<Entry | null> {
+  async write(
+    seq: number,
+    bytes: Uint8Array,
+    writeId: string,
+    signal: AbortSignal,
+  ): Promise<LogRecord | null> {
     const create = async (): Promise<'created' | 'look'> => {
       try {
-        return (await this.#setup.store.create(entryKey(seq), bytes, signal)) === 'created'
+        return (await this.#setup.store.create(recordKey(seq), bytes, signal)) === 'created'
           ? 'created'
           : 'look'
       } catch (error) {
-        // A store that is too busy is asked again first: only what stands there shows what it did.
+        // Without an answer, only reading the record shows the outcome. A busy store is retried by `repeated` first.
         if (error instanceof BucketError && error.kind === 'unanswered') return 'look'
         throw error
       }
     }
     for (let tries = 0; ; tries++) {
       if ((await repeated(this.#setup, signal, create)) === 'created') return null
-      // A create that met its own earlier try is refused as well.
+      // The create may have been refused because an earlier attempt succeeded.
       const found = await this.read(seq, signal)
       if (found !== null) return found.writeId === writeId ? null : found
-      await this.#pause(tries, new BucketError(`entry ${seq} was not written`, 'unanswered'), signal)
+      await this.#pause(tries, new BucketError(`log record ${seq} was not written`, 'unanswered'), signal)
     }
   }
 
@@ -200,12 +205,12 @@ export class Log {
   }
 }
 
-const headOf = ({ instanceUid, address, writer }: Candidate, kind: Entry['kind'], epoch: number) => ({
+const headOf = ({ instanceUid, address, writer }: Candidate, kind: LogRecord['kind'], epoch: number) => ({
   ...{ kind, instanceUid, epoch, address, writer },
   writtenAt: Date.now(),
 })
 
-/** The one that may append to a log, until another takes it over. */
+/** Appends to a log until another writer takes over. */
 export class LogWriter {
   readonly #log: Log
   readonly #candidate: Candidate
@@ -221,29 +226,29 @@ export class LogWriter {
     this.#next = fence + 1
   }
 
-  /** Number of the entry that it will append next. */
+  /** Number of the record to append next. */
   get next(): number {
     return this.#next
   }
 
-  /** The bytes of an entry, which the caller keeps until it is appended. */
-  entry(body: Uint8Array): { readonly bytes: Buffer; readonly writeId: string } {
+  /** Encodes a record. The caller keeps the bytes until the record is appended. */
+  record(body: Uint8Array): { readonly bytes: Buffer; readonly writeId: string } {
     const writeId = randomUUID()
     const head = headOf(this.#candidate, 'changes', this.epoch)
     return { bytes: encodeEntry({ ...head, writeId, body }), writeId }
   }
 
   /**
-   * Appends an entry; one at a time.
-   * @returns its number, once it is in the store for ever
-   * @throws FencedError if another writer has taken over: then and ever after
+   * Appends a record. Only one append may be in progress.
+   * @returns the number of the record, once it is durable
+   * @throws FencedError if another writer has taken over; all later calls throw it too
    */
   async append(
     { bytes, writeId }: { readonly bytes: Uint8Array; readonly writeId: string },
     signal: AbortSignal,
   ): Promise<number> {
     if (this.#fenced !== null) throw this.#fenced
-    if (this.#isAppending) throw new Error('an entry is being appended already')
+    if (this.#isAppending) throw new Error('a log record is being appended already')
     this.#isAppending = true
     try {
       const seq = this.#next
@@ -257,8 +262,8 @@ export class LogWriter {
   }
 
   /**
-   * Looks whether another writer has taken over, for times in which nothing is appended.
-   * @returns whether the end of the log was met; false: an entry is being appended
+   * Checks for a takeover while nothing is appended.
+   * @returns true if the end of the log was reached; false: an append is in progress
    * @throws FencedError
    */
   async look(signal: AbortSignal): Promise<boolean> {
@@ -271,12 +276,12 @@ export class LogWriter {
     return isIdle
   }
 
-  /** Id of the last request of another server to yield; null without one. @throws BucketError */
+  /** Returns the id of the last yield request of another server; null: none. @throws BucketError */
   yieldAsked(signal: AbortSignal): Promise<string | null> {
     return this.#log.yieldAsked(this.epoch, signal)
   }
 
-  #fencedBy(seq: number, by: Entry): FencedError {
+  #fencedBy(seq: number, by: LogRecord): FencedError {
     this.#fenced = new FencedError(seq, by)
     return this.#fenced
   }

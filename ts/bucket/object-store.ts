@@ -1,31 +1,31 @@
-/** An object store, as far as this service needs it: whole objects by key, created atomically or overwritten. */
+/** An object store: objects by key, created atomically or overwritten. */
 export interface ObjectStore {
-  /** Says in one line which store it is; holds no secret. */
+  /** Description for messages, in one line and without secrets. */
   readonly name: string
   /**
-   * Creates an object; of several that create the same key at once, one succeeds.
-   * @throws BucketError of which `isUnknown` tells whether the object may have been created all the same
+   * Creates an object. If several calls create the same key at once, one succeeds.
+   * @throws BucketError; if `isUnknown`, the object may have been created
    */
   create(key: string, body: Uint8Array, signal?: AbortSignal): Promise<'created' | 'exists'>
   /** Creates or overwrites an object. @throws BucketError */
   put(key: string, body: Uint8Array, signal?: AbortSignal): Promise<void>
-  /** null: there is none. @throws BucketError if the answer is longer than `bytesMax`, among others */
+  /** Returns an object; null: it does not exist. @throws BucketError, also if it is longer than `bytesMax` */
   get(key: string, options: ReadOptions): Promise<Buffer | null>
   /** Lists the objects whose keys begin with `prefix`, ascending by their UTF-8 bytes. @throws BucketError */
   list(prefix: string, options?: ListOptions): AsyncIterable<ListedObject>
-  /** Deletes an object, if it is there. @throws BucketError */
+  /** Deletes an object if it exists. @throws BucketError */
   delete(key: string, signal?: AbortSignal): Promise<void>
 }
 
 export interface ReadOptions {
   readonly bytesMax: number
-  /** The first and the last byte to read. Absent: all. An object that ends before is read to its end. */
+  /** First and last byte to read. Default: all. A shorter object is read to its end. */
   readonly range?: readonly [first: number, last: number]
   readonly signal?: AbortSignal
 }
 
 export interface ListOptions {
-  /** Keys up to this one, itself included, are left out. */
+  /** Lists only keys after this one. */
   readonly after?: string
   readonly signal?: AbortSignal
 }
@@ -35,7 +35,7 @@ export interface ListedObject {
   readonly bytes: number
 }
 
-/** The store did not do what it was asked. The message names the store and the key, never a secret. */
+/** A call to the store failed. The message names the store and the key, never a secret. */
 export class BucketError extends Error {
   override readonly name = 'BucketError'
 
@@ -47,18 +47,18 @@ export class BucketError extends Error {
     super(message, options)
   }
 
-  /** Whether a write may have happened, or may happen yet. */
+  /** True if a write may have happened or may still happen. */
   get isUnknown(): boolean {
     return this.kind === 'unanswered' || this.kind === 'busy'
   }
 }
 
 export type BucketFault =
-  /** No answer, or one that says nothing: a time-out, a broken connection, 5xx. */
+  /** No answer, or an answer without an outcome: timeout, broken connection, 5xx. */
   | 'unanswered'
-  /** It asks to come back later: 409, 429, 503. */
+  /** The store asks for a retry: 408, 409, 429, 503. */
   | 'busy'
-  /** Credentials, address or rights are wrong: no repetition helps. */
+  /** Credentials, address or permissions are wrong. Retries do not help. */
   | 'refused'
-  /** What was read is not what a store answers. */
+  /** The answer is not a valid answer of a store. */
   | 'malformed'

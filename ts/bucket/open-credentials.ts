@@ -11,35 +11,37 @@ import {
 } from './temporary-credentials.js'
 
 export interface CredentialsSetup extends SourceSetup {
-  /** Milliseconds since 1970. Default: of this machine. */
+  /** Milliseconds since 1970. Default: the clock of this machine. */
   readonly now?: () => number
 }
 
 /**
- * Where credentials come from, in this order: variables, a web identity, the usual file, the role of a container, the role of
- * a machine. The first that is configured is the only one that is asked.
- * @returns credentials that have not expired. It throws BucketError if the service does not give them, and LaunchError if
- * there is no such service either
- * @throws LaunchError if there are none, or what is configured cannot be used
+ * Opens the first configured source of credentials, in this order: environment variables, web identity, credentials
+ * file, container role, machine role (EC2).
+ * @returns a function that returns credentials that have not expired. It throws BucketError if the service does not
+ * issue them, and LaunchError if no metadata service answers either
+ * @throws LaunchError if no source is configured, or the configuration is invalid
  */
 export function openCredentials(setup: CredentialsSetup): () => Promise<Credentials> {
   const { env, readText, now = Date.now } = setup
-  const lasting = (found: Credentials) => async () => found
+  const permanent = (found: Credentials) => async () => found
   const variables = credentialsOfVariables(env)
-  if (variables !== null) return lasting(variables)
+  if (variables !== null) return permanent(variables)
   const identity = webIdentity(setup)
   if (identity !== null) return refreshed(identity, now)
   const file = credentialsOfFile(env, readText)
-  if (typeof file !== 'string') return lasting(file)
+  if (typeof file !== 'string') return permanent(file)
   const container = containerRole(setup)
   if (container !== null) return refreshed(container, now)
   const machine = machineRole(setup)
   if (machine === null) throw noCredentials([file])
-  return refreshed(firstly(machine, file), now)
+  return refreshed(orNoCredentials(machine, file), now)
 }
 
-/** A machine that is none of EC2 has no such service: as long as none has answered, there are no credentials. */
-function firstly(machine: Source, file: string): Source {
+/**
+ * Outside EC2 there is no metadata service. Until it has answered once, a failure means that there are no credentials.
+ */
+function orNoCredentials(machine: Source, file: string): Source {
   let hasAnswered = false
   return async () => {
     try {
@@ -54,8 +56,8 @@ function firstly(machine: Source, file: string): Source {
 }
 
 /**
- * Asks once for all that wait, and again before what it got expires. Until then the old ones are given, whether or not the
- * source answers.
+ * Caches credentials and refreshes them before they expire, with one call for all callers. The cached credentials are
+ * returned until they expire, also while a refresh is in progress or fails.
  */
 function refreshed(source: Source, now: () => number): () => Promise<Credentials> {
   let held: Temporary | null = null

@@ -3,18 +3,19 @@ import { PROBE_BYTES, PROBE_CREATES, PROBE_ROUNDS } from './limits.js'
 import { BucketError, type ObjectStore } from './object-store.js'
 import { type Repeating, repeated, repeatingStore } from './repeating.js'
 
-/** What a store lacks that the log in it needs. */
+/** The store lacks a property that the log needs. The message names it. */
 export class UnfitStoreError extends Error {
   override readonly name = 'UnfitStoreError'
 }
 
 /**
- * Establishes that creates are atomic: in each round many create one key at once and exactly one succeeds, what is there
- * is not replaced, and what was written is read and listed at once. Leaves nothing behind, unless a call fails.
+ * Checks that a store creates objects atomically. In each round many calls create one key and exactly one must succeed.
+ * An existing object must not be replaced. A written object must be readable and listed at once. Removes its objects,
+ * unless a delete fails.
  *
- * A store that checks and then writes passes a single round by luck, hence several.
- * @param repeating how calls are repeated whose outcome says nothing
- * @throws UnfitStoreError that says what is missing
+ * A store that checks for existence and then writes may pass a single round by chance, hence several rounds.
+ * @param repeating retry policy for calls with an unknown outcome
+ * @throws UnfitStoreError if a property is missing
  * @throws BucketError if the store cannot be used at all
  */
 export async function probe(given: ObjectStore, repeating: Repeating, signal: AbortSignal): Promise<void> {
@@ -42,15 +43,15 @@ export async function probe(given: ObjectStore, repeating: Repeating, signal: Ab
   }
 }
 
-/** Many create one key at once, each with bytes of its own. */
+/** Creates one key with many concurrent calls, each with different bytes. */
 async function createAtOnce(store: ObjectStore, key: string, signal: AbortSignal): Promise<void> {
   const bodies = Array.from({ length: PROBE_CREATES }, (_, i) => Buffer.alloc(PROBE_BYTES, `${i} `))
-  // Connections that are open already let the creates arrive together.
+  // Opens connections first, so that the creates arrive at the same time.
   await Promise.all(bodies.map(() => store.get(key, { bytesMax: PROBE_BYTES, signal })))
   const outcomes = await Promise.all(bodies.map((body) => createOnce(store, key, body, signal)))
   const winners = bodies.filter((_, i) => outcomes[i] === 'created')
   const found = await store.get(key, { bytesMax: PROBE_BYTES, signal })
-  // A create without a clear answer may be the one that succeeded.
+  // A create with an unknown outcome may be the one that succeeded.
   const mayHaveWon = outcomes.includes('unclear') && winners.length === 0
   if (winners.length !== 1 && !mayHaveWon)
     throw new UnfitStoreError(

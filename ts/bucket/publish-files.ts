@@ -1,4 +1,4 @@
-/** Puts the files of an index into a bucket: those parts that are not there yet. */
+/** Uploads the files of an index to a bucket: the parts that the bucket does not have yet. */
 import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -13,18 +13,18 @@ import {
 import { INLINE_BYTES_MAX, INLINE_SUM_BYTES_MAX, PART_BYTES_MAX } from './limits.js'
 import type { ObjectStore } from './object-store.js'
 
-/** Publishes the files of indexes, each as it is at one commit after another. */
+/** Publishes the files of indexes, commit by commit. */
 export class FilePublisher {
   readonly #store: Pick<ObjectStore, 'put'>
   readonly #keyFor: (id: string, name: string, from: number, bytes: number) => string
-  /** Index id and name → which file stood there when it was published last. */
+  /** Index id and file name → fingerprint of the file when it was last published. */
   readonly #sent = new Map<string, string>()
 
-  /** Index id → name of a file → parts of it that were sent ahead. */
+  /** Index id → file name → parts that were sent ahead. */
   readonly #ahead = new Map<string, Map<string, AheadParts>>()
-  #aheads = 0
+  #aheadCalls = 0
 
-  /** @param keyFor key of the object for the bytes of a file from `from` on; another one at each call */
+  /** @param keyFor returns a new object key at each call, for the bytes of a file from `from` on */
   constructor(
     store: Pick<ObjectStore, 'put'>,
     keyFor: (id: string, name: string, from: number, bytes: number) => string,
@@ -34,10 +34,10 @@ export class FilePublisher {
   }
 
   /**
-   * Uploads long parts of new and grown files, and adds short ones to `inline`.
-   * @param directory holds one commit of the index, and changes no more. Since the commit before, files were appended to
-   * or others took their names; none was overwritten
-   * @param known the files as the log tells of them up to now
+   * Uploads long parts of new and grown files. Adds short parts to `inline`.
+   * @param directory an immutable copy of a commit. Compared with the previous commit, files were appended to or
+   * replaced, but not overwritten in place
+   * @param known the files according to the log
    * @throws BucketError
    */
   async publish(
@@ -48,8 +48,8 @@ export class FilePublisher {
     signal: AbortSignal,
   ): Promise<FilesChange> {
     const names = await namesBelow(directory)
-    const aheads = this.#aheads
-    this.#forgetTold(id)
+    const aheadCalls = this.#aheadCalls
+    this.#dropLogged(id)
     const changed: FileChange[] = []
     for (const name of names) {
       const file = await open(join(directory, name))
@@ -73,14 +73,15 @@ export class FilePublisher {
     }
     const gone = [...known.keys()].filter((name) => !names.includes(name))
     for (const name of gone) this.#sent.delete(`${id}/${name}`)
-    // Until the next time: what is told of it now stands in no entry yet.
-    for (const ahead of this.#ahead.get(id)?.values() ?? []) ahead.isTold ||= ahead.number <= aheads
+    // Kept until the next call, since the record with this change is not in the log yet.
+    for (const ahead of this.#ahead.get(id)?.values() ?? []) ahead.isLogged ||= ahead.number <= aheadCalls
     return { changed, gone }
   }
 
   /**
-   * Uploads long parts of new and grown files, which `publish` finds there. May be called while that is under way.
-   * @param bytesMin fewer bytes are left to `publish`
+   * Uploads long parts of new and grown files, so that `publish` need not. May be called while `publish` is in
+   * progress.
+   * @param bytesMin does nothing if there are fewer bytes
    * @throws BucketError
    */
   async ahead(
@@ -89,7 +90,7 @@ export class FilePublisher {
     known: IndexFiles,
     { bytesMin, signal }: { readonly bytesMin: number; readonly signal: AbortSignal },
   ): Promise<void> {
-    const number = ++this.#aheads
+    const number = ++this.#aheadCalls
     const long: { readonly name: string; readonly from: number; readonly size: number }[] = []
     for (const name of await namesBelow(directory)) {
       const file = await open(join(directory, name))
@@ -114,7 +115,7 @@ export class FilePublisher {
           const key = this.#keyFor(id, name, at, bytes.length)
           await this.#store.put(key, bytes, signal)
           parts.push({ from: at, bytes: bytes.length, crc: crc32(bytes), location: { key } })
-          ahead.set(name, { number, parts: [...parts], isTold: false })
+          ahead.set(name, { number, parts: [...parts], isLogged: false })
         }
       } finally {
         await file.close()
@@ -122,19 +123,19 @@ export class FilePublisher {
     }
   }
 
-  #forgetTold(id: string): void {
+  #dropLogged(id: string): void {
     const files = this.#ahead.get(id)
-    for (const [name, { isTold }] of files ?? []) if (isTold) files!.delete(name)
+    for (const [name, { isLogged }] of files ?? []) if (isLogged) files!.delete(name)
   }
 
-  /** Keys of objects that were sent ahead, and that nothing tells of yet. */
+  /** Keys of the objects that were sent ahead and are not in the log yet. */
   keysAhead(): readonly string[] {
     return [...this.#ahead.values()]
       .flatMap((files) => [...files.values()])
       .flatMap(({ parts }) => parts.map(({ location }) => location.key))
   }
 
-  /** Parts that were sent ahead and are those of a file from `from` on. */
+  /** Returns the parts that were sent ahead if they equal the bytes of the file from `from` on; else no parts. */
   async #sentAhead(
     id: string,
     name: string,
@@ -145,14 +146,16 @@ export class FilePublisher {
     return (await holds(file, ahead.parts)) ? ahead.parts : []
   }
 
-  /** The length of a file, when it was made, and whether it begins with what was published under its name. */
+  /**
+   * Returns the length and creation time of a file, and `isSame` if it begins with the parts published under its name.
+   */
   async #compared(
     sentKey: string,
     file: FileHandle,
     parts: readonly FilePart[] | null,
   ): Promise<{ readonly size: number; readonly birth: string | null; readonly isSame: boolean }> {
     const { size, ino, birthtimeNs } = await file.stat({ bigint: true })
-    // Without dates of birth, a new file that got the number of a deleted one looks like it.
+    // Without creation times, a new file with the inode number of a deleted file cannot be distinguished from it.
     const birth = birthtimeNs === 0n ? null : `${ino} ${birthtimeNs}`
     if (parts === null || size < bytesOf(parts)) return { size: Number(size), birth, isSame: false }
     const isKnown = birth !== null && this.#sent.get(sentKey) === sentAs(birth, parts)
@@ -160,19 +163,19 @@ export class FilePublisher {
   }
 }
 
-/** A part that is an object. */
+/** A part in an object of its own. */
 type ObjectPart = Omit<FilePart, 'location'> & { readonly location: { readonly key: string } }
 
-/** Parts of a file that no entry tells of yet. */
+/** Parts of a file that are not in the log yet. */
 interface AheadParts {
-  /** Of the call that sent them. */
+  /** Number of the `ahead` call that sent them. */
   readonly number: number
   readonly parts: readonly ObjectPart[]
-  /** Whether a change told of them since, or was of a later commit that lacks their file. */
-  isTold: boolean
+  /** True if a later change has them, or comes from a later commit without their file. */
+  isLogged: boolean
 }
 
-/** A file whose bytes from `from` on are to be sent. */
+/** A file to send from byte `from` on. */
 interface Comparison {
   readonly file: FileHandle
   readonly from: number
@@ -182,24 +185,24 @@ interface Comparison {
 const lengthOf = (parts: readonly Pick<FilePart, 'bytes'>[]): number =>
   parts.reduce((sum, { bytes }) => sum + bytes, 0)
 
-/** Tells a file and its end, as it was sent. What was sent and never told in the log has another end. */
+/** Fingerprint of a file as sent: creation time, length, and checksum of its last part. */
 function sentAs(birth: string | null, parts: readonly Pick<FilePart, 'from' | 'bytes' | 'crc'>[]): string {
   const last = parts.at(-1)
   return `${birth} ${last === undefined ? 0 : last.from + last.bytes} ${last?.crc ?? 0}`
 }
 
-/** Short parts, which go into the entry that tells of them. */
+/** Collects the inline parts of a log record. */
 export class InlineParts {
   readonly #parts: Buffer[] = []
   readonly #bytesMax: number
   #bytes = 0
 
-  /** @param bytesMax of all parts; 0: each part gets an object of its own */
+  /** @param bytesMax total of all parts; 0: each part gets an object of its own */
   constructor(bytesMax = INLINE_SUM_BYTES_MAX) {
     this.#bytesMax = bytesMax
   }
 
-  /** @returns null: the bytes are too many */
+  /** @returns null if the bytes do not fit */
   add(bytes: Buffer): { readonly offset: number } | null {
     if (bytes.length > INLINE_BYTES_MAX || this.#bytes + bytes.length > this.#bytesMax) return null
     const offset = this.#bytes
@@ -213,7 +216,7 @@ export class InlineParts {
   }
 }
 
-/** Names of all files below, with slashes, in order. */
+/** Names of all files under a directory, with slashes, sorted. */
 async function namesBelow(directory: string): Promise<readonly string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
   return entries
@@ -222,12 +225,12 @@ async function namesBelow(directory: string): Promise<readonly string[]> {
     .sort()
 }
 
-/** Whether a file begins with these parts. A log that was written anew under the same name does not. */
+/** Returns true if a file begins with these parts. A file that was replaced by a new one does not. */
 async function begins(file: FileHandle, parts: readonly FilePart[]): Promise<boolean> {
   return (parts[0]?.from ?? 0) === 0 && (await holds(file, parts))
 }
 
-/** Whether a file has these parts. */
+/** Returns true if a file has these parts. */
 async function holds(
   file: FileHandle,
   parts: readonly Pick<FilePart, 'from' | 'bytes' | 'crc'>[],
@@ -236,7 +239,7 @@ async function holds(
   return true
 }
 
-/** The bytes of a file from `from` to `end`, in parts of bounded length. */
+/** Yields the bytes of a file from `from` to `end`, in chunks of bounded length. */
 async function* chunks(
   file: FileHandle,
   from: number,

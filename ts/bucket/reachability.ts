@@ -3,27 +3,27 @@ import { BucketError, type ObjectStore } from './object-store.js'
 
 interface Call {
   readonly startedAt: number
-  /** When a store that answers would have done so. */
+  /** Time by which a reachable store would have answered. */
   readonly dueAt: number
 }
 
 /**
- * Tells from the calls to a store whether it answers. Calls that take long because they have many bytes do not count
- * against it, and one that is answered shows that it is there, whatever else is under way.
+ * Detects from its calls whether a store answers. A call with many bytes may take longer. Any answer shows that the
+ * store is reachable, even if other calls are late.
  */
 export class Reachability {
   readonly #now: () => number
   readonly #calls = new Set<Call>()
   #answeredAt = Number.NEGATIVE_INFINITY
-  /** When the first of the calls began that have failed since one was answered; null: none has. */
+  /** Start of the first call that failed since the last answer; null: none has failed. */
   #failingSince: number | null = null
 
-  /** @param now milliseconds by a monotonic clock */
+  /** @param now milliseconds of a monotonic clock */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
   }
 
-  /** The same store, whose calls are noted. */
+  /** Wraps a store and observes its calls. */
   noting(store: ObjectStore): ObjectStore {
     const noted = <T>(bytes: number, call: () => Promise<T>): Promise<T> => this.#noted(bytes, call)
     return {
@@ -36,7 +36,7 @@ export class Reachability {
     }
   }
 
-  /** Milliseconds since the store answered last, while calls fail or are late; 0: it answers. */
+  /** Milliseconds since the last answer while calls fail or are late; 0: the store answers. */
   awayMs(): number {
     const now = this.#now()
     if (this.#failingSince !== null) return now - this.#failingSince

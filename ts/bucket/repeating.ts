@@ -1,15 +1,15 @@
 import { RETRY_MS_FIRST, RETRY_MS_MAX } from './limits.js'
 import { BucketError, type ObjectStore } from './object-store.js'
 
-/** How calls are repeated that a store did not answer, or was too busy for. */
+/** Retry policy for calls that a store did not answer or was too busy for. */
 export interface Repeating {
   /** Resolves after so many milliseconds; rejects when `signal` aborts. */
   readonly wait: (ms: number, signal: AbortSignal) => Promise<void>
-  /** Told of each call that is made again, with the pause before it. */
+  /** Called before each retry, with the backoff before it. */
   readonly onRetry: (error: BucketError, pauseMs: number) => void
 }
 
-/** Repeats a call until the store answers it, or refuses it for good. @throws BucketError; the reason of the signal */
+/** Retries a call until the store answers or refuses it. @throws BucketError; the reason of the signal */
 export async function repeated<T>(
   { wait, onRetry }: Repeating,
   signal: AbortSignal,
@@ -29,11 +29,11 @@ export async function repeated<T>(
   }
 }
 
-/** Milliseconds before a call is made again that has failed so many times. */
+/** Backoff in milliseconds after a number of failed attempts. */
 export const pauseMs = (tries: number): number =>
   Math.min(RETRY_MS_MAX, RETRY_MS_FIRST * 2 ** Math.min(tries, 20))
 
-/** A store whose reads and overwrites are repeated. Creates are not: of these, only what stands there tells the outcome. */
+/** A store that retries reads and overwrites. Creates are not retried: only reading the object shows their outcome. */
 export function repeatingStore(store: ObjectStore, repeating: Repeating): Pick<ObjectStore, 'put' | 'get'> {
   const never = new AbortController().signal
   return {

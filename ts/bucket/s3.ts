@@ -10,20 +10,19 @@ import { readError, readList } from './xml.js'
 
 export interface S3Setup {
   readonly address: BucketAddress
-  /** Asked before each call, since some expire. */
+  /** Called before each request, since credentials may expire. */
   readonly credentials: () => Promise<Credentials>
   readonly outbound: Outbound
 }
 
 /**
- * Opens an object store that speaks the protocol of S3. A method calls the store once: its caller alone knows whether the
- * call may be repeated.
+ * Opens an object store with the S3 protocol. Methods do not retry: only the caller knows if a call may be repeated.
  */
 export function s3Store({ address, credentials, outbound }: S3Setup): ObjectStore {
   const { origin, root, region, prefix, bucket } = address
   const name = `the bucket \`${bucket}\` at ${new URL(origin).host}`
   const keys = new Map<string, ArrayBuffer>()
-  // Google's store answers the protocol, but has headers of its own for atomic creates and for signatures with them.
+  // Google's store supports the protocol, but has its own headers for atomic creates and their signatures.
   const isGoogle = new URL(origin).hostname === 'storage.googleapis.com'
   const onlyIfAbsent: Readonly<Record<string, string>> = isGoogle
     ? { 'x-goog-if-generation-match': '0' }
@@ -50,7 +49,8 @@ export function s3Store({ address, credentials, outbound }: S3Setup): ObjectStor
         url: url.href,
         headers: signed,
         ...(body !== undefined && { body }),
-        // A signature is for one host and path, and bodies hold documents and keys.
+        // A signature is valid for one host and path. Bodies contain documents and API keys, which must not go
+        // elsewhere.
         redirects: 'refused',
         timeoutMs: CALL_MS + Math.ceil(((body?.length ?? 0) + bytesMax) / BYTES_PER_MS_MIN),
         answerBytesMax: Math.max(bytesMax, ERROR_BYTES_MAX),
@@ -83,11 +83,11 @@ export function s3Store({ address, credentials, outbound }: S3Setup): ObjectStor
     return Object.fromEntries(signed.headers)
   }
 
-  /** The error for an answer that is no success. */
+  /** Returns the error for an unsuccessful answer. */
   function failed(answer: OutboundAnswer, what: string): BucketError {
     const { status } = answer
-    const told = readError(answer.body.toString())
-    const reason = told === null ? `status ${status}` : `${told.code} (${status}): ${told.message}`
+    const error = readError(answer.body.toString())
+    const reason = error === null ? `status ${status}` : `${error.code} (${status}): ${error.message}`
     const isBusy = status === 409 || status === 429 || status === 503 || status === 408
     const kind = isBusy ? 'busy' : status >= 500 ? 'unanswered' : 'refused'
     return new BucketError(`${name} does not ${what}: ${reason}`, kind)
@@ -187,7 +187,7 @@ interface Call {
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: Uint8Array
-  /** Of the answer. */
+  /** Longest answer. */
   readonly bytesMax?: number
   readonly signal?: AbortSignal
 }

@@ -1,16 +1,17 @@
 /**
- * Encrypts what goes into a bucket, so that the owner of the bucket can neither read it nor change it unnoticed.
+ * Encrypts the objects of a bucket, so that its owner can neither read them nor change them undetected.
  *
- * An object is a row of frames. A frame is, in bytes: `SFSL`, the version of the format (one byte), whether it is the last of
- * its object (one byte), the id of the key (8 bytes), the salt of the object (32 bytes), its content encrypted with
- * AES-256-GCM, and the tag (16 bytes). All frames but the last have a content of 64 KiB. The key of an object is derived from
- * that of the bucket and the salt, which is drawn by lot at each write, and the nonce is the number of the frame: no nonce
- * ever comes twice under a key. The tag covers the head, the number of the frame and the name of the object.
+ * An object is a sequence of frames. A frame is, in bytes: `SFSL`, the version of the format (one byte), 1 if it is the
+ * last of its object, else 0 (one byte), the id of the key (8 bytes), the salt of the object (32 bytes), its content
+ * encrypted with AES-256-GCM, and the tag (16 bytes). All frames but the last have 64 KiB of content. The key of an
+ * object is derived from the key of the bucket and the salt, which is random for each write. The nonce is the number of
+ * the frame, so no nonce is used twice with a key. The tag covers the head, the number of the frame and the name of the
+ * object.
  *
- * As each frame has the salt, a range is read with one call and without its beginning.
+ * Each frame has the salt, so a range is read with one call and without the start of the object.
  *
- * What is not found: an object that is gone, or one that was replaced by an earlier one of the same name. Names and lengths
- * of objects are not hidden. Names are covered without the prefix, so that a bucket can be moved.
+ * Not detected: a deleted object, and an object replaced by an older version of itself. Names and lengths of objects
+ * are not hidden. The tag covers names without the prefix, so that a bucket can be moved.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { setImmediate as turn } from 'node:timers/promises'
@@ -30,18 +31,18 @@ const TAG_BYTES = 16
 const EXTRA_BYTES = HEAD_BYTES + TAG_BYTES
 const SEALED_FRAME_BYTES = FRAME_BYTES + EXTRA_BYTES
 
-/** Whether these are bytes of an encrypted object. */
+/** Returns true for the bytes of an encrypted object. */
 export const isSealed = (bytes: Uint8Array): boolean => MAGIC.equals(bytes.subarray(0, MAGIC.length))
 
-/** What a reader without a key says of such bytes. */
+/** Message of readers that find encrypted bytes but have no key. */
 export const SEALED_MESSAGE = 'it is encrypted: give the key of the bucket with --bucket-key-file'
 
 /**
- * A store whose objects are encrypted in another one. Their keys stay as they are. `list` tells the lengths of contents, which
- * are those of the stored objects without what frames add. Equal contents are stored as different bytes at each write.
+ * Wraps a store with encryption. Object keys are not encrypted. `list` returns the lengths of the decrypted contents.
+ * Each write of the same content stores different bytes.
  *
- * `get` throws a BucketError that is `refused` for an object that was written without a key or with another one, and
- * `malformed` for one that was changed.
+ * `get` throws a BucketError of kind `refused` for an object without encryption or with another key, and `malformed`
+ * for a changed object.
  * @param key 32 bytes, see `bucketKey`
  */
 export function sealedStore(store: ObjectStore, key: Uint8Array): ObjectStore {
@@ -68,7 +69,7 @@ export function sealedStore(store: ObjectStore, key: Uint8Array): ObjectStore {
       const found = await part(first, end)
       if (found === null) return null
       if (found.length === 0 && first > 0) {
-        // Either the object ends before the range, or its end was cut off: the last frame tells which.
+        // The object ends before the range, or its end was cut off. The last frame decides.
         const last = await lastFrame(name, signal)
         if (last === null) return null
         if (last >= first) throw seal.damaged(name, 'it changed while it was read')
@@ -93,7 +94,7 @@ export function sealedStore(store: ObjectStore, key: Uint8Array): ObjectStore {
     delete: (name, signal) => store.delete(name, signal),
   }
 
-  /** Number of the last frame of an object; null: there is none. */
+  /** Number of the last frame of an object; null: the object does not exist. */
   async function lastFrame(name: string, signal: AbortSignal | undefined): Promise<number | null> {
     for await (const object of store.list(name, signal === undefined ? {} : { signal }))
       if (object.key === name) return framesIn(object.bytes, SEALED_FRAME_BYTES) - 1
@@ -101,16 +102,16 @@ export function sealedStore(store: ObjectStore, key: Uint8Array): ObjectStore {
   }
 }
 
-/** Frames of so many bytes that an object consists of. There is one at least. */
+/** Number of frames of an object with so many bytes, at least one. */
 const framesIn = (bytes: number, frame: number): number => Math.max(1, Math.ceil(bytes / frame))
 
-/** Length of an object whose content has so many bytes. */
+/** Length of the encrypted object for a content of so many bytes. */
 const sealedLength = (bytes: number): number => bytes + framesIn(bytes, FRAME_BYTES) * EXTRA_BYTES
 
 const openedLength = (bytes: number): number =>
   Math.max(0, bytes - framesIn(bytes, SEALED_FRAME_BYTES) * EXTRA_BYTES)
 
-/** Frames that were asked for: from `first` to before `end`, or to the end of the object. */
+/** Requested frames: from `first` to before `end`, or to the end of the object. */
 interface Asked {
   readonly first: number
   readonly end: number
@@ -147,7 +148,7 @@ class Seal {
     return sealed
   }
 
-  /** The content of frames. @throws BucketError */
+  /** Decrypts frames. @throws BucketError */
   async opened(name: string, bytes: Buffer, { first, end }: Asked): Promise<Buffer> {
     if (bytes.length < MAGIC.length || !isSealed(bytes))
       throw new BucketError(
@@ -204,7 +205,7 @@ class Seal {
   }
 }
 
-/** Bytes of a key. */
+/** Length of a key in bytes. */
 export const KEY_BYTES = 32
 
 const nonceOf = (number: number): Buffer => {
@@ -213,6 +214,6 @@ const nonceOf = (number: number): Buffer => {
   return nonce
 }
 
-/** What a tag covers beside the content. */
+/** Additional authenticated data of a frame. */
 const coveredBy = (head: Uint8Array, number: number, name: string): Buffer =>
   Buffer.concat([head, nonceOf(number), Buffer.from(name)])

@@ -1,12 +1,12 @@
 /**
- * Is JSON from a bucket what its reader takes it for? Another program with the right to write there, or a build with another
- * format, may have made it, and a cast would let it through to where it fails with a message about this code.
+ * Checks the shape of JSON from a bucket. Another program, or a build with another format, may have written it. Without
+ * a check it would fail later, with a message about this code.
  */
 
-/** Says what is wrong with a value, behind where in the value that is: `.files[3] is not a text`; null: nothing is. */
+/** Returns the path and the problem in a value, such as `.files[3] is not a text`; null: the value is valid. */
 export type Check = (found: unknown) => string | null
 
-/** Longest name that a message shows in full. */
+/** Longer names are cut in messages. */
 const SHOWN_CHARS = 100
 
 const check =
@@ -28,7 +28,7 @@ export const integer = (max = Number.MAX_SAFE_INTEGER): Check =>
     (found) => Number.isSafeInteger(found) && Number(found) >= 0 && Number(found) <= max,
   )
 
-/** A text that `accepts` accepts. */
+/** A text for which `accepts` returns true. */
 export const textThat = (expected: string, accepts: (found: string) => boolean): Check =>
   check(expected, (found) => typeof found === 'string' && accepts(found))
 
@@ -51,7 +51,7 @@ export function list(item: Check): Check {
   }
 }
 
-/** A list of as many members as there are checks. */
+/** A list with one member for each check. */
 export function tuple(...items: readonly Check[]): Check {
   return (found) => {
     if (!Array.isArray(found) || found.length !== items.length)
@@ -64,7 +64,7 @@ export function tuple(...items: readonly Check[]): Check {
   }
 }
 
-/** An object with any names that `name` accepts. */
+/** An object with any names that pass `name`. */
 export function record(name: Check, value: Check): Check {
   return (found) => {
     if (!isObject(found)) return ' is not an object'
@@ -76,7 +76,7 @@ export function record(name: Check, value: Check): Check {
   }
 }
 
-/** An object with any of these members, and no others. */
+/** An object with any of these members and no others. */
 export function someOf(members: Readonly<Record<string, Check>>): Check {
   return (found) => {
     if (!isObject(found)) return ' is not an object'
@@ -91,7 +91,7 @@ export function someOf(members: Readonly<Record<string, Check>>): Check {
 }
 
 /**
- * An object with at least these members: later builds may add some.
+ * An object with at least these members. Later builds may add more.
  * @param optional members that may be missing
  */
 export function object(
@@ -111,7 +111,7 @@ export function object(
   }
 }
 
-/** What one of the checks accepts. */
+/** A value that passes any of the checks. */
 export const anyOf =
   (expected: string, ...others: readonly Check[]): Check =>
   (found) =>
@@ -123,10 +123,10 @@ const isObject = (found: unknown): found is Readonly<Record<string, unknown>> =>
   typeof found === 'object' && found !== null && !Array.isArray(found)
 
 /**
- * Reads JSON of a known shape.
- * @param what the value is, for messages
- * @param damaged makes the error
- * @throws the error that `damaged` makes
+ * Parses JSON and checks its shape.
+ * @param what name of the value, for messages
+ * @param damaged creates the error
+ * @throws the error that `damaged` creates
  */
 export function readShape<T>(
   json: string,

@@ -1,4 +1,4 @@
-/** Services that give credentials which expire: to a pod with a web identity, to a container, to a machine of EC2. */
+/** Sources of credentials that expire: web identity (Kubernetes), container role (ECS, EKS), machine role (EC2). */
 import { isIP } from 'node:net'
 import { LaunchError } from '../launch/index.js'
 import { type Outbound, type OutboundAnswer, OutboundError, type OutboundRequest } from '../outbound/index.js'
@@ -12,7 +12,7 @@ export interface Temporary extends Credentials {
   readonly expiresAt: number | null
 }
 
-/** Asks for credentials. @throws BucketError, whose message holds no secret */
+/** Requests credentials. @throws BucketError; its message holds no secret */
 export type Source = () => Promise<Temporary>
 
 export interface SourceSetup {
@@ -22,8 +22,8 @@ export interface SourceSetup {
 }
 
 /**
- * The role that a token in a file lets this process take, as in a pod of Kubernetes; null if it is not configured.
- * @throws LaunchError if it is configured in part
+ * Source for the role of a token file, as in a Kubernetes pod; null if it is not configured.
+ * @throws LaunchError if the configuration is incomplete
  */
 export function webIdentity({ env, readText, outbound }: SourceSetup): Source | null {
   const { AWS_WEB_IDENTITY_TOKEN_FILE: path, AWS_ROLE_ARN: role } = env
@@ -50,7 +50,7 @@ export function webIdentity({ env, readText, outbound }: SourceSetup): Source | 
     const text = answer.body.toString()
     if (answer.status !== 200) {
       const told = readError(text)
-      // AWS could not ask who issued the token, which is no fault of this process although the status says so.
+      // AWS could not reach the issuer of the token. The status is 400, but the fault is not ours and may pass.
       const isAway = told?.code === 'IDPCommunicationError'
       throw refused(what, answer.status, told, [token], isAway)
     }
@@ -58,13 +58,13 @@ export function webIdentity({ env, readText, outbound }: SourceSetup): Source | 
   }
 }
 
-/** Hosts that credentials of containers come from over plain HTTP: of ECS, and of EKS. Beside these, this machine. */
+/** Hosts of ECS and EKS that may serve credentials over plain HTTP. This machine may too. */
 const CONTAINER_HOSTS = ['169.254.170.2', '169.254.170.23', '[fd00:ec2::23]', '[::1]', 'localhost']
 const CONTAINER_ORIGIN = 'http://169.254.170.2'
 
 /**
- * The role of a container of ECS or EKS; null if it is not configured.
- * @throws LaunchError if its address may not be used
+ * Source for the role of an ECS or EKS container; null if it is not configured.
+ * @throws LaunchError if its address is not allowed
  */
 export function containerRole({ env, readText, outbound }: SourceSetup): Source | null {
   const { AWS_CONTAINER_CREDENTIALS_RELATIVE_URI: path, AWS_CONTAINER_CREDENTIALS_FULL_URI: full } = env
@@ -99,7 +99,7 @@ function containerUrl(text: string): string {
 
 const METADATA_PATH = '/latest/meta-data/iam/security-credentials/'
 
-/** The role of a machine of EC2, by the second version of its service; null if it is disabled. */
+/** Source for the role of an EC2 machine, from version 2 of the metadata service; null if it is disabled. */
 export function machineRole({ env, outbound }: SourceSetup): Source | null {
   if (env.AWS_EC2_METADATA_DISABLED?.toLowerCase() === 'true') return null
   const isV6 = env.AWS_EC2_METADATA_SERVICE_ENDPOINT_MODE?.toLowerCase() === 'ipv6'
@@ -129,7 +129,7 @@ async function ask(
   timeoutMs = CREDENTIALS_MS,
 ): Promise<OutboundAnswer> {
   try {
-    // A token is for the service that it is sent to, and credentials are those that this one gave.
+    // A redirect would send the token, and take the credentials, elsewhere.
     return await outbound.call({
       ...{ ...request, redirects: 'refused' as const },
       ...{ timeoutMs, answerBytesMax: CREDENTIALS_BYTES_MAX },
@@ -142,7 +142,7 @@ async function ask(
   }
 }
 
-/** @param secrets that the service may have repeated */
+/** @param secrets removed from the message, since the service may repeat them */
 function refused(
   what: string,
   status: number,
@@ -170,14 +170,14 @@ function jsonIn({ body }: OutboundAnswer): unknown {
   }
 }
 
-/** Two texts of an object; null if it does not have them. */
+/** Returns two texts of an object; null if a text is missing. */
 function textsIn(found: unknown, code: string, message: string) {
   const named = (found ?? {}) as Readonly<Record<string, unknown>>
   const [one, other] = [named[code], named[message]]
   return typeof one === 'string' && typeof other === 'string' ? { code: one, message: other } : null
 }
 
-/** @throws BucketError that does not repeat what was given */
+/** @throws BucketError; its message does not repeat the answer */
 function issued(what: string, found: unknown): Temporary {
   const named = (found ?? {}) as Readonly<Record<string, unknown>>
   const { AccessKeyId: id, SecretAccessKey: secret, Expiration: expiration } = named

@@ -1,14 +1,14 @@
 import sax from 'sax'
 import { XML_DEPTH_MAX } from './limits.js'
 
-/** The answer to a list of keys. */
+/** Answer to a list request. */
 export interface ListAnswer {
   readonly objects: readonly { readonly key: string; readonly bytes: number }[]
-  /** Where the next list begins; null: this was the last. */
+  /** Continuation token of the next page; null: this is the last page. */
   readonly continuation: string | null
 }
 
-/** @throws Error if it is no XML, or no list */
+/** @throws Error if the text is not XML or not a list */
 export function readList(xml: string): ListAnswer {
   const objects: { key: string; bytes: number }[] = []
   let continuation: string | null = null
@@ -30,14 +30,14 @@ export function readList(xml: string): ListAnswer {
   if (!isList) throw new Error('it is no list of objects')
   if (objects.some(({ bytes }) => !Number.isSafeInteger(bytes) || bytes < 0))
     throw new Error('it lists an object without its size')
-  // Not every store encodes keys when it is asked to.
+  // Some stores ignore the request to encode keys.
   const named = isEncoded ? objects.map(({ key, bytes }) => ({ key: decoded(key), bytes })) : objects
   return { objects: named, continuation: isTruncated ? continuation : null }
 }
 
 const decoded = (key: string): string => decodeURIComponent(key.replaceAll('+', ' '))
 
-/** The code and the message of an error; null if it is none. */
+/** Returns code and message of an error answer; null if it is not one. */
 export function readError(xml: string): { readonly code: string; readonly message: string } | null {
   let [code, message] = ['', '']
   try {
@@ -52,7 +52,7 @@ export function readError(xml: string): { readonly code: string; readonly messag
   return code === '' ? null : { code, message }
 }
 
-/** Credentials that were issued for a role, by the names of their elements. Empty if there are none. */
+/** Returns the issued credentials by element name; empty if there are none. */
 export function readIssued(xml: string): Readonly<Record<string, string>> {
   const found: Record<string, string> = {}
   try {
@@ -67,7 +67,7 @@ export function readIssued(xml: string): Readonly<Record<string, string>> {
   return found
 }
 
-/** Calls `ended` with the names of an element and those around it, and its own text, whenever one ends. */
+/** Calls `ended` at the end of each element, with the names of its ancestors and itself, and its text. */
 function walk(xml: string, ended: (path: readonly string[], text: string) => void): void {
   const parser = sax.parser(true)
   const path: string[] = []

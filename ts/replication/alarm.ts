@@ -1,8 +1,8 @@
-/** The time that sending works by. Simulations replace it. */
+/** Clock and timers of replication. Simulations replace them. */
 export interface Timing {
   /** Milliseconds by a monotonic clock. */
   now(): number
-  /** Runs `done` once, `ms` milliseconds from now, unless the returned function is called before. */
+  /** Calls `done` once after `ms` milliseconds. The returned function cancels it. */
   after(ms: number, done: () => void): () => void
 }
 
@@ -15,28 +15,28 @@ export const systemTiming: Timing = {
 }
 
 /** Interruptible sleep. */
-export class Alarm {
+export class InterruptibleSleep {
   readonly #timing: Timing
-  #ring: () => void = () => undefined
+  #interrupt: () => void = () => undefined
 
   constructor(timing: Timing = systemTiming) {
     this.#timing = timing
   }
 
-  /** Resolves after so long, or at the next `ring`. */
+  /** Resolves after `ms` milliseconds or at the next `interrupt`. */
   async wait(ms: number): Promise<void> {
     await new Promise<void>((resolve) => {
       const cancel = this.#timing.after(ms, resolve)
-      this.#ring = () => {
+      this.#interrupt = () => {
         cancel()
         resolve()
       }
     })
-    this.#ring = () => undefined
+    this.#interrupt = () => undefined
   }
 
-  /** Ends the pause under way; does nothing without one. */
-  ring(): void {
-    this.#ring()
+  /** Ends the current wait, if any. */
+  interrupt(): void {
+    this.#interrupt()
   }
 }

@@ -1,9 +1,9 @@
 /**
- * A base: everything that the log tells up to an entry, so that what comes before need not be read.
+ * Checkpoints: the state of the log up to a record, so that readers can skip the records before.
  *
- * The object `base/<seq>` is, in bytes: `SFBS`, the version of the format (one byte), the `Base` as JSON, and the CRC-32 of
- * everything before (four bytes, little endian). In version 2 the JSON is compressed by gzip, which only long ones are. What
- * it names lies in objects of its own.
+ * The object `base/<seq>` is, in bytes: `SFBS`, the version of the format (one byte), the `Checkpoint` as JSON, and the
+ * CRC-32 of everything before (four bytes, little endian). In version 2, used for long checkpoints, the JSON is
+ * compressed with gzip. The data that it references is in separate objects.
  */
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
@@ -13,48 +13,53 @@ import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import { crc32, createGunzip, createGzip, gunzipSync, gzip } from 'node:zlib'
 import {
-  baseKey,
+  checkpointKey,
   DamagedPartError,
-  entryKey,
   type FilePart,
   filesShape,
   isSealed,
   type ObjectStore,
   type PartLocation,
   partsAhead,
+  recordKey,
   SEALED_MESSAGE,
   shapes,
 } from '../bucket/index.js'
 import { indexId, type Reached } from './body.js'
 import { type Fence, fenceShape } from './fence.js'
 import { inParts } from './in-parts.js'
-import { BASE_BYTES_MAX, BASE_CONTENT_BYTES_MAX, IMAGE_PART_BYTES, PACKED_BASE_BYTES_MAX } from './limits.js'
+import {
+  CHECKPOINT_BYTES_MAX,
+  CHECKPOINT_CONTENT_BYTES_MAX,
+  COMPRESSED_CHECKPOINT_BYTES_MAX,
+  IMAGE_PART_BYTES,
+} from './limits.js'
 
-export interface Base {
-  /** The last entry that it covers. */
+export interface Checkpoint {
+  /** The last log record that it covers. */
   readonly seq: number
   readonly instanceUid: string
   /** Milliseconds since 1970 by the clock of the writer. */
   readonly writtenAt: number
-  /** Under which fence the entry stands. */
+  /** The fence that the log record belongs to. */
   readonly fence: Fence
   readonly image: Image
-  /** The last transaction of the entries that it covers. */
+  /** The last transaction of the covered log records. */
   readonly reached: Reached | null
   /** Uid and id of each index. */
   readonly ids: readonly (readonly [uid: string, id: string])[]
-  /** No part is in an entry of the log. */
+  /** No part of them is in a log record. */
   readonly files: DescribedFiles
 }
 
 /** Id of an index → name of a file → its parts. */
 export type DescribedFiles = Readonly<Record<string, Readonly<Record<string, readonly FilePart[]>>>>
 
-/** The task store as it was a little later than the last entry that the base covers. */
+/** A copy of the task store, a little newer than the last log record that the checkpoint covers. */
 export interface Image {
   /** Parts of its compressed file, in order. */
   readonly parts: readonly ImagePart[]
-  /** The last transaction in it. Entries behind the base have what it changed too. */
+  /** The last transaction in it. Log records after the checkpoint contain the newest of its transactions too. */
   readonly reached: Reached
 }
 
@@ -64,7 +69,7 @@ export interface ImagePart {
   readonly crc: number
 }
 
-/** A base that cannot be read. */
+/** A checkpoint that cannot be read. */
 export class DamagedBaseError extends Error {
   override readonly name = 'DamagedBaseError'
 }
@@ -74,18 +79,23 @@ const PLAIN = 1
 const PACKED = 2
 
 /** @param plainBytesMax length from which the content is compressed */
-export async function encodeBase(base: Base, plainBytesMax: number = BASE_BYTES_MAX): Promise<Buffer> {
-  const json = Buffer.from(JSON.stringify(base))
-  if (json.length > BASE_CONTENT_BYTES_MAX)
-    throw new Error(`a base of ${json.length} bytes is longer than ${BASE_CONTENT_BYTES_MAX}`)
+export async function encodeCheckpoint(
+  checkpoint: Checkpoint,
+  plainBytesMax: number = CHECKPOINT_BYTES_MAX,
+): Promise<Buffer> {
+  const json = Buffer.from(JSON.stringify(checkpoint))
+  if (json.length > CHECKPOINT_CONTENT_BYTES_MAX)
+    throw new Error(`a checkpoint of ${json.length} bytes is longer than ${CHECKPOINT_CONTENT_BYTES_MAX}`)
   const isPacked = json.length > plainBytesMax
   const text = isPacked ? await promisify(gzip)(json, { level: 1 }) : json
   const content = Buffer.concat([MAGIC, Buffer.of(isPacked ? PACKED : PLAIN), text])
   const sum = Buffer.alloc(4)
   sum.writeUInt32LE(crc32(content))
   const bytes = Buffer.concat([content, sum])
-  if (bytes.length > PACKED_BASE_BYTES_MAX)
-    throw new Error(`a compressed base of ${bytes.length} bytes is longer than ${PACKED_BASE_BYTES_MAX}`)
+  if (bytes.length > COMPRESSED_CHECKPOINT_BYTES_MAX)
+    throw new Error(
+      `a compressed checkpoint of ${bytes.length} bytes is longer than ${COMPRESSED_CHECKPOINT_BYTES_MAX}`,
+    )
   return bytes
 }
 
@@ -108,14 +118,14 @@ const shape = shapes.object({
   files: shapes.record(indexId, filesShape),
 })
 
-/** @param seq the entry that the base covers to @throws DamagedBaseError */
-export function decodeBase(seq: number, bytes: Buffer): Base {
+/** @param seq the last log record that the checkpoint covers @throws DamagedBaseError */
+export function decodeCheckpoint(seq: number, bytes: Buffer): Checkpoint {
   const damaged = (message: string) =>
-    new DamagedBaseError(`the base of entry ${seq} cannot be read: ${message}`)
+    new DamagedBaseError(`the checkpoint at log record ${seq} cannot be read: ${message}`)
   if (isSealed(bytes)) throw damaged(SEALED_MESSAGE)
   const at = MAGIC.length + 1
   if (bytes.length < at + 4 || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
-    throw damaged('it is no base of a log')
+    throw damaged('it is no checkpoint of a log')
   const version = bytes[MAGIC.length]
   if (version !== PLAIN && version !== PACKED)
     throw damaged(`its format has the version ${version}, and this build reads ${PLAIN} and ${PACKED}`)
@@ -123,14 +133,14 @@ export function decodeBase(seq: number, bytes: Buffer): Base {
   if (crc32(content) !== bytes.readUInt32LE(content.length))
     throw damaged('its bytes do not have their checksum')
   const text = version === PACKED ? unpacked(content.subarray(at), damaged) : content.subarray(at)
-  const base = shapes.readShape<Base>(text.toString(), 'its content', shape, damaged)
-  if (base.seq !== seq) throw damaged(`it is that of entry ${base.seq}`)
-  return base
+  const checkpoint = shapes.readShape<Checkpoint>(text.toString(), 'its content', shape, damaged)
+  if (checkpoint.seq !== seq) throw damaged(`it is that of log record ${checkpoint.seq}`)
+  return checkpoint
 }
 
 function unpacked(bytes: Buffer, damaged: (message: string) => Error): Buffer {
   try {
-    return gunzipSync(bytes, { maxOutputLength: BASE_CONTENT_BYTES_MAX })
+    return gunzipSync(bytes, { maxOutputLength: CHECKPOINT_CONTENT_BYTES_MAX })
   } catch (error) {
     throw damaged(
       `its content cannot be decompressed: ${error instanceof Error ? error.message : String(error)}`,
@@ -138,19 +148,19 @@ function unpacked(bytes: Buffer, damaged: (message: string) => Error): Buffer {
   }
 }
 
-/** Keys of the objects that a base refers to. */
-export const keysOfBase = ({ image, files }: Base): readonly string[] => [
+/** Keys of the objects that a checkpoint references. */
+export const keysOfBase = ({ image, files }: Checkpoint): readonly string[] => [
   ...image.parts.map(({ key }) => key),
   ...keysOfFiles(files),
 ]
 
-/** Keys of the objects that have parts of files, and of the entries that have short ones. */
+/** Keys of the objects and log records that hold parts of these files. */
 export const keysOfFiles = (files: DescribedFiles): readonly string[] =>
   Object.values(files)
     .flatMap((of) => Object.values(of).flat())
-    .map(({ location }) => ('key' in location ? location.key : entryKey(location.seq)))
+    .map(({ location }) => ('key' in location ? location.key : recordKey(location.seq)))
 
-/** Files of which parts are elsewhere. @param locationOf null: a part stays where it is */
+/** Returns the files with the new locations of their parts. @param locationOf returns null for a part that stays */
 export function movedFiles(
   files: DescribedFiles,
   locationOf: (location: PartLocation) => PartLocation | null,
@@ -162,18 +172,18 @@ export function movedFiles(
   return Object.fromEntries(Object.entries(files).map(([id, of]) => [id, ofIndex(of)]))
 }
 
-/** Reads the base that covers the entries up to `seq`. @throws BucketError, DamagedBaseError */
+/** Reads the checkpoint that covers the log up to record `seq`. @throws BucketError, DamagedBaseError */
 export async function readBase(
   store: Pick<ObjectStore, 'get'>,
   seq: number,
   signal: AbortSignal,
-): Promise<Base> {
-  const bytes = await store.get(baseKey(seq), { bytesMax: PACKED_BASE_BYTES_MAX, signal })
-  if (bytes === null) throw new DamagedBaseError(`the base of entry ${seq} is gone`)
-  return decodeBase(seq, bytes)
+): Promise<Checkpoint> {
+  const bytes = await store.get(checkpointKey(seq), { bytesMax: COMPRESSED_CHECKPOINT_BYTES_MAX, signal })
+  if (bytes === null) throw new DamagedBaseError(`the checkpoint at log record ${seq} is gone`)
+  return decodeCheckpoint(seq, bytes)
 }
 
-/** Compresses a file and uploads it. @param keyFor key of the object for each part */
+/** Compresses a file and uploads it. @param keyFor returns the key of the object for a part */
 export async function uploadImage(
   path: string,
   store: Pick<ObjectStore, 'put'>,
@@ -192,7 +202,7 @@ export async function uploadImage(
   return parts
 }
 
-/** Writes the file that `uploadImage` has uploaded. @throws BucketError, DamagedPartError; the file is of no use then */
+/** Downloads a file that `uploadImage` uploaded. @throws BucketError, DamagedPartError; the file is unusable then */
 export async function fetchImage(
   parts: readonly ImagePart[],
   path: string,

@@ -1,13 +1,13 @@
 /**
- * The body of an entry: what transactions of the task store changed, and what is new about the files of indexes.
+ * The body of a log record: rows of the task store that transactions changed, and changes of index files.
  *
- * In bytes: the lengths of two texts (four bytes each, little endian), the rows as JSON, everything else of `Body` as JSON, and
- * the bytes of short parts of files, whose offsets are counted from the end of the texts.
+ * In bytes: the lengths of two texts (four bytes each, little endian), the rows as JSON, the other fields of `Body` as
+ * JSON, and the inline parts of files. Offsets of inline parts count from the end of the texts.
  */
 import { type FilesChange, filesChangeShape, shapes } from '../bucket/index.js'
 import { type RowChanges, replicatedTables } from '../tasks/index.js'
 
-/** A transaction of a task store, by the outbox that numbers it. */
+/** A transaction of a task store: the outbox that numbers it, and its number. */
 export interface Reached {
   readonly outbox: string
   readonly last: number
@@ -16,15 +16,15 @@ export interface Reached {
 export interface Body extends Reached {
   /** The changed rows, `RowChanges` as JSON; empty: none. */
   readonly rows: string
-  /** Version of the tables that the rows are of. `outbox` and `last`: where they come from, and how far they go. */
+  /** Schema version of the tables of the rows. `outbox` and `last`: their source, and the last transaction in them. */
   readonly schema: number
-  /** Whether the rows are part of a state that a later entry of the same epoch completes, with the files. */
+  /** True if the state is incomplete: a later record of the same epoch completes it and has the files. */
   readonly isOpen: boolean
-  /** Uid and id of indexes that were there before the log, whose rows no entry has. */
+  /** Uid and id of indexes that are older than the log. No log record has their rows. */
   readonly adopted: readonly (readonly [uid: string, id: string])[]
-  /** Id of an index → what is new about its files. */
+  /** Id of an index → changes of its files. */
   readonly files: Readonly<Record<string, FilesChange>>
-  /** Bytes of parts that have no object of their own. */
+  /** Bytes of the parts that have no object of their own. */
   readonly inline: Uint8Array
 }
 
@@ -35,7 +35,7 @@ export class DamagedBodyError extends Error {
 
 const damagedBody = (message: string): Error => new DamagedBodyError(message)
 
-/** The shape of the id of an index, which names its directory and comes from outside this machine. */
+/** The shape of the id of an index. The id names a directory and comes from outside this machine, so it is checked. */
 export const indexId = shapes.textThat('the id of an index', (id) =>
   /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(id),
 )
@@ -58,15 +58,20 @@ const shape = shapes.object({
   files: shapes.record(indexId, filesChangeShape),
 })
 
-/** @param seq number of the entry @throws DamagedBodyError */
+/** @param seq number of the log record @throws DamagedBodyError */
 export function decodeBody(seq: number, bytes: Uint8Array): Body {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  if (buffer.length < HEAD_BYTES) throw new DamagedBodyError(`entry ${seq} is shorter than its head`)
+  if (buffer.length < HEAD_BYTES) throw new DamagedBodyError(`log record ${seq} is shorter than its head`)
   const middle = HEAD_BYTES + buffer.readUInt32LE(0)
   const end = middle + buffer.readUInt32LE(4)
-  if (end > buffer.length) throw new DamagedBodyError(`entry ${seq} is shorter than its texts`)
+  if (end > buffer.length) throw new DamagedBodyError(`log record ${seq} is shorter than its texts`)
   const json = buffer.toString('utf8', middle, end)
-  const others = shapes.readShape<Omit<Body, 'rows' | 'inline'>>(json, `entry ${seq}`, shape, damagedBody)
+  const others = shapes.readShape<Omit<Body, 'rows' | 'inline'>>(
+    json,
+    `log record ${seq}`,
+    shape,
+    damagedBody,
+  )
   const { outbox, last, schema, isOpen, adopted, files } = others
   return {
     ...{ outbox, last, schema, isOpen, adopted, files },
@@ -89,6 +94,6 @@ const tables = replicatedTables.map(({ name, key, columns }) => {
 
 const rowsShape = shapes.someOf(Object.fromEntries(tables))
 
-/** The rows of a body, whose version was checked. @throws DamagedBodyError */
+/** Decodes the rows of a body. The caller has checked their schema version. @throws DamagedBodyError */
 export const rowsOf = (seq: number, { rows }: Pick<Body, 'rows'>): RowChanges =>
-  shapes.readShape(rows, `the rows of entry ${seq}`, rowsShape, damagedBody)
+  shapes.readShape(rows, `the rows of log record ${seq}`, rowsShape, damagedBody)

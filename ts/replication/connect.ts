@@ -1,24 +1,24 @@
-import type { Entry, Log, LogWriter, ObjectStore, Repeating } from '../bucket/index.js'
+import type { Log, LogRecord, LogWriter, ObjectStore, Repeating } from '../bucket/index.js'
 import type { OutgoingChanges } from '../tasks/index.js'
 import { type About, encodeAbout, type Fence } from './fence.js'
 import { PassedOverError } from './instance-copy.js'
 import type { LogState } from './log-state.js'
 import { type OwnState, readOwnState } from './own-state.js'
 
-/** Another directory has sent changes, or begun to, since this one did. */
+/** Another data directory has taken over the log. */
 export class SupersededError extends Error {
   override readonly name = 'SupersededError'
 
-  /** @param fence of the directory that writes now @param isBehind whether it has sent changes */
+  /** @param fence of the new writer @param isBehind true if the new writer has appended changes already */
   constructor(
     readonly fence: Fence,
     readonly isBehind: boolean,
   ) {
-    super(`another server writes to the bucket since entry ${fence.seq}`)
+    super(`another server writes to the bucket since log record ${fence.seq}`)
   }
 }
 
-/** The log in the bucket is not that of this directory. */
+/** The log in the bucket does not belong to this data directory. */
 export class ForeignLogError extends Error {
   override readonly name = 'ForeignLogError'
 }
@@ -29,30 +29,30 @@ export interface Place {
   readonly repeating: Repeating
 }
 
-/** A data directory that wants to send what it changes. */
+/** A data directory that wants to become the writer of the log. */
 export interface Claimant extends About {
   readonly instanceUid: string
-  /** Where followers reach the server over HTTP; null: nowhere. */
+  /** HTTP address for followers; null: the server has none. */
   readonly address: string | null
   readonly outgoing: Pick<OutgoingChanges, 'facts' | 'position' | 'sent'>
-  /** Whether to go on although another server has begun to write, as long as that one has sent no changes. */
+  /** True to replace a newer writer that has not appended changes yet. */
   readonly takesOver: boolean
 }
 
-/** The log, taken over. */
+/** The log after a takeover. */
 export interface Connected {
   readonly writer: LogWriter
   readonly fence: Fence
   readonly state: LogState
-  /** The entry that the newest base covers to; null: there is no base. */
+  /** The last log record that the newest checkpoint covers; null: no checkpoint exists. */
   readonly base: number | null
 }
 
 /**
- * Takes over the log for a directory whose changes are in it already, or for a new log.
- * @throws SupersededError, ForeignLogError; then nothing was written
- * @throws PassedOverError if other servers take over at the same time: try again
- * @throws BucketError, DamagedBaseError, DamagedEntryError, DamagedBodyError
+ * Takes over the log. The log is new or already has changes of this directory.
+ * @throws SupersededError, ForeignLogError; nothing was written then
+ * @throws PassedOverError if another server takes over at the same time; try again
+ * @throws BucketError, DamagedBaseError, DamagedRecordError, DamagedBodyError
  */
 export async function connect(place: Place, claimant: Claimant, signal: AbortSignal): Promise<Connected> {
   const { outgoing, takesOver, instanceUid } = claimant
@@ -74,44 +74,44 @@ export async function connect(place: Place, claimant: Claimant, signal: AbortSig
     )
   if (own.fence !== null && (own.isBehind || (!isOwn && !takesOver)))
     throw new SupersededError(own.fence, own.isBehind)
-  // A directory that has fenced and sent nothing is told by this from one that was never kept in the bucket.
+  // Marks the directory as kept in the bucket before it has sent anything.
   if (noted === null) await outgoing.sent(0, -1)
   const passedOver = (seq: number) => {
-    throw new PassedOverError(`the entry ${seq} was written while this server took over`)
+    throw new PassedOverError(`the log record ${seq} was written while this server took over`)
   }
   return takeOver(place, { ...claimant, writer, next: own.next, known: own }, passedOver, signal)
 }
 
-/** A directory that has what the log tells. */
+/** A data directory that has the state of the log up to `next`. */
 export interface Successor extends Pick<Claimant, 'instanceUid' | 'address' | 'engine' | 'version'> {
-  /** Its identity. */
+  /** Identity of the directory. */
   readonly writer: string
-  /** The first entry that it does not know. */
+  /** The first log record that it does not have. */
   readonly next: number
-  /** What was read of the log before that, and the base that reading began with; null: it is read again. */
+  /** State of the log before `next`, and the checkpoint it was read from; null: the log is read again. */
   readonly known: Pick<OwnState, 'state' | 'base'> | null
 }
 
-/** Takes over a log. @param apply called with each entry from `next` on, which the successor does not know */
+/** Takes over a log. @param apply called with each log record from `next` on */
 export async function takeOver(
   place: Place,
   { instanceUid, address, engine, version, next, known, writer: identity }: Successor,
-  apply: (seq: number, entry: Entry) => void,
+  apply: (seq: number, record: LogRecord) => void,
   signal: AbortSignal,
 ): Promise<Connected> {
   const about = encodeAbout({ engine, version })
   const writer = await place.log.takeOver(
     {
       ...{ instanceUid, address, writer: identity, about, next },
-      apply: async (seq, entry) => apply(seq, entry),
+      apply: async (seq, record) => apply(seq, record),
       restore: async (seq) => {
-        throw new PassedOverError(`the entries up to ${seq} may be gone`)
+        throw new PassedOverError(`the log records up to ${seq} may be gone`)
       },
     },
     signal,
   )
-  // A base that was made since the log was read has files elsewhere, and the entries that had them may be gone. What the newest
-  // base of now names, and what the entries behind it name, stays from here on, as `Garbage` tells.
+  // If a newer checkpoint was published meanwhile, it has moved files, and their old records may be gone. So the state
+  // is read again. `Garbage` keeps all objects that the checkpoint found here, and the records after it, reference.
   const base = await place.log.newestBase(signal)
   const isCurrent = known !== null && known.base === base
   const own = { position: writer.epoch, writer: identity }

@@ -1,16 +1,16 @@
-import { type Entry, shapes } from '../bucket/index.js'
+import { type LogRecord, shapes } from '../bucket/index.js'
 import type { Engine } from '../engine/index.js'
 import { DamagedBodyError } from './body.js'
 
-/** What a fence says of the writer that begins with it, beside what every entry says. */
+/** The body of a fence: facts about the writer that starts with it. */
 export interface About {
-  /** The engine that writes the files of the indexes. No other one can read them. */
+  /** The engine that writes the index files. No other engine can read them. */
   readonly engine: Engine['kind']
-  /** Version of the program, for people. */
+  /** Version of the program, for display. */
   readonly version: string
 }
 
-/** A fence that was read. */
+/** A decoded fence. */
 export interface Fence extends About {
   readonly seq: number
   readonly writer: string
@@ -33,9 +33,9 @@ export const fenceShape = shapes.object({
 export const encodeAbout = (about: About): Buffer => Buffer.from(JSON.stringify(about))
 
 /** @throws DamagedBodyError */
-export function fenceOf(seq: number, { body, writer, address }: Entry): Fence {
+export function fenceOf(seq: number, { body, writer, address }: LogRecord): Fence {
   const damaged = (message: string) => new DamagedBodyError(message)
   const json = Buffer.from(body).toString()
-  const { engine, version } = shapes.readShape<About>(json, `entry ${seq}, a fence`, shape, damaged)
+  const { engine, version } = shapes.readShape<About>(json, `log record ${seq}, a fence`, shape, damaged)
   return { seq, writer, address, engine, version }
 }

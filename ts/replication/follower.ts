@@ -1,36 +1,39 @@
 import { BucketError } from '../bucket/index.js'
-import { Alarm } from './alarm.js'
+import { InterruptibleSleep } from './alarm.js'
 import { type CopyTarget, type InstanceCopy, PassedOverError } from './instance-copy.js'
-import { BASES_LOOK_MS, FAILED_MS } from './limits.js'
+import { CHECKPOINTS_POLL_MS, FAILED_MS } from './limits.js'
 import type { Position } from './position.js'
 import type { SenderLog } from './sender-setup.js'
 
 export interface FollowerSetup {
-  /** The copy in the open data directory. Called again after each failure, and after a fault of the copy. */
+  /** Opens the copy in the data directory, which is open already. Called again after each failure. */
   readonly open: (signal: AbortSignal) => Promise<InstanceCopy>
-  /** What `open` gave already; null: it was not called yet. */
+  /** The result of `open`; null: it was not called yet. */
   readonly copy: InstanceCopy | null
   readonly target: CopyTarget
-  /** Number of the last entry that the newest base covers; null: there is none. */
+  /** Returns the last log record that the newest checkpoint covers; null: no checkpoint exists. */
   readonly newestBase: (signal: AbortSignal) => Promise<number | null>
-  /** Milliseconds between two looks at the log. */
+  /** Milliseconds between two polls of the log. */
   readonly intervalMs: number
   readonly log: SenderLog
-  /** Fetches what a later opening of the directory needs, when records that this copy needs are gone. Tried until it succeeds. */
+  /**
+   * Called when records that this copy needs are gone: fetches data for reopening the directory. Retried until it
+   * succeeds.
+   */
   readonly prepare: (signal: AbortSignal) => Promise<void>
-  /** Called once, when that is there: the directory has to be opened again. */
+  /** Called once after `prepare` succeeded: the directory must be reopened. */
   readonly onPassedOver: () => void
 }
 
-/** What is told of a follower. */
+/** State of a follower, for metrics. */
 export interface FollowerFigures {
-  /** The last entry of the log that is served; null: not known yet. */
+  /** The last log record that is served; null: not known yet. */
   readonly position: number | null
-  /** Seconds since the start of the last look that met the end of the log; null: none has. */
+  /** Seconds since the start of the last poll that reached the end of the log; null: none has. */
   readonly staleSeconds: number | null
-  /** Seconds since calls to the bucket began to fail; 0: they do not. */
+  /** Seconds since calls to the bucket started to fail; 0: they succeed. */
   readonly awaySeconds: number
-  /** Where the writer is reached; null: not known. */
+  /** Address of the writer; null: not known. */
   readonly writer: string | null
 }
 
@@ -39,20 +42,20 @@ interface Waiter {
   resolve(isReached: boolean): void
 }
 
-/** Takes what another server writes, as long as this one runs. */
+/** Applies what another server writes until `stop` is called. */
 export class Follower {
   readonly #setup: FollowerSetup
   readonly #stop = new AbortController()
   readonly #waiters = new Set<Waiter>()
   #copy: InstanceCopy | null
   #running: Promise<void> | null = null
-  /** When the last look that met the end of the log began. */
+  /** Start of the last poll that reached the end of the log. */
   #metEndAt: number | null = null
-  #basesLookedAt = performance.now()
+  #checkpointsPolledAt = performance.now()
   #isFailing = false
-  /** When the first of the calls failed that have failed since the bucket answered last; null: it answers. */
+  /** Time of the first failed call since the last answer of the bucket; null: the bucket answers. */
   #awaySince: number | null = null
-  readonly #alarm = new Alarm()
+  readonly #sleep = new InterruptibleSleep()
 
   constructor(setup: FollowerSetup) {
     this.#setup = setup
@@ -66,7 +69,7 @@ export class Follower {
 
   async stop(): Promise<void> {
     this.#stop.abort()
-    this.#alarm.ring()
+    this.#sleep.interrupt()
     await this.#running
     for (const waiter of this.#waiters) waiter.resolve(false)
   }
@@ -80,18 +83,18 @@ export class Follower {
     }
   }
 
-  /** Call it when a call to the bucket failed and is made again. */
+  /** Call this when a call to the bucket failed and is retried. */
   failed(error: BucketError): void {
     this.#awaySince ??= performance.now()
     this.#failed(error)
   }
 
-  /** Call it when the bucket has answered a call. */
+  /** Call this when the bucket has answered a call. */
   answered(): void {
     this.#awaySince = null
   }
 
-  /** Whether it serves what was written up to a position, after a wait. */
+  /** Waits up to `waitMs` for a position. Returns true if the follower serves it. */
   async reaches(position: Position, waitMs: number): Promise<boolean> {
     if (this.#has(position)) return true
     return new Promise((resolve) => {
@@ -105,7 +108,7 @@ export class Follower {
       }
       const limit = setTimeout(() => waiter.resolve(false), waitMs)
       this.#waiters.add(waiter)
-      this.#alarm.ring()
+      this.#sleep.interrupt()
     })
   }
 
@@ -122,24 +125,24 @@ export class Follower {
         this.answered()
         if (this.#isFailing) log.info({}, 'the log is followed again')
         this.#isFailing = false
-        if (isEnd) await this.#alarm.wait(intervalMs)
+        if (isEnd) await this.#sleep.wait(intervalMs)
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof PassedOverError) {
           log.info(
             {},
-            'the log has passed over this copy: it is served while the newest checkpoint is fetched',
+            'the log no longer has the records that this copy needs; it serves on while the newest checkpoint is fetched',
           )
           return await this.#passedOver(signal)
         }
         if (error instanceof BucketError && error.isUnknown) this.failed(error)
         else this.#failed(error)
-        await this.#alarm.wait(intervalMs)
+        await this.#sleep.wait(intervalMs)
       }
     }
   }
 
-  /** @returns whether the end of the log was met */
+  /** @returns true if the end of the log was reached */
   async #step(signal: AbortSignal): Promise<boolean> {
     const { target, open } = this.#setup
     const startedAt = performance.now()
@@ -147,12 +150,12 @@ export class Follower {
     const isEnd = await this.#copy.advance(target, signal)
     if (isEnd) this.#metEndAt = startedAt
     for (const waiter of this.#waiters) if (this.#has(waiter.position)) waiter.resolve(true)
-    if (isEnd && startedAt - this.#basesLookedAt >= BASES_LOOK_MS) {
-      this.#basesLookedAt = startedAt
-      const base = await this.#setup.newestBase(signal)
-      // What seems to be the end of the log may be a place that was emptied.
-      if (base !== null && base >= this.#copy.next)
-        throw new PassedOverError(`the entries up to ${base} may be gone`)
+    if (isEnd && startedAt - this.#checkpointsPolledAt >= CHECKPOINTS_POLL_MS) {
+      this.#checkpointsPolledAt = startedAt
+      const checkpoint = await this.#setup.newestBase(signal)
+      // The record after the last one may be missing because it was deleted as garbage, not because the log ends.
+      if (checkpoint !== null && checkpoint >= this.#copy.next)
+        throw new PassedOverError(`the log records up to ${checkpoint} may be gone`)
     }
     return isEnd
   }
@@ -165,7 +168,7 @@ export class Follower {
       } catch (error) {
         if (signal.aborted) return
         this.#failed(error)
-        await this.#alarm.wait(Math.max(FAILED_MS, this.#setup.intervalMs))
+        await this.#sleep.wait(Math.max(FAILED_MS, this.#setup.intervalMs))
       }
     }
   }
@@ -173,8 +176,8 @@ export class Follower {
   #failed(error: unknown): void {
     if (this.#isFailing) return
     this.#isFailing = true
-    const what = 'the log cannot be followed; what is here is served, and the log is read again'
-    if (error instanceof BucketError) this.#setup.log.warn({ err: error }, what)
-    else this.#setup.log.error({ err: error }, what)
+    const message = 'the log cannot be followed; the current copy is served, and reading is retried'
+    if (error instanceof BucketError) this.#setup.log.warn({ err: error }, message)
+    else this.#setup.log.error({ err: error }, message)
   }
 }

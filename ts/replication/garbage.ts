@@ -1,10 +1,10 @@
-/** Removes what a bucket holds of a log and nothing needs any more. */
+/** Garbage collection in the bucket. */
 import {
-  baseKey,
-  entryKey,
+  checkpointKey,
   type Log,
   type ObjectStore,
   type Repeating,
+  recordKey,
   repeatingStore,
   yieldKey,
 } from '../bucket/index.js'
@@ -15,42 +15,43 @@ export interface GarbageSetup {
   readonly store: ObjectStore
   readonly repeating: Repeating
   readonly log: Log
-  /** Of the writer. What later ones made is not touched. */
+  /** Epoch of this writer. Objects of later writers are not touched. */
   readonly epoch: number
-  /** Milliseconds for which an object has to be of no use. */
+  /** Milliseconds for which an object must be unused before it is removed. */
   readonly ageMs: number
-  /** Milliseconds by a monotonic clock. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number
 }
 
-/** What is in use, by what the writer knows. */
+/** Objects that the writer knows to be in use. */
 export interface InUse {
   /** Keys of objects. */
   readonly keys: ReadonlySet<string>
   /** Names of uploads. */
   readonly uploads: ReadonlySet<string>
-  /** The entry that the writer appends next. */
+  /** The log record that the writer appends next. */
   readonly next: number
 }
 
-/** An object that is of no use, since when, and which entry was next then. */
+/** Marks an unused object: since when, and the next log record at that time. */
 interface Mark {
   readonly at: number
   readonly next: number
 }
 
 /**
- * Garbage are entries up to the second newest base that have nothing which this writer needs, bases before it, and objects
- * that neither base nor anything later refers to. Fences are none, ever: a writer that slept must find the place of its next
- * entry taken.
+ * Removes garbage. Garbage is: log records up to the second newest checkpoint that this writer does not need, older
+ * checkpoints, and objects that neither the two newest checkpoints nor later records reference. Fences are never
+ * garbage: a writer that was suspended must find the number of its next record taken.
  *
- * An object goes once it is of no use to any moment behind the second newest base, which is when it was of no use already as
- * that base was made. This writer has appended entries since: had another one taken over from a state in which the object
- * was of use, that would have failed.
+ * An object is removed if it was already unused when the second newest checkpoint was made: no later state needs it.
+ * This writer has appended records since. If another writer had taken over from a state with the object in use, those
+ * appends would have failed.
  *
- * A sweep removes nothing until an entry of this writer follows the newest base. A server that takes over begins with the
- * newest base that it finds once its fence stands. The former writer may make two more that this server does not find, but
- * begins the second one after that fence, and can append no entry behind it.
+ * A sweep removes nothing until a record of this writer follows the newest checkpoint. A server that takes over reads
+ * the newest checkpoint after it has written its fence. The former writer may publish two more checkpoints that this
+ * server does not see, but it starts the second one after the fence and can append no record after it, so it removes
+ * nothing.
  */
 export class Garbage {
   readonly #setup: GarbageSetup
@@ -60,42 +61,42 @@ export class Garbage {
     this.#setup = setup
   }
 
-  /** @returns number of objects that were removed @throws BucketError */
+  /** @returns the number of removed objects @throws BucketError */
   async sweep(inUse: InUse, signal: AbortSignal): Promise<number> {
     const { store, repeating, log } = this.#setup
-    const bases = await log.bases(signal)
-    const [kept, newest] = bases.slice(-2)
-    // A base beyond the entries of this writer is of another one, which has taken over, and whose fence must stay.
+    const checkpoints = await log.bases(signal)
+    const [kept, newest] = checkpoints.slice(-2)
+    // A checkpoint beyond the records of this writer belongs to a writer that has taken over. Its fence must stay.
     if (kept === undefined || newest === undefined || newest + 1 >= inUse.next) return 0
     const reading = repeatingStore(store, repeating)
     const keys = new Set(inUse.keys)
     for (const seq of [kept, newest])
       for (const key of keysOfBase(await readBase(reading, seq, signal))) keys.add(key)
     const garbage: string[] = []
-    for await (const key of this.#entries(kept, signal)) if (!keys.has(key)) garbage.push(key)
-    for (const seq of bases) if (seq < kept) garbage.push(baseKey(seq))
+    for await (const key of this.#records(kept, signal)) if (!keys.has(key)) garbage.push(key)
+    for (const seq of checkpoints) if (seq < kept) garbage.push(checkpointKey(seq))
     for await (const key of this.#objects({ kept, newest }, { ...inUse, keys }, signal)) garbage.push(key)
-    // Requests to writers that others have taken over from since.
+    // Yield requests to former writers.
     for await (const { key } of store.list('yield/', { signal }))
       if (key < yieldKey(this.#setup.epoch)) garbage.push(key)
     await this.#remove(garbage, signal)
     return garbage.length
   }
 
-  /** Keys of entries up to `last` that are no fences. */
-  async *#entries(last: number, signal: AbortSignal): AsyncGenerator<string> {
+  /** Keys of the log records up to `last` that are not fences. */
+  async *#records(last: number, signal: AbortSignal): AsyncGenerator<string> {
     const { store, log, epoch } = this.#setup
     for await (const { key, bytes } of store.list('log/', { signal })) {
-      if (key > entryKey(last)) return
+      if (key > recordKey(last)) return
       const seq = Number(key.slice('log/'.length))
-      // Between its fence and its next entry, before which `last` is, there is nothing but entries of this writer.
+      // After the fence of this writer all records up to `last` are changes of this writer.
       const isChange =
         seq > epoch || bytes > FENCE_BYTES_MAX || (await log.read(seq, signal))?.kind === 'changes'
       if (isChange) yield key
     }
   }
 
-  /** Keys of objects that have been of no use for long enough. */
+  /** Keys of the objects that have been unused for long enough. */
   async *#objects(
     { kept, newest }: { readonly kept: number; readonly newest: number },
     { keys, uploads, next }: InUse,

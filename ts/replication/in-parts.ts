@@ -1,4 +1,4 @@
-/** The bytes of a stream in parts of at least that many bytes, but for the last; no part without bytes. */
+/** Splits a stream into parts of at least `bytesMin` bytes, except for the last one. No part is empty. */
 export async function* inParts(stream: AsyncIterable<Buffer>, bytesMin: number): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = []
   let length = 0

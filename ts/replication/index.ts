@@ -1,4 +1,4 @@
-/** An instance in a bucket: sent there as it changes, and made from it elsewhere. */
+/** Replication of an instance through a bucket: the writer sends changes, followers and restores read them. */
 export { DamagedBaseError } from './base.js'
 export { DamagedBodyError } from './body.js'
 export {

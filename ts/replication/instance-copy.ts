@@ -2,11 +2,11 @@ import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
   DamagedPartError,
-  type Entry,
   fetchFiles,
   type IndexFiles,
   keepOnly,
   type Log,
+  type LogRecord,
   type ObjectStore,
   type Repeating,
   removeFiles,
@@ -22,51 +22,51 @@ import { PartReader } from './part-reader.js'
 import type { Position } from './position.js'
 import { isBeyond, type Until } from './until.js'
 
-/** Where a copy comes from, and which directory becomes one. */
+/** Source and target of a copy. */
 export interface CopySetup {
   readonly log: Log
   readonly store: ObjectStore
   readonly repeating: Repeating
-  /** The data directory: an empty one, or an earlier copy that no process serves. */
+  /** The target data directory: empty, or an earlier copy that no process serves. */
   readonly directory: string
-  /** The last moment to copy; null: the end of the log. */
+  /** The point in the log to copy up to; null: its end. */
   readonly until: Until | null
-  /** Told of bytes of indexes that were fetched, of those that are missing. */
+  /** Called with the bytes of index files that were fetched, and the total to fetch. */
   readonly progress: (finished: number, total: number) => void
-  /** A data directory whose files of indexes are copied from this disk where the log has the same; null or absent: none. */
+  /** A local data directory whose index files are reused where the log has the same; null or absent: none. */
   readonly seed?: string | null
-  /** Called when the task store of the copy is damaged, or of another log, and is fetched again. */
+  /** Called when the task store of the copy is damaged or belongs to another log. It is fetched again then. */
   readonly onDamaged?: (error: Error) => void
 }
 
-/** What is told of news, in this order: files of an index lie there, rows changed, an index is gone. */
+/** Receives changes, in this order: new index files are on disk, rows changed, an index was deleted. */
 export interface CopyTarget {
   adopt(id: string): Promise<void>
   apply(changes: RowChanges, position: number): Promise<void>
   drop(id: string): Promise<void>
 }
 
-/** The log goes on behind a base, and the entries before it are gone: the copy has to be opened again. */
+/** The next records are gone because a checkpoint covers them. The copy must be reopened from the checkpoint. */
 export class PassedOverError extends Error {
   override readonly name = 'PassedOverError'
 }
 
-/** What a directory has of the log when a copy of it is opened. */
+/** State of a directory when a copy is opened. */
 interface Beginning {
   readonly state: LogState
   /** Id of an index → what its directory holds. */
   readonly there: Map<string, IndexFiles>
   readonly position: number
   readonly fence: Fence | null
-  /** The checkpoint that the state was read from, and the log behind it; null: all of the log. */
+  /** The checkpoint that the state was read from; null: the state was read from the start of the log. */
   readonly base: number | null
-  /** Whether an engine has the directory open. If not, files that the log does not tell of are removed. */
+  /** True if an engine has the directory open. Otherwise files that the log does not mention are removed. */
   readonly isOpen: boolean
 }
 
 /**
- * A data directory that becomes what a log tells, entry by entry. Files of indexes are there before the rows that name
- * their commits, so that a task has succeeded only where its documents are found.
+ * Applies a log to a data directory, record by record. Index files are written before the rows that name their commits,
+ * so a task never shows as succeeded before its documents are found.
  */
 export class InstanceCopy {
   readonly state: LogState
@@ -78,18 +78,18 @@ export class InstanceCopy {
   readonly #parts: PartReader
   /** Id of an index → what its directory holds. */
   readonly #there: Map<string, IndexFiles>
-  /** Rows that the target was not told of. */
+  /** Rows that were not applied to the target yet. */
   #rows: RowChanges[] = []
   #read: number
-  /** The last entry that was read and does not leave a state open. */
+  /** The last record read that completes a state. */
   #closed: number
   #position: number
   #fence: Fence | null
-  /** The last fence of the state that the target has; null: it is not known. */
+  /** The last fence of the state that the target has; null: not known. */
   #settledFence: Fence | null = null
   /** The last transaction that the target has. */
   #reached: Reached | null = null
-  /** Whether the directories of indexes are those of the position: at the beginning the rows may be ahead of them. */
+  /** True if the index files match the position. At the beginning the rows may be ahead of the files. */
   #hasFiles = false
 
   constructor(setup: CopySetup, { state, there, position, fence, base, isOpen }: Beginning) {
@@ -106,24 +106,25 @@ export class InstanceCopy {
     this.#fence = fence
   }
 
-  /** The last entry that the target has; -1: none. */
+  /** The last log record that the target has; -1: none. */
   get position(): number {
     return this.#position
   }
 
-  /** Number of the entry to read next. */
+  /** Number of the log record to read next. */
   get next(): number {
     return this.#read + 1
   }
 
-  /** The last fence up to what was read; null without one. */
+  /** The last fence read; null: none. */
   get fence(): Fence | null {
     return this.#fence
   }
 
   /**
-   * Whether the target has the changes of a transaction. A copy that has not met the fence of their writer lacks them. If
-   * another directory has taken over from it since, and the target is that far, it has what will ever be there of them.
+   * Returns true if the target has the changes of a transaction. A copy that has not reached the fence of their writer
+   * lacks them. If the target has reached the fence of a later writer, it has all changes of the former writer that
+   * exist.
    */
   hasReached({ outbox, last, epoch }: Position): boolean {
     const fence = this.#settledFence
@@ -132,13 +133,13 @@ export class InstanceCopy {
     return fence.writer !== outbox && (epoch === null || fence.seq > epoch)
   }
 
-  /** Takes the next entry, of which the target is told by `settle`. @throws DamagedBodyError */
-  take(seq: number, entry: Entry): void {
-    if (entry.kind === 'fence') {
-      this.#fence = fenceOf(seq, entry)
+  /** Reads the next log record. `settle` applies it to the target. @throws DamagedBodyError */
+  take(seq: number, record: LogRecord): void {
+    if (record.kind === 'fence') {
+      this.#fence = fenceOf(seq, record)
       this.state.fenced()
     } else {
-      const body = decodeBody(seq, entry.body)
+      const body = decodeBody(seq, record.body)
       this.#parts.remember(seq, body.inline)
       const rows = this.state.take(seq, body)
       if (rows !== null) this.#rows.push(rows)
@@ -148,9 +149,9 @@ export class InstanceCopy {
   }
 
   /**
-   * Takes the entries that follow, a bounded part of them.
-   * @returns whether these were all
-   * @throws BucketError, DamagedEntryError, DamagedBodyError, DamagedPartError
+   * Applies a bounded number of the records that follow.
+   * @returns true if the end of the log was reached
+   * @throws BucketError, DamagedRecordError, DamagedBodyError, DamagedPartError
    */
   async advance(target: CopyTarget, signal: AbortSignal): Promise<boolean> {
     for (;;) {
@@ -159,34 +160,37 @@ export class InstanceCopy {
         await this.settle(target, signal)
         return isEnd
       } catch (error) {
-        // A part may be gone because a later entry needs it no more.
+        // A part may be gone because later records no longer need it.
         if (isEnd || !(error instanceof DamagedPartError)) throw error
       }
     }
   }
 
-  /** Takes entries until there are no more, or so many that the target is told. @returns whether there are no more */
+  /** Reads records up to the end or `ROUND_BYTES`. @returns true if the end was reached */
   async #takeRound(signal: AbortSignal): Promise<boolean> {
     const { log, until } = this.#setup
     let bytes = 0
-    for await (const entry of log.entries(this.next, signal)) {
-      if (isBeyond(until, this.next, entry)) return true
-      this.take(this.next, entry)
-      bytes += entry.body.length
-      // Rows of an image are not shown before the files that they name.
+    for await (const record of log.records(this.next, signal)) {
+      if (isBeyond(until, this.next, record)) return true
+      this.take(this.next, record)
+      bytes += record.body.length
+      // Rows of an image must not become visible before the files that they name.
       if (bytes >= ROUND_BYTES && this.state.hasImage) return false
     }
     return true
   }
 
-  /** Tells the target of what was taken, as far as it is a whole state. @throws BucketError, DamagedPartError */
+  /**
+   * Applies the records read so far to the target, up to the last complete state.
+   * @throws BucketError, DamagedPartError
+   */
   async settle(target: CopyTarget, signal: AbortSignal): Promise<void> {
     if (this.#hasFiles && this.#closed === this.#position) return
     const { state } = this
     const wanted = state.ids().map((id) => [id, state.files.of(id)] as const)
     const changed = wanted.filter(([id, files]) => !areSame(this.#there.get(id), files))
     const isNew = changed.some(([id]) => !this.#there.has(id))
-    const missing = new Missing(changed, this.#there)
+    const progressOf = new FetchProgress(changed, this.#there)
     const { progress, directory } = this.#setup
     for (const [id, files] of changed) {
       const there = this.#there.get(id) ?? new Map()
@@ -194,7 +198,7 @@ export class InstanceCopy {
         { there, files },
         join(indexesPath(directory), id),
         this.#parts.reading(signal),
-        (bytes) => progress(...missing.fetched(bytes)),
+        (bytes) => progress(...progressOf.fetched(bytes)),
       )
       await target.adopt(id)
       await removeFiles(join(indexesPath(directory), id), there, files)
@@ -205,7 +209,7 @@ export class InstanceCopy {
     await target.apply(rows.length === 0 ? {} : mergedChanges(rows), this.#closed)
     this.#rows = []
     this.#position = this.#closed
-    // Behind a fence no state is open that began before it.
+    // A fence discards incomplete states before it.
     this.#settledFence = this.#fence
     this.#reached = this.state.reached
     if (!this.#hasFiles && !this.#isOpen) await this.#tidy(wanted)
@@ -217,7 +221,7 @@ export class InstanceCopy {
       }
   }
 
-  /** Removes what a copy that was cut short, or a server that wrote here, has left of indexes. */
+  /** Removes index files of an interrupted copy, or of a server that was the writer in this directory. */
   async #tidy(wanted: readonly (readonly [id: string, files: IndexFiles])[]): Promise<void> {
     const indexes = indexesPath(this.#setup.directory)
     const ids = new Map(wanted)
@@ -229,8 +233,8 @@ export class InstanceCopy {
   }
 }
 
-/** Bytes of files that are fetched together. */
-class Missing {
+/** Counts the fetched bytes of all files of a round. */
+class FetchProgress {
   #finished = 0
   readonly #total: number
 

@@ -1,100 +1,100 @@
-/** Characters of rows in one entry, unless a single row has more. */
-export const ENTRY_CHANGES_CHARS = 4 * 2 ** 20
+/** Most characters of rows in a log record. A single longer row gets a record of its own. */
+export const RECORD_CHANGES_CHARS = 4 * 2 ** 20
 
-/** Bytes of a part of a compressed task store, at least, except for the last one. */
+/** Least bytes of a part of a compressed task store, except for the last part. */
 export const IMAGE_PART_BYTES = 8 * 2 ** 20
 
-/** Longest base that is not compressed: it names each part of each file, a few hundred bytes for each. */
-export const BASE_BYTES_MAX = 64 * 2 ** 20
+/** Longest checkpoint that is stored uncompressed. It has a few hundred bytes for each part of each file. */
+export const CHECKPOINT_BYTES_MAX = 64 * 2 ** 20
 
-/** Longest compressed base, and longest content of one. Strings of Node.js have at most 512 MiB. */
-export const PACKED_BASE_BYTES_MAX = 128 * 2 ** 20
-export const BASE_CONTENT_BYTES_MAX = 480 * 2 ** 20
+/** Longest compressed checkpoint, and its longest content. Strings of Node.js have at most 512 MiB. */
+export const COMPRESSED_CHECKPOINT_BYTES_MAX = 128 * 2 ** 20
+export const CHECKPOINT_CONTENT_BYTES_MAX = 480 * 2 ** 20
 
-/** Bytes of short parts that a base moves into one object, at least, except for the last one. */
+/** Least bytes of inline parts that a checkpoint moves into one object, except for the last object. */
 export const MOVED_BYTES = 16 * 2 ** 20
 
-/** Bytes of a part of an upload, at least, except for the last one. */
+/** Least bytes of a part of an upload, except for the last part. */
 export const UPLOAD_PART_BYTES = 8 * 2 ** 20
 
-/** Bytes from which uploads count as large, and how many of these are sent at the same time before their tasks are stored. */
+/** Uploads above this size are large. At most this many large ones are sent at a time before their tasks are stored. */
 export const LARGE_UPLOAD_BYTES = 2 ** 20
 export const LARGE_UPLOADS_MAX = 4
 
-/** Bytes of short parts of files that are kept in memory, so that their entries are not read again. */
+/** Bytes of cached inline parts. The cache avoids reading their log records again. */
 export const INLINE_KEPT_BYTES = 64 * 2 ** 20
 
-/** Bytes of entries that a copy takes together, at least one entry. */
+/** Bytes of log records that a copy applies together. It applies at least one record. */
 export const ROUND_BYTES = 16 * 2 ** 20
 
-/** Entries, and bytes of entries and files, after which a base is made. */
-export const BASE_ENTRIES = 10_000
-export const BASE_BYTES = 64 * 2 ** 20
+/** Log records, and bytes of records and files, after which a checkpoint is made. */
+export const CHECKPOINT_RECORDS = 10_000
+export const CHECKPOINT_BYTES = 64 * 2 ** 20
 
 /**
- * Milliseconds of reading the entries behind the newest base after which the next one is made, estimated from how long the
- * store takes for a call. Fewer entries than this many make none.
+ * Estimated milliseconds of reading the records after the newest checkpoint, from which the next one is made. The
+ * estimate uses the mean duration of calls. Fewer records than `REPLAY_RECORDS_MIN` never cause a checkpoint this way.
  */
 export const REPLAY_MS = 2_000
-export const REPLAY_ENTRIES_MIN = 200
+export const REPLAY_RECORDS_MIN = 200
 
-/** A base is made no sooner than reading the entries takes this part of the time that the last base took to be made. */
+/** A checkpoint is not made before reading the records takes 1/REPLAY_PART of the time of the last checkpoint. */
 export const REPLAY_PART = 10
 
-/** Longest time of a call that counts for the estimate: longer ones are outages. */
+/** Calls count for the estimate with at most this time. Longer calls are outages. */
 export const REPLAY_CALL_MS_MAX = 1_000
 
-/** Milliseconds after which an idle writer looks whether another one has taken over. */
-export const LOOK_MS = 2_000
+/** Milliseconds after which an idle writer checks for a takeover. */
+export const POLL_MS = 2_000
 
-/** Milliseconds between two looks of a writer that appends for servers that ask it to yield. */
-export const YIELD_LOOK_MS = 1_000
+/** Milliseconds between two checks for yield requests while the writer appends. */
+export const YIELD_POLL_MS = 1_000
 
-/** Milliseconds for which a writer that was asked to yield goes on sending what it has, and then appends nothing. */
+/** After a yield request: milliseconds to send pending changes, then milliseconds without appends. */
 export const YIELD_DRAIN_MS = 1_000
 export const YIELD_MS = 3_000
 
-/** Milliseconds between two looks of a writer that yields. */
-export const YIELDING_LOOK_MS = 250
+/** Milliseconds between two checks for a takeover while the writer yields. */
+export const YIELDING_POLL_MS = 250
 
-/** Milliseconds without the end of the log after which a writer does not count as confirmed. */
+/** A writer is no longer confirmed this many milliseconds after it last reached the end of the log. */
 export const CONFIRMED_MS = 10_000
 
-/** Milliseconds between two looks whether the bucket is away, while a client waits for it. */
-export const WAITING_LOOK_MS = 1_000
+/** Milliseconds between two checks of the reachability of the bucket while a client waits for it. */
+export const AWAY_POLL_MS = 1_000
 
-/** Milliseconds between two lines of the log about a bucket that does not answer. */
-export const TOLD_MS = 30_000
+/** Milliseconds between two log lines about an unreachable bucket. */
+export const AWAY_LOG_MS = 30_000
 
-/** Bytes of new files of a commit from which they are sent before the outcome of its batch is recorded. */
+/** New files of a commit are sent before its batch is recorded if they have at least this many bytes. */
 export const AHEAD_BYTES = 2 ** 20
 
-/** Milliseconds for which an object has to be of no use before it is removed: a day. */
+/** Milliseconds for which an object must be unused before it is removed: a day. */
 export const GARBAGE_AGE_MS = 24 * 3_600_000
 
-/** Milliseconds between two looks for garbage. */
+/** Milliseconds between two garbage sweeps. */
 export const GARBAGE_EVERY_MS = 3_600_000
 
-/** Longest fence: longer entries are known to be none without a look into them. */
+/** Longest fence. Longer log records are not fences, so they need not be read to tell. */
 export const FENCE_BYTES_MAX = 4_096
 
 /** Objects that are deleted at the same time. */
 export const GARBAGE_DELETES = 8
 
-/** Milliseconds without any answer of the bucket after which writes that need it are refused. */
+/** Writes that need the bucket are refused after this many milliseconds without an answer. */
 export const AWAY_MS = 10_000
 
-/** Milliseconds after which a base is tried again that could not be made. */
-export const BASE_RETRY_MS = 60_000
+/** Milliseconds until a failed checkpoint is retried. */
+export const CHECKPOINT_RETRY_MS = 60_000
 
-/** Milliseconds after a commit was sent in which merges and graphs of it are made, which are sent then. */
+/** Files of background merges and vector graphs are sent this many milliseconds after their commit was sent. */
 export const SETTLED_MS = 5_000
 
-/** Milliseconds between two tries after a failure. */
+/** Milliseconds until a retry after a failure. */
 export const FAILED_MS = 1_000
 
-/** Milliseconds for which a stop goes on sending what waits. */
+/** Milliseconds for which a shutdown still sends pending changes. */
 export const LAST_SENDING_MS = 5_000
 
-/** Milliseconds between two looks of a follower for bases that have passed it over. */
-export const BASES_LOOK_MS = 30_000
+/** Milliseconds between two checks of a follower for checkpoints newer than its position. */
+export const CHECKPOINTS_POLL_MS = 30_000

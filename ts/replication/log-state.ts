@@ -1,64 +1,64 @@
-import { type Entry, type FilePart, type PartLocation, PublishedFiles } from '../bucket/index.js'
+import { type FilePart, type LogRecord, type PartLocation, PublishedFiles } from '../bucket/index.js'
 import { catalogueIn, mergedChanges, type RowChanges, replicaSchema } from '../tasks/index.js'
-import type { Base } from './base.js'
+import type { Checkpoint } from './base.js'
 import { type Body, DamagedBodyError, decodeBody, type Reached, rowsOf } from './body.js'
 
-/** The rows of an entry; null: it has none. */
-interface Given extends Reached {
+/** The rows of a log record; null: it has none. */
+interface RecordRows extends Reached {
   readonly changes: RowChanges | null
 }
 
-type Changed = Given & { readonly changes: RowChanges }
+type ChangedRows = RecordRows & { readonly changes: RowChanges }
 
 /**
- * What the entries of a log tell together: which indexes there are, and where their files lie.
+ * The state that results from the records of a log: the indexes, and the locations of their files.
  *
- * Rows of entries that are open count with the entry of the same epoch that completes them. A fence before that makes them
- * void: their writer never came to a state that another one could go on from.
+ * An open record takes effect once a later record of its epoch completes it. A fence in between discards it, since its
+ * writer never reached a complete state.
  */
 export class LogState {
   readonly files = new PublishedFiles()
   /** Uid of an index → its id. */
   readonly #ids = new Map<string, string>()
-  /** What open entries have. */
-  #open: Given[] = []
+  /** Rows of open records. */
+  #open: RecordRows[] = []
   #reached: Reached | null = null
-  /** What the image of the base has, although its entries follow. */
+  /** The last transaction of the checkpoint image. The log records of its newest transactions follow the checkpoint. */
   #image: Reached | null = null
   #hasImage = true
 
   /**
-   * Takes the entry `seq`.
-   * @returns the rows that it changes in the task store; null: none
+   * Applies log record `seq`.
+   * @returns the rows to change in the task store; null: none
    * @throws DamagedBodyError
    */
-  apply(seq: number, entry: Entry): RowChanges | null {
-    if (entry.kind === 'changes') return this.take(seq, decodeBody(seq, entry.body))
+  apply(seq: number, record: LogRecord): RowChanges | null {
+    if (record.kind === 'changes') return this.take(seq, decodeBody(seq, record.body))
     this.fenced()
     return null
   }
 
-  /** A writer begins: what an earlier one left open is void. */
+  /** Applies a fence: discards open records of the former writer. */
   fenced(): void {
     this.#open = []
   }
 
-  /** As `apply`, for an entry of which the body is at hand. */
+  /** Like `apply`, for a record whose body is decoded already. */
   take(seq: number, body: Omit<Body, 'inline'>): RowChanges | null {
     if (body.rows !== '' && body.schema !== replicaSchema)
       throw new DamagedBodyError(
-        `entry ${seq} has rows of version ${body.schema} of the task store, this build reads ${replicaSchema}`,
+        `log record ${seq} has rows of version ${body.schema} of the task store, this build reads ${replicaSchema}`,
       )
     const { outbox, last } = body
-    const given: Given = { outbox, last, changes: body.rows === '' ? null : rowsOf(seq, body) }
-    // A body that cannot be read has changed nothing up to here, so that it can be read again.
+    const given: RecordRows = { outbox, last, changes: body.rows === '' ? null : rowsOf(seq, body) }
+    // Nothing was changed so far, so a record that failed to decode can be applied again later.
     if (body.isOpen) {
       this.#open.push(given)
       return null
     }
-    // A page that was sent again has rows that are older than what came after its first time.
+    // Skip a page that was sent twice: later pages may have newer rows.
     const fresh = [...this.#open, given].filter(
-      (one): one is Changed => one.changes !== null && !hasPassed(this.#reached, one),
+      (rows): rows is ChangedRows => rows.changes !== null && !hasPassed(this.#reached, rows),
     )
     this.#open = []
     for (const { changes } of fresh) this.#name(changes)
@@ -69,21 +69,21 @@ export class LogState {
     for (const [id, change] of Object.entries(body.files)) this.files.apply(seq, id, change)
     const live = new Set(this.#ids.values())
     for (const id of this.files.ids()) if (!live.has(id)) this.files.drop(id)
-    const unknown = fresh.filter((one) => !hasPassed(this.#image, one))
+    const unknown = fresh.filter((rows) => !hasPassed(this.#image, rows))
     return unknown.length === 0 ? null : mergedChanges(unknown.map(({ changes }) => changes))
   }
 
-  /** The last transaction of what the log tells; null without any. */
+  /** The last transaction in the log; null: none. */
   get reached(): Reached | null {
     return this.#reached
   }
 
-  /** Whether it has everything that the image of the checkpoint has, which is a little newer. */
+  /** True if the log was read as far as the checkpoint image, which is a little newer than its checkpoint. */
   get hasImage(): boolean {
     return this.#hasImage
   }
 
-  /** Whether the log ends with open entries. */
+  /** True if the log ends with open records. */
   get isOpen(): boolean {
     return this.#open.length > 0
   }
@@ -105,7 +105,7 @@ export class LogState {
     return parts.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
-  /** Moves parts. @param locationOf null: it stays where it is */
+  /** Changes locations of parts. @param locationOf returns null for a part that stays */
   relocate(locationOf: (location: PartLocation) => PartLocation | null): void {
     const moved = (part: FilePart): FilePart => ({
       ...part,
@@ -117,14 +117,14 @@ export class LogState {
     }
   }
 
-  /** What a base has to say of it. */
-  described(): Pick<Base, 'ids' | 'files' | 'reached'> {
+  /** Returns the fields of a checkpoint of this state. */
+  described(): Pick<Checkpoint, 'ids' | 'files' | 'reached'> {
     const files = this.files.ids().map((id) => [id, Object.fromEntries(this.files.of(id))] as const)
     return { ids: [...this.#ids], files: Object.fromEntries(files), reached: this.#reached }
   }
 
-  /** Takes what a base says, in place of all entries that it covers. */
-  load({ ids, files, reached, image }: Pick<Base, 'ids' | 'files' | 'reached' | 'image'>): void {
+  /** Loads the state of a checkpoint, in place of the records that it covers. */
+  load({ ids, files, reached, image }: Pick<Checkpoint, 'ids' | 'files' | 'reached' | 'image'>): void {
     for (const [uid, id] of ids) {
       this.#ids.set(uid, id)
       this.files.set(id, new Map(Object.entries(files[id] ?? {})))
@@ -135,6 +135,6 @@ export class LogState {
   }
 }
 
-/** Whether a state has the rows of a body already. */
+/** Returns true if a state that reached `reached` has the rows of `other` already. */
 const hasPassed = (reached: Reached | null, other: Reached | null): boolean =>
   other === null || (reached !== null && reached.outbox === other.outbox && other.last <= reached.last)

@@ -3,29 +3,31 @@ import { readBase } from './base.js'
 import { type Fence, fenceOf } from './fence.js'
 import { LogState } from './log-state.js'
 
-/** A log as the directory finds it that wrote to it before. */
+/** State of the log, as read by a data directory that wrote to it before. */
 export interface OwnState {
   readonly state: LogState
-  /** The entry behind the last one. */
+  /** Number of the record after the last one. */
   readonly next: number
-  /** The entry that the newest base covers to; null: there is no base. */
+  /** The last log record that the newest checkpoint covers; null: no checkpoint exists. */
   readonly base: number | null
   /** The instance that the log belongs to; null: the log is empty. */
   readonly instanceUid: string | null
   /** The last fence; null: the log is empty. */
   readonly fence: Fence | null
-  /** Whether another directory has sent changes since this one did. */
+  /** True if another directory has appended changes after this one. */
   readonly isBehind: boolean
 }
 
 /**
- * Reads what the log tells, for a directory whose changes are in it up to the entry `position`, if not further.
+ * Reads the state of the log for a directory that knows its changes to be in the log up to record `position`, or
+ * further.
  *
- * A directory notes its fence before it sends anything under it, so a later fence under which something was sent is that of
- * another directory, even if its identity is the same: then one is a copy of the other, as a cloned machine has it.
- * @param position -1: none
+ * A directory stores its position when it writes a fence, before it appends anything under it. So changes under a later
+ * fence come from another directory, even if the identity is the same: one directory is a copy of the other (a cloned
+ * machine).
+ * @param position -1: the directory has sent nothing
  * @param writer identity of the directory
- * @throws BucketError, DamagedBaseError, DamagedEntryError, DamagedBodyError
+ * @throws BucketError, DamagedBaseError, DamagedRecordError, DamagedBodyError
  */
 export async function readOwnState(
   {
@@ -42,18 +44,19 @@ export async function readOwnState(
   let fence: Fence | null = null
   let instanceUid: string | null = null
   if (seq !== null) {
-    const base = await readBase(repeatingStore(store, repeating), seq, signal)
-    state.load(base)
-    fence = base.fence
-    instanceUid = base.instanceUid
-    isBehind = base.seq > position && (base.fence.writer !== writer || base.fence.seq > position)
+    const checkpoint = await readBase(repeatingStore(store, repeating), seq, signal)
+    state.load(checkpoint)
+    fence = checkpoint.fence
+    instanceUid = checkpoint.instanceUid
+    isBehind =
+      checkpoint.seq > position && (checkpoint.fence.writer !== writer || checkpoint.fence.seq > position)
   }
   let next = (seq ?? -1) + 1
-  for await (const entry of log.entries(next, signal)) {
-    instanceUid = entry.instanceUid
-    state.apply(next, entry)
-    if (entry.kind === 'fence') fence = fenceOf(next, entry)
-    else if (next > position && (entry.writer !== writer || entry.epoch > position)) isBehind = true
+  for await (const record of log.records(next, signal)) {
+    instanceUid = record.instanceUid
+    state.apply(next, record)
+    if (record.kind === 'fence') fence = fenceOf(next, record)
+    else if (next > position && (record.writer !== writer || record.epoch > position)) isBehind = true
     next++
   }
   return { state, next, base: seq, fence, instanceUid, isBehind }

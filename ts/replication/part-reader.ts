@@ -2,14 +2,14 @@ import type { FilePart, Log, ObjectStore, ReadPart } from '../bucket/index.js'
 import { decodeBody } from './body.js'
 import { INLINE_KEPT_BYTES } from './limits.js'
 
-/** Reads parts of files from objects and from entries of the log. Entries that were read of late are not read again. */
+/** Reads parts of files from objects and from log records. Caches the inline parts of recent records. */
 export class PartReader {
   readonly #log: Log
   readonly #store: Pick<ObjectStore, 'get'>
-  /** Number of an entry → its short parts, the oldest first. */
+  /** Number of a log record → its inline parts, oldest first. */
   readonly #inline = new Map<number, Uint8Array>()
   #bytes = 0
-  /** Entries that are being read, so that each is read once for all of its parts. */
+  /** Reads in progress, so that a record is read once for all of its parts. */
   readonly #reading = new Map<number, Promise<Uint8Array | null>>()
 
   constructor(log: Log, store: Pick<ObjectStore, 'get'>) {
@@ -17,7 +17,7 @@ export class PartReader {
     this.#store = store
   }
 
-  /** Keeps the short parts of an entry that was read already. */
+  /** Caches the inline parts of a record that was read already. */
   remember(seq: number, inline: Uint8Array): void {
     if (inline.length === 0 || this.#inline.has(seq)) return
     this.#inline.set(seq, inline)
@@ -54,9 +54,9 @@ export class PartReader {
   }
 
   async #read(seq: number, signal: AbortSignal): Promise<Uint8Array | null> {
-    const entry = await this.#log.read(seq, signal)
-    if (entry === null) return null
-    const { inline } = decodeBody(seq, entry.body)
+    const record = await this.#log.read(seq, signal)
+    if (record === null) return null
+    const { inline } = decodeBody(seq, record.body)
     this.remember(seq, inline)
     return inline
   }

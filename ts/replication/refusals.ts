@@ -1,41 +1,41 @@
-/** Why a server that sends to a bucket does not take a write, or cannot tell what became of it. */
+/** Errors for writes to a server with a bucket: refused, or with an unknown outcome. */
 import { ApiError } from '../errors/index.js'
 
-/** The refusal of a write. @param address of the server that writes; null: not known */
+/** Refusal on a follower. @param address of the leader; null: not known */
 export const notTheWriter = (address: string | null): ApiError =>
   new ApiError(
     'not_leader',
-    `this server follows another one and takes no writes: send them to ${address ?? 'the one that writes to the bucket'}`,
+    `this server is a follower and takes no writes: send them to ${address ?? 'the leader'}`,
   )
 
-/** The refusal of a write while the bucket is away. */
+/** Refusal while the bucket does not answer. */
 export const unavailable = (): ApiError =>
   new ApiError(
     'bucket_unavailable',
-    'the bucket does not answer, so that nothing can be written; searches go on, and writes will once it answers',
+    'the bucket does not answer: writes are refused until it does, searches still work',
   )
 
-/** The refusal of a write while another server takes over. */
+/** Refusal while another server takes over. */
 export const yielding = (): ApiError =>
   new ApiError(
     'bucket_unavailable',
-    'another server is about to take over, so that nothing can be written for a few seconds; send it again then',
+    'another server is about to take over: writes are refused for a few seconds, retry then',
   )
 
-/** The refusal of a write before the log was taken over. */
+/** Refusal before the log was taken over. */
 export const notConfirmed = (): ApiError =>
   new ApiError(
     'bucket_unavailable',
-    'this server has not read the log in the bucket to its end yet, and another one may have taken over since it was stopped: searches go on, and writes will once the log was read; start it with --bucket-sole-writer if no other server exists',
+    'this server has not read the log in the bucket to its end yet, and another one may have taken over since its last stop: writes are refused until the log was read, searches still work; start it with --bucket-sole-writer if no other server exists',
   )
 
-/** A write of which it is not known whether it will last. */
+/** The outcome of a write is unknown: it may be lost. */
 export const unknownOutcome = (why: string): ApiError =>
   new ApiError(
     'bucket_unavailable',
-    `${why}: the write is stored here, and it is not known whether the bucket has it; look at GET /tasks before it is sent again`,
+    `${why}: the write is stored here, but may not be in the bucket; check GET /tasks before you send it again`,
   )
 
-/** The refusal of a write at the end of a server. */
+/** Refusal during shutdown. */
 export const stopping = (): ApiError =>
-  new ApiError('bucket_unavailable', 'the server stops, so that nothing can be written')
+  new ApiError('bucket_unavailable', 'the server stops: writes are refused')

@@ -10,38 +10,38 @@ import {
   removeStore,
   StoreUnusableError,
 } from '../tasks/index.js'
-import { type Base, fetchImage } from './base.js'
+import { type Checkpoint, fetchImage } from './base.js'
 
-/** Told that a copy is damaged and is fetched again. */
+/** Called when a copy is damaged and fetched again. */
 export type OnDamaged = (error: Error) => void
 
 /**
- * Makes the store of a checkpoint next to the one of a data directory, which may be open meanwhile.
+ * Prepares the task store of a checkpoint next to the current store of a directory. The current store may be open.
  * @throws BucketError, DamagedPartError
  */
 export async function prepareImage(
-  base: Base,
+  checkpoint: Checkpoint,
   directory: string,
   store: Pick<ObjectStore, 'get'>,
   signal: AbortSignal,
 ): Promise<void> {
-  await prepareStore(directory, String(base.seq), async (path) => {
-    await fetchImage(base.image.parts, imagePath(path), store, signal)
+  await prepareStore(directory, String(checkpoint.seq), async (path) => {
+    await fetchImage(checkpoint.image.parts, imagePath(path), store, signal)
     const replica = await openReplicaStore(path, 0)
     try {
-      await replica.apply({}, base.seq)
+      await replica.apply({}, checkpoint.seq)
     } finally {
       await replica.close()
     }
   })
 }
 
-/** The task store of a copy that no process serves. It may become the image of a checkpoint. */
+/** The task store of a copy that no process serves. The image of a checkpoint may replace it. */
 export class Replica {
   readonly #directory: string
   /** null: it is damaged. */
   #store: ReplicaStore | null
-  /** The checkpoint whose image it becomes with the next changes; null: it stays. */
+  /** The checkpoint whose image replaces the store with the next changes; null: none. */
   #next: number | null = null
 
   private constructor(directory: string, store: ReplicaStore | null) {
@@ -59,15 +59,15 @@ export class Replica {
     }
   }
 
-  /** The last log record whose changes it has; -1: none. */
+  /** The last log record that it has applied; -1: none. */
   get position(): number {
     return this.#next ?? this.#store?.position ?? -1
   }
 
-  /** Has the next changes come on top of the image of a checkpoint, which is fetched. The store stays as it is until then. */
-  async becomes(base: Base, store: Pick<ObjectStore, 'get'>, signal: AbortSignal): Promise<void> {
-    await prepareImage(base, this.#directory, store, signal)
-    this.#next = base.seq
+  /** Fetches the image of a checkpoint. It replaces the store when the next changes are applied, not before. */
+  async becomes(checkpoint: Checkpoint, store: Pick<ObjectStore, 'get'>, signal: AbortSignal): Promise<void> {
+    await prepareImage(checkpoint, this.#directory, store, signal)
+    this.#next = checkpoint.seq
   }
 
   async apply(changes: RowChanges, position: number): Promise<void> {
@@ -75,7 +75,7 @@ export class Replica {
     await store.apply(changes, position)
   }
 
-  /** Uploads that waiting tasks need. */
+  /** Uploads that enqueued tasks need. */
   uploads: ReplicaStore['uploads'] = async () => (await this.#current()).uploads()
 
   /** See `ReplicaStore.identify`. */
@@ -90,7 +90,7 @@ export class Replica {
     const former = this.#store
     this.#store = null
     await former?.close()
-    // A damaged store of a log without checkpoints begins as an empty one.
+    // Without checkpoints a damaged store is replaced by an empty one.
     if (this.#next === null) await removeStore(this.#directory)
     else await chooseStore(this.#directory, String(this.#next))
     this.#next = null

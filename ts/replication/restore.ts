@@ -5,21 +5,21 @@ import type { LogState } from './log-state.js'
 import { openCopy } from './open-copy.js'
 import { fetchUploads } from './uploads.js'
 
-/** What was restored. */
+/** Result of a restore. */
 export interface Restored {
-  /** The last entry of the log that it has. */
+  /** The last log record that was applied. */
   readonly position: number
   readonly state: LogState
-  /** Keys of parts of uploads that the bucket does not have any more, which happens to former moments alone. */
+  /** Keys of upload parts that the bucket no longer has. Happens only when an earlier point of the log is restored. */
   readonly missing: readonly string[]
-  /** The last fence up to there. */
+  /** The last fence that was read. */
   readonly fence: Fence | null
 }
 
 /**
- * Makes the task store, the uploads and the indexes of an instance from a base and the entries behind it.
- * @throws BucketError, DamagedBaseError, DamagedEntryError, DamagedBodyError, DamagedPartError; the directory is of no use
- * then
+ * Restores the task store, uploads and indexes of an instance from a checkpoint and the log records after it.
+ * @throws BucketError, DamagedBaseError, DamagedRecordError, DamagedBodyError, DamagedPartError; the directory is
+ * unusable then
  */
 export async function restoreInstance(setup: CopySetup, signal: AbortSignal): Promise<Restored> {
   const { copy, replica, target } = await openCopy(setup, signal)

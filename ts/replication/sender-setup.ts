@@ -1,4 +1,4 @@
-/** What a sender works with, and what it tells of itself. */
+/** Setup and state types of `Sender`. */
 import type { LogWriter, Reachability } from '../bucket/index.js'
 import type { OutgoingChanges } from '../tasks/index.js'
 import type { Timing } from './alarm.js'
@@ -11,7 +11,7 @@ export interface SenderLog {
   error(facts: object, message: string): void
 }
 
-/** What sends, once the log was taken over. */
+/** The parts that a sender uses after it has taken over the log. */
 export interface Sending {
   readonly shipper: Pick<
     Shipper,
@@ -31,50 +31,53 @@ export interface Sending {
   readonly garbage: Pick<Garbage, 'sweep'>
 }
 
-/** When clients are told that a write is stored. `bucket`: once another server that starts from there would have it. */
+/** When a write is acknowledged. `bucket`: once a server that starts from the bucket would have it. */
 export type Acknowledgement = 'local' | 'bucket'
 
-/** How often things are done. */
+/** Intervals of background work. */
 export interface Pace {
-  /** Milliseconds between two sweeps for garbage. */
+  /** Milliseconds between two garbage sweeps. */
   readonly garbageMs: number
-  /** Milliseconds after which a base is tried again that could not be made. */
+  /** Milliseconds until a failed checkpoint is retried. */
   readonly baseRetryMs: number
 }
 
 export interface SenderSetup {
   readonly outgoing: Pick<OutgoingChanges, 'beforeRecord' | 'facts' | 'sync' | 'uploads'>
   readonly ack: Acknowledgement
-  /** Tells whether the bucket answers the calls of `outgoing`, `connect` and what that gives. */
+  /** Tracks whether the bucket answers the calls that `connect` and its result make. */
   readonly reachability: Pick<Reachability, 'awayMs'>
-  /** Takes over the log; tried again after each failure that another server is not the reason of. */
+  /** Takes over the log. Retried after each failure unless another server caused it. */
   readonly connect: (signal: AbortSignal) => Promise<Sending>
-  /** What `connect` gave already; null: it was not called yet. */
+  /** The result of `connect`; null: it was not called yet. */
   readonly sending: Sending | null
-  /** Whether no other server ever takes over: then writes are taken before the log was taken over. Absent: false. */
+  /** True if no other server ever takes over. Writes are accepted before the takeover then. Default: false. */
   readonly isSole?: boolean
-  /** Milliseconds between two looks for changes that no client waits for. */
+  /** Milliseconds between two polls for changes that no client waits for. */
   readonly intervalMs: number
   readonly log: SenderLog
-  /** Absent: that of the process. */
+  /** Default: clock and timers of the process. */
   readonly timing?: Timing
-  /** Absent: as in `limits.ts`. */
+  /** Default: see `limits.ts`. */
   readonly pace?: Pace
-  /** Called once, when another writer has taken over: from then on nothing is sent. @param hasLed whether this one ever wrote */
+  /**
+   * Called once when another writer has taken over. Nothing is sent after.
+   * @param hasLed true if this server was leader
+   */
   readonly onFenced: (hasLed: boolean) => void
 }
 
-/** What is told of the way to the bucket. */
+/** State of the sender, for metrics. */
 export interface SenderFigures {
-  /** Number of the last entry of the log; null: the log was not taken over yet. */
+  /** Number of the last log record; null: the log was not taken over yet. */
   readonly position: number | null
-  /** Transactions that the bucket does not have. */
+  /** Number of transactions that the bucket does not have. */
   readonly unsent: number
-  /** Seconds since the bucket answered last, while calls fail; else 0. */
+  /** Seconds since the last answer of the bucket, while calls fail; else 0. */
   readonly awaySeconds: number
-  /** Seconds since the start of the last call that met the end of the log; null: none has. */
+  /** Seconds since the start of the last call that reached the end of the log; null: none has. */
   readonly staleSeconds: number | null
-  /** Whether that was so short a while ago that hardly another server writes. */
+  /** True if `staleSeconds` is so small that another writer is unlikely. */
   readonly isConfirmed: boolean
   readonly isFenced: boolean
 }

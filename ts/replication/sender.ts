@@ -1,24 +1,24 @@
 import { BucketError, FencedError } from '../bucket/index.js'
 import type { ApiError } from '../errors/index.js'
-import { Alarm, systemTiming, type Timing } from './alarm.js'
+import { InterruptibleSleep, systemTiming, type Timing } from './alarm.js'
 import { SupersededError } from './connect.js'
 import {
+  AWAY_LOG_MS,
   AWAY_MS,
-  BASE_RETRY_MS,
+  AWAY_POLL_MS,
+  CHECKPOINT_RETRY_MS,
   CONFIRMED_MS,
   FAILED_MS,
   GARBAGE_EVERY_MS,
   LARGE_UPLOAD_BYTES,
   LARGE_UPLOADS_MAX,
   LAST_SENDING_MS,
-  LOOK_MS,
+  POLL_MS,
   SETTLED_MS,
-  TOLD_MS,
-  WAITING_LOOK_MS,
   YIELD_DRAIN_MS,
-  YIELD_LOOK_MS,
   YIELD_MS,
-  YIELDING_LOOK_MS,
+  YIELD_POLL_MS,
+  YIELDING_POLL_MS,
 } from './limits.js'
 import type { Position } from './position.js'
 import { notConfirmed, notTheWriter, stopping, unavailable, unknownOutcome, yielding } from './refusals.js'
@@ -26,59 +26,59 @@ import type { Pace, SenderFigures, SenderSetup, Sending } from './sender-setup.j
 import { Slots } from './slots.js'
 import { hasAll, type Waiter, Waiters } from './waiters.js'
 
-/** A pause in which another server can take over. */
+/** A pause of appends, so that another server can take over. */
 interface Yield {
-  /** Of the request for it. */
+  /** Id of the yield request. */
   readonly id: string
-  /** Until when what is here is sent on. */
+  /** Pending changes are sent until this time. */
   drainsUntil: number
   endsAt: number
 }
 
-/** Sends what changes as long as the server runs, makes bases, and removes garbage. */
+/** Sends changes until `stop` is called, makes checkpoints, and removes garbage. */
 export class Sender {
   readonly #setup: SenderSetup
   readonly #timing: Timing
   readonly #pace: Pace
   readonly #stop = new AbortController()
-  /** Aborts what clients and batches wait for next to the log. */
+  /** Aborts uploads outside the log that clients and batches wait for. */
   readonly #closing = new AbortController()
   readonly #waiters = new Waiters()
   #isAsked = false
-  readonly #alarm: Alarm
-  readonly #watchAlarm: Alarm
+  readonly #sleep: InterruptibleSleep
+  readonly #watchSleep: InterruptibleSleep
   #running: Promise<void> | null = null
   #watching: Promise<void> | null = null
   #sweeping: Promise<void> | null = null
   #refreshing: Promise<void> | null = null
-  /** Whether files that an index got in the background are in the bucket, and no entry tells of them. */
+  /** True if files of background merges are in the bucket but not in the log yet. */
   #isRefreshed = false
   #sweptAt: number
-  /** When the last call began that met the end of the log; null: none has. */
+  /** Start of the last call that reached the end of the log; null: none has. */
   #metEndAt: number | null = null
-  /** When a base may be made next. */
-  #basesFrom = 0
-  /** When everything was sent last; null: not yet. */
+  /** Earliest time of the next checkpoint. */
+  #checkpointsFrom = 0
+  /** Time when everything was last sent; null: not yet. */
   #sentAt: number | null = null
-  /** When sending failed for another reason than calls without an answer; null: nothing has failed since an entry was sent. */
+  /** Time since which sending fails although the bucket answers; null: nothing failed since the last success. */
   #faultSince: number | null = null
-  /** The failure that was logged last, and when one was logged that the bucket does not answer. */
-  #told = ''
-  #toldAwayAt: number | null = null
+  /** The fault logged last, and the time of the last log line about an unreachable bucket. */
+  #loggedFault = ''
+  #awayLoggedAt: number | null = null
   #sending: Sending | null
   #yield: Yield | null = null
-  /** Names of uploads that are sent before a task names them. */
+  /** Names of uploads that are sent before a task references them. */
   readonly #uploading = new Set<string>()
   readonly #largeUploads = new Slots(LARGE_UPLOADS_MAX)
-  /** The refusal of writes since another writer has taken over. */
+  /** Refusal of writes after another writer has taken over; null: none has. */
   #fenced: ApiError | null = null
 
   constructor(setup: SenderSetup) {
     this.#setup = setup
     this.#timing = setup.timing ?? systemTiming
-    this.#pace = setup.pace ?? { garbageMs: GARBAGE_EVERY_MS, baseRetryMs: BASE_RETRY_MS }
-    this.#alarm = new Alarm(this.#timing)
-    this.#watchAlarm = new Alarm(this.#timing)
+    this.#pace = setup.pace ?? { garbageMs: GARBAGE_EVERY_MS, baseRetryMs: CHECKPOINT_RETRY_MS }
+    this.#sleep = new InterruptibleSleep(this.#timing)
+    this.#watchSleep = new InterruptibleSleep(this.#timing)
     this.#sending = setup.sending
     const now = this.#timing.now()
     this.#sweptAt = now
@@ -90,7 +90,7 @@ export class Sender {
     this.#running ??= this.#run()
   }
 
-  /** Goes on for a bounded time until the bucket has everything, then ends. */
+  /** Sends pending changes for a bounded time, then stops. */
   async stop(): Promise<void> {
     this.#closing.abort(stopping())
     this.#ask()
@@ -102,25 +102,25 @@ export class Sender {
     endLimit()
     this.#stop.abort()
     this.#ask()
-    this.#watchAlarm.ring()
+    this.#watchSleep.interrupt()
     await this.#running
     await this.#watching
     await this.#sending?.shipper.end()
     await Promise.all([this.#sweeping, this.#refreshing])
   }
 
-  /** Call it when a call to the bucket failed and is made again. */
+  /** Call this when a call to the bucket failed and is retried. */
   failed(error: BucketError): void {
     const now = this.#timing.now()
-    if (this.#toldAwayAt !== null && now - this.#toldAwayAt < TOLD_MS) return
-    this.#toldAwayAt = now
-    this.#setup.log.warn({ err: error }, 'the bucket does not answer; it is asked again')
+    if (this.#awayLoggedAt !== null && now - this.#awayLoggedAt < AWAY_LOG_MS) return
+    this.#awayLoggedAt = now
+    this.#setup.log.warn({ err: error }, 'the bucket does not answer; the call is retried')
   }
 
   /**
-   * Requires that this server may take a write.
-   * @throws ApiError once another server has taken over, while it is not known whether one has, while one is about to, or
-   * while a write that waits for the bucket would wait in vain
+   * Requires that this server may accept a write.
+   * @throws ApiError if another server has taken over, may have taken over, or is about to, or if the write would wait
+   * for a bucket that does not answer
    */
   requireWritable(): void {
     if (this.#fenced !== null) throw this.#fenced
@@ -131,11 +131,11 @@ export class Sender {
   }
 
   /**
-   * Takes in an upload that a task is about to name. If clients wait for the bucket, it is sent now: so the log, and all who
-   * wait for it, need not wait for its bytes.
-   * @param bytes of the upload
-   * @returns to be called once a task names it, or none will
-   * @throws ApiError as `requireWritable`; then the upload is removed
+   * Accepts an upload before its task is stored. If acknowledgements wait for the bucket, the upload is sent now, so
+   * that the log and other clients need not wait for its bytes.
+   * @param bytes size of the upload
+   * @returns a function to call once a task references the upload, or none will
+   * @throws ApiError as `requireWritable`; the upload is removed then
    */
   async takeUpload(name: string, bytes: number): Promise<() => void> {
     const { ack, outgoing } = this.#setup
@@ -145,7 +145,7 @@ export class Sender {
       if (ack === 'local' || sending === null) return () => undefined
       this.#uploading.add(name)
       await this.#reachable(async (signal) => {
-        // Parts of each are held in memory. Short ones wait for none of the others.
+        // Parts of large uploads are held in memory, so their number is bounded. Small ones do not wait.
         const release = bytes > LARGE_UPLOAD_BYTES ? await this.#largeUploads.take(signal) : null
         try {
           await sending.shipper.upload(name, signal)
@@ -162,7 +162,7 @@ export class Sender {
     }
   }
 
-  /** Resolves once the bucket has all that was written before. @throws ApiError if that is not known */
+  /** Resolves once the bucket has all earlier writes. @throws ApiError if the outcome is not known */
   async acknowledged(): Promise<void> {
     const facts = await this.#setup.outgoing.facts()
     if (this.#sending !== null && hasAll(this.#sending.shipper, facts)) return
@@ -182,7 +182,7 @@ export class Sender {
     }
   }
 
-  /** Up to where this server has written; null: another one may have taken over from it before. */
+  /** Position of the last write of this server; null: another server may have taken over before it. */
   async position(): Promise<Position | null> {
     if (this.#sending === null || this.#fenced !== null) return null
     const { outbox, last } = await this.#setup.outgoing.facts()
@@ -190,8 +190,8 @@ export class Sender {
   }
 
   /**
-   * Whether this server has what was written up to a position: what it wrote itself, and what those had sent that it has taken
-   * over from.
+   * Returns true if this server has all writes up to a position: its own, and those that former writers had sent before
+   * it took over.
    */
   async reaches({ outbox, last, epoch }: Position): Promise<boolean> {
     const own = this.#sending?.writer.epoch ?? null
@@ -230,7 +230,7 @@ export class Sender {
           reject(error)
         },
       }
-      // A call that is never answered fails later than those who wait for it should know.
+      // Clients must not wait until a call without an answer times out.
       const endLimit = this.#whenAway(() => {
         this.#waiters.delete(waiter)
         reject(unknownOutcome('the bucket does not answer'))
@@ -240,18 +240,21 @@ export class Sender {
     })
   }
 
-  /** Calls `isAway` once if the bucket is away, or comes to be. @returns ends that */
+  /** Calls `isAway` once the bucket does not answer. Returns a function that cancels this. */
   #whenAway(isAway: () => void): () => void {
     let end: () => void = () => undefined
     const look = (): void => {
       if (this.#isAway) isAway()
-      else end = this.#timing.after(WAITING_LOOK_MS, look)
+      else end = this.#timing.after(AWAY_POLL_MS, look)
     }
-    end = this.#timing.after(WAITING_LOOK_MS, look)
+    end = this.#timing.after(AWAY_POLL_MS, look)
     return () => end()
   }
 
-  /** Carries out calls next to the log. @throws ApiError if they are ended because the bucket is away, among others */
+  /**
+   * Makes calls outside the log.
+   * @throws ApiError if the bucket does not answer or the sender stops; errors of `work`
+   */
   async #reachable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const away = new AbortController()
     const end = this.#whenAway(() => away.abort(unavailable()))
@@ -262,7 +265,7 @@ export class Sender {
     }
   }
 
-  /** Sends files of indexes before the outcome of a batch is recorded, so that what is written after it need not wait for them. */
+  /** Sends index files before the outcome of a batch is recorded, so that later writes need not wait for them. */
   async #sendAhead(ids: readonly string[]): Promise<void> {
     const sending = this.#sending
     if (sending === null || this.#fenced !== null || this.#isAway) return
@@ -271,15 +274,15 @@ export class Sender {
         for (const id of ids) await sending.shipper.ahead(id, signal)
       })
     } catch (error) {
-      // They are sent with the entry.
+      // They are sent with the log record instead.
       if (!this.#closing.signal.aborted)
-        this.#setup.log.warn({ err: error }, 'files of an index could not be sent ahead of their entry')
+        this.#setup.log.warn({ err: error }, 'index files could not be sent ahead of their log record')
     }
   }
 
   #ask(): void {
     this.#isAsked = true
-    this.#alarm.ring()
+    this.#sleep.interrupt()
   }
 
   async #run(): Promise<void> {
@@ -291,7 +294,7 @@ export class Sender {
         if (signal.aborted || this.#fenced !== null) break
         if (this.#isEnd(error)) return await this.#end(addressIn(error))
         this.#fault(error)
-        await this.#alarm.wait(FAILED_MS)
+        await this.#sleep.wait(FAILED_MS)
       }
     }
     this.#waiters.refuse(this.#fenced ?? unknownOutcome('the server stops'))
@@ -311,7 +314,7 @@ export class Sender {
     return this.#sending
   }
 
-  /** Sends what waits, and waits. */
+  /** Sends pending changes, then waits for the next ones. */
   async #step(signal: AbortSignal): Promise<void> {
     const sending = await this.#connected(signal)
     if (this.#isAsked || this.#untilSending() === 0) {
@@ -326,10 +329,10 @@ export class Sender {
     }
     if (sending.shipper.settled(SETTLED_MS).length > 0) this.#refresh(sending)
     if (this.#timing.now() - this.#sweptAt >= this.#pace.garbageMs) this.#sweep(sending, signal)
-    if (!this.#isAsked) await this.#alarm.wait(Math.min(LOOK_MS, this.#untilSending()))
+    if (!this.#isAsked) await this.#sleep.wait(Math.min(POLL_MS, this.#untilSending()))
   }
 
-  /** Milliseconds until changes are sent that no client waits for. */
+  /** Milliseconds until changes that no client waits for are sent. */
   #untilSending(): number {
     if (this.#sentAt === null) return 0
     return Math.max(0, this.#sentAt + this.#setup.intervalMs - this.#timing.now())
@@ -339,8 +342,8 @@ export class Sender {
     for (let isSending = true; isSending; ) {
       await this.#pause()
       if (this.#fenced !== null) return
-      const mayBegin = this.#yield === null && this.#timing.now() >= this.#basesFrom
-      if (mayBegin && shipper.isBaseDue) await this.#beginBase(shipper, signal)
+      const mayBegin = this.#yield === null && this.#timing.now() >= this.#checkpointsFrom
+      if (mayBegin && shipper.isBaseDue) await this.#beginCheckpoint(shipper, signal)
       const startedAt = this.#timing.now()
       isSending = await this.#waiters.ship(shipper, signal)
       if (isSending) this.#metEndAt = Math.max(this.#metEndAt ?? 0, startedAt)
@@ -353,27 +356,27 @@ export class Sender {
     }
   }
 
-  /** Appends nothing for a moment, so that another server can take over. */
+  /** Pauses appends during a yield, so that another server can take over. */
   async #pause(): Promise<void> {
     while (this.#yield !== null && !this.#closing.signal.aborted && this.#fenced === null) {
       const now = this.#timing.now()
       if (now < this.#yield.drainsUntil) return
       if (now >= this.#yield.endsAt) this.#yield = null
-      else await this.#alarm.wait(this.#yield.endsAt - now)
+      else await this.#sleep.wait(this.#yield.endsAt - now)
     }
   }
 
-  /** Looks from time to time whether the log is still this writer's, and whether another server asks for it. */
+  /** Polls for a takeover, and for yield requests of other servers. */
   async #watch({ writer }: Sending, signal: AbortSignal): Promise<void> {
-    /** What was appended when it was looked for requests last, and the last of them. */
+    /** The next record at the last check for yield requests, and the id of the last request. */
     let seen = writer.next
     let known = ''
     while (!signal.aborted && this.#fenced === null) {
-      await this.#watchAlarm.wait(this.#isYielding ? YIELDING_LOOK_MS : YIELD_LOOK_MS)
+      await this.#watchSleep.wait(this.#isYielding ? YIELDING_POLL_MS : YIELD_POLL_MS)
       if (signal.aborted || this.#fenced !== null) return
       try {
         const now = this.#timing.now()
-        if (this.#isYielding || now - (this.#metEndAt ?? 0) >= LOOK_MS) {
+        if (this.#isYielding || now - (this.#metEndAt ?? 0) >= POLL_MS) {
           if (await writer.look(signal)) this.#metEndAt = Math.max(this.#metEndAt ?? 0, now)
         } else if (writer.next !== seen && this.#yield === null) {
           seen = writer.next
@@ -385,7 +388,7 @@ export class Sender {
         }
       } catch (error) {
         if (signal.aborted) return
-        // The same failure meets what is sent.
+        // Sending meets the same failure and logs it.
         if (this.#isEnd(error)) return await this.#end(addressIn(error))
       }
     }
@@ -393,49 +396,51 @@ export class Sender {
 
   #beginYield(id: string): void {
     const now = this.#timing.now()
-    this.#setup.log.info({}, 'another server asks to take over: nothing is written for a moment')
+    this.#setup.log.info({}, 'another server asks to take over: writes pause for a moment')
     this.#yield = { id, drainsUntil: now + YIELD_DRAIN_MS, endsAt: now + YIELD_DRAIN_MS + YIELD_MS }
     this.#ask()
   }
 
-  /** Begins a base, which is made beside changes. One that fails, as on a disk without room for its image, holds up none. */
-  async #beginBase(shipper: Sending['shipper'], signal: AbortSignal): Promise<void> {
+  /**
+   * Starts a checkpoint, which is made while changes are sent. If it fails, as on a full disk, changes are still sent.
+   */
+  async #beginCheckpoint(shipper: Sending['shipper'], signal: AbortSignal): Promise<void> {
     try {
       await shipper.beginBase(signal, (failure) => {
-        if (failure !== null) this.#baseFailed(failure)
-        // Clients may wait for the first base.
+        if (failure !== null) this.#checkpointFailed(failure)
+        // Clients may wait for the first checkpoint.
         else this.#ask()
       })
     } catch (error) {
       const isOfChanges = error instanceof FencedError || error instanceof BucketError
       if (signal.aborted || isOfChanges) throw error
-      this.#baseFailed(error)
+      this.#checkpointFailed(error)
     }
   }
 
-  #baseFailed(error: unknown): void {
-    this.#setup.log.error({ err: error }, 'a base could not be made; it is tried again')
-    this.#basesFrom = this.#timing.now() + this.#pace.baseRetryMs
+  #checkpointFailed(error: unknown): void {
+    this.#setup.log.error({ err: error }, 'a checkpoint could not be made; it is retried')
+    this.#checkpointsFrom = this.#timing.now() + this.#pace.baseRetryMs
   }
 
-  /** The bucket has what was to be sent. */
+  /** Notes a successful call. */
   #answered(): void {
     this.#faultSince = null
-    this.#told = ''
-    if (this.#toldAwayAt === null || this.#setup.reachability.awayMs() > 0) return
-    this.#toldAwayAt = null
+    this.#loggedFault = ''
+    if (this.#awayLoggedAt === null || this.#setup.reachability.awayMs() > 0) return
+    this.#awayLoggedAt = null
     this.#setup.log.info({}, 'the bucket answers again')
   }
 
   #fault(error: unknown): void {
-    if (String(error) !== this.#told)
+    if (String(error) !== this.#loggedFault)
       this.#setup.log.error({ err: error }, 'changes could not be sent to the bucket')
-    this.#told = String(error)
+    this.#loggedFault = String(error)
     this.#faultSince ??= this.#timing.now()
-    this.#waiters.refuse(unknownOutcome('the bucket does not take what is sent'))
+    this.#waiters.refuse(unknownOutcome('the bucket does not accept changes'))
   }
 
-  /** @param address of the server that has taken over */
+  /** @param address of the new leader */
   async #end(address: string | null): Promise<void> {
     if (this.#fenced !== null) return
     const refusal = notTheWriter(address)
@@ -443,12 +448,12 @@ export class Sender {
     this.#closing.abort(refusal)
     this.#waiters.refuse(refusal)
     this.#setup.onFenced(this.#sending !== null)
-    this.#alarm.ring()
-    this.#watchAlarm.ring()
+    this.#sleep.interrupt()
+    this.#watchSleep.interrupt()
     await this.#sending?.shipper.end()
   }
 
-  /** Sends files that indexes got in the background, which an entry tells of then. */
+  /** Uploads files of background merges. `Shipper.refresh` appends the log record for them later. */
   #refresh({ shipper }: Sending): void {
     this.#refreshing ??= this.#reachable(async (signal) => {
       for (const id of shipper.settled(SETTLED_MS)) await shipper.ahead(id, signal)
@@ -457,7 +462,7 @@ export class Sender {
       .then(() => {
         this.#refreshing = null
         this.#isRefreshed = true
-        this.#alarm.ring()
+        this.#sleep.interrupt()
       })
   }
 
@@ -471,17 +476,17 @@ export class Sender {
   async #swept({ shipper, writer, garbage }: Sending, signal: AbortSignal): Promise<void> {
     const { outgoing, log } = this.#setup
     try {
-      // In this order, since a task may come to need one of the former meanwhile.
+      // In this order, since an upload moves from the first set to the second when its task is stored.
       const uploads = new Set(this.#uploading)
       for (const { name } of await outgoing.uploads.needed()) uploads.add(name)
       const removed = await garbage.sweep({ keys: shipper.references(), uploads, next: writer.next }, signal)
-      if (removed > 0) log.info({ removed }, 'removed objects of no use from the bucket')
+      if (removed > 0) log.info({ removed }, 'removed garbage from the bucket')
     } catch (error) {
-      if (!signal.aborted) log.warn({ err: error }, 'objects of no use could not be removed from the bucket')
+      if (!signal.aborted) log.warn({ err: error }, 'garbage could not be removed from the bucket')
     }
   }
 }
 
-/** Where the server is reached that has taken over; null: not known. */
+/** Address of the server that has taken over; null: not known. */
 const addressIn = (error: FencedError | SupersededError): string | null =>
   error instanceof FencedError ? error.by.address : error.fence.address

@@ -1,7 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
-  entryKey,
   FilePublisher,
   type FilesChange,
   InlineParts,
@@ -9,6 +8,7 @@ import {
   type LogWriter,
   type ObjectStore,
   type Repeating,
+  recordKey,
   repeatingStore,
 } from '../bucket/index.js'
 import type { Engine, Pin } from '../engine/index.js'
@@ -20,10 +20,10 @@ import {
   replicaSchema,
   uploadsIn,
 } from '../tasks/index.js'
-import { BaseMaker, type BaseOutcome } from './base-maker.js'
 import { type Body, encodeBody } from './body.js'
+import { CheckpointMaker, type CheckpointOutcome } from './checkpoint-maker.js'
 import type { Fence } from './fence.js'
-import { AHEAD_BYTES, ENTRY_CHANGES_CHARS } from './limits.js'
+import { AHEAD_BYTES, RECORD_CHANGES_CHARS } from './limits.js'
 import type { LogState } from './log-state.js'
 import { PartReader } from './part-reader.js'
 import { UploadSender } from './uploads.js'
@@ -31,7 +31,7 @@ import { UploadSender } from './uploads.js'
 export interface ShipperSetup {
   readonly outgoing: OutgoingChanges
   readonly engine: Pick<Engine, 'pin' | 'snapshot' | 'unpin'>
-  /** Uid and id of the indexes that there are now. */
+  /** Returns uid and id of the current indexes. */
   readonly indexes: () => readonly NamedIndex[]
   readonly store: ObjectStore
   readonly repeating: Repeating
@@ -40,15 +40,15 @@ export interface ShipperSetup {
   readonly instanceUid: string
   /** The fence of the writer. */
   readonly fence: Fence
-  /** The entry that the newest base covers to; null: there is no base. */
+  /** The last log record that the newest checkpoint covers; null: no checkpoint exists. */
   readonly base: number | null
-  /** What the log tells up to its end. */
+  /** State of the log at its end. */
   readonly state: LogState
-  /** Bytes of new files of a commit from which `ahead` sends them. Absent: a MiB. */
+  /** `ahead` sends new files of a commit that have at least this many bytes. Default: 1 MiB. */
   readonly aheadBytes?: number
-  /** Milliseconds by a monotonic clock. Absent: that of the process. */
+  /** Milliseconds of a monotonic clock. Default: the clock of the process. */
   readonly now?: () => number
-  /** A directory of the same file system as the indexes, for copies of commits. What is in it is removed. */
+  /** Directory for copies of commits, on the file system of the indexes. Its content is removed first. */
   readonly scratch: string
 }
 
@@ -57,26 +57,26 @@ interface NamedIndex {
   readonly id: string
 }
 
-/** An entry that is not known to be in the log yet. */
+/** A log record that may not be in the log yet. */
 interface Pending {
-  readonly entry: { readonly bytes: Uint8Array; readonly writeId: string }
+  readonly record: { readonly bytes: Uint8Array; readonly writeId: string }
   readonly body: Body
-  /** The last transaction of the state that is whole with this entry; null: it is not, or the entry has no rows. */
+  /** The last transaction of the state that this record completes; null: it completes none, or has no rows. */
   readonly completes: number | null
 }
 
-/** A page, and the commits that belong to it. */
+/** A page of changes, and the commits that belong to it. */
 interface Taken {
   readonly page: OutgoingPage
   readonly pins: readonly Pin[]
-  /** Lets go of the uploads of the page. */
+  /** Releases the uploads of the page. */
   readonly release: () => Promise<void>
 }
 
 /**
- * Sends what the task store and the indexes have become, in the order of transactions: first the files of indexes, then
- * the entry that names them beside the rows. Rows and files of an entry are of one moment, at which no batch was between
- * its commit and its record, so that another server can go on from there.
+ * Sends changes of the task store and the indexes in the order of transactions: first the index files, then the log
+ * record with the rows and the references to the files. Rows and files of a record are consistent: no batch was between
+ * its commit and the recording of its outcome. So another server can continue from any complete state.
  */
 export class Shipper {
   readonly #setup: ShipperSetup
@@ -85,16 +85,18 @@ export class Shipper {
   readonly #parts: PartReader
   readonly #uploads: UploadSender
   #objects = 0
-  /** Entries of one page, in order. */
+  /** Log records of a page, in order. */
   #pending: readonly Pending[] = []
-  /** What the log has and the task store was not told of yet. */
-  #unnoted: { readonly last: number; readonly seq: number } | null = null
-  /** The last transaction of open entries, which the task store keeps until they are complete; 0: there are none. */
+  /** Position in the log that was not stored in the task store yet. */
+  #unreported: { readonly last: number; readonly seq: number } | null = null
+  /**
+   * The last transaction of open records. The task store keeps their changes until they are complete; 0: none is open.
+   */
   #openTo = 0
-  /** Uids of indexes whose rows were sent in open entries, without their files. */
-  #owed = new Set<string>()
-  readonly #bases: BaseMaker
-  /** Id of an index → when files of a commit of it were sent, which merges and graphs follow in the background. */
+  /** Uids of indexes whose rows were sent in open records without their files. */
+  #awaitingFiles = new Set<string>()
+  readonly #checkpoints: CheckpointMaker
+  /** Id of an index → time when files of a commit were sent. Files of background merges and graphs follow later. */
   readonly #settling = new Map<string, number>()
   readonly #now: () => number
   #sent = 0
@@ -107,13 +109,13 @@ export class Shipper {
     this.#store = {
       ...store,
       put: (key, body, signal) => {
-        this.#bases.count(body.length)
+        this.#checkpoints.count(body.length)
         return store.put(key, body, signal)
       },
     }
     this.#parts = new PartReader(setup.log, this.#store)
     this.#uploads = new UploadSender(setup.outgoing.uploads)
-    this.#bases = new BaseMaker({
+    this.#checkpoints = new CheckpointMaker({
       ...setup,
       newest: setup.base,
       parts: this.#parts,
@@ -121,17 +123,18 @@ export class Shipper {
     })
     setup.state.fenced()
     const { epoch } = setup.writer
-    // Before anything is sent under this fence, so that `readOwnState` can tell what a copy of this directory sends.
-    this.#unnoted = { last: 0, seq: epoch }
+    // Stored before anything is sent under this fence, so that `readOwnState` detects changes of a copy of this
+    // directory.
+    this.#unreported = { last: 0, seq: epoch }
     this.#publisher = new FilePublisher(
       this.#store,
       (id, name, from, bytes) => `index/${id}/${epoch}/${this.#objects++}-${name}.${from}-${from + bytes}`,
     )
   }
 
-  /** The entry that the newest base covers to; -1: there is no base. */
+  /** The last log record that the newest checkpoint covers; -1: no checkpoint exists. */
   get newestBase(): number {
-    return this.#bases.newest
+    return this.#checkpoints.newest
   }
 
   /** Number of the last transaction that the bucket has. */
@@ -140,54 +143,54 @@ export class Shipper {
   }
 
   /**
-   * Sends the oldest changes that wait.
-   * @returns whether there were any
+   * Sends the oldest pending changes.
+   * @returns true if changes were pending
    * @throws FencedError once another writer has taken over the log
-   * @throws BucketError if the store refuses; the next call sends the same bytes again
+   * @throws BucketError if the store refuses; the next call sends the same bytes
    */
   async ship(signal: AbortSignal): Promise<boolean> {
     await this.#clear()
-    await this.#note()
+    await this.#report()
     if (this.#pending.length === 0) this.#pending = await this.#next(signal)
     const [pending] = this.#pending
     const isSending = pending !== undefined
     if (isSending) await this.#append(pending, signal)
-    this.#bases.sent(isSending ? this.#sent : null)
+    this.#checkpoints.sent(isSending ? this.#sent : null)
     return isSending
   }
 
   /**
-   * Begins a base of what the log tells now, which is made while `ship` is called: its image is newer than the entry it is
-   * named by, and what the image has must be in the log for those who read on from there.
+   * Starts a checkpoint of the current state of the log. It is made while `ship` is called. Its image is newer than its
+   * log record, and it is published once the log has all transactions of the image, since readers continue from there.
    */
-  async beginBase(signal: AbortSignal, told: BaseOutcome): Promise<void> {
+  async beginBase(signal: AbortSignal, onDone: CheckpointOutcome): Promise<void> {
     const { writer } = this.#setup
     await this.#clear()
-    await this.#note()
-    // A base names an entry that closes a state.
+    await this.#report()
+    // A checkpoint must be at a log record that completes a state.
     await this.#close(signal)
     await this.#adopt(signal)
-    await this.#bases.begin(writer.next - 1, signal, told)
+    await this.#checkpoints.begin(writer.next - 1, signal, onDone)
   }
 
-  /** Sends on until no state is open. */
+  /** Sends changes until the last record completes a state. */
   async #close(signal: AbortSignal): Promise<void> {
     while (this.#pending.length > 0 || this.#setup.state.isOpen) await this.ship(signal)
   }
 
-  /** Resolves once no calls for a base are under way: one that is not published by then waits for `ship`. */
+  /** Resolves once no call for a checkpoint is in progress. A checkpoint not published by then waits for `ship`. */
   baseIdle(): Promise<void> {
-    return this.#bases.idle()
+    return this.#checkpoints.idle()
   }
 
-  /** Ends what is made beside `ship`; nothing is begun any more. */
+  /** Cancels the checkpoint in progress. No further one is made. */
   end(): Promise<void> {
-    return this.#bases.end()
+    return this.#checkpoints.end()
   }
 
   /**
-   * Sends files that an index got in the background, once so long after its last commit was sent.
-   * @returns whether there were any
+   * Sends files of background merges of an index, once its last commit was sent at least `ageMs` ago.
+   * @returns true if a log record was appended
    * @throws FencedError, BucketError
    */
   async refresh(ageMs: number, signal: AbortSignal): Promise<boolean> {
@@ -199,7 +202,7 @@ export class Shipper {
       const named = indexes().find((index) => index.id === id)
       if (named === undefined) continue
       const pins = await outgoing.keepOut([named.uid], async () =>
-        // A commit whose rows wait goes with them.
+        // If rows are pending, the commit is sent with them.
         (await outgoing.next(0, 0)) === null ? this.#pinned([named]) : null,
       )
       if (pins === null) continue
@@ -207,26 +210,29 @@ export class Shipper {
       const { changed, gone } = published.files[id]!
       if (changed.length === 0 && gone.length === 0) continue
       const rows = { rows: '', schema: replicaSchema, outbox: fence.writer, last: 0, isOpen: false }
-      await this.#append(this.#entry({ ...rows, adopted: [], ...published }, null), signal)
+      await this.#append(this.#record({ ...rows, adopted: [], ...published }, null), signal)
       return true
     }
     return false
   }
 
-  /** Ids of indexes that `refresh` would send files of. */
+  /** Ids of the indexes whose files `refresh` would send. */
   settled(ageMs: number): readonly string[] {
     return [...this.#settling].filter(([, sentAt]) => this.#now() - sentAt >= ageMs).map(([id]) => id)
   }
 
-  /** Sends an upload that no task names yet, so that the entry of its task need not wait for it. @throws BucketError */
+  /**
+   * Sends an upload before its task is stored, so that the log record of the task need not wait for it.
+   * @throws BucketError
+   */
   async upload(name: string, signal: AbortSignal): Promise<void> {
     if (!(await this.#uploads.send([name], this.#store, signal)))
       throw new Error(`the upload ${name} is gone`)
   }
 
   /**
-   * Sends files of the newest commit of an index, if they are many bytes, which no entry tells of yet: the one that does
-   * finds them in the bucket. May be called while `ship` is under way.
+   * Sends large new files of the newest commit of an index before their log record is made, which then finds them in
+   * the bucket. May be called while `ship` is in progress.
    * @throws BucketError
    */
   async ahead(id: string, signal: AbortSignal): Promise<void> {
@@ -243,85 +249,85 @@ export class Shipper {
     }
   }
 
-  /** Whether so much was sent since the newest base that the next one pays. */
+  /** True if enough was sent since the newest checkpoint to make a new one worthwhile. */
   get isBaseDue(): boolean {
-    return this.#bases.isDue(this.#setup.writer.next)
+    return this.#checkpoints.isDue(this.#setup.writer.next)
   }
 
   /**
-   * Keys of all objects and entries that have files of what the log, or what was not appended yet, tells. An entry is among them
-   * even if a base has its files elsewhere: this writer may have read the log before that base was there.
+   * Keys of all objects and log records with files in the current state or in pending records. Includes log records
+   * whose files a checkpoint has moved, since this writer may have read the log before the checkpoint existed.
    */
   references(): ReadonlySet<string> {
     const { files } = this.#setup.state
     const parts = files.ids().flatMap((id) => [...files.of(id).values()].flat())
-    const keys = parts.map(({ location }) => ('key' in location ? location.key : entryKey(location.seq)))
+    const keys = parts.map(({ location }) => ('key' in location ? location.key : recordKey(location.seq)))
     for (const { body } of this.#pending)
       for (const { changed } of Object.values(body.files))
         for (const { location } of changed.flatMap((change) => change.parts))
           if ('key' in location) keys.push(location.key)
-    return new Set([...keys, ...this.#publisher.keysAhead(), ...this.#bases.references()])
+    return new Set([...keys, ...this.#publisher.keysAhead(), ...this.#checkpoints.references()])
   }
 
-  /** Removes what a former process left. */
+  /** Removes files of a former process. */
   #clear(): Promise<unknown> {
     const { scratch } = this.#setup
     this.#cleared ??= rm(scratch, { recursive: true, force: true })
       .then(() => mkdir(scratch, { recursive: true }))
       .catch((error: unknown) => {
-        // Tried again with the next entry.
+        // Retried with the next log record.
         this.#cleared = null
         throw error
       })
     return this.#cleared
   }
 
-  async #append({ entry, body, completes }: Pending, signal: AbortSignal): Promise<void> {
+  async #append({ record, body, completes }: Pending, signal: AbortSignal): Promise<void> {
     const { writer, state } = this.#setup
     const beganAt = this.#now()
-    const seq = await writer.append(entry, signal)
-    this.#bases.appended(this.#now() - beganAt)
-    this.#bases.count(entry.bytes.length)
+    const seq = await writer.append(record, signal)
+    this.#checkpoints.appended(this.#now() - beganAt)
+    this.#checkpoints.count(record.bytes.length)
     this.#pending = this.#pending.slice(1)
     state.take(seq, body)
     if (body.rows !== '') for (const id of Object.keys(body.files)) this.#settling.set(id, this.#now())
     this.#parts.remember(seq, body.inline)
     if (body.isOpen) this.#openTo = body.last
     if (completes === null) return
-    this.#unnoted = { last: completes, seq }
-    await this.#note()
+    this.#unreported = { last: completes, seq }
+    await this.#report()
   }
 
-  /** Tells the task store what the log has. If that fails, nothing more is sent until it succeeds. */
-  async #note(): Promise<void> {
-    if (this.#unnoted === null) return
-    const { last, seq } = this.#unnoted
+  /** Stores the position of the log in the task store. If that fails, nothing is sent until it succeeds. */
+  async #report(): Promise<void> {
+    if (this.#unreported === null) return
+    const { last, seq } = this.#unreported
     await this.#setup.outgoing.sent(last, seq)
     this.#sent = last
     this.#openTo = 0
-    this.#unnoted = null
+    this.#unreported = null
   }
 
   async #next(signal: AbortSignal): Promise<readonly Pending[]> {
     const { outgoing } = this.#setup
-    const first = await outgoing.next(ENTRY_CHANGES_CHARS, this.#openTo)
+    const first = await outgoing.next(RECORD_CHANGES_CHARS, this.#openTo)
     if (first === null) return []
-    if (first.isCut) return this.#openEntries(first, signal)
+    if (first.isCut) return this.#openRecords(first, signal)
     for (let uids = this.#uidsOf(first); ; ) {
       const taken = await this.#taken(uids)
       if (taken === null) return []
       try {
-        if (taken.page.isCut) return await this.#openEntries(taken.page, signal)
+        if (taken.page.isCut) return await this.#openRecords(taken.page, signal)
         const missed = this.#uidsOf(taken.page).filter((uid) => !uids.includes(uid))
-        let isWhole = false
+        let isComplete = false
         try {
-          // An upload may be gone because its task ended just now, which the page does not tell.
+          // An upload may be gone because its task ended after the page was read.
           const names = uploadsIn(taken.page.changes)
-          isWhole = missed.length === 0 && (await this.#uploads.send(names, this.#store, signal))
+          isComplete = missed.length === 0 && (await this.#uploads.send(names, this.#store, signal))
         } finally {
-          if (!isWhole) await this.#release(taken.pins)
+          if (!isComplete) await this.#release(taken.pins)
         }
-        if (isWhole) return await this.#closedEntries(taken, signal)
+        if (isComplete) return await this.#closedRecords(taken, signal)
         uids = [...uids, ...missed]
       } finally {
         await taken.release()
@@ -330,14 +336,14 @@ export class Shipper {
   }
 
   #uidsOf({ changes }: OutgoingPage): readonly string[] {
-    return [...new Set([...this.#owed, ...catalogueIn(changes).written.map(([uid]) => uid)])]
+    return [...new Set([...this.#awaitingFiles, ...catalogueIn(changes).written.map(([uid]) => uid)])]
   }
 
-  /** The changes that wait, and the commits of these indexes, of one moment. */
+  /** Returns the pending changes and consistent commits of these indexes. */
   #taken(uids: readonly string[]): Promise<Taken | null> {
     const { outgoing, indexes } = this.#setup
     return outgoing.keepOut(uids, async () => {
-      const page = await outgoing.next(ENTRY_CHANGES_CHARS, this.#openTo)
+      const page = await outgoing.next(RECORD_CHANGES_CHARS, this.#openTo)
       if (page === null) return null
       const named = page.isCut ? [] : indexes().filter(({ uid }) => uids.includes(uid))
       const release = outgoing.uploads.hold(uploadsIn(page.changes))
@@ -360,33 +366,33 @@ export class Shipper {
     for (const pin of pins) await this.#setup.engine.unpin(pin)
   }
 
-  /** Rows that are too many for one entry go ahead of the files that complete them. */
-  async #openEntries(page: OutgoingPage, signal: AbortSignal): Promise<readonly Pending[]> {
+  /** Makes open records if one record cannot hold all rows. The files follow in the record that completes them. */
+  async #openRecords(page: OutgoingPage, signal: AbortSignal): Promise<readonly Pending[]> {
     await this.#uploads.send(uploadsIn(page.changes), this.#store, signal)
-    for (const [uid] of catalogueIn(page.changes).written) this.#owed.add(uid)
-    return this.#entries(page, null)
+    for (const [uid] of catalogueIn(page.changes).written) this.#awaitingFiles.add(uid)
+    return this.#records(page, null)
   }
 
-  async #closedEntries({ page, pins }: Taken, signal: AbortSignal): Promise<readonly Pending[]> {
+  async #closedRecords({ page, pins }: Taken, signal: AbortSignal): Promise<readonly Pending[]> {
     const published = await this.#published(pins, new InlineParts(), signal)
-    this.#owed.clear()
-    return this.#entries(page, published)
+    this.#awaitingFiles.clear()
+    return this.#records(page, published)
   }
 
-  /** @param files what the last entry closes with; null: it stays open */
-  #entries(
+  /** @param files of the last record, which completes the state; null: it stays open */
+  #records(
     { changes, schema, outbox, last }: OutgoingPage,
     files: Pick<Body, 'files' | 'inline'> | null,
   ): readonly Pending[] {
-    const whole = JSON.stringify(changes)
+    const json = JSON.stringify(changes)
     const portions =
-      whole.length <= ENTRY_CHANGES_CHARS
-        ? [whole]
-        : portionsOf(changes, ENTRY_CHANGES_CHARS).map((portion) => JSON.stringify(portion))
+      json.length <= RECORD_CHANGES_CHARS
+        ? [json]
+        : portionsOf(changes, RECORD_CHANGES_CHARS).map((portion) => JSON.stringify(portion))
     return portions.map((rows, number) => {
       const isLast = number === portions.length - 1
       const closing = isLast ? files : null
-      return this.#entry(
+      return this.#record(
         {
           ...{ rows, schema, outbox, last, adopted: [] },
           isOpen: closing === null,
@@ -397,23 +403,23 @@ export class Shipper {
     })
   }
 
-  #entry(body: Body, completes: number | null): Pending {
-    return { entry: this.#setup.writer.entry(encodeBody(body)), body, completes }
+  #record(body: Body, completes: number | null): Pending {
+    return { record: this.#setup.writer.record(encodeBody(body)), body, completes }
   }
 
-  /** Sends indexes whose rows no entry has, since they were there before the log, or before this store kept changes. */
+  /** Sends indexes whose rows are in no log record, since they are older than the log or than this change tracking. */
   async #adopt(signal: AbortSignal): Promise<void> {
     const { state, outgoing, indexes, fence } = this.#setup
     for (;;) {
       const known = new Set(state.ids())
       if (indexes().every(({ id }) => known.has(id))) return
-      // Most come with rows that wait, and need no moment without any batch.
+      // Most are sent with pending rows, which does not require to hold off all batches.
       if (await this.ship(signal)) {
         await this.#close(signal)
         continue
       }
       const taken = await outgoing.keepOut(null, async () => {
-        // An index that was made just now comes with its rows.
+        // A new index is sent with its pending rows.
         if ((await outgoing.next(0, 0)) !== null) return null
         const unknown = indexes().filter(({ id }) => !known.has(id))
         return { unknown, pins: await this.#pinned(unknown) }
@@ -422,12 +428,12 @@ export class Shipper {
         const published = await this.#published(taken.pins, new InlineParts(0), signal)
         const adopted = taken.unknown.map(({ uid, id }) => [uid, id] as const)
         const rows = { rows: '', schema: replicaSchema, outbox: fence.writer, last: 0, isOpen: false }
-        await this.#append(this.#entry({ ...rows, adopted, ...published }, null), signal)
+        await this.#append(this.#record({ ...rows, adopted, ...published }, null), signal)
       }
     }
   }
 
-  /** Publishes what pins hold, and lets go of them. */
+  /** Publishes the pinned commits and releases the pins. */
   async #published(
     pins: readonly Pin[],
     inline: InlineParts,

@@ -1,4 +1,4 @@
-/** Bounds how much is done at the same time. */
+/** A semaphore. */
 export class Slots {
   #free: number
   readonly #waiting = new Set<() => void>()
@@ -7,7 +7,7 @@ export class Slots {
     this.#free = count
   }
 
-  /** Waits for a slot. @returns gives it back @throws the reason of the signal */
+  /** Waits for a slot. Returns a function that releases it. @throws the reason of the signal */
   async take(signal: AbortSignal): Promise<() => void> {
     while (this.#free === 0 && !signal.aborted) await this.#change(signal)
     signal.throwIfAborted()
@@ -17,19 +17,19 @@ export class Slots {
       if (!isTaken) return
       isTaken = false
       this.#free++
-      for (const goOn of [...this.#waiting]) goOn()
+      for (const wake of [...this.#waiting]) wake()
     }
   }
 
   #change(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const goOn = (): void => {
-        this.#waiting.delete(goOn)
-        signal.removeEventListener('abort', goOn)
+      const wake = (): void => {
+        this.#waiting.delete(wake)
+        signal.removeEventListener('abort', wake)
         resolve()
       }
-      this.#waiting.add(goOn)
-      signal.addEventListener('abort', goOn, { once: true })
+      this.#waiting.add(wake)
+      signal.addEventListener('abort', wake, { once: true })
     })
   }
 }

@@ -1,67 +1,68 @@
-/** The moment of a log that a copy is made of. */
-import type { Entry, Log, ObjectStore } from '../bucket/index.js'
-import { type Base, readBase } from './base.js'
+/** Points in a log up to which a copy is made. */
+import type { Log, LogRecord, ObjectStore } from '../bucket/index.js'
+import { type Checkpoint, readBase } from './base.js'
 import { LogState } from './log-state.js'
 
 /** A log record, or milliseconds since 1970 by the clocks of the writers. */
 export type Until = { readonly seq: number } | { readonly date: number }
 
-/** The bucket does not hold what a copy of a former moment needs. */
+/** The bucket no longer has the objects that a copy of an earlier point needs. */
 export class MomentGoneError extends Error {
   override readonly name = 'MomentGoneError'
 }
 
-/** Whether a log record is later than the moment. */
+/** Returns true if a log record is later than `until`. */
 export const isBeyond = (
   until: Until | null,
   seq: number,
-  { writtenAt }: Pick<Entry, 'writtenAt'>,
+  { writtenAt }: Pick<LogRecord, 'writtenAt'>,
 ): boolean => until !== null && ('seq' in until ? seq > until.seq : writtenAt > until.date)
 
-/** The newest checkpoint that is not later than the moment; null without one. @throws BucketError, DamagedBaseError */
-export async function baseUntil(
+/** Returns the newest checkpoint that is not later than `until`; null: none. @throws BucketError, DamagedBaseError */
+export async function checkpointUntil(
   until: Until | null,
   log: Log,
   store: Pick<ObjectStore, 'get'>,
   signal: AbortSignal,
-): Promise<Base | null> {
-  for await (const base of basesUntil(until, await log.bases(signal), store, signal)) return base
+): Promise<Checkpoint | null> {
+  for await (const checkpoint of checkpointsUntil(until, await log.bases(signal), store, signal))
+    return checkpoint
   return null
 }
 
 /**
- * The newest checkpoint that a copy of the moment can begin with; null: it begins with the first log record. The image of a
- * checkpoint is a little newer than its record, and must not be newer than the moment.
- * @throws MomentGoneError, BucketError, DamagedBaseError, DamagedEntryError, DamagedBodyError
+ * Returns the newest checkpoint from which a copy up to `until` can start; null: it starts with the first log record.
+ * The image of a checkpoint is a little newer than its record. It must not be newer than `until`.
+ * @throws MomentGoneError, BucketError, DamagedBaseError, DamagedRecordError, DamagedBodyError
  */
-export async function restorableBase(
+export async function restorableCheckpoint(
   until: Until,
   log: Log,
   store: Pick<ObjectStore, 'get'>,
   signal: AbortSignal,
-): Promise<Base | null> {
-  const bases = await log.bases(signal)
-  for await (const base of basesUntil(until, bases, store, signal)) {
+): Promise<Checkpoint | null> {
+  const checkpoints = await log.bases(signal)
+  for await (const checkpoint of checkpointsUntil(until, checkpoints, store, signal)) {
     const state = new LogState()
-    state.load(base)
+    state.load(checkpoint)
     if (
       await reads(
-        base.seq + 1,
+        checkpoint.seq + 1,
         () => state.hasImage,
-        (seq, entry) => void state.apply(seq, entry),
+        (seq, record) => void state.apply(seq, record),
       )
     )
-      return base
+      return checkpoint
   }
-  // Records before the first checkpoint are garbage once there are more, and tell nothing of what was there before them.
+  // Records before the first checkpoint become garbage later, and lack the state that existed before the log.
   let last = -1
   let isBeyondMoment = false
-  for await (const entry of log.entries(0, signal)) {
-    isBeyondMoment = isBeyond(until, last + 1, entry)
+  for await (const record of log.records(0, signal)) {
+    isBeyondMoment = isBeyond(until, last + 1, record)
     if (isBeyondMoment) break
     last++
   }
-  const [oldest] = bases
+  const [oldest] = checkpoints
   const hasMoment = isBeyondMoment || ('seq' in until && until.seq <= last)
   if (oldest !== undefined && !hasMoment && last < oldest)
     throw new MomentGoneError(
@@ -69,33 +70,33 @@ export async function restorableBase(
     )
   return null
 
-  /** Reads records up to the moment until something holds. @returns whether it holds */
+  /** Reads records up to `until`, or until `holds()` is true. @returns the last value of `holds()` */
   async function reads(
     from: number,
     holds: () => boolean,
-    take: (seq: number, entry: Entry) => void,
+    take: (seq: number, record: LogRecord) => void,
   ): Promise<boolean> {
     if (holds()) return true
     let seq = from
-    for await (const entry of log.entries(seq, signal)) {
-      if (isBeyond(until, seq, entry)) return false
-      take(seq++, entry)
+    for await (const record of log.records(seq, signal)) {
+      if (isBeyond(until, seq, record)) return false
+      take(seq++, record)
       if (holds()) return true
     }
     return false
   }
 }
 
-/** Checkpoints that are not later than the moment, the newest first. */
-async function* basesUntil(
+/** Yields the checkpoints that are not later than `until`, newest first. */
+async function* checkpointsUntil(
   until: Until | null,
   seqs: readonly number[],
   store: Pick<ObjectStore, 'get'>,
   signal: AbortSignal,
-): AsyncGenerator<Base, void> {
+): AsyncGenerator<Checkpoint, void> {
   for (const seq of seqs.toReversed()) {
     if (until !== null && 'seq' in until && seq > until.seq) continue
-    const base = await readBase(store, seq, signal)
-    if (!isBeyond(until, seq, base)) yield base
+    const checkpoint = await readBase(store, seq, signal)
+    if (!isBeyond(until, seq, checkpoint)) yield checkpoint
   }
 }

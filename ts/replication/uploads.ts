@@ -1,4 +1,4 @@
-/** Uploaded bodies of waiting tasks, which lie below `spool/` in parts that are numbered from 0. */
+/** Uploaded bodies of enqueued tasks. The bucket stores them under `spool/`, in parts numbered from 0. */
 import { createReadStream } from 'node:fs'
 import { mkdir, open } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -7,10 +7,10 @@ import { type NeededUpload, type OutgoingChanges, uploadsPath } from '../tasks/i
 import { inParts } from './in-parts.js'
 import { UPLOAD_PART_BYTES } from './limits.js'
 
-/** Begins the keys of all parts of an upload. */
+/** Prefix of the keys of all parts of an upload. */
 export const uploadPrefix = (name: string): string => `spool/${name}/`
 
-/** Sends uploads, each of them once. */
+/** Sends uploads, each upload once. */
 export class UploadSender {
   readonly #uploads: Pick<OutgoingChanges['uploads'], 'pathOf'>
   /** Names of uploads that the bucket has. */
@@ -20,13 +20,13 @@ export class UploadSender {
     this.#uploads = uploads
   }
 
-  /** Sends uploads of these names. @returns false: one of them is gone @throws BucketError */
+  /** Sends uploads of these names. @returns false if the file of an upload is gone @throws BucketError */
   async send(
     names: readonly string[],
     store: Pick<ObjectStore, 'put'>,
     signal: AbortSignal,
   ): Promise<boolean> {
-    let isWhole = true
+    let areAllSent = true
     for (const name of names) {
       if (this.#sent.has(name)) continue
       try {
@@ -34,14 +34,14 @@ export class UploadSender {
         this.#sent.add(name)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-        isWhole = false
+        areAllSent = false
       }
     }
-    return isWhole
+    return areAllSent
   }
 }
 
-/** @throws BucketError; an error of the system with `ENOENT` if the file is gone */
+/** @throws BucketError; a system error with `ENOENT` if the file is gone */
 async function sendUpload(
   path: string,
   name: string,
@@ -54,7 +54,7 @@ async function sendUpload(
 }
 
 /**
- * Writes the uploads that tasks of a data directory need.
+ * Downloads the uploads that tasks of a data directory need.
  * @returns keys of parts that are missing
  * @throws BucketError, DamagedPartError
  */
@@ -92,5 +92,5 @@ export async function fetchUploads(
   return missing
 }
 
-/** Names of uploads come from outside this machine. */
+/** Names of uploads come from outside this machine, so they are checked. */
 const FILE_NAME = /^[0-9a-f-]{36}\.[a-z]+$/

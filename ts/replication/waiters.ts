@@ -1,7 +1,7 @@
 import type { OutboxFacts } from '../tasks/index.js'
 import type { Shipper } from './shipper.js'
 
-/** A client that waits until the bucket has what it wrote. */
+/** A client that waits until its writes are in the bucket. */
 export interface Waiter {
   /** The last transaction that it waits for. */
   readonly last: number
@@ -11,7 +11,7 @@ export interface Waiter {
 
 type Sent = Pick<Shipper, 'newestBase' | 'sent'>
 
-/** The clients that wait. Each is answered once another server that starts from the bucket would have what it wrote. */
+/** The waiting clients. Each is resolved once a server that starts from the bucket would have its writes. */
 export class Waiters {
   readonly #waiting = new Set<Waiter>()
 
@@ -23,13 +23,16 @@ export class Waiters {
     this.#waiting.delete(waiter)
   }
 
-  /** Sends the oldest changes, and answers whom that lets answer. @returns whether there were any; throws as `Shipper.ship` */
+  /**
+   * Sends the oldest changes and resolves the clients whose writes are now in the bucket. Returns and throws as
+   * `Shipper.ship`.
+   */
   async ship(shipper: Pick<Shipper, 'ship'> & Sent, signal: AbortSignal): Promise<boolean> {
-    // What they wait for was synced before they came.
+    // Writes of the current waiters are synced. A client that arrives during `ship` may wait for later ones.
     const waiting = [...this.#waiting]
     const isSending = await shipper.ship(signal)
     for (const waiter of waiting)
-      if (hasBase(shipper) && (!isSending || waiter.last <= shipper.sent)) {
+      if (hasCheckpoint(shipper) && (!isSending || waiter.last <= shipper.sent)) {
         this.#waiting.delete(waiter)
         waiter.resolve()
       }
@@ -42,9 +45,9 @@ export class Waiters {
   }
 }
 
-/** Whether a client that has written so far needs not wait. */
+/** Returns true if the bucket has all writes up to transaction `last`. */
 export const hasAll = (shipper: Sent, { last, unsent }: Pick<OutboxFacts, 'last' | 'unsent'>): boolean =>
-  hasBase(shipper) && (unsent === 0 || shipper.sent >= last)
+  hasCheckpoint(shipper) && (unsent === 0 || shipper.sent >= last)
 
-/** Without a base the log does not tell what was there before it. */
-const hasBase = ({ newestBase }: Sent): boolean => newestBase !== -1
+/** Without a checkpoint the log lacks the state before it. */
+const hasCheckpoint = ({ newestBase }: Sent): boolean => newestBase !== -1

@@ -1,11 +1,11 @@
-/** An instance that is sent to a bucket while it is written to, and made from the bucket elsewhere. */
+/** An instance that is sent to a bucket during writes and restored elsewhere. */
 import { join } from 'node:path'
-import { decodeEntry, entryKey } from '../../../ts/bucket/index.js'
+import { decodeEntry, recordKey } from '../../../ts/bucket/index.js'
 import type { TaskSummary, Tasks } from '../../../ts/tasks/index.js'
 import {
   answersOf,
   instance,
-  makeBase,
+  makeCheckpoint,
   restoredFrom,
   shipAll,
   shipping,
@@ -28,7 +28,7 @@ import {
 
 const never = new AbortController().signal
 
-/** Writes of all kinds, drawn by lot. */
+/** Random writes of all kinds. */
 class Writes {
   readonly #lot = numbers(7)
   /** Uid of the last task. */
@@ -57,7 +57,7 @@ class Writes {
     this.last = (await choices[Math.floor(lot() * choices.length)]!()).taskUid
   }
 
-  /** Whether something happens whose chance is that. */
+  /** Returns true with this probability. */
   happens(chance: number): boolean {
     return this.#lot() < chance
   }
@@ -70,7 +70,7 @@ class Writes {
 for (const tested of testedEngines) {
   const runs = testNeeding(tested.needs)
 
-  runs(`${tested.name}: an instance that is made from its log has the same tasks and answers`, async (t) => {
+  runs(`${tested.name}: an instance restored from its log has the same tasks and answers`, async (t) => {
     t.timeout(240_000)
     const directory = await temporaryDirectory(t)
     const source = await instance(t, tested, join(directory, 'source'))
@@ -92,7 +92,7 @@ for (const tested of testedEngines) {
     t.deepEqual(await answersOf(await instance(t, tested, restored, {})), await answersOf(source))
   })
 
-  runs(`${tested.name}: an instance that was there before its bucket is made from a base`, async (t) => {
+  runs(`${tested.name}: an instance older than its bucket is restored from a checkpoint`, async (t) => {
     t.timeout(240_000)
     const directory = await temporaryDirectory(t)
     const before = await instance(t, tested, join(directory, 'source'), {})
@@ -107,19 +107,19 @@ for (const tested of testedEngines) {
     const store = memoryStore()
     const { shipper } = await shipping(source, store)
     source.opened.start()
-    await makeBase({ shipper })
+    await makeCheckpoint({ shipper })
     for (let move = 0; move < 40; move++) {
       await writes.write(tasks)
       if (writes.happens(0.4)) await shipper.ship(never)
-      if (move === 25) await makeBase({ shipper })
+      if (move === 25) await makeCheckpoint({ shipper })
     }
     await writes.settle(tasks)
     await shipAll(source, { shipper })
 
-    const bases = [...store.objects.keys()].filter((key) => key.startsWith('base/')).sort()
-    t.is(bases.length, 2)
-    // Nothing but fences is read of what the newest base covers.
-    const covered = entryKey(Number(bases[1]!.slice('base/'.length)))
+    const checkpoints = [...store.objects.keys()].filter((key) => key.startsWith('base/')).sort()
+    t.is(checkpoints.length, 2)
+    // Readers need only fences of the records that the newest checkpoint covers.
+    const covered = recordKey(Number(checkpoints[1]!.slice('base/'.length)))
     for (const [key, bytes] of store.objects)
       if (key.startsWith('log/') && key <= covered && decodeEntry(bytes).kind === 'changes')
         store.objects.delete(key)
@@ -140,7 +140,7 @@ for (const tested of testedEngines) {
 }
 
 for (const name of ['gofakes3', 'versitygw'] as const)
-  testNeeding([storeServer(name)])(`${name}: an instance is made from what this store keeps`, async (t) => {
+  testNeeding([storeServer(name)])(`${name}: an instance is restored from this store`, async (t) => {
     t.timeout(600_000)
     const directory = await temporaryDirectory(t)
     const source = await instance(t, fallback, join(directory, 'source'))
@@ -151,7 +151,7 @@ for (const name of ['gofakes3', 'versitygw'] as const)
     const writes = new Writes()
     for (let move = 0; move < 20; move++) {
       await writes.write(tasks)
-      if (move === 10) await makeBase({ shipper })
+      if (move === 10) await makeCheckpoint({ shipper })
       if (writes.happens(0.4)) await shipper.ship(never)
     }
     await writes.settle(tasks)

@@ -1,25 +1,25 @@
 /**
- * Objects that are encrypted before they go into a store. Rules held here:
- * 1. Each content comes back whole and by every kind of range, with the limits and lengths of a store that does not encrypt.
- * 2. Any bit that changes, any cut, any frame or object in the place of another is found.
- * 3. A wrong key, no key and an object without encryption are told apart and tell what to do.
- * 4. No content is stored as the same bytes twice, and the log and the probe do not mind.
+ * Encrypted objects in a store. Rules:
+ * 1. Contents are read completely and by any range, with the same limits and lengths as in a store without encryption.
+ * 2. Changed bits, truncation, and swapped frames or objects are detected.
+ * 3. A wrong key, no key and an unencrypted object give different errors, each with a remedy.
+ * 4. The same content is stored as different bytes each time. The log and the probe still work.
  */
 import { randomBytes } from 'node:crypto'
 import test from 'ava'
 import {
   BucketError,
   bucketKey,
-  DamagedEntryError,
+  DamagedRecordError,
   decodeEntry,
-  entryKey,
   Log,
   type ObjectStore,
   probe,
+  recordKey,
   sealedStore,
 } from '../../../ts/bucket/index.js'
 import { LaunchError } from '../../../ts/launch/index.js'
-import { DamagedBaseError, decodeBase } from '../../../ts/replication/base.js'
+import { DamagedBaseError, decodeCheckpoint } from '../../../ts/replication/base.js'
 import { memoryStore, never, noRepeating } from '../../support/memory-store.js'
 import { startStore, storeAt, storeServer } from '../../support/store-servers.js'
 import { testNeeding } from '../../support/test-needing.js'
@@ -46,7 +46,7 @@ async function keptIn(
 }
 
 for (const size of sizes)
-  test(`a content of ${size} bytes comes back whole and by ranges`, async (t) => {
+  test(`a content of ${size} bytes is read completely and by ranges`, async (t) => {
     const inner = memoryStore()
     const body = bodyOf(size)
     const store = await keptIn(inner, 'index/a', body)
@@ -66,7 +66,7 @@ for (const size of sizes)
     t.is(await store.get('index/b', { bytesMax: 9, range: [9 * FRAME, 9 * FRAME + 8] }), null)
   })
 
-/** As in `memory-store.ts`, but with a limit, as real stores have it. */
+/** A memory store that enforces `bytesMax` like real stores. */
 function sealedOf(inner: ObjectStore): ObjectStore {
   const limited: ObjectStore = {
     ...inner,
@@ -79,7 +79,7 @@ function sealedOf(inner: ObjectStore): ObjectStore {
   return sealedStore(limited, key)
 }
 
-test('the limit of a read is that of the content', async (t) => {
+test('the limit of a read applies to the decrypted content', async (t) => {
   const inner = memoryStore()
   for (const size of sizes.filter((one) => one > 0)) {
     const store = sealedOf(inner)
@@ -90,15 +90,15 @@ test('the limit of a read is that of the content', async (t) => {
   }
 })
 
-/** Asserts that neither the whole object nor the given range of it is given out. */
+/** Reads that must be refused: the complete object and ranges. */
 const refusals = [undefined, [0, 9], [FRAME, FRAME + 9], [2 * FRAME + 5, 2 * FRAME + 9]] as const
 
-test('a bit that changes anywhere is found by whoever reads its frame', async (t) => {
+test('a changed bit is detected by any read of its frame', async (t) => {
   const inner = memoryStore()
   const body = bodyOf(2 * FRAME + 20)
   const store = await keptIn(inner, 'a', body)
   const bytes = inner.objects.get('a')!
-  // Each byte of the first and the last head and tag, and a few of each content.
+  // All bytes of heads and tags, and a few content bytes of each frame.
   const places = new Set<number>()
   for (let frame = 0; frame < 3; frame++) {
     const start = frame * SEALED
@@ -121,7 +121,7 @@ test('a bit that changes anywhere is found by whoever reads its frame', async (t
   t.deepEqual(await store.get('a', all(body.length)), body)
 })
 
-test('an object that was cut off or goes on is found, by ranges behind the cut as well', async (t) => {
+test('a truncated or extended object is detected, also by a range after the cut', async (t) => {
   const inner = memoryStore()
   const body = bodyOf(3 * FRAME)
   const store = await keptIn(inner, 'a', body)
@@ -152,7 +152,7 @@ test('an object that was cut off or goes on is found, by ranges behind the cut a
   }
 })
 
-test('no frame and no object stands in for another', async (t) => {
+test('a swapped frame or object is detected', async (t) => {
   const inner = memoryStore()
   const store = sealedStore(inner, key)
   const [body, other] = [bodyOf(3 * FRAME), Buffer.alloc(3 * FRAME, 'other')]
@@ -180,21 +180,21 @@ test('no frame and no object stands in for another', async (t) => {
   }
 })
 
-test('a wrong key, no key and no encryption each say what to do', async (t) => {
+test('a wrong key, a missing key and an unencrypted object give errors that say what to do', async (t) => {
   const inner = memoryStore()
   const store = sealedStore(inner, key)
-  await store.put(entryKey(0), Buffer.from('an entry'))
+  await store.put(recordKey(0), Buffer.from('a record'))
   const wrong = sealedStore(inner, Buffer.alloc(32, 'another'))
-  const error = await t.throwsAsync(wrong.get(entryKey(0), all(99)), { instanceOf: BucketError })
+  const error = await t.throwsAsync(wrong.get(recordKey(0), all(99)), { instanceOf: BucketError })
   t.is(error?.kind, 'refused')
   t.regex(error?.message ?? '', /is encrypted with another key than the one of --bucket-key-file/)
 
-  const bare = inner.objects.get(entryKey(0))!
+  const bare = inner.objects.get(recordKey(0))!
   t.throws(() => decodeEntry(bare), {
-    instanceOf: DamagedEntryError,
+    instanceOf: DamagedRecordError,
     message: /encrypted.*--bucket-key-file/,
   })
-  t.throws(() => decodeBase(0, bare), {
+  t.throws(() => decodeCheckpoint(0, bare), {
     instanceOf: DamagedBaseError,
     message: /encrypted.*--bucket-key-file/,
   })
@@ -207,7 +207,7 @@ test('a wrong key, no key and no encryption each say what to do', async (t) => {
   }
 })
 
-test('nothing of a content is in the store, and the same content is stored as other bytes each time', async (t) => {
+test('stored bytes do not contain the content and differ for each write', async (t) => {
   const inner = memoryStore()
   const store = sealedStore(inner, key)
   const body = Buffer.alloc(2 * FRAME, 'a text that is easily found')
@@ -225,10 +225,10 @@ test('nothing of a content is in the store, and the same content is stored as ot
   t.is(stored.size, 20)
 })
 
-test('the probe and a log whose answers are lost work through it', async (t) => {
+test('the probe, and a log with lost answers, work through encryption', async (t) => {
   const inner = memoryStore()
   let calls = 0
-  // Every other create does its work and does not answer.
+  // The answer of every other create is lost.
   const losing: ObjectStore = {
     ...inner,
     async create(name, body) {
@@ -249,7 +249,7 @@ test('the probe and a log whose answers are lost work through it', async (t) => 
     },
     signal,
   )
-  for (let i = 1; i <= 20; i++) t.is(await writer.append(writer.entry(Buffer.from(`${i}`)), signal), i)
+  for (let i = 1; i <= 20; i++) t.is(await writer.append(writer.record(Buffer.from(`${i}`)), signal), i)
   for (let i = 1; i <= 20; i++) t.is(String((await log.read(i, signal))?.body), `${i}`)
   t.is(await log.read(21, signal), null)
 })
@@ -305,7 +305,7 @@ const noKeys: readonly (readonly [name: string, content: Buffer | null, told: Re
 ]
 
 for (const [name, content, told] of noKeys)
-  test(`a key file that ${name} is refused with how to make one`, (t) => {
+  test(`a key file that ${name} is refused with instructions to make a key`, (t) => {
     const error = t.throws(() => bucketKey('/etc/key', () => content), { instanceOf: LaunchError })
     t.is(error?.exitCode, 2)
     t.regex(error?.message ?? '', told)

@@ -1,8 +1,9 @@
 /**
- * What is asked of object stores. Rules held here, each with real ones:
- * 1. Objects are created once, overwritten, read whole and by ranges, listed in order over several pages, deleted.
- * 2. The probe accepts a store with atomic creates, leaves nothing behind, and refuses others by what they lack.
- * 3. What no repetition helps is refused with the reason of the store; what may have happened is said to be unknown.
+ * Requirements for object stores, tested with real ones. Rules:
+ * 1. Objects are created once, overwritten, read completely and by ranges, listed in order over several pages, and
+ *    deleted.
+ * 2. The probe accepts a store with atomic creates, leaves no objects, and names the missing property of other stores.
+ * 3. Permanent errors are `refused` with the reason of the store. Calls that may have happened are `isUnknown`.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -51,7 +52,7 @@ for (const name of Object.keys(storeServers) as (keyof typeof storeServers)[]) {
     await store.delete('log/1')
     await store.delete('log/1')
     t.is(await store.get('log/1', { bytesMax: 10 }), null)
-    t.is(await store.create('log/1', body), 'created', 'what was deleted can be created')
+    t.is(await store.create('log/1', body), 'created', 'a deleted object can be created')
 
     for (const key of oddKeys) {
       t.is(await store.create(`odd/${key}`, Buffer.from(key)), 'created', key)
@@ -65,7 +66,7 @@ for (const name of Object.keys(storeServers) as (keyof typeof storeServers)[]) {
     )
   })
 
-  declare(`${name}: more objects than a page of the list are listed in order`, async (t) => {
+  declare(`${name}: lists longer than a page are in order`, async (t) => {
     t.timeout(600_000)
     const store = storeAt(t, await startStore(t, name))
     const keys = Array.from({ length: 1005 }, (_, i) => `log/${String(i).padStart(20, '0')}`)
@@ -75,7 +76,7 @@ for (const name of Object.keys(storeServers) as (keyof typeof storeServers)[]) {
     t.deepEqual(await keysIn(store, 'log/', keys.at(-1)), [])
   })
 
-  declare(`${name}: the probe accepts it and leaves nothing behind`, async (t) => {
+  declare(`${name}: the probe accepts it and leaves no objects`, async (t) => {
     t.timeout(600_000)
     const store = storeAt(t, await startStore(t, name))
     await t.notThrowsAsync(probe(store, noRepeating, never))
@@ -93,29 +94,35 @@ for (const name of Object.keys(storeServers) as (keyof typeof storeServers)[]) {
   })
 }
 
-testNeeding([storeServer('gofakes3')])('siftd bucket check tells whether a bucket is fit', async (t) => {
-  t.timeout(600_000)
-  const origin = await startStore(t, 'gofakes3')
-  const env = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey }
-  for (const [url, exitCode, told] of [
-    [`s3://${bucket}/here`, 0, /the bucket `tests` at 127\.0\.0\.1:\d+ creates objects atomically/],
-    ['s3://none', 1, /NoSuchBucket/],
-    ['https://none', 2, /`https:\/\/none` is no address of a bucket/],
-    ['s3://ab', 2, /is no address of a bucket/],
-    ['s3://-name', 2, /is no address of a bucket/],
-    [`s3://${bucket}/../other`, 2, /must not contain/],
-  ] as const) {
-    const result = await runCommand(['bucket', 'check', url, '--endpoint', origin], '', env)
-    t.is(result.code, exitCode, JSON.stringify(result))
-    t.regex([...result.lines, ...result.errors].join('\n'), told)
-  }
-  const bare = await runCommand(['bucket', 'check', `s3://${bucket}`, '--endpoint', origin], '', {
-    HOME: '/none',
-    AWS_EC2_METADATA_DISABLED: 'true',
-  })
-  t.is(bare.code, 2)
-  t.regex(bare.errors.join(), /AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and there is no file/)
-})
+testNeeding([storeServer('gofakes3')])(
+  'siftd bucket check accepts a usable bucket and names the problem of others',
+  async (t) => {
+    t.timeout(600_000)
+    const origin = await startStore(t, 'gofakes3')
+    const env = { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey }
+    for (const [url, exitCode, told] of [
+      [`s3://${bucket}/here`, 0, /the bucket `tests` at 127\.0\.0\.1:\d+ creates objects atomically/],
+      ['s3://none', 1, /NoSuchBucket/],
+      ['https://none', 2, /`https:\/\/none` is no address of a bucket/],
+      ['s3://ab', 2, /is no address of a bucket/],
+      ['s3://-name', 2, /is no address of a bucket/],
+      [`s3://${bucket}/../other`, 2, /must not contain/],
+    ] as const) {
+      const result = await runCommand(['bucket', 'check', url, '--endpoint', origin], '', env)
+      t.is(result.code, exitCode, JSON.stringify(result))
+      t.regex([...result.lines, ...result.errors].join('\n'), told)
+    }
+    const bare = await runCommand(['bucket', 'check', `s3://${bucket}`, '--endpoint', origin], '', {
+      HOME: '/none',
+      AWS_EC2_METADATA_DISABLED: 'true',
+    })
+    t.is(bare.code, 2)
+    t.regex(
+      bare.errors.join(),
+      /AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set, and there is no file/,
+    )
+  },
+)
 
 testNeeding([storeServer('versitygw')])(
   'versitygw: a wrong secret is refused without showing it',
@@ -157,7 +164,7 @@ const outcomes: readonly (readonly [status: number, body: string, kind: BucketEr
 ]
 
 for (const [status, body, kind] of outcomes)
-  test(`a create that is answered by ${status} is ${kind}`, async (t) => {
+  test(`a create answered with ${status} is ${kind}`, async (t) => {
     const store = storeAt(t, await answering(t, status, body))
     const error = await t.throwsAsync(store.create('log/1', Buffer.from('a')), { instanceOf: BucketError })
     t.is(error?.kind, kind)
@@ -180,14 +187,14 @@ for (const list of lists)
     t.is(error?.kind, 'malformed')
   })
 
-test('a store that is not there may have done what it was asked', async (t) => {
+test('a call to an unreachable store has an unknown outcome', async (t) => {
   const store = storeAt(t, 'http://127.0.0.1:9')
   const error = await t.throwsAsync(store.create('a', Buffer.from('a')), { instanceOf: BucketError })
   t.is(error?.kind, 'unanswered')
 })
 
 for (const status of [301, 302, 307])
-  test(`no object goes to where a store redirects with ${status}`, async (t) => {
+  test(`a ${status} redirect of a store is not followed`, async (t) => {
     const seen: string[] = []
     const elsewhere = await answering(t, 200, '', {}, (line) => seen.push(line))
     const store = storeAt(t, await answering(t, status, '', { location: `${elsewhere}/tests/a` }))
@@ -206,7 +213,7 @@ for (const status of [301, 302, 307])
     t.deepEqual(seen, [])
   })
 
-/** A server that gives every request the same answer. @param met told of the first line of each */
+/** A server with the same answer for every request. @param met called with the first line of each request */
 async function answering(
   t: ExecutionContext,
   status: number,

@@ -290,7 +290,7 @@ tests(
         const { message } = await t.throwsAsync(start('second', ...role))
         const [line, ...others] = message.split('\n').filter((text) => text.includes('siftd: '))
         const entry = Number(key.split('/')[1])
-        t.regex(line ?? '', new RegExp(`siftd: --bucket: .*entry ${entry}\\b.*`), message)
+        t.regex(line ?? '', new RegExp(`siftd: --bucket: .*log record ${entry}\\b.*`), message)
         t.regex(line ?? '', spoilt.told)
         t.deepEqual(others, [])
         t.regex(message, /^the daemon ended with 1: /)

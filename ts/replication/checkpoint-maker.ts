@@ -1,7 +1,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import {
-  baseKey,
+  checkpointKey,
   DamagedPartError,
   type ObjectStore,
   type PartLocation,
@@ -11,23 +11,30 @@ import {
   repeatingStore,
 } from '../bucket/index.js'
 import type { OutgoingChanges } from '../tasks/index.js'
-import { type Base, encodeBase, type ImagePart, keysOfFiles, movedFiles, uploadImage } from './base.js'
+import {
+  type Checkpoint,
+  encodeCheckpoint,
+  type ImagePart,
+  keysOfFiles,
+  movedFiles,
+  uploadImage,
+} from './base.js'
 import type { Reached } from './body.js'
 import type { Fence } from './fence.js'
 import {
-  BASE_BYTES,
-  BASE_ENTRIES,
+  CHECKPOINT_BYTES,
+  CHECKPOINT_RECORDS,
   MOVED_BYTES,
   REPLAY_CALL_MS_MAX,
-  REPLAY_ENTRIES_MIN,
   REPLAY_MS,
   REPLAY_PART,
+  REPLAY_RECORDS_MIN,
 } from './limits.js'
 import type { LogState } from './log-state.js'
 import type { PartReader } from './part-reader.js'
 import type { UploadSender } from './uploads.js'
 
-export interface BaseMakerSetup {
+export interface CheckpointMakerSetup {
   readonly outgoing: Pick<OutgoingChanges, 'image' | 'uploads'>
   readonly store: ObjectStore
   readonly repeating: Repeating
@@ -36,33 +43,33 @@ export interface BaseMakerSetup {
   readonly state: LogState
   readonly instanceUid: string
   readonly fence: Fence
-  /** The entry that the newest base covers to; null: there is no base. */
+  /** The last log record that the newest checkpoint covers; null: no checkpoint exists. */
   readonly newest: number | null
-  /** Milliseconds by a monotonic clock. Absent: that of the process. */
+  /** Milliseconds of a monotonic clock. Default: the clock of the process. */
   readonly now?: () => number
-  /** A directory for images, which exists when a base is begun. */
+  /** Directory for images. Exists before a checkpoint is started. */
   readonly scratch: string
 }
 
-/** Told once a base is published, or why it could not be made; not told of one that is ended. */
-export type BaseOutcome = (failure: Error | null) => void
+/** Called when a checkpoint is published (null) or fails. Not called when it is cancelled. */
+export type CheckpointOutcome = (failure: Error | null) => void
 
-/** A base on its way. Files of indexes and the entry are of one moment, the image is a little newer. */
+/** A checkpoint in progress. Index files and the log record are consistent; the image is a little newer. */
 interface Making {
-  readonly base: Omit<Base, 'image' | 'writtenAt'>
+  readonly checkpoint: Omit<Checkpoint, 'image' | 'writtenAt'>
   readonly reached: Reached
-  readonly told: BaseOutcome
+  readonly onDone: CheckpointOutcome
   readonly signal: AbortSignal
   readonly beganAt: number
-  /** Keys of objects that were made for it. */
+  /** Keys of the objects written for it. */
   readonly keys: string[]
-  /** Whether the log has everything that the image has. */
+  /** True if the log has every transaction of the image. */
   isSent: boolean
-  /** What is published; null: something of it is not in the bucket yet. */
-  whole: Base | null
+  /** The checkpoint to publish; null: some of its objects are not in the bucket yet. */
+  complete: Checkpoint | null
 }
 
-/** A copy of the task store, and the uploads that it names. */
+/** A copy of the task store and the uploads that it references. */
 interface Copied {
   readonly directory: string
   readonly path: string
@@ -71,28 +78,29 @@ interface Copied {
 }
 
 /**
- * Makes bases, one at a time, beside what is shipped: only the copy of the task store holds that up, not its way to the
- * bucket. A base is published once everything that it names is there, and everything that its image has is in the log.
+ * Makes checkpoints, one at a time, while changes are shipped. Shipping waits only for the local copy of the task
+ * store, not for its upload. A checkpoint is published once all objects that it references are in the bucket and the
+ * log has all transactions of its image.
  */
-export class BaseMaker {
-  readonly #setup: BaseMakerSetup
+export class CheckpointMaker {
+  readonly #setup: CheckpointMakerSetup
   readonly #store: Pick<ObjectStore, 'put' | 'get'>
   readonly #end = new AbortController()
   #newest: number
   #making: Making | null = null
-  /** Calls under way for the base; null: it waits for the log, or there is none. Never rejects. */
+  /** Calls in progress; null: the checkpoint waits for the log, or none is in progress. Never rejects. */
   #calls: Promise<void> | null = null
-  /** Whether the last base that was begun could not be made. */
+  /** True if the last checkpoint failed. */
   #hasFailed = false
   #objects = 0
-  /** Bytes that were sent since the last base was begun. */
+  /** Bytes sent since the last checkpoint was started. */
   #bytes = 0
-  /** Milliseconds that the store takes for a call, the mean of those of late. */
+  /** Moving average of the milliseconds that a call to the store takes. */
   #callMs = 0
-  /** Milliseconds that the last base took to be made. */
+  /** Milliseconds that the last checkpoint took. */
   #madeMs = 0
 
-  constructor(setup: BaseMakerSetup) {
+  constructor(setup: CheckpointMakerSetup) {
     this.#setup = setup
     this.#store = repeatingStore(setup.store, setup.repeating)
     this.#newest = setup.newest ?? -1
@@ -102,44 +110,45 @@ export class BaseMaker {
     return this.#setup.now?.() ?? performance.now()
   }
 
-  /** The entry that the newest base covers to; -1: there is no base. */
+  /** The last log record that the newest checkpoint covers; -1: no checkpoint exists. */
   get newest(): number {
     return this.#newest
   }
 
-  /** Counts what is sent beside bases, which tells when the next one pays. */
+  /** Counts bytes sent outside checkpoints. They decide when the next checkpoint is worthwhile. */
   count(bytes: number): void {
     this.#bytes += bytes
   }
 
-  /** Counts an appended entry, which took that long. A reader of the log has to wait for it about as long. */
+  /** Notes how long an append took. Reading the record takes about as long. */
   appended(ms: number): void {
     this.#callMs += (Math.min(ms, REPLAY_CALL_MS_MAX) - this.#callMs) / 16
   }
 
-  /** Whether so much was sent since the last base that the next one pays. @param next the entry that is appended next */
+  /** Returns true if enough was sent to make a new checkpoint worthwhile. @param next the next record to append */
   isDue(next: number): boolean {
     if (this.#making !== null) return false
-    if (this.#hasFailed || this.#newest === -1 || next - this.#newest > BASE_ENTRIES) return true
-    const entries = next - this.#newest
-    const replayMs = (entries * this.#callMs) / READ_AHEAD
-    if (entries > REPLAY_ENTRIES_MIN && replayMs >= Math.max(REPLAY_MS, this.#madeMs / REPLAY_PART))
+    if (this.#hasFailed || this.#newest === -1 || next - this.#newest > CHECKPOINT_RECORDS) return true
+    const records = next - this.#newest
+    const replayMs = (records * this.#callMs) / READ_AHEAD
+    if (records > REPLAY_RECORDS_MIN && replayMs >= Math.max(REPLAY_MS, this.#madeMs / REPLAY_PART))
       return true
-    return this.#bytes >= Math.max(BASE_BYTES, this.#setup.state.bytes() / 2)
+    return this.#bytes >= Math.max(CHECKPOINT_BYTES, this.#setup.state.bytes() / 2)
   }
 
-  /** Keys of objects that the base on its way needs. */
+  /** Keys of the objects that the checkpoint in progress needs. */
   references(): readonly string[] {
     const making = this.#making
-    return making === null ? [] : [...keysOfFiles(making.base.files), ...making.keys]
+    return making === null ? [] : [...keysOfFiles(making.checkpoint.files), ...making.keys]
   }
 
   /**
-   * Begins a base of what the log tells now, unless one is on its way. Nothing may be appended until it resolves.
-   * @param seq the last entry, which closes a state
-   * @param told may be called before this resolves
+   * Starts a checkpoint of the current state of the log, unless one is in progress. The caller must not append until
+   * this resolves.
+   * @param seq the last log record, which completes a state
+   * @param onDone may be called before this resolves
    */
-  async begin(seq: number, signal: AbortSignal, told: BaseOutcome): Promise<void> {
+  async begin(seq: number, signal: AbortSignal, onDone: CheckpointOutcome): Promise<void> {
     if (this.#making !== null) return
     if (seq === this.#newest) {
       this.#hasFailed = false
@@ -153,10 +162,10 @@ export class BaseMaker {
     const copied: Copied = { directory, path, uploads, release: outgoing.uploads.hold(uploads) }
     try {
       const reached = await outgoing.image(path)
-      const base = { seq, instanceUid, fence, ...state.described() }
+      const checkpoint = { seq, instanceUid, fence, ...state.described() }
       const both = AbortSignal.any([signal, this.#end.signal])
       const making: Making = {
-        ...{ base, reached, told, signal: both, keys: [], isSent: false, whole: null },
+        ...{ checkpoint, reached, onDone, signal: both, keys: [], isSent: false, complete: null },
         beganAt: this.#now(),
       }
       this.#making = making
@@ -164,12 +173,12 @@ export class BaseMaker {
       this.#bytes = 0
       this.#call(making, () => this.#fill(making, copied))
     } catch (error) {
-      await letGo(copied)
+      await discard(copied)
       throw error
     }
   }
 
-  /** The log has the transactions up to `last`; null: all of them. */
+  /** Call this when the log has the transactions up to `last`; null: all of them. */
   sent(last: number | null): void {
     const making = this.#making
     if (making === null) return
@@ -177,12 +186,12 @@ export class BaseMaker {
     this.#publishOnce(making)
   }
 
-  /** Resolves once no calls are under way: a base that is not published by then waits for the log. */
+  /** Resolves once no call is in progress. A checkpoint that is not published by then waits for the log. */
   async idle(): Promise<void> {
     while (this.#calls !== null) await this.#calls
   }
 
-  /** Ends the base on its way; none is made any more. */
+  /** Cancels the checkpoint in progress. No further one is made. */
   async end(): Promise<void> {
     this.#end.abort()
     await this.idle()
@@ -193,7 +202,7 @@ export class BaseMaker {
       .catch((error: Error) => {
         this.#making = null
         this.#hasFailed = true
-        if (!making.signal.aborted) making.told(error)
+        if (!making.signal.aborted) making.onDone(error)
       })
       .finally(() => {
         this.#calls = null
@@ -202,35 +211,38 @@ export class BaseMaker {
     this.#calls = called
   }
 
-  /** Sends what a base names, other than files of indexes. */
+  /** Uploads the objects that a checkpoint references, except index files. */
   async #fill(making: Making, copied: Copied): Promise<void> {
     const { uploads, state } = this.#setup
-    const { base, reached, signal, keys } = making
+    const { checkpoint, reached, signal, keys } = making
     try {
       await uploads.send(copied.uploads, this.#store, signal)
       const moved = await this.#moveInline(making)
       const number = this.#objects++
       const keyFor = (part: number): string => {
-        const key = `image/${base.seq}/${number}-${part}`
+        const key = `image/${checkpoint.seq}/${number}-${part}`
         keys.push(key)
         return key
       }
       const parts: readonly ImagePart[] = await uploadImage(copied.path, this.#store, keyFor, signal)
       const locationOf = (location: PartLocation) => moved.get(textOf(location)) ?? null
-      // Later bases need not move these parts again.
+      // Later checkpoints need not move these parts again.
       state.relocate(locationOf)
-      const files = movedFiles(base.files, locationOf)
-      making.whole = { ...base, files, writtenAt: Date.now(), image: { parts, reached } }
+      const files = movedFiles(checkpoint.files, locationOf)
+      making.complete = { ...base, files, writtenAt: Date.now(), image: { parts, reached } }
     } finally {
-      await letGo(copied)
+      await discard(copied)
     }
   }
 
-  /** Copies parts out of entries, which a base must not need. @returns location, as text → where the part is now */
-  async #moveInline({ base, keys, signal }: Making): Promise<ReadonlyMap<string, PartLocation>> {
+  /**
+   * Copies inline parts out of log records, since a checkpoint must not need them.
+   * @returns old location as text → new
+   */
+  async #moveInline({ checkpoint, keys, signal }: Making): Promise<ReadonlyMap<string, PartLocation>> {
     const read = this.#setup.parts.reading(signal)
     const moved = new Map<string, PartLocation>()
-    const inEntries = Object.values(base.files)
+    const inRecords = Object.values(checkpoint.files)
       .flatMap((files) => Object.values(files).flat())
       .flatMap(({ location, ...part }) => ('key' in location ? [] : [{ ...part, location }]))
       .sort((one, other) => one.location.seq - other.location.seq)
@@ -244,10 +256,10 @@ export class BaseMaker {
       taken = []
       offset = 0
     }
-    for (const part of inEntries) {
+    for (const part of inRecords) {
       const bytes = await read(part)
-      if (bytes === null) throw new DamagedPartError(`the entry ${part.location.seq} is gone`)
-      if (taken.length === 0) key = `image/${base.seq}/${this.#objects++}-parts`
+      if (bytes === null) throw new DamagedPartError(`the log record ${part.location.seq} is gone`)
+      if (taken.length === 0) key = `image/${checkpoint.seq}/${this.#objects++}-parts`
       moved.set(textOf(part.location), { key, offset })
       taken.push(bytes)
       offset += part.bytes
@@ -258,24 +270,25 @@ export class BaseMaker {
   }
 
   #publishOnce(making: Making): void {
-    if (this.#calls !== null || this.#making !== making || making.whole === null || !making.isSent) return
-    const base = making.whole
-    this.#call(making, () => this.#publish(making, base))
+    if (this.#calls !== null || this.#making !== making || making.complete === null || !making.isSent) return
+    const checkpoint = making.complete
+    this.#call(making, () => this.#publish(making, checkpoint))
   }
 
-  async #publish({ told, signal, beganAt }: Making, base: Base): Promise<void> {
+  async #publish({ onDone, signal, beganAt }: Making, checkpoint: Checkpoint): Promise<void> {
     const { store, repeating } = this.#setup
-    const bytes = await encodeBase(base)
-    // Keys are numbers of entries, and only the writer of this epoch makes bases of them: one that is there is this one.
-    await repeated(repeating, signal, () => store.create(baseKey(base.seq), bytes, signal))
-    this.#newest = base.seq
+    const bytes = await encodeCheckpoint(checkpoint)
+    // The key is the number of a log record of this epoch, and only this writer makes checkpoints of its records. So an
+    // object that exists already is this checkpoint.
+    await repeated(repeating, signal, () => store.create(checkpointKey(checkpoint.seq), bytes, signal))
+    this.#newest = checkpoint.seq
     this.#madeMs = this.#now() - beganAt
     this.#making = null
-    told(null)
+    onDone(null)
   }
 }
 
-async function letGo({ directory, release }: Copied): Promise<void> {
+async function discard({ directory, release }: Copied): Promise<void> {
   await release()
   await rm(directory, { recursive: true, force: true })
 }

@@ -1,34 +1,34 @@
 import { crc32 } from 'node:zlib'
-import { ENTRY_BYTES_MAX } from './limits.js'
+import { RECORD_BYTES_MAX } from './limits.js'
 import { isSealed, SEALED_MESSAGE } from './sealed-store.js'
 import { integer, object, oneOf, orNull, readShape, text } from './shape.js'
 
 /**
- * What stands at a number of the log. A fence says whose entries follow; its number is the epoch of that writer.
+ * A record of the log. A fence starts the records of a writer; its number is the epoch of that writer.
  *
  * In bytes: `SFLG`, the version of the format (one byte), the length of the head (four bytes, little endian), the head
  * as JSON, the body, and the CRC-32 of everything before (four bytes, little endian).
  */
-export interface Entry {
+export interface LogRecord {
   readonly kind: 'fence' | 'changes'
   /** The instance that the log belongs to, a UUID. */
   readonly instanceUid: string
-  /** Number of the fence of its writer; a fence's own. */
+  /** Number of the fence of its writer. For a fence, its own number. */
   readonly epoch: number
-  /** Drawn by lot for each entry, so that its writer knows it again. */
+  /** Random for each record, so that the writer recognizes its own record. */
   readonly writeId: string
-  /** Where followers reach the writer over HTTP; null: nowhere. */
+  /** HTTP address of the writer for followers; null: it has none. */
   readonly address: string | null
-  /** Identity of the data directory that its writer sends, the same after each start. */
+  /** Identity of the data directory of the writer. Restarts do not change it. */
   readonly writer: string
-  /** Milliseconds since 1970 by the clock of its writer, for people who look for a moment. */
+  /** Milliseconds since 1970 by the clock of the writer. Used to restore a point in time. */
   readonly writtenAt: number
   readonly body: Uint8Array
 }
 
-/** An entry that cannot be read. Nothing behind it is read either. */
-export class DamagedEntryError extends Error {
-  override readonly name = 'DamagedEntryError'
+/** A log record that cannot be read. Records after it are not read either. */
+export class DamagedRecordError extends Error {
+  override readonly name = 'DamagedRecordError'
 }
 
 const MAGIC = Buffer.from('SFLG')
@@ -45,7 +45,7 @@ const headShape = object({
   writtenAt: integer(),
 })
 
-export function encodeEntry({ body, ...head }: Entry): Buffer {
+export function encodeEntry({ body, ...head }: LogRecord): Buffer {
   const text = Buffer.from(JSON.stringify(head))
   const length = Buffer.alloc(4)
   length.writeUInt32LE(text.length)
@@ -53,26 +53,26 @@ export function encodeEntry({ body, ...head }: Entry): Buffer {
   const sum = Buffer.alloc(4)
   sum.writeUInt32LE(crc32(content))
   const bytes = Buffer.concat([content, sum])
-  if (bytes.length > ENTRY_BYTES_MAX)
-    throw new Error(`an entry of ${bytes.length} bytes is longer than ${ENTRY_BYTES_MAX}`)
+  if (bytes.length > RECORD_BYTES_MAX)
+    throw new Error(`a log record of ${bytes.length} bytes is longer than ${RECORD_BYTES_MAX}`)
   return bytes
 }
 
-/** @throws DamagedEntryError */
-export function decodeEntry(bytes: Buffer): Entry {
-  if (isSealed(bytes)) throw new DamagedEntryError(SEALED_MESSAGE)
+/** @throws DamagedRecordError */
+export function decodeEntry(bytes: Buffer): LogRecord {
+  if (isSealed(bytes)) throw new DamagedRecordError(SEALED_MESSAGE)
   if (bytes.length < HEAD_AT + 4 || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
-    throw new DamagedEntryError('it is no entry of a log')
+    throw new DamagedRecordError('it is no log record')
   const version = bytes[MAGIC.length]
   if (version !== VERSION)
-    throw new DamagedEntryError(`its format has the version ${version}, and this build reads ${VERSION}`)
+    throw new DamagedRecordError(`its format has the version ${version}, and this build reads ${VERSION}`)
   const content = bytes.subarray(0, -4)
   if (crc32(content) !== bytes.readUInt32LE(content.length))
-    throw new DamagedEntryError('its bytes do not have their checksum')
+    throw new DamagedRecordError('its bytes do not have their checksum')
   const bodyAt = HEAD_AT + bytes.readUInt32LE(MAGIC.length + 1)
-  if (bodyAt > content.length) throw new DamagedEntryError('its head is longer than the entry')
+  if (bodyAt > content.length) throw new DamagedRecordError('its head is longer than the record')
   const json = content.toString('utf8', HEAD_AT, bodyAt)
-  const damaged = (message: string) => new DamagedEntryError(message)
-  const head = readShape<Omit<Entry, 'body'>>(json, 'its head', headShape, damaged)
+  const damaged = (message: string) => new DamagedRecordError(message)
+  const head = readShape<Omit<LogRecord, 'body'>>(json, 'its head', headShape, damaged)
   return { ...head, body: content.subarray(bodyAt) }
 }

@@ -1,15 +1,28 @@
 /**
- * Bases that are made while changes are sent. Rules held here:
- * 1. An image on its way to the bucket holds up no change; without any base nothing is acknowledged.
- * 2. A base is published once the log has what its image has, and refers to nothing that is gone.
- * 3. Another writer, a stop and a failure end a base that is on its way, and what it kept.
+ * Checkpoints that are made while changes are sent. Rules:
+ * 1. Uploading an image does not delay changes. Before the first checkpoint nothing is acknowledged.
+ * 2. A checkpoint is published once the log has all transactions of its image. All objects that it references exist.
+ * 3. A takeover, a shutdown and a failure cancel the checkpoint in progress and remove its local files.
  */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { BucketError, baseKey, entryKey, Log, type ObjectStore, Reachability } from '../../ts/bucket/index.js'
-import { type Base, decodeBase, encodeBase, keysOfBase, keysOfFiles } from '../../ts/replication/base.js'
-import { BaseMaker } from '../../ts/replication/base-maker.js'
+import {
+  BucketError,
+  checkpointKey,
+  Log,
+  type ObjectStore,
+  Reachability,
+  recordKey,
+} from '../../ts/bucket/index.js'
+import {
+  type Checkpoint,
+  decodeCheckpoint,
+  encodeCheckpoint,
+  keysOfBase,
+  keysOfFiles,
+} from '../../ts/replication/base.js'
+import { CheckpointMaker } from '../../ts/replication/checkpoint-maker.js'
 import {
   connect,
   Garbage,
@@ -29,7 +42,7 @@ import {
   answersOf,
   type Instance,
   instance,
-  makeBase,
+  makeCheckpoint,
   restoredFrom,
   type Shipping,
   shipAll,
@@ -39,7 +52,7 @@ import {
 const never = new AbortController().signal
 const repeating = { wait: async () => undefined, onRetry: () => undefined }
 
-/** A store in memory that answers some puts once it is told to, as one that takes long to get large objects. */
+/** A memory store that holds chosen puts until the test releases them, like a slow upload of large objects. */
 function holdingStore(isHeld: (key: string) => boolean) {
   const memory = memoryStore()
   let meet: () => void = () => undefined
@@ -65,7 +78,7 @@ function holdingStore(isHeld: (key: string) => boolean) {
   }
   const keys = (prefix: string): readonly string[] =>
     [...memory.objects.keys()].filter((key) => key.startsWith(prefix)).sort()
-  return { store, objects: memory.objects, keys, release, /** Resolves at the first of these puts. */ met }
+  return { store, objects: memory.objects, keys, release, /** Resolves at the first held put. */ met }
 }
 
 const isOfImage = (key: string): boolean => key.startsWith('image/')
@@ -73,7 +86,7 @@ const isOfImage = (key: string): boolean => key.startsWith('image/')
 const done = async ({ opened }: Instance, { taskUid }: { readonly taskUid: number }): Promise<void> =>
   void (await ended(opened.tasks, taskUid))
 
-/** Sends what an instance changes until the test ends. */
+/** Sends the changes of an instance until the test ends. */
 function sending(t: ExecutionContext, { opened }: Instance, { shipper, writer, log, store }: Shipping) {
   const errors: string[] = []
   let isFenced = false
@@ -100,14 +113,14 @@ function sending(t: ExecutionContext, { opened }: Instance, { shipper, writer, l
   return { sender, errors, isFenced: () => isFenced }
 }
 
-/** Copies of task stores on their way. */
+/** Names of local images of task stores. */
 const imagesOf = async ({ directory }: Instance): Promise<readonly string[]> =>
   (await readdir(join(directory, 'outgoing'))).filter((name) => name.startsWith('image-'))
 
-/** What the newest base refers to. */
+/** Keys that the newest checkpoint references. */
 function referredTo({ objects, keys }: ReturnType<typeof holdingStore>): readonly string[] {
   const key = keys('base/').at(-1)!
-  return keysOfBase(decodeBase(Number(key.slice('base/'.length)), objects.get(key)!))
+  return keysOfBase(decodeCheckpoint(Number(key.slice('base/'.length)), objects.get(key)!))
 }
 
 async function sameAnswers(t: ExecutionContext, source: Instance, store: ObjectStore): Promise<void> {
@@ -116,14 +129,14 @@ async function sameAnswers(t: ExecutionContext, source: Instance, store: ObjectS
   t.deepEqual(await answersOf(await instance(t, fallback, restored, {})), await answersOf(source))
 }
 
-test('what is written while an image is sent is acknowledged, and the base is published after', async (t) => {
+test('a write during the upload of an image is acknowledged, and the checkpoint is published later', async (t) => {
   let isHolding = false
   const held = holdingStore((key) => isHolding && isOfImage(key))
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const sent = await shipping(source, held.store)
   source.opened.start()
   await done(source, await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }]))
-  await makeBase(sent)
+  await makeCheckpoint(sent)
   await shipAll(source, sent)
   t.is(held.keys('base/').length, 1)
   await done(source, await add(source.opened.tasks, 'a', [{ id: 2, t: 'two' }]))
@@ -147,7 +160,7 @@ test('what is written while an image is sent is acknowledged, and the base is pu
   await sameAnswers(t, source, held.store)
 })
 
-test('nothing is acknowledged before the first base, although it is sent', async (t) => {
+test('a write before the first checkpoint is sent but not acknowledged', async (t) => {
   const held = holdingStore(isOfImage)
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const { outgoing, tasks } = source.opened
@@ -181,12 +194,12 @@ test('nothing is acknowledged before the first base, although it is sent', async
   await sameAnswers(t, source, held.store)
 })
 
-test('a base whose image has what was not sent waits for that', async (t) => {
+test('a checkpoint waits until the changes in its image are sent', async (t) => {
   const held = holdingStore(() => false)
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const sent = await shipping(source, held.store)
   await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }])
-  await makeBase(sent)
+  await makeCheckpoint(sent)
   t.true(held.keys('image/').length > 0)
   t.deepEqual(held.keys('base/'), [])
   await shipAll(source, sent)
@@ -194,7 +207,7 @@ test('a base whose image has what was not sent waits for that', async (t) => {
   await sameAnswers(t, source, held.store)
 })
 
-test('another writer ends a base that is on its way', async (t) => {
+test('a takeover cancels the checkpoint in progress', async (t) => {
   const held = holdingStore(isOfImage)
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const sent = await shipping(source, held.store)
@@ -211,7 +224,7 @@ test('another writer ends a base that is on its way', async (t) => {
     never,
   )
   await add(source.opened.tasks, 'a', [{ id: 2, t: 'two' }])
-  await t.throwsAsync(sender.acknowledged(), { message: /follows another one/ })
+  await t.throwsAsync(sender.acknowledged(), { message: /is a follower/ })
   t.true(isFenced())
   // The put is never released.
   await sent.shipper.baseIdle()
@@ -220,7 +233,7 @@ test('another writer ends a base that is on its way', async (t) => {
   t.deepEqual(errors, [])
 })
 
-test('a stop ends a base that is on its way', async (t) => {
+test('a shutdown cancels the checkpoint in progress', async (t) => {
   const held = holdingStore(isOfImage)
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const { sender, errors } = sending(t, source, await shipping(source, held.store))
@@ -231,7 +244,7 @@ test('a stop ends a base that is on its way', async (t) => {
   t.deepEqual(errors, [])
 })
 
-test('an image that the bucket refuses is told, tried again later, and holds up no change', async (t) => {
+test('an image that the bucket refuses is logged and retried later, and changes are still sent', async (t) => {
   let isRefusing = false
   const memory = memoryStore()
   const store: ObjectStore = {
@@ -243,13 +256,13 @@ test('an image that the bucket refuses is told, tried again later, and holds up 
   }
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const sent = await shipping(source, store)
-  await makeBase(sent)
+  await makeCheckpoint(sent)
   await shipAll(source, sent)
   await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }])
   await shipAll(source, sent)
   t.false(sent.shipper.isBaseDue)
   isRefusing = true
-  await t.throwsAsync(makeBase(sent), { message: 'no room for images' })
+  await t.throwsAsync(makeCheckpoint(sent), { message: 'no room for images' })
   t.true(sent.shipper.isBaseDue)
   const { sender, errors } = sending(t, source, sent)
   for (let id = 2; id < 5; id++) {
@@ -261,14 +274,14 @@ test('an image that the bucket refuses is told, tried again later, and holds up 
   t.deepEqual(await imagesOf(source), [])
 })
 
-test('garbage that is removed while an image is sent is nothing that the base refers to', async (t) => {
+test('a sweep during the upload of an image keeps all objects that the checkpoint references', async (t) => {
   let isHolding = false
   const held = holdingStore((key) => isHolding && isOfImage(key))
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const { tasks } = source.opened
   const sent = await shipping(source, held.store)
   source.opened.start()
-  // Of several commits, which a compaction replaces.
+  // Makes several commits, whose files a compaction replaces later.
   const write = async (round: number): Promise<void> => {
     const documents = Array.from({ length: 30 }, (_, at) => ({
       id: at,
@@ -280,7 +293,7 @@ test('garbage that is removed while an image is sent is nothing that the base re
   }
   for (let round = 0; round < 3; round++) {
     await write(round)
-    if (round < 2) await makeBase(sent)
+    if (round < 2) await makeCheckpoint(sent)
     await shipAll(source, sent)
   }
   t.is(held.keys('base/').length, 2)
@@ -322,7 +335,7 @@ test('garbage that is removed while an image is sent is nothing that the base re
   await sameAnswers(t, source, held.store)
 })
 
-test('an upload that an image names stays until it is sent, although its task has ended', async (t) => {
+test('an upload that an image references is kept until it is sent, although its task has ended', async (t) => {
   const held = holdingStore((key) => key.startsWith('spool/'))
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const { tasks, outgoing } = source.opened
@@ -349,29 +362,29 @@ async function write(source: Instance, sent: Shipping, id: number): Promise<void
   await shipAll(source, sent)
 }
 
-async function publishBase(source: Instance, sent: Shipping): Promise<void> {
-  await makeBase(sent)
+async function publishCheckpoint(source: Instance, sent: Shipping): Promise<void> {
+  await makeCheckpoint(sent)
   await shipAll(source, sent)
 }
 
-/** Removes what is of no use, by what this writer knows. @returns number of objects */
+/** Sweeps garbage with the knowledge of this writer. @returns the number of removed objects */
 async function sweep({ shipper, writer, store, log }: Shipping, keys = shipper.references()) {
   const { epoch, next } = writer
   const garbage = new Garbage({ store, log, repeating, epoch, ageMs: 0, now: () => performance.now() })
   return garbage.sweep({ keys, uploads: new Set(), next }, never)
 }
 
-test('a sweep leaves entries that the writer needs, though bases have their files elsewhere', async (t) => {
+test('a sweep keeps records that the writer needs, although checkpoints have moved their files', async (t) => {
   const store = memoryStore()
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const sent = await shipping(source, store)
   source.opened.start()
-  // Known to a server that has read the log before the bases were there.
+  // References of a server that read the log before the checkpoints existed.
   let known: ReadonlySet<string> = new Set()
   for (let round = 0; round < 3; round++) {
     await write(source, sent, round)
     if (round === 0) known = sent.shipper.references()
-    await publishBase(source, sent)
+    await publishCheckpoint(source, sent)
   }
   await write(source, sent, 3)
   const needed = [...known].filter((key) => key.startsWith('log/'))
@@ -383,14 +396,14 @@ test('a sweep leaves entries that the writer needs, though bases have their file
   t.deepEqual(there(), [])
 })
 
-test('a sweep removes nothing until an entry follows the newest base', async (t) => {
+test('a sweep removes nothing until a log record follows the newest checkpoint', async (t) => {
   const store = memoryStore()
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const sent = await shipping(source, store)
   source.opened.start()
   for (let round = 0; round < 3; round++) {
     await write(source, sent, round)
-    await makeBase(sent)
+    await makeCheckpoint(sent)
     t.false(await sent.shipper.ship(never))
     await sent.shipper.baseIdle()
   }
@@ -402,21 +415,21 @@ test('a sweep removes nothing until an entry follows the newest base', async (t)
   t.true((await sweep(sent)) > 0)
 })
 
-test('a server that takes over needs nothing that is gone, though bases were made while it read the log', async (t) => {
+test('a server that takes over finds all objects, although checkpoints were made while it read the log', async (t) => {
   const store = memoryStore()
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const former = await shipping(source, store)
   source.opened.start()
   await write(source, former, 0)
-  await publishBase(source, former)
+  await publishCheckpoint(source, former)
   const place = { log: former.log, store, repeating }
   const known = await readOwnState(place, { position: -1, writer: 'successor' }, never)
   for (const id of [1, 2]) {
     await write(source, former, id)
-    await publishBase(source, former)
+    await publishCheckpoint(source, former)
   }
   let { next } = known
-  for await (const entry of former.log.entries(next, never)) known.state.apply(next++, entry)
+  for await (const record of former.log.records(next, never)) known.state.apply(next++, record)
   t.true((await sweep(former)) > 0)
   const lost = ({ state }: Pick<typeof known, 'state'>): readonly string[] =>
     keysOfFiles(state.described().files).filter((key) => !store.objects.has(key))
@@ -424,19 +437,19 @@ test('a server that takes over needs nothing that is gone, though bases were mad
 
   const { instanceUid } = known
   const about = { instanceUid: instanceUid!, address: null, engine: 'fallback', version: '0.0.0' } as const
-  const unknown = () => t.fail('an entry is new')
+  const unknown = () => t.fail('unexpected new record')
   const taken = await takeOver(place, { ...about, writer: 'successor', next, known }, unknown, never)
   t.deepEqual(lost(taken), [])
   t.deepEqual({ ...taken.state.described(), files: null }, { ...known.state.described(), files: null })
 })
 
-test('a sweep of a writer that was taken over from leaves the fence which keeps it from writing', async (t) => {
+test('a sweep of a former writer keeps the fence of its successor', async (t) => {
   const store = memoryStore()
   const source = await instance(t, fallback, await temporaryDirectory(t))
   source.opened.start()
   const send = async (sent: Shipping, id: number): Promise<void> => {
     await write(source, sent, id)
-    await publishBase(source, sent)
+    await publishCheckpoint(source, sent)
   }
   const former = await shipping(source, store)
   await send(former, 0)
@@ -446,11 +459,11 @@ test('a sweep of a writer that was taken over from leaves the fence which keeps 
   const before = [...store.objects.keys()]
   for (let sweeps = 0; sweeps < 2; sweeps++) t.is(await sweep(former, known), 0)
   t.deepEqual([...store.objects.keys()], before)
-  const entry = former.writer.entry(new Uint8Array())
-  await t.throwsAsync(former.writer.append(entry, never), { name: 'FencedError' })
+  const record = former.writer.record(new Uint8Array())
+  await t.throwsAsync(former.writer.append(record, never), { name: 'FencedError' })
 })
 
-test('a moment before what the image of its checkpoint has is made from an older checkpoint', async (t) => {
+test('a restore to a point before the image of the newest checkpoint starts from an older checkpoint', async (t) => {
   const memory = memoryStore()
   const directory = await temporaryDirectory(t)
   const source = await instance(t, fallback, join(directory, 'source'))
@@ -458,11 +471,11 @@ test('a moment before what the image of its checkpoint has is made from an older
   const sent = await shipping(source, memory)
   await done(source, await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }]))
   await shipAll(source, sent)
-  await makeBase(sent)
+  await makeCheckpoint(sent)
   await shipAll(source, sent)
   const before = await answersOf(source)
   await done(source, await add(source.opened.tasks, 'a', [{ id: 2, t: 'two' }]))
-  await makeBase(sent)
+  await makeCheckpoint(sent)
   await shipAll(source, sent)
   const [older, newer] = await sent.log.bases(never)
   const restored = async (seq: number, name: string) => {
@@ -475,45 +488,45 @@ test('a moment before what the image of its checkpoint has is made from an older
   }
   t.deepEqual(await restored(newer!, 'moment'), before)
   t.deepEqual(await restored(sent.writer.next, 'end'), await answersOf(source))
-  memory.objects.delete(baseKey(older!))
-  memory.objects.delete(entryKey(1))
+  memory.objects.delete(checkpointKey(older!))
+  memory.objects.delete(recordKey(1))
   await t.throwsAsync(restored(newer!, 'gone'), {
     instanceOf: MomentGoneError,
     message: /does not hold this moment/,
   })
 })
 
-test('a checkpoint with a long content is compressed, and read as one that is not', async (t) => {
+test('a long checkpoint is compressed and decodes to the same value', async (t) => {
   const held = holdingStore(() => false)
   const source = await instance(t, fallback, await temporaryDirectory(t))
   source.opened.start()
   const sent = await shipping(source, held.store)
   await done(source, await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }]))
   await shipAll(source, sent)
-  await makeBase(sent)
+  await makeCheckpoint(sent)
   await shipAll(source, sent)
   const [key] = held.keys('base/')
   const seq = Number(key!.slice('base/'.length))
   const plain = held.objects.get(key!)!
-  const base: Base = decodeBase(seq, plain)
-  t.deepEqual(await encodeBase(base), plain)
-  const packed = await encodeBase(base, 100)
+  const checkpoint: Checkpoint = decodeCheckpoint(seq, plain)
+  t.deepEqual(await encodeCheckpoint(checkpoint), plain)
+  const packed = await encodeCheckpoint(checkpoint, 100)
   t.true(packed.length < plain.length)
-  t.deepEqual(decodeBase(seq, packed), base)
+  t.deepEqual(decodeCheckpoint(seq, packed), checkpoint)
 })
 
-test('a checkpoint is due by the time that reading the log takes', async (t) => {
+test('a checkpoint is due depending on the estimated time of reading the log', async (t) => {
   const memory = memoryStore()
   const source = await instance(t, fallback, await temporaryDirectory(t))
   const { writer } = await shipping(source, memory)
-  const made = (callMs: number, entries: number): boolean => {
-    const maker = new BaseMaker({
+  const made = (callMs: number, records: number): boolean => {
+    const maker = new CheckpointMaker({
       ...{ outgoing: source.opened.outgoing, store: memory, repeating, scratch: '' },
       ...{ parts: undefined as never, uploads: undefined as never, fence: undefined as never },
       ...{ state: new LogState(), instanceUid: '', newest: writer.epoch },
     })
     for (let call = 0; call < 100; call++) maker.appended(callMs)
-    return maker.isDue(writer.epoch + entries)
+    return maker.isDue(writer.epoch + records)
   }
   t.deepEqual(
     [made(1, 9_000), made(20, 2_500), made(20, 4_000), made(500, 150), made(500, 300), made(0, 10_001)],
