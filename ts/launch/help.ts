@@ -3,7 +3,7 @@ import type { LaunchOption, NoEffect } from './option.js'
 import { subjects } from './table.js'
 import { shown } from './value-text.js'
 
-/** A command of the program beside serving, as the help lists it. */
+/** A command other than serving, for the help. */
 export interface CommandLine {
   readonly name: string
   readonly summary: string
@@ -13,22 +13,22 @@ const examples = `Examples:
   siftd                                             serve ./data.ms on localhost:7700
   siftd --db-path /var/lib/siftd --http-addr 0.0.0.0:7700
   SVC_MASTER_KEY=… siftd --env production           every route needs a key
-  siftd --master-key-file /run/secrets/key          a key that no list of processes shows
+  siftd --master-key-file /run/secrets/key          a key that process lists do not show
   siftd --engine fallback                           without native code`
 
 const sources = `Arguments win over variables, these over the configuration file. Every variable may begin with MEILI_ instead of SVC_.
-An option --db-path is db_path in the file. A secret may lie in a file of its own, which --…-file, SVC_…_FILE or …_file
-names, or in a credential of systemd of its name, such as LoadCredential=master-key:/etc/siftd/master-key.`
+An option --db-path is db_path in the file. A secret can be in a separate file, given by --…-file, SVC_…_FILE or …_file,
+or in a systemd credential with the name of the option, such as LoadCredential=master-key:/etc/siftd/master-key.`
 
 const own = `  --print-config
-      Prints the options as a start would take them, as a configuration file without secrets
+      Prints the options of a start as a configuration file, without secrets
   --version
       Prints the version
   --help
       Prints this text
 `
 
-/** Every option of a start that has a flag, for what completes them. */
+/** All options with a flag, for shell completion. */
 export const optionFlags = (): readonly { readonly flag: string; readonly help: string }[] =>
   subjects.flatMap(([, rows]) =>
     Object.entries(rows).flatMap(([name, row]) =>
@@ -38,7 +38,7 @@ export const optionFlags = (): readonly { readonly flag: string; readonly help: 
     ),
   )
 
-/** The text of `--help`. */
+/** Returns the text of `--help`. */
 export function helpText(commands: readonly CommandLine[]): string {
   const groups = subjects.map(([title, rows]) => {
     const lines = Object.entries(rows).map(([name, row]) => rowText(name, row))
@@ -55,7 +55,7 @@ ${sources}
 ${groups.join('\n')}${own}`
 }
 
-/** An option of the help: its name, what it is for, and its variable, default and example. */
+/** Returns the help of an option: its name, purpose, variable, default and example. */
 function rowText(name: string, row: LaunchOption<unknown>): string {
   const variable = variableOf(name, row)
   const effect = row.noEffect === undefined ? '' : `; ${effectText(row.noEffect)}`
@@ -70,7 +70,7 @@ function rowText(name: string, row: LaunchOption<unknown>): string {
 const placeholderText = ({ placeholder, bare }: LaunchOption<unknown>): string =>
   placeholder === null ? '' : bare === undefined ? ` <${placeholder}>` : ` [<${placeholder}>]`
 
-/** What an option without effect says about itself. */
+/** Returns the note about an option without effect. */
 export const effectText = ({ on, why }: NoEffect): string =>
   on === undefined ? why : `without effect on the ${on} engine`
 
@@ -80,10 +80,10 @@ const exampleText = (name: string, row: LaunchOption<unknown>): string => {
   return `example: ${flag === undefined ? `${variableOf(name, row)}=${value}` : `--${flag} ${value}`}`
 }
 
-/** The default in words. */
+/** Returns the default as text. */
 export function defaultText(row: LaunchOption<unknown>): string {
   if (row.defaultInWords !== undefined) return row.defaultInWords
-  // Defaults that depend on the machine are told in words.
+  // Defaults that depend on the machine have a text.
   const value = row.fallback({ memoryBytes: 0, cores: 1, indexingMemoryBytes: 0 })
   return value === null || (Array.isArray(value) && value.length === 0) ? 'none' : shown(value)
 }

@@ -1,4 +1,6 @@
-/** Here are arguments, an environment and a file: with which options does the process run, on which machine? */
+/**
+ * Reads launch options from arguments, environment and configuration file, and detects the resources of the machine.
+ */
 export { optionFlags } from './help.js'
 export { LaunchError } from './launch-error.js'
 export { type LogLevel, type LogModule, type LogTarget, readLogTarget } from './log-target.js'

@@ -1,4 +1,4 @@
-/** The kinds of values that options have: how each is read, from text and from the configuration file. */
+/** Kinds of option values, read from text and from the configuration file. */
 import { isIP } from 'node:net'
 import { isHttpUrl, readBytes } from '../parse/index.js'
 import { logLevels, logModules, readLogTarget } from './log-target.js'
@@ -14,7 +14,7 @@ const numberOr =
   (value: unknown): T | undefined =>
     typeof value === 'string' || typeof value === 'number' ? fromText(String(value)) : undefined
 
-/** A switch. On the command line it is on if it is named; the environment and the file give it a value. */
+/** A switch. On the command line its flag turns it on; environment and file give it a value. */
 export function toggle(about: Omit<About, 'example'>): LaunchOption<boolean> {
   return {
     example: '',
@@ -27,7 +27,7 @@ export function toggle(about: Omit<About, 'example'>): LaunchOption<boolean> {
   }
 }
 
-/** A text that is not empty. @param placeholder the name of the value in the help */
+/** A non-empty text. @param placeholder the name of the value in the help */
 export function text<T extends string | null>(
   placeholder: string,
   fallback: T,
@@ -44,7 +44,7 @@ export function text<T extends string | null>(
   }
 }
 
-/** One of the texts `accepted`, in any case if `anyCase`. The value is spelled as in `accepted`. */
+/** A text among `accepted`, in any case if `anyCase`. The value has the case of `accepted`. */
 export function choice<T extends string, D extends T | null>(
   accepted: readonly T[],
   fallback: D,
@@ -62,7 +62,7 @@ export function choice<T extends string, D extends T | null>(
   }
 }
 
-/** Levels of the log, of all modules and of single ones, as `readLogTarget` reads them. The value has them in capitals. */
+/** Log levels, for all modules or for single ones, see `readLogTarget`. The value has levels in upper case. */
 export function logTarget(fallback: string, about: About): LaunchOption<string> {
   const fromText = (given: string): string | undefined => {
     const target = readLogTarget(given, 'info')
@@ -98,7 +98,7 @@ export function choices<T extends string>(accepted: readonly T[], about: About):
   }
 }
 
-/** The bounds of a number. A larger number than `countsAtMost` counts as that one. */
+/** The bounds of a number. Larger numbers than `countsAtMost` are reduced to it. */
 interface Bounds {
   readonly min: number
   readonly countsAtMost?: number
@@ -124,7 +124,7 @@ export function count<T extends number | null>(
   }
 }
 
-/** Seconds of a timer. More than the longest timer of Node.js, 24 days, count as that. */
+/** Seconds of a timer. Values above the longest timer of Node.js, 24 days, are reduced to it. */
 export function seconds(fallback: number, about: About): LaunchOption<number> {
   const option = count({ min: 1, countsAtMost: TIMER_SECONDS_MAX }, fallback, about)
   return { ...option, placeholder: 'seconds', accepts: 'a whole number of seconds of at least 1' }
@@ -179,7 +179,7 @@ export function address(fallback: Address, about: About): LaunchOption<Address> 
   }
 }
 
-/** An absolute URL of http or https. */
+/** An absolute http or https URL. */
 export function url<T extends string | null>(fallback: T, about: About): LaunchOption<string | T> {
   const fromText = (given: string): string | undefined => (isHttpUrl(given) ? given : undefined)
   return {
@@ -213,10 +213,10 @@ export function schedule(about: About): LaunchOption<number | null> {
   }
 }
 
-/** A moment of a log: the number of an entry, or milliseconds since 1970. */
+/** A position of the log: the number of a record, or milliseconds since 1970. */
 export type Moment = { readonly seq: number } | { readonly date: number }
 
-/** A moment of the log in a bucket; null: its end. */
+/** A position of the log in a bucket; null: its end. */
 export function moment(about: About): LaunchOption<Moment | null> {
   const fromText = (given: string): Moment | undefined => {
     if (/^\d{1,15}$/.test(given)) return { seq: Number(given) }
@@ -226,8 +226,8 @@ export function moment(about: About): LaunchOption<Moment | null> {
   }
   return {
     ...about,
-    placeholder: 'entry|date',
-    accepts: 'the number of an entry, or a date such as `2026-01-31T12:00:00Z`',
+    placeholder: 'record|date',
+    accepts: 'the number of a log record, or a date such as `2026-01-31T12:00:00Z`',
     fallback: () => null,
     fromText,
     fromToml: (value) => (value instanceof Date ? { date: value.getTime() } : numberOr(fromText)(value)),

@@ -1,11 +1,11 @@
-/** Here is a text such as `warn,tasks=debug`: which lines does it let through? */
+/** Parses log levels such as `warn,tasks=debug`. */
 
-/** Levels from the quietest to the most verbose. */
+/** Levels from quietest to most verbose. */
 export const logLevels = ['off', 'error', 'warn', 'info', 'debug', 'trace'] as const
 
 export type LogLevel = (typeof logLevels)[number]
 
-/** Parts of the server whose lines have a level of their own. */
+/** Parts of the server with separate log levels. */
 export const logModules = [
   'bucket',
   'cli',
@@ -19,14 +19,14 @@ export const logModules = [
 
 export type LogModule = (typeof logModules)[number]
 
-/** The least severe lines that are let through. */
+/** The most verbose level to log, by module. */
 export interface LogTarget {
-  /** Of modules that `modules` does not name. */
+  /** Level of modules missing in `modules`. */
   readonly others: LogLevel
   readonly modules: Readonly<Partial<Record<LogModule, LogLevel>>>
 }
 
-/** Names that stand for every module, or for another: operators of the reference know its crates. */
+/** Names for all modules, or for a single one: operators of Meilisearch know the names of its crates. */
 const aliases: Readonly<Record<string, LogModule | 'all'>> = {
   siftd: 'all',
   meilisearch: 'all',
@@ -37,16 +37,16 @@ const aliases: Readonly<Record<string, LogModule | 'all'>> = {
 
 const isModule = (word: string): word is LogModule => (logModules as readonly string[]).includes(word)
 
-/** A target, and the names in it that are no module. */
+/** A target, and the unknown module names in it. */
 export interface ReadLogTarget extends LogTarget {
   readonly unknown: readonly string[]
 }
 
 /**
- * Reads a comma-separated list of `level` and `module=level`, in any case; the last entry of a module counts. A module
- * may be named by its path, such as `siftd::tasks`.
+ * Reads a comma-separated list of `level` and `module=level`, in any case. The last entry of a module counts. A module
+ * may be given by its path, such as `siftd::tasks`.
  *
- * @param unnamed the level of modules that the list does not name, unless an entry is a level alone
+ * @param unnamed the level of unlisted modules, unless an entry is a level alone
  * @returns null if the text is not such a list
  */
 export function readLogTarget(text: string, unnamed: LogLevel): ReadLogTarget | null {
@@ -65,7 +65,7 @@ export function readLogTarget(text: string, unnamed: LogLevel): ReadLogTarget | 
   return { others, modules, unknown }
 }
 
-/** The module of a name or path; null: there is none of that name. */
+/** Returns the module of a name or path; null if it is unknown. */
 function moduleOf(name: string): LogModule | 'all' | null {
   const [crate = '', inner] = name.split('::')
   if (crate === 'siftd' && inner !== undefined) return isModule(inner) ? inner : null

@@ -4,7 +4,7 @@ import { availableParallelism, homedir, totalmem } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Machine } from './option.js'
 
-/** The folder of this package. Files of the bundle lie at another depth in it than files that are compiled one by one. */
+/** Returns the package directory. Resolves it by name, because bundled and compiled files are at different depths. */
 export const packageFolder = (): string =>
   dirname(createRequire(import.meta.url).resolve('siftd/package.json'))
 
@@ -14,14 +14,14 @@ export function packageVersion(): string {
   return (JSON.parse(manifest) as { readonly version: string }).version
 }
 
-/** The commit that was built. An unknown part is the text `unknown`. */
+/** The commit of the build. Unknown parts are the text `unknown`. */
 export interface Build {
   readonly commitSha: string
   /** RFC 3339. */
   readonly commitDate: string
 }
 
-/** What `scripts/build-info.mjs` wrote above the compiled files; all unknown if they were compiled without it. */
+/** Reads the file written by `scripts/build-info.mjs` above the compiled files; all unknown without that file. */
 export function build(): Build {
   const unknown = { commitSha: 'unknown', commitDate: 'unknown' }
   try {
@@ -32,7 +32,7 @@ export function build(): Build {
   }
 }
 
-/** The cores and the memory that this process may use, by the limits of its container. */
+/** Returns the cores and memory that this process may use, within the limits of its container. */
 export function machine(): Machine {
   const limit = process.constrainedMemory()
   const total = totalmem()
@@ -42,6 +42,6 @@ export function machine(): Machine {
   }
 }
 
-/** The directory of per-user configuration on this system. */
+/** Returns the directory of per-user configuration on this system. */
 export const userDirectory = (env: NodeJS.ProcessEnv): string =>
   join(env.XDG_CONFIG_HOME || env.APPDATA || join(homedir(), '.config'), 'siftd')

@@ -1,6 +1,6 @@
 import type { LaunchOption } from './option.js'
 
-/** Prefixes of variables; the first wins. */
+/** Prefixes of variables; the first one wins. */
 export const prefixes = ['SVC_', 'MEILI_'] as const
 
 /** `httpAddr` → `http-addr`: the flag without its dashes, and the name of a credential. */
@@ -12,17 +12,17 @@ export const snake = (name: string): string => kebab(name).replaceAll('-', '_')
 
 const upper = (name: string): string => snake(name).toUpperCase()
 
-/** Flags of an option without their dashes, the usual one first; none for a variable. */
+/** Returns the flags of an option without dashes, the usual one first; empty for a variable. */
 export const flagsOf = (
   name: string,
   { aliases = [], isVariable }: LaunchOption<unknown>,
 ): readonly string[] => (isVariable ? [] : [kebab(name), ...aliases])
 
-/** The variable that the help shows. */
+/** Returns the variable that the help shows. */
 export const variableOf = (name: string, { envName }: LaunchOption<unknown>): string =>
   prefixes[0] + (envName ?? upper(name))
 
-/** Variables that set an option, in the order in which they count. */
+/** Returns the variables that set an option, in order of precedence. */
 export function variablesOf(name: string, option: LaunchOption<unknown>): readonly string[] {
   const words = [option.envName ?? upper(name), ...(option.aliases ?? []).map(upper)]
   const prefixed = prefixes.flatMap((prefix) => words.map((word) => prefix + word))

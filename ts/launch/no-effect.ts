@@ -2,7 +2,7 @@ import { flagsOf, variableOf } from './names.js'
 import type { Given } from './read.js'
 import { rowOf } from './table.js'
 
-/** A sentence for each option that is given and has no effect, or not its whole effect, on this engine. */
+/** Returns a sentence for each given option without effect, or without its full effect, on this engine. */
 export function withoutEffect(given: Given, engine: 'native' | 'fallback'): readonly string[] {
   return [...given].flatMap(([name, { value }]) => {
     const row = rowOf(name)

@@ -14,15 +14,15 @@ import {
 } from './read.js'
 import { type LaunchOptions, type OptionName, rowOf, rows } from './table.js'
 
-/** A start as its sources describe it. */
+/** The options of a start, with their sources. */
 export interface Run {
   readonly kind: 'run'
   readonly options: LaunchOptions
-  /** The path of the configuration file that was read; null if none was. */
+  /** The path of the configuration file that was read; null without a file. */
   readonly configFile: string | null
-  /** The options that a source gives. All others have their defaults. */
+  /** The explicitly given options. All others have their defaults. */
   readonly given: Given
-  /** What is odd about the sources, and refuses no start: a sentence each. */
+  /** Oddities in the sources that do not prevent a start, a sentence each. */
   readonly remarks: readonly string[]
 }
 
@@ -39,18 +39,18 @@ export interface LaunchSources {
   /** The text of a file; null if it does not exist. Throws errors of the system. */
   readonly readFile: (path: string) => string | null
   readonly machine: Machine
-  /** The commands of the program beside serving, for the help. Default: none. */
+  /** Commands other than serving, for the help. Default: none. */
   readonly commands?: readonly CommandLine[]
 }
 
-/** The configuration file that is read if none is named. It may be absent. */
+/** The configuration file that is read if none is given. It may be absent. */
 const DEFAULT_FILE = './config.toml'
 const PRINT = '--print-config'
 
 /**
- * Reads all options. Arguments win over the environment (`SVC_` over `MEILI_`), the environment over the configuration
- * file, the file over credentials of systemd, and these over defaults.
- * @throws LaunchError that names the option, the value and the accepted values
+ * Reads all options. Precedence: arguments, environment (`SVC_` before `MEILI_`), configuration file, systemd
+ * credentials, defaults.
+ * @throws LaunchError with the option, the value and the accepted values
  */
 export function parseLaunchOptions(sources: LaunchSources): Launch {
   const { args, commands = [] } = sources
@@ -63,7 +63,7 @@ export function parseLaunchOptions(sources: LaunchSources): Launch {
   return args.includes(PRINT) ? { kind: 'print', text: printed(run.options, run.given) } : run
 }
 
-/** Every mistake of the sources, instead of the first alone; and the start, as far as it can be read. */
+/** Collects every mistake of the sources, not just the first; and the options, as far as they are readable. */
 export function launchMistakes(sources: LaunchSources): {
   readonly mistakes: readonly LaunchError[]
   readonly run: Run
@@ -74,7 +74,7 @@ export function launchMistakes(sources: LaunchSources): {
 }
 
 /**
- * The option `name` as the environment alone gives it, for what runs beside a server; null if it does not.
+ * Returns the option `name` from the environment alone, for programs other than the server; null if it is not set.
  * @throws LaunchError if the variable is malformed
  */
 export function optionOf<N extends OptionName>(
@@ -104,7 +104,7 @@ function runOf({ args, env, readFile, machine }: LaunchSources, refuse: Reading[
     ...(content === null ? [] : fromFile(content, path, reading)),
     ...given,
   ])
-  checkTogether(all, refuse)
+  checkCombinations(all, refuse)
   return {
     kind: 'run',
     options: optionsOf(all, machine),
@@ -114,7 +114,7 @@ function runOf({ args, env, readFile, machine }: LaunchSources, refuse: Reading[
   }
 }
 
-/** The text of the configuration file; null without one. */
+/** Returns the text of the configuration file; null without a file. */
 function contentOf(path: string, isNamed: boolean, { readFile, refuse }: Reading): string | null {
   try {
     const content = readFile(path)
@@ -129,7 +129,7 @@ function contentOf(path: string, isNamed: boolean, { readFile, refuse }: Reading
   }
 }
 
-function checkTogether(given: Given, refuse: Reading['refuse']): void {
+function checkCombinations(given: Given, refuse: Reading['refuse']): void {
   for (const [name, { requires, excludes }] of rows) {
     const value = given.get(name)?.value
     if (value === undefined || value === false) continue

@@ -6,8 +6,8 @@ import { type LaunchOptions, type OptionName, subjects } from './table.js'
 import { shown } from './value-text.js'
 
 /**
- * The options as a configuration file that starts the same server, each with where its value comes from. Secrets, and
- * what the file cannot hold, are comments.
+ * Returns the options as a configuration file for an identical server, each with the source of its value. Secrets, and
+ * options that the file cannot hold, are comments.
  */
 export function printed(options: LaunchOptions, given: Given): string {
   const groups = subjects.map(([title, rows]) => {
@@ -30,7 +30,7 @@ function line(name: OptionName, row: LaunchOption<unknown>, options: LaunchOptio
   return `${stringify({ [word]: kept }).trimEnd()} # ${from.replaceAll(/\s+/g, ' ')}`
 }
 
-/** Whether a URL has a user name, a password or a query, which may be secrets. */
+/** Returns true if a URL has a user name, a password or a query, which may be secrets. */
 function holdsSecret(value: unknown): boolean {
   if (typeof value !== 'string' || !/^https?:/i.test(value)) return false
   const { username, password, search } = new URL(value)

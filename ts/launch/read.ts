@@ -1,4 +1,4 @@
-/** What each source says about options: arguments, environment, configuration file, credentials. */
+/** Reads options from each source: arguments, environment, configuration file, credentials. */
 import { join } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
 import { suggestion } from '../parse/index.js'
@@ -7,20 +7,20 @@ import { flagsOf, prefixes, snake, variablesOf } from './names.js'
 import type { LaunchOption } from './option.js'
 import { type OptionName, rows } from './table.js'
 
-/** A value, and where it comes from, in words. */
+/** A value and a description of its source. */
 export interface Read {
   readonly value: unknown
   readonly from: string
 }
 
-/** The options that a source, or all of them, give. */
+/** The options given by one source or by all. */
 export type Given = ReadonlyMap<OptionName, Read>
 
-/** Reading from files, and what becomes of mistakes. */
+/** File access and error handling. */
 export interface Reading {
   /** The text of a file; null if it does not exist. Throws errors of the system. */
   readonly readFile: (path: string) => string | null
-  /** Takes each mistake. A start throws the first one, a validation collects all. */
+  /** Receives each mistake. A start throws the first one, a validation collects all. */
   readonly refuse: (mistake: LaunchError) => void
 }
 
@@ -41,7 +41,7 @@ class Source {
     } else this.given.set(name, { value, from })
   }
 
-  /** Reads the secret `name` from the file that `from` names. */
+  /** Reads the secret `name` from the file given by the option `from`. */
   putFile(name: OptionName, from: string, path: string): void {
     const other = this.given.get(name)
     const text = other === undefined ? this.textOf(path, from) : null
@@ -50,7 +50,7 @@ class Source {
     else this.putSecret(name, `${from} ${path}`, text)
   }
 
-  /** Takes the content of a file as the secret `name`. */
+  /** Stores the content of a file as the secret `name`. */
   putSecret(name: OptionName, from: string, text: string): void {
     const secret = text.replace(/\r?\n$/, '')
     if (secret === '' || /[\r\n]/.test(secret))
@@ -142,13 +142,13 @@ export function fromEnvironment(env: Readonly<Record<string, string | undefined>
 }
 
 /**
- * Whether a variable sets an option. Compose files write an empty variable for "not set"; only a switch reads it as
- * off.
+ * Returns true if a variable sets an option. Compose files write an empty variable for "not set"; only a switch reads
+ * it as off.
  */
 const isGiven = (value: string | undefined, row: LaunchOption<unknown>): boolean =>
   value !== undefined && (value !== '' || row.placeholder === null)
 
-/** Variables that look like one of an option, misspelt, each with what it may stand for. */
+/** Finds misspelt variables, and returns a remark with a suggestion for each. */
 export function misspelt(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   const known = rows.flatMap(([name, row]) =>
     variablesOf(name, row).flatMap((word) => (row.isSecret ? [word, `${word}_FILE`] : [word])),
@@ -160,7 +160,7 @@ export function misspelt(env: Readonly<Record<string, string | undefined>>): rea
   })
 }
 
-/** @param path as the user named it, for messages */
+/** @param path path as given by the user, for messages */
 export function fromFile(content: string, path: string, reading: Reading): Given {
   const source = new Source(reading, 1)
   for (const [key, value] of Object.entries(tableOf(content, path, source))) {
@@ -183,7 +183,7 @@ export function fromFile(content: string, path: string, reading: Reading): Given
   return source.given
 }
 
-/** Keys of an option in the configuration file. The path of that file is not one. */
+/** Returns the keys of an option in the configuration file. The path of that file has no key. */
 const keysOf = (name: OptionName, row: LaunchOption<unknown>): readonly string[] =>
   name === 'configFilePath' || row.isVariable
     ? []
@@ -199,7 +199,10 @@ function tableOf(content: string, path: string, source: Source): Readonly<Record
   }
 }
 
-/** Secrets that systemd hands over as files, named after their options: `LoadCredential=master-key:/etc/siftd/key`. */
+/**
+ * Reads secrets from systemd credentials, which have the names of the options:
+ * `LoadCredential=master-key:/etc/siftd/key`.
+ */
 export function fromCredentials(env: Readonly<Record<string, string | undefined>>, reading: Reading): Given {
   const source = new Source(reading, 1)
   const directory = env.CREDENTIALS_DIRECTORY

@@ -1,4 +1,4 @@
-/** Every launch option, by subject. Help, parsing, printing and tests are derived from this table. */
+/** The table of all launch options, by subject. Help, parsing, printing and tests are derived from it. */
 import type { LaunchOption, Rows } from './option.js'
 import { bucket } from './rows/bucket.js'
 import { configuration, data, listening, protection, tls } from './rows/instance.js'
@@ -30,7 +30,7 @@ export type LaunchOptions = {
   readonly [K in OptionName]: (typeof table)[K] extends LaunchOption<infer T> ? T : never
 }
 
-/** Each option with its name, in the order of the help. */
+/** All options with their names, in the order of the help. */
 export const rows = Object.entries(table) as unknown as readonly (readonly [
   OptionName,
   LaunchOption<unknown>,
@@ -38,7 +38,7 @@ export const rows = Object.entries(table) as unknown as readonly (readonly [
 
 export const rowOf = (name: OptionName): LaunchOption<unknown> => table[name]
 
-/** Titles of the help, each with its options. */
+/** Sections of the help, with their options. */
 export const subjects: readonly (readonly [title: string, rows: Rows])[] = [
   ['Data and engine', data],
   ['Protection', protection],

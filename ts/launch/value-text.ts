@@ -1,7 +1,7 @@
 import type { Moment } from './kinds.js'
 import type { Address } from './option.js'
 
-/** The value of an option as it is written on a command line. */
+/** Returns the value of an option as written on a command line. */
 export function shown(value: unknown): string {
   if (Array.isArray(value)) return value.join(',')
   if (isMoment(value)) return 'seq' in value ? String(value.seq) : new Date(value.date).toISOString()
@@ -11,7 +11,7 @@ export function shown(value: unknown): string {
 const isMoment = (value: unknown): value is Moment =>
   typeof value === 'object' && value !== null && ('seq' in value || 'date' in value)
 
-/** `host:port`, with an IPv6 host in brackets. */
+/** Returns `host:port`, with an IPv6 host in brackets. */
 export const addressText = ({ host, port }: Address): string =>
   `${host.includes(':') ? `[${host}]` : host}:${port}`
 

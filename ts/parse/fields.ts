@@ -4,13 +4,13 @@ import type { JsonNode } from './json-node.js'
 import { orNull, type Schema, type SchemaValue } from './schema.js'
 import { type At, type Type, unknownName, wrongType } from './types.js'
 
-/** One field of a request: its type, the code of errors about it, and its value if it is absent. */
+/** A field of a request: its type, the code of its errors, and its value if it is absent. */
 export interface Field<T> {
   readonly type: Type<T>
   readonly code: ErrorCode
   readonly absent:
     | { readonly kind: 'value'; readonly value: T }
-    /** `code` null: that of the object to which the field belongs. */
+    /** `code` null: the code of the object that contains the field. */
     | { readonly kind: 'error'; readonly code: ErrorCode | null }
   /** The field exists but cannot be changed: sending it is an error with `code`. */
   readonly immutable?: true
@@ -21,7 +21,7 @@ export type Values<F extends Fields> = {
   readonly [K in keyof F]: F[K] extends Field<infer T> ? T : never
 }
 
-/** An optional field. Its value is null if it is absent or null. */
+/** An optional field. Its value is null if the field is absent or null. */
 export function optional<T>(type: Type<T>, code: ErrorCode): Field<T | null> {
   return {
     type: {
@@ -40,17 +40,17 @@ export function defaulted<T>(type: Type<T>, value: T, code: ErrorCode): Field<T>
   return { type, code, absent: { kind: 'value', value } }
 }
 
-/** A field of a patch. Its value is undefined if it is absent, and null if it is null. */
+/** A field of a patch. Its value is undefined if the field is absent, and null if it is null. */
 export function setting<T>(type: Type<T>, code: ErrorCode): Field<T | null | undefined> {
   return { ...optional<T>(type, code), absent: { kind: 'value', value: undefined } }
 }
 
-/** A required field. @param missing the code if it is absent; null: that of the enclosing object */
+/** A required field. @param missing the code if it is absent; null: the code of the enclosing object */
 export function required<T>(type: Type<T>, code: ErrorCode, missing: ErrorCode | null = null): Field<T> {
   return { type, code, absent: { kind: 'error', code: missing } }
 }
 
-/** A field that exists but cannot be changed, so that sending it is an error. */
+/** A field that exists but cannot be changed. Sending it is an error. */
 export function immutable(code: ErrorCode): Field<undefined> {
   const refuse = (): never => {
     throw new ApiError(code, 'the field cannot be changed')
@@ -64,29 +64,29 @@ export function immutable(code: ErrorCode): Field<undefined> {
 }
 
 export interface ObjectOptions {
-  /** Whether unknown keys are ignored. Default: they are errors. */
+  /** True if unknown keys are ignored. Default: they are errors. */
   readonly ignoreUnknown?: boolean
-  /** Whether the values remember which fields were sent, for `wasSent`. */
+  /** True if the values record the sent fields, for `wasSent`. */
   readonly notesSent?: boolean
 }
 
 const SENT = Symbol('the fields that were sent')
 
-/** Values that remember that the client sent the fields `names` only. */
+/** Returns values with a record of the sent fields: only `names`. */
 export function withSent<T extends object>(values: T, names: readonly string[]): T {
   return { ...values, [SENT]: new Set(names) }
 }
 
 /**
- * Whether the client sent that field, even with its default. Of values that do not remember it (`notesSent`), whether
- * they have the field.
+ * Returns true if the client sent the field, even with its default value. For values without this record (`notesSent`),
+ * returns true if they have the field.
  */
 export function wasSent(values: object, name: string): boolean {
   const sent = (values as { readonly [SENT]?: Pick<ReadonlySet<string>, 'has'> })[SENT]
   return sent === undefined ? Object.hasOwn(values, name) : sent.has(name)
 }
 
-/** The type of an object with the given fields. The error about an unknown key has the code of the enclosing field. */
+/** The type of an object with the given fields. Errors about unknown keys have the code of the enclosing field. */
 export function shape<F extends Fields>(fields: F, options: ObjectOptions = {}): Type<Values<F>> {
   return {
     expected: 'an object',
@@ -94,7 +94,7 @@ export function shape<F extends Fields>(fields: F, options: ObjectOptions = {}):
     json(node, at) {
       if (node.kind !== 'object') throw wrongType('an object', node, at)
       const values = new Map<string, unknown>()
-      // Keys are read in payload order, so that the first mistake of the payload is reported.
+      // Read keys in payload order, so that the first mistake of the payload is reported.
       for (const [key, value] of node.entries) {
         const field = fieldOf(fields, key)
         if (field === null) {
@@ -112,7 +112,7 @@ export function shape<F extends Fields>(fields: F, options: ObjectOptions = {}):
   }
 }
 
-/** `values` without members that are undefined: a partial object as it was sent. */
+/** Returns `values` without undefined members: a partial object as it was sent. */
 export function sentOnly<T extends object>(values: T): Partial<T> {
   const sent = Object.entries(values).filter(([, value]) => value !== undefined)
   return Object.fromEntries(sent) as Partial<T>
@@ -129,7 +129,7 @@ function objectSchema(fields: Fields, { ignoreUnknown }: ObjectOptions): Schema 
   }
 }
 
-/** The schema of a field, with its default. */
+/** Returns the schema of a field, with its default. */
 export function fieldSchema({ type, absent }: Field<unknown>): Schema {
   const known = absent.kind === 'value' && absent.value !== undefined && absent.value !== null
   return known ? { ...type.schema, default: absent.value as SchemaValue } : type.schema
@@ -140,13 +140,13 @@ export function readBody<T>(body: Uint8Array, type: Type<T>): T {
   return readNode(readJson(body), type)
 }
 
-/** As `readBody`, for a parsed body. */
+/** Like `readBody`, for a parsed body. */
 export function readNode<T>(node: JsonNode, type: Type<T>): T {
   return type.json(node, { path: '', code: 'bad_request' })
 }
 
 /**
- * Reads the parameters `fields` of a query string. Of a repeated parameter the last one counts.
+ * Reads the parameters `fields` of a query string. The last value of a repeated parameter counts.
  * @param query the text after the `?`, possibly empty
  */
 export function readQuery<F extends Fields>(
@@ -168,8 +168,8 @@ export function readQuery<F extends Fields>(
   return complete(fields, values, { at: { path: '', code: 'bad_request' }, what: 'parameter', ...options })
 }
 
-// A plain loop that fills a plain object, since it runs for every search. The names of fields are fixed in the code, so
-// that none is `__proto__`.
+// A plain loop that fills a plain object, because it runs for every search. Field names are fixed in the code, so
+// `__proto__` cannot occur.
 function complete<F extends Fields>(
   fields: F,
   values: Map<string, unknown>,
@@ -189,7 +189,7 @@ function complete<F extends Fields>(
   return result as Values<F>
 }
 
-// The client chooses `name`, and a name such as `constructor` must not be found in the prototype of `fields`.
+// The client chooses `name`. A name such as `constructor` must not be found in the prototype of `fields`.
 function fieldOf(fields: Fields, name: string): Field<unknown> | null {
   return Object.hasOwn(fields, name) ? (fields[name] ?? null) : null
 }

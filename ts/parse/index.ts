@@ -1,5 +1,5 @@
 /**
- * Here is JSON or a query string: which typed value is it, or what is its first mistake? Each type has its JSON Schema.
+ * Reads JSON and query strings as typed values, and reports their first mistake. Each type has a JSON Schema.
  */
 export * from './fields.js'
 export { readJson, readJsonInSlices, readJsonText } from './json.js'

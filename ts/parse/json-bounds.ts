@@ -4,7 +4,8 @@ const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a]
 const [OPEN_LIST, CLOSE_LIST, OPEN, CLOSE] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * Whether `JSON.parse` may be given this text: 20 MB of `[` take it 1.4 GB. Only counts, and does not check the syntax.
+ * Returns true if the text is safe for `JSON.parse`: for 20 MB of `[` it takes 1.4 GB. Only counts; does not check the
+ * syntax.
  * @param json UTF-8. Each comma, colon and opening bracket counts as a value
  */
 export function isWithin(json: Uint8Array, { depthMax, valuesMax }: JsonLimits): boolean {

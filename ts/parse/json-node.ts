@@ -2,10 +2,10 @@ import { LITERAL_CHARS_MAX } from './limits.js'
 import { isUnsigned } from './literals.js'
 
 /**
- * A JSON value as it was written, with keys in payload order and numbers as text.
+ * A JSON value with keys in payload order and numbers as text.
  *
  * `JSON.parse` loses both, and the API needs them: it reports the first mistake in payload order, and `1.0` is not an
- * integer. `numbers` of an array are the values of all its items if they are numbers.
+ * integer. If all items of an array are numbers, `numbers` has their values.
  */
 export type JsonNode =
   | { readonly kind: 'null' }
@@ -15,7 +15,7 @@ export type JsonNode =
   | { readonly kind: 'array'; readonly items: readonly JsonNode[]; readonly numbers?: readonly number[] }
   | { readonly kind: 'object'; readonly entries: readonly (readonly [string, JsonNode])[] }
 
-/** The value as plain JavaScript. `__proto__` is an ordinary own key in it. */
+/** Returns the value as plain JavaScript, with `__proto__` as an ordinary own key. */
 export function toValue(node: JsonNode): unknown {
   switch (node.kind) {
     case 'null':
@@ -31,7 +31,7 @@ export function toValue(node: JsonNode): unknown {
   }
 }
 
-/** The value as JSON text, with numbers as they were sent. */
+/** Returns the value as JSON text, with numbers as they were sent. */
 export function toText(node: JsonNode): string {
   switch (node.kind) {
     case 'null':
@@ -47,20 +47,20 @@ export function toText(node: JsonNode): string {
   }
 }
 
-/** The value in the words of error messages: its kind and its text, or `null`. */
+/** Describes the value for error messages: its kind and its text, or `null`. */
 export function found(node: JsonNode): string {
   return node.kind === 'null' ? 'null' : `${kindWords(node)}: \`${shortened(startOf(node))}\``
 }
 
-/** `text` as error messages show it, cut to `LITERAL_CHARS_MAX` characters. */
+/** Cuts `text` to `LITERAL_CHARS_MAX` characters for error messages. */
 export function shortened(text: string): string {
   return text.length > LITERAL_CHARS_MAX ? `${text.slice(0, LITERAL_CHARS_MAX)}…` : text
 }
 
-/** The beginning of `toText(node)`, with at least as many characters as error messages show. */
+/** Returns the beginning of `toText(node)`, with at least as many characters as error messages show. */
 function startOf(node: JsonNode): string {
   let text = ''
-  // Returns false when the text is long enough, since a refused body may hold a million values.
+  // Returns false when the text is long enough, because a refused body may hold a million values.
   const write = (one: JsonNode): boolean => {
     if (text.length > LITERAL_CHARS_MAX) return false
     if (one.kind === 'array') {

@@ -14,7 +14,7 @@ const TRUE: JsonNode = { kind: 'boolean', value: true }
 const FALSE: JsonNode = { kind: 'boolean', value: false }
 
 /**
- * Reads one JSON value from UTF-8 bytes.
+ * Reads a JSON value from UTF-8 bytes.
  * @throws ApiError `missing_payload` for an empty body, `payload_too_large` for more values than `limits` allow,
  * `malformed_payload` for anything that is not JSON or is nested too deeply
  */
@@ -22,15 +22,15 @@ export function readJson(body: Uint8Array, limits: JsonLimits = defaultJsonLimit
   return new JsonParser(decoded(body), limits).finish()
 }
 
-/** As `readJson`, for text that is already decoded. */
+/** Like `readJson`, for decoded text. */
 export function readJsonText(text: string): JsonNode {
   return new JsonParser(text, defaultJsonLimits).finish()
 }
 
 /**
- * As `readJson`, in slices.
- * @param nextSlice called before each slice with the number of values that the slice before it has read. If it throws,
- * reading ends.
+ * Like `readJson`, in slices.
+ * @param nextSlice called before each slice with the number of values read in the previous slice. Reading ends if it
+ * throws.
  */
 export async function readJsonInSlices(
   body: Uint8Array,
@@ -44,7 +44,7 @@ export async function readJsonInSlices(
     await nextSlice(parser.values - valuesBefore)
     valuesBefore = parser.values
   }
-  // The caller processes the value in a slice of its own.
+  // The caller processes the value in its own slice.
   await nextSlice(parser.values - valuesBefore)
   return parser.finish()
 }
@@ -62,7 +62,7 @@ function malformed(reason: string): ApiError {
   return new ApiError('malformed_payload', `the json payload is malformed: ${reason}`)
 }
 
-/** Characters of a number. A shorter one without an exponent is in the range of a double. */
+/** Digits below which a number without an exponent is in the range of a double. */
 const PLAIN_CHARS_MAX = 300
 
 /** A number in JSON. */
@@ -71,13 +71,12 @@ const number = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?/y
 /** An array that may consist of numbers. `JSON.parse` decides. */
 const listOfNumbers = /\[[-+.,eE\d \t\n\r]+\]/y
 
-/** A character that a JSON string has to escape. */
+/** A character that a JSON string must escape. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these
 const control = /[\u0000-\u001f]/
 
 /**
- * An array of numbers. A vector has hundreds, so that the nodes of its numbers are made only when something asks for
- * them.
+ * An array of numbers. A vector has hundreds, so the nodes of its numbers are only created on request.
  */
 class Numbers {
   readonly kind = 'array'
@@ -95,22 +94,22 @@ class Numbers {
   }
 }
 
-/** An array or an object that has not been closed yet. */
+/** An array or object that is not closed yet. */
 type Open =
   | { readonly kind: 'array'; readonly items: JsonNode[] }
   | { readonly kind: 'object'; readonly entries: [string, JsonNode][] }
 
-/** The next token by the grammar. `end`: only blanks may follow. */
+/** The next expected token. `end`: only blanks may follow. */
 type Expected = 'value' | 'first item' | 'first key' | 'separator' | 'end'
 
 /**
  * A strict JSON parser that can pause.
  *
- * Open arrays and objects are in a list and not on the call stack, so that the parser can stop after any value and
- * continue later.
+ * Open arrays and objects are in a list, not on the call stack, so the parser can stop after any value and continue
+ * later.
  */
 class JsonParser {
-  /** Values read, as `JsonLimits` counts them. */
+  /** Number of values read, as counted for `JsonLimits`. */
   values = 0
   readonly #text: string
   readonly #limits: JsonLimits
@@ -131,8 +130,7 @@ class JsonParser {
   }
 
   /**
-   * Reads until the end or the time `untilMs`. @param untilMs by `performance.now()` @returns whether it reached the
-   * end
+   * Reads until the end or the time `untilMs`. @param untilMs by `performance.now()` @returns true at the end
    */
   advance(untilMs: number): boolean {
     for (;;) {
@@ -199,7 +197,7 @@ class JsonParser {
     }
   }
 
-  /** Adds a complete value to its array or object. */
+  /** Adds a complete value to the enclosing array or object. */
   #put(node: JsonNode): void {
     const parent = this.#open.at(-1)
     if (parent === undefined) {
@@ -238,7 +236,7 @@ class JsonParser {
     this.#expected = 'value'
   }
 
-  /** Reads a short array of numbers in the range of a double. For anything else it reads nothing and returns null. */
+  /** Reads a short array of numbers in the range of a double. Otherwise reads nothing and returns null. */
   #numbers(depth: number): JsonNode | null {
     listOfNumbers.lastIndex = this.#at
     if (depth >= this.#limits.depthMax || !listOfNumbers.test(this.#text)) return null
@@ -249,7 +247,7 @@ class JsonParser {
     try {
       numbers = JSON.parse(text) as readonly number[]
     } catch {
-      // Reading the items one by one finds the mistake and its position.
+      // Reading the items separately finds the mistake and its position.
       return null
     }
     if (!numbers.every(Number.isFinite)) return null

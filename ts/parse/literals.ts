@@ -1,15 +1,15 @@
 /** A decimal number with an optional sign, fraction and exponent. */
 const DECIMAL = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?$/i
 
-/** Whether `text` is a decimal number such as `-1`, `2.`, `.5` or `1e-9`. */
+/** Returns true if `text` is a decimal number such as `-1`, `2.`, `.5` or `1e-9`. */
 export const isDecimal = (text: string): boolean => DECIMAL.test(text)
 
 /** Digits of the largest 64-bit integers, signed and unsigned. */
 const INTEGER_DIGITS_MAX = 20
 
 /**
- * The integer of a text; null if it is none, or has more digits than 64 bits need. Converting digits to a bigint takes
- * time that grows with the square of their number.
+ * Returns the integer in a text; null if the text is not an integer, or has more digits than 64 bits need. The time of
+ * converting digits to a bigint grows with the square of their number.
  * @param text digits with an optional sign; leading zeros do not count
  */
 export function shortInteger(text: string): bigint | null {
@@ -22,14 +22,14 @@ export function shortInteger(text: string): bigint | null {
   return text.startsWith('-') ? -size : size
 }
 
-/** `text` without all `character`s at its end. */
+/** Removes all `character`s at the end of `text`. */
 export function withoutTrailing(text: string, character: string): string {
   let end = text.length
   while (end > 0 && text[end - 1] === character) end -= 1
   return text.slice(0, end)
 }
 
-/** Whether `text` is an absolute URL with the scheme http or https. */
+/** Returns true if `text` is an absolute URL with the scheme http or https. */
 export function isHttpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol } = new URL(text)
@@ -38,7 +38,7 @@ export function isHttpUrl(text: string): boolean {
 
 const U64_MAX = 18446744073709551615n
 
-/** Whether the text of a number is an unsigned 64-bit integer. */
+/** Returns true if the text of a number is an unsigned 64-bit integer. */
 export function isUnsigned(text: string): boolean {
   if (!/^\d+$/.test(text)) return false
   const value = shortInteger(text)
@@ -57,7 +57,7 @@ const unitBytes: Readonly<Record<string, number>> = {
   tib: 2 ** 40,
 }
 
-/** The bytes of a text such as `2048`, `20MB` or `1.5 GiB`; undefined for any other text. */
+/** Returns the bytes of a text such as `2048`, `20MB` or `1.5 GiB`; undefined for other texts. */
 export function readBytes(given: string): number | undefined {
   const [, digits, unit] = /^(\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(given.trim()) ?? []
   const factor = unitBytes[(unit || 'b').toLowerCase()]
@@ -68,7 +68,7 @@ export function readBytes(given: string): number | undefined {
 
 const unitMs: Readonly<Record<string, number>> = { ns: 1e-6, µs: 1e-3, ms: 1, s: 1000 }
 
-/** The milliseconds of a duration with one unit, such as `12.3ms` or `850µs`; undefined for any other text. */
+/** Returns the milliseconds of a duration with a unit, such as `12.3ms` or `850µs`; undefined for other texts. */
 export function readMilliseconds(given: string): number | undefined {
   const [, digits, unit = ''] = /^(\d+(?:\.\d+)?)(ns|µs|ms|s)$/.exec(given) ?? []
   const factor = unitMs[unit]

@@ -1,4 +1,4 @@
-/** The number of edits within which a name is suggested, by the length of the received name. */
+/** Most edits between a received name and its suggestion, by the length of the received name. */
 const BUDGETS: readonly (readonly [lengthMax: number, edits: number])[] = [
   [3, 0],
   [7, 1],
@@ -8,11 +8,11 @@ const BUDGETS: readonly (readonly [lengthMax: number, edits: number])[] = [
   [Number.POSITIVE_INFINITY, 5],
 ]
 /**
- * Characters of a received name that is compared. A longer text is no misspelt name, and comparing it would take time.
+ * Most characters of a name that gets suggestions. A longer text is not a misspelt name, and comparing it takes time.
  */
 const RECEIVED_CHARS_MAX = 64
 
-/** The name of `accepted` nearest to `received`; null if none is near enough. */
+/** Returns the name in `accepted` nearest to `received`; null if none is near enough. */
 export function suggestion(received: string, accepted: readonly string[]): string | null {
   if (received.length > RECEIVED_CHARS_MAX) return null
   const budget = BUDGETS.find(([lengthMax]) => received.length <= lengthMax)?.[1] ?? 0
@@ -29,14 +29,14 @@ export function suggestion(received: string, accepted: readonly string[]): strin
   return best
 }
 
-/** `did you mean …` if an accepted name is near enough, then all accepted names. */
+/** Returns `did you mean …` if an accepted name is near enough, then all accepted names. */
 export function choices(received: string, accepted: readonly string[]): string {
   const near = suggestion(received, accepted)
   const hint = near === null ? '' : `did you mean \`${near}\`? `
   return `${hint}expected one of ${accepted.map((name) => `\`${name}\``).join(', ')}`
 }
 
-/** The Damerau-Levenshtein distance: insertions, deletions, replacements, and swaps of neighbours. */
+/** Returns the Damerau-Levenshtein distance: insertions, deletions, replacements, and swaps of neighbours. */
 function editsBetween(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => {
     const row = new Array<number>(b.length + 1).fill(0)

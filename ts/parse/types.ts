@@ -5,22 +5,22 @@ import { isDecimal, isHttpUrl, isUnsigned } from './literals.js'
 import { namedSchema, orNull, type Schema } from './schema.js'
 import { choices } from './suggestion.js'
 
-/** The position of a value in the request, and the code of errors about it. */
+/** The position of a value in the request, and the code of its errors. */
 export interface At {
-  /** `.a.b[0]` in a body, the bare name in a query string, and empty at the root. */
+  /** `.a.b[0]` in a body, the parameter name in a query string, and empty at the root. */
   readonly path: string
   readonly code: ErrorCode
 }
 
-/** Reads and checks one kind of value, in a body or a query string. */
+/** Reads and checks a kind of value in bodies and query strings. */
 export interface Type<T> {
-  /** The kind of value in the words of error messages: `a positive integer`. */
+  /** The kind of value for error messages: `a positive integer`. */
   readonly expected: string
   /** The accepted values, for the description of the API. */
   readonly schema: Schema
-  /** The value of JSON. @throws ApiError */
+  /** Reads a JSON value. @throws ApiError */
   json(node: JsonNode, at: At): T
-  /** The value of a parameter in a query string. @throws ApiError */
+  /** Reads a query parameter. @throws ApiError */
   text(text: string, at: At): T
 }
 
@@ -29,17 +29,17 @@ export const U32_MAX = 4_294_967_295
 
 const where = (at: At): string => (at.path === '' ? '' : ` at \`${at.path}\``)
 
-/** The error about a value of a wrong JSON kind. */
+/** Returns the error for a value of a wrong JSON kind. */
 export function wrongType(expected: string, node: JsonNode, at: At): ApiError {
   return new ApiError(at.code, `wrong type${where(at)}: expected ${expected}, found ${found(node)}`)
 }
 
-/** The error about a value of the right kind that is not accepted. @param reason names the value */
+/** Returns the error for a refused value of the right kind. @param reason names the value */
 export function badValue(reason: string, at: At): ApiError {
   return new ApiError(at.code, `bad value${where(at)}: ${reason}`)
 }
 
-/** The error about an unknown name, which suggests an accepted one. @param what `field`, `parameter` or `value` */
+/** Returns the error for an unknown name, with a suggestion. @param what `field`, `parameter` or `value` */
 export function unknownName(what: string, name: string, accepted: readonly string[], at: At): ApiError {
   const inside = at.path === '' ? '' : ` inside \`${at.path}\``
   return new ApiError(at.code, `unknown ${what} \`${shortened(name)}\`${inside}: ${choices(name, accepted)}`)
@@ -76,7 +76,7 @@ export const boolean: Type<boolean> = {
 
 /**
  * A non-negative integer up to `max`. Without `max` it can have 64 bits. A value beyond JavaScript's exact integers
- * reads as the largest of those, which no counter reaches.
+ * reads as the largest exact integer, which no counter reaches.
  */
 export function integer(max?: number): Type<number> {
   const read = (digits: string, at: At): number => {
@@ -101,8 +101,8 @@ export function integer(max?: number): Type<number> {
 
 /**
  * A number.
- * @param accepts the condition that it must meet
- * @param range the condition in the words of error messages
+ * @param accepts the condition that the number must meet
+ * @param range the condition for error messages
  * @param bounds the condition as keywords of a schema
  */
 export function number(
@@ -136,7 +136,7 @@ export const unitInterval = number((value) => value >= 0 && value <= 1, 'between
   maximum: 1,
 })
 
-/** One of the strings `names`. @param ignoreCase whether `TRUE` reads as `true` */
+/** A string among `names`. @param ignoreCase true if `TRUE` reads as `true` */
 export function oneOf<const T extends string>(names: readonly T[], ignoreCase = false): Type<T> {
   const read = (text: string, at: At): T => {
     const sought = ignoreCase ? text.toLowerCase() : text
@@ -152,16 +152,16 @@ export function oneOf<const T extends string>(names: readonly T[], ignoreCase = 
   }
 }
 
-/** A limit of the members of an array or object. */
+/** A limit for the number of members of an array or object. */
 export interface MembersMax {
   readonly max: number
   /** The members in the plural, for the error message. */
   readonly what: string
-  /** The code of the error. Default: that of errors about the array or object. */
+  /** The code of the error. Default: the code of the array or object. */
   readonly code?: ErrorCode
 }
 
-/** Checks the number of members before any of them is read. @throws ApiError */
+/** Checks the number of members before reading any. @throws ApiError */
 function requireFew(count: number, limit: MembersMax | undefined, at: At): void {
   if (limit === undefined || count <= limit.max) return
   const reason = `at most ${limit.max} ${limit.what} are accepted, ${count} were given`
@@ -170,7 +170,7 @@ function requireFew(count: number, limit: MembersMax | undefined, at: At): void 
 
 /**
  * A list: a JSON array, or comma-separated text. An empty text is an empty list.
- * @param limit of a JSON array; the length of a query string is bounded anyway
+ * @param limit limit for a JSON array; the length of a query string is bounded anyway
  */
 export function list<T>(item: Type<T>, limit?: MembersMax): Type<readonly T[]> {
   return {
@@ -193,8 +193,8 @@ export function list<T>(item: Type<T>, limit?: MembersMax): Type<readonly T[]> {
 }
 
 /**
- * A list. In a query string, an element `*` makes its value null. All other elements are checked, and empty ones are
- * ignored.
+ * A list. In a query string, an element `*` makes the value null. All other elements are checked, except empty ones,
+ * which are ignored.
  */
 export function starred<T>(item: Type<T>): Type<readonly T[] | null> {
   return {
@@ -214,7 +214,7 @@ export function starred<T>(item: Type<T>): Type<readonly T[] | null> {
   }
 }
 
-/** An object with any keys, as a map in payload order. */
+/** An object with any keys. The value is a map in payload order. */
 export function mapOf<T>(item: Type<T>, limit?: MembersMax): Type<ReadonlyMap<string, T>> {
   return {
     expected: 'an object',
@@ -247,7 +247,7 @@ export function nullable<T>(type: Type<T>): Type<T | null> {
   }
 }
 
-/** Any JSON. Its value is plain JavaScript. */
+/** Any JSON. The value is plain JavaScript. */
 export const anything: Type<unknown> = {
   expected: 'any JSON',
   schema: {},
@@ -263,7 +263,7 @@ export const httpUrl: Type<string> = refined(string, (text, at) => {
   return text
 })
 
-/** `type` with a name in the description of the API. */
+/** Gives a type a name in the OpenAPI document. */
 export function named<T>(name: string, type: Type<T>): Type<T> {
   return {
     expected: type.expected,
@@ -290,7 +290,7 @@ export function byKind<T>(types: Readonly<Partial<Record<JsonNode['kind'], Type<
   }
 }
 
-/** `type`, with `code` for all errors about it. */
+/** Gives all errors about a type the code `code`. */
 export function coded<T>(type: Type<T>, code: ErrorCode): Type<T> {
   return {
     expected: type.expected,
@@ -301,8 +301,8 @@ export function coded<T>(type: Type<T>, code: ErrorCode): Type<T> {
 }
 
 /**
- * `type` followed by `convert`, which throws `badValue` for a value that it does not accept.
- * @param narrowed the condition of `convert` as keywords of a schema, as far as that is possible
+ * Applies `convert` to the value of a type. `convert` throws `badValue` for a refused value.
+ * @param narrowed the condition of `convert` as keywords of a schema, if possible
  */
 export function refined<T, U>(
   type: Type<T>,
@@ -317,7 +317,7 @@ export function refined<T, U>(
   }
 }
 
-/** A text that is read as JSON if it is JSON, else as a string. */
+/** A text that is read as JSON if possible, else as a string. */
 export function jsonOrText<T>(type: Type<T>): Type<T> {
   return {
     expected: type.expected,

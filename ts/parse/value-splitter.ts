@@ -1,12 +1,12 @@
-/** Here are chunks of JSON text: where does each top-level value begin and end? */
+/** Splits chunks of JSON text into top-level values. */
 
-/** Where a value begins: 1-based line and column, in bytes. */
+/** The start of a value: 1-based line and column, in bytes. */
 export interface Position {
   readonly line: number
   readonly column: number
 }
 
-/** Bytes of one value, and where it began. */
+/** The bytes of a value, and its start. */
 export interface Slice {
   readonly bytes: Buffer
   readonly at: Position
@@ -18,7 +18,7 @@ const [QUOTE, BACKSLASH, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET, C
 
 const isBlank = (byte: number): boolean => byte === 32 || byte === 10 || byte === 13 || byte === 9
 
-/** A text that is no sequence of values. */
+/** Thrown for text that is not a sequence of values. */
 export class SplitError extends Error {
   constructor(
     readonly reason: string,
@@ -29,11 +29,11 @@ export class SplitError extends Error {
 }
 
 /**
- * Cuts JSON into its top-level values, which are documents, without judging what is inside them. The format `json` is an
- * array or a value; `ndjson` is any number of values with blanks between them.
+ * Splits JSON into its top-level values (documents), without validating their content. The format `json` is an array or
+ * a single value; `ndjson` is any number of values separated by blanks.
  */
 export class ValueSplitter {
-  /** Inside a top-level array, which counts as the list of documents. */
+  /** True inside a top-level array, which is treated as the list of documents. */
   private listed = false
   private afterValue = false
   private ended = false
@@ -51,12 +51,12 @@ export class ValueSplitter {
     this.format = format
   }
 
-  /** Bytes of a value that has not ended yet. */
+  /** Bytes of an incomplete value. */
   get openBytes(): number {
     return this.parts.reduce((sum, part) => sum + part.length, 0)
   }
 
-  /** Values that end inside `chunk`. @throws SplitError */
+  /** Yields the values that end inside `chunk`. @throws SplitError */
   *feed(chunk: Buffer): Generator<Slice> {
     let from = 0
     for (let at = 0; at < chunk.length; at++) {
@@ -81,7 +81,7 @@ export class ValueSplitter {
     if (this.inValue) this.parts.push(chunk.subarray(from))
   }
 
-  /** The value that the end of the text cuts off or completes. @throws SplitError */
+  /** Yields the last value, complete or cut off. @throws SplitError */
   *finish(): Generator<Slice> {
     if (this.inValue) yield this.take()
     if (this.format === 'json' && (this.listed ? !this.ended : !this.seen))
@@ -96,7 +96,7 @@ export class ValueSplitter {
     return { bytes, at: this.start }
   }
 
-  /** @returns whether a value starts with `byte` */
+  /** @returns true if a value starts with `byte` */
   private between(byte: number): boolean {
     if (isBlank(byte)) return false
     if (this.format === 'json') {
@@ -131,7 +131,7 @@ export class ValueSplitter {
     return new SplitError(`unexpected character \`${String.fromCharCode(byte)}\``, { ...this.now })
   }
 
-  /** @returns how many bytes from this one on belong to the value if it ends here; -1 if it goes on */
+  /** @returns the number of bytes from this one that belong to the value if it ends here; -1 if it continues */
   private inside(byte: number): number {
     if (this.inString) {
       if (this.escaped) this.escaped = false

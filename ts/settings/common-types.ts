@@ -15,10 +15,10 @@ import {
 
 export const strings: Type<readonly string[]> = list(string)
 
-/** The texts, sorted by their UTF-8 bytes. */
+/** Sorts texts by their UTF-8 bytes. */
 function byBytes(texts: string[]): string[] {
-  // JavaScript sorts by UTF-16. That order differs from UTF-8 only if a text has surrogates, which stand for code
-  // points above those of all other units.
+  // JavaScript sorts by UTF-16. The order differs from UTF-8 only if a text has surrogates: they encode the code points
+  // above all others.
   return texts.some((text) => surrogate.test(text))
     ? texts.sort((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)))
     : texts.sort()
@@ -26,14 +26,14 @@ function byBytes(texts: string[]): string[] {
 
 const surrogate = /[\ud800-\udfff]/
 
-/** The distinct words, sorted by bytes. */
+/** Returns the distinct words, sorted by bytes. */
 export const asSet = (words: readonly string[]): readonly string[] => byBytes([...new Set(words)])
 
-/** An object of these entries, with keys sorted by bytes. */
+/** Returns an object with these entries, with keys sorted by bytes. */
 export const sortedKeys = <T>(map: ReadonlyMap<string, T>): Readonly<Record<string, T>> =>
   Object.fromEntries(byBytes([...map.keys()]).map((key) => [key, map.get(key) as T]))
 
-/** An array whose value is a set: sorted, without duplicates. */
+/** An array that represents a set. The value is sorted and has no duplicates. */
 export const stringSet: Type<readonly string[]> = refined(strings, asSet)
 
 /** An object whose keys are names chosen by the user, sorted by bytes. */
@@ -58,8 +58,8 @@ type PartialOf<T extends TypesByName> = {
 }
 
 /**
- * An object that is merged into a stored one. Its value has the members that were sent, in the order of `types`; null
- * resets a member. All errors inside have the code `code`.
+ * An object that is merged into a stored object. The value has the sent members, in the order of `types`; null resets a
+ * member. All errors inside have the code `code`.
  */
 export function partial<const T extends TypesByName>(code: ErrorCode, types: T): Type<PartialOf<T>> {
   const fields = Object.fromEntries(Object.entries(types).map(([name, type]) => [name, setting(type, code)]))

@@ -1,24 +1,25 @@
-/** Here are settings and those that a change would leave: what differs, and what would the change cost? */
+/** Compares settings before and after a change, and reports the cost of the change. */
 import { sourceOf } from './embedder-rules.js'
 import type { SettingsFeatures } from './embedders.js'
 import { defaultIndexSettings, type IndexSettings } from './index-settings.js'
 import { renderSettings } from './merge.js'
 import type { Remakes } from './remakes.js'
 
-/** What the engine and the index say of the change. */
+/** Facts from the engine and the index about the change. */
 export interface ComparedIndex {
-  /** Setting → cost, for those that cost more than `metadata`; see `SettingCost` of the engine. */
+  /** Setting → cost, if it costs more than `metadata`; see `SettingCost` of the engine. */
   readonly costs: Readonly<Record<string, string>>
   readonly remakes: Remakes
-  /** Documents of the index. */
+  /** Number of documents in the index. */
   readonly documents: number
 }
 
 /**
- * JSON text of the comparison. `changes` are in the order of the API, with masked secrets. `embeddings` are the most
- * documents that each embedder would be given; it is given fewer if vectors of clients, or unchanged ones, stay.
- * @param before JSON text of the complete settings; null: those of a new index
- * @param after likewise
+ * Returns the comparison as JSON text. `changes` are in the order of the API, with masked secrets. `embeddings` has an
+ * upper bound of the documents to embed for each embedder; there are fewer if vectors stay that are unchanged or from
+ * clients.
+ * @param before JSON text of the complete settings; null: the settings of a new index
+ * @param after JSON text of the complete settings
  */
 export function comparedSettings(
   before: string | null,

@@ -2,7 +2,7 @@ import { ApiError } from '../errors/index.js'
 import { type At, badValue } from '../parse/index.js'
 import { parseRequestTemplate, type RequestTemplate, RequestTemplateError } from './request-template.js'
 
-/** The fields of one embedder, in the order in which answers show them. In a patch, null resets a field. */
+/** The fields of an embedder, in the order of answers. In a patch, null resets a field. */
 export type EmbedderFields = Readonly<Record<string, unknown>>
 
 export const sources = ['openAi', 'huggingFace', 'ollama', 'userProvided', 'rest', 'composite'] as const
@@ -12,7 +12,7 @@ export const fragmentFields: readonly string[] = ['indexingFragments', 'searchFr
 export const templateFields: readonly string[] = ['documentTemplate', 'documentTemplateMaxBytes']
 const anywhere = ['source', 'distribution', 'binaryQuantized']
 
-/** The fields that an embedder of each source can have. */
+/** The fields that an embedder may have, by source. */
 export const allowed: Readonly<Record<Source, readonly string[]>> = {
   openAi: [...anywhere, 'model', 'apiKey', 'url', 'dimensions', ...templateFields],
   huggingFace: [...anywhere, 'model', 'revision', 'pooling', ...templateFields],
@@ -52,37 +52,36 @@ export const defaultModel = {
   huggingFace: 'BAAI/bge-base-en-v1.5',
 } as const
 
-/** The version of the default model of source `huggingFace`. */
+/** The revision of the default model of source `huggingFace`. */
 export const defaultRevision = '617ca489d9e86b49b8167676d8220688b99db36e'
 
-/** Whether an embedder stands alone or is nested inside a composite one. */
+/** `nested`: inside a composite embedder. */
 export type EmbedderRole = 'top' | 'nested'
 
-/** The fields that determine vectors of documents: for a composite embedder, those of its indexing embedder. */
+/** The fields that determine vectors of documents: for a composite embedder, the fields of its indexing embedder. */
 export const indexingFields = (fields: EmbedderFields): EmbedderFields =>
   fields.source === 'composite' ? (fields.indexingEmbedder as EmbedderFields) : fields
 
-/** The fields that determine vectors of queries: for a composite embedder, those of its search embedder. */
+/** The fields that determine vectors of queries: for a composite embedder, the fields of its search embedder. */
 export const searchingFields = (fields: EmbedderFields): EmbedderFields =>
   fields.source === 'composite' ? (fields.searchEmbedder as EmbedderFields) : fields
 
 export const sourceOf = (fields: EmbedderFields): Source => (fields.source ?? 'openAi') as Source
 
 /**
- * Checks an embedder as it was sent.
- * @throws ApiError `invalid_settings_embedders`; `vector_embedding_error` for a faulty request template
+ * Checks an embedder as sent.
+ * @throws ApiError `invalid_settings_embedders`; `vector_embedding_error` for an invalid request template
  */
 export function checkSent(fields: EmbedderFields, at: At, role: EmbedderRole): void {
-  // Faulty placeholders are reported before missing and forbidden fields. Source: recorded answers of the API.
+  // Invalid placeholders are reported before missing and forbidden fields. Source: recorded answers of the API.
   checkPlaceholders(fields, at)
   if (role === 'nested') checkNested(fields, at)
-  // Without a source it may change a stored embedder, which is checked after merging.
+  // Without a source it may change a stored embedder. Then it is checked after merging.
   else if (Object.hasOwn(fields, 'source')) checkComplete(fields, at)
 }
 
 /**
- * Checks an embedder whose source is known: it has no forbidden field, all required ones, and a known model. @throws
- * ApiError
+ * Checks an embedder with a known source: required fields, forbidden fields and the model. @throws ApiError
  */
 export function checkComplete(fields: EmbedderFields, at: At): void {
   const source = sourceOf(fields)
@@ -93,7 +92,7 @@ export function checkComplete(fields: EmbedderFields, at: At): void {
   if (source === 'openAi') checkOpenAi(fields, at)
 }
 
-/** The error for a field that an embedder of `source` cannot have. */
+/** Returns the error for a field that embedders of `source` cannot have. */
 export function notForSource(at: At, name: string, source: Source): ApiError {
   const fitting = sources.filter((candidate) => allowed[candidate].includes(name))
   return new ApiError(
@@ -116,7 +115,7 @@ function checkOpenAi(fields: EmbedderFields, at: At): void {
   const model = Object.hasOwn(openAiModels, name) ? openAiModels[name] : undefined
   if (model === undefined) {
     const known = Object.keys(openAiModels).join(', ')
-    throw badValue(`unknown OpenAI model \`${name}\`, known ones: ${known}`, below(at, 'model'))
+    throw badValue(`unknown OpenAI model \`${name}\`, known models: ${known}`, below(at, 'model'))
   }
   const dimensions = (fields.dimensions ?? model.dimensions) as number
   if (dimensions > model.dimensions || (!model.mayShrink && dimensions !== model.dimensions)) {
@@ -134,7 +133,7 @@ function checkNested(fields: EmbedderFields, at: At): void {
   checkComplete(fields, at)
 }
 
-/** Checks the placeholders of a `rest` embedder, without which its request has no text and its answer no vector. */
+/** Checks the placeholders of a `rest` embedder. Without them its request has no text or its answer no vector. */
 function checkPlaceholders(fields: EmbedderFields, at: At): void {
   const usesFragments = fragmentFields.some((name) => !isUnset(fields[name]))
   if (usesFragments && !isUnset(fields.documentTemplate)) {

@@ -23,7 +23,7 @@ import { liquid, templatesOf } from './liquid.js'
 
 const code: ErrorCode = 'invalid_settings_embedders'
 
-/** A Liquid template. One that does not parse is refused. */
+/** A Liquid template. Invalid templates are refused. */
 export const template: Type<string> = refined(string, (text, at) => {
   requireParsed(() => [text], at)
   return text
@@ -37,13 +37,13 @@ function requireParsed(templates: () => readonly string[], at: At): void {
   }
 }
 
-/** JSON in which every string is a template. One that does not parse is refused, since indexing would skip it. */
+/** JSON in which every string is a template. Invalid templates are refused, because indexing would skip them. */
 const fragment: Type<unknown> = refined(anything, (value, at) => {
   requireParsed(() => templatesOf(value), at)
   return value
 })
 
-/** Fragments by name, each with the JSON that is embedded for it; null removes one. */
+/** Fragments by name, each with the JSON to embed; null removes a fragment. */
 const fragments = byName(nullable(shape({ value: required(fragment, code) })))
 
 const sigma = number((value) => value > 0 && value <= 1, 'above 0 and at most 1', {
@@ -51,7 +51,7 @@ const sigma = number((value) => value > 0 && value <= 1, 'above 0 and at most 1'
   maximum: 1,
 })
 
-/** The fields of all embedders, in the order in which answers show them. */
+/** The fields of all embedders, in the order of answers. */
 const everywhere = {
   source: oneOf(sources),
   model: string,
@@ -73,17 +73,17 @@ const everywhere = {
 const { binaryQuantized: _, searchFragments, ...inIndexing } = everywhere
 const { documentTemplate: _t, documentTemplateMaxBytes: _b, indexingFragments: _f, ...inBoth } = inIndexing
 
-/** An embedder nested inside a composite one, which has fewer fields than one that stands alone. */
-const searchEmbedder = named('SearchEmbedder', judged('nested', { ...inBoth, searchFragments }))
-const indexingEmbedder = named('IndexingEmbedder', judged('nested', inIndexing))
+/** An embedder inside a composite embedder. It has fewer fields than a top-level embedder. */
+const searchEmbedder = named('SearchEmbedder', checkedEmbedder('nested', { ...inBoth, searchFragments }))
+const indexingEmbedder = named('IndexingEmbedder', checkedEmbedder('nested', inIndexing))
 
 /**
- * One embedder of a patch. Its value has the fields that were sent, in the order in which answers show them. Errors
- * have the code `invalid_settings_embedders`, or `vector_embedding_error` for a malformed request template.
+ * An embedder in a patch. The value has the sent fields, in the order of answers. Errors have the code
+ * `invalid_settings_embedders`, or `vector_embedding_error` for a malformed request template.
  */
 export const embedder: Type<EmbedderFields> = named(
   'Embedder',
-  judged('top', {
+  checkedEmbedder('top', {
     ...everywhere,
     searchEmbedder,
     indexingEmbedder,
@@ -91,7 +91,7 @@ export const embedder: Type<EmbedderFields> = named(
   }),
 )
 
-function judged(role: EmbedderRole, types: TypesByName): Type<EmbedderFields> {
+function checkedEmbedder(role: EmbedderRole, types: TypesByName): Type<EmbedderFields> {
   return refined(partial(code, types), (fields: EmbedderFields, at) => {
     checkSent(fields, at, role)
     return fields

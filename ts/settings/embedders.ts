@@ -23,15 +23,15 @@ export interface SettingsFeatures {
   readonly multimodal: boolean
 }
 
-/** The fields that stay when the source of an embedder changes, if the new source can have them. */
+/** The fields that are kept when the source of an embedder changes, if the new source allows them. */
 const independentOfSource = [...templateFields, 'apiKey', 'distribution', 'binaryQuantized']
 
-/** A template that writes every searchable field of a document as `name: value`, one per line. */
+/** A template that writes every searchable field of a document as `name: value`, one field per line. */
 export const defaultDocumentTemplate =
   '{% for field in fields %}{% if field.is_searchable and field.value != nil %}' +
   '{{ field.name }}: {{ field.value }}\n{% endif %}{% endfor %}'
 
-/** Checks that the features which an embedder of a patch needs are on. @throws ApiError `feature_not_enabled` */
+/** Checks that the features needed by an embedder are on. @throws ApiError `feature_not_enabled` */
 export function requireEmbedderFeatures(fields: EmbedderFields, features: SettingsFeatures): void {
   const nested = ['searchEmbedder', 'indexingEmbedder'].map((name) => fields[name])
   if (fields.source === 'composite' && !features.compositeEmbedders) {
@@ -44,7 +44,7 @@ export function requireEmbedderFeatures(fields: EmbedderFields, features: Settin
   }
 }
 
-/** The error for something that needs an experimental feature. */
+/** Returns the error for something that needs an experimental feature. */
 export const notEnabled = (what: string, feature: string): ApiError =>
   new ApiError(
     'feature_not_enabled',
@@ -52,9 +52,9 @@ export const notEnabled = (what: string, feature: string): ApiError =>
   )
 
 /**
- * The embedders after a patch, merged by name and then by field.
- * @throws ApiError `invalid_settings_embedders` for a field that the resulting source cannot have, a field that it
- * lacks, undoing binary quantization, or too many embedders
+ * Returns the embedders after a patch, merged by name and then by field.
+ * @throws ApiError `invalid_settings_embedders` for fields that the resulting source forbids or lacks, undoing binary
+ * quantization, or too many embedders
  */
 export function mergeEmbedders(
   current: Readonly<Record<string, EmbedderFields>>,
@@ -75,7 +75,7 @@ export function mergeEmbedders(
 
 function mergeEmbedder(current: EmbedderFields | undefined, patch: EmbedderFields, at: At): EmbedderFields {
   const source = sourceOf(Object.hasOwn(patch, 'source') ? patch : (current ?? {}))
-  const before = current === undefined || sourceOf(current) === source ? (current ?? {}) : carried(current)
+  const before = current === undefined || sourceOf(current) === source ? (current ?? {}) : sourceIndependent(current)
   const fields: Record<string, unknown> = { ...pick(before, allowed[source]), source }
   for (const [name, value] of Object.entries(patch)) {
     if (name === 'source') continue
@@ -85,11 +85,11 @@ function mergeEmbedder(current: EmbedderFields | undefined, patch: EmbedderField
     else if (name === 'apiKey' && value === maskSecret(String(fields[name] ?? ''))) continue
     else fields[name] = value
   }
-  const sentInVain = Object.keys(patch).find((name) => !allowed[source].includes(name))
-  if (sentInVain !== undefined) throw notForSource(at, sentInVain, source)
+  const unsupported = Object.keys(patch).find((name) => !allowed[source].includes(name))
+  if (unsupported !== undefined) throw notForSource(at, unsupported, source)
   if (current?.binaryQuantized === true && fields.binaryQuantized === false) {
     const where = { path: `${at.path}.binaryQuantized`, code: at.code }
-    throw badValue('binary quantization cannot be undone, the originals are lost', where)
+    throw badValue('binary quantization cannot be undone, the original vectors are lost', where)
   }
   checkComplete(fields, at)
   requireFewFragments(fields, at)
@@ -106,15 +106,18 @@ function requireFewFragments(fields: EmbedderFields, at: At): void {
   }
 }
 
-/** Facts about an embedder that the service has found out. They are stored beside its fields and never shown. */
+/** Facts about an embedder that the service found out. They are stored with its fields but never shown. */
 export interface Known {
-  /** The number of components of the vectors that its provider returned. */
+  /** The number of components of the vectors from its provider. */
   readonly dimensions?: number
-  /** The numbers of its indexing fragments, which identify the vectors of each. */
+  /** The numbers of its indexing fragments. They identify the vectors of each fragment. */
   readonly fragments?: Readonly<Record<string, number>>
 }
 
-/** The facts after a change of the fields. Fragments keep their numbers, and new ones get the lowest free numbers. */
+/**
+ * Returns the facts after a change of the fields. Fragments keep their numbers, and new fragments get the lowest free
+ * ones.
+ */
 function knownAfter(current: EmbedderFields | undefined, fields: EmbedderFields): { known?: Known } {
   const { fragments: numbers = {}, ...known } = (current?.known ?? {}) as Known
   const names = Object.keys((indexingFields(fields).indexingFragments ?? {}) as object)
@@ -132,7 +135,7 @@ function knownAfter(current: EmbedderFields | undefined, fields: EmbedderFields)
   return Object.keys(all).length === 0 ? {} : { known: all }
 }
 
-const carried = (fields: EmbedderFields): EmbedderFields => pick(fields, independentOfSource)
+const sourceIndependent = (fields: EmbedderFields): EmbedderFields => pick(fields, independentOfSource)
 
 const pick = (fields: EmbedderFields, names: readonly string[]): EmbedderFields =>
   Object.fromEntries(Object.entries(fields).filter(([name]) => names.includes(name)))
@@ -142,12 +145,12 @@ function mergeFragments(current: unknown, patch: unknown): unknown {
   return sortedKeys(new Map(merged.filter(([, fragment]) => fragment !== null)))
 }
 
-/** The fields of an embedder as a user would set them on another instance, with secrets in clear. */
+/** Returns the fields for setting the embedder on another instance, with secrets in clear. */
 export function embedderAsSet({ known: _known, ...fields }: EmbedderFields): EmbedderFields {
   return fields
 }
 
-/** The same without API keys and headers that are secret, also in nested embedders. */
+/** Removes API keys and secret headers, also in nested embedders. */
 export function embedderWithoutSecrets(fields: EmbedderFields): EmbedderFields {
   return Object.fromEntries(
     Object.entries(fields).flatMap(([name, value]): [string, unknown][] => {
@@ -164,7 +167,7 @@ const isNestedEmbedder = (name: string): boolean => name === 'searchEmbedder' ||
 const withoutSecretHeaders = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).filter(([name]) => !isSecretHeader(name)))
 
-/** An embedder as `GET /settings` shows it: with the defaults of its source, and with secrets masked. */
+/** Returns an embedder for `GET /settings`: with the defaults of its source, and masked secrets. */
 export function renderEmbedder(fields: EmbedderFields): EmbedderFields {
   const source = sourceOf(fields)
   const shown: Record<string, unknown> = { ...fields, source }
@@ -183,7 +186,7 @@ export function renderEmbedder(fields: EmbedderFields): EmbedderFields {
   return maskEmbedder(inOrder(shown))
 }
 
-/** The same fields with masked keys and secret headers, also in nested embedders. */
+/** Masks API keys and secret headers, also in nested embedders. */
 export function maskEmbedder(fields: EmbedderFields): EmbedderFields {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {
@@ -198,14 +201,12 @@ export function maskEmbedder(fields: EmbedderFields): EmbedderFields {
   )
 }
 
-/**
- * The mask of a secret of which no character may be shown. The text is that of the API. Source: vectors §2.8.
- */
+/** The mask of a secret without any visible character. The text is the same as in the API. Source: vectors §2.8. */
 export const HIDDEN_SECRET = 'XXX...'
 
 /**
- * The start of a secret and a mask. The shown part grows with the length of the secret, so that it can be recognised
- * but not guessed.
+ * Returns the start of a secret and a mask. The visible part grows with the length of the secret, so that users can
+ * recognise but not guess it.
  */
 export function maskSecret(secret: string): string {
   const bytes = Buffer.byteLength(secret)
@@ -215,11 +216,11 @@ export function maskSecret(secret: string): string {
   return `${head(secret, 5)}XXXXXX...`
 }
 
-/** A URL whose user name and password are masked. Other texts stay as they are. */
+/** Masks the user name and password of a URL. Other texts are returned unchanged. */
 export const maskUserInfo = (url: string): string =>
   url.replace(/^([a-z][a-z0-9+.-]*:[\\/]*)[^\\/?#]*@/i, `$1${HIDDEN_SECRET}@`)
 
-/** The first characters of `text` that have at least `bytes` bytes together. */
+/** Returns the shortest prefix of `text` with at least `bytes` bytes. */
 function head(text: string, bytes: number): string {
   let taken = ''
   for (const character of text) {
@@ -231,7 +232,7 @@ function head(text: string, bytes: number): string {
 
 const secretHeader = /^(authorization|cookie)$|key|token|secret/i
 
-/** Whether the value of a header is a secret, by its name. */
+/** Returns true if the name of a header indicates that its value is a secret. */
 export const isSecretHeader = (name: string): boolean => secretHeader.test(name)
 
 const maskHeaders = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>

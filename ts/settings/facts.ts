@@ -1,8 +1,8 @@
-/** Here are sent settings: which facts about them are counted? They are numbers and switches, never words or names. */
+/** Extracts usage statistics from sent settings: numbers and switches, never words or names. */
 import { sourceOf } from './embedder-rules.js'
 import type { SentSettings } from './validate.js'
 
-/** Facts about the settings that a request sent. */
+/** Returns facts about the sent settings. */
 export function settingsFacts(sent: SentSettings): SettingsFacts {
   let facts: SettingsFacts = {}
   for (const [name, value] of sent) {
@@ -12,7 +12,7 @@ export function settingsFacts(sent: SentSettings): SettingsFacts {
   return facts
 }
 
-/** The embedders that a request changes without naming their source: the stored settings may have another one. */
+/** Returns the embedders in the request without a source: their stored settings may have one. */
 export function withoutSource(sent: SentSettings): readonly string[] {
   const embedders = (sent.get('embedders') ?? {}) as Readonly<Record<string, Embedder | null>>
   return Object.entries(embedders).flatMap(([name, one]) =>
@@ -23,7 +23,7 @@ export function withoutSource(sent: SentSettings): readonly string[] {
 type Words = readonly string[] | null
 const total = (list: { readonly length: number } | null): number | null => list?.length ?? null
 
-/** Facts about each setting by its name. The value is null if the request resets the setting. */
+/** Facts about each setting, by its name. The value is null if the request resets the setting. */
 const factsOfSetting = {
   rankingRules: (rules: Words) => {
     const at = (rule: string): number | null => {
@@ -113,7 +113,7 @@ const factsOfSetting = {
 type Counted = ReturnType<(typeof factsOfSetting)[keyof typeof factsOfSetting]>
 type All<U> = (U extends unknown ? (one: U) => void : never) extends (all: infer I) => void ? I : never
 
-/** Facts by name of the metric. */
+/** Facts by metric name. */
 export type SettingsFacts = Partial<All<Counted>>
 
 interface TypoTolerance {

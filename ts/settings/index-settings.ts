@@ -1,6 +1,6 @@
 /**
- * The complete settings of one index, as engines receive and store them and as `GET /settings` shows them: with the
- * same keys in the same order, sorted sets, and defaults filled in.
+ * The complete settings of an index, as engines receive and store them and as `GET /settings` shows them: with all keys
+ * in a fixed order, sorted sets, and defaults filled in.
  */
 export interface IndexSettings {
   readonly displayedAttributes: readonly string[]
@@ -28,7 +28,7 @@ export interface IndexSettings {
     readonly sortFacetValuesBy: Readonly<Record<string, 'alpha' | 'count'>>
   }
   readonly pagination: { readonly maxTotalHits: number }
-  /** By name; fields as in `EmbedderFields`. Engines read only those they need. */
+  /** By name; fields as in `EmbedderFields`. Engines read only the fields that they need. */
   readonly embedders: Readonly<Record<string, Readonly<Record<string, unknown>>>>
   /** null: the default of 1500 ms. */
   readonly searchCutoffMs: number | null
@@ -48,7 +48,7 @@ export type FilterableRule =
       }
     }
 
-/** A rule with its locales as three-letter codes, in whichever form they were sent. */
+/** A rule with its locales as three-letter codes, whatever form was sent. */
 export interface LocalizedRule {
   readonly attributePatterns: readonly string[]
   readonly locales: readonly string[]

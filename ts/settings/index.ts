@@ -1,4 +1,4 @@
-/** Here is an index: which settings can it have, and what are the defaults? */
+/** The settings of an index: types, validation, merging and defaults. */
 export {
   defaultModel,
   defaultRevision,

@@ -1,9 +1,8 @@
 /**
- * Tags in which the dialect of the API differs from liquidjs. Source: vectors §3.1.
+ * Tags that differ between the API's dialect and liquidjs. Source: vectors §3.1.
  *
- * 1. A condition that is a variable alone is false if there is no such variable. The same variable compared with
- *    something, or passed to a filter, is an error.
- * 2. `ifchanged` writes its content unless the previous one that was written is equal.
+ * 1. An unknown variable as a complete condition is false. Comparing it or passing it to a filter is an error.
+ * 2. `ifchanged` writes its content only if it differs from the last content it wrote.
  */
 import {
   type Context,
@@ -25,10 +24,10 @@ import {
 type Steps<T> = Generator<unknown, T, unknown>
 type Operators = Readonly<Record<string, (...args: unknown[]) => unknown>>
 
-/** Operators whose operands are conditions themselves. */
+/** Operators whose operands are conditions. */
 const logical: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 
-/** A token of a condition in postfix order, with the operator that uses its value; null: none. */
+/** A token of a condition in postfix order, with the operator that uses its value; null: no operator. */
 interface Operand {
   readonly token: Value['initial']['postfix'][number]
   readonly operator: string | null
@@ -47,8 +46,8 @@ function operandsOf({ initial: { postfix } }: Value): readonly Operand[] {
   })
 }
 
-/** Whether a condition holds. @throws Error for an unknown variable that is compared or passed to a filter */
-function* holds(value: Value, context: Context): Steps<boolean> {
+/** Evaluates a condition. @throws Error if an unknown variable is compared or passed to a filter */
+function* evaluates(value: Value, context: Context): Steps<boolean> {
   if (value.filters.length > 0) return isTruthy(toValue(yield value.value(context, false)), context)
   const operators = context.opts.operators as Operators
   const found: unknown[] = []
@@ -67,7 +66,7 @@ export class StrictIf extends IfTag {
   override *render(context: Context, emitter: Emitter): Generator<unknown, void, string> {
     const { renderer } = this.liquid
     for (const { value, templates } of this.branches) {
-      if (!(yield holds(value, context))) continue
+      if (!(yield evaluates(value, context))) continue
       yield renderer.renderTemplates(templates, context, emitter)
       return
     }
@@ -79,8 +78,8 @@ export class StrictUnless extends UnlessTag {
   override *render(context: Context, emitter: Emitter): Steps<void> {
     const { renderer } = this.liquid
     for (const [at, { value, templates }] of this.branches.entries()) {
-      // The first branch is that of `unless`; those of `elsif` follow.
-      if ((yield holds(value, context)) === (at === 0)) continue
+      // The first branch belongs to `unless`; the others to `elsif`.
+      if ((yield evaluates(value, context)) === (at === 0)) continue
       yield renderer.renderTemplates(templates, context, emitter)
       return
     }
@@ -88,7 +87,7 @@ export class StrictUnless extends UnlessTag {
   }
 }
 
-/** The register of a rendering that holds the content last written by `ifchanged`. */
+/** The rendering register with the last content written by `ifchanged`. */
 const WRITTEN = 'ifchanged'
 
 export class IfChanged extends Tag {

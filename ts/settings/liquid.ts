@@ -1,9 +1,9 @@
 /**
- * The dialect of Liquid in which templates of embedders and chats are written, with bounded memory and time.
+ * The Liquid dialect for templates of embedders and chats, with bounded memory and time.
  *
- * The library counts the memory of most filters against a budget of the rendering. This module counts the rest:
- * captured output, lists that filters turn into text, filters that lengthen text, and searches for long patterns, whose
- * time is proportional to the product of both lengths. Source of tags and filters: vectors §3.1.
+ * The library charges the memory of most filters to a budget of the rendering. This module charges the rest: captured
+ * output, lists that filters convert to text, filters that lengthen text, and searches for long patterns, whose time is
+ * proportional to the product of both lengths. Source of tags and filters: vectors §3.1.
  */
 import { type Context, defaultOperators, type Emitter, Liquid, type Template } from 'liquidjs'
 import {
@@ -15,16 +15,16 @@ import {
 } from './limits.js'
 import { IfChanged, StrictIf, StrictUnless } from './liquid-tags.js'
 
-/** The memory and time that a filter takes. */
+/** The memory and time of a filter. */
 interface FilterCost {
   /** Units of the budget per character of its input. */
   readonly perChar: number
-  /** Whether the filter searches the input for its first argument. */
+  /** True if the filter searches the input for its first argument. */
   readonly searches?: true
 }
 
 const plain: FilterCost = { perChar: 0 }
-/** A filter that splits its input into a list. Each member takes as much memory as a few characters. */
+/** A filter that splits its input into a list. Each member takes the memory of a few characters. */
 const splitting: FilterCost = { perChar: 4, searches: true }
 
 const filters: Readonly<Record<string, FilterCost>> = {
@@ -75,22 +75,22 @@ const filters: Readonly<Record<string, FilterCost>> = {
   uniq: plain,
   upcase: plain,
   url_decode: { perChar: 1 },
-  // A character outside of Latin has three bytes, each of which becomes three characters.
+  // A non-Latin character can have three bytes, each of which becomes three characters.
   url_encode: { perChar: 9 },
   where: plain,
 }
 
-/** Characters that one character of a date's format can become. */
+/** Most characters of output per character of a date format. */
 const DATE_CHARS_PER_CHAR = 32
 
 /**
- * Counts the printed size of a list or an object. The filter that made a text has counted it already. @returns the size
- * of the value in characters
+ * Charges the printed size of a list or object. Text was already charged by its filter. @returns the size of the value
+ * in characters
  */
 function charge(context: Context, value: unknown): number {
   if (typeof value === 'string') return value.length
   if (typeof value !== 'object' || value === null) return 0
-  // One unit per member, so that a list of empty texts is not free.
+  // Charge one unit per member, so that a list of empty texts is not free.
   const members = Array.isArray(value) ? value : Object.entries(value).flat()
   let chars = 0
   for (const member of members) {
@@ -105,7 +105,7 @@ const chargeSearch = (context: Context, chars: number, patternChars: number): vo
 
 function chargeFilter(context: Context, name: string, value: unknown, args: readonly unknown[]): void {
   const { perChar, searches } = filters[name] ?? plain
-  // A filter for texts converts a list to text first.
+  // A text filter first converts a list to text.
   const chars = charge(context, value)
   const [first = 0] = args.map((argument) => charge(context, argument))
   context.memoryLimit.use(perChar * chars)
@@ -113,7 +113,7 @@ function chargeFilter(context: Context, name: string, value: unknown, args: read
   if (name === 'date') context.memoryLimit.use(DATE_CHARS_PER_CHAR * first)
 }
 
-/** A value as templates print it: an array or an object as the concatenation of its parts. */
+/** Returns a value as templates print it: an array or object as the concatenation of its parts. */
 function printed(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (Array.isArray(value)) return value.map(printed).join('')
@@ -123,7 +123,7 @@ function printed(value: unknown): string {
     .join('')
 }
 
-/** The output of a part of a template, such as that of `capture`. */
+/** The output of a part of a template, for example `capture`. */
 class CapturedOutput implements Emitter {
   buffer = ''
   readonly #context: Context
@@ -139,7 +139,7 @@ class CapturedOutput implements Emitter {
   }
 }
 
-/** The templates of a fragment, which are all its strings. @throws Error if they exceed the limits */
+/** Returns the templates of a fragment: all its strings. @throws Error if they exceed the limits */
 export function templatesOf(fragment: unknown): readonly string[] {
   const found: string[] = []
   let chars = 0
@@ -162,8 +162,8 @@ export function templatesOf(fragment: unknown): readonly string[] {
 let made: Liquid | null = null
 
 /**
- * Parses templates. The module `embedders` renders them with this instance, and bounds output and time. Made for the
- * first template, because the library reads the time zones of the system.
+ * Returns the parser for templates. The module `embedders` also renders with it, and bounds output and time. Created
+ * for the first template, because the library reads the time zones of the system.
  */
 export function liquid(): Liquid {
   made ??= dialect()
@@ -177,7 +177,7 @@ function dialect(): Liquid {
     context: Context,
   ) => Generator<unknown, boolean, unknown>
   const engine = new Liquid({
-    // An unknown variable is an error, except as a condition by itself, which the tags below allow.
+    // An unknown variable is an error, except as a complete condition, which the tags below allow.
     strictVariables: true,
     strictFilters: true,
     lenientIf: false,
@@ -199,7 +199,7 @@ function dialect(): Liquid {
       return printed(value)
     },
   })
-  // Tags of other dialects, which the API does not have.
+  // Remove tags that the API lacks.
   for (const tag of ['liquid', 'echo', '#', 'layout', 'block']) delete engine.tags[tag]
   engine.registerTag('if', StrictIf)
   engine.registerTag('unless', StrictUnless)

@@ -1,4 +1,4 @@
-/** Two-letter and three-letter code of every language that a rule or a search can name. */
+/** Two-letter and three-letter codes of all languages that rules and searches can name. */
 const pairs =
   'af/afr ak/aka am/amh ar/ara az/aze be/bel bn/ben bg/bul ca/cat cs/ces da/dan de/deu el/ell en/eng eo/epo ' +
   'et/est fi/fin fr/fra gu/guj he/heb hi/hin hr/hrv hu/hun hy/hye id/ind it/ita jv/jav ja/jpn kn/kan ka/kat ' +
@@ -9,9 +9,9 @@ const pairs =
 const longForm = new Map(pairs.split(' ').map((pair) => pair.split('/') as [string, string]))
 const longForms = new Set([...longForm.values(), 'cmn'])
 
-/** Every accepted locale: the two-letter forms, then the three-letter forms. */
+/** All accepted locales, two-letter and three-letter forms. */
 export const acceptedLocales: readonly string[] = [...longForm.keys(), ...longForms].sort()
 
-/** The three-letter form of an accepted locale; undefined for any other text. */
+/** Returns the three-letter form of an accepted locale; undefined for other texts. */
 export const threeLetterLocale = (text: string): string | undefined =>
   longForm.get(text) ?? (longForms.has(text) ? text : undefined)

@@ -12,7 +12,7 @@ import { type SettingName, settingRoutes } from './validate.js'
 type JsonObject = Readonly<Record<string, unknown>>
 
 /**
- * The complete settings after a patch: values replace, nested objects are merged key by key, and null resets.
+ * Returns the complete settings after a patch. Values replace, nested objects are merged key by key, and null resets.
  * @param patch from `settingsChange`
  * @throws ApiError for a conflict with the stored settings, such as typo sizes in the wrong order
  */
@@ -50,7 +50,7 @@ function merge(name: SettingName, current: unknown, patch: unknown): unknown {
   }
 }
 
-/** `current` with the keys of `patch`. null sets the default of a key, or removes a key without a default. */
+/** Merges the keys of `patch` into `current`. null sets the default of a key, or removes a key without a default. */
 function mergeKeys(current: JsonObject, patch: JsonObject, defaults: JsonObject): JsonObject {
   const merged: Record<string, unknown> = { ...current }
   for (const [name, value] of Object.entries(patch)) {
@@ -91,7 +91,7 @@ function mergeChat(current: JsonObject, patch: JsonObject): JsonObject {
 }
 
 /**
- * The settings as `GET /settings` shows them, with masked secrets and keys in the order of the API. `foreignKeys` and
+ * Returns the settings for `GET /settings`, with masked secrets and keys in the order of the API. `foreignKeys` and
  * `chat` appear only while their features are on.
  */
 export function renderSettings(settings: IndexSettings, features: SettingsFeatures): JsonObject {
@@ -106,7 +106,7 @@ export function renderSettings(settings: IndexSettings, features: SettingsFeatur
   )
 }
 
-/** One setting as its own route shows it, with or without its feature. */
+/** Returns a setting for its own route, even while its feature is off. */
 export function renderSetting(settings: IndexSettings, name: SettingName): unknown {
   if (name === 'embedders') {
     const entries = Object.entries(settings.embedders)

@@ -1,5 +1,5 @@
 /**
- * Here are settings before and after a change: which embedders have to embed their documents again?
+ * Finds the embedders that must embed documents again after a change of settings.
  *
  * Vectors with `regenerate: false` stay in any case. Source: vectors §2.10.
  */
@@ -8,14 +8,14 @@ import { type EmbedderFields, indexingFields, sourceOf } from './embedder-rules.
 import { defaultDocumentTemplate } from './embedders.js'
 import type { IndexSettings } from './index-settings.js'
 
-/** Which documents are embedded again. `changed`: those whose input differs under the new settings. */
+/** The documents to embed again. `changed`: documents whose input differs under the new settings. */
 export type Remake = 'all' | 'changed'
 
 /** By name of the embedder. An embedder without an entry embeds no document again. */
 export type Remakes = Readonly<Record<string, Remake>>
 
-/** The fields that, beside the source itself, determine every vector of an embedder. */
-const makingFields: Readonly<Record<string, readonly string[]>> = {
+/** The fields that determine every vector of an embedder, in addition to its source. */
+const vectorFields: Readonly<Record<string, readonly string[]>> = {
   openAi: ['model', 'dimensions'],
   huggingFace: ['model', 'revision', 'pooling'],
   ollama: ['model', 'url'],
@@ -23,7 +23,7 @@ const makingFields: Readonly<Record<string, readonly string[]>> = {
   userProvided: [],
 }
 
-/** The embedders of both settings that have to embed documents again. */
+/** Returns the embedders in both settings that must embed documents again. */
 export function remakesBetween(before: IndexSettings, after: IndexSettings): Remakes {
   const searchable = !same(before.searchableAttributes, after.searchableAttributes)
   const remakes: [string, Remake][] = []
@@ -40,13 +40,13 @@ function remakeOf(before: EmbedderFields, after: EmbedderFields, searchable: boo
   const source = sourceOf(after)
   if (source === 'userProvided') return null
   const differs = (name: string): boolean => !same(before[name], after[name])
-  if (sourceOf(before) !== source || makingFields[source]?.some(differs)) return 'all'
+  if (sourceOf(before) !== source || vectorFields[source]?.some(differs)) return 'all'
   const [hadFragments, hasFragments] = [before, after].map((fields) => fields.indexingFragments !== undefined)
   if (hadFragments !== hasFragments) return 'all'
   if (hasFragments) return differs('indexingFragments') ? 'changed' : null
   const [oldTemplate, template] = [templateOf(before), templateOf(after)]
   if (oldTemplate !== template || bytesMaxOf(after) > bytesMaxOf(before)) return 'changed'
-  // Only a template that iterates over `fields` can test which of them are searchable.
+  // Only a template that iterates over `fields` can test if a field is searchable.
   return searchable && template.includes('fields') ? 'changed' : null
 }
 

@@ -1,20 +1,22 @@
 /**
- * Here is a request or an answer with a placeholder: where are its texts or vectors?
+ * Templates of requests and answers: find the placeholders of texts or vectors.
  *
- * Source: vectors §3.3.  1. The placeholder occurs once, as a whole string.  2. If it is inside the first element of an
- * array whose second element is `"{{..}}"`, the first element is repeated once     per text.
+ * Source: vectors §3.3.
+ * 1. The placeholder occurs once, as a complete string.
+ * 2. If it is inside the first element of an array with the second element `"{{..}}"`, the first element is repeated
+ *    once per text.
  */
 
-/** The array element that marks the one before it as repeated. */
+/** The array element that marks the previous element as repeated. */
 const REPEAT = '{{..}}'
 
-/** Levels that are searched. No request of a provider is deeper, and the search is recursive. */
+/** Levels that are searched. No provider has deeper requests, and the search is recursive. */
 const LEVELS_MAX = 64
 
 type Step = string | number
 type Path = readonly Step[]
 
-/** A parsed request or answer. It has one slot for a text or a vector, or one per text. */
+/** A parsed request or answer. It has one slot for a text or vector, or one slot per text. */
 export interface RequestTemplate {
   readonly value: unknown
   /** The path of the array with the repeated element; null: no element is repeated. */
@@ -23,7 +25,7 @@ export interface RequestTemplate {
   readonly slot: Path
 }
 
-/** A template that cannot be used. */
+/** Thrown for an invalid template. */
 export class RequestTemplateError extends Error {
   override readonly name = 'RequestTemplateError'
 }
@@ -36,11 +38,11 @@ export function parseRequestTemplate(value: unknown, placeholder: string): Reque
   const found = { slots: [] as Path[], repeats: [] as Path[] }
   walk(value, [], placeholder, found)
   const [slot, another] = found.slots
-  if (slot === undefined) throw new RequestTemplateError(`there is no \`"${placeholder}"\` in it`)
-  if (another !== undefined) throw new RequestTemplateError(`\`"${placeholder}"\` is in it more than once`)
+  if (slot === undefined) throw new RequestTemplateError(`it does not contain \`"${placeholder}"\``)
+  if (another !== undefined) throw new RequestTemplateError(`\`"${placeholder}"\` occurs more than once`)
   const [repeat, second] = found.repeats
   if (repeat === undefined) return { value, repeated: null, slot }
-  if (second !== undefined) throw new RequestTemplateError(`\`"${REPEAT}"\` is in it more than once`)
+  if (second !== undefined) throw new RequestTemplateError(`\`"${REPEAT}"\` occurs more than once`)
   const array = repeat.slice(0, -1)
   const isInside = slot.length > array.length && array.every((step, at) => slot[at] === step)
   if (repeat.at(-1) !== 1 || !isInside || slot[array.length] !== 0) {
@@ -65,7 +67,7 @@ function walk(
   }
 }
 
-/** The request for `inputs`, which is exactly one unless the template repeats an element. */
+/** Returns the request for `inputs`. There must be exactly one input unless the template repeats an element. */
 export function filledRequest(template: RequestTemplate, inputs: readonly unknown[]): unknown {
   const { value, repeated, slot } = template
   if (repeated === null) return replacedAt(value, slot, inputs[0])
@@ -78,7 +80,7 @@ export function filledRequest(template: RequestTemplate, inputs: readonly unknow
 }
 
 /**
- * The values in the slots of an answer.
+ * Returns the values in the slots of an answer.
  * @throws RequestTemplateError that names the missing part
  */
 export function takenFromAnswer({ repeated, slot }: RequestTemplate, answer: unknown): readonly unknown[] {

@@ -23,7 +23,7 @@ import type { FilterableRule } from './index-settings.js'
 import { acceptedLocales } from './locales.js'
 import { isTypoWordSizeOrder } from './typo-words.js'
 
-// The types of those settings that are not plain strings, booleans or lists.
+// Types of settings other than plain strings, booleans and lists.
 
 const filterableCode = 'invalid_settings_filterable_attributes'
 const noFilters = { equality: true, comparison: false } as const
@@ -50,7 +50,7 @@ const filterablePatterns = named(
   }),
 )
 
-/** Fields with all features, or patterns with some of them. The value has the defaults filled in. */
+/** Fields with all features, or patterns with some features. The value includes defaults. */
 export const filterableAttributes: Type<readonly FilterableRule[]> = list(
   byKind<FilterableRule>({ string, object: filterablePatterns }),
 )
@@ -78,7 +78,7 @@ const ruleNames = [
   'exactness',
 ]
 
-/** Names and function calls of geo search, which a custom ranking rule cannot sort by. */
+/** Names and function calls of geo search. A custom ranking rule cannot sort by them. */
 const reservedNames = /^_geo(json|Distance|Point|Radius|BoundingBox|Polygon)?$/
 const reservedCalls = /^_geo(Distance|Point|Radius|BoundingBox)?\(/
 
@@ -98,11 +98,11 @@ const rankingRule: Type<string> = refined(string, (rule, at) => {
   return rule
 })
 
-/** Ranking rules: built-in ones by name, custom ones as `field:asc` or `field:desc`. */
+/** Ranking rules: built-in rules by name, custom rules as `field:asc` or `field:desc`. */
 export const rankingRules: Type<readonly string[]> = refined(list(rankingRule), (rules, at) => {
   const part = rules.find((rule) => rule === 'attributeRank' || rule === 'wordPosition')
   if (rules.includes('attribute') && part !== undefined) {
-    throw badValue(`\`attribute\` already contains \`${part}\`, the two cannot be used together`, at)
+    throw badValue(`\`attribute\` already contains \`${part}\`, they cannot be used together`, at)
   }
   return rules
 })
@@ -111,7 +111,7 @@ export const synonyms = byName(strings)
 
 const localizedCode = 'invalid_settings_localized_attributes'
 
-/** Rules for the locales of attributes. The value has the locales in the form in which they were sent. */
+/** Rules for the locales of attributes. The value keeps the sent form of the locales. */
 export const localizedAttributes = list(
   named(
     'LocalizedAttributes',
@@ -158,7 +158,7 @@ export const pagination = named(
   partial('invalid_settings_pagination', { maxTotalHits: positive }),
 )
 
-/** Embedders by name; null removes one. */
+/** Embedders by name; null removes an embedder. */
 export const embedders = refined(mapOf(nullable(embedder)), (map, at) => {
   if (map.has('')) throw badValue('an embedder needs a name', at)
   return sortedKeys(map)
@@ -167,7 +167,7 @@ export const embedders = refined(mapOf(nullable(embedder)), (map, at) => {
 const chatCode = 'invalid_settings_index_chat'
 
 const chatTemplateBytes: Type<number> = refined(integer(), (bytes, at) => {
-  // Source: the API answers this mistake of a chat with the code of the embedders.
+  // Source: the API uses the code of the embedders for this mistake in a chat.
   if (bytes === 0) throw badValue('must be at least 1', { ...at, code: 'invalid_settings_embedders' })
   return bytes
 })
@@ -176,7 +176,7 @@ export const chat = named(
   'ChatSettings',
   partial(chatCode, {
     description: string,
-    // A template that does not parse fails the task, not the request.
+    // An invalid template fails the task, not the request.
     documentTemplate: string,
     documentTemplateMaxBytes: chatTemplateBytes,
     searchParameters: partial(chatCode, {
@@ -191,12 +191,12 @@ export const chat = named(
   }),
 )
 
-/** Checks that a chat template parses; used when the task runs. @throws ApiError */
+/** Checks that a chat template is valid; called when the task runs. @throws ApiError */
 export function checkChatTemplate(text: string): void {
   template.text(text, { path: '.chat.documentTemplate', code: 'invalid_chat_setting_document_template' })
 }
 
-/** Checks the word sizes after merging; used when the task runs. @throws ApiError */
+/** Checks the word sizes after merging; called when the task runs. @throws ApiError */
 export function checkTypoWordSizes(oneTypo: number, twoTypos: number): void {
   if (isTypoWordSizeOrder(oneTypo, twoTypos)) return
   throw new ApiError(

@@ -1,7 +1,7 @@
 /**
- * Here are settings as JSON text: how are they validated, merged with stored ones, and shown?
+ * Validates, merges and renders settings in the form of JSON text.
  *
- * Settings can have a hundred thousand words. No other function parses, merges or writes them. Arguments and results
+ * Settings can have a hundred thousand words. Only these functions parse, merge or write them. Arguments and results
  * are text, bytes or short, so that `SettingsThread` can run these functions on another thread.
  */
 import { type JsonLimits, readJson, readNode } from '../parse/index.js'
@@ -18,17 +18,17 @@ import {
   settingsChange,
 } from './validate.js'
 
-/** A validated change of settings as JSON texts. */
+/** A validated change of settings, as JSON texts. */
 export interface SettingsUpdate {
-  /** The settings that were sent, in canonical form, to be stored with the task; null resets. */
+  /** The sent settings in canonical form, stored with the task; null resets. */
   readonly patch: string
   /** The `details` of the task. */
   readonly details: string
 }
 
-/** How to read a body with settings. */
+/** Options for reading a body with settings. */
 export interface SettingsRequest {
-  /** The setting whose own route received the body; null: it is the body of `PATCH /settings`. */
+  /** The setting of a single-setting route; null: `PATCH /settings`. */
   readonly name: SettingName | null
   readonly limits: JsonLimits
   readonly features: SettingsFeatures
@@ -36,15 +36,15 @@ export interface SettingsRequest {
 
 export interface ReadSettings {
   readonly update: SettingsUpdate
-  /** Facts for counting the use of the service. */
+  /** Facts for usage statistics. */
   readonly facts: SettingsFacts
-  /** The embedders whose source the request does not name, for the same purpose. */
+  /** Embedders without a source in the request, for usage statistics. */
   readonly sourceless: readonly string[]
 }
 
 export type EmbeddersByName = IndexSettings['embedders']
 
-/** Settings after a patch. The caller completes the embedders, for which it may have to call their providers. */
+/** Settings after a patch. The caller completes the embedders, which may need calls to their providers. */
 export interface MergedSettings {
   /** JSON text of the complete settings up to the value of `embedders`. */
   readonly head: string
@@ -53,7 +53,7 @@ export interface MergedSettings {
   readonly embedders: EmbeddersByName
   readonly embeddersBefore: EmbeddersByName
   readonly remakes: Remakes
-  /** Whether these settings may conflict with stored documents. */
+  /** True if these settings may conflict with stored documents. */
   readonly askDocuments: boolean
 }
 
@@ -71,7 +71,7 @@ export function readSettings(body: Uint8Array, { name, limits, features }: Setti
   }
 }
 
-/** A change as texts. Both texts are the same string if they are equal, as in most changes. */
+/** Converts a change to texts. Both are the same string if they are equal, as in most changes. */
 export function updateOf({ patch, details }: SettingsChange): SettingsUpdate {
   const text = JSON.stringify(patch)
   const isShownAsStored = Object.entries(patch).every(([name, value]) => details[name] === value)
@@ -79,8 +79,8 @@ export function updateOf({ patch, details }: SettingsChange): SettingsUpdate {
 }
 
 /**
- * The settings after a patch.
- * @param current the complete settings; null: those of a new index
+ * Merges a patch into settings.
+ * @param current the complete settings; null: the settings of a new index
  * @throws ApiError for a conflict with the current settings
  */
 export function mergedSettings(current: string | null, patch: string): MergedSettings {
@@ -102,17 +102,17 @@ export function mergedSettings(current: string | null, patch: string): MergedSet
   }
 }
 
-/** The JSON text of merged settings with completed embedders. */
+/** Returns the JSON text of merged settings with completed embedders. */
 export const completeSettings = ({ head, tail }: MergedSettings, embedders: EmbeddersByName): string =>
   `${head}${JSON.stringify(embedders)}${tail}`
 
-/** Whether a patch may conflict with stored documents. */
+/** Returns true if a patch may conflict with stored documents. */
 function asksDocuments(patch: Readonly<Record<string, unknown>>): boolean {
   const { embedders = null, filterableAttributes = null, sortableAttributes = null } = patch
   return embedders !== null || /_geo|\*/.test(JSON.stringify([filterableAttributes, sortableAttributes]))
 }
 
-/** Settings as their routes show them, as JSON text. @param name null: all settings */
+/** Returns settings in the form of their routes, as JSON text. @param name null: all settings */
 export function renderedSettings(
   current: string,
   name: SettingName | null,

@@ -1,4 +1,4 @@
-/** Here is a call to the thread of settings: which message carries it, and which carries its result? */
+/** Messages between the main thread and the settings thread. */
 import type { ErrorCode } from '../errors/index.js'
 import { comparedSettings } from './comparison.js'
 import { mergedSettings, readSettings, renderedSettings } from './texts.js'
@@ -28,8 +28,8 @@ export type AnswerMessage =
   | { readonly id: number; readonly fault: string }
 
 /** Runs a call. */
-export function performed({ call, args }: Omit<CallMessage, 'id'>): unknown {
-  // The methods of `SettingsThread` ensure that the arguments fit the call, which the type of a message cannot express.
+export function runCall({ call, args }: Omit<CallMessage, 'id'>): unknown {
+  // The methods of `SettingsThread` ensure that the arguments fit the call. The message type cannot express this.
   const run = settingsCalls[call] as (...args: readonly unknown[]) => unknown
   return run(...args)
 }

@@ -1,11 +1,11 @@
-/** Whether two minimum word sizes are in order, so that a word that may have two typos may have one. */
+/** Returns true if minimum word sizes are in order: a word that may have two typos may also have one. */
 export const isTypoWordSizeOrder = (oneTypo: number, twoTypos: number): boolean => oneTypo <= twoTypos
 
 const expanded: Readonly<Record<string, string>> = { æ: 'ae', œ: 'oe', '’': "'", '‘': "'" }
 
 /**
- * A word as the analysis of the engines normalises it: decomposed, in lower case, without accents. Voicing marks of
- * kana stay, since they make another letter.
+ * Normalises a word like the engines do: decomposed, in lower case, without accents. Keeps voicing marks of kana,
+ * because they make another letter.
  */
 export function normalizedWord(word: string): string {
   return word

@@ -35,20 +35,20 @@ import { normalizedWord } from './typo-words.js'
 /** The key of a setting in JSON. */
 export type SettingName = keyof IndexSettings
 
-/** The settings of one request as they were sent, in the order in which answers show settings; null resets. */
+/** The settings of a request as sent, in the order of answers; null resets. */
 export type SentSettings = ReadonlyMap<SettingName, unknown>
 
-/** A setting, for its routes. */
+/** The routes of a setting. */
 export interface SettingRoute {
   /** The last segment of its URL: `/indexes/{uid}/settings/<segment>`. */
   readonly segment: string
   readonly name: SettingName
   /** PUT replaces the stored value, PATCH merges into it. */
   readonly verb: 'PUT' | 'PATCH'
-  /** The code of errors about its value. */
+  /** The code of errors about the value. */
   readonly code: ErrorCode
   /**
-   * The body of the setting's own route; null resets. The body is the bare value, so that paths in error messages start
+   * The body of the setting's own route; null resets. The body is the bare value, so paths in error messages start
    * inside it.
    */
   readonly body: Type<SentSettings>
@@ -56,30 +56,28 @@ export interface SettingRoute {
 
 /** A validated request to change settings. */
 export interface SettingsChange {
-  /** The settings that were sent, in canonical form, for `mergeSettings`; null resets. */
+  /** The sent settings in canonical form, for `mergeSettings`; null resets. */
   readonly patch: Readonly<Record<string, unknown>>
-  /**
-   * The `details` of the task: the settings that were sent, with sorted sets, defaults of rules, and masked secrets.
-   */
+  /** The `details` of the task: the sent settings, with sorted sets, defaults of rules, and masked secrets. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** The stored and the shown form of a value, where they differ from the sent one. */
+/** Conversions to the stored and the shown form, if they differ from the sent form. */
 interface Forms<T> {
   readonly stored?: (sent: T) => unknown
   readonly shown?: (sent: T) => unknown
-  /** The value that details show for a reset. */
-  readonly resetShown?: unknown
+  /** The value in the details for a reset. */
+  readonly shownReset?: unknown
 }
 
 interface Setting extends SettingRoute, Forms<unknown> {
   readonly type: Type<unknown>
 }
 
-/** All settings, in the order in which answers show them. */
+/** All settings, in the order of answers. */
 const settings: readonly Setting[] = [
-  put('displayed-attributes', 'displayedAttributes', strings, { stored: attributeList, resetShown: ['*'] }),
-  put('searchable-attributes', 'searchableAttributes', strings, { stored: attributeList, resetShown: ['*'] }),
+  put('displayed-attributes', 'displayedAttributes', strings, { stored: attributeList, shownReset: ['*'] }),
+  put('searchable-attributes', 'searchableAttributes', strings, { stored: attributeList, shownReset: ['*'] }),
   put('filterable-attributes', 'filterableAttributes', filterableAttributes),
   put('sortable-attributes', 'sortableAttributes', stringSet),
   put('foreign-keys', 'foreignKeys', foreignKeys),
@@ -119,14 +117,14 @@ const settings: readonly Setting[] = [
   patch('chat', 'chat', chat, {}, 'invalid_settings_index_chat'),
 ]
 
-/** All settings for their routes, in the order in which answers show them. */
+/** The routes of all settings, in the order of answers. */
 export const settingRoutes: readonly SettingRoute[] = settings
 
 const byName = new Map<string, Setting>(settings.map((one) => [one.name, one]))
 
 /**
- * The body of `PATCH /settings`. The first mistake in payload order is thrown, with `bad_request` for the body itself
- * and for unknown keys, and with the code of the setting for its value.
+ * The body of `PATCH /settings`. Reports the first mistake in payload order: with `bad_request` for the body itself and
+ * for unknown keys, and with the code of the setting for its value.
  */
 export const settingsBody: Type<SentSettings> = refined(
   named(
@@ -140,7 +138,7 @@ export const settingsBody: Type<SentSettings> = refined(
 )
 
 /**
- * The change that sent settings make.
+ * Converts sent settings to a change.
  * @throws ApiError `feature_not_enabled`
  */
 export function settingsChange(sent: SentSettings, features: SettingsFeatures): SettingsChange {
@@ -154,25 +152,25 @@ export function settingsChange(sent: SentSettings, features: SettingsFeatures): 
       ]),
     ),
     details: Object.fromEntries(
-      forms.map(({ setting: { name, shown, resetShown }, value }) => {
-        if (value === null) return [name, resetShown]
+      forms.map(({ setting: { name, shown, shownReset }, value }) => {
+        if (value === null) return [name, shownReset]
         return [name, shown === undefined ? value : shown(value)]
       }),
     ),
   }
 }
 
-/** The change of `DELETE /settings`: it resets every setting, including those of features that are off. */
+/** Returns the change of `DELETE /settings`. It resets every setting, even if its feature is off. */
 export function resetAllSettings(): SettingsChange {
   return {
     patch: Object.fromEntries(settings.map(({ name }) => [name, null])),
-    details: Object.fromEntries(settings.map(({ name, resetShown }) => [name, resetShown])),
+    details: Object.fromEntries(settings.map(({ name, shownReset }) => [name, shownReset])),
   }
 }
 
-/** The change of `DELETE /settings/<segment>`. */
+/** Returns the change of `DELETE /settings/<segment>`. */
 export function resetSetting(name: SettingName): SettingsChange {
-  return { patch: { [name]: null }, details: { [name]: byName.get(name)!.resetShown } }
+  return { patch: { [name]: null }, details: { [name]: byName.get(name)!.shownReset } }
 }
 
 function requireFeatures(name: SettingName, value: unknown, features: SettingsFeatures): void {
@@ -204,8 +202,8 @@ function put<T>(
   code = `invalid_settings_${segment.replaceAll('-', '_')}` as ErrorCode,
 ): Setting {
   const body = refined(coded(nullable(type), code), (value): SentSettings => new Map([[name, value]]))
-  // The forms get only values that `type` has read.
-  return { segment, name, verb: 'PUT', code, type, body, resetShown: null, ...(forms as Forms<unknown>) }
+  // The forms are only called with values read by `type`.
+  return { segment, name, verb: 'PUT', code, type, body, shownReset: null, ...(forms as Forms<unknown>) }
 }
 
 function patch<T>(...args: Parameters<typeof put<T>>): Setting {

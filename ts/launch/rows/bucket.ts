@@ -1,9 +1,9 @@
-/** Options of an instance that is kept in a bucket, and of its followers. */
+/** Options of an instance with a bucket, and of its followers. */
 import { choice, count, moment, seconds, text, toggle, url } from '../kinds.js'
 
 export const bucket = {
   bucket: text('url', null, {
-    help: 'S3-compatible bucket, with a prefix, that the instance is kept in',
+    help: 'S3-compatible bucket, with a prefix, for the data of the instance',
     example: 's3://backups/siftd',
   }),
   bucketEndpoint: url(null, {
@@ -18,47 +18,47 @@ export const bucket = {
     defaultInWords: 'AWS_REGION, else us-east-1',
   }),
   bucketKeyFile: text('path', null, {
-    help: 'File with a key of 32 bytes that everything in the bucket is encrypted with',
+    help: 'File with a 32-byte key, to encrypt everything in the bucket',
     example: '/etc/siftd/bucket.key',
     requires: 'bucket',
   }),
   bucketAck: choice(['local', 'bucket'], 'local', {
-    help: 'When a write is answered: once this disk has it, or once the bucket has it too',
+    help: 'When a write is acknowledged: when it is on this disk, or when it is in the bucket too',
     example: 'bucket',
     requires: 'bucket',
   }),
   bucketInterval: count({ min: 1, countsAtMost: 3_600_000 }, 1_000, {
-    help: 'Milliseconds between two looks for changes to send, or for followers to take',
+    help: 'Milliseconds between two polls for changes to send, or for changes to follow',
     example: '250',
     requires: 'bucket',
   }),
   bucketTakeOver: toggle({
-    help: 'Takes over although another server has taken over from this data directory',
+    help: 'Becomes the leader although another server has taken over from this data directory',
     requires: 'bucket',
     excludes: 'follow',
   }),
   bucketSoleWriter: toggle({
-    help: 'Takes writes at a start before the bucket answers: no other server may ever have taken over',
+    help: 'Accepts writes at a start before the bucket answers; safe only if no other server ever took over',
     requires: 'bucket',
     excludes: 'follow',
   }),
   bucketUntil: moment({
-    help: 'Starts a new data directory from the bucket as of that entry or date, and sends nothing to it',
+    help: 'Starts a new data directory from the bucket as of that log record or date, and sends nothing to it',
     example: '2026-01-31T12:00:00Z',
     requires: 'bucket',
   }),
   follow: toggle({
-    help: 'Serves what another server writes to the bucket, and refuses writes',
+    help: 'Serves the data that another server writes to the bucket, and refuses writes',
     requires: 'bucket',
     excludes: 'bucketTakeOver',
   }),
   followStaleAfter: seconds(60, {
-    help: 'Seconds that a follower may lag before GET /ready tells to ask another one, while the bucket answers',
+    help: 'Seconds that a follower may lag before GET /ready fails, while the bucket answers',
     example: '10',
     requires: 'bucket',
   }),
   advertisedUrl: url(null, {
-    help: 'URL of this server, which others name to clients that want to write',
+    help: 'URL of this server, which followers give to clients that want to write',
     example: 'http://search-1.internal:7700',
     requires: 'bucket',
   }),

@@ -1,17 +1,17 @@
-/** Options of the instance itself: its data, who may use it, where it listens. */
+/** Options of the instance itself: its data, its protection, its address. */
 import { address, bytes, choice, text, toggle } from '../kinds.js'
 
 export const data = {
   dbPath: text('path', './data.ms', {
-    help: 'Directory of the data, created when absent',
+    help: 'Directory of the data, created if absent',
     example: '/var/lib/siftd/data.ms',
   }),
   engine: choice(['auto', 'native', 'fallback'], 'auto', {
-    help: 'Search engine; auto takes native where its binary loads',
+    help: 'Search engine; auto uses native if its binary loads',
     example: 'fallback',
   }),
   upgradeDb: toggle({
-    help: 'Upgrades the data directory of an older version, after a snapshot of it into --snapshot-dir',
+    help: 'Upgrades the data directory of an older version, after writing a snapshot of it to --snapshot-dir',
     aliases: ['experimental-dumpless-upgrade'],
   }),
   upgradeWithoutSnapshot: toggle({ help: 'Takes no snapshot before an upgrade', requires: 'upgradeDb' }),
@@ -33,19 +33,19 @@ export const protection = {
     isSecret: true,
   }),
   env: choice(['development', 'production'], 'development', {
-    help: 'Kind of instance; production refuses to start without a master key and shows no page at /',
+    help: 'Kind of instance; production requires a master key and does not serve the page at /',
     example: 'production',
   }),
-  page: toggle({ help: 'Shows browsers the page at / in production too' }),
+  page: toggle({ help: 'Serves the page at / in production too' }),
 } as const
 
 export const listening = {
   httpAddr: address(
     { host: 'localhost', port: 7700 },
-    { help: 'Address to listen on; port 0 takes any free one', example: '0.0.0.0:7700' },
+    { help: 'Address to listen on; port 0 means any free port', example: '0.0.0.0:7700' },
   ),
   httpPayloadSizeLimit: bytes(() => 100_000_000, {
-    help: 'Largest body of any request, after decompression; JSON of other routes than documents has lower limits if it is not given',
+    help: 'Largest body of any request, after decompression; if it is not given, JSON bodies of other routes than documents have lower limits',
     example: '250MB',
     defaultInWords: '100 MB',
   }),
@@ -53,7 +53,7 @@ export const listening = {
 
 export const tls = {
   sslCertPath: text('path', null, {
-    help: 'PEM certificate chain, the own certificate first; switches TLS on',
+    help: 'PEM certificate chain, the server certificate first; switches TLS on',
     example: '/etc/siftd/cert.pem',
     requires: 'sslKeyPath',
   }),
@@ -81,6 +81,6 @@ export const configuration = {
   configFilePath: text('path', null, {
     help: 'Configuration file in TOML, with the names of options in snake_case',
     example: '/etc/siftd/config.toml',
-    defaultInWords: './config.toml if there is one',
+    defaultInWords: './config.toml if it exists',
   }),
 } as const

@@ -1,9 +1,9 @@
-/** Options of what runs beside searches and tasks: backups, calls to others, logs, metrics, telemetry, features. */
+/** Options of backups, outgoing calls, logs, metrics, telemetry and features. */
 import { choice, count, logTarget, networks, schedule, text, toggle, url } from '../kinds.js'
 
 export const backups = {
   dumpDir: text('path', 'dumps/', {
-    help: 'Directory of dumps, created when absent',
+    help: 'Directory of dumps, created if absent',
     example: '/var/backups/siftd/dumps',
   }),
   importDump: text('path', null, {
@@ -16,19 +16,19 @@ export const backups = {
     requires: 'importDump',
   }),
   ignoreDumpIfDbExists: toggle({
-    help: 'Starts with the data that exists, if any',
+    help: 'Starts with the existing data, if any',
     requires: 'importDump',
   }),
   snapshotDir: text('path', 'snapshots/', {
-    help: 'Directory of snapshots, created when absent',
+    help: 'Directory of snapshots, created if absent',
     example: '/var/backups/siftd/snapshots',
   }),
   snapshotsKept: count({ min: 1 }, 1, {
-    help: 'Snapshots kept; older ones have their date in their name',
+    help: 'Number of snapshots kept; older ones have their date in their name',
     example: '7',
   }),
   scheduleSnapshot: schedule({
-    help: 'Takes snapshots; every day, or every so many seconds',
+    help: 'Takes snapshots, daily or at this interval in seconds',
     example: '3600',
   }),
   importSnapshot: text('path', null, {
@@ -41,14 +41,14 @@ export const backups = {
     requires: 'importSnapshot',
   }),
   ignoreSnapshotIfDbExists: toggle({
-    help: 'Starts with the data that exists, if any',
+    help: 'Starts with the existing data, if any',
     requires: 'importSnapshot',
   }),
 } as const
 
 export const outgoing = {
   taskWebhookUrl: url(null, {
-    help: 'Told about every finished task',
+    help: 'URL that is called for every finished task',
     example: 'https://hooks.example.com/tasks',
   }),
   taskWebhookAuthorizationHeader: text('header', null, {
@@ -57,32 +57,32 @@ export const outgoing = {
     isSecret: true,
   }),
   experimentalAllowedIpNetworks: networks({
-    help: 'Networks that webhooks, embedders, exports and remotes may reach beside public ones, or any',
+    help: 'Networks that webhooks, embedders, exports and remotes may reach in addition to public ones, or any',
     example: '127.0.0.0/8,10.0.0.0/8',
   }),
 } as const
 
 export const observation = {
   logLevel: logTarget('INFO', {
-    help: 'Least severe line to log, of all modules or of some; modules that are not named log at INFO',
+    help: 'Log level of all modules or of single ones; unlisted modules log at INFO',
     example: 'warn,tasks=debug',
   }),
   experimentalLogsMode: choice(['HUMAN', 'JSON'], 'HUMAN', {
-    help: 'Shape of log lines; --log-format is the same',
+    help: 'Format of log lines; --log-format is an alias',
     example: 'JSON',
     anyCase: true,
     aliases: ['log-format'],
   }),
   slowQueryMs: count({ min: 0 }, null, {
-    help: 'Logs searches that take so many milliseconds or longer, with the time of each stage; 0 logs all',
+    help: 'Logs searches that take at least this many milliseconds, with the time of each stage; 0 logs all',
     example: '500',
-    defaultInWords: 'none is logged',
+    defaultInWords: 'no search is logged',
   }),
   queryStats: toggle({
-    help: 'Counts queries in memory: GET /stats/queries shows the most frequent, the slowest, those without hits',
+    help: 'Counts queries in memory: GET /stats/queries shows the most frequent ones, the slowest ones, and those without hits',
   }),
   hashQueryText: toggle({
-    help: 'Shows hashes in place of queries and filters, in the log of slow searches and in the counts of queries',
+    help: 'Shows hashes instead of queries and filters, in the log of slow searches and in query statistics',
   }),
   experimentalEnableLogsRoute: toggle({ help: 'Switches feature logsRoute on' }),
   experimentalEnableMetrics: toggle({ help: 'Switches feature metrics on' }),
@@ -90,11 +90,11 @@ export const observation = {
 
 export const telemetry = {
   telemetryUrl: url(null, {
-    help: 'Collector to which figures about use are sent every hour; without one nothing is sent',
+    help: 'Collector of usage statistics, which are sent every hour; without it nothing is sent',
     example: 'https://collector.example/v1/batch',
   }),
-  telemetryPreview: toggle({ help: 'Prints what would be sent to a collector in place of sending it' }),
-  noAnalytics: toggle({ help: 'Never sends telemetry, whatever the other options say' }),
+  telemetryPreview: toggle({ help: 'Prints telemetry instead of sending it' }),
+  noAnalytics: toggle({ help: 'Never sends telemetry, regardless of other options' }),
   serverProvider: text('name', null, {
     help: 'Name of the hosting provider, for telemetry',
     example: 'our-cloud',

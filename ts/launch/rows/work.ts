@@ -1,44 +1,44 @@
-/** Options that bound or change the work: memory, tasks, searches, embedders. */
+/** Options for memory, tasks, searches and embedders. */
 import { bytes, choices, count, seconds, text, threads, toggle, url } from '../kinds.js'
 import type { Basis } from '../option.js'
 
 const MIB = 2 ** 20
 const GIB = 2 ** 30
-/** Bytes that an engine may cache at least, however little memory the machine has. */
+/** Least bytes of the engine's cache, even on machines with little memory. */
 export const CACHE_BYTES_MIN = 32 * MIB
 const CACHE_BYTES_MAX = 256 * MIB
-/** The share of the memory that an engine may use for its caches. */
+/** The share of the memory for the engine's cache. */
 const CACHE_SHARE = 1 / 20
 const cacheBytes = ({ memoryBytes }: Basis): number =>
   Math.min(Math.max(Math.floor(memoryBytes * CACHE_SHARE), CACHE_BYTES_MIN), CACHE_BYTES_MAX)
 const halfTheCores = ({ cores }: Basis): number => Math.max(1, Math.floor(cores / 2))
 
-/** Tasks of one batch: a commit stores the outcome of each. */
+/** Most tasks of a batch: a commit stores the outcome of each. */
 export const BATCHED_TASKS_MAX = 10_000
 
 export const memory = {
   maxIndexingMemory: bytes(({ indexingMemoryBytes }) => indexingMemoryBytes, {
-    help: 'Memory that indexing may use; on the fallback it bounds the size of batches alone',
+    help: 'Memory that indexing may use; on the fallback engine it only bounds the size of batches',
     example: '2GiB',
     defaultInWords: 'two thirds of the memory of the machine or container',
   }),
   maxIndexingThreads: threads(halfTheCores, {
-    help: 'Threads that indexing may use; more than there are cores count as all cores',
+    help: 'Threads that indexing may use, at most the number of cores',
     example: '2',
     defaultInWords: 'half the cores',
     noEffect: { on: 'fallback', why: 'the fallback engine indexes on one thread' },
   }),
   experimentalReduceIndexingMemoryUsage: toggle({
-    help: 'Indexes with a quarter of the indexing memory, which takes longer',
+    help: 'Indexes with a quarter of the indexing memory, but more slowly',
     noEffect: { on: 'fallback', why: 'the fallback engine keeps its indexes in memory' },
   }),
   cacheSize: bytes(cacheBytes, {
-    help: 'Memory for what searches have worked out, of all indexes together; 0 keeps nothing',
+    help: 'Memory for cached results of search steps, for all indexes together; 0 caches nothing',
     example: '512MiB',
     defaultInWords: 'a twentieth of the memory, at least 32 MiB and at most 256 MiB',
   }),
   answerCacheSize: bytes(() => 16 * MIB, {
-    help: 'Memory for cached answers, each until its index changes; 0 caches none',
+    help: 'Memory for answers, cached until their index changes; 0 caches nothing',
     example: '64MiB',
     defaultInWords: '16 MiB',
   }),
@@ -46,34 +46,34 @@ export const memory = {
 
 export const tasks = {
   experimentalMaxNumberOfBatchedTasks: count({ min: 0, countsAtMost: BATCHED_TASKS_MAX }, BATCHED_TASKS_MAX, {
-    help: `Tasks of one batch; more than ${BATCHED_TASKS_MAX} count as ${BATCHED_TASKS_MAX}, and with 0 no task is processed`,
+    help: `Tasks of one batch, at most ${BATCHED_TASKS_MAX}; with 0 no task is processed`,
     example: '100',
   }),
   experimentalLimitBatchedTasksTotalSize: bytes(
     ({ indexingMemoryBytes }) => Math.min(Math.floor(indexingMemoryBytes / 2), 10 * GIB),
     {
-      help: 'Bytes of the uploads of one batch; a single larger upload is a batch by itself',
+      help: 'Bytes of the uploads of one batch; a larger upload is a separate batch',
       example: '500MB',
       defaultInWords: 'half the indexing memory, at most 10 GiB',
     },
   ),
   experimentalReplicationParameters: toggle({
-    help: 'Finished tasks are never deleted by themselves',
-    noEffect: { why: 'clients cannot choose the uids of tasks, and there are no dry runs of requests' },
+    help: 'Finished tasks are never deleted automatically',
+    noEffect: { why: 'clients cannot choose the uids of tasks, and requests have no dry runs' },
   }),
   experimentalNoEdition2024ForSettings: toggle({
     help: 'Accepted for compatibility',
-    noEffect: { why: 'there is one indexer of settings' },
+    noEffect: { why: 'there is only one indexer for settings' },
   }),
 } as const
 
 export const searches = {
   experimentalSearchQueueSize: count({ min: 0 }, 1000, {
-    help: 'Searches that may wait for their turn; 0 refuses a search as soon as all turns are taken',
+    help: 'Searches that may wait in the queue; 0 refuses a search as soon as all slots are taken',
     example: '200',
   }),
   experimentalDropSearchAfter: seconds(60, {
-    help: 'Time that a search may wait for its turn',
+    help: 'Time that a search may wait in the queue',
     example: '10',
   }),
   experimentalNbSearchesPerCore: count({ min: 1 }, 4, {
@@ -81,24 +81,24 @@ export const searches = {
     example: '2',
   }),
   experimentalRemoteSearchTimeoutSeconds: seconds(25, {
-    help: 'Time after which a remote that has not answered its part of a search counts as failed',
+    help: 'Time that a remote has to answer its part of a search',
     example: '5',
     isVariable: true,
   }),
-  experimentalDsrFuelMaxCountedWords: budget(10, 'words of a query that rules look at'),
-  experimentalDsrFuelMaxActiveRules: budget(1000, 'active rules that a search is held against'),
+  experimentalDsrFuelMaxCountedWords: budget(10, 'words of a query that are matched with rules'),
+  experimentalDsrFuelMaxActiveRules: budget(1000, 'active rules that are matched with a search'),
   experimentalDsrFuelMaxPinActions: budget(100, 'documents pinned in one search'),
-  experimentalDsrFuelWordFuel: budget(4096, 'words of rules that one search is held against'),
-  experimentalDsrFuelFilterFuel: budget(4096, 'values of rules that one search is held against'),
-  experimentalDsrFuelFilterOrFuel: budget(100, 'ways to pass the filter of a search that are looked at'),
-  experimentalDsrFuelFilterAndFuel: budget(100, 'equalities of each of these ways that are looked at'),
-  experimentalDsrFuelFilterDepthFuel: budget(25, 'levels of the filter of a search that are looked at'),
+  experimentalDsrFuelWordFuel: budget(4096, 'words of rules that are matched with one search'),
+  experimentalDsrFuelFilterFuel: budget(4096, 'values of rules that are matched with one search'),
+  experimentalDsrFuelFilterOrFuel: budget(100, 'ways to pass the filter of a search that are considered'),
+  experimentalDsrFuelFilterAndFuel: budget(100, 'equalities of each of these ways that are considered'),
+  experimentalDsrFuelFilterDepthFuel: budget(25, 'levels of the filter of a search that are considered'),
 } as const
 
-/** A bound on what dynamic search rules may cost a search. Source: the API's budgets of dynamic search rules. */
+/** A limit for the cost of dynamic search rules in a search. Source: the API's budgets of dynamic search rules. */
 function budget(fallback: number, help: string) {
   return count({ min: 0 }, fallback, {
-    help: `Of dynamic search rules: ${help}`,
+    help: `Dynamic search rules: ${help}`,
     example: String(2 * fallback),
     isVariable: true,
   })
@@ -106,7 +106,7 @@ function budget(fallback: number, help: string) {
 
 export const embedding = {
   experimentalEmbeddingCacheEntries: count({ min: 0 }, 0, {
-    help: 'Vectors of queries that are cached; 0 caches none',
+    help: 'Query vectors that are cached; 0 caches nothing',
     example: '1000',
   }),
   openaiApiKey: text('key', null, {
@@ -126,18 +126,18 @@ export const embedding = {
     example: '/var/lib/siftd/models',
   }),
   maxEmbeddingThreads: threads(halfTheCores, {
-    help: 'Threads on which models that run here embed documents; searches have one of their own',
+    help: 'Threads for local models to embed documents; searches have a separate thread',
     example: '2',
     defaultInWords: 'half the cores',
   }),
   modelHubUrl: url('https://huggingface.co', {
-    help: 'Address that embedding models of source huggingFace are downloaded from',
+    help: 'Address for downloads of embedding models of source huggingFace',
     example: 'https://models.example.org',
     isVariable: true,
     foreignVariable: 'HF_ENDPOINT',
   }),
   modelHubToken: text('token', null, {
-    help: 'Token for models that the hub does not give to everybody',
+    help: 'Token for models with restricted access on the hub',
     example: 'hf_…',
     isVariable: true,
     isSecret: true,
@@ -154,7 +154,7 @@ export const embedding = {
     isVariable: true,
   }),
   embedderRequestsPerMinute: count({ min: 1 }, null, {
-    help: 'Requests that the provider of an embedder is sent in a minute with one key; searches go before documents',
+    help: 'Requests per minute to the provider of an embedder with one key; searches have priority over documents',
     example: '3000',
     defaultInWords: 'any number',
   }),
@@ -170,6 +170,6 @@ export const embedding = {
     help: 'Accepted for compatibility',
     example: 'key',
     isSecret: true,
-    noEffect: { why: 'searches are not personalised, and those that ask for it are refused' },
+    noEffect: { why: 'personalized searches are not supported and are refused' },
   }),
 } as const
