@@ -59,7 +59,7 @@ function isMusl(): boolean {
 }
 
 /**
- * `engine` and `script` (the interpreter of scripts that edit documents) are in one binary package. `embed`, which runs
+ * `engine` and `script` (interpreter of scripts that edit documents) share a binary package. `embed`, the runtime of
  * embedding models, has its own package.
  */
 export type AddonName = 'engine' | 'script' | 'embed'

@@ -9,7 +9,7 @@ export type PayloadFormat = 'json' | 'ndjson' | 'csv'
 /** A decompressed request body. */
 export type Payload = {
   readonly format: PayloadFormat
-  /** One ASCII character; CSV only, default `,`. */
+  /** A single ASCII character; CSV only, default `,`. */
   readonly csvDelimiter?: string
 } & (
   | {
@@ -141,7 +141,8 @@ export interface Prepared {
 }
 
 /**
- * What a settings change rebuilds: nothing (`metadata`), columns of values, or everything derived from document text.
+ * Cost of a settings change: it rebuilds nothing (`metadata`), columns of values, or everything derived from document
+ * text.
  */
 export type SettingCost = 'metadata' | 'columns' | 'documents'
 
@@ -238,7 +239,7 @@ export interface IndexStats extends IndexSizes {
 export interface CachedKind {
   /** Snake case, as metrics show it. */
   readonly kind: string
-  /** Lookups that found an entry since the engine was opened, and lookups that did not. */
+  /** Numbers of lookups with and without a result since the engine was opened. */
   readonly hits: number
   readonly misses: number
   /** Current number of entries. */
@@ -261,7 +262,7 @@ export interface Damage {
   readonly isHarmless?: boolean
 }
 
-/** What could be read from an index that may be damaged. */
+/** Data recovered from an index that may be damaged. */
 export interface Rescued {
   /** Number of documents written. */
   readonly documents: number
@@ -289,8 +290,8 @@ export interface StopSignal {
  *
  * Every method may reject with `EngineError`, a mistake of the caller with a code from the error table. Any other
  * rejection is our own fault and is reported as `internal`. Requests and answers are UTF-8 JSON; their shapes are in
- * `requests.ts`. The caller may reuse arguments that are arrays once the call has returned its promise. An index whose
- * files are missing or do not decode is refused with `index_damaged`.
+ * `requests.ts`. The caller may reuse array arguments once the call has returned its promise. An index with missing or
+ * undecodable files is refused with `index_damaged`.
  */
 export interface BareEngine {
   readonly kind: 'native' | 'fallback'
@@ -397,7 +398,7 @@ export interface BareEngine {
   /**
    * Pins the newest commit of an index until `unpin`. It stays readable after later commits and compactions, and after
    * the index is dropped.
-   * @param listing `DocumentsRequest` whose filter selects the documents that `pinnedDocuments` lists; absent: all
+   * @param listing `DocumentsRequest` with the filter for `pinnedDocuments`; absent: all documents
    */
   pin(index: IndexId, listing?: Uint8Array): Promise<Pin>
 
@@ -460,8 +461,7 @@ export interface BareEngine {
 }
 
 /**
- * An engine that remembers which indexes are damaged. It refuses them with `index_damaged` until they are dropped or
- * adopted with other files.
+ * Remembers damaged indexes and refuses them with `index_damaged` until they are dropped or adopted with other files.
  */
 export interface Engine extends BareEngine {
   /**
@@ -474,8 +474,8 @@ export interface Engine extends BareEngine {
   condemn(index: IndexId, damage: string): void
 
   /**
-   * A number that increases with each commit made or adopted for an index. It changes before the promise of that call
-   * settles, also if the call fails. Results computed at one revision stay valid while the revision is the same.
+   * Number of the newest commit made or adopted for an index. It increases before the promise of that call settles,
+   * also if the call fails. Results computed at a revision stay valid while the revision is the same.
    */
   revision(index: IndexId): number
 

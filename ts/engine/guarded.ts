@@ -16,7 +16,7 @@ const MAX_DROPPED = 1_000
 /**
  * Wraps an engine so that no index with known damage is used.
  *
- * 1. An index that does not open, or that the caller condemned, is refused with `index_damaged` from then on. Only
+ * 1. An index that does not open, or was condemned by the caller, is refused with `index_damaged` from then on. Only
  *    `drop` and calls that read no content still accept it.
  * 2. An index with a registered check (`expect`) is checked before its first use. If the check fails, rule 1 applies.
  * 3. After a fault without a known reason, all files of the index are read once. If a file does not decode, rule 1
@@ -28,7 +28,7 @@ const MAX_DROPPED = 1_000
  */
 export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false): Engine {
   const damaged = new Map<IndexId, string>()
-  /** Indexes whose files were read after a fault and found undamaged. Reset by a commit, which writes new files. */
+  /** Indexes with files found undamaged after a fault. Reset by a commit, which writes new files. */
   const examined = new Set<IndexId>()
   /** Indexes whose batch was abandoned or stopped: this explains a failure of the batch. */
   const abandoned = new Set<IndexId>()

@@ -26,8 +26,8 @@ export interface RequestFeatures {
 }
 
 /**
- * A field whose values are document ids of another index, and the access that the request has to that index. The server
- * resolves the index uid and the rights of the request; the engine knows neither.
+ * A field with document ids of another index, and the access of the request to that index. The server resolves the
+ * index uid and the rights of the request; the engine knows neither.
  */
 export interface ForeignKey {
   readonly fieldName: string

@@ -12,7 +12,7 @@ export interface OpenedEngine {
   /** Its search answers, with a cache. */
   readonly answers: Answers
   readonly kind: Engine['kind']
-  /** One line for humans. */
+  /** A line for humans. */
   readonly why: string
   /** Why the native engine could not be loaded, one line per attempted path; empty if it was not needed. */
   readonly reasons: readonly string[]

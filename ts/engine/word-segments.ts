@@ -21,7 +21,7 @@ export class WordSegmenter {
     this.#locale = locale
   }
 
-  /** Yields the segments of `text`, which together form `text`. Lazy, so that a caller may stop early. */
+  /** Yields the consecutive segments of `text`. Lazy, so that a caller may stop early. */
   *segments(text: string): Generator<{ readonly segment: string; readonly isWordLike: boolean }> {
     this.#segmenter ??= new Intl.Segmenter(this.#locale, { granularity: 'word' })
     let start = 0

@@ -450,7 +450,7 @@ export class LocalEngine implements BareEngine {
   private async closeIndex(index: IndexId): Promise<void> {
     const opening = this.indexes.get(index)
     this.indexes.delete(index)
-    // An index that failed to open has nothing to close. The call that opened it got the error.
+    // Nothing to close if opening failed. The caller of `open` got the error.
     const open = await opening?.catch(() => null)
     await open?.close()
   }

@@ -1,17 +1,17 @@
 /**
- * Here is a token as it was written: what is the word?
+ * Normalises tokens to words.
  *
- * Source: search §2.3. Decomposing comes first because stop words and separators are
- * recognised between it and the folding of case and marks.
- *  1. Everything is decomposed; Swedish keeps its three letters whole.
- *  2. Case is folded in five scripts, marks are dropped in five, not the same ones: й is not и.
- *  3. Chinese characters that are one by the list of `variants.ts` become one, katakana becomes hiragana.
- *  4. What a Latin letter looks like does not make it one: đ is d, yet ł and ø stay.
+ * Source: search §2.3. Decomposition comes first, because stop words and separators are recognised between it and the
+ * folding of case and marks.
+ * 1. Everything is decomposed; in Swedish three letters are kept.
+ * 2. Case is folded in five scripts, and marks are dropped in five scripts, which are not the same: й is not и.
+ * 3. Chinese characters are unified by the list in `variants.ts`; katakana becomes hiragana.
+ * 4. Letters are folded by a list, not by their look: đ becomes d, but ł and ø stay.
  */
 import { ARABIC, ARMENIAN, CJ, CYRILLIC, GEORGIAN, GREEK, HEBREW, LATIN, THAI } from './scripts.js'
 import { chineseVariant } from './variants.js'
 
-/** What decides how a token is folded: script class and, where known, three-letter language code. */
+/** Script class and, if known, three-letter language code of a token; both affect folding. */
 export interface Writing {
   readonly script: number
   readonly language: string | null
@@ -58,12 +58,12 @@ export function decomposed(text: string, language: string | null = null): string
   return language === 'swe' ? expanded.replace(SWEDISH, (letter) => letter.normalize('NFC')) : expanded
 }
 
-/** Steps 5–9: case, letter variants and marks folded away. @param text decomposed */
+/** Steps 5–9: folds case, letter variants and marks. @param text decomposed */
 export function folded(text: string, { script, language }: Writing): string {
   if (PLAIN.test(text)) return CASED.has(script) ? text.toLowerCase() : text
   let word = text
   if (language === 'pes') word = word.replace(/[\u0600-\u06ff]/g, (letter) => PERSIAN[letter] ?? letter)
-  // Letter by letter: the platform would take account of where in a word a sigma stands.
+  // Replace Σ first: `toLowerCase` would treat a sigma at the end of a word differently.
   if (CASED.has(script)) word = word.replace(/Σ/g, 'σ').toLowerCase()
   if (script === LATIN) word = word.replace(/[’‘‛]/g, "'").replace(/[œŒ]/g, 'oe').replace(/[æÆ]/g, 'ae')
   else if (script === CJ) word = foldedCj(word, language)
@@ -86,7 +86,7 @@ function foldedCj(word: string, language: string | null): string {
   return language === null || language === 'jpn' ? hiragana(folded) : folded
 }
 
-/** Kana by the vowel that a long mark behind them repeats; behind o it is u. */
+/** Kana by the vowel that a following long mark repeats; after o it is u. */
 const LENGTHENED: readonly (readonly [string, string])[] = [
   ['あ', 'ぁあかさたなはまゃやらゎわ'],
   ['い', 'ぃいきしちにひみりゐ'],
@@ -100,8 +100,8 @@ const vowelByKana = new Map(
 const LONG_MARK = 'ー'
 
 /**
- * Katakana as hiragana. A long mark repeats the vowel before it. Behind a kana without a vowel it is left out; behind anything
- * else, the mark of a voiced kana included, it stays.
+ * Converts katakana to hiragana. A long mark repeats the vowel before it. After a kana without a vowel it is dropped.
+ * After anything else, including the mark of a voiced kana, it is kept.
  */
 function hiragana(word: string): string {
   let written = ''
@@ -114,7 +114,7 @@ function hiragana(word: string): string {
       written += before
     } else {
       written += letter
-      // These stand between kana without ending them.
+      // These characters may occur between kana without ending the run.
       if (!'・ヵヶ'.includes(letter)) before = null
     }
   }

@@ -1,6 +1,6 @@
-/** Which script is a character of? Source: search §2.1, step 1. */
+/** Classifies characters by script. Source: search §2.1, step 1. */
 
-/** Scripts with rules of their own first; the rest only have to differ from each other. */
+/** Scripts with special rules come first; the others only need distinct numbers. */
 export const OTHER = 0
 export const LATIN = 1
 export const CJ = 2
@@ -32,7 +32,7 @@ const RANGES: readonly (readonly [script: number, from: number, to: number])[] =
   [HANGUL, 0xff00, 0xffef],
 ]
 
-/** By Unicode property; order gives numbers from `CJ` on as above, then one each. */
+/** By Unicode property: numbers from `CJ` as above, then a number each. */
 const PROPERTIES: readonly (readonly [script: number, pattern: RegExp])[] = [
   [CJ, /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\u30fc]$/u],
   [ARABIC, /^\p{Script=Arabic}$/u],
@@ -67,7 +67,7 @@ function lookUp(codePoint: number): number {
   return PROPERTIES.find(([, pattern]) => pattern.test(character))?.[0] ?? OTHER
 }
 
-/** The script class of a code point; `OTHER` for digits, ASCII punctuation and what belongs to no script. */
+/** Returns the script class of a code point; `OTHER` for digits, ASCII punctuation and characters without a script. */
 export function scriptOf(codePoint: number): number {
   if (codePoint > 0xffff) return lookUp(codePoint)
   let script = basicPlane[codePoint]!

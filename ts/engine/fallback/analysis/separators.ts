@@ -1,7 +1,7 @@
 /**
- * Which strings separate words, and how hard?
+ * Separators of words, soft and hard.
  *
- * Source: search §2.2. The tables list code points in hexadecimal, ranges inclusive.
+ * Source: search §2.2. The tables list code points in hexadecimal, with inclusive ranges.
  */
 
 const SOFT_AND_HARD = `0 9-A D 20-23 25-2F 3A-3B 3F-40 5B-5D 5F-60 7B 7D A1 A7 AB B1 B6-B7 BB BF D7 F7 55A-55F
@@ -30,29 +30,29 @@ function characters(table: string): string[] {
   })
 }
 
-/** Separators of a fresh index. Beyond the basic plane every punctuation mark separates, see `Separators`. */
+/** Separators of a new index. Beyond the basic plane every punctuation character is a separator, see `Separators`. */
 const defaultSeparators: readonly string[] = [...characters(SOFT_AND_HARD), ...SEVERAL_CHARACTERS]
 const hardSeparators: ReadonlySet<string> = new Set([...characters(HARD), ...SEVERAL_CHARACTERS])
 const PUNCTUATION = /^\p{P}$/u
 
-/** How a token separates; 0 means that it does not. */
+/** Hardness of a separator; 0 for other tokens. */
 export const SOFT = 1
 export const HARD_SEPARATOR = 2
 export type Hardness = 0 | typeof SOFT | typeof HARD_SEPARATOR
 
-/** Strings that start alike: a dictionary may hold many, so they are looked up by each length that one has. */
-interface CutStrings {
+/** Strings with the same first unit. A dictionary may have many, so they are looked up by each occurring length. */
+interface SplitStrings {
   readonly texts: Set<string>
   /** Longest first. */
   lengths: readonly number[]
 }
 
-/** The separators and dictionary entries of one index, ready for cutting text. */
+/** Separators and dictionary entries of an index, indexed for tokenizing. */
 export class Separators {
   private readonly active: ReadonlySet<string>
-  /** First UTF-16 unit → all strings to cut out that start so. */
-  private readonly byFirst = new Map<number, CutStrings>()
-  /** 1 for each basic-plane character that is a separator by itself and starts nothing longer. */
+  /** First UTF-16 unit → all strings to split off that start with it. */
+  private readonly byFirst = new Map<number, SplitStrings>()
+  /** 1 for each basic-plane character that is a separator and not the start of a longer string. */
   readonly single = new Uint8Array(0x10000)
 
   constructor(added: readonly string[], removed: readonly string[], dictionary: readonly string[]) {
@@ -63,29 +63,29 @@ export class Separators {
     for (const text of new Set([...active, ...dictionary])) {
       if (text === '') continue
       const first = text.charCodeAt(0)
-      const cuts = this.byFirst.get(first) ?? { texts: new Set(), lengths: [] }
-      cuts.texts.add(text)
-      this.byFirst.set(first, cuts)
+      const strings = this.byFirst.get(first) ?? { texts: new Set(), lengths: [] }
+      strings.texts.add(text)
+      this.byFirst.set(first, strings)
     }
-    for (const [first, cuts] of this.byFirst) {
-      const lengths = new Set(Array.from(cuts.texts, ({ length }) => length))
-      cuts.lengths = [...lengths].sort((a, b) => b - a)
-      if (cuts.texts.size === 1 && lengths.has(1)) {
+    for (const [first, strings] of this.byFirst) {
+      const lengths = new Set(Array.from(strings.texts, ({ length }) => length))
+      strings.lengths = [...lengths].sort((a, b) => b - a)
+      if (strings.texts.size === 1 && lengths.has(1)) {
         this.single[first] = 1
         this.byFirst.delete(first)
       }
     }
   }
 
-  /** Length in UTF-16 units of the separator or dictionary entry that starts at `at`; 0 if none does. */
-  cutAt(text: string, at: number): number {
+  /** Length in UTF-16 units of the separator or dictionary entry at `at`; 0 if there is none. */
+  matchLength(text: string, at: number): number {
     const unit = text.charCodeAt(at)
     if (this.single[unit] === 1) return 1
-    const cuts = this.byFirst.get(unit)
-    if (cuts !== undefined) {
+    const strings = this.byFirst.get(unit)
+    if (strings !== undefined) {
       const left = text.length - at
-      const found = cuts.lengths.find(
-        (length) => length <= left && cuts.texts.has(text.slice(at, at + length)),
+      const found = strings.lengths.find(
+        (length) => length <= left && strings.texts.has(text.slice(at, at + length)),
       )
       if (found !== undefined) return found
     }
@@ -96,7 +96,7 @@ export class Separators {
     return 0
   }
 
-  /** @param decomposed a token's text after NFKD */
+  /** @param decomposed NFKD form of a token */
   hardness(decomposed: string): Hardness {
     const separates =
       this.active.has(decomposed) ||

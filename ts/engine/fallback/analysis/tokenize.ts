@@ -1,10 +1,10 @@
 /**
- * Here is a text: which words and separators does it hold, and where?
+ * Splits a text into words and separators.
  *
- * Source: search §2. Documents, queries and highlighting share this one cut.
- *  1. A word never spans two scripts, a separator or a dictionary entry.
- *  2. Stop words are recognised by their decomposed spelling: case and accents count.
- *  3. A separator is judged after decomposition, so that `…` is a word of three dots.
+ * Source: search §2. Documents, queries and highlighting share this tokenizer.
+ * 1. A word never spans two scripts, a separator or a dictionary entry.
+ * 2. Stop words are recognised by their decomposed form: case and accents matter.
+ * 3. Separators are recognised after decomposition, so `…` is a word of three dots.
  */
 import { decomposed, folded, type Writing } from './normalise.js'
 import { ARABIC, CJ, HANGUL, KHMER, LATIN, OTHER, scriptOf, THAI } from './scripts.js'
@@ -17,7 +17,7 @@ export const HARD = 2
 export const STOP_WORD = 3
 export type TokenKind = typeof WORD | typeof SOFT_SEPARATOR | typeof HARD | typeof STOP_WORD
 
-/** A piece of a text. `start` and `end` are UTF-16 offsets into it; `word` is the folded form. */
+/** A word or separator. `start` and `end` are UTF-16 offsets in the text; `word` is the folded form. */
 export interface Token extends Writing {
   readonly kind: TokenKind
   readonly word: string
@@ -25,7 +25,7 @@ export interface Token extends Writing {
   readonly end: number
 }
 
-/** The settings that decide how text is cut. */
+/** Settings that affect tokenizing. */
 export interface TokenizerSettings {
   readonly stopWords: readonly string[]
   readonly separatorTokens: readonly string[]
@@ -38,26 +38,28 @@ const UNSEGMENTED = /^[\d!-/:-@[-`{-~]+$/
 const KANA = /[\u3040-\u30ff]/g
 const HAN = /\p{Script=Han}/gu
 const PERSIAN_LETTERS = /[\u067e\u0686\u0698\u06a9\u06af\u06cc\u06f0-\u06f9]/g
-/** Persian from this share of letters that Arabic lacks. Measured on city names: more of them are found so. */
+/**
+ * Text with more than this share of non-Arabic letters is Persian. Tuned on city names, of which it recognises more.
+ */
 const PERSIAN_SHARE = 0.3
 const ARABIC_LETTERS = /\p{Script=Arabic}/gu
 
-/** A tokenizer without settings, and what each of their texts takes beside its characters, about. */
+/** Approximate bytes of a tokenizer without settings, and of each text in addition to its characters. */
 const TOKENIZER_BYTES = 4096
 const TEXT_BYTES = 64
 
-/** A text while it is cut. */
-interface Cut {
+/** State of tokenizing a text. */
+interface TokenizerState {
   readonly tokens: Token[]
   wordsLeft: number
 }
 
-/** Cuts texts under the settings of one index. */
+/** Tokenizes texts with the settings of an index. */
 export class Tokenizer {
   private readonly separators: Separators
   private readonly stopWords: ReadonlySet<string>
   private readonly separatorKinds = new Map<string, TokenKind>()
-  /** About what its settings take in memory. */
+  /** Approximate memory of its settings, in bytes. */
   readonly bytes: number
 
   constructor(settings: TokenizerSettings) {
@@ -73,65 +75,65 @@ export class Tokenizer {
   }
 
   /**
-   * @param locales languages the text may be in, empty for no restriction
-   * @param wordsMax words, stop words included, after which the rest of the text is not cut
+   * @param locales possible languages of the text, empty for no restriction
+   * @param wordsMax maximum number of words, including stop words; the rest of the text is ignored
    */
   tokenize(text: string, locales: readonly string[] = [], wordsMax = Number.POSITIVE_INFINITY): Token[] {
-    const cut: Cut = { tokens: [], wordsLeft: wordsMax }
+    const state: TokenizerState = { tokens: [], wordsLeft: wordsMax }
     const isAscii = ASCII.test(text)
     let start = 0
-    while (start < text.length && cut.wordsLeft > 0) {
+    while (start < text.length && state.wordsLeft > 0) {
       const run = isAscii ? { script: asciiScript(text), end: text.length } : runFrom(text, start)
       const writing = { script: run.script, language: languageOf(text, start, run, locales) }
-      this.cutRun(text, start, run.end, writing, cut)
+      this.tokenizeRun(text, start, run.end, writing, state)
       start = run.end
     }
-    return cut.tokens
+    return state.tokens
   }
 
-  /** The folded words of a text, without separators; stop words are words here. */
+  /** Folded words of a text, including stop words, without separators. */
   words(text: string, locales: readonly string[] = []): string[] {
     return this.tokenize(text, locales).flatMap((token) =>
       (token.kind === WORD || token.kind === STOP_WORD) && token.word !== '' ? [token.word] : [],
     )
   }
 
-  private cutRun(text: string, from: number, to: number, writing: Writing, cut: Cut): void {
+  private tokenizeRun(text: string, from: number, to: number, writing: Writing, state: TokenizerState): void {
     let pieceStart = from
     let at = from
-    while (at < to && cut.wordsLeft > 0) {
-      const length = this.separators.cutAt(text, at)
+    while (at < to && state.wordsLeft > 0) {
+      const length = this.separators.matchLength(text, at)
       if (length === 0) {
         at++
         continue
       }
-      if (pieceStart < at) this.cutPiece(text, pieceStart, at, writing, cut)
-      this.add(text, at, Math.min(at + length, to), writing, cut)
+      if (pieceStart < at) this.tokenizePiece(text, pieceStart, at, writing, state)
+      this.add(text, at, Math.min(at + length, to), writing, state)
       at += length
       pieceStart = at
     }
-    if (pieceStart < to && cut.wordsLeft > 0) this.cutPiece(text, pieceStart, to, writing, cut)
+    if (pieceStart < to && state.wordsLeft > 0) this.tokenizePiece(text, pieceStart, to, writing, state)
   }
 
-  private cutPiece(text: string, from: number, to: number, writing: Writing, cut: Cut): void {
+  private tokenizePiece(text: string, from: number, to: number, writing: Writing, state: TokenizerState): void {
     const { script, language } = writing
     const segmented = script === CJ || script === HANGUL || script === THAI || script === KHMER
     if ((!segmented && script !== ARABIC && language !== 'deu') || UNSEGMENTED.test(text.slice(from, to))) {
-      this.add(text, from, to, writing, cut)
+      this.add(text, from, to, writing, state)
       return
     }
     let start = from
     for (const segment of segments(text.slice(from, to), writing)) {
-      if (cut.wordsLeft <= 0) return
-      this.add(text, start, start + segment.length, writing, cut)
+      if (state.wordsLeft <= 0) return
+      this.add(text, start, start + segment.length, writing, state)
       start += segment.length
     }
   }
 
-  private add(text: string, start: number, end: number, writing: Writing, cut: Cut): void {
+  private add(text: string, start: number, end: number, writing: Writing, state: TokenizerState): void {
     const token = this.token(text, start, end, writing)
-    cut.tokens.push(token)
-    if (token.kind === WORD || token.kind === STOP_WORD) cut.wordsLeft--
+    state.tokens.push(token)
+    if (token.kind === WORD || token.kind === STOP_WORD) state.wordsLeft--
   }
 
   private token(text: string, start: number, end: number, writing: Writing): Token {
@@ -143,7 +145,7 @@ export class Tokenizer {
   }
 
   private separatorKind(plain: string): TokenKind {
-    // Long texts are rarely separators and always different: only short ones are worth remembering.
+    // Only short texts are cached: long ones are rarely separators and rarely repeat.
     const known = plain.length <= 2 ? this.separatorKinds.get(plain) : undefined
     if (known !== undefined) return known
     const hardness = this.separators.hardness(plain)
@@ -153,7 +155,7 @@ export class Tokenizer {
   }
 }
 
-/** A whole text folded like its words are, run by run: how facet values are compared with a facet query. */
+/** Folds a complete text like its words, run by run. Used to compare facet values with a facet query. */
 export function foldedText(text: string, locales: readonly string[]): string {
   let result = ''
   for (let start = 0; start < text.length; ) {
@@ -167,7 +169,7 @@ export function foldedText(text: string, locales: readonly string[]): string {
 
 const asciiScript = (text: string): number => (/[A-Za-z]/.test(text) ? LATIN : OTHER)
 
-/** The maximal run of one script that begins at `start`; characters of no script join any run. */
+/** Returns the longest run of a single script from `start`; characters without a script join any run. */
 function runFrom(text: string, start: number): { script: number; end: number } {
   let script = OTHER
   let at = start
@@ -181,7 +183,7 @@ function runFrom(text: string, start: number): { script: number; end: number } {
   return { script, end: at }
 }
 
-/** The language of a run, where it matters. Source: search §2.1. */
+/** Language of a run, if it affects tokenizing. Source: search §2.1. */
 function languageOf(
   text: string,
   start: number,
@@ -209,11 +211,11 @@ function chineseOrJapanese(run: string, locales: readonly string[]): string {
   if (!chinese) return 'jpn'
   const kana = run.match(KANA)?.length ?? 0
   const han = run.match(HAN)?.length ?? 0
-  // Source: charabia's threshold; a few kana in Chinese text are names, more are Japanese grammar.
+  // Source: charabia's threshold. A few kana in Chinese text are names; more are Japanese grammar.
   return japanese && kana / Math.max(1, kana + han) > 0.05 ? 'jpn' : 'cmn'
 }
 
-/** Letters that give a language away, for the two Latin languages with rules of their own. */
+/** Detects the two Latin languages with special rules by their letters. */
 function latinLanguage(run: string, locales: readonly string[]): string | null {
   if (locales.includes('swe') && /[åÅ]/.test(run)) return 'swe'
   if (locales.includes('deu') && /[üÜß]/.test(run)) return 'deu'

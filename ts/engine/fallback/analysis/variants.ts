@@ -1,8 +1,8 @@
 /**
- * Which Chinese characters count as one? The other form and the one it is indexed under, pair by pair.
+ * Variants of Chinese characters, as pairs of a variant and the form it is indexed under.
  *
- * Data: the list of unifiable ideographs kept by H. H. Chan, as packed by the crate `irg-kvariants` 0.1.1
- * (MIT), which the native engine's tokenizer uses too. It is partial: 国 is 國, yet 汉 is not 漢.
+ * Data: the list of unifiable ideographs by H. H. Chan, as packed by the crate `irg-kvariants` 0.1.1 (MIT), which the
+ * tokenizer of the native engine also uses. It is partial: 国 maps to 國, but 汉 does not map to 漢.
  */
 const PAIRS = `
 𢆎㚔𡝲㛴𡡟㛴𡯣㞁㨲㩍𣗟㮈𢻄㱠𣫘㲉𤠏㺁𤤨㻁𣃅㼱𥏢䂔𥑙䂬𥑱䂬𥭱䇫𬖁䉫𥾒䊷𦇪䌩𧅋䕦𦠧䚧𧦛䚮𧦪䛒𧦬䛒𨫦䥍𨰅䥝𨫶䥧𩐆䪠𩐇䪠𩐈䪠𩐋䪠𩺚䱞𡏜䴰𪏖䵎𪏧䵏𦫱䶌𦫉䶲釠亂𠃸亄𢓩任𠇶佪𠏈傜𠇢傷𠘭允𠐂党𣥬党𤔞党𧳤党𠒟兜𤼫凳剙刱

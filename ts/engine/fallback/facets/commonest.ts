@@ -6,7 +6,7 @@
  * 2. With twenty or more values, four neighbours form a group and four groups a larger group, as long as five or more
  *    remain. In each step, the group or value with the highest count is taken: a group is expanded, a value is
  *    returned. A value precedes a group of equal count.
- * 3. So a value alone in its group may come after equal values whose group has a higher count.
+ * 3. So a value alone in its group comes after values of equal count in groups of higher count.
  */
 const GROUP = 4
 const GROUPS_MIN = 5

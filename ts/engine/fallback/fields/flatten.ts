@@ -1,22 +1,22 @@
 /**
- * Here is a document: which leaves does it hold, under which dotted path?
+ * Flattens documents to leaves by dotted path.
  *
- * Source: search §3.1–3.2, documents §4.1. Arrays do not appear in paths, and a
- * literal key `a.b` shares the field of `b` below `a`.
+ * Source: search §3.1–3.2, documents §4.1. Arrays do not appear in paths, and a literal key `a.b` shares the field of
+ * `b` below `a`.
  */
 import { type Json, JsonNumber, type JsonObject } from '../store/json.js'
 
-/** Receives what is met, in document order. `text` is null where a visit has no words. */
+/** Receives leaves in document order. `text` is null for a visit without words. */
 export type LeafVisitor = (path: string, text: string | null) => void
 
-/** The words of a scalar as text; null for null and containers. */
+/** Text of a scalar; null for null and containers. */
 export function leafText(value: Json): string | null {
   if (typeof value === 'string') return value
   if (typeof value === 'boolean') return value ? 'true' : 'false'
   return value instanceof JsonNumber ? value.text : null
 }
 
-/** Walks all leaves as indexing counts visits: see search §3.2 for which containers count. */
+/** Visits all leaves. Containers count as visits as in search §3.2. */
 export function visitLeaves(document: JsonObject, visit: LeafVisitor): void {
   for (const [key, value] of document) visitValue(key, value, visit, false)
 }
@@ -33,7 +33,7 @@ function visitValue(path: string, value: Json, visit: LeafVisitor, keyed: boolea
   } else visit(path, leafText(value))
 }
 
-/** What one document has under one path. */
+/** Values of a document at a path. */
 export interface FacetLeaf {
   readonly numbers: number[]
   readonly strings: string[]
@@ -41,14 +41,14 @@ export interface FacetLeaf {
   isEmpty: boolean
 }
 
-/** All paths of a document, parents included, with their values. */
+/** All paths of a document, including parents, with their values. */
 export function facetLeaves(document: JsonObject): Map<string, FacetLeaf> {
   const leaves = new Map<string, FacetLeaf>()
   for (const [key, value] of document) collect(leaves, key, value, false)
   return leaves
 }
 
-/** Visits all paths that `facetLeaves` has, some of them more than once. */
+/** Visits all paths that `facetLeaves` returns, some of them repeatedly. */
 export function visitPaths(document: JsonObject, visit: (path: string) => void): void {
   for (const [key, value] of document) visitPath(key, value, visit)
 }
@@ -89,10 +89,10 @@ function collect(leaves: Map<string, FacetLeaf>, path: string, value: Json, inAr
   }
 }
 
-/** Source: documents §4.2; longer values are cut, not dropped. */
+/** Source: documents §4.2; longer values are truncated, not dropped. */
 const FACET_BYTES_MAX = 468
 
-/** The form under which facet values are equal: trimmed, decomposed, lower case, accents kept. */
+/** Normalised form by which facet values are compared: trimmed, decomposed, lower case, with accents. */
 export function facetForm(value: string): string {
   const form = value.trim().normalize('NFKD').toLowerCase()
   if (form.length * 3 <= FACET_BYTES_MAX || Buffer.byteLength(form) <= FACET_BYTES_MAX) return form
@@ -106,5 +106,5 @@ export function facetForm(value: string): string {
   return form.slice(0, end)
 }
 
-/** The same without the cut, for filter operands. */
+/** Like `facetForm`, without truncation, for filter operands. */
 export const operandForm = (value: string): string => value.trim().normalize('NFKD').toLowerCase()

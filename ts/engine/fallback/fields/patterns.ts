@@ -1,6 +1,6 @@
-/** Does an attribute pattern name this field? Source: settings §4.3. */
+/** Matches attribute patterns. Source: settings §4.3. */
 
-/** Patterns have a `*` at their start, their end or both; anywhere else it is a plain character. */
+/** A `*` is a wildcard at the start or end of a pattern, and a plain character elsewhere. */
 export function matchesPattern(pattern: string, path: string): boolean {
   if (pattern === '*') return true
   const open = pattern.startsWith('*')
@@ -12,18 +12,18 @@ export function matchesPattern(pattern: string, path: string): boolean {
   return path === pattern
 }
 
-/** Whether some name can fit both patterns. */
+/** Returns true if a name can match both patterns. */
 export function patternsMeet(a: string, b: string): boolean {
   const isOpen = (pattern: string): boolean => pattern.startsWith('*') || pattern.endsWith('*')
   if (!isOpen(a)) return matchesPattern(b, a)
   if (!isOpen(b)) return matchesPattern(a, b)
   const [fixedA, fixedB] = [a, b].map((pattern) => pattern.replace(/^\*|\*$/g, '')) as [string, string]
-  // Both are fixed at their beginning, or both at their end: one has to go on from the other.
+  // Both have a fixed start, or both a fixed end: one must extend the other.
   if (!a.startsWith('*') && !b.startsWith('*')) return fixedA.startsWith(fixedB) || fixedB.startsWith(fixedA)
   if (!a.endsWith('*') && !b.endsWith('*')) return fixedA.endsWith(fixedB) || fixedB.endsWith(fixedA)
   return true
 }
 
-/** Whether `path` is `parent` or lies below it: `a` covers `a` and `a.b`, not `ab`. */
+/** Returns true if `path` is `parent` or nested in it: `a` covers `a` and `a.b`, but not `ab`. */
 export const covers = (parent: string, path: string): boolean =>
   path.startsWith(parent) && (path.length === parent.length || path[parent.length] === '.')

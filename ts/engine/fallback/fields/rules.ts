@@ -1,23 +1,23 @@
-/** What may be done with a field under these settings? Source: settings §4. */
+/** Decides how fields are used under the index settings. Source: settings §4. */
 import type { IndexSettings } from '../../../settings/index.js'
 import { covers, matchesPattern } from './patterns.js'
 
-/** What a filterable rule allows. */
+/** Features that a filterable rule allows. */
 export interface FilterFeatures {
   readonly facetSearch: boolean
   readonly equality: boolean
   readonly comparison: boolean
 }
 
-const EVERYTHING: FilterFeatures = { facetSearch: true, equality: true, comparison: true }
-/** Fields with a meaning of their own; never searchable. */
+const ALL_FEATURES: FilterFeatures = { facetSearch: true, equality: true, comparison: true }
+/** Fields with a special meaning; never searchable. */
 const RESERVED = ['_vectors', '_geo', '_geojson']
 
-/** The features of the first rule that matches `path`, null if none does. */
+/** Features of the first rule that matches `path`, null if none does. */
 export function filterFeatures(settings: IndexSettings, path: string): FilterFeatures | null {
   for (const rule of settings.filterableAttributes) {
     if (typeof rule === 'string') {
-      if (covers(rule, path)) return EVERYTHING
+      if (covers(rule, path)) return ALL_FEATURES
     } else if (rule.attributePatterns.some((pattern) => matchesPattern(pattern, path))) {
       const { facetSearch, filter } = rule.features
       return { facetSearch, equality: filter.equality, comparison: filter.comparison }
@@ -26,7 +26,7 @@ export function filterFeatures(settings: IndexSettings, path: string): FilterFea
   return null
 }
 
-/** Whether equality or comparison is allowed, which is what existence and facet counts ask for. */
+/** Returns true if equality or comparison is allowed, as `EXISTS` and facet counts require. */
 export function isFilterable(settings: IndexSettings, path: string): boolean {
   const features = filterFeatures(settings, path)
   return features !== null && (features.equality || features.comparison)
@@ -35,7 +35,7 @@ export function isFilterable(settings: IndexSettings, path: string): boolean {
 export const isSortable = (settings: IndexSettings, path: string): boolean =>
   settings.sortableAttributes.some((entry) => covers(entry, path))
 
-/** Fields of custom ranking rules with their direction, in order. */
+/** Field and direction of a custom ranking rule, null for a built-in rule. */
 export function customRule(rule: string): { readonly field: string; readonly ascending: boolean } | null {
   const colon = rule.lastIndexOf(':')
   const direction = rule.slice(colon + 1)
@@ -43,7 +43,7 @@ export function customRule(rule: string): { readonly field: string; readonly asc
   return { field: rule.slice(0, colon), ascending: direction === 'asc' }
 }
 
-/** Whether the values of a field have to be kept in a column. What is reserved has no values below it. */
+/** Returns true if the field needs a column. Fields nested in reserved fields have no values. */
 export function needsColumn(settings: IndexSettings, path: string): boolean {
   if (RESERVED.some((reserved) => path.length > reserved.length && covers(reserved, path))) return false
   return (
@@ -54,18 +54,18 @@ export function needsColumn(settings: IndexSettings, path: string): boolean {
   )
 }
 
-/** Whether `_geo` is read from documents at all. */
+/** Returns true if `_geo` is read from documents. */
 export const usesGeo = (settings: IndexSettings): boolean =>
   isSortable(settings, '_geo') || settings.filterableAttributes.includes('_geo')
 
-/** Whether `_geojson` is read from documents at all. */
+/** Returns true if `_geojson` is read from documents. */
 export const usesGeojson = (settings: IndexSettings): boolean =>
   settings.filterableAttributes.includes('_geojson')
 
 export const searchesEverything = (settings: IndexSettings): boolean =>
   settings.searchableAttributes.includes('*')
 
-/** Position of the first searchable entry that covers `path`; null if the field is not searchable. */
+/** Index of the first searchable entry that covers `path`; null if the field is not searchable. */
 export function searchWeight(settings: IndexSettings, path: string): number | null {
   if (RESERVED.some((reserved) => covers(reserved, path))) return null
   if (searchesEverything(settings)) return 0
@@ -73,7 +73,7 @@ export function searchWeight(settings: IndexSettings, path: string): number | nu
   return weight === -1 ? null : weight
 }
 
-/** Languages a field may be in: those of the first rule that names it, null without one. */
+/** Languages of a field, from the first rule that matches it; null without a rule. */
 export function localesOf(settings: IndexSettings, path: string): readonly string[] | null {
   const rule = settings.localizedAttributes?.find((candidate) =>
     candidate.attributePatterns.some((pattern) => matchesPattern(pattern, path)),
@@ -81,6 +81,6 @@ export function localesOf(settings: IndexSettings, path: string): readonly strin
   return rule?.locales ?? null
 }
 
-/** Whether documents show a field in hits: it, a parent of it or a child of it is listed. */
+/** Returns true if all fields are displayed. */
 export const displaysEverything = (settings: IndexSettings): boolean =>
   settings.displayedAttributes.includes('*')

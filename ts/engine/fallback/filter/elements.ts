@@ -1,10 +1,10 @@
 /**
- * Here is a filter on the elements of a field: in which documents does one element pass all of it?
+ * Evaluates filters on elements of a field: an element must match the complete filter.
  *
  * Source: search §12.5.
- *  1. The elements of a field are the objects at its path, whether in arrays, in arrays of arrays or alone.
- *  2. The filter selects elements as it would select documents that hold one element each.
- *  3. A document is read only if its elements together have the values that the filter asks for.
+ * 1. The elements of a field are the objects at its path, alone, in arrays or in nested arrays.
+ * 2. The filter selects elements as it would select documents that hold one element each.
+ * 3. A document is read only if its elements together have the values that the filter requires.
  */
 import { Column } from '../facets/columns.js'
 import { facetLeaves } from '../fields/flatten.js'
@@ -19,16 +19,16 @@ import type { Filter } from './tree.js'
 
 type ElementFilter = Filter & { readonly kind: 'element' }
 
-/** Documents that a filter without elements selects. */
+/** Evaluates a filter without elements. */
 type Evaluate = (index: FilterView, filter: Filter) => DocSet
 
-/** Documents whose elements are evaluated together. */
+/** Number of documents whose elements are evaluated together. */
 const CHUNK_DOCUMENTS = 500
 
 /**
- * Documents of which one element passes.
- * @param within documents that the rest of the filter lets through; others need not be read
- * @param check throws once nothing of the filter is of use any more
+ * Returns the documents with a matching element.
+ * @param within documents that match the rest of the filter; others need not be read
+ * @param check throws if the request is cancelled or out of time
  * @throws FilterError also if too many documents would have to be read
  */
 export function documentsByElement(
@@ -41,8 +41,8 @@ export function documentsByElement(
   }: { readonly evaluate: Evaluate; readonly within: DocSet; readonly check: () => void },
 ): DocSet {
   const isOfDocuments = index.root === ''
-  const inner = below(field, isOfDocuments ? withoutInequalities(index, item, field) : item)
-  const candidates = possible(index, inner, evaluate).intersect(within)
+  const inner = withPrefix(field, isOfDocuments ? withoutInequalities(index, item, field) : item)
+  const candidates = superset(index, inner, evaluate).intersect(within)
   if (needsColumn(index.settings, field))
     candidates.intersect(index.columns.byPath.get(field)?.exists ?? new DocSet(0))
   if (isOfDocuments) index.elementReads.documents += candidates.count()
@@ -63,14 +63,14 @@ export function documentsByElement(
   return found
 }
 
-/** The filter with paths from where the elements of `field` lie; filters on elements stay relative to those. */
-function below(field: string, filter: Filter): Filter {
+/** Prefixes the paths of a filter with `field`; nested element filters stay relative to their elements. */
+function withPrefix(field: string, filter: Filter): Filter {
   switch (filter.kind) {
     case 'and':
     case 'or':
-      return { ...filter, items: filter.items.map((item) => below(field, item)) }
+      return { ...filter, items: filter.items.map((item) => withPrefix(field, item)) }
     case 'not':
-      return { ...filter, item: below(field, filter.item) }
+      return { ...filter, item: withPrefix(field, filter.item) }
     case 'condition':
     case 'element':
       return { ...filter, field: `${field}.${filter.field}` }
@@ -80,8 +80,8 @@ function below(field: string, filter: Filter): Filter {
 }
 
 /**
- * The filter with `NOT` in place of each `!=`. A field that no document has fails `!=`, and whether any has it is known
- * of the whole index alone, not of the elements that are evaluated together.
+ * Replaces each `!=` by `NOT`. A field that no document has never matches `!=`. This is only known for the complete
+ * index, not for the elements that are evaluated together.
  */
 function withoutInequalities(index: FilterView, filter: Filter, field: string): Filter {
   switch (filter.kind) {
@@ -106,31 +106,31 @@ function withoutInequalities(index: FilterView, filter: Filter, field: string): 
   }
 }
 
-/** A superset of the documents that pass, by the values that all their elements have together. */
-function possible(index: FilterView, filter: Filter, evaluate: Evaluate): DocSet {
+/** A superset of the matching documents, computed from the values of all their elements together. */
+function superset(index: FilterView, filter: Filter, evaluate: Evaluate): DocSet {
   switch (filter.kind) {
     case 'and': {
       const found = index.alive.clone()
-      for (const item of filter.items) found.intersect(possible(index, item, evaluate))
+      for (const item of filter.items) found.intersect(superset(index, item, evaluate))
       return found
     }
     case 'or': {
       const found = new DocSet(index.alive.words.length * 32)
-      for (const item of filter.items) found.union(possible(index, item, evaluate))
+      for (const item of filter.items) found.union(superset(index, item, evaluate))
       return found
     }
     case 'not':
-      // Evaluated for its mistakes alone: one element with a value says nothing about the others.
-      possible(index, filter.item, evaluate)
+      // Evaluated only to find errors: a value in an element does not exclude the other elements.
+      superset(index, filter.item, evaluate)
       return index.alive.clone()
     case 'element':
-      return possible(index, below(filter.field, filter.item), evaluate)
+      return superset(index, withPrefix(filter.field, filter.item), evaluate)
     default:
       return evaluate(index, filter).clone()
   }
 }
 
-/** The elements of some documents, as documents of an index of their own. `owners`: the document of each. */
+/** The elements of some documents as a temporary index. `owners`: the document of each element. */
 function elementsOf(
   index: FilterView,
   docids: Uint32Array,
@@ -172,7 +172,7 @@ function elementsOf(
   return { view, owners }
 }
 
-/** Paths that a filter reads, those of elements with the elements' own. */
+/** Paths that a filter reads, including those within elements. */
 function fieldsOf(filter: Filter): ReadonlySet<string> {
   switch (filter.kind) {
     case 'and':
@@ -183,20 +183,20 @@ function fieldsOf(filter: Filter): ReadonlySet<string> {
     case 'condition':
       return new Set([filter.field])
     case 'element':
-      return new Set([filter.field, ...fieldsOf(below(filter.field, filter.item))])
+      return new Set([filter.field, ...fieldsOf(withPrefix(filter.field, filter.item))])
     default:
       return new Set()
   }
 }
 
-/** The objects at a dotted path, through arrays; names may have dots in them. */
+/** Objects at a dotted path, through arrays; field names may contain dots. */
 function objectsAt(object: JsonObject, path: string): readonly JsonObject[] {
   const found: JsonObject[] = []
   for (const [name, value] of object) {
     if (!covers(name, path)) continue
-    for (const one of objectsIn(value)) {
-      if (name === path) found.push(one)
-      else for (const object of objectsAt(one, path.slice(name.length + 1))) found.push(object)
+    for (const inner of objectsIn(value)) {
+      if (name === path) found.push(inner)
+      else for (const object of objectsAt(inner, path.slice(name.length + 1))) found.push(object)
     }
   }
   return found

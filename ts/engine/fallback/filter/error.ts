@@ -1,13 +1,13 @@
-/** Here is a filter that cannot be used: why, and where in it? */
+/** Errors in filters, with their positions. */
 import type { ErrorCode } from '../../../errors/index.js'
 import { FILTER_SHOWN_CHARS_MAX } from '../limits.js'
 import type { Span } from './tree.js'
 
-/** A filter that cannot be used; the message says why and where. */
+/** An invalid filter; the message says why and where. */
 export class FilterError extends Error {
-  /** The field is filterable but this operator is switched off for it. */
+  /** The field is filterable, but this operator is disabled for it. */
   readonly disabledOperator: boolean
-  /** It uses an experiment that is switched off. */
+  /** It uses an experimental feature that is disabled. */
   readonly missingFeature: boolean
 
   constructor(reason: string, at?: Span, why: 'syntax' | 'disabledOperator' | 'missingFeature' = 'syntax') {
@@ -16,17 +16,17 @@ export class FilterError extends Error {
     this.missingFeature = why === 'missingFeature'
   }
 
-  /** @param invalid the code of the request's own filter errors */
+  /** @param invalid code for filter errors of this request */
   code(invalid: ErrorCode): ErrorCode {
     if (this.missingFeature) return 'feature_not_enabled'
     return this.disabledOperator ? 'invalid_search_filter' : invalid
   }
 }
 
-/** Characters of the offending part that a message repeats. */
+/** Maximum characters of the offending part in a message. */
 const FOUND_CHARS_MAX = 80
 
-/** The part of a filter that is not what was expected, for a message. */
+/** Quotes the unexpected part of a filter for a message. */
 export function foundIn({ text, start, end }: Span): string {
   if (start === end) return 'the end of the filter'
   const found = Array.from(text.slice(start, Math.min(end, start + 2 * FOUND_CHARS_MAX + 2)))
@@ -35,7 +35,7 @@ export function foundIn({ text, start, end }: Span): string {
     : `\`${found.join('')}\``
 }
 
-/** Character span from 1 and the whole expression, as the API's messages end. */
+/** Character span, from 1, and the complete expression, as at the end of the API's messages. */
 function position({ text, start, end }: Span): string {
   const characters = (upTo: number): number => {
     let count = 0
@@ -45,7 +45,7 @@ function position({ text, start, end }: Span): string {
   return `${characters(start) + 1}:${characters(end) + 1} ${excerpt(text)}`
 }
 
-/** Long texts are cut, so that a message is not as long as its request. */
+/** Truncates long texts, so that a message is not as long as its request. */
 export function excerpt(text: string): string {
   if (text.length <= FILTER_SHOWN_CHARS_MAX) return text
   const shown = Array.from(text.slice(0, 2 * FILTER_SHOWN_CHARS_MAX))

@@ -1,10 +1,11 @@
 /**
- * Which documents does a filter let through?
+ * Evaluates filters.
  *
  * Source: search §12.3–12.4.
- *  1. A condition holds for a document if any of its values satisfies it.
- *  2. `NOT` and `!=` are complements within all documents.
- *  3. A field that no document has satisfies nothing, `!=` included; `NOT` of that is everything.
+ * 1. A document matches a condition if any of its values matches.
+ * 2. `NOT` and `!=` are complements within all documents.
+ * 3. A condition on a field that no document has matches nothing, even with `!=`; its negation with `NOT` matches
+ *    everything.
  */
 
 import { clientMessages } from '../../../errors/index.js'
@@ -23,9 +24,9 @@ import { numberIn } from './parse.js'
 import type { Condition, Filter, LatLng, Span, VectorKind } from './tree.js'
 
 /**
- * Documents that pass.
- * @param check throws once nothing of the filter is of use any more
- * @throws FilterError if a field or an operator is not allowed by the settings
+ * Returns the matching documents.
+ * @param check throws if the request is cancelled or out of time
+ * @throws FilterError if the settings do not allow a field or an operator
  */
 export function documentsMatching(index: FilterView, filter: Filter, check = (): void => undefined): DocSet {
   check()
@@ -36,7 +37,7 @@ export function documentsMatching(index: FilterView, filter: Filter, check = ():
       const items = distinctItems(filter.items)
       for (const item of items)
         if (item.kind !== 'element') found.intersect(documentsMatching(index, item, check))
-      // Elements come last: they are read only of documents that are left.
+      // Evaluate elements last: only the remaining documents are read.
       for (const item of items)
         if (item.kind === 'element')
           found.intersect(documentsByElement(index, item, { evaluate, within: found, check }))
@@ -117,7 +118,7 @@ function isOfKind(
   }
 }
 
-/** Items without those that ask the same again: a long list must not cost a walk of the column for each. */
+/** Removes duplicate conditions: each condition of a long list would scan the column. */
 function distinctItems(items: readonly Filter[]): readonly Filter[] {
   const known = new Set<string>()
   return items.filter((item) => {
@@ -129,7 +130,7 @@ function distinctItems(items: readonly Filter[]): readonly Filter[] {
   })
 }
 
-/** Alternatives with all equalities of a field in one list, so that its column is walked once. */
+/** Merges the equalities of each field into one list, so that its column is scanned once. */
 function joinedEqualities(items: readonly Filter[]): readonly Filter[] {
   const values = new Map<string, string[]>()
   const joined: Filter[] = []
@@ -177,7 +178,7 @@ function shapesMeeting(index: FilterView, areas: readonly Area[], check: () => v
   return found.intersect(index.alive)
 }
 
-/** Borders count; a box whose right edge lies left of its left edge crosses the antimeridian. */
+/** Borders are inside. A box with its right edge west of its left edge crosses the antimeridian. */
 function inBox([top, right]: LatLng, [bottom, left]: LatLng): (point: LatLng) => boolean {
   return ([lat, lng]) =>
     lat <= top && lat >= bottom && (right < left ? lng >= left || lng <= right : lng >= left && lng <= right)

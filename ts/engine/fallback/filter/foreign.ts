@@ -1,10 +1,10 @@
 /**
- * Here is a filter on documents of other indexes: which ids does it leave for the fields that refer to them?
+ * Resolves filters on documents of other indexes to document ids.
  *
  * Source: search §20.2.
- *  1. The first foreign key of a field says which index it refers to.
- *  2. `_foreign(field, filter)` becomes `field IN [ids]`, the ids of all documents there that pass.
- *  3. Documents that the request may not read do not pass.
+ * 1. The first foreign key of a field names its index.
+ * 2. `_foreign(field, filter)` becomes `field IN [ids]`, with the ids of all matching documents of that index.
+ * 3. Documents that the request may not read do not match.
  */
 import type { ErrorCode } from '../../../errors/index.js'
 import type { IndexId } from '../../engine.js'
@@ -18,26 +18,26 @@ import { documentsMatching } from './evaluate.js'
 import { type FilterFeatures, isReserved, parseFilter, reservedReason } from './parse.js'
 import type { Filter } from './tree.js'
 
-/** Other indexes, as far as a request may read them. */
+/** Other indexes that a request may read. */
 export interface ForeignIndexes {
   readonly data: ReadonlyMap<IndexId, IndexData>
-  /** Documents that the filters of the request have selected so far. */
+  /** Documents selected by the filters of the request so far. */
   readonly selected: Map<IndexId, DocSet>
 }
 
-/** What filters on other indexes are evaluated with. */
+/** Context for evaluating filters on other indexes. */
 export interface ForeignContext {
   readonly keys: readonly ForeignKey[]
   readonly indexes: ForeignIndexes
   readonly features: FilterFeatures
-  /** Throws once the filter is of no use any more. */
+  /** Throws if the request is cancelled or out of time. */
   readonly check: () => void
 }
 
 type ForeignFilter = Filter & { readonly kind: 'foreign' }
 
 /**
- * The same filter with lists of ids in place of filters on other indexes.
+ * Returns the filter with filters on other indexes replaced by lists of ids.
  * @throws EngineError
  */
 export function withForeignIds(filter: Filter, context: ForeignContext): Filter {
@@ -61,7 +61,7 @@ export function withForeignIds(filter: Filter, context: ForeignContext): Filter 
   }
 }
 
-/** The documents of another index that a request may read; all, if nothing narrows them. */
+/** Documents of another index that a request may read; all documents without a filter. */
 export function readableDocuments(
   data: IndexData,
   filter: FilterValue | null,
@@ -98,14 +98,14 @@ function selectedIds({ field, item, at }: ForeignFilter, context: ForeignContext
   return Array.from(found.toArray(), (docid) => data.documents[docid]!.id)
 }
 
-/** @throws EngineError if a filter of another index would follow that one's foreign keys in turn */
+/** @throws EngineError if a filter on another index follows foreign keys itself */
 function requireFlat(filter: Filter): void {
   const nested = firstForeign(filter)
   if (nested !== null)
     throw refused('invalid_search_filter', '`_foreign` cannot be used inside `_foreign`', nested.at)
 }
 
-/** @throws FilterError if a filter, which may be null, follows foreign keys */
+/** @throws FilterError if a filter follows foreign keys; null is accepted */
 export function requireOwn(filter: Filter | null): void {
   const foreign = filter === null ? null : firstForeign(filter)
   if (foreign !== null) throw new FilterError('`_foreign` cannot be used here', foreign.at)
@@ -125,14 +125,14 @@ function firstForeign(filter: Filter): ForeignFilter | null {
   }
 }
 
-/** The error for a foreign key that leads to no index. */
+/** Error for a foreign key that refers to a missing index. */
 export const foreignIndexNotFound = (uid: string): EngineError =>
   new EngineError('index_not_found', `index \`${uid}\`, which a foreign key names, not found`)
 
 const refused = (code: ErrorCode, reason: string, at: ForeignFilter['at']): EngineError =>
   new EngineError(code, new FilterError(reason, at).message)
 
-/** @param code of mistakes in the filter */
+/** @param code for mistakes in the filter */
 function parsedOr<T>(code: ErrorCode, run: () => T): T {
   try {
     return run()

@@ -1,4 +1,4 @@
-/** Here is a filter: which documents pass it? */
+/** Parses and evaluates filters. */
 export { FilterError } from './error.js'
 export { documentsMatching } from './evaluate.js'
 export {

@@ -1,4 +1,4 @@
-/** Here is a filter as text: which words, quoted texts and symbols is it made of? */
+/** Splits a filter into words, quoted strings and symbols. */
 import { FILTER_SYMBOLS_MAX, FILTER_TEXTS_MAX } from '../limits.js'
 import { FilterError, foundIn } from './error.js'
 
@@ -28,13 +28,13 @@ export const KEYWORDS: ReadonlySet<string> = new Set([
   '_geoBoundingBox',
 ])
 
-/** What may stand between words; any other white space is a character that does not belong. */
+/** Allowed white space; any other white space is an unexpected character. */
 const BLANKS = ' \t\r\n'
 export const BLANK = /^[ \t\r\n]*$/
 const WORD = /[\p{L}\p{N}_\-.]+/uy
 const SYMBOL = /!=|>=|<=|[=<>()[\],]/y
 
-/** How many more fields, values and symbols a filter may have, all its expressions together. */
+/** Remaining number of fields, values and symbols in a filter, shared by all its expressions. */
 export class LexemeBudget {
   #texts = FILTER_TEXTS_MAX
   #symbols = FILTER_SYMBOLS_MAX
@@ -71,7 +71,7 @@ export function lexemes(text: string, budget: LexemeBudget): Lexeme[] {
     WORD.lastIndex = at
     const symbol = SYMBOL.exec(text)?.[0]
     const word = symbol === undefined ? WORD.exec(text)?.[0] : undefined
-    // A character that belongs to nothing is a symbol that the parser expects nowhere.
+    // Any other character becomes a symbol that the parser never accepts.
     const match = symbol ?? word ?? String.fromCodePoint(text.codePointAt(at)!)
     const kind = word === undefined ? 'symbol' : 'word'
     const lexeme = { kind, text: match, start: at, end: at + match.length } as const

@@ -1,16 +1,16 @@
 /**
- * Here is a filter as text: what does it ask?
+ * Parses filters.
  *
- *     expr    := and ("OR" and)*
- *     and     := not ("AND" not)*
- *     not     := "NOT" not | primary
- *     primary := "(" expr ")" | geo | foreign | element | field op value | field value "TO" value
- *              | field ["NOT"] "IN" "[" [value ("," value)* [","]] "]"
- *              | field "IS" ["NOT"] ("NULL" | "EMPTY") | field ["NOT"] "EXISTS"
- *              | field ["NOT"] ("CONTAINS" | "STARTS" "WITH") value
- *     foreign := "_foreign" "(" field "," expr ")"
- *     element := "_element" "(" field "," expr ")"
- *     value   := word | '…' | "…"        word := [alphanumeric _ - .]+
+ * expr    := and ("OR" and)*
+ * and     := not ("AND" not)*
+ * not     := "NOT" not | primary
+ * primary := "(" expr ")" | geo | foreign | element | field op value | field value "TO" value
+ * | field ["NOT"] "IN" "[" [value ("," value)* [","]] "]"
+ * | field "IS" ["NOT"] ("NULL" | "EMPTY") | field ["NOT"] "EXISTS"
+ * | field ["NOT"] ("CONTAINS" | "STARTS" "WITH") value
+ * foreign := "_foreign" "(" field "," expr ")"
+ * element := "_element" "(" field "," expr ")"
+ * value   := word | '…' | "…"        word := [alphanumeric _ - .]+
  *
  * Source: search §12.2.
  */
@@ -28,17 +28,17 @@ export interface FilterFeatures {
   readonly foreignKeys: boolean
 }
 
-/** Corners of a circle where it is compared with shapes, unless the filter says. */
+/** Default number of corners when a circle is compared with shapes. */
 const CIRCLE_CORNERS = 125
 
-/** Source: the reference's stack guard. A pair of parentheses costs 4, a `NOT` 1, a condition 3. */
+/** Source: Meilisearch's stack guard. A pair of parentheses costs 4, a `NOT` 1, a condition 3. */
 const DEPTH_MAX = 150
 const PARENTHESES_COST = 4
 const CONDITION_COST = 3
 
 /**
- * Reads the JSON value of a `filter`: an expression, or a list (AND) of expressions and lists (OR) of them.
- * @returns null for a filter that asks nothing @throws FilterError
+ * Parses the JSON value of a `filter`: an expression, or a list (AND) of expressions and lists (OR) of expressions.
+ * @returns null for an empty filter @throws FilterError
  */
 export function parseFilter(value: unknown, features: FilterFeatures): Filter | null {
   if (value === null || value === undefined) return null
@@ -74,7 +74,7 @@ function parseElement(item: unknown, features: FilterFeatures, budget: LexemeBud
 }
 
 function parseExpression(text: string, features: FilterFeatures, budget: LexemeBudget): Filter | null {
-  return BLANK.test(text) ? null : new ExpressionParser(text, features, budget).whole()
+  return BLANK.test(text) ? null : new ExpressionParser(text, features, budget).parse()
 }
 
 const VALUE = 'expected a value,'
@@ -96,7 +96,7 @@ const geoArguments = {
     '`_geoPolygon([latitude, longitude], [latitude, longitude], [latitude, longitude])`;',
 } as const
 
-/** Source: the API's messages about features that are off. */
+/** Source: messages of the API about disabled features. */
 const lackingFeatures = {
   containsFilter: { attempt: 'using `CONTAINS` in a filter', name: 'contains filter', discussion: 763 },
   multimodal: { attempt: 'using a vector filter', name: 'multimodal', discussion: 846 },
@@ -108,7 +108,7 @@ class ExpressionParser {
   private readonly tokens: readonly Lexeme[]
   private readonly features: FilterFeatures
   private at = 0
-  /** The first use of what cannot be used; told once the text turns out to be a filter. */
+  /** First use of a disabled feature; thrown only if the filter is otherwise valid. */
   private lacking: FilterError | null = null
 
   constructor(text: string, features: FilterFeatures, budget: LexemeBudget) {
@@ -117,7 +117,7 @@ class ExpressionParser {
     this.features = features
   }
 
-  whole(): Filter {
+  parse(): Filter {
     const filter = this.alternatives(0)
     if (this.token.kind !== 'end') throw this.fault('expected `AND`, `OR` or the end of the filter,')
     if (this.lacking !== null) throw this.lacking
@@ -136,7 +136,7 @@ class ExpressionParser {
     return new FilterError(reason, this.span(token))
   }
 
-  /** @param expected with its punctuation. Blames a word, one character or the end. */
+  /** @param expected with its punctuation. The error points at a word, a single character or the end. */
   private fault(expected: string): FilterError {
     const at = this.blamed()
     return new FilterError(`${expected} found ${foundIn(at)}`, at)
@@ -214,7 +214,7 @@ class ExpressionParser {
     const lackedBefore = this.lacking
     const found = this.fieldWithFilter('_foreign', depth)
     if (found === null) return null
-    // What the filter inside lacks comes after this.
+    // This error precedes those of the inner filter.
     if (!this.features.foreignKeys) this.lacking = lackedBefore ?? this.lacks('foreignKeys', found.at)
     return { kind: 'foreign', ...found }
   }
@@ -231,7 +231,7 @@ class ExpressionParser {
     return { kind: 'element', ...found }
   }
 
-  /** `name(field, filter)`; null if something else comes next. */
+  /** Parses `name(field, filter)`; null if the next token is something else. */
   private fieldWithFilter(name: string, depth: number): { field: string; item: Filter; at: Span } | null {
     const start = this.token
     if (!this.isWord(name) || this.tokens[this.at + 1]?.text !== '(') return null
@@ -257,7 +257,7 @@ class ExpressionParser {
     return negated ? { kind: 'not', item: filter } : filter
   }
 
-  /** `_vectors[.embedder[.kind]] [NOT] EXISTS`; each name may be quoted. */
+  /** Parses `_vectors[.embedder[.kind]] [NOT] EXISTS`; each name may be quoted. */
   private vectors(start: Lexeme): Filter {
     const names = this.restOfNames(start)
     const at = this.span(start, this.tokens[this.at - 1])
@@ -284,7 +284,7 @@ class ExpressionParser {
     return { kind: 'fragment', name }
   }
 
-  /** Names after `_vectors`: dots and names by turns, up to the first white space. */
+  /** Parses the names after `_vectors`: alternating dots and names, up to the first white space. */
   private restOfNames(start: Lexeme): string[] {
     const DOT = null
     const parts: (string | typeof DOT)[] = []
@@ -379,7 +379,7 @@ class ExpressionParser {
   private geo(): Filter | null {
     const start = this.token
     if (start.kind !== 'word' || !Object.hasOwn(geoArguments, start.text)) return null
-    // Two of the names are keywords, the third may be a field.
+    // Two of the names are keywords; `_geoPolygon` may also be a field.
     if (start.text === '_geoPolygon' && this.tokens[this.at + 1]?.text !== '(') return null
     const expected = geoArguments[start.text as keyof typeof geoArguments]
     this.at++
@@ -407,8 +407,8 @@ class ExpressionParser {
     if (start.text === '_geoPolygon') {
       while (this.takeSymbol(',')) corners.push(this.corner(start, expected))
       this.need(')', expected)
-      const whole = this.span(start, this.tokens[this.at - 1])
-      if (corners.length < 3) throw new FilterError(`${expected} found ${foundIn(whole)}`, whole)
+      const polygon = this.span(start, this.tokens[this.at - 1])
+      if (corners.length < 3) throw new FilterError(`${expected} found ${foundIn(polygon)}`, polygon)
       return { kind: 'polygon', corners, at }
     }
     this.need(',', expected)
@@ -443,7 +443,7 @@ class ExpressionParser {
   }
 }
 
-/** Where a filter first asks about more than fields of an element; null if it does not. */
+/** Position of the first part of a filter that is not a condition on fields of an element; null if there is none. */
 function notAboutElements(filter: Filter): Span | null {
   switch (filter.kind) {
     case 'condition':
@@ -459,14 +459,14 @@ function notAboutElements(filter: Filter): Span | null {
   }
 }
 
-/** A finite number as filters read it, null if `text` is none. */
+/** Parses a finite number, null if `text` is not a number. */
 export const numberIn = (text: string): number | null => {
   const trimmed = text.trim()
   const value = isDecimal(trimmed) ? Number(trimmed) : Number.NaN
   return Number.isFinite(value) ? value : null
 }
 
-/** Whether conditions on a field are refused, whatever the settings. */
+/** Returns true if conditions on the field are always refused. */
 export const isReserved = (field: string): boolean => /^_geo(Distance|Point)?$/.test(field)
 
 /** @param shown the field, in backticks */

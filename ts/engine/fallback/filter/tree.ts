@@ -1,4 +1,4 @@
-/** Here is a filter that was read: what does it consist of? */
+/** Syntax tree of filters. */
 
 export type Comparison = '=' | '!=' | '>' | '>=' | '<' | '<='
 
@@ -12,7 +12,7 @@ export type Condition =
   | { readonly kind: 'contains'; readonly value: string }
   | { readonly kind: 'startsWith'; readonly value: string }
 
-/** Which of a document's vectors are asked for. Source: vectors §9.1. */
+/** Kind of vectors that a filter selects. Source: vectors §9.1. */
 export type VectorKind =
   | { readonly kind: 'any' | 'userProvided' | 'documentTemplate' | 'regenerate' }
   | { readonly kind: 'fragment'; readonly name: string }
@@ -37,14 +37,14 @@ export type Filter =
       readonly which: VectorKind
       readonly at: Span
     }
-  /** Documents whose values of `field` are ids of documents of another index that `item` selects. */
+  /** Documents with an id in `field` of a document that `item` selects in another index. */
   | { readonly kind: 'foreign'; readonly field: string; readonly item: Filter; readonly at: Span }
-  /** Documents with one object at `field` for which all of `item` holds. */
+  /** Documents with an object at `field` that matches all of `item`. */
   | { readonly kind: 'element'; readonly field: string; readonly item: Filter; readonly at: Span }
 
 export type LatLng = readonly [lat: number, lng: number]
 
-/** Where in which expression something stands, for messages. */
+/** Position in an expression, for messages. */
 export interface Span {
   readonly text: string
   readonly start: number

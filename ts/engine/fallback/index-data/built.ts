@@ -1,16 +1,16 @@
 /**
- * What was worked out from the documents, as bytes: so that opening need not work it out again.
+ * Encodes the indexed data of documents, so that opening an index need not index again.
  *
- *     built    = head terms postings* lengths column* points shapes
- *     terms    = text*                                in dictionary order
- *     postings = (documents, (docid − last, occurrences, (occurrence − last)*)*)*     lists of the terms, on
- *     lengths  = (docid − last, numbers, number*)*
- *     column   = path, entries, (1 double | 2 text)*, documents, (docid − last, entries, entry*)*,
- *                the bitmaps exists, null, empty
- *     points   = (docid − last, latitude, longitude)*
- *     shapes   = (docid − last, JSON)*
+ * built    = head terms postings* lengths column* points shapes
+ * terms    = text*                                in dictionary order
+ * postings = (documents, (docid − last, occurrences, (occurrence − last)*)*)*     lists of the next terms
+ * lengths  = (docid − last, numbers, number*)*
+ * column   = path, entries, (1 double | 2 text)*, documents, (docid − last, entries, entry*)*,
+ * the bitmaps exists, null, empty
+ * points   = (docid − last, latitude, longitude)*
+ * shapes   = (docid − last, JSON)*
  *
- * Every section but the head is a run of numbers, texts and doubles as in `bytes.ts`; the head is JSON.
+ * The head is JSON. Every other section is a sequence of numbers, texts and doubles as in `bytes.ts`.
  */
 import { Column, type Row } from '../facets/columns.js'
 import type { Shape } from '../facets/geojson.js'
@@ -20,7 +20,7 @@ import { ByteReader, ByteWriter } from '../store/bytes.js'
 import { DocSet } from '../store/docid-set.js'
 import type { ColumnIndex, GeoPoint, IndexData, TextIndex } from './index-data.js'
 
-/** Kinds of sections; `end` says that all of them were written. */
+/** Section kinds; `end` marks a complete file. */
 export const SECTION = {
   head: 16,
   terms: 17,
@@ -32,12 +32,12 @@ export const SECTION = {
   end: 22,
 } as const
 
-/** A postings section is closed once it has as many bytes. */
+/** Minimum bytes of a postings section, except the last. */
 const SECTION_BYTES = 2 * 1024 * 1024
-/** Numbers that a list may have before its place has to grow while it is read. */
+/** Initial length of the read buffer for lists. */
 const SCRATCH_NUMBERS = 64 * 1024
 
-/** The part of an index that documents and settings determine. */
+/** The part of an index that is determined by documents and settings. */
 export interface BuiltIndex {
   readonly fieldPaths: readonly string[]
   readonly fieldCounts: ReadonlyMap<string, number>
@@ -58,8 +58,8 @@ export interface Section {
 }
 
 /**
- * A view of `data` as it is now, to be written while `data` goes on: what changes in place is copied, what is
- * only ever replaced is not.
+ * A snapshot of `data`, which may change while the snapshot is written. Copies data that is modified in place, but not
+ * data that is only replaced.
  */
 export function builtOf(data: IndexData): BuiltIndex {
   const columns = new Map([...data.columns.byPath].map(([path, column]) => [path, column.copy()]))
@@ -76,7 +76,7 @@ export function builtOf(data: IndexData): BuiltIndex {
   }
 }
 
-/** All sections in order. A payload is good until the next one is asked for. */
+/** All sections in order. A payload is valid until the next is requested. */
 export function* sectionsOf(built: BuiltIndex): Generator<Section> {
   const head: Head = {
     fieldPaths: built.fieldPaths,
@@ -113,7 +113,7 @@ function writeNumbers(writer: ByteWriter, numbers: ArrayLike<number>): void {
   for (let at = 0; at < numbers.length; at++) writer.number(numbers[at]!)
 }
 
-/** Whatever documents have, with the docid as its distance from the one before. */
+/** Writes optional values of documents, with docids as differences. */
 function writeSparse<T>(
   writer: ByteWriter,
   items: readonly (T | undefined)[],
@@ -157,7 +157,7 @@ function writeList(writer: ByteWriter, list: PostingList): void {
   }
 }
 
-/** Reads lists, whose size is known only once they are read. */
+/** Reads lists, whose size is only known at their end. */
 class ListReader {
   private scratch = new Uint32Array(SCRATCH_NUMBERS)
   private readonly allocator = new ListAllocator()
@@ -233,7 +233,7 @@ function readColumn(reader: ByteReader): readonly [string, Column] {
   return [path, Column.from(entries, rows, sets as [DocSet, DocSet, DocSet])]
 }
 
-/** Puts together what `sectionsOf` took apart, section by section. */
+/** Rebuilds an index from the sections of `sectionsOf`. */
 export class BuiltReader {
   private head: Head = { fieldPaths: [], fieldCounts: [], pathCounts: [] }
   private terms: string[] = []
@@ -244,7 +244,7 @@ export class BuiltReader {
   private points: (GeoPoint | undefined)[] = []
   private shapes: (readonly Shape[] | undefined)[] = []
 
-  /** @returns whether the kind is known */
+  /** @returns true if the kind is known */
   add({ kind, payload }: { readonly kind: number; readonly payload: Buffer }): boolean {
     const reader = new ByteReader(payload)
     switch (kind) {

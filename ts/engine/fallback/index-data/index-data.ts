@@ -1,8 +1,8 @@
 /**
- * What does an index hold right now? Everything a search reads, in memory.
+ * The data of an index in memory, which searches read.
  *
- * It is changed only between two turns of the event loop, by `applied` below: a search, which runs within one
- * turn, never sees half a commit.
+ * It only changes between two turns of the event loop, in `applyPlan`. A search runs within one turn, so it never sees
+ * a partial commit.
  */
 
 import type { IndexSettings } from '../../../settings/index.js'
@@ -25,36 +25,36 @@ export interface StoredDocument {
 /** Latitude and longitude in degrees. */
 export type GeoPoint = readonly [lat: number, lng: number]
 
-/** What text indexing keeps: replaced as a whole when a setting changes how text is cut. */
+/** Result of text indexing, replaced completely when a setting affects tokenizing. */
 export interface TextIndex {
   readonly dictionary: TermDictionary
   /** Docid → pairs (field, stored words), for fields of at most 30 words. */
   readonly lengths: (Uint16Array | undefined)[]
 }
 
-/** What columns keep: replaced as a whole when a setting changes which fields need one. */
+/** All columns, replaced completely when a setting changes which fields need a column. */
 export interface ColumnIndex {
   readonly byPath: Map<string, Column>
   readonly points: (GeoPoint | undefined)[]
-  /** What documents cover, from `_geojson`. */
+  /** Shapes of documents, from `_geojson`. */
   readonly shapes: (readonly Shape[] | undefined)[]
 }
 
-/** One index. */
+/** An index. */
 export interface IndexData {
-  /** Grows with every commit; caches are good for one version. */
+  /** Increases with every commit; caches are valid for a single version. */
   version: number
   settings: IndexSettings
   primaryKey: string | null
   report: BatchReport | null
   readonly documents: (StoredDocument | undefined)[]
   readonly docids: Map<string, number>
-  /** All documents. */
+  /** All existing documents. */
   alive: DocSet
-  /** Bytes of all sources. */
+  /** Total bytes of all sources. */
   sourceBytes: number
   tokenizer: Tokenizer
-  /** Path → field number, never given back. */
+  /** Path → field number, never reused. */
   readonly fieldIds: Map<string, number>
   readonly fieldPaths: string[]
   /** Top-level name → documents that have it. */
@@ -88,21 +88,21 @@ export function emptyIndex(settings: IndexSettings = defaultIndexSettings): Inde
   }
 }
 
-/** The part of an index that filters read; its documents may be the elements of a field of other documents. */
+/** The part of an index that filters read. Its documents may be the elements of a field of other documents. */
 export interface FilterView {
-  /** Path of that field, empty for documents themselves; fields are named by whole paths. */
+  /** Path of that field, empty for documents themselves. Fields are named by complete paths. */
   readonly root: string
   readonly settings: IndexSettings
   readonly alive: DocSet
   readonly columns: ColumnIndex
-  /** What is known of the documents' vectors under one embedder. */
+  /** Vector states of the documents for an embedder. */
   vectorStates(embedder: string): Iterable<readonly [docid: number, state: VectorState]>
   document(docid: number): JsonObject
-  /** Documents that the filter has read for their elements so far, those of each `_element` counted anew. */
+  /** Number of documents whose elements the filter has read. Each `_element` counts its documents again. */
   readonly elementReads: { documents: number }
 }
 
-/** A whole index as one filter reads it. */
+/** An index as seen by a single filter. */
 export const viewOf = ({ settings, alive, columns, vectors, documents }: IndexData): FilterView => ({
   root: '',
   settings,
@@ -113,11 +113,11 @@ export const viewOf = ({ settings, alive, columns, vectors, documents }: IndexDa
   elementReads: { documents: 0 },
 })
 
-/** A stored document, parsed. */
+/** Parses a stored document. */
 export const storedObject = ({ source }: StoredDocument): JsonObject =>
   parseJson(Buffer.from(source.buffer, source.byteOffset, source.byteLength).toString()) as JsonObject
 
-/** The number of a field, given at first sight. */
+/** Returns the number of a field, assigned at first use. */
 export function fieldId(index: Pick<IndexData, 'fieldIds' | 'fieldPaths'>, path: string): number {
   let id = index.fieldIds.get(path)
   if (id === undefined) {

@@ -1,11 +1,11 @@
 /**
- * Which part of the log need not be worked through again? A file beside the log, written whole.
+ * Snapshot of the indexed data, so that only the end of the log is replayed. A separate file, replaced atomically.
  *
- *     snapshot = "SIFTSNP1" frame*           frame: see `frames.ts`
- *     kind     = 1 place: JSON of a `SnapshotPlace`, first | sections of `built.ts` | 22 end, last
+ * snapshot = "SIFTSNP1" frame*           frame: see `frames.ts`
+ * kind     = 1 place: JSON of a `SnapshotPlace`, first | sections of `built.ts` | 22 end, last
  *
- * It only saves time. One that is missing, damaged, or of a commit that the log does not have is passed over,
- * and the index is built from the log.
+ * It only saves time. A snapshot is ignored if it is missing, damaged, or of a commit not in the log; the index is then
+ * built from the log.
  */
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -16,10 +16,10 @@ import { type BuiltIndex, BuiltReader, SECTION, sectionsOf } from './built.js'
 
 const HEADER = Buffer.from('SIFTSNP1')
 const PLACE = 1
-/** Grows whenever the sections, or the rules by which they are made, change. */
+/** Incremented when the sections or the rules that produce them change. */
 const CONTENT_VERSION = 2
 
-/** Of which commit a snapshot is, made by which rules. */
+/** Commit of a snapshot, and version of the rules that produced it. */
 interface SnapshotPlace extends LogPosition {
   readonly version: number
 }
@@ -30,7 +30,7 @@ export interface Snapshot {
 }
 
 /**
- * Writes a snapshot in place of the one at `path`; there is always a whole one or none.
+ * Atomically replaces the snapshot at `path`.
  * @returns its bytes
  */
 export async function writeSnapshot(
@@ -55,14 +55,14 @@ export async function writeSnapshot(
     await syncDirectory(dirname(path))
     return at
   } catch (error) {
-    // The first error is the one that is thrown.
+    // Rethrow the first error only.
     await file.close().catch(() => undefined)
     await rm(temporary, { force: true })
     throw error
   }
 }
 
-/** @returns null if there is none, or one made by other rules @throws DamagedFileError */
+/** @returns null if the file is missing or has another content version @throws DamagedFileError */
 export async function readSnapshot(path: string): Promise<(Snapshot & { readonly bytes: number }) | null> {
   let file: FileHandle
   try {

@@ -1,11 +1,11 @@
-/** Puts a planned batch in place, within one turn of the event loop. */
+/** Applies a planned batch within one turn of the event loop. */
 import { Column } from '../facets/columns.js'
 import type { IndexData } from '../index-data/index-data.js'
 import { DocSet } from '../store/docid-set.js'
 import { applyVectors } from '../vector/index.js'
 import type { BatchPlan } from './prepare.js'
 
-/** Changes `index` to what `plan` says. The plan must have been made for its present version. */
+/** Applies `plan` to `index`. The plan must have been made for its current version. */
 export function applyPlan(index: IndexData, plan: BatchPlan): void {
   const { bound, text, columns } = plan.indexes
   if (plan.cleared) {
@@ -15,7 +15,7 @@ export function applyPlan(index: IndexData, plan: BatchPlan): void {
     index.sourceBytes = 0
   }
   index.alive = index.alive.resized(bound)
-  // All old ids go first: an id may come back under another docid within one batch.
+  // Remove all old ids first: an id may get another docid within a batch.
   for (const docid of plan.changes.keys()) {
     const old = index.documents[docid]
     if (old === undefined) continue

@@ -1,19 +1,19 @@
 import type { Step } from '../../engine.js'
 
-/** How far the batch on its way has come: counted by the indexing thread, read by requests for progress. */
+/** Progress of the current batch. Updated by the indexing thread, read by progress requests. */
 export class Progress {
   private step: Step | null = null
   private finished = 0
   private total = 0
 
-  /** Begins a step of so many documents; without any, they are not counted. */
+  /** Starts a step of `documents` documents; 0: documents are not counted. */
   begin(step: Step, documents: number): void {
     this.step = step
     this.finished = 0
     this.total = documents
   }
 
-  /** The step turns out to have so many more documents. */
+  /** Adds documents to the current step. */
   expect(documents: number): void {
     this.total += documents
   }
@@ -22,12 +22,12 @@ export class Progress {
     this.finished++
   }
 
-  /** Nothing is done any more. */
+  /** No work is in progress. */
   end(): void {
     this.step = null
   }
 
-  /** What is being done, outermost first; null: nothing. */
+  /** Current steps, outermost first; null: no work is in progress. */
   get steps(): readonly Step[] | null {
     if (this.step === null) return null
     const { total } = this

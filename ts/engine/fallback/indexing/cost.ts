@@ -1,10 +1,10 @@
-/** Here is a change of settings: what has to be made again from the stored documents? */
+/** Decides what a settings change rebuilds from the stored documents. */
 import type { IndexSettings } from '../../../settings/index.js'
 import type { SettingCost } from '../../engine.js'
 
 interface Row {
   readonly setting: keyof IndexSettings
-  /** The part of the setting that matters. Default: all of it. */
+  /** The relevant part of the setting. Default: all of it. */
   readonly part?: (settings: IndexSettings) => unknown
   readonly cost: SettingCost
 }
@@ -31,8 +31,8 @@ const rows: readonly Row[] = [
 ]
 
 /**
- * The settings that differ and cost more than a commit without documents. `documents`: words or positions of stored
- * documents would come out differently. `columns`: other fields would need columns.
+ * Settings that differ and cost more than a commit without documents. `documents`: words or positions of stored
+ * documents would change. `columns`: other fields would need columns.
  */
 export function costsOf(before: IndexSettings, after: IndexSettings): Readonly<Record<string, SettingCost>> {
   const differing = rows.filter(({ setting, part = (settings) => settings[setting] }) => {

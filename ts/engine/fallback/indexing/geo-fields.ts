@@ -1,4 +1,4 @@
-/** Can it be read where a document is? Source: documents §4.4–4.5. */
+/** Validates the geo fields of documents. Source: documents §4.4–4.5. */
 import type { IndexSettings } from '../../../settings/index.js'
 import { GeoError, geoPoint } from '../facets/geo-point.js'
 import { GeojsonError, geoShapes } from '../facets/geojson.js'
@@ -6,7 +6,7 @@ import { usesGeo, usesGeojson } from '../fields/rules.js'
 import type { JsonObject } from '../store/json.js'
 import { OperationError } from './primary-key.js'
 
-/** Reads what settings ask to be read, and refuses what is malformed. */
+/** Parses the geo fields that the settings use, and rejects malformed values. */
 export class GeoFieldReader {
   private readonly geo: boolean
   private readonly geojson: boolean
@@ -16,7 +16,7 @@ export class GeoFieldReader {
     this.geojson = usesGeojson(settings)
   }
 
-  /** What `settings` read and `before` did not. */
+  /** Reads the fields that `settings` use but `before` did not. */
   static newlyRead(settings: IndexSettings, before: IndexSettings): GeoFieldReader {
     return new GeoFieldReader({
       ...settings,

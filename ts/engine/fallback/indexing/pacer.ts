@@ -5,7 +5,7 @@ export interface Stop {
   readonly aborted: boolean
 }
 
-/** A job ended early, as it was asked to. */
+/** A job was stopped on request. */
 export class StoppedError extends Error {
   override readonly name = 'StoppedError'
 
@@ -16,20 +16,20 @@ export class StoppedError extends Error {
 
 const never: Stop = { aborted: false }
 
-/** How long work may hold the event loop before searches get their turn. */
+/** How long a job may block the event loop before searches run. */
 const SLICE_MS = 8
 
 /**
- * Lets searches in between the slices of a long job: `if (pacer.due()) await pacer.pause()`.
- * Two steps, so that a loop does not pay for a promise per round.
+ * Lets searches run between the slices of a long job: `if (pacer.due()) await pacer.pause()`. Two steps, so that a loop
+ * does not create a promise per iteration.
  */
 export class Pacer {
-  /** How far the job has come. */
+  /** Progress of the job. */
   readonly progress: Progress
   private readonly stop: Stop
   private since = performance.now()
 
-  /** @param stop once aborted, the next pause throws */
+  /** @param stop when aborted, the next pause throws */
   constructor(progress = new Progress(), stop: Stop = never) {
     this.progress = progress
     this.stop = stop

@@ -1,8 +1,8 @@
 /**
- * Here is an uploaded body: which documents does it hold?
+ * Parses uploaded bodies into documents.
  *
- * Bodies are read in chunks and cut into documents, so that memory is bounded by the largest document.
- * Source: documents §3.6–3.9.
+ * Bodies are read in chunks and split into documents, so memory is bounded by the largest document. Source: documents
+ * §3.6–3.9.
  */
 import { createReadStream } from 'node:fs'
 import { type CastingContext, parse as csvParser, type Info } from 'csv-parse'
@@ -10,7 +10,7 @@ import { isDecimal, type Slice, SplitError, shortInteger, ValueSplitter } from '
 import type { Failure, Payload, PayloadReport } from '../../engine.js'
 import { type Json, JsonError, JsonNumber, type JsonObject, numberFrom, parseJson } from '../store/json.js'
 
-/** A body that cannot be read; `failure` is what the client is told. */
+/** A body that cannot be parsed; `failure` is reported to the client. */
 export class PayloadError extends Error {
   readonly failure: Failure
   constructor(failure: Failure) {
@@ -27,13 +27,13 @@ const malformed = (format: Payload['format'], reason: string, position: string):
     message: `the \`${format}\` payload is malformed: ${reason} ${position}`,
   })
 
-/** Reads all documents of a body in order. @throws PayloadError at the first fault */
+/** Yields all documents of a body in order. @throws PayloadError at the first error */
 export async function* documentsOf(payload: Payload): AsyncGenerator<JsonObject> {
   if (payload.format === 'csv') yield* csvDocuments(payload)
   else yield* jsonDocuments(payload)
 }
 
-/** Counts documents and finds the first fault. `pause` is awaited between documents. */
+/** Counts documents up to the first error. `pause` is awaited between documents. */
 export async function inspectPayload(payload: Payload, pause: () => Promise<void>): Promise<PayloadReport> {
   let documents = 0
   try {
@@ -48,7 +48,7 @@ export async function inspectPayload(payload: Payload, pause: () => Promise<void
   }
 }
 
-/** The bytes of a body, in order. */
+/** Bytes of a body, in chunks. */
 const chunksOf = (payload: Payload): AsyncIterable<Buffer> | readonly Buffer[] =>
   'text' in payload
     ? payload.text === ''
@@ -116,7 +116,7 @@ interface CsvColumn {
   readonly type: CellType
 }
 
-/** What csv-parse hands over with its `info` option. */
+/** A record of csv-parse with its `info` option. */
 interface CsvRecord {
   readonly record: readonly string[]
   readonly info: Info & CastingContext
@@ -130,7 +130,7 @@ function columnOf(header: string): CsvColumn {
     : { name: header, type: 'string' }
 }
 
-/** Decoded text of the body; a quote left open is closed at the end, as the format's users expect. */
+/** Decoded text of the body. An unclosed quote is closed at the end, as users of the format expect. */
 async function* csvText(payload: Payload): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true })
   let open = false
@@ -219,7 +219,7 @@ function cell(text: string, { name, type }: CsvColumn, row: number): Json {
   throw malformed('csv', `cannot read \`${text}\` of column \`${name}\` as a ${type}`, `at line ${row}`)
 }
 
-/** Integers of signed 64 bits stay integers, everything else becomes a double. */
+/** 64-bit signed integers stay integers, everything else becomes a double. */
 function csvNumber(text: string): Json {
   const integer = shortInteger(text)
   if (integer !== null && BigInt.asIntN(64, integer) === integer)
@@ -229,5 +229,5 @@ function csvNumber(text: string): Json {
   return numberFrom(integer === null ? exponentForm(value) : integer.toString())
 }
 
-/** A literal that `numberFrom` reads as a double even if it has no fraction. */
+/** A literal that `numberFrom` parses as a double even without a fraction. */
 const exponentForm = (value: number): string => value.toExponential()

@@ -1,8 +1,8 @@
 /**
- * Which lists, lengths and columns change with these documents and settings?
+ * Plans the changes of posting lists, lengths and columns for changed documents and settings.
  *
- * Text is cut anew for changed documents only, unless a setting changes how text is cut; the same for
- * columns. All lists are ready when the plan is, so that putting it in place is a matter of pointers.
+ * Only changed documents are tokenized again, unless a setting affects tokenizing; the same applies to columns. The
+ * plan contains complete lists, so applying it only swaps references.
  */
 import type { IndexSettings } from '../../../settings/index.js'
 import { Tokenizer } from '../analysis/tokenize.js'
@@ -25,7 +25,7 @@ import { costsOf } from './cost.js'
 import type { Pacer } from './pacer.js'
 import { TextWriter } from './text-writer.js'
 
-/** What a plan starts from, beside the index. */
+/** Input of a plan, in addition to the index. */
 export interface DocumentChanges {
   readonly settings: IndexSettings
   readonly cleared: boolean
@@ -33,7 +33,7 @@ export interface DocumentChanges {
   readonly changes: ReadonlyMap<number, StoredDocument | null>
 }
 
-/** What has to be put in place. */
+/** The planned changes. */
 export interface IndexPlan {
   readonly bound: number
   readonly tokenizer: Tokenizer
@@ -55,14 +55,14 @@ export interface IndexPlan {
       }
   readonly fieldCounts: ReadonlyMap<string, number>
   readonly pathCounts: ReadonlyMap<string, number>
-  /** Whether stored documents had to be gone through, not only those that changed. */
+  /** True if all stored documents were processed, not only changed ones. */
   readonly rebuilt: boolean
 }
 
 const objectOf = (document: StoredDocument): JsonObject =>
   parseJson(Buffer.from(document.source).toString()) as JsonObject
 
-/** Makes everything that `change` will put in place. Leaves `index` as it is, but for new field numbers. */
+/** Computes everything that `change` modifies. Does not modify `index`, except for new field numbers. */
 export async function planIndexes(
   index: IndexData,
   change: DocumentChanges,
@@ -133,7 +133,7 @@ export async function planIndexes(
   }
 }
 
-/** Documents to look at, ascending: the changed ones, or all that will be there if something is rebuilt. */
+/** Documents to process, ascending: the changed documents, or all future documents if something is rebuilt. */
 function* versions(
   index: IndexData,
   { cleared, changes }: DocumentChanges,
@@ -168,7 +168,7 @@ function rebuiltText(
   return { dictionary, lengths: all }
 }
 
-/** How many documents have which fields. */
+/** Number of documents by field. */
 class Counts {
   readonly topLevel: Map<string, number>
   readonly allPaths: Map<string, number>

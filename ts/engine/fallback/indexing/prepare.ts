@@ -1,10 +1,11 @@
 /**
- * Here is a batch: what will the index look like after it, and how did each task end?
+ * Plans a batch: the index after it, and the outcome of each task.
  *
- * Nothing of the index is changed here; `applyPlan` swaps the result in. Source: documents §2–6.
- *  1. Operations act in order, each on what the ones before it left.
- *  2. A failing operation leaves nothing behind; its neighbours go on.
- *  3. A docid is kept as long as its document; free ones are given out lowest first, in payload order.
+ * The index is not changed here; `applyPlan` applies the result. Source: documents §2–6.
+ * 1. Operations run in order, each on the result of its predecessors.
+ * 2. A failed operation changes nothing; the other operations continue.
+ * 3. A docid belongs to its document until it is deleted. Free docids are assigned in ascending order, in payload
+ *    order.
  */
 
 import { type IndexSettings, parsedSettings, type Remakes } from '../../../settings/index.js'
@@ -18,7 +19,7 @@ import { DocSet } from '../store/docid-set.js'
 import { type JsonObject, parseJson, writeJson } from '../store/json.js'
 import { ownText } from '../store/own-text.js'
 import {
-  bothWants,
+  mergedWant,
   type EmbedderChange,
   MissingVectors,
   PendingEmbeddings,
@@ -33,32 +34,32 @@ import { documentsOf, PayloadError } from './payload.js'
 import { type IndexPlan, planIndexes } from './plan.js'
 import { documentId, inferPrimaryKey, OperationError } from './primary-key.js'
 
-/** The state after a batch, ready to be logged and swapped in. */
+/** The state after a batch, ready to be logged and applied. */
 export interface BatchPlan {
   readonly report: BatchReport
   readonly primaryKey: string | null
   /** Null if unchanged. */
   readonly settings: IndexSettings | null
-  /** Everything from before the batch is gone. */
+  /** True if everything from before the batch is removed. */
   readonly cleared: boolean
-  /** Docid → new document, or null if it is deleted. Ascending. */
+  /** Docid → new document, or null if deleted. Ascending. */
   readonly changes: ReadonlyMap<number, StoredDocument | null>
   readonly indexes: IndexPlan
-  /** All embedders there are after the batch, by name. */
+  /** All embedders after the batch, by name. */
   readonly vectors: ReadonlyMap<string, EmbedderChange>
-  /** Embedders that lose the vectors they had. */
+  /** Embedders whose previous vectors are removed. */
   readonly droppedEmbedders: readonly string[]
 }
 
-/** A plan that vectors may still be added to. */
+/** A plan that still accepts vectors. */
 export interface PreparedPlan extends BatchPlan {
-  /** What has to be embedded before the commit. */
+  /** Documents to embed before the commit. */
   readonly work: PendingEmbeddings
-  /** Takes in vectors that were made. */
+  /** Adds generated vectors. */
   addEmbeddings(vectors: VectorPage): void
 }
 
-/** What operations have done so far. */
+/** The changes of the operations so far. */
 class StagedBatch {
   primaryKey: string | null
   settings: IndexSettings
@@ -76,7 +77,7 @@ class StagedBatch {
     this.vectors = new StagedVectors(index.settings, index.vectors)
   }
 
-  /** Documents there would be now. */
+  /** Current number of documents. */
   get count(): number {
     let count = this.cleared ? 0 : this.index.docids.size
     for (const [docid, document] of this.changes) {
@@ -98,7 +99,7 @@ class StagedBatch {
     return this.cleared ? undefined : this.index.documents[docid]
   }
 
-  /** The lowest docid not in use, from those already handed out on. */
+  /** Lowest unused docid that was not assigned in this batch yet. */
   freeDocid(taken: ReadonlySet<number>): number {
     const used = (docid: number): boolean =>
       taken.has(docid) ||
@@ -148,7 +149,7 @@ const encoded = (document: JsonObject): Uint8Array => Buffer.from(writeJson(docu
 
 type Outcome = Omit<OperationOutcome, 'taskUid'>
 
-/** Plans a batch. Rejects only for faults of ours; a user's mistakes are in the report. */
+/** Plans a batch. Rejects only for our own faults; a user's mistakes are in the report. */
 export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): Promise<PreparedPlan> {
   const staged = new StagedBatch(index)
   const documents = batch.operations.reduce((sum, operation) => sum + documentsIn(operation), 0)
@@ -157,7 +158,7 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
   for (const operation of batch.operations) {
     const { taskUid } = operation
     try {
-      outcomes.push({ taskUid, ...(await carryOut(operation, staged, index, pacer)) })
+      outcomes.push({ taskUid, ...(await applyOperation(operation, staged, index, pacer)) })
     } catch (error) {
       const failure = failureOf(error, batch.indexUid)
       if (failure === null) throw error
@@ -191,7 +192,7 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
   }
 }
 
-/** Documents an operation has to look at, as far as is known beforehand. */
+/** Number of documents that an operation processes, as far as known in advance. */
 function documentsIn(operation: Operation): number {
   switch (operation.kind) {
     case 'documents':
@@ -218,7 +219,7 @@ function failureOf(error: unknown, indexUid: string): Failure | null {
   return null
 }
 
-async function carryOut(
+async function applyOperation(
   operation: Operation,
   staged: StagedBatch,
   index: IndexData,
@@ -255,7 +256,7 @@ async function carryOut(
       return { touched: true, deletedDocuments: staged.clear() }
     case 'settings': {
       const settings = parsedSettings(operation.settings)
-      await checkPlaces(settings, staged, pacer)
+      await checkGeoFields(settings, staged, pacer)
       await changeEmbedders(settings, operation.remakes ?? {}, staged, pacer)
       staged.settings = settings
       return { touched: true }
@@ -289,12 +290,12 @@ async function addDocuments(
   if (primaryKey !== null && operation.primaryKey !== null && operation.primaryKey !== primaryKey)
     throw alreadyHasKey(primaryKey)
   primaryKey ??= operation.primaryKey
-  // As bytes: a parsed document takes many times as much, and a batch may have any number of them.
+  // Stored as bytes: a parsed document takes many times more memory, and a batch may have any number of documents.
   const found = new Map<string, Uint8Array | null>()
   const vectors = new Map<string, StagedDocumentVectors>()
   const wants = new Map<string, StagedWants>()
-  const lacking = new MissingVectors()
-  const places = new GeoFieldReader(staged.settings)
+  const missing = new MissingVectors()
+  const geoFields = new GeoFieldReader(staged.settings)
   const paths = new NewPaths(index)
   for await (const document of documentsOf(operation.payload)) {
     pacer.progress.count()
@@ -307,28 +308,28 @@ async function addDocuments(
       continue
     }
     const merged = operation.method === 'update' ? mergedInto(before(found, staged, id), document) : document
-    places.read(merged, id)
+    geoFields.read(merged, id)
     paths.note(document)
     const isNew = docid === undefined && !found.has(id)
     const earlier = vectors.get(id)
     const known = (name: string) =>
       earlier?.get(name) ?? (docid === undefined ? undefined : staged.vectors.state(name, docid))
     const sent = staged.vectors.take(merged, id, isNew ? undefined : known)
-    for (const embedder of sent.lacking) lacking.note(id, embedder, merged)
+    for (const embedder of sent.missing) missing.note(id, embedder, merged)
     if (sent.staged.size > 0) vectors.set(id, new Map([...(earlier ?? []), ...sent.staged]))
-    if (sent.staged.size + sent.made.size > 0) {
-      // Where nothing was known before, there is nothing to compare with either.
+    if (sent.staged.size + sent.toEmbed.size > 0) {
+      // Without a previous version there is nothing to compare with.
       const source = found.get(id) ?? (docid === undefined ? null : staged.document(docid)!.source)
       const compared: Want = { before: source === null ? null : { source, settings: staged.settings } }
       const wanted = new Map(wants.get(id))
       for (const name of sent.staged.keys()) wanted.delete(name)
-      for (const [name, { anew }] of sent.made)
-        wanted.set(name, bothWants(wanted.get(name), anew ? { before: null } : compared))
+      for (const [name, { always }] of sent.toEmbed)
+        wanted.set(name, mergedWant(wanted.get(name), always ? { before: null } : compared))
       wants.set(id, wanted)
     }
     found.set(id, encoded(merged))
   }
-  lacking.throwIfAny()
+  missing.throwIfAny()
   const taken = new Set<number>()
   for (const [id, source] of found) {
     if (source === null) continue
@@ -342,7 +343,7 @@ async function addDocuments(
   return { touched: true, indexedDocuments: found.size }
 }
 
-/** The document an update starts from: as this payload left it, else as the index has it. */
+/** Returns the document that an update modifies: the version from this payload, else the indexed version. */
 function before(
   found: ReadonlyMap<string, Uint8Array | null>,
   staged: StagedBatch,
@@ -367,7 +368,7 @@ function mergedInto(base: JsonObject | undefined, update: JsonObject): JsonObjec
   return merged
 }
 
-/** Keeps watch over how many field names an index would have. */
+/** Limits the number of field names in an index. */
 class NewPaths {
   private readonly known: ReadonlyMap<string, number>
   private readonly added = new Set<string>()
@@ -377,7 +378,7 @@ class NewPaths {
   }
 
   note(document: JsonObject): void {
-    // The first path beyond the limit ends the walk: a document may have hundreds of thousands.
+    // Stop at the first path beyond the limit: a document may have hundreds of thousands.
     visitPaths(document, (path) => {
       if (this.known.has(path)) return
       this.added.add(path)
@@ -390,17 +391,17 @@ class NewPaths {
   }
 }
 
-/** Settings that start to read where documents are ask whether every stored one can be read. */
-async function checkPlaces(settings: IndexSettings, staged: StagedBatch, pacer: Pacer): Promise<void> {
-  const places = GeoFieldReader.newlyRead(settings, staged.settings)
-  if (!places.any) return
+/** Validates the geo fields of all stored documents for settings that start to use them. */
+async function checkGeoFields(settings: IndexSettings, staged: StagedBatch, pacer: Pacer): Promise<void> {
+  const geoFields = GeoFieldReader.newlyRead(settings, staged.settings)
+  if (!geoFields.any) return
   for (const [, document] of staged.documents()) {
-    places.read(parsed(document), document.id)
+    geoFields.read(parsed(document), document.id)
     if (pacer.due()) await pacer.pause()
   }
 }
 
-/** Documents give what a new embedder needs, and take back what one that goes has kept. */
+/** Changes embedders, which may move vectors between documents and embedders. */
 async function changeEmbedders(
   settings: IndexSettings,
   remakes: Remakes,
@@ -440,7 +441,7 @@ async function deleteByFilter(
   return { touched: deletedDocuments > 0, deletedDocuments }
 }
 
-/** What a filter has to see: the index itself if no operation came before, else columns made for it. */
+/** Data for a filter: the index itself if no operation changed it yet, else temporary columns. */
 async function draftView(staged: StagedBatch, index: IndexData, pacer: Pacer): Promise<FilterView> {
   if (!staged.cleared && staged.changes.size === 0 && staged.settings === index.settings) return viewOf(index)
   const rows = new ColumnRows(staged.settings)

@@ -1,5 +1,5 @@
 /**
- * Which document is this? Finds the primary key of an index and the id of a document.
+ * Finds the primary key of an index and the id of a document.
  *
  * Source: documents §2.
  */
@@ -7,7 +7,7 @@ import type { ErrorCode } from '../../../errors/index.js'
 import { ID_BYTES_MAX } from '../limits.js'
 import { type Json, JsonNumber, type JsonObject, writeJson } from '../store/json.js'
 
-/** A task's part of a batch that cannot be carried out. */
+/** An operation that fails because of a user's mistake. */
 export class OperationError extends Error {
   readonly code: ErrorCode
   constructor(code: ErrorCode, message: string) {
@@ -16,7 +16,7 @@ export class OperationError extends Error {
   }
 }
 
-/** The only top-level name of `document` that ends in `id`. @throws OperationError if it is not the only one */
+/** The only top-level name of `document` that ends with `id`. @throws OperationError if there is not exactly one */
 export function inferPrimaryKey(document: JsonObject): string {
   const candidates = [...document.keys()].filter((name) => name.toLowerCase().endsWith('id')).sort()
   if (candidates.length === 1) return candidates[0]!
@@ -33,11 +33,11 @@ export function inferPrimaryKey(document: JsonObject): string {
   )
 }
 
-/** Ids allowed for documents, as text. */
+/** Returns true for a valid document id. */
 export const isValidId = (id: string): boolean =>
   /^[A-Za-z0-9_-]+$/.test(id) && Buffer.byteLength(id) <= ID_BYTES_MAX
 
-/** All values a dotted key leads to: the flat field and every nesting of it. Arrays are not walked. */
+/** All values at a dotted key: the flat field and every nesting of it, but not through arrays. */
 function valuesAt(object: JsonObject, key: string): Json[] {
   const found: Json[] = []
   const whole = object.get(key)
@@ -49,7 +49,7 @@ function valuesAt(object: JsonObject, key: string): Json[] {
   return found
 }
 
-/** The id of a document as text; numbers and strings that print alike are one. @throws OperationError */
+/** Id of a document as text; numbers and strings with the same text are equal. @throws OperationError */
 export function documentId(document: JsonObject, primaryKey: string): string {
   const values = valuesAt(document, primaryKey)
   if (values.length === 0)
@@ -78,7 +78,7 @@ export function documentId(document: JsonObject, primaryKey: string): string {
   return id
 }
 
-/** JSON for a message, cut to a readable length. */
+/** JSON for a message, truncated to a readable length. */
 function shortened(value: Json): string {
   const text = writeJson(value)
   return `\`${text.length > 200 ? `${text.slice(0, 200)}…` : text}\``

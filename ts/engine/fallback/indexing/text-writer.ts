@@ -1,11 +1,11 @@
 /**
- * Here are changed documents: which words stand where in them?
+ * Extracts words and their positions from changed documents.
  *
  * Source: search §3.2.
- *  1. The first word of a leaf stands where its field's counter stands; a new leaf starts 8 further on.
- *  2. A hard separator puts the next word 8 further on, anything else 1.
- *  3. Stop words take a position but are not stored.
- *  4. Positions from 65,536 on, and words over 250 bytes, are not stored.
+ * 1. The first word of a leaf is at the counter of its field; each further leaf of the field starts 8 positions later.
+ * 2. A hard separator moves the next word by 8 positions, anything else by 1.
+ * 3. Stop words take a position but are not stored.
+ * 4. Positions from 65,536, and words over 250 bytes, are not stored.
  */
 import type { IndexSettings } from '../../../settings/index.js'
 import { HARD, STOP_WORD, type Tokenizer, WORD } from '../analysis/tokenize.js'
@@ -16,7 +16,7 @@ import type { JsonObject } from '../store/json.js'
 
 const STEP = 8
 
-/** One stored word of a document. */
+/** Receives a stored word of a document. */
 export type WordSink = (word: string, field: number, position: number) => void
 
 interface FieldState {
@@ -26,7 +26,7 @@ interface FieldState {
   words: number
 }
 
-/** Cuts documents into words under one set of settings. */
+/** Tokenizes documents with fixed settings. */
 export class TextWriter {
   private readonly settings: IndexSettings
   private readonly tokenizer: Tokenizer
@@ -39,7 +39,7 @@ export class TextWriter {
     this.idOf = idOf
   }
 
-  /** Hands every stored word to `sink`. @returns pairs (field, stored words) of the short fields */
+  /** Passes every stored word to `sink`. @returns pairs (field, number of stored words) of short fields */
   write(document: JsonObject, sink: WordSink): Uint16Array {
     const fields = new Map<string, FieldState>()
     visitLeaves(document, (path, text) => {
@@ -74,7 +74,7 @@ export class TextWriter {
     let position = field.counter
     let first = true
     let hard = false
-    // Every word but the first takes a position or more.
+    // Every word after the first takes at least one position.
     const wordsMax = POSITIONS_MAX - position
     for (const { kind, word } of this.tokenizer.tokenize(text, field.locales, wordsMax)) {
       if (kind !== WORD && kind !== STOP_WORD) {

@@ -157,7 +157,7 @@ export class PostingWriter {
     this.filled++
   }
 
-  /** Marks a term that loses documents, so that its list is rewritten. */
+  /** Marks a term with removed documents, so that its list is rewritten. */
   touch(term: string): void {
     this.termId(term)
   }

@@ -3,9 +3,9 @@
  *
  * Source: search §5.2.
  * 1. Distance is optimal string alignment: swapping two neighbouring letters is one typo.
- * 2. For a prefix search, the distance of a candidate is that of its first prefix that is close enough and that no
- *    longer prefix can improve: `romanc` is two typos from `romantic` but one from a possible continuation, so
- *    `romance` is compared completely. Source: recorded answers; prefix automata of this kind stop there.
+ * 2. For a prefix search, a candidate has the distance of its first prefix that is close enough, if no longer prefix
+ *    can be closer. `romanc` is two typos from `romantic`, but one typo from a possible continuation, so `romance` is
+ *    compared completely. Source: recorded answers; prefix automata of this kind stop there.
  * 3. A different first letter counts as two typos, and must be the only typo.
  * 4. Words are visited in dictionary order. Words beyond the limits are ignored. Words that only occur in fields
  *    without typo tolerance do not count towards the limits.

@@ -105,7 +105,7 @@ function notSearchable({ data }: OpenIndex, facetName: string, prefix: string): 
   )
 }
 
-/** Returns a predicate for values that start with the query, within the typos that its length in bytes allows. */
+/** Returns a predicate for values that start with the query. The length of the query in bytes limits the typos. */
 function matching(
   { data }: OpenIndex,
   { facetName, facetQuery, locales }: FacetSearchRequest,

@@ -2,8 +2,8 @@
  * Counts facet values of the candidates.
  *
  * Source: search §13.
- * 1. Spellings that differ only by case are the same value, displayed in the last spelling of the first candidate that
- *    has it.
+ * 1. Spellings that differ only by case are the same value. It is displayed in the last spelling within the first
+ *    candidate that has it.
  * 2. A document counts once per value.
  * 3. Numbers come before strings. By name: with few candidates numbers are sorted as text, with many as numbers.
  * 4. By count: the most common first, equal counts in descending value order (`commonest.ts`).

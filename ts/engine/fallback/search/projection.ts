@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../store/json.js'
 
 /**
  * Returns the parts of `document` that `paths` select, in document order. A path selects everything below it. A nested
- * path keeps only that branch, also within arrays of objects. A name that contains a dot is not a path: `a` does not
+ * path keeps only its own branch, also within arrays of objects. A field name with a dot is not a path: `a` does not
  * select a field named `a.b`.
  */
 export function selectPaths(document: JsonObject, paths: readonly string[], prefix = ''): JsonObject {

@@ -1,6 +1,6 @@
-/** Positions as the index knows them: exact at first, then in growing buckets. Source: search §3.3. */
+/** Rounds positions to buckets. Source: search §3.3. */
 
-/** The position under which the index knows a word: exact below 16, then in growing buckets. */
+/** Returns the indexed position of a word: exact below 16, then in growing buckets. */
 export function bucketedPosition(position: number): number {
   if (position < 16) return position
   if (position < 24) return 24

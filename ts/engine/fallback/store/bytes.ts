@@ -1,6 +1,6 @@
-/** Numbers as few bytes: seven bits each, the highest says whether more follow. */
+/** Variable-length encoding: seven bits per byte, the high bit is set if more bytes follow. */
 
-/** Collects bytes; grows as needed. */
+/** Appends to a growing buffer. */
 export class ByteWriter {
   private bytes = Buffer.allocUnsafe(64 * 1024)
   private filled = 0
@@ -32,7 +32,7 @@ export class ByteWriter {
     this.filled += this.bytes.write(value, this.filled)
   }
 
-  /** Numbers of 32 bits as they are. */
+  /** Fixed-width 32-bit numbers. */
   words(values: Uint32Array): void {
     this.number(values.length)
     if (this.filled + values.length * 4 > this.bytes.length) this.grow(values.length * 4)
@@ -45,7 +45,7 @@ export class ByteWriter {
     this.bytes = larger
   }
 
-  /** What was collected since the last call; good until the next write. */
+  /** Returns the bytes written since the last call; valid until the next write. */
   take(): Buffer {
     const taken = this.bytes.subarray(0, this.filled)
     this.filled = 0
@@ -53,7 +53,7 @@ export class ByteWriter {
   }
 }
 
-/** Reads what `ByteWriter` wrote. The bytes were checked before: reading past their end is a fault of ours. */
+/** Reads bytes written by `ByteWriter`. They were checked before: reading past the end is our own fault. */
 export class ByteReader {
   private readonly bytes: Buffer
   private at = 0

@@ -1,4 +1,4 @@
-/** Here is a log that may be damaged: what of it can still be read? */
+/** Reads the intact parts of a damaged log. */
 import { open } from 'node:fs/promises'
 import { FrameReader } from './frames.js'
 import {
@@ -11,18 +11,18 @@ import {
   VECTORS,
 } from './log.js'
 
-/** A commit of a damaged log, as far as it can be read. */
+/** A commit of a damaged log, as far as it is readable. */
 export interface ReadCommit {
-  /** null: the record is lost, and its documents and vectors are known to have been committed. */
+  /** null: the record is lost, but its documents and vectors are known to be committed. */
   readonly record: CommitRecord | null
   readonly documents: Iterable<LoggedDocument>
   readonly vectors: readonly Buffer[]
 }
 
 /**
- * Reads a log past what does not check out, and hands what it finds to `replay`, oldest first. Frames behind the last
- * commit are left out, as when the log is opened.
- * @returns what is lost, a line each; none: everything up to the last commit was read
+ * Reads a log, skips damaged frames and passes the commits to `replay`, oldest first. Frames after the last commit are
+ * ignored, as when the log is opened.
+ * @returns the losses, one line each; empty: everything up to the last commit was read
  */
 export async function readDamagedLog(
   path: string,
@@ -30,19 +30,19 @@ export async function readDamagedLog(
 ): Promise<readonly string[]> {
   const file = await open(path, 'r')
   try {
-    return await readPast(path, await FrameReader.over(file), replay)
+    return await readIntactFrames(path, await FrameReader.over(file), replay)
   } finally {
     await file.close()
   }
 }
 
-async function readPast(
+async function readIntactFrames(
   path: string,
   reader: FrameReader,
   replay: (commit: ReadCommit) => Promise<void>,
 ): Promise<readonly string[]> {
   const losses: string[] = []
-  /** Losses behind the last commit, which cost nothing unless another commit follows. */
+  /** Losses after the last commit. They only count if another commit follows. */
   let latest: string[] = []
   let documents: Buffer[] = []
   let vectors: Buffer[] = []
@@ -65,19 +65,19 @@ async function readPast(
     }
     const damaged = await reader.damagedFrame(at)
     const end = damaged?.end ?? (await reader.find([DOCUMENTS, COMMIT, VECTORS], at + 1))
-    // Without a frame behind it, this is the end of a commit that was never finished, or the end of the file is lost.
+    // Without a later frame, this is an unfinished commit, or the end of the file is lost.
     if (end === null) break
     latest.push(
       `${path}: bytes ${at} to ${end} do not match their checksum, ${costOf(damaged?.kind ?? null)}`,
     )
-    // Documents in front of the lost end of a commit do not belong to the next one, which may begin with a deletion.
+    // Documents before a lost commit frame do not belong to the next commit, which may start with a deletion.
     if (damaged?.kind === COMMIT) await commit(null)
     at = end
   }
   return losses
 }
 
-/** @param kind of the damaged frame; null if it cannot be told */
+/** @param kind of the damaged frame; null if unknown */
 function costOf(kind: number | null): string {
   switch (kind) {
     case DOCUMENTS:

@@ -1,13 +1,13 @@
 /**
- * Which documents? A dense bitmap over docids.
+ * A dense bitmap of docids.
  *
- * Dense, because a whole index has few docids here (one bit each) and every rule combines sets: a word of
- * 32 documents per step, no allocation, no branch.
+ * Dense, because an index has few docids here (one bit each) and every rule combines sets: each step handles a word of
+ * 32 documents, without allocations or branches.
  */
 export class DocSet {
   readonly words: Uint32Array
 
-  /** @param bound docids are below it */
+  /** @param bound exclusive upper bound of docids */
   constructor(bound: number)
   constructor(words: Uint32Array)
   constructor(source: number | Uint32Array) {
@@ -39,7 +39,7 @@ export class DocSet {
     return new DocSet(this.words.slice())
   }
 
-  /** The same documents with room for docids below `bound`. */
+  /** A copy with room for docids below `bound`. */
   resized(bound: number): DocSet {
     const set = new DocSet(bound)
     set.words.set(this.words.subarray(0, set.words.length))
@@ -54,7 +54,7 @@ export class DocSet {
     return this
   }
 
-  /** Keeps what is in `other` too. */
+  /** Keeps only documents that are also in `other`. */
   intersect(other: DocSet): this {
     const theirs = other.words
     for (let at = this.words.length - 1; at >= 0; at--) this.words[at] = this.words[at]! & (theirs[at] ?? 0)
@@ -82,7 +82,7 @@ export class DocSet {
 
   count(): number {
     let total = 0
-    for (const word of this.words) if (word !== 0) total += ones(word)
+    for (const word of this.words) if (word !== 0) total += bitCount(word)
     return total
   }
 
@@ -102,7 +102,7 @@ export class DocSet {
   }
 }
 
-function ones(word: number): number {
+function bitCount(word: number): number {
   let bits = word - ((word >>> 1) & 0x55555555)
   bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333)
   return Math.imul((bits + (bits >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24

@@ -1,27 +1,26 @@
 /**
- * Here are bytes of a file: are they whole? Frames with checksums, for the log and for snapshots.
+ * Frames with checksums, for logs and snapshots.
  *
- *     frame = kind u8, length u32 LE, crc32 u32 LE of the payload, crc32 u32 LE of those nine bytes; payload
+ * frame = kind u8, length u32 LE, crc32 u32 LE of the payload, crc32 u32 LE of those nine bytes; payload
  *
- * The head has a checksum of its own: a length that cannot be trusted would make everything behind it look
- * like a write that was cut short.
+ * The head has its own checksum: with a damaged length, everything after it would look like an incomplete write.
  */
 import { type FileHandle, open } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { EngineError } from '../../engine-error.js'
 
 export const FRAME_HEAD_BYTES = 13
-/** Bytes read at once while frames are small. */
+/** Bytes per read, unless a frame is larger. */
 const WINDOW_BYTES = 1024 * 1024
 
-/** A file of ours that does not check out, or is gone; the message says which. */
+/** A file of ours that is invalid or missing; the message names it. */
 export class DamagedFileError extends EngineError {
   constructor(path: string, reason: string) {
     super('index_damaged', `${path} is damaged: ${reason}`)
   }
 }
 
-/** One frame with its payload. */
+/** Encodes a frame. */
 export function frame(kind: number, payload: Uint8Array): Buffer {
   const bytes = Buffer.allocUnsafe(FRAME_HEAD_BYTES + payload.length)
   bytes.writeUInt8(kind, 0)
@@ -32,13 +31,13 @@ export function frame(kind: number, payload: Uint8Array): Buffer {
   return bytes
 }
 
-/** A frame that checked out. */
+/** A frame with valid checksums. */
 export interface Frame {
   readonly kind: number
   readonly payload: Buffer
-  /** Offset past it. */
+  /** Offset after the frame. */
   readonly end: number
-  /** Its payload's checksum, which tells it from another frame in the same place. */
+  /** Checksum of its payload, which distinguishes it from another frame at the same offset. */
   readonly check: number
 }
 
@@ -48,10 +47,10 @@ interface FrameHead {
   readonly check: number
 }
 
-/** A frame of which only the head is known to be what was written. */
+/** A frame with a valid head but an invalid payload. */
 export interface DamagedFrame {
   readonly kind: number
-  /** Offset past it. */
+  /** Offset after the frame. */
   readonly end: number
 }
 
@@ -60,7 +59,7 @@ function headOf(bytes: Buffer, at: number): FrameHead | null {
   return { kind: bytes[at]!, length: bytes.readUInt32LE(at + 1), check: bytes.readUInt32LE(at + 5) }
 }
 
-/** Reads a file front to back, a window at a time. */
+/** Reads a file sequentially, in windows. */
 export class FrameReader {
   private readonly file: FileHandle
   readonly size: number
@@ -77,7 +76,7 @@ export class FrameReader {
     return new FrameReader(file, (await file.stat()).size)
   }
 
-  /** Bytes from `at` on, `length` of them or what the file has. Good until the next call. */
+  /** Returns `length` bytes from `at`, or fewer at the end of the file. Valid until the next call. */
   async bytes(at: number, length: number): Promise<Buffer> {
     const end = Math.min(at + length, this.size)
     if (at < this.windowAt || end > this.windowAt + this.window.length) {
@@ -87,7 +86,7 @@ export class FrameReader {
     return this.window.subarray(at - this.windowAt, end - this.windowAt)
   }
 
-  /** The frame that starts at `at`; null if there is none that checks out. Its payload may be kept. */
+  /** Returns the frame at `at`; null if there is no valid frame. The caller may keep its payload. */
   async frame(at: number): Promise<Frame | null> {
     if (at + FRAME_HEAD_BYTES > this.size) return null
     const head = headOf(await this.bytes(at, FRAME_HEAD_BYTES), 0)
@@ -98,7 +97,7 @@ export class FrameReader {
     return crc32(payload) === head.check ? { kind: head.kind, payload, end, check: head.check } : null
   }
 
-  /** The frame that starts at `at`, by its head alone; null if that does not check out, or tells a longer file. */
+  /** Returns the frame at `at` by its head alone; null if the head is invalid or exceeds the file. */
   async damagedFrame(at: number): Promise<DamagedFrame | null> {
     if (at + FRAME_HEAD_BYTES > this.size) return null
     const head = headOf(await this.bytes(at, FRAME_HEAD_BYTES), 0)
@@ -107,7 +106,7 @@ export class FrameReader {
     return end > this.size ? null : { kind: head.kind, end }
   }
 
-  /** Offset of the first whole frame of one of `kinds` that starts at or after `from`; null if there is none. */
+  /** Offset of the first valid frame of `kinds` at or after `from`; null if there is none. */
   async find(kinds: readonly number[], from: number): Promise<number | null> {
     for (let at = from; at + FRAME_HEAD_BYTES <= this.size; ) {
       const bytes = await this.bytes(at, WINDOW_BYTES)
@@ -133,7 +132,7 @@ async function bytesAt(file: FileHandle, at: number, length: number): Promise<Bu
   return bytes
 }
 
-/** Writes all of `bytes` at `at`. @returns the offset past them */
+/** Writes all of `bytes` at `at`. @returns the offset after them */
 export async function writeAt(file: FileHandle, bytes: Uint8Array, at: number): Promise<number> {
   let written = 0
   while (written < bytes.length)
@@ -141,19 +140,19 @@ export async function writeAt(file: FileHandle, bytes: Uint8Array, at: number): 
   return at + bytes.length
 }
 
-/** Whether a call failed because the file is not there, not because the system could not look. */
+/** Returns true if a call failed because the file does not exist, and not for another reason. */
 export function isMissing(error: unknown): boolean {
   const { code } = error as NodeJS.ErrnoException
   return code === 'ENOENT' || code === 'ENOTDIR'
 }
 
-/** Makes a new or renamed entry of a directory durable; a no-op where directories cannot be opened. */
+/** Makes a new or renamed directory entry durable; does nothing where directories cannot be opened. */
 export async function syncDirectory(path: string): Promise<void> {
   let directory: FileHandle
   try {
     directory = await open(path, 'r')
   } catch (error) {
-    // Windows refuses to open a directory; its file systems journal names by themselves.
+    // Windows cannot open directories; its file systems journal names themselves.
     if (process.platform === 'win32') return
     throw error
   }

@@ -1,13 +1,13 @@
 /**
- * Here is JSON text, what does it hold, to the last digit and in its own order?
+ * Lossless JSON parser and writer.
  *
- * `JSON.parse` loses what documents must keep: key order of number-like names, `1.0`, integers past 2^53.
- * Objects are maps here and numbers remember how they print.
+ * `JSON.parse` loses details that documents must keep: the order of number-like keys, `1.0`, integers above 2^53. Here
+ * objects are maps, and numbers keep their text.
  */
 
 import { shortInteger } from '../../../parse/index.js'
 
-/** A number and the text it prints as: integers of 64 bits exactly, all others as the shortest double. */
+/** A number and its text: 64-bit integers exactly, all others as the shortest double. */
 export class JsonNumber {
   readonly text: string
   readonly value: number
@@ -20,7 +20,7 @@ export class JsonNumber {
 export type JsonObject = Map<string, Json>
 export type Json = null | boolean | string | JsonNumber | Json[] | JsonObject
 
-/** What is wrong with a text, and at which UTF-16 offset of it. */
+/** A syntax error, with its UTF-16 offset. */
 export class JsonError extends Error {
   readonly reason: string
   readonly offset: number
@@ -31,15 +31,15 @@ export class JsonError extends Error {
   }
 }
 
-/** Source: serde_json's recursion limit, which the API's users know. */
+/** Source: serde_json's recursion limit, which users of the API know. */
 const DEPTH_MAX = 128
 
 const I64_MIN = -(2n ** 63n)
 const U64_MAX = 2n ** 64n - 1n
 
 /**
- * Prints a double as the API does: shortest digits, always with a point or an exponent.
- * Plain notation up to 16 digits before the point and 4 zeros after it. Source: Rust's `ryu`.
+ * Formats a double like the API: shortest digits, always with a point or an exponent. Plain notation up to 16 digits
+ * before the point and 4 zeros after it. Source: Rust's `ryu`.
  */
 export function floatText(value: number): string {
   if (value === 0) return Object.is(value, -0) ? '-0.0' : '0.0'
@@ -55,7 +55,7 @@ export function floatText(value: number): string {
   return `${sign}${digits[0]}${tail}e${exponent < 0 ? '-' : '+'}${Math.abs(exponent)}`
 }
 
-/** A number from its JSON literal. @throws JsonError if it is beyond a double */
+/** Parses a JSON number literal. @throws JsonError if it overflows a double */
 export function numberFrom(literal: string, offset = 0): JsonNumber {
   if (/^-?\d+$/.test(literal)) {
     if (literal.length < 16 && literal !== '-0') return new JsonNumber(literal, Number(literal))
@@ -193,10 +193,10 @@ class Parser {
   }
 }
 
-/** Reads one JSON value. A key given twice keeps its place and its last value. @throws JsonError */
+/** Parses a JSON value. A repeated key keeps its first position and its last value. @throws JsonError */
 export const parseJson = (text: string): Json => new Parser(text).document()
 
-/** Prints without white space; `parseJson` gives the same value back. */
+/** Writes JSON without white space; `parseJson` returns the same value. */
 export function writeJson(value: Json): string {
   if (value === null) return 'null'
   if (typeof value === 'string') return JSON.stringify(value)

@@ -1,18 +1,17 @@
 /**
- * Here is a commit: will it survive a crash? An append-only log, one per index.
+ * The append-only commit log of an index.
  *
- *     log    = header frame*                   frame: see `frames.ts`
- *     header = "SIFTLOG2"
- *     kind   = 1 documents: (docid u32 LE, id length u16 LE, source length u32 LE, id, source)*
- *            | 2 commit: JSON, see `CommitRecord`; makes itself and the frames since the last commit count
- *            | 3 vectors: see `vector/frames.ts`
+ * log    = header frame*                   frame: see `frames.ts`
+ * header = "SIFTLOG2"
+ * kind   = 1 documents: (docid u32 LE, id length u16 LE, source length u32 LE, id, source)*
+ * | 2 commit: JSON, see `CommitRecord`; commits the frames since the last commit frame
+ * | 3 vectors: see `vector/log.ts`
  *
- * A commit frame reaches the disk after the frames it vouches for. So whatever does not check out and has no
- * commit behind it is a commit that never happened, and is cut off before the next one is appended; with one behind
- * it, it is damage, and an error.
+ * A commit frame is written to disk after the frames that it commits. So an invalid frame without a later commit is an
+ * unfinished commit, and is truncated before the next append; with a later commit, it is damage and an error.
  *
- * A commit whose sync failed may be in the log all the same. It is cut off before anything else is appended; if
- * the process ends before that works, only the caller knows that the commit was told as failed: see `undo`.
+ * A commit whose sync failed may still be in the log. It is truncated before anything else is appended. If the process
+ * ends first, only the caller knows that the commit was reported as failed: see `undo`.
  */
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -22,29 +21,29 @@ import { EngineError } from '../../engine-error.js'
 import { DamagedFileError, FrameReader, frame, isMissing, syncDirectory, writeAt } from './frames.js'
 
 export const HEADER = Buffer.from('SIFTLOG2')
-/** Kinds of frames. */
+/** Frame kinds. */
 export const DOCUMENTS = 1
 export const COMMIT = 2
 export const VECTORS = 3
 const FRAME_BYTES = 4 * 1024 * 1024
 
-/** A document as a commit writes it. */
+/** A document as written by a commit. */
 export interface LoggedDocument {
   readonly docid: number
   readonly id: string
   readonly source: Uint8Array
 }
 
-/** What a commit says beside its documents. */
+/** A commit without its documents. */
 export interface CommitRecord {
   readonly report: BatchReport
   readonly primaryKey: string | null
-  /** Only if they changed. */
+  /** Set only if they changed. */
   readonly settings?: IndexSettings
-  /** All documents before this commit are gone. */
+  /** True if all documents from before this commit are removed. */
   readonly cleared: boolean
   readonly deleted: readonly number[]
-  /** Embedders whose vectors from before this commit are gone. */
+  /** Embedders whose vectors from before this commit are removed. */
   readonly dropped?: readonly string[]
 }
 
@@ -55,9 +54,9 @@ export interface Commit {
   readonly vectors: Iterable<Buffer>
 }
 
-/** A commit's place in a log; another commit never has both of these. */
+/** Position of a commit in a log. The two values together identify the commit. */
 export interface LogPosition {
-  /** Offset past the commit. */
+  /** Offset after the commit. */
   readonly end: number
   /** Checksum of its commit frame. */
   readonly check: number
@@ -69,10 +68,10 @@ interface LogEnd extends LogPosition {
   readonly frameAt: number
 }
 
-/** The end of a log without commits. */
+/** End of a log without commits. */
 const START: LogEnd = { end: HEADER.length, check: 0, frameAt: 0 }
 
-/** Gets every commit of a log, oldest first. */
+/** Receives every commit of a log, oldest first. */
 export type Replay = (commit: Commit, position: LogPosition) => void | Promise<void>
 
 function* documentFrames(documents: Iterable<LoggedDocument>): Generator<Buffer> {
@@ -105,16 +104,16 @@ function* documentsIn(payload: Buffer): Generator<LoggedDocument> {
   }
 }
 
-/** The writer's end of a log. One per index, used by one commit at a time. */
+/** An open log. One per index, used by one commit at a time. */
 export class CommitLog {
   private readonly file: FileHandle
   private last: LogEnd
-  /** Who may read the file: it is closed after the last of them. */
-  private holders = 1
-  /** A failed commit may lie behind the last one. */
-  private isUncut = false
-  /** The log has got its name, which might not survive a power cut. */
-  private isUnnamed = false
+  /** Number of users of the file: it is closed after the last. */
+  private users = 1
+  /** True if a failed commit may follow the last commit. */
+  private needsTruncation = false
+  /** True if the log was renamed, but the new name might not survive a power failure. */
+  private needsDirectorySync = false
   readonly path: string
 
   private constructor(path: string, file: FileHandle, last: LogEnd) {
@@ -124,8 +123,8 @@ export class CommitLog {
   }
 
   /**
-   * Opens or creates a log and hands every commit in it to `replay`, oldest first.
-   * @throws DamagedFileError if anything before the last commit does not check out
+   * Opens or creates a log and passes every commit in it to `replay`, oldest first.
+   * @throws DamagedFileError if anything before the last commit is invalid
    */
   static async open(path: string, replay: Replay): Promise<CommitLog> {
     const file = await open(path, (await exists(path)) ? 'r+' : 'w+')
@@ -139,11 +138,11 @@ export class CommitLog {
         return new CommitLog(path, file, START)
       }
       const last = await readCommits(path, file, replay)
-      // The process that made it may have ended before its name was synced.
+      // The process that created it may have ended before its name was synced.
       if (last.end === HEADER.length) await syncDirectory(dirname(path))
       const log = new CommitLog(path, file, last)
-      // Not cut off yet: it is a commit that never happened only if the caller misses none.
-      log.isUncut = last.end < size
+      // Not truncated yet: first the caller must confirm that no commit is missing.
+      log.needsTruncation = last.end < size
       return log
     } catch (error) {
       await file.close()
@@ -152,21 +151,21 @@ export class CommitLog {
   }
 
   /**
-   * Opens a log that another process writes, and hands every commit in it to `replay`, oldest first. It is for reading alone.
-   * @throws DamagedFileError if there is none, or anything before the last commit does not check out
+   * Opens a log that another process writes, read-only, and passes every commit in it to `replay`, oldest first.
+   * @throws DamagedFileError if the log is missing, or anything before the last commit is invalid
    */
   static async follow(path: string, replay: Replay): Promise<CommitLog> {
     return CommitLog.read(path, async (file) => readCommits(path, file, replay))
   }
 
   /**
-   * The log that lies at the path of this one now, for reading alone. Commits that this one does not have go to a replay.
-   * @param replayOf told whether it begins with all commits of this one, which are not replayed then
-   * @throws DamagedFileError if there is none, or anything before the last commit does not check out
+   * Opens the current log at the path of this log, read-only. Commits that this log does not have are replayed.
+   * @param replayOf takes true if the new log starts with all commits of this log, which are then not replayed
+   * @throws DamagedFileError if the log is missing, or anything before the last commit is invalid
    */
   async successor(replayOf: (isContinued: boolean) => Replay): Promise<CommitLog> {
     return CommitLog.read(this.path, async (file) => {
-      const isContinued = await this.isBeginningOf(file)
+      const isContinued = await this.isPrefixOf(file)
       return readCommits(this.path, file, replayOf(isContinued), isContinued ? this.last : START)
     })
   }
@@ -183,8 +182,8 @@ export class CommitLog {
     }
   }
 
-  /** Whether a file has the newest commit of this log, at the same place. */
-  private async isBeginningOf(file: FileHandle): Promise<boolean> {
+  /** Returns true if a file has the newest commit of this log at the same position. */
+  private async isPrefixOf(file: FileHandle): Promise<boolean> {
     const { end, check, frameAt } = this.last
     if (end === START.end) return true
     const found = await (await FrameReader.over(file)).frame(frameAt)
@@ -196,21 +195,21 @@ export class CommitLog {
     return this.last.end
   }
 
-  /** Where the newest commit is. */
+  /** Position of the newest commit. */
   get position(): LogPosition {
     const { end, check } = this.last
     return { end, check }
   }
 
-  /** The file with all commits so far, which stays open until the caller closes this log too. */
+  /** Returns the file with all current commits. It stays open until the caller closes this log too. */
   hold(): { readonly handle: FileHandle; readonly bytes: number } {
-    this.holders += 1
+    this.users += 1
     return { handle: this.file, bytes: this.last.end }
   }
 
   /**
-   * Takes back the newest commits of a log that is not open, as long as `isVoid` holds for them; resolves once they
-   * are gone for good.
+   * Reverts the newest commits of a log that is not open, as long as `isVoid` returns true for them. Resolves once they
+   * are permanently removed.
    * @throws DamagedFileError
    */
   static async undo(path: string, isVoid: (record: CommitRecord) => boolean): Promise<void> {
@@ -228,21 +227,21 @@ export class CommitLog {
   }
 
   /**
-   * Appends a commit; resolves once it is on disk. If it rejects, the commit did not happen, and does not unless the
-   * process ends before it could be cut off.
+   * Appends a commit; resolves once it is on disk. If it rejects, the commit did not happen, unless the process ends
+   * before the commit could be truncated.
    */
   async append({ record, documents, vectors }: Commit): Promise<void> {
-    if (this.isUnnamed) {
+    if (this.needsDirectorySync) {
       await syncDirectory(dirname(this.path)).catch(rethrowDiskFault)
-      this.isUnnamed = false
+      this.needsDirectorySync = false
     }
-    if (this.isUncut) await this.cut().catch(rethrowDiskFault)
+    if (this.needsTruncation) await this.truncateTail().catch(rethrowDiskFault)
     const start = this.last.end
     let at = start
     try {
       for (const part of documentFrames(documents)) at = await writeAt(this.file, part, at)
       for (const payload of vectors) at = await writeAt(this.file, frame(VECTORS, payload), at)
-      // A commit frame must never reach the disk before its documents: it would vouch for a torn frame.
+      // The commit frame must not reach the disk before its documents: it would commit a torn frame.
       if (at > start) await this.file.datasync()
       const bytes = frame(COMMIT, Buffer.from(JSON.stringify(record)))
       const frameAt = at
@@ -250,23 +249,23 @@ export class CommitLog {
       await this.file.datasync()
       this.last = { end: at, check: bytes.readUInt32LE(5), frameAt }
     } catch (error) {
-      this.isUncut = true
-      // What cannot be cut off now is cut off before the next commit; the commit fails by its own error.
-      await this.cut().catch(() => undefined)
+      this.needsTruncation = true
+      // If truncating fails now, it is retried before the next commit. The commit fails with its own error.
+      await this.truncateTail().catch(() => undefined)
       rethrowDiskFault(error)
     }
   }
 
-  /** Removes the bytes behind the last commit, for good. */
-  async cut(): Promise<void> {
+  /** Permanently removes the bytes after the last commit. */
+  async truncateTail(): Promise<void> {
     await this.file.truncate(this.last.end)
     await this.file.sync()
-    this.isUncut = false
+    this.needsTruncation = false
   }
 
   /**
-   * A log in place of this one that holds `commit` alone. This one is closed, unless it rejects.
-   * @param onUnsynced gets the directory whose sync failed, after which the new log stands all the same
+   * Replaces this log by a log that only holds `commit`. This log is closed, unless the call rejects.
+   * @param onUnsynced receives the directory if its sync fails; the new log is used anyway
    */
   async rewritten(
     commit: Commit,
@@ -284,12 +283,12 @@ export class CommitLog {
       throw error
     }
     const renamed = new CommitLog(this.path, log.file, log.last)
-    // Either log has all commits so far. The next one has to be in the one that a power cut leaves.
-    renamed.isUnnamed = true
+    // Either log has all commits so far. The next commit must be in the log that survives a power failure.
+    renamed.needsDirectorySync = true
     const directory = dirname(this.path)
     try {
       await syncDirectory(directory)
-      renamed.isUnnamed = false
+      renamed.needsDirectorySync = false
     } catch (error) {
       // The next commit syncs the directory before it writes anything.
       onUnsynced(directory, error)
@@ -299,12 +298,12 @@ export class CommitLog {
   }
 
   async close(): Promise<void> {
-    this.holders -= 1
-    if (this.holders === 0) await this.file.close()
+    this.users -= 1
+    if (this.users === 0) await this.file.close()
   }
 }
 
-/** Faults of the disk as mistakes the operator can act on, the rest as it is. */
+/** Converts disk faults to errors that the operator can act on; rethrows all others. */
 function rethrowDiskFault(error: unknown): never {
   switch ((error as NodeJS.ErrnoException).code) {
     case 'ENOSPC':
@@ -332,7 +331,7 @@ export async function readLog(path: string, replay: Replay): Promise<void> {
   }
 }
 
-/** @param from the commit after which reading begins @returns the last commit */
+/** @param from commit after which to start @returns the last commit */
 async function readCommits(
   path: string,
   file: FileHandle,
@@ -369,7 +368,7 @@ async function readCommits(
   }
 }
 
-/** The documents in the payloads of their frames. */
+/** Documents in the payloads of document frames. */
 export function* documentsOfFrames(frames: readonly Buffer[]): Generator<LoggedDocument> {
   for (const payload of frames) yield* documentsIn(payload)
 }
@@ -379,7 +378,7 @@ async function exists(path: string): Promise<boolean> {
     await stat(path)
     return true
   } catch (error) {
-    // A log that is there but cannot be looked at must not be opened as a new one, which empties it.
+    // An unreadable log must not be opened as a new log, which would empty it.
     if (isMissing(error)) return false
     throw error
   }

@@ -1,10 +1,10 @@
-/** V8 copies shorter parts of a text at once. */
-const COPIED_ANYWAY = 13
+/** V8 always copies shorter substrings. */
+const SLICED_LENGTH_MIN = 13
 
 /**
- * The same text with memory of its own. A part cut out of a longer text keeps all of it: an index that keeps
- * one name of a document would keep the document.
+ * Copies a text into its own memory. A substring keeps the complete original alive: an index that keeps a field name
+ * would keep its document.
  * @param text without lone surrogates
  */
 export const ownText = (text: string): string =>
-  text.length < COPIED_ANYWAY ? text : Buffer.from(text).toString()
+  text.length < SLICED_LENGTH_MIN ? text : Buffer.from(text).toString()

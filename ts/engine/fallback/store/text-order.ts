@@ -1,7 +1,7 @@
-/** In which order do texts come? By their UTF-8 bytes, as everywhere in the API. */
+/** String order of the API: by UTF-8 bytes. */
 
 /**
- * Compares as the bytes would, without encoding: UTF-16 differs only where surrogates meet the
+ * Compares strings by their UTF-8 bytes without encoding them. UTF-16 order differs only between surrogates and the
  * characters above them.
  */
 export function compareUtf8(a: string, b: string): number {

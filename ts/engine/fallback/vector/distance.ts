@@ -1,15 +1,15 @@
 /**
- * How alike are two vectors?
+ * Distances and similarities of vectors.
  *
- * Source: vectors §6.5. All in 32-bit floats: sums run in 16 lanes that are added pairwise at the
- * end, so that the native engine, which adds 16 at a time, prints the same digits.
+ * Source: vectors §6.5. All in 32-bit floats. Sums run in 16 lanes that are added pairwise at the end. The native
+ * engine adds 16 at a time, so both print the same digits.
  */
 import type { Shift } from './embedder.js'
 
 const LANES = 16
 const { fround } = Math
 
-/** Sum of products of `length` components, of `a` from `atA` on and of `b` from `atB` on. */
+/** Dot product of `length` components of `a` from `atA` and `b` from `atB`. */
 export function dot(a: Float32Array, atA: number, b: Float32Array, atB: number, length: number): number {
   const lanes = new Float32Array(LANES)
   for (let at = 0; at < length; at++) {
@@ -21,13 +21,13 @@ export function dot(a: Float32Array, atA: number, b: Float32Array, atB: number, 
   return lanes[0]!
 }
 
-/** The length of a vector, as a 32-bit float. */
+/** Length of a vector, as a 32-bit float. */
 export const norm = (a: Float32Array, at: number, length: number): number =>
   fround(Math.sqrt(dot(a, at, a, at, length)))
 
 /**
- * Half of what the cosine lacks to 1: between 0 and 1. A vector without direction is near to all.
- * @param product sum of products @param norms product of the lengths
+ * Half the cosine distance, (1 − cosine) / 2: between 0 and 1. A zero vector has distance 0 to all.
+ * @param product dot product @param norms product of the lengths
  */
 function fromCosine(product: number, norms: number): number {
   if (norms === 0) return 0
@@ -35,7 +35,7 @@ function fromCosine(product: number, norms: number): number {
   return Math.min(1, Math.max(0, distance))
 }
 
-/** Components whose squares no 32-bit float holds are compared in 64 bits. */
+/** Fallback in 64 bits, for components whose squares overflow 32-bit floats. */
 function wideDistance(a: Float32Array, b: Float32Array, atB: number): number {
   let [product, left, right] = [0, 0, 0]
   for (let at = 0; at < a.length; at++) {
@@ -48,7 +48,7 @@ function wideDistance(a: Float32Array, b: Float32Array, atB: number): number {
   return norms === 0 ? 0 : fromCosine(fround(product / norms), 1)
 }
 
-/** Distances of vectors to one query. */
+/** Distances of vectors to a query. */
 export class Query {
   private readonly vector: Float32Array
   private readonly norm: number
@@ -58,16 +58,16 @@ export class Query {
     this.norm = norm(vector, 0, vector.length)
   }
 
-  /** @param itsNorm length of the vector at `at` of `rows` */
-  distance(rows: Float32Array, at: number, itsNorm: number): number {
+  /** @param rowNorm length of the vector at `at` of `rows` */
+  distance(rows: Float32Array, at: number, rowNorm: number): number {
     const product = dot(this.vector, 0, rows, at, this.vector.length)
-    const norms = fround(this.norm * itsNorm)
+    const norms = fround(this.norm * rowNorm)
     if (Number.isFinite(product) && Number.isFinite(norms)) return fromCosine(product, norms)
     return wideDistance(this.vector, rows, at)
   }
 }
 
-/** Distances of vectors of zeros and ones to one query, by the components that differ. */
+/** Distances of binary vectors to a query, by the number of differing components. */
 export class BinaryQuery {
   private readonly bits: Float32Array
   private readonly padded: number
@@ -85,14 +85,14 @@ export class BinaryQuery {
   }
 }
 
-/** What is left of vectors by one bit per component. */
+/** Quantizes vectors to one bit per component. */
 export const quantized = (rows: Float32Array): Float32Array =>
   rows.map((component) => (component > 0 ? 1 : 0))
 
-/** What a score of 0 or less is shown as: the step of 32-bit floats at 1. */
+/** Displayed value of scores of 0 or less: the step of 32-bit floats at 1. */
 const LEAST_SHIFTED = 2 ** -23
 
-/** The likeness that is shown for a distance: 1 − distance, spread by `shift`. */
+/** Displayed similarity of a distance: 1 − distance, adjusted by `shift`. */
 export function similarity(distance: number, shift: Shift | null): number {
   const plain = fround(1 - distance)
   if (shift === null) return plain

@@ -1,4 +1,4 @@
-/** What of an embedder's settings decides about its vectors? Source: vectors §2. */
+/** The parts of embedder settings that affect vectors. Source: vectors §2. */
 import {
   type EmbedderFields,
   type IndexSettings,
@@ -8,7 +8,7 @@ import {
   sourceOf,
 } from '../../../settings/index.js'
 
-/** How likenesses are spread before they are shown. */
+/** Distribution shift of similarities before they are displayed. */
 export interface Shift {
   readonly mean: number
   readonly sigma: number
@@ -17,16 +17,16 @@ export interface Shift {
 export interface Embedder {
   readonly name: string
   readonly source: string
-  /** Null until the model has been asked for the first time. */
+  /** Null until the model was called for the first time. */
   readonly dimensions: number | null
-  /** One bit per component is kept. */
+  /** True if only one bit per component is stored. */
   readonly binary: boolean
   readonly shift: Shift | null
-  /** Its indexing fragments and their numbers, null if it renders documents by a template. */
+  /** Numbers of its indexing fragments, by name; null if it renders documents with a template. */
   readonly fragments: ReadonlyMap<string, number> | null
 }
 
-/** What is known of models without asking them. Source: vectors §2.3. */
+/** Known properties of models. Source: vectors §2.3. */
 const knownModels: Readonly<Record<string, { dimensions: number | null; shift: Shift }>> = {
   'text-embedding-ada-002': { dimensions: 1536, shift: { mean: 0.9, sigma: 0.08 } },
   'text-embedding-3-small': { dimensions: 1536, shift: { mean: 0.75, sigma: 0.1 } },
@@ -38,7 +38,7 @@ const defaultModels: Readonly<Record<string, string>> = {
   huggingFace: 'BAAI/bge-base-en-v1.5',
 }
 
-/** All embedders of an index, by name, names ascending. */
+/** All embedders of an index, sorted by name. */
 export function embeddersOf({ embedders }: IndexSettings): ReadonlyMap<string, Embedder> {
   return new Map(
     Object.entries(embedders)

@@ -1,10 +1,10 @@
-/** Here is a document or a vector: which vectors are its, and which are near? */
+/** Stores the vectors of documents and compares vectors. */
 
 export { similarity } from './distance.js'
 export { type Embedder, embeddersOf } from './embedder.js'
 export { allVectorPayloads, VectorReplay, VectorTail, vectorPayloads } from './log.js'
 export { MissingVectors } from './missing-vectors.js'
-export { bothWants, PendingEmbeddings, type Want } from './pending-embeddings.js'
+export { mergedWant, PendingEmbeddings, type Want } from './pending-embeddings.js'
 export { shownVectors } from './readback.js'
 export { type DocumentVectors, VectorSet, type VectorState } from './set.js'
 export {

@@ -1,10 +1,10 @@
 /**
- * Vectors as a log keeps them.
+ * Encodes vectors for the log of an index.
  *
- *     payload = name length u16 LE, name, dimensions u32 LE, entry*
- *     entry   = docid u32 LE, flags u8, count u8, rows: count × dimensions f32 LE, fragments?
- *     flags   = 1 came from the client | 2 never made anew | 4 gone: no vectors and no flags | 8 fragments
- *     fragments = number of the fragment u8 per vector
+ * payload = name length u16 LE, name, dimensions u32 LE, entry*
+ * entry   = docid u32 LE, flags u8, count u8, rows: count × dimensions f32 LE, fragments?
+ * flags   = 1 from the client | 2 never regenerated | 4 removed: no vectors and no flags | 8 has fragments
+ * fragments = fragment number u8 per vector
  */
 
 import { quantized } from './distance.js'
@@ -21,13 +21,13 @@ const FRAME_BYTES = 4 * 1024 * 1024
 
 type Entry = readonly [docid: number, state: DocumentVectors | null]
 
-/** The payloads that say what a batch does to vectors. */
+/** Payloads with the vector changes of a batch. */
 export function* vectorPayloads(embedders: ReadonlyMap<string, EmbedderChange>): Generator<Buffer> {
   for (const [name, { embedder, changes }] of embedders)
     yield* payloadsOf(name, embedder.dimensions ?? 0, changes)
 }
 
-/** The payloads that hold all vectors of an index. */
+/** Payloads with all vectors of an index. */
 export function* allVectorPayloads(sets: ReadonlyMap<string, VectorSet>): Generator<Buffer> {
   for (const [name, set] of sets) yield* payloadsOf(name, set.dimensions, everything(set))
 }
@@ -75,7 +75,7 @@ const flagsOf = ({ userProvided, skipRegenerate, fragments }: DocumentVectors): 
   (skipRegenerate ? SKIP_REGENERATE : 0) |
   (fragments === null ? 0 : FRAGMENTS)
 
-/** Whose vectors a payload holds, and their entries. */
+/** Decodes the head of a payload, and its entries. */
 function payloadParts(payload: Buffer): {
   readonly name: string
   readonly dimensions: number
@@ -112,7 +112,7 @@ function* entriesIn(payload: Buffer, from: number, dimensions: number): Generato
 export class VectorReplay {
   private readonly sets = new Map<string, VectorSet>()
 
-  /** @param dropped embedders whose vectors from before count no more */
+  /** @param dropped embedders whose earlier vectors are removed */
   forget(dropped: readonly string[], deleted: readonly number[], cleared: boolean): void {
     if (cleared) this.sets.clear()
     for (const name of dropped) this.sets.delete(name)
@@ -136,36 +136,36 @@ export class VectorReplay {
     return set
   }
 
-  /** What is left, as changes to an empty index. */
+  /** Returns the resulting vectors as changes to an empty index. */
   result(embedders: ReadonlyMap<string, Embedder>): Map<string, EmbedderChange> {
     return new Map(
       [...embedders].map(([name, embedder]) => {
         const set = this.sets.get(name)
         return [
           name,
-          { embedder, base: set === undefined ? null : suited(set, embedder), changes: new Map() },
+          { embedder, base: set === undefined ? null : adapted(set, embedder), changes: new Map() },
         ]
       }),
     )
   }
 }
 
-/** One embedder of a tail. */
+/** State of an embedder in a tail. */
 interface TailedEmbedder {
-  /** What it has from before the tail; null: nothing. */
+  /** Vectors from before the tail; null: none. */
   base: VectorSet | null
   dimensions: number
   changes: Map<number, DocumentVectors | null>
 }
 
-/** What the end of a log does to the vectors that an index has. */
+/** Changes that the end of a log makes to the vectors of an index. */
 export class VectorTail {
   private readonly before: ReadonlyMap<string, Embedder>
   private readonly embedders: Map<string, TailedEmbedder>
 
   /**
-   * @param sets the vectors, which are left as they are
-   * @param before their embedders
+   * @param sets current vectors, not modified
+   * @param before current embedders
    */
   constructor(sets: ReadonlyMap<string, VectorSet>, before: ReadonlyMap<string, Embedder>) {
     this.before = before
@@ -174,7 +174,7 @@ export class VectorTail {
     )
   }
 
-  /** @param dropped embedders whose vectors from before count no more */
+  /** @param dropped embedders whose earlier vectors are removed */
   forget(dropped: readonly string[], deleted: readonly number[], cleared: boolean): void {
     if (cleared) this.embedders.clear()
     for (const name of dropped) this.embedders.delete(name)
@@ -194,14 +194,14 @@ export class VectorTail {
     return known
   }
 
-  /** What is different afterwards, for the embedders of the settings then. */
+  /** Returns the resulting changes, for the embedders of the new settings. */
   result(embedders: ReadonlyMap<string, Embedder>): Map<string, EmbedderChange> {
     return new Map(
       [...embedders].map(([name, embedder]) => {
         const dimensions = embedder.dimensions ?? 0
         const tail = this.embedderOf(name, dimensions)
-        const isOldSuited = !embedder.binary || this.before.get(name)?.binary === true
-        const base = isOldSuited ? tail.base : (tail.base?.quantized() ?? null)
+        const isBaseAdapted = !embedder.binary || this.before.get(name)?.binary === true
+        const base = isBaseAdapted ? tail.base : (tail.base?.quantized() ?? null)
         const changes = embedder.binary ? changedRows(tail.changes, quantized) : tail.changes
         return [name, { embedder, base, changes }]
       }),
@@ -223,8 +223,8 @@ const changedRows = (
 ): TailedEmbedder['changes'] =>
   new Map([...changes].map(([docid, state]) => [docid, state && { ...state, rows: change(state.rows) }]))
 
-/** Settings may have changed since the vectors were written. */
-function suited(set: VectorSet, { dimensions, binary }: Embedder): VectorSet {
+/** Adapts vectors to settings that changed after the vectors were written. */
+function adapted(set: VectorSet, { dimensions, binary }: Embedder): VectorSet {
   if (set.dimensions !== (dimensions ?? 0)) return set.withDimensions(dimensions ?? 0)
   return binary ? set.quantized() : set
 }

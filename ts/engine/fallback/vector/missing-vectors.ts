@@ -1,21 +1,21 @@
-/** Which documents lack vectors that only the user can provide? */
+/** Reports documents without the vectors that only the user can provide. */
 import { OperationError } from '../indexing/primary-key.js'
 import type { Json, JsonObject } from '../store/json.js'
 import type { Embedder } from './embedder.js'
 
-/** Number of documents that a message names; further ones are counted. */
+/** Number of documents that a message names; the rest are counted. */
 const NAMED_MAX = 10
 
-/** Edits between a key and a name that it may stand for. Source: vectors §4. */
+/** Maximum edits between a misspelt key and the name it stands for. Source: vectors §4. */
 const EDITS_MAX = 2
 
-/** Documents without vectors whose embedder makes none. */
+/** Documents without vectors, for an embedder that generates none. */
 export class MissingVectors {
   private readonly ids: string[] = []
   private embedder: Embedder | null = null
   private hint = ''
 
-  /** @param document with its `_vectors`, or without those of embedders */
+  /** @param document with its `_vectors`, or without the vectors of embedders */
   note(id: string, embedder: Embedder, document: JsonObject): void {
     this.embedder ??= embedder
     if (this.embedder !== embedder) return
@@ -26,7 +26,7 @@ export class MissingVectors {
     this.hint = `; did you mean \`${found.meant}\` by the \`${found.key}\` of document \`${id}\`?`
   }
 
-  /** @throws OperationError `vector_embedding_error` naming the documents */
+  /** @throws OperationError `vector_embedding_error` that names the documents */
   throwIfAny(): void {
     const { ids, embedder, hint } = this
     if (embedder === null) return
@@ -47,24 +47,27 @@ interface Misspelt {
   readonly meant: string
 }
 
-/** The first key of a document that may stand for `_vectors`, or of its `_vectors` that may stand for the embedder. */
+/**
+ * Returns the first key of a document similar to `_vectors`, or the first key in `_vectors` similar to the embedder
+ * name.
+ */
 function misspelt(document: JsonObject, embedder: string): Misspelt | null {
-  const near = (keys: Iterable<string>, meant: string): Misspelt | null => {
-    for (const key of keys) if (key !== meant && isNear(key, meant)) return { key, meant }
+  const firstSimilar = (keys: Iterable<string>, meant: string): Misspelt | null => {
+    for (const key of keys) if (key !== meant && isSimilar(key, meant)) return { key, meant }
     return null
   }
   const inner: Json | undefined = document.get('_vectors')
-  return near(document.keys(), '_vectors') ?? (inner instanceof Map ? near(inner.keys(), embedder) : null)
+  return firstSimilar(document.keys(), '_vectors') ?? (inner instanceof Map ? firstSimilar(inner.keys(), embedder) : null)
 }
 
-/** Whether a few edits turn `key` into `name`, fewer than `name` has characters. */
-function isNear(key: string, name: string): boolean {
+/** Returns true if `key` is at most a few edits from `name`, and fewer than `name` has characters. */
+function isSimilar(key: string, name: string): boolean {
   const [a, b] = [[...key], [...name]]
   const most = Math.min(EDITS_MAX, b.length - 1)
   return Math.abs(a.length - b.length) <= most && edits(a, b) <= most
 }
 
-/** The Levenshtein distance: insertions, deletions and replacements. */
+/** Levenshtein distance: insertions, deletions and replacements. */
 function edits(a: readonly string[], b: readonly string[]): number {
   const row = Array.from({ length: b.length + 1 }, (_, at) => at)
   for (const [i, left] of a.entries()) {

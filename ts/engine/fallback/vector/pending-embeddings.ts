@@ -1,10 +1,9 @@
 /**
- * Which documents must be embedded before the batch can be committed? Nothing is embedded here.
+ * Lists the documents to embed before a batch can be committed. The embedding itself happens elsewhere.
  *
  * Source: vectors §2.10, §4.
- *  1. A want is noted while operations are carried out, and lasts until the batch ends or the client says
- *     otherwise.
- *  2. Of several wants for one document the first names what its vectors were made of.
+ * 1. A want is recorded while operations are applied. It lasts until the batch ends or the client sends vectors.
+ * 2. Of several wants for a document, the first holds the source of its current vectors.
  */
 import { ownValue } from '../../../parse/index.js'
 import type { IndexSettings } from '../../../settings/index.js'
@@ -12,22 +11,22 @@ import type { Rendering, WorkItem, WorkPage } from '../../engine.js'
 import { WORK_BYTES_MAX, WORK_ITEMS_MAX } from '../limits.js'
 import type { DocumentVectors } from './set.js'
 
-/** What a document's vectors were made of: its bytes, and the settings that they were shown under. */
+/** Source of the current vectors of a document: its bytes, and the settings it was rendered with. */
 export interface Before {
   readonly source: Uint8Array
   readonly settings: IndexSettings
 }
 
-/** Why a document has to be looked at; `before` null: its vectors are made anew whatever it was. */
+/** Reason to check a document; `before` null: always embed it again. */
 export interface Want {
   readonly before: Before | null
 }
 
-/** What of the two is wanted of one document, `earlier` first. */
-export const bothWants = (earlier: Want | undefined, later: Want): Want =>
+/** Merges two wants for a document. */
+export const mergedWant = (earlier: Want | undefined, later: Want): Want =>
   earlier === undefined || later.before === null ? later : earlier
 
-/** Wants of one embedder, by docid. */
+/** Wants of an embedder, by docid. */
 export interface EmbedderPending {
   readonly name: string
   readonly wants: ReadonlyMap<number, Want>
@@ -40,15 +39,15 @@ interface Step {
   readonly want: Want
 }
 
-/** The work of a batch in pages. */
+/** The documents to embed for a batch, in pages. */
 export class PendingEmbeddings {
   private readonly steps: readonly Step[]
   private readonly settings: IndexSettings
   private readonly documentOf: (docid: number) => { readonly id: string; readonly source: Uint8Array }
 
   /**
-   * @param settings those after the batch
-   * @param documentOf documents after the batch
+   * @param settings settings after the batch
+   * @param documentOf returns documents after the batch
    */
   constructor(
     works: Iterable<EmbedderPending>,
@@ -62,23 +61,23 @@ export class PendingEmbeddings {
     )
   }
 
-  /** Documents to look at, once for each embedder. */
+  /** Number of documents to check, summed over embedders. */
   get size(): number {
     return this.steps.length
   }
 
-  /** The page that begins at `from`, null after the last one. */
+  /** Returns the page that starts at `from`, null after the last page. */
   page(from: string | null): WorkPage | null {
     const start = Number(from ?? '0')
     const first = this.steps[start]
     if (first === undefined) return null
-    const shownAs = (step: Step): IndexSettings => step.want.before?.settings ?? this.settings
+    const settingsOf = (step: Step): IndexSettings => step.want.before?.settings ?? this.settings
     const items: WorkItem[] = []
     let bytes = 0
     let at = start
     for (; at < this.steps.length && items.length < WORK_ITEMS_MAX && bytes < WORK_BYTES_MAX; at++) {
       const step = this.steps[at]!
-      if (step.work !== first.work || shownAs(step) !== shownAs(first)) break
+      if (step.work !== first.work || settingsOf(step) !== settingsOf(first)) break
       const { id, source } = this.documentOf(step.docid)
       const before = step.want.before?.source ?? null
       bytes += source.length + (before?.length ?? 0)
@@ -94,7 +93,7 @@ export class PendingEmbeddings {
     return {
       embedder: name,
       after: rendering(this.settings, name),
-      before: rendering(shownAs(first), name),
+      before: rendering(settingsOf(first), name),
       items,
       next: String(at),
     }

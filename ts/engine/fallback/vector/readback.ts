@@ -1,4 +1,4 @@
-/** What is shown under `_vectors`? Source: vectors §4, readback. */
+/** Builds the displayed `_vectors`. Source: vectors §4, readback. */
 
 import type { IndexSettings } from '../../../settings/index.js'
 import { floatText, type Json, JsonNumber, type JsonObject } from '../store/json.js'
@@ -7,7 +7,7 @@ import type { DocumentVectors, VectorSet } from './set.js'
 
 const number = (component: number): JsonNumber => new JsonNumber(floatText(component), component)
 
-/** The vectors of one document under one embedder, always an array of arrays. */
+/** Vectors of a document for an embedder, always an array of arrays. */
 export function vectorEntry({ skipRegenerate, rows }: DocumentVectors, dimensions: number): JsonObject {
   const embeddings: Json[] = []
   for (let at = 0; at < rows.length; at += dimensions)
@@ -25,7 +25,7 @@ const NOTHING: DocumentVectors = {
   fragments: null,
 }
 
-/** All vectors of a document: one entry per embedder, then what is stored for none. */
+/** All vectors of a document: one entry per embedder, then stored entries without an embedder. */
 export function shownVectors(
   index: { readonly settings: IndexSettings; readonly vectors: ReadonlyMap<string, VectorSet> },
   docid: number,

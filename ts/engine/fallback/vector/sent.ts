@@ -1,10 +1,10 @@
 /**
- * Here is what a document says under `_vectors`: what does it mean?
+ * Parses the `_vectors` of documents.
  *
  * Source: vectors §4.
- *  1. null and `[]`: no vectors, and none shall be made.
- *  2. An array of numbers is one vector, an array of such arrays several; `regenerate` is false then.
- *  3. An object says `regenerate`, and perhaps `embeddings` as above.
+ * 1. null and `[]`: no vectors, and none are generated.
+ * 2. An array of numbers is a vector, an array of arrays several vectors; `regenerate` is then false.
+ * 3. An object has `regenerate`, and optionally `embeddings` as above.
  */
 import { OperationError } from '../indexing/primary-key.js'
 import { VECTORS_MAX } from '../limits.js'
@@ -12,13 +12,13 @@ import { type Json, JsonNumber, type JsonObject } from '../store/json.js'
 import { quantized } from './distance.js'
 import type { Embedder } from './embedder.js'
 
-/** Vectors the client sent, or null where it sent none. */
+/** Vectors that the client sent; null: none. */
 export interface Sent {
   readonly regenerate: boolean
   readonly rows: Float32Array | null
 }
 
-/** The `_vectors` of a document, null if it has none. @throws OperationError if it is no object */
+/** Returns the `_vectors` of a document, null if missing. @throws OperationError if it is not an object */
 export function vectorsIn(document: JsonObject, id: string): JsonObject | null {
   const vectors = document.get('_vectors')
   if (vectors === undefined) return null
@@ -26,30 +26,30 @@ export function vectorsIn(document: JsonObject, id: string): JsonObject | null {
   return vectors
 }
 
-/** Checks the outside of an entry that no embedder reads yet, and gives it as it is stored. */
-export function unclaimedEntry(id: string, name: string, value: Json): Json {
+/** Checks the outer shape of an entry without a configured embedder, and returns it in its stored form. */
+export function storedEntry(id: string, name: string, value: Json): Json {
   if (value === null) return []
   if (Array.isArray(value)) return value
-  const { regenerate, embeddings } = opened(id, name, value)
+  const { regenerate, embeddings } = entryMembers(id, name, value)
   return new Map<string, Json>([
     ['regenerate', regenerate],
     ['embeddings', embeddings ?? null],
   ])
 }
 
-/** Reads the entry of an embedder. @throws OperationError for a wrong shape, length or number */
+/** Parses the entry of an embedder. @throws OperationError for a wrong shape, length or number */
 export function readSent(id: string, embedder: Embedder, value: Json): Sent {
   const { name } = embedder
   if (value === null || Array.isArray(value))
     return { regenerate: false, rows: rowsOf(id, embedder, value ?? []) }
-  const { regenerate, embeddings } = opened(id, name, value)
+  const { regenerate, embeddings } = entryMembers(id, name, value)
   return {
     regenerate,
     rows: embeddings === undefined ? null : rowsOf(id, embedder, embeddings ?? []),
   }
 }
 
-function opened(
+function entryMembers(
   id: string,
   name: string,
   value: Json,
@@ -73,7 +73,7 @@ function rowsOf(id: string, embedder: Embedder, value: Json): Float32Array {
       `document \`${id}\` has ${vectors.length} vectors for the embedder \`${embedder.name}\`, at most ` +
         `${VECTORS_MAX} are possible`,
     )
-  // All shapes are judged before any length.
+  // Check all shapes before any length.
   const read = vectors.map((vector) => vectorOf(id, embedder, vector))
   for (const vector of read) checkLength(id, embedder, vector.length)
   const dimensions = read[0]?.length ?? 0

@@ -1,29 +1,29 @@
 /**
- * Which vectors does a document have? All of one embedder, by docid.
+ * Stores the vectors of an embedder by docid.
  *
- * Rows lie one after another in one array, so that a scan runs through memory once. A row that was replaced
- * leaves a hole; holes are closed once they are most of the array.
+ * Rows are contiguous in one array, so that a scan reads memory sequentially. A replaced row leaves a hole; the array
+ * is compacted once most of it is holes.
  */
 import { BinaryQuery, norm, Query, quantized } from './distance.js'
 import type { Embedder } from './embedder.js'
 
-/** What is known of one document under one embedder. */
+/** Vectors and flags of a document for an embedder. */
 export interface DocumentVectors {
-  /** Its vectors came from the client. */
+  /** True if its vectors came from the client. */
   readonly userProvided: boolean
-  /** They are never made anew. */
+  /** True if they are never generated again. */
   readonly skipRegenerate: boolean
-  /** One vector after another; empty: none. */
+  /** Concatenated vectors; empty: none. */
   readonly rows: Float32Array
-  /** The number of the fragment each vector was made from; null: they were not made from fragments. */
+  /** Fragment number of each vector; null: not made from fragments. */
   readonly fragments: Uint8Array | null
 }
 
-/** What filters ask of a document. */
+/** Vector properties of a document, as used by filters. */
 export interface VectorState {
   readonly userProvided: boolean
   readonly skipRegenerate: boolean
-  /** Vectors it has. */
+  /** Number of vectors. */
   readonly count: number
   readonly fragments: Uint8Array | null
 }
@@ -38,14 +38,14 @@ interface Entry {
 }
 
 export class VectorSet {
-  /** Components of a vector; 0 until the first vector arrives. */
+  /** Components per vector; 0 until the first vector arrives. */
   readonly dimensions: number
   private readonly entries: Map<number, Entry>
   private rows = new Float32Array(0)
   private norms = new Float32Array(0)
   private used = 0
   private holes = 0
-  /** Whether another set reads the same rows. */
+  /** True if another set reads the same rows. */
   private isShared = false
 
   constructor(dimensions: number, entries = new Map<number, Entry>()) {
@@ -66,12 +66,12 @@ export class VectorSet {
     return { userProvided, skipRegenerate, rows, fragments }
   }
 
-  /** Docids with flags or vectors, in no order. */
+  /** Docids with flags or vectors, in no particular order. */
   docids(): Iterable<number> {
     return this.entries.keys()
   }
 
-  /** Vectors of a document. */
+  /** Number of vectors of a document. */
   count(docid: number): number {
     return this.entries.get(docid)?.count ?? 0
   }
@@ -101,7 +101,7 @@ export class VectorSet {
   delete(docid: number): void {
     this.holes += this.entries.get(docid)?.count ?? 0
     this.entries.delete(docid)
-    if (this.holes > this.used / 2) this.closeHoles()
+    if (this.holes > this.used / 2) this.compact()
   }
 
   private reserve(rows: number): void {
@@ -114,7 +114,7 @@ export class VectorSet {
     this.norms = norms
   }
 
-  private closeHoles(): void {
+  private compact(): void {
     const { dimensions } = this
     if (this.isShared) {
       this.rows = this.rows.slice()
@@ -132,7 +132,7 @@ export class VectorSet {
     this.holes = 0
   }
 
-  /** The least distance of each document's vectors to `vector`, by position in `docids`; NaN without any. */
+  /** Smallest distance of each document to `vector`, by index in `docids`; NaN without vectors. */
   distances(docids: Uint32Array, vector: Float32Array, { binary }: Pick<Embedder, 'binary'>): Float32Array {
     const query = binary ? new BinaryQuery(vector) : new Query(vector)
     return Float32Array.from(docids, (docid) => {
@@ -145,7 +145,7 @@ export class VectorSet {
     })
   }
 
-  /** The set as it is now, which later changes of this one do not reach. It is for reading alone. */
+  /** Returns a read-only copy of the set that later changes do not affect. */
   held(): VectorSet {
     const set = new VectorSet(this.dimensions, new Map(this.entries))
     set.rows = this.rows
@@ -155,7 +155,7 @@ export class VectorSet {
     return set
   }
 
-  /** The same flags without vectors, for vectors of another length. */
+  /** Returns a set with the same flags but without vectors, for vectors of another length. */
   withDimensions(dimensions: number): VectorSet {
     const set = new VectorSet(dimensions)
     for (const [docid, { userProvided, skipRegenerate }] of this.entries)
@@ -163,7 +163,7 @@ export class VectorSet {
     return set
   }
 
-  /** The same documents with one bit per component. */
+  /** Returns a set with vectors quantized to one bit per component. */
   quantized(): VectorSet {
     const set = new VectorSet(this.dimensions)
     for (const docid of this.entries.keys()) {

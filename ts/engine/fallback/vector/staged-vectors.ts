@@ -1,11 +1,11 @@
 /**
- * What becomes of vectors in a batch? Nothing of the index is changed here.
+ * Stages the vector changes of a batch, without changing the index.
  *
  * Source: vectors §2.6, §2.7, §2.10, §4.
- *  1. What a document says of a configured embedder is taken out of it and stored apart.
- *  2. Vectors that are never made anew survive whatever else happens to their document.
- *  3. An embedder that goes writes those back into the documents; one that comes finds them there.
- *  4. Vectors that no client sent come from the embedder before the batch is committed; see `pending-embeddings.ts`.
+ * 1. Vectors in a document for a configured embedder are removed from the document and stored separately.
+ * 2. Vectors that are never regenerated survive all other changes to their document.
+ * 3. A removed embedder writes these vectors back into the documents; an added embedder reads them there.
+ * 4. Vectors that no client sent are generated before the commit; see `pending-embeddings.ts`.
  */
 import { ownValue } from '../../../parse/index.js'
 import type { IndexSettings, Remakes } from '../../../settings/index.js'
@@ -15,33 +15,33 @@ import type { Json, JsonObject } from '../store/json.js'
 import { quantized } from './distance.js'
 import { type Embedder, embeddersOf } from './embedder.js'
 import { MissingVectors } from './missing-vectors.js'
-import { bothWants, type EmbedderPending, type Want } from './pending-embeddings.js'
+import { mergedWant, type EmbedderPending, type Want } from './pending-embeddings.js'
 import { vectorEntry } from './readback.js'
-import { readSent, type Sent, unclaimedEntry, vectorsIn } from './sent.js'
+import { readSent, type Sent, storedEntry, vectorsIn } from './sent.js'
 import { type DocumentVectors, VectorSet, type VectorState } from './set.js'
 
-/** Vectors of one document by embedder; only those that change. */
+/** Changed vectors of a document, by embedder. */
 export type StagedDocumentVectors = ReadonlyMap<string, DocumentVectors>
 
-/** What is wanted of embedders for one document, by embedder. */
+/** Wants of a document, by embedder. */
 export type StagedWants = ReadonlyMap<string, Want>
 
-/** What a document says of vectors, and what it leaves to others. */
+/** Vectors in a document, and embedders that need further vectors. */
 export interface SentVectors {
   /** Vectors that change. */
   readonly staged: StagedDocumentVectors
-  /** Embedders that make vectors of it; `anew`: whatever it was before. */
-  readonly made: ReadonlyMap<string, { readonly anew: boolean }>
-  /** Embedders that cannot do without vectors and make none. */
-  readonly lacking: readonly Embedder[]
+  /** Embedders that must embed it; `always`: even if its text did not change. */
+  readonly toEmbed: ReadonlyMap<string, { readonly always: boolean }>
+  /** Embedders that need vectors but generate none. */
+  readonly missing: readonly Embedder[]
 }
 
-/** One embedder after the batch. */
+/** An embedder after the batch. */
 export interface EmbedderChange {
   readonly embedder: Embedder
-  /** What it starts from; null: nothing. */
+  /** Vectors before the batch; null: none. */
   readonly base: VectorSet | null
-  /** Docid → new vectors, null if they are gone. */
+  /** Docid → new vectors, null if removed. */
   readonly changes: ReadonlyMap<number, DocumentVectors | null>
 }
 
@@ -51,13 +51,13 @@ interface StagedEmbedder extends EmbedderChange {
   readonly wants: Map<number, Want>
 }
 
-/** A document with its docid, for settings that concern all of them. */
+/** A document with its docid, for settings changes that affect all documents. */
 export interface StagedDocument {
   readonly docid: number
   readonly id: string
-  /** Parsed for the caller, who may change it. */
+  /** A parsed copy that the caller may change. */
   readonly document: JsonObject
-  /** As it is stored. */
+  /** The stored bytes. */
   readonly source: Uint8Array
 }
 
@@ -73,7 +73,7 @@ export class StagedVectors {
     )
   }
 
-  /** Embedders whose vectors in `sets` are gone, whether or not one of their name goes on. */
+  /** Embedders whose vectors in `sets` are removed, even if an embedder of the unchanged name exists. */
   droppedSince(sets: ReadonlyMap<string, VectorSet>): readonly string[] {
     return [...sets.keys()].filter((name) => (this.embedders.get(name)?.base ?? null) === null)
   }
@@ -87,7 +87,7 @@ export class StagedVectors {
     return embedder === undefined ? undefined : stateOf(embedder, docid)
   }
 
-  /** What is known of these documents under one embedder. */
+  /** Vector states of these documents for an embedder. */
   *states(name: string, docids: Iterable<number>): Generator<readonly [docid: number, state: VectorState]> {
     for (const docid of docids) {
       const state = this.state(name, docid)
@@ -95,7 +95,7 @@ export class StagedVectors {
     }
   }
 
-  /** What has to be made, by embedder. */
+  /** Wants by embedder. */
   *works(): Generator<EmbedderPending> {
     for (const [name, staged] of this.embedders)
       yield { name, wants: staged.wants, state: (docid) => stateOf(staged, docid) }
@@ -109,11 +109,11 @@ export class StagedVectors {
     }
     for (const [name, want] of wants) {
       const staged = this.embedders.get(name)
-      staged?.wants.set(docid, bothWants(staged.wants.get(docid), want))
+      staged?.wants.set(docid, mergedWant(staged.wants.get(docid), want))
     }
   }
 
-  /** Takes in vectors that were made. */
+  /** Adds generated vectors. */
   addEmbeddings({ embedder: name, docids, counts, fragments, reused, rows }: VectorPage): void {
     const staged = this.embedders.get(name)
     if (staged === undefined) return
@@ -157,8 +157,8 @@ export class StagedVectors {
   }
 
   /**
-   * Takes what `document` says of configured embedders out of it.
-   * @param before vectors of the document so far; undefined for a new document
+   * Removes the vectors of configured embedders from `document` and returns them.
+   * @param before current vectors of the document; undefined for a new document
    * @throws OperationError for a malformed entry
    */
   take(
@@ -168,35 +168,35 @@ export class StagedVectors {
   ): SentVectors {
     const vectors = vectorsIn(document, id)
     const staged = new Map<string, DocumentVectors>()
-    const made = new Map<string, { readonly anew: boolean }>()
-    const lacking: Embedder[] = []
+    const toEmbed = new Map<string, { readonly always: boolean }>()
+    const missing: Embedder[] = []
     for (const [name, { embedder }] of this.embedders) {
       const value = vectors?.get(name)
       const sent = value === undefined ? null : readSent(id, embedder, value)
       const outcome = stateAfter(before?.(name), sent, before === undefined, embedder)
-      if (outcome === 'lacking') lacking.push(embedder)
-      else if (outcome === 'anew' || outcome === 'changed') made.set(name, { anew: outcome === 'anew' })
-      else if (outcome !== 'same') staged.set(name, outcome)
+      if (outcome === 'missing') missing.push(embedder)
+      else if (outcome === 'always' || outcome === 'ifChanged') toEmbed.set(name, { always: outcome === 'always' })
+      else if (outcome !== 'unchanged') staged.set(name, outcome)
     }
     if (vectors !== null) document.set('_vectors', this.unclaimed(vectors, id))
     if (vectors !== null && (document.get('_vectors') as JsonObject).size === 0) document.delete('_vectors')
-    return { staged, made, lacking }
+    return { staged, toEmbed, missing }
   }
 
   private unclaimed(vectors: JsonObject, id: string): JsonObject {
     const unclaimed: JsonObject = new Map()
     for (const [name, value] of vectors)
-      if (!this.embedders.has(name)) unclaimed.set(name, unclaimedEntry(id, name, value))
+      if (!this.embedders.has(name)) unclaimed.set(name, storedEntry(id, name, value))
     return unclaimed
   }
 
   /**
-   * Moves to the embedders of `settings`.
-   * @param before settings so far
-   * @param remakes embedders that have to look at their documents again
-   * @param documents all there are, parsed only if they have to be looked at
-   * @returns documents that changed by it
-   * @throws OperationError if stored documents do not suit a new embedder; then nothing changed
+   * Switches to the embedders of `settings`.
+   * @param before current settings
+   * @param remakes embedders whose documents must be checked again
+   * @param documents all documents, parsed only if they have to be checked
+   * @returns rewritten documents
+   * @throws OperationError if stored documents do not suit an added embedder; then nothing adapted
    */
   async reconfigure(
     { before: settingsBefore, settings, remakes }: Reconfiguration,
@@ -205,17 +205,17 @@ export class StagedVectors {
     const wanted = embeddersOf(settings)
     const before = this.embedders
     const after = new Map<string, StagedEmbedder>()
-    const fresh: StagedEmbedder[] = []
+    const added: StagedEmbedder[] = []
     for (const [name, embedder] of wanted) {
       const old = before.get(name)
       const staged =
         old === undefined
           ? newStagedEmbedder(embedder)
-          : changed(old, embedder, ownValue(remakes, name) === 'all')
-      if (old === undefined) fresh.push(staged)
+          : adapted(old, embedder, ownValue(remakes, name) === 'all')
+      if (old === undefined) added.push(staged)
       after.set(name, staged)
     }
-    const gone = [...before].filter(([name]) => !wanted.has(name))
+    const removed = [...before].filter(([name]) => !wanted.has(name))
     const remade = [...after.values()].filter(({ embedder }) => {
       const old = before.get(embedder.name)
       if (old === undefined || embedder.source !== 'userProvided')
@@ -223,29 +223,29 @@ export class StagedVectors {
       return old.embedder.source !== embedder.source
     })
     const rewritten: StagedDocument[] = []
-    if (fresh.length + gone.length + remade.length > 0) {
-      const lacking = new MissingVectors()
-      for await (const one of documents()) {
+    if (added.length + removed.length + remade.length > 0) {
+      const missing = new MissingVectors()
+      for await (const stored of documents()) {
         for (const staged of remade) {
-          if (stateOf(staged, one.docid)?.skipRegenerate === true) continue
+          if (stateOf(staged, stored.docid)?.skipRegenerate === true) continue
           const { embedder, wants } = staged
-          if (embedder.source === 'userProvided') lacking.note(one.id, embedder, one.document)
-          const anew = ownValue(remakes, embedder.name) === 'all'
-          const want = { before: anew ? null : { source: one.source, settings: settingsBefore } }
-          wants.set(one.docid, bothWants(wants.get(one.docid), want))
+          if (embedder.source === 'userProvided') missing.note(stored.id, embedder, stored.document)
+          const always = ownValue(remakes, embedder.name) === 'all'
+          const want = { before: always ? null : { source: stored.source, settings: settingsBefore } }
+          wants.set(stored.docid, mergedWant(wants.get(stored.docid), want))
         }
-        const taken = takeFresh(one, fresh, lacking)
-        const returned = giveBack(one, gone)
-        if (taken || returned) rewritten.push(one)
+        const taken = takeStored(stored, added, missing)
+        const returned = giveBack(stored, removed)
+        if (taken || returned) rewritten.push(stored)
       }
-      lacking.throwIfAny()
+      missing.throwIfAny()
     }
     this.embedders = after
     return rewritten
   }
 }
 
-/** From which settings to which. */
+/** A change of embedder settings. */
 export interface Reconfiguration {
   readonly before: IndexSettings
   readonly settings: IndexSettings
@@ -259,7 +259,7 @@ const newStagedEmbedder = (embedder: Embedder): StagedEmbedder => ({
   wants: new Map(),
 })
 
-/** Puts the vectors of a planned batch in place. */
+/** Applies the vector changes of a planned batch. */
 export function applyVectors(
   sets: Map<string, VectorSet>,
   embedders: ReadonlyMap<string, EmbedderChange>,
@@ -277,33 +277,33 @@ export function applyVectors(
 const stateOf = ({ base, changes }: StagedEmbedder, docid: number): DocumentVectors | undefined =>
   changes.has(docid) ? (changes.get(docid) ?? undefined) : base?.get(docid)
 
-/** What a document has after it was sent. */
+/** Decides the vectors of a document after it was sent. */
 function stateAfter(
   before: DocumentVectors | undefined,
   sent: Sent | null,
   isNew: boolean,
   { source }: Embedder,
-): DocumentVectors | 'same' | 'lacking' | 'anew' | 'changed' {
+): DocumentVectors | 'unchanged' | 'missing' | 'always' | 'ifChanged' {
   const makesNone = source === 'userProvided'
   if (sent === null) {
-    // What the client once gave stays for an embedder that makes nothing itself.
-    if (before !== undefined && (before.skipRegenerate || makesNone)) return 'same'
-    if (makesNone) return 'lacking'
-    return isNew ? 'anew' : 'changed'
+    // Vectors from the client are kept for an embedder that generates none.
+    if (before !== undefined && (before.skipRegenerate || makesNone)) return 'unchanged'
+    if (makesNone) return 'missing'
+    return isNew ? 'always' : 'ifChanged'
   }
   const { rows, regenerate } = sent
   if (rows !== null) return { userProvided: true, skipRegenerate: !regenerate, rows, fragments: null }
-  if (regenerate && makesNone) return 'lacking'
-  if (regenerate) return isNew || before?.skipRegenerate === true ? 'anew' : 'changed'
-  if (!isNew && before !== undefined) return 'same'
+  if (regenerate && makesNone) return 'missing'
+  if (regenerate) return isNew || before?.skipRegenerate === true ? 'always' : 'ifChanged'
+  if (!isNew && before !== undefined) return 'unchanged'
   return { userProvided: false, skipRegenerate: true, rows: new Float32Array(0), fragments: null }
 }
 
 /**
- * An embedder whose settings changed. @throws OperationError where stored vectors do not allow it
- * @param remade its vectors are made anew, but those that never are
+ * Adapts an embedder to adapted settings. @throws OperationError if stored vectors do not allow it
+ * @param remade true if its vectors are regenerated, except those that never are
  */
-function changed(old: StagedEmbedder, embedder: Embedder, remade: boolean): StagedEmbedder {
+function adapted(old: StagedEmbedder, embedder: Embedder, remade: boolean): StagedEmbedder {
   const wants = new Map(old.wants)
   const stored = new Set([...(old.base?.docids() ?? []), ...old.changes.keys()])
   const states = [...stored].map((docid) => [docid, stateOf(old, docid)] as const)
@@ -342,35 +342,35 @@ function changed(old: StagedEmbedder, embedder: Embedder, remade: boolean): Stag
   return { ...old, embedder, wants, base: old.base?.quantized() ?? null, changes }
 }
 
-/** What an embedder that comes finds in a stored document. */
-function takeFresh(
+/** Moves vectors for added embedders from a stored document. */
+function takeStored(
   { docid, id, document }: StagedDocument,
-  fresh: readonly StagedEmbedder[],
-  lacking: MissingVectors,
+  added: readonly StagedEmbedder[],
+  missing: MissingVectors,
 ): boolean {
-  if (fresh.length === 0) return false
+  if (added.length === 0) return false
   const vectors = vectorsIn(document, id)
   let found = false
-  for (const { embedder, changes, wants } of fresh) {
+  for (const { embedder, changes, wants } of added) {
     const value = vectors?.get(embedder.name)
     const sent = value === undefined ? null : readSent(id, embedder, value)
     const state = stateAfter(undefined, sent, true, embedder)
-    if (state === 'lacking') lacking.note(id, embedder, document)
-    else if (state === 'anew' || state === 'changed') wants.set(docid, { before: null })
-    else if (state !== 'same') changes.set(docid, state)
+    if (state === 'missing') missing.note(id, embedder, document)
+    else if (state === 'always' || state === 'ifChanged') wants.set(docid, { before: null })
+    else if (state !== 'unchanged') changes.set(docid, state)
     found = vectors?.delete(embedder.name) === true || found
   }
   if (vectors?.size === 0) document.delete('_vectors')
   return found
 }
 
-/** Writes vectors of embedders that go into the document, for one that may come. */
+/** Writes vectors of removed embedders back into the document, for a later embedder. */
 function giveBack(
   { docid, document }: StagedDocument,
-  gone: readonly (readonly [string, StagedEmbedder])[],
+  removed: readonly (readonly [string, StagedEmbedder])[],
 ): boolean {
   let written = false
-  for (const [name, staged] of gone) {
+  for (const [name, staged] of removed) {
     const state = stateOf(staged, docid)
     if (state?.skipRegenerate !== true) continue
     const vectors = new Map<string, Json>(document.get('_vectors') as JsonObject | undefined)

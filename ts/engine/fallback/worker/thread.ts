@@ -34,7 +34,7 @@ async function answer({ id, call, args }: CallMessage): Promise<AnswerMessage> {
   }
 }
 
-/** Memory of an answer that no other buffer shares. It is transferred, so that the answer is not copied. */
+/** Memory owned by an answer alone. It is transferred, so that the answer is not copied. */
 function ownMemory(value: unknown): ArrayBuffer[] {
   const body = value instanceof Uint8Array ? value : (value as { readonly body?: unknown } | null)?.body
   if (!(body instanceof Uint8Array)) return []

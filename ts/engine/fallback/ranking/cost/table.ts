@@ -83,7 +83,7 @@ export class CostTable {
     return cheapest
   }
 
-  /** Readings that claim these documents, in the order in which they are found. */
+  /** Readings that claim these documents, in order of discovery. */
   paths(rows: readonly number[]): PathStep[][] {
     const root: Claim = { children: new Map() }
     for (const at of rows) this.claim(root, at)

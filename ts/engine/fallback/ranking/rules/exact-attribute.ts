@@ -2,7 +2,7 @@
  * Ranks documents first with an attribute equal to the query, then with an attribute that starts with it. Source:
  * search §7.7.
  * 1. Each query word is at its own position in some attribute, and one attribute contains all of them.
- * 2. That attribute equals the query if its number of words equals that of the query.
+ * 2. If this attribute has as many words as the query, it is equal to the query.
  * 3. Completions, typos, synonyms, splits and n-grams are never exact.
  */
 import type { IndexData } from '../../index-data/index-data.js'

@@ -10,7 +10,7 @@ type Kind =
   | 'distance, ascending'
   | 'distance, descending'
 
-/** Refuses queries whose ranking rules give orders that cannot be compared. */
+/** Refuses queries with ranking rules of incomparable order. */
 export function requireComparable(queries: readonly RankedQuery[]): void {
   let reference: { readonly position: number; readonly kinds: readonly Kind[] } | null = null
   for (const query of queries) {
