@@ -1,4 +1,4 @@
-//! 1. What is cached for a thousand indexes that are searched in turn stays within one bound.
+//! Searching a thousand indexes in turn keeps the cache within its limit.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::search::tests::request;
 
 const LIMITS: Limits = Limits { indexing_memory_bytes: 16_000_000, indexing_threads: 1, cache_bytes: 0 };
 
-/// Less than the searches of a hundred indexes fill.
+/// Less than searches of a hundred indexes fill.
 const CACHE_BYTES: usize = 1 << 18;
 
 /// Writes an index of twenty documents.
@@ -35,12 +35,12 @@ fn write(directory: &Path) {
 }
 
 #[test]
-fn what_is_cached_for_a_thousand_indexes_stays_within_the_bound() {
+fn the_cache_of_a_thousand_indexes_stays_within_its_limit() {
     let home = tempfile::tempdir().unwrap();
     let directory = home.path().join("index");
     write(&directory);
     let cache = Cache::new(CACHE_BYTES);
-    // An index that is opened again is another one to the cache.
+    // The cache treats an index that is opened again as another one.
     let services = || IndexServices {
         cache: Arc::clone(&cache),
         faults: FaultReporter::default(),
@@ -63,5 +63,5 @@ fn what_is_cached_for_a_thousand_indexes_stays_within_the_bound() {
         }
     }
     assert!(answers.chunks(requests.len()).all(|answers| answers == [20, 20, 9]), "{:?}", &answers[..3]);
-    assert!(cache.figures().bytes() > CACHE_BYTES / 2, "there was something to be bounded");
+    assert!(cache.figures().bytes() > CACHE_BYTES / 2, "the searches fill the cache");
 }

@@ -1,4 +1,4 @@
-//! An index whose files another process writes: show the newest commit among them.
+//! Follows an index that another process writes: shows the newest commit in its directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use crate::store::{Committed, IndexDirectory};
 use crate::vector::Vectors;
 
 impl Index {
-    /// Opens the index of a directory that another process fills, which need not exist yet. Nothing in it is changed as
-    /// long as the index is only read.
+    /// Opens the index of a directory that another process writes. The directory need not exist yet. Reading the index
+    /// changes nothing in it.
     ///
     /// # Errors
-    /// Those of [`Index::open_with`]; also if a log of vectors is shorter than the commit says.
+    /// See [`Index::open_with`]; also internal if a vector log is shorter than the commit specifies.
     pub fn follow(path: &Path, limits: Limits, services: IndexServices) -> Result<Self> {
         let current = match IndexDirectory::exists(path)? {
             true => Some(Arc::new(newest(path, &services, None)?)),
@@ -24,11 +24,12 @@ impl Index {
         Ok(Self::of(path, limits, services, current))
     }
 
-    /// Shows readers the newest commit that lies in the directory. Readers of the commit before it go on; once this
-    /// returns, they need no file that the newest one does not.
+    /// Shows readers the newest commit in the directory. Readers of the previous commit may continue; after this
+    /// returns, they need only files of the newest one.
     ///
     /// # Errors
-    /// Internal, naming the file, if it does not open; `index_damaged` if there is no commit. The commit before it stays.
+    /// Internal, naming the file, if it does not open; `index_damaged` if there is no commit. The previous commit
+    /// stays.
     pub fn adopt(&self) -> Result<()> {
         let _only = self.writing();
         let before = self.current();
@@ -43,16 +44,16 @@ impl Index {
         Ok(())
     }
 
-    /// Keeps what readers of the newest commit may need of files that are removed.
+    /// Maps the files that readers of the newest commit may need after their removal.
     pub fn hold_vectors(&self) {
         if let Ok(snapshot) = self.snapshot() {
-            // A read of vectors reports a log that is gone already; holding files is not the place for it.
+            // Ignores a missing log here; reading its vectors reports it.
             Vectors::of(&snapshot).hold().ok();
         }
     }
 }
 
-/// The newest commit in a directory, and what it shares with `before`.
+/// Opens the newest commit in a directory. Shares files and segments with `before`.
 fn newest(path: &Path, services: &IndexServices, before: Option<&Committed>) -> Result<Current> {
     let layout = indexing::layout().caching_in(&services.cache);
     let (directory, committed) = IndexDirectory::follow(path, layout, &services.faults, before)?;

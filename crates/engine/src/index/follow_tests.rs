@@ -1,5 +1,5 @@
-//! 1. What a commit shares with the one before it is opened once, unless another file took the place of its own.
-//! 2. A commit that does not open leaves the one before it, and a search that began keeps its commit.
+//! 1. A commit shares open segments with the previous one, unless their file was replaced.
+//! 2. If a commit does not open, the previous one stays. A running search keeps its commit.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::store::{Attachments, Snapshot};
 const LIMITS: Limits =
     Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 1, cache_bytes: 32 << 20 };
 
-/// An index that is written, and one that follows its files in a directory of its own.
+/// A written index, and a directory for an index that follows it.
 struct Pair {
     home: tempfile::TempDir,
     writer: Index,
@@ -51,8 +51,8 @@ impl Pair {
         self.writer.commit(self.writer.prepare(batch.to_string().as_bytes(), None).unwrap()).unwrap();
     }
 
-    /// Puts the files of the newest commit beside those that are there.
-    fn bring(&self) {
+    /// Copies the files of the newest commit to the directory of the follower.
+    fn copy_files(&self) {
         fs::create_dir_all(self.path()).unwrap();
         for entry in fs::read_dir(self.home.path().join("written")).unwrap() {
             let entry = entry.unwrap();
@@ -85,17 +85,17 @@ fn commit_files(path: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_commit_shares_the_segments_that_stayed() {
+fn a_commit_shares_unchanged_segments() {
     let mut pair = Pair::new();
     pair.put(0, 50);
     pair.put(50, 60);
-    pair.bring();
+    pair.copy_files();
     let followed = pair.follow();
     let first = followed.snapshot().unwrap();
     assert_eq!(count(&first), 60);
     pair.put(60, 70);
     pair.apply(json!({"kind": "deleteByIds", "ids": ["3", "55"]}));
-    pair.bring();
+    pair.copy_files();
     assert_eq!(count(&followed.snapshot().unwrap()), 60, "nothing was adopted yet");
     followed.adopt().unwrap();
     let second = followed.snapshot().unwrap();
@@ -105,9 +105,9 @@ fn a_commit_shares_the_segments_that_stayed() {
     assert_eq!(count(&first), 60, "a search that began keeps its commit");
     assert!(first.source(3).unwrap().is_some());
     assert!(second.source(3).unwrap().is_none());
-    // Further deletions come to those that are there.
+    // Deletes more documents of a segment that has deletions.
     pair.apply(json!({"kind": "deleteByIds", "ids": ["4"]}));
-    pair.bring();
+    pair.copy_files();
     followed.adopt().unwrap();
     let third = followed.snapshot().unwrap();
     assert_eq!(opened(&second), opened(&third));
@@ -118,11 +118,11 @@ fn a_commit_shares_the_segments_that_stayed() {
 
 #[cfg(unix)]
 #[test]
-fn a_segment_whose_file_was_replaced_is_opened_anew() {
+fn a_segment_with_a_replaced_file_is_reopened() {
     let mut pair = Pair::new();
     pair.put(0, 50);
     pair.put(50, 60);
-    pair.bring();
+    pair.copy_files();
     let followed = pair.follow();
     let before = opened(&followed.snapshot().unwrap());
     let first = commit_files(&pair.path()).remove(0);
@@ -136,18 +136,18 @@ fn a_segment_whose_file_was_replaced_is_opened_anew() {
 }
 
 #[test]
-fn a_commit_that_does_not_open_leaves_the_one_before() {
+fn the_previous_commit_stays_if_the_newest_does_not_open() {
     let mut pair = Pair::new();
     pair.put(0, 50);
-    pair.bring();
+    pair.copy_files();
     let followed = pair.follow();
     pair.put(50, 60);
     pair.put(60, 70);
-    pair.bring();
+    pair.copy_files();
     let files = commit_files(&pair.path());
     let whole = fs::read(&files[1]).unwrap();
     let taken = |index: &Index| count(&index.snapshot().unwrap());
-    // A file that the newest commit needs is missing, then cut.
+    // A file of the newest commit is missing, then truncated.
     fs::remove_file(&files[1]).unwrap();
     let error = followed.adopt().unwrap_err().to_string();
     assert!(error.contains(files[1].to_str().unwrap()), "{error}");
@@ -162,13 +162,13 @@ fn a_commit_that_does_not_open_leaves_the_one_before() {
 }
 
 #[test]
-fn an_index_without_files_is_followed_once_they_are_there() {
+fn an_index_without_files_is_followed_once_they_exist() {
     let mut pair = Pair::new();
     let followed = pair.follow();
     assert!(followed.snapshot().is_err());
     assert!(followed.adopt().is_err());
     pair.put(0, 50);
-    pair.bring();
+    pair.copy_files();
     followed.adopt().unwrap();
     assert_eq!(count(&followed.snapshot().unwrap()), 50);
 }

@@ -1,4 +1,4 @@
-//! Merging of segments in the background and on demand, and closing an index, which ends it.
+//! Merges segments in the background and on demand, and closes an index, which stops merges.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -10,26 +10,26 @@ use crate::store::{Change, CommitRecord, Committed, Effort};
 use crate::vector::Vectors;
 
 impl Index {
-    /// Merges segments, if there are too many, and shows the merged ones to readers; gives whether there may be more to
-    /// merge. Batches can be prepared and searches answered meanwhile.
+    /// Merges segments if there are too many, and shows the result to readers. Returns true if there may be more to
+    /// merge. Batches can be prepared and searches run at the same time.
     ///
     /// # Errors
-    /// Internal; the index is unchanged then.
+    /// Internal; the index is then unchanged.
     pub fn merge(&self) -> Result<bool> {
         let _only = self.merging.lock().unwrap_or_else(PoisonError::into_inner);
         self.merge_chosen(Effort::Any, &self.closed)
     }
 
-    /// Merges all segments into one and writes the vectors anew without what was replaced. Searches are answered
-    /// meanwhile. Setting `stop` ends it soon; what is done by then stays.
+    /// Merges all segments into one, and rewrites vector logs without replaced records. Searches run at the same time.
+    /// Setting `stop` ends it soon; completed parts stay.
     ///
     /// # Errors
-    /// Internal, also once it was stopped; the documents are unchanged then.
+    /// Internal, also if it was stopped; the documents are then unchanged.
     pub fn compact(&self, stop: &Arc<AtomicBool>) -> Result<()> {
         let _only = self.merging.lock().unwrap_or_else(PoisonError::into_inner);
         self.merge_chosen(Effort::Compaction, stop)?;
         if stop.load(Ordering::Relaxed) {
-            return Err(Error::internal("a compaction was given up", "it was stopped"));
+            return Err(Error::internal("a compaction was not completed", "it was stopped"));
         }
         let _writing = self.writing();
         let Some(newest) = self.current() else { return Ok(()) };
@@ -46,7 +46,7 @@ impl Index {
         Ok(())
     }
 
-    /// Makes one merge. The caller holds the lock of merges.
+    /// Makes a merge. The caller holds the merge lock.
     fn merge_chosen(&self, effort: Effort, stop: &Arc<AtomicBool>) -> Result<bool> {
         let Some(current) = self.current() else { return Ok(false) };
         let Some(committed) = &current.committed else { return Ok(false) };
@@ -56,7 +56,7 @@ impl Index {
         }
         let merge = current.directory.merge(committed, effort, stop);
         if is_stopped() {
-            // A merge fails if it is stopped.
+            // A stopped merge fails.
             return Ok(false);
         }
         let Some(merge) = merge? else { return Ok(false) };
@@ -68,15 +68,15 @@ impl Index {
         }
         let vectors = Vectors::of(&committed.snapshot);
         if let Some(committed) = newest.directory.commit_merge(committed, merge)? {
-            // Vectors are found by docid, which a merge does not change.
+            // Vectors are looked up by docid, which a merge does not change.
             committed.snapshot.attachments().put(vectors);
             self.show(Arc::clone(&newest.directory), committed);
         }
         Ok(true)
     }
 
-    /// Merges segments until there are few, as work that no caller waits for. After an error or a panic, which is
-    /// reported, the commit before the merge stands, and the merge after the next commit tries again.
+    /// Merges segments in the background until there are few. Errors and panics are reported; the index then keeps its
+    /// commit, and the next commit triggers another attempt.
     pub fn merge_in_background(&self) {
         self.services.faults.watch(BackgroundFaultKind::SegmentMerge, &self.path, || {
             while self.merge()? {}
@@ -84,8 +84,7 @@ impl Index {
         });
     }
 
-    /// Stops merging and the building of graphs, after a batch that is being written. Readers keep the snapshots that they
-    /// have.
+    /// Stops merges and the building of graphs, after the batch that is being written. Readers keep their snapshots.
     pub fn close(&self) {
         self.closed.store(true, Ordering::Relaxed);
         drop(self.writing());

@@ -1,4 +1,4 @@
-//! One index: its newest commit for readers, and at most one batch on its way to the next.
+//! An index: its newest commit for readers, and at most one batch in preparation for the next.
 
 mod follow;
 mod limits;

@@ -15,7 +15,7 @@ use crate::settings::Settings;
 use crate::store::{Committed, IndexDirectory, Snapshot};
 use crate::vector::Vectors;
 
-/// One index of an engine, which may not have a commit yet.
+/// An index of an engine, with or without a commit.
 pub struct Index {
     pub(super) path: PathBuf,
     pub(super) limits: Limits,
@@ -23,24 +23,24 @@ pub struct Index {
     pub(super) current: RwLock<Option<Arc<Current>>>,
     /// Held while a batch is prepared or committed.
     pub(super) writing: Mutex<PreparedSlot>,
-    /// Stops the batch being written, and shows its progress.
+    /// Stops the batch being written, and reports its progress.
     pub(super) monitor: BatchMonitor,
     /// Held while segments are merged.
     pub(super) merging: Mutex<()>,
-    /// Set when the index is closed: its segments are not merged any more.
+    /// Set when the index is closed, to stop merging its segments.
     pub(super) closed: Arc<AtomicBool>,
-    /// Done once files of vectors that a crash left behind are removed.
+    /// Runs once: removes vector files that a crash left behind.
     pub(super) tidied: Once,
 }
 
-/// What an engine provides to each of its indexes.
+/// Services that an engine provides to its indexes.
 #[derive(Clone)]
 pub struct IndexServices {
-    /// The cache of the index, which may be that of other indexes too.
+    /// Cache of the index, possibly shared with other indexes.
     pub cache: Arc<Cache>,
     /// Receives faults of the index's background work.
     pub faults: FaultReporter,
-    /// Number of batches being written, which share the threads for indexing.
+    /// Number of batches being written. They share the threads for indexing.
     pub writing: Arc<AtomicUsize>,
 }
 
@@ -51,11 +51,11 @@ pub(super) struct Current {
 }
 
 impl Index {
-    /// Opens the index of a directory, which need not exist yet, with a cache of its own. Faults of its background work
+    /// Opens the index of a directory, which need not exist yet, with a separate cache. Faults of its background work
     /// are dropped.
     ///
     /// # Errors
-    /// Those of [`Index::open_with`].
+    /// See [`Index::open_with`].
     pub fn open(path: &Path, limits: Limits) -> Result<Self> {
         let services = IndexServices {
             cache: Cache::new(limits.cache_bytes),
@@ -84,7 +84,7 @@ impl Index {
         Ok(Self::of(path, limits, services, current))
     }
 
-    /// An index with its newest commit.
+    /// Creates an index with its newest commit.
     pub(super) fn of(
         path: &Path,
         limits: Limits,
@@ -104,32 +104,32 @@ impl Index {
         }
     }
 
-    /// The newest commit, and the directory of its index.
+    /// Returns the newest commit and its directory.
     pub(super) fn current(&self) -> Option<Arc<Current>> {
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The newest commit, for reading.
+    /// Returns the newest commit for reading.
     ///
     /// # Errors
-    /// `index_damaged`, if there is none: callers ask only for indexes that have a commit in the catalogue.
+    /// `index_damaged`, if there is no commit: callers read only indexes that have a commit in the catalogue.
     pub fn snapshot(&self) -> Result<Snapshot> {
         let current = self.current();
         let committed = current.as_ref().and_then(|current| current.committed.as_ref());
         committed.map(|committed| committed.snapshot.clone()).ok_or_else(|| self.without_commit())
     }
 
-    /// Whether there is a commit.
+    /// Returns true if there is a commit.
     pub fn has_commit(&self) -> bool {
         self.current().is_some_and(|current| current.committed.is_some())
     }
 
-    /// The error of reading an index without a commit.
+    /// Makes the error for reading an index without a commit.
     pub(super) fn without_commit(&self) -> Error {
         Error::user("index_damaged", format!("{} is damaged: it has no commit", self.path.display()))
     }
 
-    /// Locks out other writers. A batch that was prepared before a writer panicked is forgotten.
+    /// Locks the index for writing. Drops a batch that was prepared before a writer panicked.
     pub(super) fn writing(&self) -> MutexGuard<'_, PreparedSlot> {
         self.writing.lock().unwrap_or_else(|poisoned| {
             self.writing.clear_poison();
@@ -139,18 +139,18 @@ impl Index {
         })
     }
 
-    /// Makes a commit the newest one for readers. They read the commit before it until the deferred columns that
-    /// settings use are made.
+    /// Makes a commit the newest one for readers. Builds deferred columns for the settings first; until then, readers
+    /// see the previous commit.
     pub(super) fn show(&self, directory: Arc<IndexDirectory>, committed: Committed) {
         let snapshot = &committed.snapshot;
         facets::prepare(snapshot, &|path| indexing::wants_column(snapshot.settings(), path));
         let current = Current { directory, committed: Some(committed) };
         let before = self.current.write().unwrap_or_else(PoisonError::into_inner).replace(Arc::new(current));
-        // Dropped after the lock was released, so that readers do not wait for it.
+        // Drops it after releasing the lock, so that readers do not wait.
         drop(before);
     }
 
-    /// The report of the newest commit as JSON; `None` if there is no commit.
+    /// Returns the report of the newest commit as JSON; `None` if there is no commit.
     pub fn last_commit(&self) -> Result<Option<Vec<u8>>> {
         let current = self.current();
         let committed = current.as_ref().and_then(|current| current.committed.as_ref());
@@ -158,18 +158,18 @@ impl Index {
         report.transpose().context("a report cannot be written as JSON")
     }
 
-    /// The settings of the newest commit as JSON; `None` if none were ever set.
+    /// Returns the settings of the newest commit as JSON; `None` if none were ever set.
     pub fn settings(&self) -> Result<Option<String>> {
         let snapshot = self.snapshot()?;
         let raw = &snapshot.settings().raw;
         Ok((!raw.is_empty()).then(|| raw.clone()))
     }
 
-    /// What other settings, given as JSON, would cost: as JSON, each setting that differs and costs more than a commit
-    /// without documents, with its cost.
+    /// Returns the cost of changing to other settings, given as JSON. The result is JSON: each changed setting that
+    /// costs more than a commit without documents, with its cost.
     ///
     /// # Errors
-    /// Those of [`Index::snapshot`]; internal, if they do not parse.
+    /// See [`Index::snapshot`]; internal, if the settings do not parse.
     pub fn settings_cost(&self, settings: &str) -> Result<Vec<u8>> {
         let costs = indexing::costs_of(self.snapshot()?.settings(), &Settings::parse(settings)?);
         serde_json::to_vec(&costs).context("costs cannot be written as JSON")

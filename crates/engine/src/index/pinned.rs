@@ -1,4 +1,4 @@
-//! A commit of an index that is held for reading while later commits go on, for copies of a whole instance at one point.
+//! A commit that is held for reading while later commits are made, for consistent copies of an instance.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use crate::search;
 use crate::store::{Committed, IndexDirectory};
 use crate::vector::Vectors;
 
-/// One commit of an index. Its files stay until it is dropped, whatever later commits and compactions do; what it needs of
-/// the files of a deleted index is mapped.
+/// A commit of an index. Its files stay until it is dropped, even if later commits and compactions replace them. If the
+/// index is deleted, its files are still mapped.
 pub struct PinnedIndex {
     directory: Arc<IndexDirectory>,
     committed: Committed,
@@ -20,7 +20,7 @@ impl Index {
     /// Holds the newest commit.
     ///
     /// # Errors
-    /// `index_damaged`, if there is none; internal, naming the file, if a log of vectors cannot be opened.
+    /// `index_damaged`, if there is no commit; internal, naming the file, if a vector log cannot be opened.
     pub fn pin(&self) -> Result<PinnedIndex> {
         let current = self.current();
         let Some(Current { directory, committed: Some(committed) }) = current.as_deref() else {
@@ -32,7 +32,7 @@ impl Index {
 }
 
 impl PinnedIndex {
-    /// The settings as JSON; `None` if none were ever set.
+    /// Returns the settings as JSON; `None` if none were ever set.
     pub fn settings(&self) -> Option<String> {
         let raw = &self.committed.snapshot.settings().raw;
         (!raw.is_empty()).then(|| raw.clone())

@@ -5,23 +5,23 @@ use serde_json::Value;
 use crate::error::{Error, Result};
 use crate::indexing::StagedBatch;
 
-/// The prepared batch of an index, if there is one, with its ticket.
+/// The prepared batch of an index with its ticket, if there is one.
 #[derive(Default)]
 pub(super) struct PreparedSlot {
     pub prepared: Option<(u32, Prepared)>,
-    /// The last ticket that was given out.
+    /// Last ticket.
     pub tickets: u32,
 }
 
 impl PreparedSlot {
-    /// The prepared batch.
+    /// Returns the prepared batch.
     ///
     /// # Errors
     /// Internal, if `ticket` is not its ticket.
     pub fn get(&mut self, ticket: u32) -> Result<&mut Prepared> {
         match &mut self.prepared {
             Some((prepared, what)) if *prepared == ticket => Ok(what),
-            _ => Err(Error::internal("the batch cannot be gone on with", "it is not the one prepared")),
+            _ => Err(Error::internal("the batch cannot be continued", "it is not the prepared batch")),
         }
     }
 }
@@ -29,6 +29,6 @@ impl PreparedSlot {
 /// A batch that can be committed.
 pub(super) enum Prepared {
     StagedBatch(Box<StagedBatch>),
-    /// The report of a batch that is the newest commit already: it was committed before a crash.
+    /// The report of a batch that already is the newest commit: it was committed before a crash.
     Committed(Value),
 }

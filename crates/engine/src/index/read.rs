@@ -1,11 +1,11 @@
-//! Requests answered over the newest commit.
+//! Requests that read the newest commit.
 
 use super::open_index::Index;
 use crate::error::Result;
 use crate::search::{self, Answer, SearchDeadline};
 
 impl Index {
-    /// Answers a `SearchRequest` given as JSON, whose foreign keys must lead to no index.
+    /// Runs a `SearchRequest` given as JSON, whose foreign keys must lead to no index.
     ///
     /// # Errors
     /// See [`search::run`].
@@ -21,7 +21,7 @@ impl Index {
         search::documents(&self.snapshot()?, request, &())
     }
 
-    /// One document: a `DocumentRequest` given as JSON; `None` if the index has no such document.
+    /// Returns a document for a `DocumentRequest` given as JSON; `None` if the index has no such document.
     ///
     /// # Errors
     /// Internal only.

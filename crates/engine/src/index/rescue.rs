@@ -1,4 +1,4 @@
-//! Here is the directory of an index that may be damaged: its documents, as far as they can be read.
+//! Exports the readable documents of an index that may be damaged.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write as _};
@@ -12,24 +12,24 @@ use crate::search;
 use crate::store::Salvage;
 use crate::vector;
 
-/// What could be read of an index.
+/// The readable part of an index.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Rescued {
-    /// Documents that were written.
+    /// Number of documents written.
     pub documents: u64,
-    /// What is lost or cannot be trusted, a line each; none: everything of the newest commit was read.
+    /// Descriptions of lost and doubtful parts, a line each; none if the newest commit was read completely.
     pub losses: Vec<String>,
-    /// The settings as JSON text; `None` if none were ever set, or if they do not read.
+    /// Settings as JSON text; `None` if none were ever set or if they are not readable.
     pub settings: Option<String>,
     /// The primary key; `None` until known.
     pub primary_key: Option<String>,
-    /// The report of the newest commit that reads.
+    /// The report of the newest readable commit.
     pub report: Option<Value>,
 }
 
-/// Writes the documents of the index in `path` that can be read to `target`, a new file: NDJSON with vectors, ascending
-/// by docid. Changes nothing of the index, which need not be open.
+/// Writes the readable documents of the index in `path` to `target`, a new file: NDJSON with vectors, ascending by
+/// docid. Does not change the index, which need not be open.
 ///
 /// # Errors
 /// Internal, if the directory cannot be listed or the file cannot be written.
@@ -71,7 +71,7 @@ pub fn rescue(path: &Path, target: &Path) -> Result<Rescued> {
     })
 }
 
-/// A new file that others cannot read.
+/// Creates a file that other users cannot read.
 fn private(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,4 +1,4 @@
-//! Here is an index: how many documents does it hold, which fields do they have, and how large is it?
+//! Statistics of an index: documents, fields and sizes.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ pub struct IndexSizes {
     pub index_size: u64,
 }
 
-/// Numbers about an index. Shape: `IndexStats` in `ts/engine/engine.ts`.
+/// Statistics of an index. Shape: `IndexStats` in `ts/engine/engine.ts`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IndexStats {
@@ -37,10 +37,10 @@ pub struct IndexStats {
 }
 
 impl Index {
-    /// Numbers about the newest commit.
+    /// Returns statistics of the newest commit.
     ///
     /// # Errors
-    /// Those of [`Index::snapshot`]; internal, if a file cannot be read.
+    /// See [`Index::snapshot`]; internal, if a file cannot be read.
     pub fn stats(&self) -> Result<IndexStats> {
         let snapshot = self.snapshot()?;
         let vectors = Vectors::of(&snapshot);
@@ -54,7 +54,7 @@ impl Index {
         })
     }
 
-    /// The size of the newest commit; 0 without one.
+    /// Returns the size of the newest commit; 0 if there is none.
     ///
     /// # Errors
     /// Internal, if the directory cannot be read.
@@ -66,7 +66,7 @@ impl Index {
         Ok(IndexSizes { raw_document_db_size, index_size: directory + Vectors::bytes_below(&self.path) })
     }
 
-    /// Names of all fields of all documents, dotted paths included, sorted.
+    /// Returns the names of all fields of all documents, including dotted paths, sorted.
     pub fn fields(&self) -> Result<Vec<String>> {
         Ok(self.snapshot()?.presence_counts(Presence::Exists)?.into_keys().collect())
     }

@@ -1,4 +1,4 @@
-//! Here is an index: which of its files are damaged?
+//! Finds damaged files of an index.
 
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ use crate::vector::Vectors;
 pub struct Damage {
     /// Path of the file.
     pub path: String,
-    /// The reason why it counts as damaged.
+    /// Why the file counts as damaged.
     pub reason: String,
 }
 
@@ -23,7 +23,7 @@ impl Index {
         let damages = current.directory.damages(committed).into_iter();
         let mut damages: Vec<Damage> = damages.map(|(path, reason)| Damage { path, reason }).collect();
         if !damages.is_empty() {
-            // Documents and vectors in damaged files may not decode; reporting them would repeat the damage.
+            // Documents and vectors in damaged files may not decode. Reporting them would repeat the damage.
             return Ok(damages);
         }
         for (path, reason) in Vectors::of(&committed.snapshot).damages() {

@@ -1,4 +1,4 @@
-//! Here is a batch: make it the next commit.
+//! Prepares a batch and makes it the next commit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use crate::indexing::{
 use crate::store::{CommitRecord, IndexDirectory};
 use crate::vector::{VectorPage, Vectors};
 
-/// The part of the threads for indexing that a batch may use, beside other indexes whose batches are being written.
+/// The share of a batch in the threads for indexing, next to concurrent batches of other indexes.
 struct ThreadShare<'a> {
     writing: &'a AtomicUsize,
-    /// Batches being written when this one began, itself included.
+    /// Number of concurrent batches when this one began, including itself.
     batches: usize,
 }
 
@@ -40,11 +40,11 @@ impl Drop for ThreadShare<'_> {
 }
 
 impl Index {
-    /// Merges and validates a batch given as JSON; gives a ticket for [`Index::commit`]. A batch prepared
-    /// before and not committed is forgotten. Once `stop` is set, it ends at the next document.
+    /// Merges and validates a batch given as JSON; returns a ticket for [`Index::commit`]. Drops a batch that was
+    /// prepared before and not committed. Once `stop` is set, ends at the next document.
     ///
     /// # Errors
-    /// Internal, also if the batch was stopped. Mistakes of users are in the report of the commit, by task.
+    /// Internal, also if the batch was stopped. User errors are in the report of the commit, by task.
     pub fn prepare(&self, batch: &[u8], stop: Option<Arc<AtomicBool>>) -> Result<u32> {
         let batch: Batch = serde_json::from_slice(batch).context("a batch does not parse")?;
         let mut writing = self.writing();
@@ -77,13 +77,13 @@ impl Index {
         Ok(writing.tickets)
     }
 
-    /// Begins a step, which progress shows until the guard is dropped.
+    /// Begins a step, which is reported as progress until the guard is dropped.
     fn begin(&self, step: Step, documents: u64) -> ProgressGuard<'_> {
         self.monitor.progress.begin(step, documents);
         ProgressGuard(&self.monitor.progress)
     }
 
-    /// The progress of the batch under way as JSON; `None` if no step is under way. Takes no lock that a batch holds.
+    /// Returns the progress of the current batch as JSON; `None` between steps. Does not take locks held by batches.
     ///
     /// # Errors
     /// Internal.
@@ -93,11 +93,11 @@ impl Index {
         steps.transpose().context("progress cannot be written as JSON")
     }
 
-    /// The number of documents that [`Index::pending_embeddings`] will name for a prepared batch, once for each
-    /// embedder.
+    /// Returns the number of documents that [`Index::pending_embeddings`] will list for a prepared batch, counted once
+    /// per embedder.
     ///
     /// # Errors
-    /// Internal, if it is not the one prepared.
+    /// Internal, if the ticket does not match the prepared batch.
     pub fn pending_embeddings_count(&self, ticket: u32) -> Result<u64> {
         Ok(match self.writing().get(ticket)? {
             Prepared::StagedBatch(staged) => staged.vectors.pending_count(),
@@ -105,7 +105,7 @@ impl Index {
         })
     }
 
-    /// A page, as JSON, of the documents that have to be embedded before a prepared batch is committed; see
+    /// Returns a page, as JSON, of the documents to be embedded before a prepared batch is committed; see
     /// [`StagedBatch::pending_embeddings`].
     ///
     /// # Errors
@@ -132,7 +132,7 @@ impl Index {
 
     /// Drops a prepared batch, if it is not committed yet.
     pub fn abandon(&self, ticket: u32) {
-        // A batch being prepared or written holds the lock: it stops at the next document.
+        // A batch being prepared or written holds the lock. It stops at the next document.
         self.monitor.stop.store(true, Ordering::Relaxed);
         let mut writing = self.writing();
         if writing.prepared.as_ref().is_some_and(|(prepared, _)| *prepared == ticket) {
@@ -140,8 +140,7 @@ impl Index {
         }
     }
 
-    /// Makes a prepared batch visible; once it returns, a crash does not undo it. Gives its
-    /// [`BatchReport`] as JSON.
+    /// Makes a prepared batch visible. A crash after the return does not undo it. Returns its [`BatchReport`] as JSON.
     ///
     /// # Errors
     /// Internal; then nothing of the batch is visible.
@@ -151,12 +150,12 @@ impl Index {
             Some((prepared, what)) if prepared == ticket => what,
             other => {
                 writing.prepared = other;
-                return Err(Error::internal("the batch cannot be committed", "it is not the one prepared"));
+                return Err(Error::internal("the batch cannot be committed", "it is not the prepared batch"));
             }
         };
         let report = match prepared {
             Prepared::Committed(report) => report,
-            // Causes are looked for before written files are removed, which would free space on a full disk.
+            // Looks for causes before written files are removed, which would free space on a full disk.
             Prepared::StagedBatch(staged) => {
                 self.write(&staged, |error| error.or_full_disk(&self.path).or_failed_disk())?
             }
@@ -201,7 +200,7 @@ impl Index {
         self.monitor.progress.begin(Step::Committing, 0);
         let previous = current.as_ref().and_then(|current| current.committed.as_ref());
         if let Some(previous) = previous {
-            // Files are not removed when the index is opened: its newest commit may turn out to be that of another
+            // Opening the index does not remove files, because its newest commit may turn out to belong to another
             // index.
             self.tidied.call_once(|| Vectors::of(&previous.snapshot).remove_stale(&self.path, faults));
         }

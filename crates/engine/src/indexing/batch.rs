@@ -13,7 +13,7 @@ use crate::vector::Remake;
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Batch {
-    /// Unique per instance; later batches have greater ones.
+    /// Unique per instance; later batches have greater uids.
     pub uid: u64,
     /// The index's uid, for messages.
     pub index_uid: String,
@@ -38,15 +38,15 @@ pub struct Task {
 pub enum Operation {
     /// Adds or changes documents.
     Documents {
-        /// Whether documents are replaced or updated.
+        /// Method of the request: replace or update.
         method: Method,
         /// The body with the documents.
         payload: Payload,
-        /// Primary key that the request names.
+        /// Primary key of the request.
         primary_key: Option<String>,
-        /// Ignores documents that are not in the index yet.
+        /// True to ignore documents that are not in the index yet.
         skip_creation: bool,
-        /// The number of documents as far as it is known, for progress.
+        /// Number of documents if known, for progress.
         #[serde(default)]
         documents: u64,
     },
@@ -60,9 +60,9 @@ pub enum Operation {
         /// The filter of the request.
         filter: Value,
     },
-    /// Replaces and removes documents as a script decided.
+    /// Replaces and removes documents according to a script.
     Edit {
-        /// The replacing documents; `None` replaces none.
+        /// New versions of documents; `None` if there are none.
         payload: Option<Payload>,
         /// Ids of the documents to remove.
         deleted: Vec<String>,
@@ -75,19 +75,19 @@ pub enum Operation {
     Settings {
         /// Complete settings, as JSON.
         settings: String,
-        /// Embedders whose vectors have to be made again.
+        /// Embedders that have to make their vectors again.
         #[serde(default)]
         remakes: BTreeMap<String, Remake>,
     },
     /// Declares the primary key.
     PrimaryKey {
-        /// The primary key; `None` changes nothing.
+        /// The primary key; with `None`, nothing changes.
         primary_key: Option<String>,
     },
 }
 
 impl Operation {
-    /// The number of documents that the operation reads, as far as it is known beforehand.
+    /// Returns the number of documents that the operation reads, if known in advance.
     pub fn documents(&self) -> u64 {
         match self {
             Self::Documents { documents, .. } => *documents,
@@ -98,7 +98,7 @@ impl Operation {
     }
 }
 
-/// The way in which a document changes one of the same id.
+/// Effect of a document on an existing one with the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Method {
@@ -114,7 +114,7 @@ pub enum Method {
 pub struct BatchReport {
     /// The batch's uid.
     pub batch_uid: u64,
-    /// The index's uid when the batch ran; `None` in commits of earlier versions.
+    /// Uid of the index when the batch ran; `None` in commits of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index_uid: Option<String>,
     /// Outcomes in the order of the tasks.
@@ -140,7 +140,7 @@ pub struct Outcome {
     /// The number of documents removed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_documents: Option<u64>,
-    /// Whether the index counts as changed.
+    /// True if the index counts as changed.
     pub touched: bool,
     /// The error of a failed task, which changed nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -150,7 +150,7 @@ pub struct Outcome {
 /// An error of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// Code of the API's table.
+    /// Error code of the API.
     pub code: String,
     /// Message for users.
     pub message: String,

@@ -1,4 +1,4 @@
-//! Here is a batch under way: should it go on, and how far has it come?
+//! Stops a batch that is being prepared or written, and reports its progress.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use crate::error::{Error, Result};
 
-/// Lets callers stop a batch under way and read its progress.
+/// Lets callers stop the current batch and read its progress.
 #[derive(Debug, Clone, Default)]
 pub struct BatchMonitor {
-    /// Set to stop the batch under way.
+    /// Set to stop the current batch.
     pub stop: Arc<AtomicBool>,
-    /// Set by the caller of one call to stop it, possibly before it begins.
+    /// Set by the caller to stop a single call, possibly before it begins.
     pub call_stop: Option<Arc<AtomicBool>>,
-    /// Counters of the batch under way.
+    /// Counters of the current batch.
     pub progress: Arc<Progress>,
 }
 
@@ -28,7 +28,7 @@ impl BatchMonitor {
         self.check()
     }
 
-    /// Whether the batch may go on.
+    /// Checks that the batch may continue.
     ///
     /// # Errors
     /// Internal, if the batch was stopped.
@@ -41,10 +41,10 @@ impl BatchMonitor {
     }
 }
 
-/// Counters of a batch under way, which other threads read.
+/// Counters of the current batch, which other threads read.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// A [`Step`]; 0 if none is under way.
+    /// A [`Step`]; 0 between steps.
     step: AtomicU8,
     finished: AtomicU64,
     total: AtomicU64,
@@ -61,14 +61,14 @@ pub enum Step {
     Committing,
 }
 
-/// By [`Step`]: its name for clients, and how many steps of its call come before it.
+/// By [`Step`]: its name for clients, and the number of earlier steps in the same call.
 const STEPS: [StepProgress; 3] = [
     StepProgress { current_step: "computing document changes", finished: 0, total: 1 },
     StepProgress { current_step: "indexing", finished: 0, total: 2 },
     StepProgress { current_step: "committing", finished: 1, total: 2 },
 ];
 
-/// A step and how far it has come. Shape: `Step` in `ts/engine/engine.ts`.
+/// Progress of a step. Shape: `Step` in `ts/engine/engine.ts`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepProgress {
@@ -78,9 +78,9 @@ pub struct StepProgress {
 }
 
 impl Progress {
-    /// Begins a step. `documents`: their number, 0 if they are not counted.
+    /// Begins a step with this number of documents; 0 if they are not counted.
     pub fn begin(&self, step: Step, documents: u64) {
-        // A reader sees no step meanwhile, rather than counters of two steps.
+        // Readers see no step during the change, instead of counters of two steps.
         self.step.store(0, Ordering::SeqCst);
         self.finished.store(0, Ordering::SeqCst);
         self.total.store(documents, Ordering::SeqCst);
@@ -96,7 +96,7 @@ impl Progress {
         self.step.store(0, Ordering::SeqCst);
     }
 
-    /// The step under way and its documents, outermost first; `None` if no step is under way.
+    /// Returns the current step and its documents, outermost first; `None` between steps.
     pub fn steps(&self) -> Option<Vec<StepProgress>> {
         let (step, finished, total) = loop {
             let step = self.step.load(Ordering::SeqCst);
@@ -112,7 +112,7 @@ impl Progress {
     }
 }
 
-/// Ends the step under way when it is dropped.
+/// Ends the current step when it is dropped.
 pub struct ProgressGuard<'p>(pub &'p Progress);
 
 impl Drop for ProgressGuard<'_> {
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stopped_batch_does_not_go_on() {
+    fn a_stopped_batch_does_not_continue() {
         let monitor = BatchMonitor::default();
         monitor.stop.store(true, Ordering::Relaxed);
         assert!(monitor.next().is_err());

@@ -1,4 +1,5 @@
-//! Here are new settings: which documents do they refuse or change?
+//! Applies new settings to the documents of a batch: refuses malformed documents, and moves vectors between documents
+//! and embedders.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +15,7 @@ use crate::settings::Settings;
 use crate::vector::Remake;
 
 impl StagedBatch {
-    /// Refuses settings that make use of a geographic field which a document holds malformed.
+    /// Refuses settings that use a geographic field if a document has a malformed value in it.
     pub(super) fn check_documents(&self, settings: &Settings) -> Result<()> {
         let (before, after) = (GeoFieldChecks::new(&self.settings), GeoFieldChecks::new(settings));
         let has = |field: &str| self.fields.id(field).is_some();
@@ -44,7 +45,7 @@ impl StagedBatch {
         Ok(())
     }
 
-    /// Gives new embedders the vectors that documents hold, and documents the vectors of removed embedders.
+    /// Moves vectors from documents to new embedders, and from removed embedders back to documents.
     pub(super) fn change_embedders(
         &mut self,
         settings: &Settings,

@@ -1,4 +1,4 @@
-//! Here is a change of settings: what has to be written again?
+//! The cost of a change of settings: the data that has to be written again.
 
 use std::collections::BTreeMap;
 
@@ -8,22 +8,22 @@ use crate::fields::is_same_or_below;
 use crate::filter::features_of;
 use crate::settings::Settings;
 
-/// The cost of a change of settings, the least first.
+/// Cost of a change of settings, cheapest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Cost {
     /// A commit that changes no document.
     Metadata,
-    /// A commit that changes no document; deferred columns that the change needs are made from stored documents.
+    /// A commit that changes no document. Missing deferred columns are built from stored documents.
     #[serde(rename = "columns")]
     DeferredColumns,
-    /// Every document is written again, because its texts have other words now.
+    /// Every document is written again, because its texts are split into other words.
     Documents,
 }
 
-/// The settings that differ and cost more than [`Cost::Metadata`], by their names in the API.
+/// Returns the changed settings that cost more than [`Cost::Metadata`], by their names in the API.
 ///
-/// Settings that are not listed change how queries are read and answered, never what is written.
+/// Settings that are not listed affect queries and results, but not the index.
 pub fn costs_of(before: &Settings, after: &Settings) -> BTreeMap<&'static str, Cost> {
     let rows = [
         ("stopWords", before.stop_words != after.stop_words, Cost::Documents),
@@ -47,12 +47,12 @@ pub fn costs_of(before: &Settings, after: &Settings) -> BTreeMap<&'static str, C
     rows.into_iter().filter(|(_, differs, _)| *differs).map(|(name, _, cost)| (name, cost)).collect()
 }
 
-/// The cost of the most expensive setting that differs.
+/// Returns the cost of the most expensive changed setting.
 pub fn cost_of(before: &Settings, after: &Settings) -> Cost {
     costs_of(before, after).into_values().max().unwrap_or(Cost::Metadata)
 }
 
-/// The fields that ranking rules sort by.
+/// Returns the fields that ranking rules sort by.
 fn custom_rules(settings: &Settings) -> impl Iterator<Item = &str> {
     settings
         .ranking_rules
@@ -60,7 +60,7 @@ fn custom_rules(settings: &Settings) -> impl Iterator<Item = &str> {
         .filter_map(|rule| rule.strip_suffix(":asc").or_else(|| rule.strip_suffix(":desc")))
 }
 
-/// Whether a setting uses the column of `path`, so that long strings have to be in it.
+/// Returns true if a setting uses the column of `path`, so that it has to contain long strings.
 pub fn wants_column(settings: &Settings, path: &str) -> bool {
     let mut named = settings
         .sortable_attributes

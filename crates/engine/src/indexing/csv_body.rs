@@ -5,7 +5,7 @@ use serde_json::{Map, Number, Value};
 use super::payload::{Format, malformed};
 use crate::error::{Error, Result};
 
-/// The form of a CSV body, and the columns that its header names.
+/// The format of a CSV body, and the columns of its header.
 pub struct CsvBody {
     delimiter: u8,
     columns: Vec<(String, CellType)>,
@@ -19,7 +19,7 @@ enum CellType {
     Boolean,
 }
 
-/// The error for a record that the CSV reader refuses.
+/// Makes the error for a record that the CSV reader refuses.
 pub fn malformed_csv(error: &csv::Error) -> Error {
     let reason = match (error.kind(), error.position()) {
         (csv::ErrorKind::UnequalLengths { expected_len, len, .. }, Some(position)) => format!(
@@ -46,12 +46,12 @@ impl CsvBody {
         Ok(csv)
     }
 
-    /// A reader of a body, or of one record without a `header`.
+    /// Creates a reader of a body, or of a single record without a `header`.
     pub fn reader<'b>(&self, body: &'b [u8], header: bool) -> csv::Reader<&'b [u8]> {
         csv::ReaderBuilder::new().delimiter(self.delimiter).has_headers(header).from_reader(body)
     }
 
-    /// The document that a record is.
+    /// Returns the document of a record.
     ///
     /// # Errors
     /// `malformed_payload`, if a cell is not of its column's type.
@@ -91,7 +91,7 @@ impl CsvBody {
     }
 }
 
-/// Name and type of a header's cell `name:type`. A suffix that is not a type belongs to the name.
+/// Parses the name and type of a header cell `name:type`. Any other suffix belongs to the name.
 fn column(cell: &str) -> (String, CellType) {
     let typed = cell.rsplit_once(':').and_then(|(name, suffix)| {
         let cell_type = match suffix {

@@ -1,8 +1,8 @@
-//! Docids for new documents: the lowest that are free.
+//! Allocates the lowest free docids for new documents.
 
 use roaring::RoaringBitmap;
 
-/// Docids in use, and the lowest docid that is free.
+/// Docids in use, and the lowest free docid.
 #[derive(Clone, Default)]
 pub(super) struct DocidAllocator {
     pub used: RoaringBitmap,
@@ -10,7 +10,7 @@ pub(super) struct DocidAllocator {
 }
 
 impl DocidAllocator {
-    /// An allocator under which `used` docids are taken.
+    /// Creates an allocator with the docids `used` taken.
     pub fn new(used: RoaringBitmap) -> Self {
         let lowest_free = lowest_gap(&used);
         Self { used, lowest_free }
@@ -32,7 +32,7 @@ impl DocidAllocator {
     }
 }
 
-/// The lowest number that is not in a set, found by bisection.
+/// Returns the lowest number that is not in a set, found by bisection.
 fn lowest_gap(used: &RoaringBitmap) -> u32 {
     let (mut low, mut high) = (0, used.len() as u32);
     while low < high {
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_lowest_gap_is_found_wherever_it_is() {
+    fn the_lowest_gap_is_found_at_any_position() {
         for gap in [0, 1, 63, 64, 65_535, 65_536, 100_000] {
             let mut used: RoaringBitmap = (0..200_000).collect();
             used.remove(gap);

@@ -1,8 +1,8 @@
-//! Here is the text of a document: is it well formed, are all its fields known, and what is its id?
+//! Scans the text of a document: checks that it is well formed and has known fields only, and finds its id.
 //!
-//! The scanner answers in one pass, without building the document. Most documents of a body have the fields of the one
-//! before, and need no other check before they are written. A document with an unknown field, a special one or an error
-//! is left to the slower path, which builds it and words the errors.
+//! This takes one pass, without building the document. Most documents of a body have the same fields as the previous
+//! one and need no other check before they are written. A document with an unknown field, a reserved field or an error
+//! goes to the slower path, which builds it and reports errors.
 
 use std::fmt;
 
@@ -13,50 +13,51 @@ use super::flatten::is_reserved;
 use super::primary_key;
 use crate::fields::{FieldMap, is_same_or_below};
 
-/// Checks that a document is a well-formed object; errors are those of [`serde_json::from_slice`].
+/// Checks that a document is a well-formed object. Errors are those of [`serde_json::from_slice`].
 pub fn check(document: &[u8]) -> serde_json::Result<()> {
     DocumentScanner::default().walk(document, None)
 }
 
-/// The fields that are known before a document is read.
+/// Fields that are known before a document is read.
 #[derive(Clone, Copy)]
 pub struct Known<'f> {
     /// All fields so far.
     pub fields: &'f FieldMap,
-    /// Reserved fields whose values have to be checked. Paths below other reserved fields are never fields.
-    pub looked_at: &'f [&'f str],
+    /// Reserved fields with values to be checked. Paths below other reserved fields are never fields.
+    pub checked: &'f [&'f str],
 }
 
 impl Known<'_> {
-    /// Whether a path of a document needs no further check. `top`: the path is a key of the document itself.
+    /// Returns true if a path of a document needs no further check. `top`: true if the path is a key of the document
+    /// itself.
     fn has(&self, path: &str, top: bool) -> bool {
         let is_known = || self.fields.id(path).is_some();
         if !is_reserved(path) {
             return is_known();
         }
-        !self.looked_at.iter().any(|name| is_same_or_below(name, path)) && (!top || is_known())
+        !self.checked.iter().any(|name| is_same_or_below(name, path)) && (!top || is_known())
     }
 }
 
-/// Scans documents one after another, and remembers the paths of the last ones.
+/// Scans documents one after another, and remembers the paths of the last documents.
 #[derive(Default)]
 pub struct DocumentScanner {
     /// Known paths in the order of the last documents, which is likely the order of the next one.
     usual: Vec<Box<str>>,
-    /// The number of paths seen in this document.
+    /// Number of paths found in this document.
     paths: usize,
     path: String,
     key: Option<Box<str>>,
-    /// The number of values of the key, and the last value.
+    /// Number of values of the key, and the last value.
     ids: usize,
     id: Value,
-    /// Whether all paths so far need no further check.
+    /// True if all paths so far need no further check.
     ordinary: bool,
 }
 
 impl DocumentScanner {
-    /// The value of `key`, if it is a valid id and the document has known fields only, none of which has to be checked;
-    /// `None` leaves the document to the slower path. `known` may only grow from document to document.
+    /// Returns the value of `key`, if it is a valid id, and the document has known fields only and none that has to be
+    /// checked. `None` leaves the document to the slower path. `known` may only grow between documents.
     pub fn id(&mut self, document: &[u8], key: &str, known: &Known<'_>) -> Option<String> {
         if key.contains('.') {
             return None;
@@ -80,10 +81,10 @@ impl DocumentScanner {
     }
 
     /// Checks the current path.
-    fn arrive(&mut self, known: &Known<'_>, top: bool) {
+    fn check_path(&mut self, known: &Known<'_>, top: bool) {
         let at = self.paths;
         self.paths += 1;
-        // A key with a dot in it may read like a path through an object that is known; it is looked up by itself.
+        // A key with a dot may look like a known path through an object, so it is always looked up.
         let is_plain = !top || !self.path.contains('.');
         if is_plain && self.usual.get(at).is_some_and(|usual| **usual == *self.path) {
             return;
@@ -97,14 +98,14 @@ impl DocumentScanner {
     }
 }
 
-/// So many paths are remembered; further ones are looked up in every document.
+/// Number of remembered paths; further paths are looked up in every document.
 const USUAL_MAX: usize = 1024;
 
 struct Walk<'s, 'f> {
     scanner: &'s mut DocumentScanner,
-    /// Known fields; `None` checks only that the document is well formed.
+    /// Known fields; `None` to check only that the document is well formed.
     known: Option<&'f Known<'f>>,
-    /// Whether the value is the document itself.
+    /// True if the value is the document itself.
     top: bool,
 }
 
@@ -158,7 +159,7 @@ impl<'de> Visitor<'de> for Walk<'_, '_> {
         let above = scanner.path.len();
         while entries.next_key_seed(Key { path: &mut scanner.path, top })?.is_some() {
             if let Some(known) = known {
-                scanner.arrive(known, top);
+                scanner.check_path(known, top);
             }
             if top && scanner.key.as_deref() == Some(scanner.path.as_str()) {
                 scanner.ids += 1;
@@ -212,8 +213,8 @@ mod tests {
         FieldMap::from_names(["id", "title", "cast", "cast.name", "_geo", "a.b"]).unwrap()
     }
 
-    fn id(scanner: &mut DocumentScanner, document: &str, looked_at: &[&str]) -> Option<String> {
-        scanner.id(document.as_bytes(), "id", &Known { fields: &fields(), looked_at })
+    fn id(scanner: &mut DocumentScanner, document: &str, checked: &[&str]) -> Option<String> {
+        scanner.id(document.as_bytes(), "id", &Known { fields: &fields(), checked })
     }
 
     #[test]
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn reserved_fields_are_checked_only_if_asked_for() {
+    fn reserved_fields_are_checked_only_on_request() {
         let mut scanner = DocumentScanner::default();
         let geo = r#"{"id":7,"_geo":{"lat":1,"lng":{"deep":2}}}"#;
         for _ in 0..2 {
@@ -241,7 +242,7 @@ mod tests {
             assert_eq!(id(&mut careful, geo, &["_geo", "_vectors"]), None);
             assert_eq!(id(&mut careful, r#"{"id":7,"_vectors":{}}"#, &["_vectors"]), None);
         }
-        // `_geo.lat` reads like a known path, but is a key with a dot in it.
+        // `_geo.lat` looks like a known path, but is a key with a dot.
         assert_eq!(id(&mut scanner, r#"{"id":7,"_geo":{},"_geo.lat":1}"#, &["_vectors"]), None);
     }
 
@@ -261,17 +262,17 @@ mod tests {
             r#"{"id":7} x"#,
             "[]",
         ] {
-            // Each twice: paths remembered from the first scan must not let the second one pass.
+            // Scans each document twice: paths remembered from the first scan must not let the second one pass.
             for _ in 0..2 {
                 assert_eq!(id(&mut scanner, document, &[]), None, "{document}");
             }
         }
-        let known = Known { fields: &fields(), looked_at: &[] };
+        let known = Known { fields: &fields(), checked: &[] };
         assert_eq!(scanner.id(br#"{"a":{"b":1}}"#, "a.b", &known), None);
     }
 
     #[test]
-    fn errors_read_as_if_the_document_had_been_built() {
+    fn errors_equal_those_of_building_the_document() {
         let deep = |depth: usize| format!(r#"{{"a":{}{}}}"#, "[".repeat(depth), "]".repeat(depth));
         let texts = [
             "",

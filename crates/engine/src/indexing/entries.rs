@@ -1,11 +1,12 @@
-//! Here is a document id: which changes does the batch make to it?
+//! The changes of a batch by document id.
 //!
 //! ```text
-//! rows  = (id, entry)*           in the order in which ids came
+//! rows  = (id, entry)*           in the order of the first occurrences of ids
 //! table = hash of id → row       index into rows
 //! ```
 //!
-//! A batch may have millions of ids, so both lie in a [`SpillAllocator`]. An id of up to 24 bytes lies in its row.
+//! A batch may have millions of ids, so rows and table are in a [`SpillAllocator`]. Ids of up to 24 bytes are stored in
+//! their row.
 
 use std::hash::BuildHasher;
 use std::ops::{Index, IndexMut};
@@ -19,7 +20,7 @@ use super::entry::Entry;
 use super::spill_allocator::SpillAllocator;
 use crate::error::{Error, Result};
 
-/// Entries by document id. The index of a row is valid until an entry is removed.
+/// Entries by document id. Row indexes are valid until an entry is removed.
 pub struct Entries {
     rows: Vec<(CompactString, Entry), SpillAllocator>,
     table: HashTable<u32, SpillAllocator>,
@@ -27,7 +28,7 @@ pub struct Entries {
 }
 
 impl Entries {
-    /// No entries.
+    /// Creates an empty set of entries.
     pub fn new(spill: &SpillAllocator) -> Self {
         Self {
             rows: Vec::new_in(spill.clone()),
@@ -47,12 +48,12 @@ impl Entries {
         self.rows.try_reserve(more).map_err(|error| no_disk_space(&error))
     }
 
-    /// Whether no id has an entry.
+    /// Returns true if there are no entries.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The number of entries.
+    /// Returns the number of entries.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -63,28 +64,28 @@ impl Entries {
         self.table.clear();
     }
 
-    /// The index of an id's row.
+    /// Returns the row index of an id.
     pub fn find(&self, id: &str) -> Option<usize> {
         let is_it = |row: &u32| self.rows[*row as usize].0 == id;
         self.table.find(self.hasher.hash_one(id), is_it).map(|&row| row as usize)
     }
 
-    /// The entry of an id.
+    /// Returns the entry of an id.
     pub fn get(&self, id: &str) -> Option<&Entry> {
         self.find(id).map(|row| &self[row])
     }
 
-    /// Whether an id has an entry.
+    /// Returns true if an id has an entry.
     pub fn contains(&self, id: &str) -> bool {
         self.find(id).is_some()
     }
 
-    /// The id and the entry of a row.
+    /// Returns the id and the entry of a row.
     pub fn row(&self, row: usize) -> &(CompactString, Entry) {
         &self.rows[row]
     }
 
-    /// Adds an id that has no entry yet; gives the index of its row.
+    /// Adds an id that has no entry yet; returns its row index.
     ///
     /// # Errors
     /// Internal, if neither memory nor disk has space for it.
@@ -99,7 +100,7 @@ impl Entries {
         Ok(row as usize)
     }
 
-    /// Removes a row; the last row moves to its index.
+    /// Removes a row. The last row moves to its index.
     pub fn remove(&mut self, row: usize) {
         let last = self.rows.len() - 1;
         let hash = |row: usize| self.hasher.hash_one(self.rows[row].0.as_str());
@@ -114,12 +115,12 @@ impl Entries {
         self.rows.swap_remove(row);
     }
 
-    /// Ids and entries, in the order of their rows.
+    /// Returns ids and entries, in row order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Entry)> {
         self.rows.iter().map(|(id, entry)| (id.as_str(), entry))
     }
 
-    /// Entries, in the order of their rows.
+    /// Returns the entries, in row order.
     pub fn values(&self) -> impl Iterator<Item = &Entry> {
         self.rows.iter().map(|(_, entry)| entry)
     }
@@ -139,7 +140,7 @@ impl IndexMut<usize> for Entries {
     }
 }
 
-/// The error for a batch that is too large for memory and disk.
+/// Makes the error for a batch that is too large for memory and disk.
 pub fn no_disk_space(reason: &dyn std::fmt::Debug) -> Error {
     Error::internal("there is no room for the documents of a batch", format!("{reason:?}"))
 }
@@ -154,11 +155,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn entries_are_a_map(steps in proptest::collection::vec((any::<bool>(), 0..40u32), 0..200)) {
+        fn entries_behave_like_a_map(steps in proptest::collection::vec((any::<bool>(), 0..40u32), 0..200)) {
             let mut entries = Entries::new(&SpillAllocator::new(std::path::Path::new("."), 0));
             let mut model = BTreeMap::new();
             for (number, (is_removal, id)) in (0..).zip(steps) {
-                let id = format!("document {id}, whose id is longer than what lies in a row");
+                let id = format!("document {id}, which has an id longer than a row stores");
                 let row = entries.find(&id);
                 match (is_removal, row) {
                     (true, Some(row)) => {

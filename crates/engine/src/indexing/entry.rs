@@ -1,4 +1,4 @@
-//! A document of a batch: its docids, and the updates that it is made of.
+//! A document of a batch: its docids and its updates.
 
 use smallvec::SmallVec;
 
@@ -11,11 +11,11 @@ pub struct Entry {
     pub docid: Option<u32>,
     /// Docid in the base; `None` if the base has no such document.
     pub base: Option<u32>,
-    /// Whether the updates are applied to the document of the base.
+    /// True if the updates are applied to the document of the base.
     pub on_base: bool,
     /// Updates, applied in order.
     pub updates: SmallVec<[Update; 1]>,
-    /// The last of [`super::StagedBatch::spools`] that contained the id, counted from 1; 0 if none did.
+    /// Number, from 1, of the last of [`super::StagedBatch::spools`] with this id; 0 if there is none.
     pub(super) seen_in: u32,
 }
 
@@ -29,12 +29,12 @@ pub enum Update {
         /// The bytes of the document in the body.
         slice: Slice,
     },
-    /// Vectors that the document gets back from an embedder that is removed: their index in the staged batch.
+    /// Vectors that the document gets back from a removed embedder: their index in the staged batch.
     Vectors(u32),
 }
 
 impl Update {
-    /// The length of its JSON, in bytes; 0 if it comes from no body.
+    /// Returns the length of its JSON in bytes; 0 if it is not from a body.
     pub fn bytes(&self) -> usize {
         match self {
             Self::Body { slice, .. } => slice.bytes() as usize,

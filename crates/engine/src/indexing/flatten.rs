@@ -1,4 +1,4 @@
-//! Here is a document: which words, columns and presence terms does it have?
+//! Converts a document to words, columns and presence terms.
 
 use std::sync::Arc;
 
@@ -13,48 +13,48 @@ use crate::fields::{FieldId, FieldMap, is_same_or_below};
 use crate::store::schema::{self, LENGTH_MAX, POSITIONS_MAX, Presence, WORD_BYTES_MAX, attribute_suffix};
 use crate::store::{ColumnValue, IndexedDocument, PackedText};
 
-/// Distance between two words with a hard separator between them, and between two leaves of a field.
+/// Distance between words with a hard separator between them, and between leaves of a field.
 /// Source: search §3.2.
 const FAR: u32 = 8;
 
-/// The settings under which the documents of a commit are flattened.
+/// Settings for flattening the documents of a commit.
 #[derive(Clone, Copy)]
 pub struct Rules<'a> {
     /// Splits texts into tokens.
     pub analyzer: &'a Analyzer,
-    /// Every path of every document of the commit.
+    /// All paths of all documents of the commit.
     pub fields: &'a FieldMap,
-    /// Whether long strings at a path are put into its column at once.
+    /// True if long strings at a path go into its column at once.
     pub wants_column: &'a (dyn Fn(&str) -> bool + Sync),
 }
 
-/// Flattens documents, one after another. Terms that documents share are cached between them.
+/// Flattens documents one after another. Caches terms that documents share.
 pub struct Flattener<'a> {
     rules: Rules<'a>,
     terms: Terms,
-    /// Bytes of the packed words of the last document, as the capacity for the next.
+    /// Bytes of the packed words of the last document, used as the capacity for the next one.
     packed_bytes: usize,
 }
 
-/// Terms that many documents share, so that each is formatted once.
+/// Terms shared by many documents, so that each is formatted only once.
 #[derive(Default)]
 struct Terms {
     presence: FxHashMap<(Presence, FieldId), Arc<str>>,
     lengths: FxHashMap<(FieldId, u8), Arc<str>>,
 }
 
-/// Whether a path is reserved: its words and values are not indexed as those of other fields are.
+/// Returns true if a path is reserved. Words and values of reserved fields are not indexed like those of other fields.
 pub fn is_reserved(path: &str) -> bool {
     ["_geo", "_geojson", "_vectors"].iter().any(|name| is_same_or_below(name, path))
 }
 
 impl<'a> Flattener<'a> {
-    /// A flattener without cached terms.
+    /// Creates a flattener without cached terms.
     pub fn new(rules: Rules<'a>) -> Self {
         Self { rules, terms: Terms::default(), packed_bytes: 0 }
     }
 
-    /// Flattens a document. `source`: its JSON, which is stored.
+    /// Flattens a document. `source` is its JSON, which is stored.
     ///
     /// # Errors
     /// Internal, if a path of the document is not in the field map.
@@ -116,13 +116,13 @@ impl Terms {
     }
 }
 
-/// The term of a field's number of words: decimal ‖ 0 ‖ suffix of the field.
+/// Formats the term of the number of words of a field: decimal ‖ 0 ‖ suffix of the field.
 fn length_term(words: u8, field: FieldId) -> String {
     let suffix = attribute_suffix(field).map(char::from);
     format!("{words}\0{}", String::from_iter(suffix))
 }
 
-/// Calls `take` with every path of a document, parents included; of reserved fields, with their name alone.
+/// Calls `take` with every path of a document, parents included. Reserved fields are not descended into.
 pub fn each_path(document: &Map<String, Value>, take: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
     fn walk(value: &Value, path: &mut String, take: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
         match value {
@@ -151,7 +151,7 @@ pub fn each_path(document: &Map<String, Value>, take: &mut dyn FnMut(&str) -> Re
     Ok(())
 }
 
-/// The position of a field's next word.
+/// Position of the next word of a field.
 #[derive(Default)]
 struct Counter {
     position: u32,
@@ -159,7 +159,7 @@ struct Counter {
     stored: usize,
 }
 
-/// The container of a value. An array or object inside an object moves the position of words on.
+/// Container of a value. An array or object inside an object increases the position of words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Parent {
     Document,
@@ -172,7 +172,7 @@ struct Visit<'a> {
     path: String,
     counters: FxHashMap<FieldId, Counter>,
     text: PackedText,
-    /// Presences in the order found, some of them twice.
+    /// Presence terms in the order found, with repeats.
     presence: Vec<(Presence, FieldId)>,
     columns: Vec<(Arc<str>, ColumnValue)>,
 }
@@ -211,11 +211,11 @@ impl Visit<'_> {
     fn value(&mut self, field: FieldId, value: &Json<'_>, parent: Parent) -> Result<()> {
         let container = matches!(value, Json::Array(_) | Json::Object(_));
         if container && parent == Parent::Object {
-            self.arrive(field);
+            self.start_value(field);
         }
         match value {
             Json::Null => {
-                self.arrive(field);
+                self.start_value(field);
             }
             Json::Bool(truth) => {
                 let text = if *truth { "true" } else { "false" };
@@ -234,7 +234,7 @@ impl Visit<'_> {
             }
             Json::Array(items) => {
                 if items.is_empty() {
-                    self.arrive(field);
+                    self.start_value(field);
                 }
                 for item in items {
                     self.value(field, item, Parent::Array)?;
@@ -242,7 +242,7 @@ impl Visit<'_> {
             }
             Json::Object(object) => {
                 if object.is_empty() {
-                    self.arrive(field);
+                    self.start_value(field);
                 }
                 for (key, value) in object.iter() {
                     let length = self.path.len();
@@ -264,8 +264,8 @@ impl Visit<'_> {
         })
     }
 
-    /// Moves a field's position on before a value, unless it is the field's first; gives the position.
-    fn arrive(&mut self, field: FieldId) -> u32 {
+    /// Advances the position of a field before a value, unless the value is its first. Returns the position.
+    fn start_value(&mut self, field: FieldId) -> u32 {
         let counter = self.counters.entry(field).or_default();
         if counter.visited {
             counter.position = counter.position.saturating_add(FAR);
@@ -275,13 +275,13 @@ impl Visit<'_> {
     }
 
     fn words(&mut self, field: FieldId, text: &str) {
-        let start = self.arrive(field);
+        let start = self.start_value(field);
         if start >= POSITIONS_MAX {
             return;
         }
         let locales = self.of.analyzer.locales_of(&self.path);
         let (mut position, mut last, mut stored) = (start, start, 0);
-        // `None` before the first word: separators there do not move its position.
+        // `None` before the first word: separators before it do not change its position.
         let mut step = None;
         let packed = &mut self.text;
         self.of.analyzer.each(text, locales, |token| match token.kind {
@@ -320,7 +320,7 @@ impl Visit<'_> {
     }
 }
 
-/// The latitude and longitude of a `_geo` as columns; those that are no numbers are left out.
+/// Converts the latitude and longitude of a `_geo` to columns; leaves out those that are not numbers.
 fn geo_columns(geo: &Value) -> Vec<(Arc<str>, ColumnValue)> {
     let Value::Object(geo) = geo else { return Vec::new() };
     let columns = ["lat", "lng"].iter().filter_map(|key| {
@@ -330,7 +330,7 @@ fn geo_columns(geo: &Value) -> Vec<(Arc<str>, ColumnValue)> {
     columns.collect()
 }
 
-/// The bounding boxes of the shapes of a `_geojson` as columns; none if it is malformed.
+/// Converts the bounding boxes of the shapes of a `_geojson` to columns; none if it is malformed.
 fn shape_columns(value: &Value) -> Vec<(Arc<str>, ColumnValue)> {
     let mut columns = Vec::new();
     for sides in bounding_boxes(&shapes_of(value).unwrap_or_default()) {

@@ -1,4 +1,4 @@
-//! Here are the geographic fields of a document: are they well formed? Source: documents §4.4–4.5.
+//! Checks the geographic fields of a document. Source: documents §4.4–4.5.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::fields::is_same_or_below;
 use crate::filter;
 use crate::settings::Settings;
 
-/// A latitude or longitude: a finite number, or a string with one.
+/// Parses a latitude or longitude: a finite number, or a string with one.
 pub fn coordinate(value: &Value) -> Option<f64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
@@ -18,7 +18,7 @@ pub fn coordinate(value: &Value) -> Option<f64> {
     number.filter(|number| number.is_finite())
 }
 
-/// Whether the value of a reserved field is well formed; settings that use the field refuse others.
+/// Returns true if the value of a reserved field is well formed. Settings that use the field refuse other values.
 pub fn is_well_formed(field: &str, value: &Value) -> bool {
     match field {
         "_geo" => check_geo("", value).is_ok(),
@@ -27,7 +27,7 @@ pub fn is_well_formed(field: &str, value: &Value) -> bool {
     }
 }
 
-/// Checks `_geo`: null, or an object with exactly `lat` and `lng`. `id`: the document, for the message.
+/// Checks `_geo`: null, or an object with exactly `lat` and `lng`. `id` of the document is for the message.
 ///
 /// # Errors
 /// `invalid_document_geo_field`.
@@ -51,7 +51,7 @@ pub fn check_geo(id: &str, geo: &Value) -> Result<()> {
     Err(Error::user("invalid_document_geo_field", message))
 }
 
-/// Checks `_geojson`: a geometry, feature or collection. `id`: the document, for the message.
+/// Checks `_geojson`: a geometry, feature or collection. `id` of the document is for the message.
 ///
 /// # Errors
 /// `invalid_document_geo_field`.
@@ -64,7 +64,7 @@ pub fn check_geojson(id: &str, shape: &Value) -> Result<()> {
     Err(Error::user("invalid_document_geo_field", message))
 }
 
-/// The geographic fields that have to be well formed under some settings.
+/// Geographic fields that must be well formed according to settings.
 pub struct GeoFieldChecks {
     /// `_geo`.
     pub geo: bool,
@@ -82,7 +82,7 @@ impl GeoFieldChecks {
         }
     }
 
-    /// Reserved fields of which a document has to be built to be checked.
+    /// Returns the reserved fields that require building a document to check it.
     pub fn fields(&self) -> Vec<&'static str> {
         let fields = [("_geo", self.geo), ("_geojson", self.geojson)];
         let fields = fields.into_iter().filter_map(|(name, checked)| checked.then_some(name));

@@ -1,4 +1,4 @@
-//! Here is an uploaded body: how many documents does it hold, and what is wrong with it?
+//! Counts the documents of an uploaded body and finds its first error.
 
 use serde::Serialize;
 
@@ -6,12 +6,12 @@ use super::payload::Payload;
 use super::spool::Spool;
 use crate::error::{Error, Result};
 
-/// Number of documents and first error of a body.
+/// Number of documents and the first error of a body.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PayloadReport {
     /// The number of documents in the body, or before its error.
     pub documents: usize,
-    /// `missing_payload` or `malformed_payload`; `None` if the whole body parses.
+    /// `missing_payload` or `malformed_payload`; `None` if the body parses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<crate::error::UserError>,
 }
@@ -19,7 +19,7 @@ pub struct PayloadReport {
 /// Counts the documents of a body and finds its first error.
 ///
 /// # Errors
-/// Internal, if the file cannot be read; an error in its content is in the report.
+/// Internal, if the file cannot be read. Errors in its content are in the report.
 pub fn inspect(payload: &Payload) -> Result<PayloadReport> {
     let mut documents = 0;
     let outcome = Spool::open(payload).and_then(|spool| {

@@ -1,7 +1,7 @@
-//! A parsed document, borrowed from its text as far as possible.
+//! A parsed document, which borrows from its text where possible.
 //!
-//! The documents of a body are read once, flattened and dropped: copying their keys and texts would take most of that
-//! time. Numbers and repeated keys are read as serde_json's own values read them.
+//! The documents of a body are read once, flattened and dropped. Copying their keys and texts would take most of that
+//! time. Numbers and repeated keys are handled as in `serde_json::Value`.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,7 +21,7 @@ pub enum Json<'a> {
     Null,
     /// `true` or `false`
     Bool(bool),
-    /// A number; numbers beyond the range of floats are null.
+    /// A number. Numbers outside the range of floats become null.
     Number(Number),
     /// A string, borrowed unless it has escapes.
     String(Cow<'a, str>),
@@ -31,27 +31,27 @@ pub enum Json<'a> {
     Object(Object<'a>),
 }
 
-/// Keys in the order received, each once: a repeated key has its last value at its first position.
+/// Keys in the order received. A repeated key has its last value at its first position.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Object<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
 
 impl<'a> Object<'a> {
-    /// Keys and values, in order.
+    /// Returns keys and values, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Json<'a>)> {
         self.0.iter().map(|(key, value)| (key.as_ref(), value))
     }
 
-    /// Whether it has no keys.
+    /// Returns true if it has no keys.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether it has a key.
+    /// Returns true if it has a key.
     pub fn has(&self, key: &str) -> bool {
         self.0.iter().any(|(known, _)| known == key)
     }
 
-    /// The document as it is stored: UTF-8 JSON.
+    /// Serialises the document as it is stored: UTF-8 JSON.
     ///
     /// # Errors
     /// Internal, if it cannot be written as JSON.
@@ -84,11 +84,11 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Up to so many keys are compared with each other faster than hashed.
+/// Comparing up to this many keys with each other is faster than hashing them.
 const FEW: usize = 24;
 
 impl Json<'_> {
-    /// The value, owned.
+    /// Makes an owned value.
     pub fn to_value(&self) -> Value {
         match self {
             Self::Null => Value::Null,
@@ -258,7 +258,7 @@ mod tests {
 
     use super::*;
 
-    /// Any JSON as text, with escapes, keys that come twice, and numbers of all sizes.
+    /// Generates JSON texts with escapes, repeated keys, and numbers of all sizes.
     fn text() -> impl Strategy<Value = String> {
         let string =
             proptest::sample::select(&[r#""a""#, r#""b\n""#, r#""\u00e9""#, r#""ü b""#, r#""""#][..]);
@@ -289,7 +289,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_says_what_serde_json_says(text in text()) {
+        fn values_equal_those_of_serde_json(text in text()) {
             let expected: Value = match serde_json::from_str(&text) {
                 Ok(value) => value,
                 Err(_) => {
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_read_the_same() {
+    fn errors_equal_those_of_serde_json() {
         for text in ["", "[]", "{", r#"{"a":}"#, r#"{"a":1}x"#, r#"{1:2}"#, "{\"a\":\"\u{1}\"}", "7"] {
             let expected = serde_json::from_str::<Map<String, Value>>(text).unwrap_err().to_string();
             assert_eq!(serde_json::from_str::<Object<'_>>(text).unwrap_err().to_string(), expected, "{text}");

@@ -1,4 +1,4 @@
-//! The write path: a batch in, one commit out.
+//! The write path: converts a batch into a commit.
 
 mod batch;
 mod batch_monitor;
@@ -43,7 +43,7 @@ fn each_path_of(document: &serde_json::Map<String, serde_json::Value>, fields: &
     flatten::each_path(document, &mut |path| fields.insert(path).map(|_| ())).expect("few fields");
 }
 
-/// A document as it is written, with long strings in columns too.
+/// Flattens a document, with long strings in columns too.
 #[cfg(test)]
 pub fn document_for_tests(
     analyzer: &crate::analysis::Analyzer,

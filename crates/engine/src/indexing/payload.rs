@@ -1,4 +1,4 @@
-//! An uploaded body, as a task names it.
+//! An uploaded body, as specified by a task.
 
 use std::path::PathBuf;
 
@@ -6,14 +6,14 @@ use serde::Deserialize;
 
 use crate::error::Error;
 
-/// An uploaded body: a file in the spool or, if it is small, its text.
+/// An uploaded body: a file in the spool, or its text if it is small.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Payload {
     /// Absolute path of the file; unused if `text` is given.
     #[serde(default)]
     pub path: PathBuf,
-    /// The body itself, if it is small.
+    /// Text of the body, if it is small.
     #[serde(default)]
     pub text: Option<String>,
     /// Format of the body.
@@ -26,7 +26,7 @@ pub struct Payload {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
-    /// One object, or an array of them.
+    /// An object, or an array of objects.
     Json,
     /// Objects separated by white space.
     Ndjson,
@@ -35,7 +35,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The name of the format in messages.
+    /// Returns the name of the format for messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -45,7 +45,7 @@ impl Format {
     }
 }
 
-/// The error for a body that does not parse.
+/// Makes the error for a body that does not parse.
 pub fn malformed(format: Format, reason: &str) -> Error {
     let message = format!("The `{}` payload provided is malformed. `{reason}`.", format.name());
     Error::user("malformed_payload", message)

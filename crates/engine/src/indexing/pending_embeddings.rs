@@ -1,6 +1,6 @@
-//! Here is a prepared batch: which documents have to be embedded before it is committed?
+//! Lists the documents of a prepared batch that have to be embedded before its commit.
 //!
-//! The documents come in pages, so that their texts are not all in memory. Shape: `WorkPage` in `ts/engine/engine.ts`.
+//! Lists pages, so that not all texts are in memory. Shape: `WorkPage` in `ts/engine/engine.ts`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,15 +14,15 @@ use crate::error::{Context, Error, Result};
 use crate::settings::Settings;
 use crate::vector::Want;
 
-/// Documents of one page: enough for 40 concurrent requests to an embedder, of 10 texts each.
+/// Documents in a page: enough for 40 concurrent requests of 10 texts to an embedder.
 const PAGE_ITEMS_MAX: usize = 400;
 
-/// Bytes of documents in one page; a single document may be longer.
+/// Bytes of documents in a page. A single document may be longer.
 const PAGE_BYTES_MAX: usize = 8 << 20;
 
 impl StagedBatch {
-    /// The page at the cursor `from`, which is `next` of the page before; the first page without one. `None` after the
-    /// last page.
+    /// Returns the page at the cursor `from`, which is `next` of the previous page; the first page without a cursor.
+    /// `None` after the last page.
     ///
     /// # Errors
     /// Internal, if `from` is not a cursor or a document cannot be read.
@@ -38,7 +38,7 @@ impl StagedBatch {
         Ok(None)
     }
 
-    /// A page of documents of one embedder, which has this `number`.
+    /// Makes a page of documents of the embedder with this `number`.
     fn page<'w>(
         &self,
         number: usize,
@@ -52,8 +52,8 @@ impl StagedBatch {
         let mut shown: Option<&Arc<Settings>> = None;
         for (docid, want) in wants {
             let settings = match want {
-                Want::Anew => &self.settings,
-                Want::Compared { settings, .. } => settings,
+                Want::Always => &self.settings,
+                Want::IfTextChanged { settings, .. } => settings,
             };
             let is_other = shown.is_some_and(|shown| !Arc::ptr_eq(shown, settings));
             if is_other || items.len() == PAGE_ITEMS_MAX || bytes > PAGE_BYTES_MAX {
@@ -66,9 +66,11 @@ impl StagedBatch {
                 None => self.stored(docid)?,
             };
             let before = match want {
-                Want::Anew => None,
-                Want::Compared { of: None, .. } => Some(self.stored(docid)?),
-                Want::Compared { of: Some(which), .. } => Some(self.merged(&self.earlier[*which as usize])?),
+                Want::Always => None,
+                Want::IfTextChanged { of: None, .. } => Some(self.stored(docid)?),
+                Want::IfTextChanged { of: Some(which), .. } => {
+                    Some(self.merged(&self.earlier[*which as usize])?)
+                }
             };
             bytes += weight(&document) + before.as_ref().map_or(0, weight);
             let id = primary_key::id_of(self.primary_key.as_deref().unwrap_or_default(), &document)?;
@@ -99,7 +101,7 @@ fn rendering(settings: &Settings, embedder: &str) -> Value {
     })
 }
 
-/// The number of the embedder and the docid of a cursor.
+/// Parses a cursor into the number of the embedder and the docid.
 fn position(cursor: &str) -> Result<(usize, u32)> {
     let wrong = || Error::internal("pending embeddings cannot be read", "there is no such page");
     let (number, docid) = cursor.split_once(':').ok_or_else(wrong)?;
@@ -107,7 +109,7 @@ fn position(cursor: &str) -> Result<(usize, u32)> {
     Ok((number.parse().context(context)?, docid.parse().context(context)?))
 }
 
-/// The approximate length of a document as JSON, in bytes.
+/// Returns the approximate length of a document as JSON, in bytes.
 fn weight(document: &Map<String, Value>) -> usize {
     fn of(value: &Value) -> usize {
         match value {

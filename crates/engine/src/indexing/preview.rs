@@ -1,4 +1,4 @@
-//! Here is a staged batch: what would readers see if it were committed?
+//! Makes snapshots of the documents as they would be after the commit of a staged batch.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::analysis::Analyzer;
 use crate::error::Result;
 use crate::store::{SegmentBuilder, SegmentView, Snapshot};
 
-/// The documents after a staged batch: those of the base under the settings of the batch, and the changed ones.
+/// Documents after a staged batch: those of the base with the settings of the batch, and the changed ones.
 pub struct Preview {
-    /// Documents of the base, including those that changed; `None` if all of them are deleted.
+    /// Documents of the base, including outdated versions of changed ones; `None` if all are deleted.
     pub base: Option<Snapshot>,
-    /// Documents that the batch changes; `None` if it changes none and `base` is there.
+    /// Documents that the batch changes; `None` if there are none and `base` exists.
     pub changed: Option<Snapshot>,
 }
 
-/// Makes snapshots of the documents after a staged batch. Changed documents are indexed in memory.
+/// Makes the snapshots. Indexes changed documents in memory.
 pub fn preview(staged: &StagedBatch) -> Result<Preview> {
     let parts = staged.parts();
     let base = staged.base.as_ref().filter(|_| !staged.cleared);
@@ -27,7 +27,7 @@ pub fn preview(staged: &StagedBatch) -> Result<Preview> {
     if let Some(base) = &base {
         base.attachments().put(Arc::clone(&vectors));
     }
-    // Without any documents there is still a snapshot: a filter that the settings do not allow fails on it.
+    // Even an index without documents needs a snapshot: filters that the settings do not allow must fail on it.
     if staged.entries.is_empty() && base.is_some() {
         return Ok(Preview { base, changed: None });
     }

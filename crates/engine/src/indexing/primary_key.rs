@@ -1,11 +1,11 @@
-//! Here is a document: which field holds its id, and what is the id?
+//! Finds the primary key and the id of a document.
 
 use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 use crate::fields::{ID_BYTES_MAX, at_most, id_from, values_named};
 
-/// The only field of `document` whose name ends in `id`, whatever the case.
+/// Returns the only field of `document` with a name that ends in `id`, in upper or lower case.
 pub fn infer(index_uid: &str, document: &Map<String, Value>) -> Result<String> {
     let mut candidates: Vec<&str> =
         document.keys().map(String::as_str).filter(|name| name.to_lowercase().ends_with("id")).collect();
@@ -32,13 +32,13 @@ pub fn infer(index_uid: &str, document: &Map<String, Value>) -> Result<String> {
     }
 }
 
-/// The error for a primary key that differs from the index's own.
+/// Makes the error for a primary key other than that of the index.
 pub fn already_exists(index_uid: &str, stored: &str) -> Error {
     let message = format!("Index `{index_uid}`: Index already has a primary key: `{stored}`.");
     Error::user("index_primary_key_already_exists", message)
 }
 
-/// The id of `document` as text.
+/// Returns the id of `document` as text.
 ///
 /// # Errors
 /// `missing_document_id` or `invalid_document_id`.
@@ -64,7 +64,7 @@ pub fn id_of(primary_key: &str, document: &Map<String, Value>) -> Result<String>
     }
 }
 
-/// A value as an id.
+/// Converts a value to an id.
 ///
 /// # Errors
 /// `invalid_document_id`.
@@ -82,7 +82,7 @@ pub fn parse_id(value: &Value) -> Result<String> {
     })
 }
 
-/// A document as part of a message, cut to 1000 bytes: messages are stored with tasks.
+/// Formats a value for a message, cut to 1000 bytes because messages are stored with tasks.
 fn shortened(value: &Value) -> String {
     const BYTES_MAX: usize = 1000;
     let text = value.to_string();

@@ -1,4 +1,4 @@
-//! Here is an uploaded body: how do its documents change the staged batch?
+//! Adds the documents of an uploaded body to a staged batch.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -41,21 +41,22 @@ impl StagedBatch {
         let spool = Spool::open(payload)?;
         let number = self.spools.len() as u32;
 
-        // The whole body is read before anything changes, so that an error in its last document leaves nothing to undo.
+        // Reads the complete body before anything changes, so that an error in its last document leaves nothing to
+        // undo.
         let mut puts: SpillVec<(CompactString, Update), SpillAllocator> =
             SpillVec::new_in(self.spill().clone());
         let mut vectors: HashMap<CompactString, ChangedVectors> = HashMap::new();
-        // Index into `puts` → what the document asks of embedders.
+        // Index into `puts` → requests of the document to embedders.
         let mut asked: HashMap<usize, Vec<(u8, Asked)>> = HashMap::new();
-        let mut lacking = MissingVectors::default();
+        let mut missing = MissingVectors::default();
         let mut scanner = (!self.vectors.is_needed()).then(DocumentScanner::default);
-        let looked_at = checks.fields();
+        let checked = checks.fields();
         spool.each(&mut |slice| {
             self.monitor.next()?;
             let update = Update::Body { spool: number, slice };
             puts.try_reserve(1).map_err(|error| no_disk_space(&error))?;
             if let (Some(scanner), Some(key), Some(json)) = (&mut scanner, &key, spool.json(slice)?)
-                && let Some(id) = scanner.id(json, key, &Known { fields: &fields, looked_at: &looked_at })
+                && let Some(id) = scanner.id(json, key, &Known { fields: &fields, checked: &checked })
             {
                 puts.push((id.into(), update));
                 return Ok(());
@@ -68,7 +69,7 @@ impl StagedBatch {
             let id: CompactString = primary_key::id_of(key, &document)?.into();
             checks.run(&id, &document)?;
             learn_fields(&mut fields, &document)?;
-            let asks = self.read_vectors(&id, &document, &mut vectors, skip_creation, &mut lacking)?;
+            let asks = self.read_vectors(&id, &document, &mut vectors, skip_creation, &mut missing)?;
             if !asks.is_empty() {
                 asked.insert(puts.len(), asks);
             }
@@ -76,7 +77,7 @@ impl StagedBatch {
             Ok(())
         })?;
 
-        lacking.check()?;
+        missing.check()?;
         spool.release(0..u64::MAX);
         self.spools.push(spool);
         self.fields = fields;
@@ -104,18 +105,18 @@ impl StagedBatch {
         Ok(Outcome { indexed_documents: Some(distinct), touched: true, ..Outcome::default() })
     }
 
-    /// Notes the vectors of a document, and gives what it asks of embedders. `vectors`: those of earlier documents of
-    /// the body.
+    /// Notes the vectors of a document and returns its requests to embedders. `vectors` holds those of earlier
+    /// documents of the body.
     fn read_vectors(
         &self,
         id: &str,
         document: &Map<String, Value>,
         vectors: &mut HashMap<CompactString, ChangedVectors>,
         skip_creation: bool,
-        lacking: &mut MissingVectors,
+        missing: &mut MissingVectors,
     ) -> Result<Vec<(u8, Asked)>> {
         if !self.vectors.is_needed() {
-            return self.vectors.read(document, id, None, lacking).map(|reading| reading.asked);
+            return self.vectors.read(document, id, None, missing).map(|reading| reading.asked);
         }
         let docid = match self.entries.get(id) {
             Some(entry) => entry.docid,
@@ -131,12 +132,12 @@ impl StagedBatch {
         };
         let is_new = docid.is_none() && earlier.is_none();
         let before: Option<CurrentVectorsOf<'_>> = if is_new { None } else { Some(&current) };
-        let reading = self.vectors.read(document, id, before, lacking)?;
+        let reading = self.vectors.read(document, id, before, missing)?;
         vectors.entry(id.into()).or_default().extend(reading.staged);
         Ok(reading.asked)
     }
 
-    /// Notes what a document asks of embedders. `before`: its entry before it was put.
+    /// Notes the requests of a document to embedders. `before` is the entry before the document was put.
     fn ask(&mut self, id: &str, before: Entry, asked: &[(u8, Asked)]) {
         let Some(docid) = self.entries.get(id).and_then(|entry| entry.docid) else { return };
         let earlier = &mut self.earlier;

@@ -1,8 +1,8 @@
-//! Memory for tables that may grow with an upload: up to a bound from the process, beyond it from files.
+//! Memory for tables that grow with an upload: up to a limit from the process, above it from files.
 //!
 //! Memory mapped from a file is not anonymous: the system writes it out when memory is short. The files have no name,
-//! so that they vanish with the process, and their disk space is allocated before they are mapped, so that a full disk
-//! is an error here and no signal later.
+//! so they vanish with the process. Their disk space is allocated before they are mapped, so a full disk is an error
+//! here and not a signal later.
 
 use std::alloc::Layout;
 use std::collections::HashMap;
@@ -16,16 +16,16 @@ use allocator_api2::alloc::{AllocError, Allocator, Global};
 use fs4::fs_std::FileExt as _;
 use memmap2::MmapMut;
 
-/// An allocator whose large blocks lie in unnamed files beyond a bound. Clones share the bound.
+/// An allocator that puts large blocks into unnamed files above a limit. Clones share the limit.
 #[derive(Clone)]
 pub struct SpillAllocator {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    /// The directory of the files, which exists.
+    /// Directory of the files, which exists.
     directory: PathBuf,
-    /// The most bytes of large blocks from the process.
+    /// Limit for the bytes of large blocks from the process.
     bound: usize,
     taken: Mutex<Taken>,
 }
@@ -38,18 +38,18 @@ struct Taken {
     mapped: HashMap<usize, MmapMut>,
 }
 
-/// Smaller blocks, in bytes, always come from the process: a file for each would cost more than it saves.
+/// Smaller blocks, in bytes, always come from the process: a file each would cost more than it saves.
 const LARGE_BYTES_MIN: usize = 1 << 20;
 
 impl SpillAllocator {
-    /// `bound`: the most bytes of large blocks from the process. Files lie in `path` or, while it does not exist, in
-    /// the nearest directory above it that does.
+    /// Creates an allocator. `bound` limits the bytes of large blocks from the process. Files are in `path` or, as long
+    /// as it does not exist, in its nearest existing parent directory.
     pub fn new(path: &Path, bound: usize) -> Self {
         let directory = path.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("."));
         Self { inner: Arc::new(Inner { directory: directory.to_owned(), bound, taken: Mutex::default() }) }
     }
 
-    /// Bytes of large blocks from the process now.
+    /// Returns the bytes of large blocks from the process.
     pub fn held_bytes(&self) -> usize {
         self.taken().held
     }
@@ -58,7 +58,8 @@ impl SpillAllocator {
         self.inner.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the bound allows a block of `new` bytes from the process in place of one of `old`; if so, it is counted.
+    /// Returns true, and counts the bytes, if the limit allows a block of `new` bytes from the process instead of `old`
+    /// bytes.
     fn hold(&self, old: usize, new: usize) -> bool {
         let counted = |bytes: usize| if bytes < LARGE_BYTES_MIN { 0 } else { bytes };
         let mut taken = self.taken();
@@ -77,7 +78,7 @@ impl SpillAllocator {
     fn map(&self, bytes: usize) -> io::Result<NonNull<[u8]>> {
         let file = tempfile::tempfile_in(&self.inner.directory)?;
         file.allocate(bytes as u64)?;
-        // SAFETY: no other process can open a file without a name, so it is neither changed nor cut.
+        // SAFETY: no other process can open a file without a name, so it is neither changed nor truncated.
         let mut map = unsafe { memmap2::MmapOptions::new().len(bytes).map_mut(&file)? };
         let block = NonNull::new(map.as_mut_ptr()).ok_or(io::ErrorKind::OutOfMemory)?;
         self.taken().mapped.insert(block.addr().get(), map);
@@ -93,8 +94,8 @@ impl fmt::Debug for SpillAllocator {
 }
 
 // SAFETY: a block comes from `Global` or is a mapping held in `mapped` until it is freed, so it is valid, does not move
-// and belongs to its owner alone; its address tells whether `Global` or a mapping made it. Clones share `inner`.
-// Mappings begin at pages, which is a stricter alignment than any table here asks for; anything beyond is refused.
+// and belongs only to its owner; its address shows which of both made it. Clones share `inner`. Mappings begin at
+// pages, which is a stricter alignment than any table here requests; stricter requests are refused.
 unsafe impl Allocator for SpillAllocator {
     fn allocate(&self, layout: Layout) -> Result<NonNull<[u8]>, AllocError> {
         if self.hold(0, layout.size()) {
@@ -134,7 +135,7 @@ unsafe impl Allocator for SpillAllocator {
     }
 }
 
-/// The smallest page size of the systems that are supported, in bytes.
+/// Smallest page size of the supported systems, in bytes.
 const PAGE_BYTES_MIN: usize = 4096;
 
 #[cfg(test)]
@@ -144,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn blocks_beyond_the_bound_lie_in_files_and_read_the_same() {
+    fn blocks_above_the_limit_are_in_files_with_the_same_content() {
         let directory = tempfile::tempdir().unwrap();
         let spill = SpillAllocator::new(&directory.path().join("not there yet"), 3 << 20);
         let mut one: Vec<u64, SpillAllocator> = Vec::new_in(spill.clone());

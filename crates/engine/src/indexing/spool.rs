@@ -1,7 +1,7 @@
-//! Here is an uploaded body, give me its documents.
+//! Reads the documents of an uploaded body.
 //!
-//! A large body is mapped, never read into memory as a whole: a document is named by its bytes in the body and read
-//! again when it is needed.
+//! A large body is mapped, never read into memory completely. A document is identified by its range of bytes in the
+//! body, and read again when it is needed.
 
 use std::fs::File;
 use std::ops::{Deref, Range};
@@ -21,7 +21,7 @@ use super::json::Object;
 use super::payload::{Format, Payload, malformed};
 use crate::error::{Context, Error, Result};
 
-/// The bytes of a document in its body.
+/// The range of a document in its body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slice {
     start: u64,
@@ -29,12 +29,12 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// Offset of the first byte.
+    /// Returns the offset of the first byte.
     pub fn start(self) -> u64 {
         self.start
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub fn bytes(self) -> u64 {
         self.length
     }
@@ -44,7 +44,7 @@ impl Slice {
 pub struct Spool {
     format: Format,
     body: Body,
-    /// Of a CSV body.
+    /// Header, for a CSV body.
     csv: Option<CsvBody>,
 }
 
@@ -101,7 +101,7 @@ impl Spool {
         }
     }
 
-    /// The document of a slice. If a key comes twice, its last value counts.
+    /// Returns the document of a slice. The last value of a repeated key counts.
     pub fn document(&self, slice: Slice) -> Result<Map<String, Value>> {
         let bytes = self.bytes(slice)?;
         match &self.csv {
@@ -115,16 +115,16 @@ impl Spool {
         }
     }
 
-    /// The document of a slice, borrowed from the body; `None` if the body is not JSON.
+    /// Returns the document of a slice, borrowed from the body; `None` if the body is not JSON.
     pub fn object(&self, slice: Slice) -> Result<Option<Object<'_>>> {
         let Some(bytes) = self.json(slice)? else { return Ok(None) };
         serde_json::from_slice(bytes).map(Some).map_err(|error| self.malformed(slice.start, &error))
     }
 
-    /// Checks what [`Spool::document`] checks, without building the document.
+    /// Makes the checks of [`Spool::document`] without building the document.
     ///
     /// # Errors
-    /// Those of [`Spool::document`].
+    /// See [`Spool::document`].
     pub fn check(&self, slice: Slice) -> Result<()> {
         let bytes = self.bytes(slice)?;
         if self.csv.is_some() || bytes.first() != Some(&b'{') {
@@ -133,24 +133,25 @@ impl Spool {
         document_scanner::check(bytes).map_err(|error| self.malformed(slice.start, &error))
     }
 
-    /// Releases the mapped memory of a range of the body; a later read takes it from the file again.
-    /// Without this, a body that was read counts as memory of the process until its batch is dropped.
+    /// Releases the mapped memory of a range of the body. Later reads load it from the file again. Without this, a body
+    /// that was read counts as memory of the process until its batch is dropped.
     pub fn release(&self, range: Range<u64>) {
         #[cfg(unix)]
         if let Body::Mapped(map) = &self.body {
             let (start, end) = (range.start as usize, (range.end as usize).min(map.len()));
-            // SAFETY: the mapping is shared and never written to, so its pages come back from the file as they were.
+            // SAFETY: the mapping is shared and never written to, so its pages are unchanged when they are loaded
+            // again.
             let advised = unsafe {
                 map.unchecked_advise_range(UncheckedAdvice::DontNeed, start, end.saturating_sub(start))
             };
-            // The range stays readable if the system does not follow the advice.
+            // The range stays readable if the system ignores the advice.
             drop(advised);
         }
         #[cfg(not(unix))]
         drop(range);
     }
 
-    /// The JSON text of a document; `None` if the body is CSV.
+    /// Returns the JSON text of a document; `None` if the body is CSV.
     pub fn json(&self, slice: Slice) -> Result<Option<&[u8]>> {
         if self.csv.is_some() { Ok(None) } else { self.bytes(slice).map(Some) }
     }
@@ -190,7 +191,7 @@ impl Spool {
     fn each_of_csv(&self, take: &mut dyn FnMut(Slice) -> Result<()>) -> Result<()> {
         let Some(csv) = &self.csv else { return Ok(()) };
         let mut reader = csv.reader(self.body(), true);
-        // The header is read first, so that the position of the first record is known.
+        // Reads the header first, so that the position of the first record is known.
         reader.byte_headers().map_err(|error| malformed_csv(&error))?;
         let mut record = csv::ByteRecord::new();
         let mut number = 0;
@@ -205,7 +206,7 @@ impl Spool {
         }
     }
 
-    /// The line of an offset, counted from 1, and the number of bytes of that line before it.
+    /// Returns the line of an offset, counted from 1, and the number of bytes before it in that line.
     fn line_and_column(&self, start: u64) -> (usize, usize) {
         let before = &self.body()[..start as usize];
         let lines = before.iter().filter(|&&byte| byte == b'\n').count();
@@ -239,12 +240,12 @@ fn map(path: &Path) -> Result<Option<Mmap>> {
     if file.metadata().context(context())?.len() == 0 {
         return Ok(None);
     }
-    // SAFETY: a spooled body is written once, before its task exists, and deleted only after the task
-    // has ended; the caller of the engine upholds that it is not truncated in between.
+    // SAFETY: a spooled body is written once, before its task exists, and deleted only after the task has ended. The
+    // caller of the engine ensures that it is not truncated in between.
     unsafe { Mmap::map(&file) }.map(Some).context(context())
 }
 
-/// The slice of a raw value, which is borrowed from `body`.
+/// Returns the slice of a raw value that is borrowed from `body`.
 fn slice_of(body: &[u8], document: &RawValue) -> Slice {
     let text = document.get();
     Slice { start: (text.as_ptr() as usize - body.as_ptr() as usize) as u64, length: text.len() as u64 }
@@ -254,7 +255,7 @@ fn slice_of(body: &[u8], document: &RawValue) -> Slice {
 struct Elements<'a, 'b> {
     body: &'a [u8],
     take: &'b mut dyn FnMut(Slice) -> Result<()>,
-    /// The error of `take`, which serde could only pass on as a text.
+    /// Error of `take`, because serde passes errors on only as text.
     stopped: &'b mut Option<Error>,
 }
 

@@ -1,5 +1,4 @@
-//! A batch merged and validated in memory, before its commit: the documents after it, their docids, and the updates
-//! that each is made of.
+//! A batch, merged and validated before its commit: the documents after it, their docids and updates.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -24,16 +23,16 @@ use crate::settings::Settings;
 use crate::store::{Snapshot, SnapshotParts};
 use crate::vector::{StagedVectors, Vectors};
 
-/// All changes of a commit, before it is made. Dropping them leaves the index as it is.
+/// All changes of a commit before it is made. Dropping them leaves the index unchanged.
 pub struct StagedBatch {
-    /// The batch.
+    /// Uid of the batch.
     pub batch_uid: u64,
-    /// The commit that the changes build on; `None` for an index without a commit.
+    /// Commit that the changes build on; `None` for an index without a commit.
     pub base: Option<Snapshot>,
-    /// Whether the documents of `base` are deleted, except those that an entry has.
+    /// True if the documents of `base` are deleted, except those with an entry.
     pub cleared: bool,
-    /// Changes by document id, in the order in which ids came, so that documents are written roughly in the order of
-    /// their bodies.
+    /// Changes by document id, in the order of the first occurrences of ids. So documents are written roughly in the
+    /// order of their bodies.
     pub entries: Entries,
     /// All fields, including those of new documents.
     pub fields: Arc<FieldMap>,
@@ -49,20 +48,20 @@ pub struct StagedBatch {
     pub vectors: StagedVectors,
     /// Vectors that documents get back from removed embedders, see [`Update::Vectors`].
     pub(super) returned: Vec<Map<String, Value>>,
-    /// Documents as they were when their vectors were made, see [`crate::vector::Want`].
+    /// Earlier versions of documents, from which their current vectors were made, see [`crate::vector::Want`].
     pub(super) earlier: Vec<Entry>,
-    /// Docid → id of the documents that have an entry; built when it is first needed.
+    /// Docid → id of the documents with an entry; built when first needed.
     pub(super) by_docid: OnceLock<HashMap<u32, CompactString>>,
     pub(super) docids: DocidAllocator,
-    /// The index's uid, for messages and the report.
+    /// Uid of the index, for messages and the report.
     pub index_uid: String,
-    /// Stops the batch, and shows its progress.
+    /// Stops the batch and reports its progress.
     pub monitor: BatchMonitor,
     spill: SpillAllocator,
 }
 
 impl StagedBatch {
-    /// A batch of which no task is carried out yet.
+    /// Creates a batch before any of its tasks is applied.
     ///
     /// # Errors
     /// Internal, if vectors of the base cannot be read.
@@ -93,17 +92,17 @@ impl StagedBatch {
         })
     }
 
-    /// Puts tables into `spill`; without this they take unbounded memory. To be called before [`StagedBatch::apply`].
+    /// Allocates tables in `spill`; without this they take unbounded memory. Call it before [`StagedBatch::apply`].
     pub fn within(self, spill: SpillAllocator) -> Self {
         Self { entries: Entries::new(&spill), spill, ..self }
     }
 
-    /// The allocator of tables.
+    /// Returns the allocator of tables.
     pub fn spill(&self) -> &SpillAllocator {
         &self.spill
     }
 
-    /// Fields, settings and primary key after the batch.
+    /// Returns fields, settings and primary key after the batch.
     pub fn parts(&self) -> SnapshotParts {
         SnapshotParts {
             fields: Arc::clone(&self.fields),
@@ -114,12 +113,12 @@ impl StagedBatch {
         }
     }
 
-    /// The number of documents after the batch.
+    /// Returns the number of documents after the batch.
     pub fn documents(&self) -> u64 {
         self.docids.used.len()
     }
 
-    /// Has a document written again, with `update` if there is one.
+    /// Schedules a document to be written again, with `update` if there is one.
     pub(super) fn touch(&mut self, id: &str, update: Option<Update>) -> Result<()> {
         if let Some(at) = self.find(id)? {
             self.entries[at].updates.extend(update);
@@ -127,7 +126,8 @@ impl StagedBatch {
         Ok(())
     }
 
-    /// The row of an id, added from the base if there is none; `None` if neither the base nor the batch has the id.
+    /// Returns the row of an id. Adds it from the base if necessary; `None` if neither the base nor the batch has the
+    /// id.
     pub(super) fn find(&mut self, id: &str) -> Result<Option<usize>> {
         if let Some(at) = self.entries.find(id) {
             return Ok(Some(at));
@@ -136,7 +136,7 @@ impl StagedBatch {
         entry.base.is_some().then(|| self.entries.add(id, entry)).transpose()
     }
 
-    /// The entry of an id, or the one it would have.
+    /// Returns the entry of an id, or the one that it would get.
     pub(super) fn entry(&self, id: &str) -> Result<Entry> {
         match self.entries.get(id) {
             Some(entry) => Ok(entry.clone()),
@@ -144,8 +144,8 @@ impl StagedBatch {
         }
     }
 
-    /// Adds an update from the newest spool to an id. Gives whether it is the id's first update from that spool, or
-    /// `None` if there is no such document and `skip_creation` forbids to create it.
+    /// Adds an update from the newest spool to an id. Returns true if it is the first update of the id from that spool,
+    /// and `None` if there is no such document and `skip_creation` forbids creating it.
     pub(super) fn put_update(
         &mut self,
         id: &str,
@@ -176,7 +176,7 @@ impl StagedBatch {
         Ok(Some(is_first))
     }
 
-    /// The entry of an id that the batch has not changed.
+    /// Returns the entry of an id that the batch has not changed.
     pub(super) fn base_entry(&self, id: &str) -> Result<Entry> {
         let base = match &self.base {
             Some(base) if !self.cleared => base.docid_of(id)?,
@@ -202,13 +202,13 @@ impl StagedBatch {
         Ok(docid.is_some())
     }
 
-    /// Memory of tables in bytes, without vectors and without blocks that lie in files.
+    /// Returns the memory of tables in bytes, without vectors and without blocks in files.
     pub fn memory_bytes(&self) -> usize {
         self.spill.held_bytes()
     }
 
-    /// The document of [`StagedBatch::merged`], borrowed from its body; `None` unless it is a single object of a body,
-    /// as most documents are.
+    /// Returns the document of [`StagedBatch::merged`], borrowed from its body. `None` unless it is a single JSON
+    /// object of a body, as most documents are.
     pub fn plain(&self, entry: &Entry) -> Result<Option<Object<'_>>> {
         let &[Update::Body { spool, slice }] = entry.updates.as_slice() else { return Ok(None) };
         if entry.on_base {
@@ -218,7 +218,7 @@ impl StagedBatch {
         Ok(object.filter(|object| !object.has("_vectors")))
     }
 
-    /// The document of an entry after the batch.
+    /// Returns the document of an entry after the batch.
     pub fn merged(&self, entry: &Entry) -> Result<Map<String, Value>> {
         let mut document = match (&self.base, entry.base) {
             (Some(base), Some(docid)) if entry.on_base => base.document(docid)?.unwrap_or_default(),
@@ -248,7 +248,7 @@ impl StagedBatch {
     }
 }
 
-/// The document id of a docid of a snapshot.
+/// Returns the document id of a docid of a snapshot.
 pub fn id_in(snapshot: &Snapshot, docid: u32) -> Result<String> {
     let document = snapshot.document(docid)?.unwrap_or_default();
     primary_key::id_of(snapshot.primary_key().unwrap_or_default(), &document)

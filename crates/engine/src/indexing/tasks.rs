@@ -1,4 +1,4 @@
-//! Here is a batch: what does each of its tasks change?
+//! Carries out the tasks of a batch.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::filter::{self, Features, Scope};
 use crate::settings::Settings;
 
 impl StagedBatch {
-    /// Carries out the tasks of a batch, one after another. A task that fails changes nothing.
+    /// Carries out the tasks of a batch, one after another. A failed task changes nothing.
     ///
     /// # Errors
-    /// Internal, also if the batch was told to stop. Mistakes of users are in the outcomes.
+    /// Internal, also if the batch was stopped. User errors are in the outcomes.
     pub fn apply(&mut self, batch: Batch) -> Result<()> {
         for task in batch.operations {
             let nothing = nothing_done(&task.operation);
@@ -92,9 +92,9 @@ impl StagedBatch {
         Ok(Outcome { touched: true, ..Outcome::default() })
     }
 
-    /// Ids of the documents that a filter matches, with all changes of earlier tasks.
+    /// Returns the ids of the documents that match a filter after the changes of earlier tasks.
     fn ids_matching(&self, filter: &Value) -> Result<Vec<String>> {
-        // The route has already refused what needs a feature that is off.
+        // The route has already refused filters with disabled features.
         let features =
             Features { contains_filter: true, legacy_search: false, multimodal: true, foreign_keys: true };
         let (code, index_uid) = ("invalid_document_filter", Some(self.index_uid.as_str()));
@@ -106,7 +106,7 @@ impl StagedBatch {
         if let Some(base) = &preview.base {
             for docid in filter::select(base, &expression, &scope)?.iter() {
                 let id = id_in(base, docid)?;
-                // The preview of changed documents decides about documents with an entry.
+                // Documents with an entry are matched in the preview of changed documents.
                 if !self.entries.contains(&id) {
                     ids.push(id);
                 }
@@ -121,7 +121,7 @@ impl StagedBatch {
     }
 }
 
-/// The outcome of a task that failed, without its error.
+/// Returns the outcome of a failed task, without its error.
 fn nothing_done(operation: &Operation) -> Outcome {
     match operation {
         Operation::Documents { .. } => Outcome { indexed_documents: Some(0), ..Outcome::default() },

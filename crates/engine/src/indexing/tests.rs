@@ -1,6 +1,6 @@
-//! 1. Words take the positions of search §3.2, whatever they are nested in.
-//! 2. A commit is all or nothing, and is applied once.
-//! 3. Docids follow the payload, stay with updates, and are given out again lowest first.
+//! 1. Words get the positions of search §3.2 at any level of nesting.
+//! 2. A commit is applied completely or not at all, and only once.
+//! 3. Docids follow the payload, stay the same with updates, and are reused lowest first.
 
 use std::path::{Path, PathBuf};
 
@@ -51,7 +51,7 @@ fn positions(settings: &Settings, document: Value) -> String {
 }
 
 #[test]
-fn words_take_the_recorded_places() {
+fn words_get_the_recorded_positions() {
     let cases = [
         (json!({"t": "Wi-Fi 6E, router! Tri_band"}), "t: wi@0 fi@1 6e@2 router@10 tri@18 band@19"),
         (json!({"t": "wait... what? ok"}), "t: wait@0 what@8 ok@16"),
@@ -74,7 +74,7 @@ fn words_take_the_recorded_places() {
 }
 
 #[test]
-fn stop_words_take_places_and_leave_no_word() {
+fn stop_words_take_positions_and_are_not_indexed() {
     let settings = Settings { stop_words: vec!["the".to_owned()], ..Settings::default() };
     assert_eq!(
         positions(&settings, json!({"t": "Stop the world. The end, my friend"})),
@@ -83,7 +83,7 @@ fn stop_words_take_places_and_leave_no_word() {
 }
 
 #[test]
-fn words_beyond_the_last_place_and_too_long_ones_are_left_out() {
+fn words_beyond_the_last_position_and_overlong_words_are_not_indexed() {
     let long = "w".repeat(251);
     assert_eq!(positions(&Settings::default(), json!({"t": format!("a {long} b")})), "t: a@0 b@2");
     let many = vec!["x"; 10_000];
@@ -130,7 +130,7 @@ fn strings_in_columns_are_cut_between_characters() {
     assert!(flat.presence.contains(&"l\0t".into()));
 }
 
-/// An index in a directory of its own, and batches for it.
+/// An index in a temporary directory, and batches for it.
 struct TestIndex {
     directory: tempfile::TempDir,
     index: Index,
@@ -197,7 +197,7 @@ impl TestIndex {
 }
 
 #[test]
-fn docids_follow_the_payload_and_are_given_out_again_lowest_first() {
+fn docids_follow_the_payload_and_are_reused_lowest_first() {
     let mut test = TestIndex::new();
     test.replace(json!([{"id": "c"}, {"id": "a"}, {"id": "b"}]));
     assert_eq!(test.ids(), [(0, json!("c")), (1, json!("a")), (2, json!("b"))]);
@@ -209,7 +209,7 @@ fn docids_follow_the_payload_and_are_given_out_again_lowest_first() {
 }
 
 #[test]
-fn updates_merge_and_replacements_swap_within_one_batch() {
+fn updates_merge_into_documents_within_one_batch() {
     let mut test = TestIndex::new();
     test.replace(json!([{"id": 1, "a": 1, "o": {"x": 1, "y": 2}}]));
     let update = test.put("update", json!([{"id": 1, "b": null, "o": {"x": 5}}, {"id": 2, "n": 1}]));
@@ -219,7 +219,7 @@ fn updates_merge_and_replacements_swap_within_one_batch() {
 }
 
 #[test]
-fn a_document_that_did_not_change_is_not_written_again() {
+fn an_unchanged_document_is_not_rewritten() {
     let mut test = TestIndex::new();
     test.replace(json!([{"id": 1, "t": "x"}, {"id": 2, "t": "y"}]));
     test.replace(json!([{"id": 1, "t": "x"}, {"id": 2, "t": "y"}]));
@@ -229,7 +229,7 @@ fn a_document_that_did_not_change_is_not_written_again() {
 }
 
 #[test]
-fn a_batch_that_was_abandoned_leaves_no_trace() {
+fn an_abandoned_batch_changes_nothing() {
     let mut test = TestIndex::new();
     test.replace(json!([{"id": 1}]));
     let operation = test.put("replace", json!([{"id": 2, "fresh": 1}]));
@@ -244,7 +244,7 @@ fn a_batch_that_was_abandoned_leaves_no_trace() {
 }
 
 #[test]
-fn a_preparation_that_was_stopped_fails_and_the_next_one_goes_on() {
+fn a_stopped_preparation_fails_and_the_next_one_succeeds() {
     let mut test = TestIndex::new();
     test.replace(json!([{"id": 1}]));
     let operation = test.put("replace", json!([{"id": 2, "fresh": 1}]));
@@ -257,7 +257,7 @@ fn a_preparation_that_was_stopped_fails_and_the_next_one_goes_on() {
 }
 
 #[test]
-fn a_batch_that_comes_again_after_a_restart_is_answered_and_not_applied() {
+fn a_batch_repeated_after_a_restart_returns_its_report_and_is_not_applied() {
     let mut test = TestIndex::new();
     test.replace(json!([{"id": 1}]));
     let operation = json!({"kind": "deleteByIds", "ids": ["1"]});
@@ -275,7 +275,7 @@ fn list(directory: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn searches_go_on_while_documents_are_written_again_and_a_batch_that_is_given_up_stops_at_once() {
+fn searches_continue_while_documents_are_rewritten_and_an_abandoned_batch_stops() {
     let mut test = TestIndex::new();
     let documents: Vec<Value> =
         (0..3000).map(|id| json!({"id": id, "t": "some words ".repeat(40)})).collect();
@@ -287,7 +287,7 @@ fn searches_go_on_while_documents_are_written_again_and_a_batch_that_is_given_up
     let index = &test.index;
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| index.commit(ticket));
-        // Until the new commit is visible, the old one answers under its own settings.
+        // Until the new commit is visible, the old one is searched with its own settings.
         while !writing.is_finished() {
             if segments(index) == before {
                 assert!(select(index, "id = 7").is_err() || segments(index) != before);
@@ -306,7 +306,7 @@ fn searches_go_on_while_documents_are_written_again_and_a_batch_that_is_given_up
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| index.commit(ticket));
         index.abandon(ticket);
-        // The batch was abandoned before it was written, while it was written, or after its commit.
+        // The batch may be abandoned before, while or after it is written.
         if writing.join().unwrap().is_err() {
             assert_eq!(segments(index), before);
         }
@@ -347,7 +347,7 @@ fn deferred_files(test: &TestIndex) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_long_text_gets_its_column_once_a_setting_asks_for_it() {
+fn a_long_text_gets_its_column_once_a_setting_uses_it() {
     let mut test = TestIndex::new();
     test.replace(json!([
         {"id": 1, "t": "long ".repeat(100)},
@@ -388,7 +388,7 @@ fn a_long_text_gets_its_column_once_a_setting_asks_for_it() {
 }
 
 #[test]
-fn a_column_whose_file_cannot_be_written_or_read_is_reported_and_searches_answer() {
+fn an_unusable_column_file_is_reported_and_searches_succeed() {
     let mut test = TestIndex::new();
     test.replace(json!([{"id": 1, "t": "long ".repeat(100)}, {"id": 2, "t": "short"}]));
     let snapshot = test.index.snapshot().unwrap();
@@ -399,7 +399,7 @@ fn a_column_whose_file_cannot_be_written_or_read_is_reported_and_searches_answer
     let open = || {
         Index::open_with(&path, LIMITS, services_reporting_to(faults.reporter().of_index("things"))).unwrap()
     };
-    // Directories are neither replaced nor removed as files are.
+    // Replacing or removing a directory like a file fails.
     std::fs::create_dir(&file).unwrap();
     std::fs::create_dir(&stale).unwrap();
     test.index = open();
@@ -430,7 +430,7 @@ fn a_filter_after_a_change_of_settings_in_one_batch_sees_long_texts() {
 }
 
 #[test]
-fn a_change_of_settings_costs_what_the_table_says() {
+fn a_change_of_settings_has_the_cost_of_the_table() {
     use super::{Cost, cost_of};
     let cases = [
         (json!({"displayedAttributes": ["a"]}), Cost::Metadata),
@@ -447,7 +447,7 @@ fn a_change_of_settings_costs_what_the_table_says() {
         let after = Settings::parse(&settings.to_string()).unwrap();
         assert_eq!(cost_of(&Settings::default(), &after), cost, "{settings}");
         assert_eq!(cost_of(&after, &after), Cost::Metadata);
-        // The cost shows in whether segments were written again.
+        // The cost determines if segments are written again.
         let mut test = TestIndex::new();
         test.replace(json!([{"id": 1, "t": "the text"}, {"id": 2, "t": "long ".repeat(100)}]));
         let before = segments(&test.index);
@@ -457,7 +457,7 @@ fn a_change_of_settings_costs_what_the_table_says() {
 }
 
 #[test]
-fn a_setting_that_gives_a_field_its_meaning_finds_the_documents_that_make_no_sense() {
+fn a_setting_that_uses_a_geo_field_is_refused_if_documents_are_malformed() {
     let mut test = TestIndex::new();
     test.replace(json!([
         {"id": 1, "_geo": {"lat": 1, "lng": "2"}},
@@ -485,14 +485,14 @@ fn deeply_nested_documents_are_refused() {
 }
 
 #[test]
-fn documents_with_paths_of_their_own_are_indexed_merged_and_found() {
+fn documents_with_distinct_paths_are_indexed_merged_and_found() {
     let mut test = TestIndex::new();
     let own = |id: u64| {
         let paths =
             (0..9u64).map(|n| (format!("p{n}"), json!(if n == 0 { json!("word") } else { json!(id) })));
         json!({ "id": id, format!("own{id}"): Map::from_iter(paths) })
     };
-    // 7,201 paths in nine segments, which are merged.
+    // 7,201 paths in nine segments, which are then merged.
     for part in 0..9u64 {
         let documents: Vec<Value> = (0..80).map(|at| own(part * 80 + at)).collect();
         test.replace(Value::from(documents));
@@ -515,16 +515,16 @@ fn documents_with_paths_of_their_own_are_indexed_merged_and_found() {
         let report = test.apply(&[delete(filter)]);
         assert_eq!(report["outcomes"][0]["deletedDocuments"], deleted, "{filter}");
     }
-    // Paths of deleted documents are gone, though their field ids remain.
+    // Paths of deleted documents are no longer listed, though their field ids remain.
     assert_eq!(test.index.fields().unwrap().len(), 1 + 717 * 10);
     assert_eq!(test.documents().len(), 717);
 }
 
 #[test]
-fn a_path_too_many_is_refused_and_nothing_of_its_task_stays() {
+fn a_task_that_exceeds_the_limit_of_paths_is_refused_and_changes_nothing() {
     let mut test = TestIndex::new();
     test.replace(json!([{"id": 1, "t": "x"}]));
-    // The documents of either batch are far below the limit, those of both are one path above it.
+    // The paths of each batch are far below the limit, those of both exceed it by one.
     let part = |id: u64, paths: usize| {
         let own = (0..paths - 1).map(|n| (format!("own{id}-{n}"), json!(n)));
         Value::Object(own.chain([("id".to_owned(), json!(id))]).collect())
@@ -535,7 +535,7 @@ fn a_path_too_many_is_refused_and_nothing_of_its_task_stays() {
     let report = test.apply(&[operation]);
     assert_eq!(report["outcomes"][0]["error"]["code"], "max_fields_limit_exceeded");
     assert_eq!(test.ids().len(), 2);
-    // A batch that reaches the limit exactly, and one that exceeds it.
+    // The first batch reaches the limit exactly, the second exceeds it.
     let (last, after) = (json!([part(3, half)]), json!([{"id": 4, "own4": 1}]));
     assert_eq!(test.replace(last)["outcomes"][0]["error"], Value::Null);
     assert_eq!(test.replace(after)["outcomes"][0]["error"]["code"], "max_fields_limit_exceeded");

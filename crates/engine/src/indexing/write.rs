@@ -1,4 +1,4 @@
-//! Here is a staged batch: write its documents as segments.
+//! Writes the documents of a staged batch as segments.
 
 use allocator_api2::vec::Vec as SpillVec;
 use roaring::RoaringBitmap;
@@ -16,23 +16,22 @@ use crate::error::Result;
 use crate::store::{Change, IndexedDocument, Layout, SegmentBuilder, Spill};
 use crate::threads::in_parallel;
 
-/// A thread gets at least so many documents; starting one takes longer than indexing fewer.
+/// Least number of documents for a thread: starting one takes longer than indexing fewer.
 const DOCUMENTS_PER_THREAD_MIN: usize = 256;
 
-/// A thread gets at least so much memory, in bytes: with less it would write many small segments.
+/// Least memory for a thread, in bytes: with less it would write many small segments.
 const BYTES_PER_THREAD_MIN: usize = 8_000_000;
 
-/// Memory that a segment being built may always take beside its empty tables, in bytes, so that no segment is finished
-/// after a few documents.
+/// Least memory for a segment in addition to its empty tables, in bytes. It prevents segments of only a few documents.
 const BYTES_PER_SEGMENT_MIN: usize = 4_000_000;
 
-/// The memory of a segment being built is measured once per so many documents.
+/// Documents between two measurements of the memory of a segment.
 const DOCUMENTS_PER_CHECK: usize = 32;
 
-/// Bytes of tables per byte of JSON at most, so that a small batch does not allocate large tables.
+/// Limit for bytes of tables per byte of JSON, so that a small batch does not allocate large tables.
 const MEMORY_PER_BYTE: usize = 8;
 
-/// The layout of every new segment.
+/// Returns the layout of new segments.
 pub fn layout() -> Layout {
     Layout::newest()
 }
@@ -43,28 +42,28 @@ pub struct WriteOptions {
     pub threads: usize,
     /// Memory for all segments being built together, in bytes.
     pub memory_bytes: usize,
-    /// The directory of segments. Its `stop` is set when the batch is abandoned.
+    /// Directory of segments. Its `stop` is set when the batch is abandoned.
     pub spill: Spill,
 }
 
 impl StagedBatch {
-    /// Whether new settings require to write every document again.
+    /// Returns true if new settings require writing every document again.
     fn needs_reindexing(&self) -> bool {
         self.base.as_ref().is_some_and(|base| cost_of(base.settings(), &self.settings) == Cost::Documents)
     }
 }
 
-/// Where the content of a document to write comes from.
+/// Source of the content of a document to write.
 #[derive(Debug, Clone, Copy)]
 enum Source {
-    /// The entry of this row.
+    /// The entry in this row.
     Entry(u32),
-    /// The base; the document is written again under other settings.
+    /// The base: the document is written again with other settings.
     Base,
 }
 
-/// Writes the documents that a staged batch changes as new segments, in ascending docids. They are invisible until they
-/// are committed, and files of segments that never are committed are removed.
+/// Writes the documents changed by a staged batch as new segments, in ascending docids. They are invisible until the
+/// commit. Files of segments that are never committed are removed.
 pub fn write(staged: &StagedBatch, layout: &Layout, options: &WriteOptions) -> Result<Change> {
     let reindexes = staged.needs_reindexing();
     let cleared = staged.cleared || reindexes;
@@ -114,7 +113,7 @@ pub fn write(staged: &StagedBatch, layout: &Layout, options: &WriteOptions) -> R
     Ok(change)
 }
 
-/// Writes the documents of one thread as segments of their own.
+/// Writes the documents of a thread as separate segments.
 struct SegmentWriter<'a> {
     staged: &'a StagedBatch,
     layout: &'a Layout,
@@ -124,7 +123,7 @@ struct SegmentWriter<'a> {
     cleared: bool,
     /// Docids in the base of documents that were replaced.
     deleted: RoaringBitmap,
-    /// The last body that was read, and the offset up to which its memory was released.
+    /// Last body read, and the offset up to which its memory was released.
     released: (u32, u64),
 }
 
@@ -158,7 +157,7 @@ impl SegmentWriter<'_> {
         Ok(Change { added, deleted: self.deleted, cleared: false })
     }
 
-    /// The document as it is indexed; `None` if it did not change.
+    /// Returns the document as it is indexed; `None` if it did not change.
     fn flatten(&mut self, docid: u32, source: Source) -> Result<Option<IndexedDocument>> {
         let staged = self.staged;
         let row = match source {
@@ -193,7 +192,7 @@ impl SegmentWriter<'_> {
     }
 
     /// Releases the memory of a body before an offset. Documents are written roughly in the order of their bodies, so
-    /// few of the documents before it are read again.
+    /// few of the documents before the offset are read again.
     fn release_before(&mut self, spool: u32, offset: u64) {
         let (last, end) = self.released;
         if spool != last || offset < end {
@@ -205,16 +204,16 @@ impl SegmentWriter<'_> {
     }
 }
 
-/// Memory of bodies is released in ranges of at least so many bytes.
+/// Least range in which memory of bodies is released, in bytes.
 const RELEASED_BYTES_MIN: u64 = 1 << 20;
 
-/// Whether the base stores the same text for a document, which is not written again then.
+/// Returns true if the base stores the same text for a document, which then need not be written.
 fn is_unchanged(staged: &StagedBatch, docid: u32, source: &[u8]) -> Result<bool> {
     let Some(base) = &staged.base else { return Ok(false) };
     Ok(base.source(docid)?.is_some_and(|stored| stored == source))
 }
 
-/// Splits documents into one share per thread, of about the same weight each.
+/// Splits documents into shares of about the same weight, one per thread.
 fn split<'d>(
     staged: &StagedBatch,
     documents: &'d [(u32, Source)],
@@ -240,8 +239,8 @@ fn weight_of_all(staged: &StagedBatch, documents: &[(u32, Source)]) -> usize {
     documents.iter().map(|&(_, source)| weight_of(staged, source)).sum()
 }
 
-/// The approximate cost of writing a document, in bytes of JSON. The length of a stored document is not known without
-/// reading it, so a guess stands for it.
+/// Returns the approximate cost of writing a document, in bytes of JSON. Uses an estimate for stored documents, because
+/// their length is unknown before reading them.
 fn weight_of(staged: &StagedBatch, source: Source) -> usize {
     let bytes = match source {
         Source::Entry(row) => staged.entries[row as usize].updates.iter().map(Update::bytes).sum(),

@@ -129,7 +129,7 @@ pub fn read_manifest(path: &str, file: &FileSlice) -> Result<Manifest> {
     let header = bytes.get(..HEADER_BYTES).ok_or_else(|| damaged("it is too short"))?;
     let (magic, format) = header.split_at(MAGIC.len());
     if magic != MAGIC {
-        return Err(damaged("it does not begin like a commit"));
+        return Err(damaged("it does not begin with the signature of a commit"));
     }
     let format = number(format) as u32;
     if !(FORMAT_VERSION_MIN..=FORMAT_VERSION).contains(&format) {
@@ -141,7 +141,7 @@ pub fn read_manifest(path: &str, file: &FileSlice) -> Result<Manifest> {
     let split = bytes.len().checked_sub(TRAILER_BYTES).filter(|&at| at >= HEADER_BYTES);
     let trailer = &bytes[split.ok_or_else(|| damaged("it is too short"))?..];
     if &trailer[20..] != MAGIC {
-        return Err(damaged("it does not end like a commit"));
+        return Err(damaged("it does not end with the signature of a commit"));
     }
     let (offset, length) = (number(&trailer[..8]), number(&trailer[8..16]));
     let end = offset.checked_add(length).filter(|&end| end <= bytes.len() as u64);

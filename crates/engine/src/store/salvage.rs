@@ -102,7 +102,8 @@ impl Salvage {
             if unread > 0 || !segment.is_intact {
                 let altered = if segment.is_intact { "" } else { "; the others may be altered" };
                 let path = &segment.path;
-                self.losses.push(format!("{path}: {unread} of {documents} documents do not read{altered}"));
+                self.losses
+                    .push(format!("{path}: {unread} of {documents} documents are unreadable{altered}"));
             }
         }
         Ok(())
@@ -177,7 +178,7 @@ impl Reader {
             let read = self.folder.open(name).map_err(Error::from).and_then(|file| {
                 commit_file::read_manifest(&self.path_of(name), &file).or_else(|error| {
                     commit_file::find_manifest(&file).inspect(|_| {
-                        let doubt = "its manifest reads, and its checksum does not match";
+                        let doubt = "its manifest is readable but does not match its checksum";
                         self.lose(name, &format!("{doubt} ({error}); deletions may be lost"));
                     })
                 })
@@ -186,7 +187,9 @@ impl Reader {
                 Ok(manifest) => return (Some(manifest), age == 0),
                 Err(error) => self.lose(
                     name,
-                    &format!("it does not read ({error}); what it changed is lost, and what it deleted may come back"),
+                    &format!(
+                        "it is unreadable ({error}): its changes are lost, documents it deleted may come back"
+                    ),
                 ),
             }
         }
@@ -200,7 +203,7 @@ impl Reader {
             Settings::parse(&text)
         });
         read.unwrap_or_else(|error| {
-            self.lose(&blob.file, &format!("the settings do not read ({error})"));
+            self.lose(&blob.file, &format!("the settings are unreadable ({error})"));
             Settings::default()
         })
     }
@@ -247,7 +250,7 @@ impl Reader {
     fn deleted(&mut self, entry: &SegmentEntry) -> RoaringBitmap {
         let Some(blob) = &entry.deleted else { return RoaringBitmap::new() };
         let read = self.intact(blob).and_then(|bytes| {
-            RoaringBitmap::deserialize_from(bytes.as_slice()).context("deletions do not read")
+            RoaringBitmap::deserialize_from(bytes.as_slice()).context("deletions are unreadable")
         });
         read.unwrap_or_else(|error| {
             self.lose(&blob.file, &format!("deleted and replaced documents come back ({error})"));
@@ -291,7 +294,7 @@ impl Reader {
             let docids = fast.map_err(Error::from).and_then(|slice| docids_in(slice, documents)).ok();
             let deleted = RoaringBitmap::new();
             let path = self.path_of(name);
-            self.losses.push(format!("{path}: its {documents} documents may be deleted or replaced ones"));
+            self.losses.push(format!("{path}: its {documents} documents may have been deleted or replaced"));
             // No manifest has a checksum of this file.
             segments.push(SalvagedSegment { path, store, is_intact: false, docids, documents, deleted });
         }
@@ -331,15 +334,15 @@ fn count(store: &StoreReader) -> u32 {
 
 fn docids_in(slice: FileSlice, documents: u32) -> Result<Vec<u32>> {
     without_panic(|| {
-        let damaged = |reason: &str| Error::internal("docids do not read", reason.to_owned());
+        let damaged = |reason: &str| Error::internal("docids are unreadable", reason.to_owned());
         let columns = ColumnarReader::open(content_of(slice, "fast")?)?.read_columns(schema::names::DOCID)?;
         let column = columns.first().map(|column| column.open_u64_lenient()).transpose()?.flatten();
-        let column = column.ok_or_else(|| damaged("there is no such column"))?;
+        let column = column.ok_or_else(|| damaged("their column is missing"))?;
         if column.values.num_vals() != documents {
-            return Err(damaged("there are more or fewer than documents"));
+            return Err(damaged("their number differs from the number of documents"));
         }
         let docid = |doc| u32::try_from(column.values.get_val(doc)).ok().filter(|&docid| docid != DELETED);
-        (0..documents).map(|doc| docid(doc).ok_or_else(|| damaged("one is too large"))).collect()
+        (0..documents).map(|doc| docid(doc).ok_or_else(|| damaged("a docid is too large"))).collect()
     })
 }
 

@@ -1,9 +1,9 @@
-//! Bounds of the distance of a document, as far as codes tell.
+//! Bounds of the distance of a document, calculated from codes.
 
-/// Bounds of the distance of one document.
+/// Bounds of the distance of a document.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// The document.
+    /// Docid of the document.
     pub docid: u32,
     /// Its least possible distance.
     pub lower: f32,

@@ -1,15 +1,15 @@
-//! Here is a vector: which bytes suffice to find its neighbours?
+//! Codes of vectors: shorter vectors that are sufficient for finding neighbours.
 //!
-//! A code has one byte per component, and the error that rounding to bytes made: a quarter of the vector, so
-//! that four are read in the time of one. Scans and graphs compare codes first; candidates are then compared
-//! by the vectors of the log, so rounding never shows in results.
+//! A code has a byte per component, and the error from rounding to bytes. It is a quarter of the vector, so it is read
+//! in a quarter of the time. Scans and graphs compare codes first. Candidates are then compared by the vectors of the
+//! log, so results show no rounding.
 //!
 //! ```text
 //! code = component:i8* 0* scale:f32 error:f32        components padded to a multiple of 32
 //! ```
 //!
-//! The components times `scale` have the length 1, and end `error` away from the end of the vector scaled to
-//! length 1.
+//! The vector of components times `scale` has length 1. Its distance to the original vector, scaled to length 1, is
+//! `error`.
 
 use std::sync::{Arc, LazyLock};
 
@@ -18,9 +18,9 @@ use fearless_simd::{Level, Simd, SimdBase as _, SimdIntWiden as _, SimdWiden as 
 /// Components that are compared at a time.
 const LANES: usize = 32;
 
-/// Codes that are compared at a time, so that memory fetches them together: a code is seven cache lines, far
-/// from the code before it if a filter leaves few documents, and fetching them one after another takes five
-/// times as long as comparing them.
+/// Number of codes that are compared together, so that memory fetches them together. A code takes seven cache lines.
+/// With a strict filter, codes are far apart, and fetching them one after another takes five times as long as comparing
+/// them.
 pub const SIDE_BY_SIDE: usize = 8;
 
 const TAIL_BYTES: usize = 8;
@@ -29,17 +29,17 @@ const TAIL_BYTES: usize = 8;
 #[cfg(target_arch = "x86_64")]
 const LINE_BYTES: usize = 64;
 
-/// Codes of a part, which is copied when a commit adds to one that the previous commit shares.
+/// Number of codes in a part. A commit copies a part before adding to it, if the previous commit shares it.
 const PART_CODES: usize = 1024;
 
 static LEVEL: LazyLock<Level> = LazyLock::new(Level::new);
 
-/// Bytes of the code of a vector of `dimensions`.
+/// Returns the bytes of the code of a vector of `dimensions`.
 pub fn code_bytes(dimensions: usize) -> usize {
     dimensions.next_multiple_of(LANES) + TAIL_BYTES
 }
 
-/// The code of a vector; `None` if its length is 0 or not finite.
+/// Returns the code of a vector; `None` if its length is 0 or not finite.
 pub fn code_of(vector: &[f32]) -> Option<Vec<i8>> {
     let most = vector.iter().fold(0f32, |most, component| most.max(component.abs()));
     if most == 0.0 || !most.is_finite() {
@@ -58,7 +58,7 @@ pub fn code_of(vector: &[f32]) -> Option<Vec<i8>> {
         code.push(rounded);
     }
     let scale = 1.0 / code_squares.sqrt();
-    // The distance of two points on the unit sphere, from the cosine between them.
+    // Distance of two points on the unit sphere, from the cosine between them.
     let error = (2.0 - 2.0 * product * scale / squares.sqrt()).max(0.0).sqrt();
     code.resize(code_bytes(vector.len()) - TAIL_BYTES, 0);
     code.extend((scale as f32).to_le_bytes().map(|byte| byte as i8));
@@ -66,23 +66,23 @@ pub fn code_of(vector: &[f32]) -> Option<Vec<i8>> {
     Some(code)
 }
 
-/// The distance of two codes of equal length: 1 minus the cosine.
+/// Returns the distance of two codes of equal length: 1 minus the cosine.
 pub fn code_distance(a: &[i8], b: &[i8]) -> f32 {
-    // Components first, tails last: memory is read fastest in ascending order.
+    // Reads components first and tails last: memory is read fastest in ascending order.
     let product = dispatch!(*LEVEL, simd => products(simd, a, b)) as f32;
     1.0 - product * tail(a).0 * tail(b).0
 }
 
-/// The distances of a code to several others of its length.
+/// Returns the distances of a code to several other codes of its length.
 pub fn code_distances(probe: &[i8], codes: [&[i8]; SIDE_BY_SIDE]) -> [f32; SIDE_BY_SIDE] {
     let products = dispatch!(*LEVEL, simd => products_side_by_side(simd, probe, codes));
     let scale = tail(probe).0;
     std::array::from_fn(|at| 1.0 - products[at] as f32 * scale * tail(codes[at]).0)
 }
 
-/// Prefetches memory that is read soon, which scans and walks mostly wait for.
+/// Prefetches memory that will be read soon. Scans and walks wait mostly for memory.
 ///
-/// It goes into the second-level cache, which takes more prefetches at a time than the first.
+/// Prefetches into the second-level cache, which takes more prefetches at a time than the first.
 #[inline]
 pub fn fetch<T>(soon: &[T]) {
     #[cfg(target_arch = "x86_64")]
@@ -95,7 +95,7 @@ pub fn fetch<T>(soon: &[T]) {
     let _ = soon;
 }
 
-/// Bounds of the distances, from 0 to 1, of a vector with the code `probe` to vectors with the other codes.
+/// Returns bounds of the distances, from 0 to 1, of a vector with the code `probe` to vectors with the other codes.
 pub fn code_bounds(probe: &[i8], codes: [&[i8]; SIDE_BY_SIDE]) -> [(f32, f32); SIDE_BY_SIDE] {
     let distances = code_distances(probe, codes);
     std::array::from_fn(|at| bounds_around(distances[at], probe, codes[at]))
@@ -103,13 +103,13 @@ pub fn code_bounds(probe: &[i8], codes: [&[i8]; SIDE_BY_SIDE]) -> [(f32, f32); S
 
 /// As [`code_bounds`], for one code at a known `distance` from `probe`.
 pub fn bounds_around(distance: f32, probe: &[i8], code: &[i8]) -> (f32, f32) {
-    // The greatest rounding error of 32-bit sums, here and where vectors are compared.
+    // Greatest rounding error of 32-bit sums, here and in the comparison of vectors.
     let lost = 1e-5 + probe.len() as f32 * 1e-8;
     let error = tail(probe).1 + tail(code).1 + lost;
     ((distance - error) / 2.0, (distance + error) / 2.0)
 }
 
-/// Scale and error; the scale is 0 for a vector of length 0, which counts as near to all.
+/// Returns scale and error. The scale is 0 for a vector of length 0, which counts as near to all.
 fn tail(code: &[i8]) -> (f32, f32) {
     let float = |bytes: [i8; 4]| f32::from_le_bytes(bytes.map(|byte| byte as u8));
     match code.last_chunk::<TAIL_BYTES>() {
@@ -118,13 +118,13 @@ fn tail(code: &[i8]) -> (f32, f32) {
     }
 }
 
-/// Whether a code is that of a vector of non-zero length.
+/// Returns true if a code belongs to a vector of non-zero length.
 pub fn has_direction(code: &[i8]) -> bool {
     tail(code).0 != 0.0
 }
 
-// The tail is shorter than a chunk, so it is left out. Sums of 127² stay below 2³¹ up to 133,000 components,
-// and longer vectors have no codes.
+// The tail is shorter than a chunk, so chunking leaves it out. Sums of 127² stay below 2³¹ up to 133,000 components;
+// longer vectors have no codes.
 #[inline(always)]
 fn products<S: Simd>(simd: S, a: &[i8], b: &[i8]) -> i32 {
     let mut sums = i32x8::splat(simd, 0);
@@ -137,7 +137,7 @@ fn products<S: Simd>(simd: S, a: &[i8], b: &[i8]) -> i32 {
     lanes.into_iter().fold(0, i32::wrapping_add)
 }
 
-// As `products`, for one code with several others.
+// As `products`, for a code with several others.
 #[inline(always)]
 fn products_side_by_side<S: Simd>(
     simd: S,
@@ -146,8 +146,8 @@ fn products_side_by_side<S: Simd>(
 ) -> [i32; SIDE_BY_SIDE] {
     let mut sums = [i32x8::splat(simd, 0); SIDE_BY_SIDE];
     let (probe, _) = probe.as_chunks::<LANES>();
-    // The slices get the length of `probe`, so that the compiler checks it once and not at each step; written
-    // out because a closure loses that knowledge.
+    // The slices get the length of `probe`, so that the compiler checks it once instead of at each step. They are
+    // written out because this information is lost in a closure.
     let steps = |at: usize| &codes[at].as_chunks::<LANES>().0[..probe.len()];
     let codes = [steps(0), steps(1), steps(2), steps(3), steps(4), steps(5), steps(6), steps(7)];
     for (at, part) in probe.iter().enumerate() {
@@ -160,11 +160,10 @@ fn products_side_by_side<S: Simd>(
     sums.map(|sum| <[i32; 8]>::from(sum).into_iter().fold(0, i32::wrapping_add))
 }
 
-/// The greatest number of components for which sums of codes do not overflow; longer vectors are compared
-/// directly.
+/// Greatest number of components for which sums of codes do not overflow. Longer vectors are compared directly.
 pub const CODED_MAX: usize = 130_000;
 
-/// Codes in the order their vectors were written. Cheap to clone: parts are shared until one is extended.
+/// Codes in the order of their vectors. Cheap to clone: parts are shared until they are extended.
 #[derive(Clone, Default)]
 pub struct Codes {
     parts: Vec<Arc<Vec<i8>>>,
@@ -172,12 +171,12 @@ pub struct Codes {
 }
 
 impl Codes {
-    /// Adds the code of a vector, which has as many dimensions as all others. Returns its index.
+    /// Adds the code of a vector, which has the same dimensions as all others. Returns its index.
     pub fn push(&mut self, vector: &[f32]) -> u32 {
         self.push_code(&code_of(vector).unwrap_or_else(|| vec![0; code_bytes(vector.len())]))
     }
 
-    /// Adds a code, as long as all others. Returns its index.
+    /// Adds a code of the same length as all others. Returns its index.
     pub fn push_code(&mut self, code: &[i8]) -> u32 {
         if self.count.is_multiple_of(PART_CODES) {
             self.parts.push(Arc::default());
@@ -189,7 +188,7 @@ impl Codes {
         (self.count - 1) as u32
     }
 
-    /// The code at an index, of a vector of `dimensions`.
+    /// Returns the code at an index, of a vector of `dimensions`.
     pub fn get(&self, at: u32, dimensions: usize) -> &[i8] {
         let (part, start) = (at as usize / PART_CODES, at as usize % PART_CODES * code_bytes(dimensions));
         &self.parts[part][start..start + code_bytes(dimensions)]

@@ -1,15 +1,15 @@
-//! The client's choices so far about the vectors of a document.
+//! Settings of the client so far for the vectors of a document.
 
 use super::sent::DocumentVectors;
 
-/// The client's choices about the vectors of a document under one embedder.
+/// Settings of the client for the vectors of a document under one embedder.
 #[derive(Debug, Clone, Copy)]
 pub struct CurrentVectors {
-    /// Whether they are never regenerated.
+    /// True if they are never regenerated.
     pub skip_regenerate: bool,
 }
 
-/// The current vectors of a document by name of embedder; `None`: it has none of that embedder.
+/// Looks up the current vectors of a document by name of embedder; `None` if it has none.
 pub type CurrentVectorsOf<'a> = &'a dyn Fn(&str) -> Option<CurrentVectors>;
 
 impl From<&DocumentVectors> for CurrentVectors {

@@ -1,7 +1,8 @@
-//! How similar are two vectors?
+//! The distance and similarity of two vectors.
 //!
-//! All arithmetic is in 32-bit floats. Sums run in 16 lanes that are added pairwise at the end, so that the
-//! fallback, which adds one by one, prints the same digits, whatever the processor. Source: vectors §6.5.
+//! All arithmetic is in 32-bit floats. Sums run in 16 lanes that are added pairwise at the end. The fallback adds the
+//! numbers one by one in the same order, so both engines print the same digits on every processor.
+//! Source: vectors §6.5.
 
 use std::sync::LazyLock;
 
@@ -11,16 +12,16 @@ use super::embedder::Shift;
 
 const LANES: usize = 16;
 
-/// The vector instructions of the processor, detected once.
+/// Vector instructions of the processor, detected once.
 static LEVEL: LazyLock<Level> = LazyLock::new(Level::new);
 
-/// Sum of products of two vectors of one length.
+/// Returns the sum of products of two vectors of equal length.
 pub fn dot(a: &[f32], b: &[f32]) -> f32 {
     dispatch!(*LEVEL, simd => dot_in_lanes(simd, a, b))
 }
 
-// No multiplication is fused with an addition, so that every processor gives the same digits. Written with
-// explicit vectors, because a compiler turns 16 parallel sums into 16 scalar ones.
+// Multiplications are not fused with additions, so that every processor gives the same digits. Uses explicit vectors,
+// because compilers turn 16 parallel sums into 16 scalar ones.
 #[inline(always)]
 fn dot_in_lanes<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
     let mut sums = f32x16::splat(simd, 0.0);
@@ -42,12 +43,12 @@ fn dot_in_lanes<S: Simd>(simd: S, a: &[f32], b: &[f32]) -> f32 {
     lanes[0]
 }
 
-/// The length of a vector.
+/// Returns the length of a vector.
 pub fn norm(a: &[f32]) -> f32 {
     dot(a, a).sqrt()
 }
 
-/// Half of 1 minus the cosine: between 0 and 1. A vector of length 0 is at distance 0 from all.
+/// Returns half of 1 minus the cosine: between 0 and 1. A vector of length 0 has distance 0 to all.
 fn from_cosine(product: f32, norms: f32) -> f32 {
     if norms == 0.0 {
         return 0.0;
@@ -55,7 +56,7 @@ fn from_cosine(product: f32, norms: f32) -> f32 {
     ((1.0 - product / norms) / 2.0).clamp(0.0, 1.0)
 }
 
-/// Vectors whose squares overflow 32-bit floats are compared in 64 bits.
+/// Compares vectors in 64 bits, for squares that overflow 32-bit floats.
 fn wide_distance(a: &[f32], b: &[f32]) -> f32 {
     let (mut product, mut left, mut right) = (0f64, 0f64, 0f64);
     for (x, y) in a.iter().zip(b) {
@@ -94,7 +95,7 @@ impl Probe {
         Self::Floats { vector: vector.to_vec(), norm: norm(vector) }
     }
 
-    /// Distance, from 0 to 1, to a stored vector: its length and its components, or bits.
+    /// Returns the distance, from 0 to 1, to a stored vector: its length and its components, or bits.
     pub fn distance(&self, stored: &[u8]) -> f32 {
         match self {
             Self::Bits { bits } => {
@@ -117,7 +118,7 @@ impl Probe {
     }
 }
 
-/// Stored bytes as floats; copied only if they are not aligned.
+/// Converts stored bytes to floats. Copies them only if they are not aligned.
 pub fn floats(stored: &[u8]) -> std::borrow::Cow<'_, [f32]> {
     // SAFETY: every bit pattern is a float, and `align_to` guarantees alignment and length.
     let (before, middle, after) = unsafe { stored.align_to::<f32>() };
@@ -128,7 +129,7 @@ pub fn floats(stored: &[u8]) -> std::borrow::Cow<'_, [f32]> {
     stored.chunks_exact(4).map(float).collect()
 }
 
-/// One bit per component, 1 above zero, padded to words of 64.
+/// Converts each component to a bit, 1 above zero. Pads the bits to words of 64.
 pub fn bits_of(vector: &[f32]) -> Vec<u8> {
     let mut bits = vec![0u8; vector.len().div_ceil(64) * 8];
     for (at, component) in vector.iter().enumerate() {
@@ -139,13 +140,13 @@ pub fn bits_of(vector: &[f32]) -> Vec<u8> {
     bits
 }
 
-/// The similarity that is shown for a distance: 1 − distance, transformed by `shift`.
+/// Returns the displayed similarity of a distance: 1 − distance, transformed by `shift`.
 pub fn similarity(distance: f32, shift: Option<Shift>) -> f32 {
     let plain = 1.0 - distance;
     let Some(Shift { mean, sigma }) = shift else { return plain };
     let factor = 0.4f32 / sigma;
     let offset = 0.5 - factor * mean;
     let shifted = factor * plain + offset;
-    // The least similar document still scores above one without vectors. Source: vectors §6.5.
+    // The least similar document still scores above a document without vectors. Source: vectors §6.5.
     if shifted <= 0.0 { f32::EPSILON } else { shifted.min(1.0) }
 }

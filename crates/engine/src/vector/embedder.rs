@@ -6,34 +6,34 @@ use serde_json::{Map, Value};
 
 use crate::settings::Settings;
 
-/// A transformation of similarities before they are shown.
+/// Transformation of similarities before they are displayed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Shift {
-    /// The similarity that is shown as 0.5.
+    /// Similarity that is displayed as 0.5.
     pub mean: f32,
-    /// The distance from the mean at which similarities are shown as 0.9 and 0.1.
+    /// Distance from the mean of the similarities that are displayed as 0.9 and 0.1.
     pub sigma: f32,
 }
 
-/// A named entry of the setting `embedders`.
+/// An entry of the setting `embedders`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Embedder {
     /// Its name.
     pub name: String,
-    /// The provider of its vectors.
+    /// Provider of its vectors.
     pub source: String,
-    /// `None` until the model has told it.
+    /// `None` until the model has reported it.
     pub dimensions: Option<usize>,
-    /// Whether vectors are stored as one bit per component.
+    /// True if vectors are stored as a bit per component.
     pub binary: bool,
-    /// `None`: similarities are shown as they are.
+    /// `None` if similarities are displayed unchanged.
     pub shift: Option<Shift>,
-    /// Its indexing fragments and their numbers; `None`: documents are rendered by a template.
+    /// Its indexing fragments and their numbers; `None` if documents are rendered by a template.
     pub fragments: Option<BTreeMap<String, u8>>,
 }
 
 impl Embedder {
-    /// Whether its vectors come from clients alone.
+    /// Returns true if its vectors come only from clients.
     pub fn is_user_provided(&self) -> bool {
         self.source == "userProvided"
     }
@@ -41,7 +41,7 @@ impl Embedder {
     fn parse(name: &str, fields: &Map<String, Value>) -> Self {
         let (making, asking) = (half(fields, "indexingEmbedder"), half(fields, "searchEmbedder"));
         let (model, asked) = (model_of(making), model_of(asking));
-        // Properties that the server has found out, stored beside the settings.
+        // Properties detected by the server and stored with the settings.
         let known = |key: &str| fields.get("known").and_then(|known| known.get(key));
         let dimensions = making.get("dimensions").or_else(|| known("dimensions")).and_then(Value::as_u64);
         let shift = fields.get("distribution").and_then(|distribution| {
@@ -63,7 +63,7 @@ impl Embedder {
     }
 }
 
-/// All embedders of an index, by name.
+/// Returns all embedders of an index, by name.
 pub fn embedders_of(settings: &Settings) -> BTreeMap<String, Embedder> {
     let parse =
         |(name, fields): (&String, &Map<String, Value>)| (name.clone(), Embedder::parse(name, fields));
@@ -74,7 +74,7 @@ fn source_of(fields: &Map<String, Value>) -> &str {
     fields.get("source").and_then(Value::as_str).unwrap_or("openAi")
 }
 
-/// One of the two embedders that make up a composite one; any other embedder serves as both.
+/// Returns the indexing or search embedder of a composite one. Any other embedder serves as both.
 fn half<'f>(fields: &'f Map<String, Value>, key: &str) -> &'f Map<String, Value> {
     let nested = fields.get(key).and_then(Value::as_object);
     nested.filter(|_| source_of(fields) == "composite").unwrap_or(fields)
@@ -93,7 +93,7 @@ fn default_model(source: &str) -> Option<&'static str> {
     }
 }
 
-/// Dimensions and default shift of well-known models. Source: vectors §2.3.
+/// Returns dimensions and default shift of well-known models. Source: vectors §2.3.
 fn known_model(name: &str) -> Option<(usize, Shift)> {
     let (dimensions, mean, sigma) = match name {
         "text-embedding-ada-002" => (1536, 0.9, 0.08),

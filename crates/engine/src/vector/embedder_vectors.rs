@@ -1,4 +1,4 @@
-//! The vectors of one embedder as a commit refers to them, read when first needed.
+//! The vectors of an embedder in a commit, read when first needed.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -11,27 +11,27 @@ use crate::background_fault::FaultReporter;
 use crate::error::Result;
 use crate::store::VectorLog;
 
-/// The vectors of one embedder, whether read yet or not.
+/// The vectors of an embedder, read or unread.
 pub struct EmbedderVectors {
     pub(super) reference: VectorLog,
     pub(super) path: PathBuf,
     pub(super) faults: FaultReporter,
     files: GraphFiles,
-    /// The log, mapped when first needed. It stays readable from then on, even once a compaction has removed its file.
+    /// The log, mapped when first needed. From then on it stays readable, even after a compaction has removed its file.
     log: OnceLock<Log>,
     pub(super) read: OnceLock<VectorIndex>,
 }
 
 impl EmbedderVectors {
-    /// Vectors that a commit refers to, unread.
+    /// Creates the unread vectors of a commit.
     pub fn unread(path: PathBuf, reference: VectorLog, faults: FaultReporter, files: GraphFiles) -> Self {
         Self { reference, path, faults, files, log: OnceLock::new(), read: OnceLock::new() }
     }
 
-    /// Vectors that a commit of another process refers to, read if those of the commit before are.
+    /// Opens the vectors of a commit by another process. Reads them if those of the previous commit are read.
     ///
     /// # Errors
-    /// Internal, naming the file, if the log is shorter, no log or damaged.
+    /// Internal, naming the file, if the log is too short, not a log, or damaged.
     pub fn adopted(
         path: PathBuf,
         reference: VectorLog,
@@ -47,7 +47,7 @@ impl EmbedderVectors {
         Ok(vectors)
     }
 
-    /// Vectors that were just written.
+    /// Wraps vectors that were just written.
     pub fn written(index: VectorIndex) -> Self {
         let set = index.set();
         let path = set.log().path().to_owned();
@@ -64,10 +64,10 @@ impl EmbedderVectors {
         }
     }
 
-    /// The log up to the end of the commit, mapped when first asked for.
+    /// Returns the log up to the end of the commit, mapped at the first call.
     ///
     /// # Errors
-    /// Internal, naming the file, if it is shorter or no log.
+    /// Internal, naming the file, if it is too short or not a log.
     pub fn log(&self) -> Result<&Log> {
         if let Some(log) = self.log.get() {
             return Ok(log);
@@ -76,7 +76,7 @@ impl EmbedderVectors {
         Ok(self.log.get_or_init(|| log))
     }
 
-    /// The vectors, read from the log when first asked for.
+    /// Returns the vectors, read from the log at the first call.
     ///
     /// # Errors
     /// Internal, naming the file, if the log is damaged.

@@ -1,4 +1,4 @@
-//! Which documents have vectors of an embedder, and from whom?
+//! Documents with vectors of an embedder, and the origin of these vectors.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use roaring::RoaringBitmap;
 pub struct Flags {
     /// Documents with at least one vector.
     pub embedded: RoaringBitmap,
-    /// Documents whose vectors, or lack of vectors, the client has set.
+    /// Documents with vectors, or lack of vectors, set by the client.
     pub user_provided: RoaringBitmap,
-    /// Documents whose vectors are never regenerated.
+    /// Documents with vectors that are never regenerated.
     pub skip_regenerate: RoaringBitmap,
-    /// Documents with a vector made from the fragment of that number.
+    /// Documents with a vector made from a fragment, by number of the fragment.
     pub fragments: BTreeMap<u8, RoaringBitmap>,
 }
 
@@ -32,7 +32,7 @@ impl Flags {
         set(&mut self.skip_regenerate, skip_regenerate);
     }
 
-    /// Sets the fragments that the vectors of a document are made from, after [`Flags::put`].
+    /// Sets the fragments from which the vectors of a document are made. Call it after [`Flags::put`].
     pub fn put_fragments(&mut self, docid: u32, fragments: Option<&[u8]>) {
         for documents in self.fragments.values_mut() {
             documents.remove(docid);
@@ -42,19 +42,19 @@ impl Flags {
         }
     }
 
-    /// Whether a document's vectors are made from fragments.
+    /// Returns true if the vectors of a document are made from fragments.
     pub fn is_fragmented(&self, docid: u32) -> bool {
         self.fragments.values().any(|documents| documents.contains(docid))
     }
 
-    /// Whether a document has vectors or flags.
+    /// Returns true if a document has vectors or flags.
     pub fn knows(&self, docid: u32) -> bool {
         self.embedded.contains(docid)
             || self.user_provided.contains(docid)
             || self.skip_regenerate.contains(docid)
     }
 
-    /// Documents that have vectors or flags.
+    /// Returns the documents that have vectors or flags.
     pub fn known(&self) -> RoaringBitmap {
         &self.embedded | &self.user_provided | &self.skip_regenerate
     }

@@ -1,15 +1,15 @@
-//! A sealed graph over the vectors of a range of a log: it proposes neighbours and never changes.
+//! A sealed graph over the vectors of a range of a log. It proposes neighbours and never changes.
 //!
-//! Keys are docid:32 ‖ slot:8 ‖ the low 24 bits of the record's sequence number. A key whose record was
-//! replaced later is dead and is not proposed; a dead key that passes by chance only costs a comparison,
-//! because every proposal is compared again by the vectors of the log.
+//! Keys are docid:32 ‖ slot:8 ‖ the low 24 bits of the sequence number of the record. The key of a replaced record is
+//! dead and is not proposed. A dead key that is proposed because its low bits match only costs a comparison, because
+//! every proposal is compared again by the vectors of the log.
 //!
 //! ```text
 //! file   = "SIFTGRF2" dimensions:u32 0:u32 from:u64 to:u64 keys:u64 bytes:u64 crc32:u32 0:u32 graph
 //! ```
 //!
-//! The checksum covers all of the file but itself. A file that does not match it is built again. The graph
-//! compares codes (`codes.rs`) by our own function.
+//! The checksum covers the file except the checksum itself. A file that does not match it is rebuilt. The graph
+//! compares codes (`codes.rs`) with our own function.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -32,9 +32,9 @@ const MAGIC: &[u8; 8] = b"SIFTGRF2";
 const HEADER_BYTES: usize = 56;
 const CRC_AT: usize = 48;
 
-/// A graph over the vectors of the records whose sequence numbers lie in a range.
+/// A graph over the vectors of records with sequence numbers in a range.
 pub struct Graph {
-    /// The bytes of the file.
+    /// Bytes of the file.
     bytes: Vec<u8>,
     walkable: Walkable,
     covers: Range<u64>,
@@ -46,17 +46,17 @@ pub struct Graph {
 pub struct Key(u64);
 
 impl Key {
-    /// The key of a vector of a record.
+    /// Creates the key of a vector of a record.
     pub fn new(docid: u32, slot: usize, sequence: u64) -> Self {
         Self(u64::from(docid) << 32 | (slot as u64 & 0xff) << 24 | sequence & SEQUENCE_MASK)
     }
 
-    /// The document of the vector.
+    /// Returns the document of the vector.
     pub fn docid(self) -> u32 {
         (self.0 >> 32) as u32
     }
 
-    /// Whether it may be of record `sequence`.
+    /// Returns true if it may belong to the record `sequence`.
     pub fn is_of(self, sequence: u64) -> bool {
         self.0 & SEQUENCE_MASK == sequence & SEQUENCE_MASK
     }
@@ -65,11 +65,11 @@ impl Key {
 const SEQUENCE_MASK: u64 = 0xff_ffff;
 
 impl Graph {
-    /// Builds a graph over the records of `set` in `covers`. `locations` are those that `onto`, a graph over
-    /// the records before them, does not contain yet. `None` if `stop` was set.
+    /// Builds a graph over the records of `set` in `covers`. With `onto`, a graph over earlier records, extends it by
+    /// `locations`; otherwise `locations` covers all records. Returns `None` if `stop` was set.
     ///
     /// # Errors
-    /// Internal, if memory does not suffice.
+    /// Internal, if there is not enough memory.
     pub fn build(
         set: &VectorSet,
         covers: Range<u64>,
@@ -114,23 +114,23 @@ impl Graph {
         Ok(Self { bytes, walkable, covers, keys })
     }
 
-    /// Sequence numbers of its records.
+    /// Returns the sequence numbers of its records.
     pub fn covers(&self) -> &Range<u64> {
         &self.covers
     }
 
-    /// Number of its vectors, dead ones included.
+    /// Returns the number of its vectors, dead ones included.
     pub fn keys(&self) -> u64 {
         self.keys
     }
 
-    /// Bytes it takes in memory.
+    /// Returns its size in memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.bytes.len() + self.walkable.memory_bytes()
     }
 
-    /// Proposes about `wanted` neighbours of the vector with the code `query` among the keys that `admit`
-    /// accepts, with bounds of their distances.
+    /// Proposes about `wanted` neighbours of the vector with the code `query`, among the keys accepted by `admit`, with
+    /// bounds of their distances.
     ///
     /// # Errors
     /// Internal, if the graph is damaged.
@@ -151,7 +151,7 @@ impl Graph {
         Ok(bounds.collect())
     }
 
-    /// Writes and syncs it to a temporary file, then renames that to `path`.
+    /// Writes and syncs a temporary file, then renames it to `path`.
     ///
     /// # Errors
     /// Internal, naming the file, if it cannot be written.
@@ -166,29 +166,29 @@ impl Graph {
     /// Reads a file that [`Graph::save`] wrote.
     ///
     /// # Errors
-    /// Internal, naming the file, if it is of another kind or damaged; the graph then has to be built again.
+    /// Internal, naming the file, if it is of another kind or damaged. The graph then has to be rebuilt.
     pub fn load(path: &Path, dimensions: usize) -> Result<Self> {
         let context = || format!("{} could not be read", path.display());
         let bytes = fs::read(path).context(context())?;
         let wrong = |reason: &str| Err(Error::internal(context(), reason.to_owned()));
         if bytes.len() < HEADER_BYTES || bytes[..8] != *MAGIC {
-            return wrong("it is no graph of vectors");
+            return wrong("it is not a vector graph");
         }
         let long = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let short = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
-        // The library reads only bytes that we wrote ourselves.
+        // The checksum guarantees that the library reads only bytes written by us.
         if long(40) != bytes.len() as u64 || checksum(&bytes) != short(CRC_AT) {
             return wrong("it does not match its checksum");
         }
         if short(8) as usize != dimensions {
-            return wrong("its vectors are of another length");
+            return wrong("its vectors have other dimensions");
         }
         let (covers, keys) = (long(16)..long(24), long(32));
         Self::of(bytes, dimensions, covers, keys)
     }
 }
 
-/// An empty index of the library.
+/// Creates an empty index of the library.
 fn empty(dimensions: usize) -> Result<Index> {
     let options = IndexOptions {
         dimensions: code_bytes(dimensions),
@@ -202,12 +202,12 @@ fn empty(dimensions: usize) -> Result<Index> {
     Index::new(&options).context(FAILED)
 }
 
-/// Sets our comparison function; reading a graph sets the library's own.
+/// Sets our comparison function, because loading a graph sets that of the library.
 fn comparing(mut index: Index, dimensions: usize) -> Result<Index> {
     let bytes = code_bytes(dimensions);
     let distance = move |a: *const i8, b: *const i8| {
-        // SAFETY: the library compares vectors of the index and those it is given to add, all of which are codes of
-        // this many bytes, and none is changed or freed while it does.
+        // SAFETY: the library compares vectors of the index and vectors to be added. All are codes of this many bytes,
+        // and none is changed or freed during the call.
         let (a, b) = unsafe { (std::slice::from_raw_parts(a, bytes), std::slice::from_raw_parts(b, bytes)) };
         code_distance(a, b)
     };
@@ -217,7 +217,7 @@ fn comparing(mut index: Index, dimensions: usize) -> Result<Index> {
 
 const FAILED: &str = "a graph of vectors could not be built";
 
-/// The checksum of a file, its own bytes left out.
+/// Returns the checksum of a file, without the bytes of the checksum itself.
 fn checksum(bytes: &[u8]) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     crc.update(&bytes[..CRC_AT]);

@@ -1,8 +1,8 @@
-//! The graphs over one embedder's vectors: caches beside the log, built and read in the background.
+//! The graphs over the vectors of an embedder: caches next to the log, built and read in the background.
 //!
-//! No commit depends on them. They are found by name: graphs of one lineage, which is a log and all logs it
-//! is rewritten to, cover adjacent ranges of sequence numbers. If a file is missing or damaged, searches scan
-//! all vectors until it is built again.
+//! No commit depends on them. They are found by name. A lineage is a log and all logs that it is rewritten to; graphs
+//! of a lineage cover adjacent ranges of sequence numbers. If a file is missing or damaged, searches scan all vectors
+//! until it is rebuilt.
 
 use std::fs;
 use std::ops::Range;
@@ -24,17 +24,17 @@ use crate::error::Result;
 /// Graphs over adjacent ranges, oldest first.
 pub type Sealed = Arc<Vec<Arc<Graph>>>;
 
-/// Number of the first record that is in no graph of `sealed`.
+/// Returns the number of the first record in no graph of `sealed`.
 pub fn reached(sealed: &Sealed) -> u64 {
     sealed.last().map_or(0, |graph| graph.covers().end)
 }
 
-/// Who writes the files of graphs?
+/// The process that writes the files of graphs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GraphFiles {
-    /// This process, which removes those that are of no use too.
+    /// This process. It also removes unneeded files.
     Own,
-    /// Another process: files are read, and graphs that are due before they come stay in memory.
+    /// Another process. Files are read; graphs that are due before their file exists are built in memory.
     Followed,
 }
 
@@ -45,24 +45,24 @@ pub struct Graphs {
     faults: FaultReporter,
     files: GraphFiles,
     sealed: RwLock<Sealed>,
-    /// The newest commit's vectors, over which graphs are built.
+    /// Vectors of the newest commit, over which graphs are built.
     newest: Mutex<Weak<VectorSet>>,
     busy: AtomicBool,
     files_read: AtomicBool,
     stop: AtomicBool,
 }
 
-/// Graphs are built after a time of this length without a commit.
+/// Graphs are built after this time without a commit.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The longest time to wait for such a pause.
+/// Longest time to wait for that.
 const PAUSE_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// Suffix of the names of graph files.
 pub const GRAPH_SUFFIX: &str = ".graph";
 
 impl Graphs {
-    /// The graphs of the log at `path`; their files are read when a search first needs them. Faults of
+    /// Creates the graphs of the log at `path`. Their files are read when a search first needs them. Faults of
     /// background work are reported to `faults`.
     pub fn of_log(path: &Path, faults: &FaultReporter, files: GraphFiles) -> Arc<Self> {
         Arc::new(Self {
@@ -78,22 +78,22 @@ impl Graphs {
         })
     }
 
-    /// Receives faults of reading, building and removing graphs.
+    /// Returns the receiver of faults in reading, building and removing graphs.
     pub fn faults(&self) -> &FaultReporter {
         &self.faults
     }
 
-    /// Who writes their files.
+    /// Returns the process that writes their files.
     pub fn files(&self) -> GraphFiles {
         self.files
     }
 
-    /// Has the files read once more, since there may be others now.
-    pub fn look_again(&self) {
+    /// Makes the next maintenance read the files again, because there may be new ones.
+    pub fn reread_files(&self) {
         self.files_read.store(false, Ordering::Release);
     }
 
-    /// The graphs that are available now.
+    /// Returns the graphs that are available now.
     pub fn sealed(&self) -> Sealed {
         Arc::clone(&self.sealed.read().unwrap_or_else(PoisonError::into_inner))
     }
@@ -103,7 +103,7 @@ impl Graphs {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Reads, builds and merges the graphs that `set` needs, on a thread that ends afterwards.
+    /// Reads, builds and merges the graphs that `set` needs, on a temporary thread.
     pub fn tend(self: &Arc<Self>, set: &Arc<VectorSet>) {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(set);
         if !set.wants_graphs() || self.stop.load(Ordering::Relaxed) || self.busy.swap(true, Ordering::AcqRel)
@@ -112,10 +112,10 @@ impl Graphs {
         }
         let graphs = Arc::clone(self);
         let build = move || {
-            // After a failure searches scan; the next commit or search tries again.
+            // After a failure, searches scan. The next commit or search tries again.
             graphs.faults.watch(BackgroundFaultKind::VectorGraph, &graphs.directory, || {
                 match graphs.build_due(Self::wait_for_a_pause) {
-                    // An index that is removed stops its graphs first, so that the missing directory is no fault.
+                    // A removed index stops its graphs first, so its missing directory is not a fault.
                     Err(_) if graphs.stop.load(Ordering::Relaxed) => Ok(()),
                     outcome => outcome,
                 }
@@ -128,17 +128,16 @@ impl Graphs {
         }
     }
 
-    /// As [`Self::tend`], on this thread: for tests and measurements.
+    /// As [`Self::tend`], but on this thread, for tests and measurements.
     ///
     /// # Errors
-    /// Internal, if memory or disk space does not suffice.
+    /// Internal, if there is not enough memory or disk space.
     pub fn tend_now(&self, set: &Arc<VectorSet>) -> Result<()> {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(set);
         self.build_due(|_| ())
     }
 
-    /// Reads the files once, then builds all graphs that are due, calling `wait` before each look for the
-    /// next one.
+    /// Reads the files once, then builds all graphs that are due. Calls `wait` before each check for the next graph.
     fn build_due(&self, wait: impl Fn(&Self)) -> Result<()> {
         if !self.files_read.swap(true, Ordering::AcqRel) {
             self.read_files();
@@ -150,7 +149,7 @@ impl Graphs {
             let Some(graph) = Graph::build(&set, covers, &locations, onto.as_deref(), &self.stop)? else {
                 break;
             };
-            // A graph that cannot be written serves until the process ends.
+            // A graph that cannot be written is used until the process ends.
             let saved = match self.files {
                 GraphFiles::Own => graph.save(&self.path_of(graph.covers())),
                 GraphFiles::Followed => Ok(()),
@@ -162,8 +161,8 @@ impl Graphs {
         Ok(())
     }
 
-    /// Waits for a pause between commits: a graph that is built at once costs less than one that is extended
-    /// repeatedly, and while documents are written their memory is better used for those.
+    /// Waits for a pause between commits. Building a graph once costs less than extending it repeatedly, and during
+    /// writes memory is more useful for documents.
     fn wait_for_a_pause(&self) {
         let reached = || self.newest().map(|set| set.sequence());
         let (began, mut quiet_since, mut seen) = (Instant::now(), Instant::now(), reached());
@@ -187,7 +186,7 @@ impl Graphs {
         self.directory.join(format!("{}.{start}-{end}{GRAPH_SUFFIX}", self.lineage))
     }
 
-    /// Adds a graph and removes those whose range it covers.
+    /// Adds a graph and removes graphs with a range inside its range.
     fn put(&self, graph: Graph) {
         let covers = graph.covers().clone();
         let mut sealed = self.sealed.write().unwrap_or_else(PoisonError::into_inner);
@@ -208,8 +207,8 @@ impl Graphs {
         }
     }
 
-    /// Reads the longest run of files over adjacent ranges, and takes its graphs if they reach further than those that are
-    /// available; removes other files.
+    /// Reads the longest run of files over adjacent ranges. Uses its graphs if they reach further than the available
+    /// ones. Removes other files.
     fn read_files(&self) {
         let Some(set) = self.newest() else { return };
         let entries = match fs::read_dir(&self.directory) {
@@ -227,7 +226,7 @@ impl Graphs {
                 Some((start.parse().ok()?..end.parse().ok()?, entry.path()))
             })
             .collect();
-        // Of files with the same start, the one with the greatest end comes first.
+        // Sorts files with the same start by descending end.
         files.sort_by_key(|(covers, _)| (covers.start, std::cmp::Reverse(covers.end)));
         let sealed = self.sealed();
         let load = |covers: &Range<u64>, path: &Path| match sealed.iter().find(|it| it.covers() == covers) {
@@ -258,20 +257,20 @@ impl Graphs {
 /// A graph to build.
 struct Step {
     covers: Range<u64>,
-    /// Locations of the records that are added, in the order they were written.
+    /// Locations of the records to add, in the order of the log.
     locations: Vec<(u32, VectorLocation)>,
-    /// The graph over all records before them.
+    /// Graph over all earlier records, to be extended.
     onto: Option<Arc<Graph>>,
 }
 
-/// Whether `open` vectors in no graph should get into one, which may extend `onto`.
+/// Returns true if `open` vectors outside of graphs should be added to one, possibly by extending `onto`.
 fn is_due(set: &VectorSet, open: u64, onto: Option<&Arc<Graph>>) -> bool {
     let share = onto.map_or(0, |graph| graph.keys() / SEAL_SHARE).clamp(SEAL_VECTORS, SEAL_VECTORS_MAX);
     let bytes = open * set.shape().bytes() as u64;
     open > 0 && (open >= share || bytes >= SEAL_BYTES_MAX)
 }
 
-/// Whether counts alone show that nothing is due. They are cheap, and most commits change little.
+/// Returns true if counts show that nothing is due. They are cheap, and most commits change little.
 fn is_settled(set: &VectorSet, sealed: &Sealed) -> bool {
     let Some(least) = sealed.iter().map(|graph| graph.keys()).min() else { return false };
     let open: u64 = set.since(reached(sealed)).iter().map(|docid| set.location(docid).count() as u64).sum();
@@ -280,7 +279,7 @@ fn is_settled(set: &VectorSet, sealed: &Sealed) -> bool {
     dead * 4 <= least && !is_due(set, open, sealed.last())
 }
 
-/// The next graph to build; `None` if none is due.
+/// Returns the next graph to build; `None` if none is due.
 fn next_step(set: &VectorSet, sealed: &Sealed) -> Option<Step> {
     if is_settled(set, sealed) {
         return None;
@@ -298,7 +297,7 @@ fn next_step(set: &VectorSet, sealed: &Sealed) -> Option<Step> {
         })
     };
     let end = set.sequence();
-    // A graph of which more than a quarter is dead is built again; the last one with all later records.
+    // Rebuilds a graph if more than a quarter of it is dead. The last graph then takes all later records too.
     if let Some(graph) = sealed.iter().find(|graph| count(graph.covers()) * 4 < graph.keys() * 3) {
         let Range { start, end: sealed_end } = *graph.covers();
         let last = sealed.last().is_some_and(|last| Arc::ptr_eq(last, graph));
@@ -318,11 +317,11 @@ fn next_step(set: &VectorSet, sealed: &Sealed) -> Option<Step> {
         taken += location.count() as u64;
         taken > most
     });
-    // A step takes in at least one record, however many vectors it has.
+    // A step adds at least one record, however many vectors it has.
     step(from..next.map_or(end, |(_, location)| location.sequence().max(from + 1)), None)
 }
 
-/// The part of `locations`, in the order they were written, whose records are in `covers`.
+/// Returns the part of `locations`, which are in the order of the log, with records in `covers`.
 fn within<'p>(locations: &'p [(u32, VectorLocation)], covers: &Range<u64>) -> &'p [(u32, VectorLocation)] {
     let before = |end: u64| locations.partition_point(|(_, location)| location.sequence() < end);
     &locations[before(covers.start)..before(covers.end)]
@@ -332,7 +331,7 @@ fn counted(locations: &[(u32, VectorLocation)]) -> u64 {
     locations.iter().map(|(_, location)| location.count() as u64).sum()
 }
 
-/// The part of a name that all logs have in common which one log is rewritten to.
+/// Returns the common part of the names of a log and of all logs that it is rewritten to.
 pub fn lineage_of(log: &Path) -> String {
     let name = log.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.split('.').next().unwrap_or_default().to_owned()

@@ -1,19 +1,18 @@
-//! Here is the end of a log as a commit names it: which vectors lie before it?
+//! A vector log, and its vectors up to the end in a commit.
 //!
-//! A log holds the vectors of one embedder and is append-only. Bytes after the end that the commit names are
-//! not part of it, and the next append overwrites them.
+//! A log holds the vectors of an embedder and is append-only. Bytes after the end in the commit do not belong to it;
+//! the next append overwrites them.
 //!
 //! ```text
 //! log    = header record*
 //! header = "SIFTVEC1" dimensions:u32 scalar:u32            scalar: 0 floats, 1 bits padded to words of 64
 //! record = bytes:u32 docid:u32 sequence:u64 flags:u8 count:u8 0:u16 vectors fragments? crc32:u32
 //! vector = length:f32 component:f32*, or bits
-//! flags  = 1 came from the client | 2 never regenerated | 4 gone: neither vectors nor flags | 8 fragments
-//! fragments = number:u8 per vector, of the fragment it was made from
+//! flags  = 1 came from the client | 2 never regenerated | 4 deleted: neither vectors nor flags | 8 fragments
+//! fragments = number:u8 of the fragment of each vector
 //! ```
 //!
-//! Numbers are little-endian; `bytes` is the length of the whole record, and the checksum covers all bytes
-//! before it.
+//! Numbers are little endian. `bytes` is the length of the complete record; the checksum covers all bytes before it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Seek as _, SeekFrom, Write as _};
@@ -45,17 +44,17 @@ const FRAGMENTS: u8 = 8;
 pub struct Shape {
     /// Number of components of a vector.
     pub dimensions: usize,
-    /// Whether a component is one bit.
+    /// True if a component is a bit.
     pub binary: bool,
 }
 
 impl Shape {
-    /// Bytes of one vector.
+    /// Returns the bytes of a vector.
     pub fn bytes(self) -> usize {
         if self.binary { self.dimensions.div_ceil(64) * 8 } else { 4 + self.dimensions * 4 }
     }
 
-    /// The components of a stored vector; bits become zeros and ones.
+    /// Returns the components of a stored vector. Bits become zeros and ones.
     pub fn components(self, stored: &[u8]) -> Vec<f32> {
         if !self.binary {
             return floats(stored)[1..].to_vec();
@@ -65,37 +64,37 @@ impl Shape {
     }
 }
 
-/// One record, without its vectors.
+/// A record, without its vectors.
 #[derive(Debug, Clone, Copy)]
 pub struct Record {
     /// The document.
     pub docid: u32,
-    /// Number of the record, which grows with every record.
+    /// Sequence number of the record.
     pub sequence: u64,
-    /// Whether the client has set the vectors.
+    /// True if the client has set the vectors.
     pub user_provided: bool,
-    /// Whether the vectors are never regenerated.
+    /// True if the vectors are never regenerated.
     pub skip_regenerate: bool,
-    /// Whether the document has neither vectors nor flags any more.
+    /// True if the document no longer has vectors or flags.
     pub gone: bool,
     /// Number of vectors.
     pub count: u8,
-    /// Whether it names the fragments that the vectors were made from.
+    /// True if it contains the fragments of the vectors.
     pub fragmented: bool,
     /// Offset of the first vector in the file.
     pub offset: u64,
-    /// Bytes of the whole record.
+    /// Bytes of the complete record.
     pub bytes: u64,
 }
 
 impl Record {
-    /// Bytes of a record of `count` vectors that were not made from fragments.
+    /// Returns the bytes of a record of `count` vectors that were not made from fragments.
     pub fn bytes_of(shape: Shape, count: usize) -> u64 {
         (HEAD_BYTES + count * shape.bytes() + CRC_BYTES) as u64
     }
 }
 
-/// A log as one commit sees it.
+/// A log as a commit sees it.
 #[derive(Debug, Clone)]
 pub struct Log {
     path: PathBuf,
@@ -109,7 +108,7 @@ impl Log {
     /// Opens a log up to `end`.
     ///
     /// # Errors
-    /// Internal, naming the file, if it is shorter or no log.
+    /// Internal, naming the file, if it is too short or not a log.
     pub fn open(path: &Path, end: u64) -> Result<Self> {
         let context = || format!("{} could not be read", path.display());
         let file = File::open(path).context(context())?;
@@ -122,58 +121,58 @@ impl Log {
         let map = unsafe { memmap2::MmapOptions::new().len(end as usize).map(&file) }.context(context())?;
         let number = |at: usize| u32_at(&map, at);
         if map[..8] != *MAGIC || number(12) > 1 {
-            return Err(Error::internal(context(), "it does not begin as a log of vectors"));
+            return Err(Error::internal(context(), "it does not begin with the signature of a vector log"));
         }
         let shape = Shape { dimensions: number(8) as usize, binary: number(12) == 1 };
         let identity = FileIdentity::of(&metadata);
         Ok(Self { path: path.to_owned(), shape, end, identity, map: Arc::new(map) })
     }
 
-    /// Whether it begins with all of `earlier`, in the same file.
+    /// Returns true if it begins with the content of `earlier`, in the same file.
     pub fn continues(&self, earlier: &Self) -> bool {
         (&self.path, self.shape, self.identity) == (&earlier.path, earlier.shape, earlier.identity)
             && self.end >= earlier.end
     }
 
-    /// The format of its vectors.
+    /// Returns the format of its vectors.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// Its length, as the commit names it.
+    /// Returns its length in the commit, in bytes.
     pub fn end(&self) -> u64 {
         self.end
     }
 
-    /// All of it, from its header to the end that the commit names.
+    /// Returns its content, from the header to the end in the commit.
     pub fn bytes(&self) -> &[u8] {
         &self.map
     }
 
-    /// Path of the file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A vector of a record, as it is stored.
+    /// Returns a stored vector of a record.
     pub fn vector(&self, offset: u64, slot: usize) -> &[u8] {
         let start = offset as usize + slot * self.shape.bytes();
         &self.map[start..start + self.shape.bytes()]
     }
 
-    /// The numbers of the fragments that a record's vectors were made from; `None` if they were not made from
-    /// fragments.
+    /// Returns the numbers of the fragments from which the vectors of a record were made; `None` if they were not made
+    /// from fragments.
     pub fn fragments(&self, record: &Record) -> Option<&[u8]> {
         record.fragmented.then(|| self.fragments_at(record.offset, usize::from(record.count)))
     }
 
-    /// The numbers of fragments behind `count` vectors that begin at `offset`.
+    /// Returns the numbers of fragments after `count` vectors that begin at `offset`.
     pub fn fragments_at(&self, offset: u64, count: usize) -> &[u8] {
         let start = offset as usize + count * self.shape.bytes();
         &self.map[start..start + count]
     }
 
-    /// Calls the given function with all records from byte `from` on, or from the first one.
+    /// Calls `take` with all records from byte `from` on.
     ///
     /// # Errors
     /// Internal, naming the file and the offset, if a record does not match its checksum.
@@ -190,7 +189,7 @@ impl Log {
         Ok(())
     }
 
-    /// The record that begins at byte `at`, or why there is none.
+    /// Returns the record at byte `at`, or the reason why it is not one.
     fn record_at(&self, at: usize) -> std::result::Result<Record, &'static str> {
         let rest = &self.map[at..];
         if rest.len() < HEAD_BYTES + CRC_BYTES {
@@ -219,7 +218,7 @@ impl Log {
         })
     }
 
-    /// Opens as much of a damaged log as there is, up to `end`, whatever its first bytes are.
+    /// Opens the existing part of a damaged log, up to `end`. Accepts any signature.
     ///
     /// # Errors
     /// Internal, naming the file, if it has no header.
@@ -238,7 +237,7 @@ impl Log {
         Ok(Self { path: path.to_owned(), shape, end, identity, map: Arc::new(map) })
     }
 
-    /// The records that match their checksums, and the number of bytes that are in none.
+    /// Returns the records that match their checksums, and the number of bytes outside of them.
     pub fn readable(&self) -> (Vec<Record>, usize) {
         let (mut records, mut skipped) = (Vec::new(), 0);
         let mut at = HEADER_BYTES as usize;
@@ -258,7 +257,7 @@ impl Log {
     }
 }
 
-/// Bytes between the head of a record and its checksum.
+/// Returns the bytes between the head of a record and its checksum.
 fn stored_bytes(shape: Shape, flags: u8, count: u8) -> usize {
     let fragments = if flags & FRAGMENTS != 0 { usize::from(count) } else { 0 };
     usize::from(count) * shape.bytes() + fragments
@@ -268,14 +267,14 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes were taken"))
 }
 
-/// Appends to a log. No reader sees the records before a commit names the new end.
+/// Appends to a log. Readers see the records only when a commit contains the new end.
 pub struct LogWriter {
     path: PathBuf,
     shape: Shape,
     file: BufWriter<File>,
     end: u64,
     sequence: u64,
-    /// Whether the file is new, so that no commit has synced its name.
+    /// True if the file is new, so that its name is not synced yet.
     created: bool,
 }
 
@@ -294,7 +293,7 @@ impl LogWriter {
         Ok(Self { path: path.to_owned(), shape, file, end: HEADER_BYTES, sequence, created: true })
     }
 
-    /// Continues a log at the end that a commit names; bytes behind it are overwritten.
+    /// Continues a log at its end in a commit. Overwrites bytes after it.
     pub fn append(log: &Log, sequence: u64) -> Result<Self> {
         let context = || format!("{} could not be opened for writing", log.path.display());
         let mut file = OpenOptions::new().write(true).open(&log.path).context(context())?;
@@ -304,7 +303,7 @@ impl LogWriter {
         Ok(Self { path, shape, file: BufWriter::new(file), end: log.end, sequence, created: false })
     }
 
-    /// Writes the vectors and flags of a document; `None`: it has none any more.
+    /// Writes the vectors and flags of a document; with `None`, notes that it has none any more.
     pub fn write(&mut self, docid: u32, vectors: Option<&DocumentVectors>) -> Result<Record> {
         let gone = vectors.is_none();
         let empty = DocumentVectors::default();
@@ -332,7 +331,7 @@ impl LogWriter {
         self.write_stored(docid, sequence, flags, count, &stored)
     }
 
-    /// Copies a record of another log of the same format, sequence number included.
+    /// Copies a record of another log of the same format, including its sequence number.
     pub fn copy(&mut self, from: &Log, record: &Record) -> Result<Record> {
         let start = record.offset as usize;
         let flags = from.map[start - 4];
@@ -377,13 +376,13 @@ impl LogWriter {
         })
     }
 
-    /// Syncs all that was written and opens the log. Returns the next sequence number too.
+    /// Syncs the file and opens the log. Returns the next sequence number too.
     pub fn finish(mut self) -> Result<(Log, u64)> {
         let context = || format!("{} could not be synced", self.path.display());
         self.file.flush().context(context())?;
         self.file.get_ref().sync_data().context(context())?;
         if self.created {
-            // The name of the file is synced, and that of its directory, which may be new as well.
+            // Syncs the names of the file and of its directory, which may be new as well.
             let directories = self.path.ancestors().skip(1).take(2);
             directories.into_iter().try_for_each(sync_directory).context(context())?;
         }

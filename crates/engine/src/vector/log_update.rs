@@ -1,4 +1,4 @@
-//! Writes the changes of a batch to the vectors of an embedder: to the end of its log, or to a new one.
+//! Writes the changes of a batch to the vectors of an embedder: at the end of its log, or into a new log.
 
 use std::path::Path;
 
@@ -10,8 +10,8 @@ use super::vector_set::VectorSet;
 use crate::background_fault::FaultReporter;
 use crate::error::Result;
 
-/// Appends to the existing log or creates one. `None` if there is nothing to write. Faults of graphs of a new
-/// lineage are reported to `faults`.
+/// Appends to the existing log or creates one. `None` if there is nothing to write. Faults of graphs of a new lineage
+/// are reported to `faults`.
 pub(super) fn write_embedder(
     staged: &StagedEmbedder,
     directory: &Path,
@@ -62,11 +62,11 @@ pub(super) fn write_embedder(
     }
     let (log, sequence) = writer.finish()?;
     let set = VectorSet::new(log, sequence).with(records);
-    // Rewriting preserves sequence numbers, so the graphs stay valid.
+    // Rewriting preserves sequence numbers, so the graphs remain valid.
     Ok(Some(if rewritten { index.followed_by(set) } else { VectorIndex::new(set, faults, GraphFiles::Own) }))
 }
 
-/// Writes the log of an embedder anew, without records that were replaced.
+/// Rewrites the log of an embedder without replaced records.
 pub(super) fn rewrite(index: &VectorIndex, directory: &Path) -> Result<VectorIndex> {
     let set = index.set();
     let path = directory.join(next_name(set.log().path()));
@@ -77,12 +77,12 @@ pub(super) fn rewrite(index: &VectorIndex, directory: &Path) -> Result<VectorInd
     Ok(index.followed_by(VectorSet::new(log, sequence).with(records)))
 }
 
-/// Name of a log of a new lineage.
+/// Returns a name for a log of a new lineage.
 fn first_name() -> String {
     format!("{}.0{LOG_SUFFIX}", crate::store::unique_name())
 }
 
-/// Name of the log that `log` is rewritten to.
+/// Returns the name of the log that `log` is rewritten to.
 fn next_name(log: &Path) -> String {
     let serial = log.file_stem().and_then(|stem| stem.to_str()?.rsplit_once('.')?.1.parse::<u64>().ok());
     format!("{}.{}{LOG_SUFFIX}", lineage_of(log), serial.unwrap_or(0) + 1)

@@ -1,28 +1,28 @@
-//! Which documents lack vectors that only the user can provide?
+//! Documents without the vectors that only the user can provide.
 
 use serde_json::{Map, Value};
 
 use super::embedder::Embedder;
 use crate::error::{Error, Result};
 
-/// Number of documents that a message names; further ones are counted.
+/// Number of documents that a message lists; further documents are counted.
 const NAMED_MAX: usize = 10;
 
-/// Documents that lack vectors which only the user can provide.
+/// Documents without the vectors that only the user can provide.
 #[derive(Default)]
 pub struct MissingVectors {
     embedder: Option<Embedder>,
     named: Vec<String>,
     count: usize,
-    /// The document and the key that may be misspelt, and what it may stand for.
+    /// The document, the key that may be misspelt, and the name it may stand for.
     hint: Option<String>,
 }
 
-/// Edits between a key and a name that it may stand for. Source: vectors §4.
+/// Greatest number of edits between a key and the name that it may stand for. Source: vectors §4.
 const EDITS_MAX: usize = 2;
 
 impl MissingVectors {
-    /// Notes a document; of several embedders only the first one is reported.
+    /// Notes a document. Reports only the first of several embedders.
     pub fn note(&mut self, id: &str, embedder: &Embedder, document: &Map<String, Value>) {
         let first = self.embedder.get_or_insert_with(|| embedder.clone());
         if first.name != embedder.name {
@@ -63,8 +63,8 @@ impl MissingVectors {
     }
 }
 
-/// The first key of a document that may stand for `_vectors`, or of its `_vectors` that may stand for the embedder, and
-/// what it may stand for.
+/// Returns a possibly misspelt key with the correct name: the first key similar to `_vectors`, or the first key in
+/// `_vectors` similar to the embedder.
 fn misspelt<'d>(document: &'d Map<String, Value>, embedder: &'d str) -> Option<(&'d str, &'d str)> {
     let near = |keys: &'d Map<String, Value>, name: &'d str| {
         keys.keys().find(|key| *key != name && is_near(key, name)).map(|key| (key.as_str(), name))
@@ -73,14 +73,14 @@ fn misspelt<'d>(document: &'d Map<String, Value>, embedder: &'d str) -> Option<(
     near(document, "_vectors").or_else(|| near(inner?, embedder))
 }
 
-/// Whether a few edits turn `key` into `name`, fewer than `name` has characters.
+/// Returns true if a few edits, fewer than the characters of `name`, turn `key` into `name`.
 fn is_near(key: &str, name: &str) -> bool {
     let (key, name): (Vec<char>, Vec<char>) = (key.chars().collect(), name.chars().collect());
     let most = EDITS_MAX.min(name.len().saturating_sub(1));
     key.len().abs_diff(name.len()) <= most && edits(&key, &name) <= most
 }
 
-/// The Levenshtein distance: insertions, deletions and replacements.
+/// Returns the Levenshtein distance: insertions, deletions and replacements.
 fn edits(a: &[char], b: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, left) in a.iter().enumerate() {

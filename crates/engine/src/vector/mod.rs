@@ -1,6 +1,6 @@
-//! Here is a document or a vector: which vectors does the document have, which documents are near the vector?
+//! Stores the vectors of documents and finds the nearest documents of a vector.
 //!
-//! The log of an embedder is the source of truth; graphs, codes and tables are derived from it.
+//! The log of an embedder is the source of truth. Graphs, codes and tables are derived from it.
 
 mod bounds;
 mod codes;

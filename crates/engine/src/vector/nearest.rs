@@ -1,7 +1,7 @@
-//! Here are a vector and candidate documents: which of them are nearest, in order?
+//! Finds the nearest documents of a vector among candidates, in order.
 //!
-//! Graphs only propose; documents are always ordered by their distances to the vectors of the log. If there
-//! are few candidates, all are compared. Source: vectors §10.3–10.5.
+//! Graphs only propose documents, which are then ordered by their distances to the vectors of the log. If there are few
+//! candidates, all are compared. Source: vectors §10.3–10.5.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -17,7 +17,7 @@ use super::graph::Key;
 use super::graphs::{Sealed, reached};
 use super::limits::{
     EXACT_MAX, FETCHED_AHEAD, LIST_MAX, LIST_MIN, NARROWED_MIN, NARROWED_SHARE, NEAR_MIN, SCANNED_MAX,
-    SHARED_SCAN_MIN, VECTORS_PER_LOOK, WALK_COST,
+    SHARED_SCAN_MIN, VECTORS_PER_CLOCK_READ, WALK_COST,
 };
 use super::vector_index::VectorIndex;
 use super::vector_set::VectorSet;
@@ -25,31 +25,31 @@ use crate::error::Result;
 use crate::store::ascending;
 use crate::threads::{self, in_parallel};
 
-/// The query vectors that documents are compared with, under one embedder.
+/// Query vectors to compare documents with, under one embedder.
 #[derive(Debug, Clone)]
 pub struct Nearest {
-    /// `None`: no document has a vector.
+    /// `None` if no document has a vector.
     index: Option<VectorIndex>,
     probes: Vec<Probe>,
-    /// Codes of the probes; probes of length 0 have none.
+    /// Codes of the probes. Probes of length 0 have none.
     codes: Vec<Vec<i8>>,
     shift: Option<Shift>,
 }
 
-/// How neighbours are found.
+/// Method of finding neighbours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Path {
     /// All candidates are compared.
     Scan,
     /// Graphs propose candidates.
     Walk {
-        /// Candidates that a walk holds.
+        /// Candidates that a walk keeps.
         list: usize,
     },
 }
 
 impl Path {
-    /// The way to find `wanted` of `in_play` documents, if the embedder has `vectors` in all.
+    /// Chooses the method of finding `wanted` of `in_play` documents, if the embedder has `vectors` in total.
     pub fn choose(vectors: u64, in_play: u64, wanted: usize) -> Self {
         let list = wanted.saturating_mul(10).clamp(LIST_MIN, LIST_MAX);
         let list = LIST_MIN * list.div_ceil(LIST_MIN).next_power_of_two();
@@ -63,7 +63,7 @@ impl Path {
 }
 
 impl Nearest {
-    /// A search for neighbours of `vectors`, each as long as those of the embedder.
+    /// Creates a search for neighbours of `vectors`, which have the dimensions of the embedder.
     pub fn new(index: Option<VectorIndex>, embedder: &Embedder, vectors: &[Vec<f32>]) -> Self {
         Self {
             index,
@@ -73,8 +73,8 @@ impl Nearest {
         }
     }
 
-    /// Orders `universe`, of which `wanted` documents are likely to be asked for; documents without vectors
-    /// are no neighbours. There are no neighbours either if `deadline` passes first.
+    /// Orders `universe`. The caller will probably request `wanted` documents. Documents without vectors are not
+    /// neighbours. There are no neighbours if `deadline` passes first.
     ///
     /// # Errors
     /// Internal only.
@@ -82,7 +82,7 @@ impl Nearest {
         let mut neighbours = Neighbours {
             nearest: self.clone(),
             heap: BinaryHeap::new(),
-            given: RoaringBitmap::new(),
+            returned: RoaringBitmap::new(),
             wanted: wanted.max(1),
             complete: true,
             deadline,
@@ -91,7 +91,7 @@ impl Nearest {
         Ok(neighbours)
     }
 
-    /// Bounds of the distances of `docids`, from their codes. `None` if their vectors have to be compared.
+    /// Calculates bounds of the distances of `docids` from their codes. `None` if vectors have to be compared.
     fn bounds(
         &self,
         set: &VectorSet,
@@ -108,7 +108,7 @@ impl Nearest {
         let parts: Vec<&[u32]> = docids.chunks(docids.len().div_ceil(threads)).collect();
         let parts = in_parallel(&parts, |docids| {
             let mut bounds = Vec::with_capacity(docids.len());
-            for some in docids.chunks(VECTORS_PER_LOOK) {
+            for some in docids.chunks(VECTORS_PER_CLOCK_READ) {
                 if !bounds.is_empty() && Instant::now() >= deadline {
                     return None;
                 }
@@ -119,8 +119,8 @@ impl Nearest {
         Some(parts.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default().concat())
     }
 
-    /// Keys of the nearest documents by their vectors, at least `wanted`, and the distance below which all
-    /// documents are among them. Fewer if `deadline` passes first.
+    /// Returns the keys of the nearest documents by their vectors, at least `wanted`, and a distance below which the
+    /// keys are complete. Returns fewer if `deadline` passes first.
     fn refine(
         &self,
         set: &VectorSet,
@@ -138,13 +138,13 @@ impl Nearest {
                 near
             });
         }
-        // The likeliest documents come first: their distances rule out others.
+        // Compares the most promising documents first: their distances exclude others.
         bounds.sort_unstable_by(|a, b| a.upper.total_cmp(&b.upper));
         bounds.iter().take(FETCHED_AHEAD).for_each(|bounds| set.fetch(bounds.docid));
         let mut keys = Vec::with_capacity(bounds.len());
         let mut nearest: BinaryHeap<u32> = BinaryHeap::with_capacity(wanted.min(bounds.len()) + 1);
         for (at, Bounds { docid, lower, .. }) in bounds.iter().enumerate() {
-            if at % VECTORS_PER_LOOK == VECTORS_PER_LOOK - 1 && Instant::now() >= deadline {
+            if at % VECTORS_PER_CLOCK_READ == VECTORS_PER_CLOCK_READ - 1 && Instant::now() >= deadline {
                 return (Vec::new(), beyond);
             }
             bounds.get(at + FETCHED_AHEAD).into_iter().for_each(|bounds| set.fetch(bounds.docid));
@@ -159,19 +159,19 @@ impl Nearest {
                 }
             }
         }
-        // Documents beyond the bound of those left out are returned later, together with those.
+        // Documents beyond the bound of those left out are returned later, together with them.
         keys.retain(|Reverse(key)| f32::from_bits((key >> 32) as u32) < beyond);
         (keys, beyond)
     }
 
-    /// Orders `docids`; empty if `deadline` passes first.
+    /// Orders `docids`. Returns nothing if `deadline` passes first.
     fn scan(&self, set: &VectorSet, docids: &RoaringBitmap, deadline: Instant) -> BinaryHeap<Reverse<u64>> {
         let mut keys = Vec::with_capacity(docids.len() as usize);
         let mut soon = docids.iter();
         soon.by_ref().take(FETCHED_AHEAD).for_each(|docid| set.fetch(docid));
         for (at, docid) in docids.iter().enumerate() {
             soon.next().into_iter().for_each(|docid| set.fetch(docid));
-            if at % VECTORS_PER_LOOK == VECTORS_PER_LOOK - 1 && Instant::now() >= deadline {
+            if at % VECTORS_PER_CLOCK_READ == VECTORS_PER_CLOCK_READ - 1 && Instant::now() >= deadline {
                 return BinaryHeap::new();
             }
             if let Some(distance) = set.distance(docid, &self.probes) {
@@ -181,7 +181,7 @@ impl Nearest {
         keys.into()
     }
 
-    /// Documents of `docids` that are likely to be near, with bounds of their distances.
+    /// Returns documents of `docids` that are probably near, with bounds of their distances.
     fn propose(
         &self,
         set: &VectorSet,
@@ -210,10 +210,10 @@ impl Nearest {
                 }?);
             }
         }
-        // Documents in no graph are always compared, and so are vectors of length 0.
+        // Documents outside of graphs are always compared, and so are vectors of length 0.
         let others = (&*outside | set.undirected()) & docids;
         set.bounds(&ascending(&others), &self.codes, &mut proposed);
-        // Of several vectors of a document, and of several probes, the nearest counts.
+        // The nearest pair counts, if a document has several vectors or there are several probes.
         proposed.sort_unstable_by_key(|bounds| bounds.docid);
         proposed.dedup_by(|later, known| {
             let is_same = later.docid == known.docid;
@@ -230,22 +230,21 @@ impl Nearest {
 /// Documents by distance, nearest first.
 pub struct Neighbours {
     nearest: Nearest,
-    /// Distance above docid: bits of floats from 0 to 1 compare as the floats do.
+    /// Distance above docid. As bits, floats from 0 to 1 sort as the floats do.
     heap: BinaryHeap<Reverse<u64>>,
-    /// Documents that were returned, or are in the heap.
-    given: RoaringBitmap,
+    /// Documents that were returned or are in the heap.
+    returned: RoaringBitmap,
     wanted: usize,
-    /// Whether all candidates are in the heap, or were returned.
+    /// True if all candidates are in the heap or were returned.
     complete: bool,
     deadline: Instant,
 }
 
 impl Neighbours {
-    /// The next documents of `universe`, all at one distance, and the similarity shown for it.
+    /// Returns the next documents of `universe`, all at the same distance, and its displayed similarity.
     pub fn next_bucket(&mut self, universe: &RoaringBitmap) -> Result<Option<(RoaringBitmap, f32)>> {
         if self.heap.is_empty() && !self.complete {
-            // The caller goes beyond the documents it wanted: twice as many are searched for, until a scan
-            // takes over.
+            // The caller wants more documents than announced: searches for twice as many, until a scan takes over.
             self.wanted = self.wanted.saturating_mul(2);
             self.fill(universe)?;
         }
@@ -259,12 +258,12 @@ impl Neighbours {
         Ok(Some((docids, similarity(distance, self.nearest.shift))))
     }
 
-    /// Adds documents of `universe` that were not returned yet to the heap.
+    /// Adds documents of `universe` to the heap that were not returned yet.
     fn fill(&mut self, universe: &RoaringBitmap) -> Result<()> {
         self.complete = true;
         let Some(index) = self.nearest.index.clone() else { return Ok(()) };
         let set = index.set();
-        let docids = (universe & &set.flags().embedded) - &self.given;
+        let docids = (universe & &set.flags().embedded) - &self.returned;
         if let Path::Walk { list } = Path::choose(set.vectors(), docids.len(), self.wanted)
             && set.wants_graphs()
             && self.nearest.codes.len() == self.nearest.probes.len()
@@ -277,8 +276,8 @@ impl Neighbours {
                 if proposed.len() as u64 >= docids.len().min(self.wanted as u64) {
                     let docids = proposed.iter().map(|bounds| bounds.docid);
                     let docids = RoaringBitmap::from_sorted_iter(docids).expect("one for each, ascending");
-                    if self.give_nearest(set, proposed).is_none() {
-                        self.give_all(set, &docids);
+                    if self.add_nearest(set, proposed).is_none() {
+                        self.add_all(set, &docids);
                     }
                     self.complete = false;
                     return Ok(());
@@ -289,32 +288,32 @@ impl Neighbours {
         Ok(())
     }
 
-    /// Compares as few vectors as the wanted documents need. Returns whether all of `docids` were compared,
-    /// so that none remains for later.
+    /// Compares only as many vectors as the wanted documents need. Returns true if all of `docids` were compared, so
+    /// that none remains for later.
     fn scan_narrowly(&mut self, set: &VectorSet, docids: &RoaringBitmap) -> bool {
         let bounds = self.nearest.bounds(set, docids, self.wanted, self.deadline);
-        let is_whole = bounds.and_then(|bounds| self.give_nearest(set, bounds));
+        let is_whole = bounds.and_then(|bounds| self.add_nearest(set, bounds));
         is_whole.unwrap_or_else(|| {
-            self.give_all(set, docids);
+            self.add_all(set, docids);
             true
         })
     }
 
-    /// Fills the heap with the nearest documents within `bounds`; returns whether these are all. `None`, with
+    /// Fills the heap with the nearest documents within `bounds`. Returns true if these are all. Returns `None`, with
     /// the heap unchanged, if they are too few, which happens only if rounding errors exceed the bounds.
-    fn give_nearest(&mut self, set: &VectorSet, bounds: Vec<Bounds>) -> Option<bool> {
+    fn add_nearest(&mut self, set: &VectorSet, bounds: Vec<Bounds>) -> Option<bool> {
         let expected = self.wanted.min(bounds.len());
         let (found, beyond) = self.nearest.refine(set, bounds, self.wanted, self.deadline);
         if found.len() < expected && Instant::now() < self.deadline {
             return None;
         }
-        self.given.extend(found.iter().map(|Reverse(key)| *key as u32));
+        self.returned.extend(found.iter().map(|Reverse(key)| *key as u32));
         self.heap = found.into();
         Some(beyond == f32::INFINITY)
     }
 
-    fn give_all(&mut self, set: &VectorSet, docids: &RoaringBitmap) {
-        self.given |= docids;
+    fn add_all(&mut self, set: &VectorSet, docids: &RoaringBitmap) {
+        self.returned |= docids;
         self.heap = self.nearest.scan(set, docids, self.deadline);
     }
 }

@@ -1,47 +1,47 @@
-//! Vectors that the server makes: for which documents, and which ones were made?
+//! Vectors that the server makes: reasons to make them, and the vectors made.
 
 use std::sync::Arc;
 
 use crate::settings::Settings;
 
-/// A reason to make vectors of a document before the commit.
+/// Reason to make vectors of a document before the commit.
 #[derive(Debug, Clone)]
 pub enum Want {
-    /// Its vectors are made, whatever it was before.
-    Anew,
-    /// Its vectors are made if the embedder sees another text than before.
-    Compared {
-        /// Settings under which its current vectors were made.
+    /// Always makes its vectors, whatever it was before.
+    Always,
+    /// Makes its vectors if the embedder sees another text than before.
+    IfTextChanged {
+        /// Settings with which its current vectors were made.
         settings: Arc<Settings>,
-        /// The document that its current vectors were made from, as the caller numbers it; `None`: as the
-        /// base has it.
+        /// Document from which its current vectors were made, as numbered by the caller; `None` for the document in the
+        /// base.
         of: Option<u32>,
     },
 }
 
 impl Want {
-    /// Combines a reason with a `later` one: of two comparisons the first holds, because it names the origin
+    /// Combines a reason with a `later` one. If both compare texts, the earlier one holds, because it names the origin
     /// of the current vectors.
     pub fn and(earlier: Option<Self>, later: Self) -> Self {
         match (earlier, &later) {
-            (Some(earlier), Self::Compared { .. }) => earlier,
+            (Some(earlier), Self::IfTextChanged { .. }) => earlier,
             _ => later,
         }
     }
 }
 
-/// A request of a document to an embedder, beside the vectors it brings.
+/// Request of a document to an embedder, in addition to the vectors that it provides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
-    /// No vectors: it brings them.
+    /// Nothing, because it provides vectors.
     Nothing,
-    /// [`Want::Anew`].
-    Anew,
-    /// [`Want::Compared`].
-    Compared,
+    /// [`Want::Always`].
+    Always,
+    /// [`Want::IfTextChanged`].
+    IfTextChanged,
 }
 
-/// Vectors made for documents of one embedder; shape: `VectorPage` in `ts/engine/engine.ts`.
+/// Vectors made for documents of an embedder. Shape: `VectorPage` in `ts/engine/engine.ts`.
 #[derive(Debug, Default)]
 pub struct VectorPage {
     /// Name of the embedder.
@@ -50,14 +50,13 @@ pub struct VectorPage {
     pub docids: Vec<u32>,
     /// Number of vectors of each document.
     pub counts: Vec<u8>,
-    /// Per vector, the number of its fragment, or [`NO_FRAGMENT`].
+    /// Number of the fragment of each vector, or [`NO_FRAGMENT`].
     pub fragments: Vec<u8>,
-    /// Per vector: 1 if the document keeps its vector of that fragment, 0 if the vector is the next of
-    /// `rows`.
+    /// For each vector: 1 if the document keeps its vector of that fragment, 0 if the vector is the next of `rows`.
     pub reused: Vec<u8>,
-    /// The new vectors, one after another.
+    /// New vectors, one after another.
     pub rows: Vec<f32>,
 }
 
-/// The fragment number of a vector that was made from the whole document.
+/// Fragment number of a vector made from the complete document.
 pub const NO_FRAGMENT: u8 = 255;

@@ -1,4 +1,4 @@
-//! The field `_vectors` of documents that are shown. Source: vectors §4, readback.
+//! The field `_vectors` of displayed documents. Source: vectors §4, readback.
 
 use std::collections::BTreeMap;
 
@@ -12,21 +12,21 @@ use crate::error::{Context, Result};
 use crate::settings::Settings;
 use crate::store::Snapshot;
 
-/// The vectors of a document under one embedder, always an array of arrays.
+/// Formats the vectors of a document under one embedder, always as an array of arrays.
 pub fn entry(vectors: &DocumentVectors, dimensions: usize) -> Value {
     let embeddings: Vec<&[f32]> = vectors.rows.chunks_exact(dimensions.max(1)).collect();
     json!({"embeddings": embeddings, "regenerate": !vectors.skip_regenerate})
 }
 
-/// The vectors of a document in a set; none without a set.
+/// Formats the vectors of a document in a set; none without a set.
 fn entry_in(set: Option<&VectorSet>, docid: Option<u32>) -> Value {
     let dimensions = set.map_or(0, |set| set.shape().dimensions);
     let known = set.zip(docid).and_then(|(set, docid)| set.get(docid)).unwrap_or_default();
     entry(&known, dimensions)
 }
 
-/// All vectors of a document: an entry per embedder, then the entries of `raw`, the JSON text of the stored
-/// `_vectors`, which belong to no embedder.
+/// Returns all vectors of a document: an entry per embedder, then the entries of `raw` that belong to no embedder.
+/// `raw` is the JSON text of the stored `_vectors`.
 pub fn shown(snapshot: &Snapshot, docid: u32, raw: Option<&str>) -> Result<Map<String, Value>> {
     let vectors = Vectors::of(snapshot);
     let mut shown = Map::new();
@@ -37,7 +37,7 @@ pub fn shown(snapshot: &Snapshot, docid: u32, raw: Option<&str>) -> Result<Map<S
     with_raw(shown, raw)
 }
 
-/// As [`shown`], of sets that belong to no snapshot. A document without a known docid has no vectors.
+/// As [`shown`], for sets outside of a snapshot. A document without a known docid has no vectors.
 pub fn shown_in(
     sets: &BTreeMap<String, VectorSet>,
     settings: &Settings,

@@ -1,10 +1,10 @@
-//! Which documents have vectors that lie in no graph yet?
+//! Documents with vectors that are in no graph yet.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use roaring::RoaringBitmap;
 
-/// Documents whose records have a sequence number or a later one, cached until another number is asked for.
+/// Documents with records from a given sequence number on, cached until another number is requested.
 #[derive(Default)]
 pub(super) struct Recent(Mutex<Option<(u64, Arc<RoaringBitmap>)>>);
 
@@ -17,7 +17,7 @@ impl Recent {
         }
     }
 
-    /// Updates the cached documents for a new record, with vectors or without.
+    /// Updates the cached documents for a new record.
     pub(super) fn note(&mut self, docid: u32, embedded: bool) {
         if let Some((_, documents)) = self.0.get_mut().unwrap_or_else(PoisonError::into_inner) {
             let documents = Arc::make_mut(documents);

@@ -1,4 +1,4 @@
-//! Changes to the vectors of a batch when the settings of embedders change.
+//! Changes of the vectors of a batch when the settings of embedders change.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use super::vectors::Vectors;
 use crate::error::{Error, Result};
 use crate::settings::Settings;
 
-/// Documents for which an embedder has to check or make vectors; `Remake` in `ts/settings/remakes.ts`.
+/// Documents for which an embedder has to check or make vectors. Shape: `Remake` in `ts/settings/remakes.ts`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Remake {
     /// All documents.
     All,
-    /// Documents that look different to the embedder under the new settings.
+    /// Documents that the embedder sees differently with the new settings.
     Changed,
 }
 
@@ -42,18 +42,17 @@ pub struct Reconfiguration {
 }
 
 impl Reconfiguration {
-    /// Whether [`Reconfiguration::visit`] has to see every document.
+    /// Returns true if [`Reconfiguration::visit`] has to be called for every document.
     pub fn concerns_all(&self) -> bool {
         !self.fresh.is_empty() || !self.abandoned.is_empty()
     }
 
-    /// Documents that get vectors of removed embedders back into their `_vectors`.
+    /// Returns the documents that get vectors of removed embedders back into their `_vectors`.
     pub fn returning(&self) -> RoaringBitmap {
         self.gone.iter().fold(RoaringBitmap::new(), |all, (_, staged)| all | staged.flags().skip_regenerate)
     }
 
-    /// Visits a stored document. Returns whether vectors are taken out of it, so that it has to be written
-    /// again.
+    /// Visits a stored document. Returns true if vectors are moved out of it, so that it has to be rewritten.
     ///
     /// # Errors
     /// As [`StagedVectors::read`].
@@ -68,7 +67,7 @@ impl Reconfiguration {
             match state_after(None, sent, &staged.embedder) {
                 After::MissingVectors => self.missing.note(id, &staged.embedder, document),
                 After::Same => {}
-                After::Anew | After::Compared => staged.want(docid, Want::Anew),
+                After::Always | After::IfTextChanged => staged.want(docid, Want::Always),
                 After::Changed(state) => {
                     staged.changes.insert(docid, Some(state));
                 }
@@ -82,13 +81,13 @@ impl Reconfiguration {
         Ok(taken)
     }
 
-    /// Whether [`Reconfiguration::remake`] has to be called for every document.
+    /// Returns true if [`Reconfiguration::remake`] has to be called for every document.
     pub fn remakes(&self) -> bool {
         !self.remakes.is_empty()
     }
 
-    /// Notes that embedders have to check or make the vectors of a document. `settings` are the ones before
-    /// the change, `of` as in [`Want`].
+    /// Notes that embedders have to check or make the vectors of a document. `settings` are those before the change,
+    /// `of` is as in [`Want`].
     pub fn remake(&mut self, docid: u32, settings: &Arc<Settings>, of: Option<u32>) {
         for (name, remake) in &self.remakes {
             let Some(staged) = self.after.get_mut(name).filter(|staged| !staged.skips(docid)) else {
@@ -97,14 +96,14 @@ impl Reconfiguration {
             staged.want(
                 docid,
                 match remake {
-                    Remake::All => Want::Anew,
-                    Remake::Changed => Want::Compared { settings: Arc::clone(settings), of },
+                    Remake::All => Want::Always,
+                    Remake::Changed => Want::IfTextChanged { settings: Arc::clone(settings), of },
                 },
             );
         }
     }
 
-    /// The entries that a document gets back into its `_vectors`; `None` if there are none.
+    /// Returns the entries that a document gets back into its `_vectors`; `None` if there are none.
     pub fn give_back(&self, docid: u32) -> Option<Map<String, Value>> {
         let entries = self.gone.iter().filter_map(|(name, staged)| {
             let state = staged.state(docid).filter(|state| state.skip_regenerate)?;
@@ -114,10 +113,10 @@ impl Reconfiguration {
         (!entries.is_empty()).then_some(entries)
     }
 
-    /// The staged vectors under the new embedders, once every document was visited.
+    /// Returns the staged vectors for the new embedders, after every document was visited.
     ///
     /// # Errors
-    /// `vector_embedding_error` if documents lack vectors which only the user can provide.
+    /// `vector_embedding_error` if documents lack vectors that only the user can provide.
     pub fn finish(self) -> Result<StagedVectors> {
         self.missing.check()?;
         Ok(StagedVectors { base: self.base, embedders: self.after })
@@ -125,11 +124,10 @@ impl Reconfiguration {
 }
 
 impl StagedVectors {
-    /// Begins a change to the embedders of `settings`; `remakes` names those that have to check or make
-    /// vectors.
+    /// Begins a change to the embedders of `settings`. `remakes` contains those that have to check or make vectors.
     ///
     /// # Errors
-    /// `invalid_settings_embedders` if vectors of other dimensions are stored.
+    /// `invalid_settings_embedders` if vectors with other dimensions are stored.
     pub fn reconfigure(
         &self,
         settings: &Settings,
@@ -168,8 +166,7 @@ impl StagedVectors {
     }
 }
 
-/// Changes the settings of an embedder. With `remade`, its vectors are regenerated, except those that never
-/// are.
+/// Changes the settings of an embedder. With `remade`, vectors are regenerated unless excluded from that.
 fn changed(old: &StagedEmbedder, embedder: Embedder, remade: bool) -> Result<StagedEmbedder> {
     if old.embedder.dimensions != embedder.dimensions {
         return with_other_dimensions(old, embedder, remade);
@@ -196,12 +193,12 @@ fn with_other_dimensions(old: &StagedEmbedder, embedder: Embedder, remade: bool)
         );
         return Err(Error::user("invalid_settings_embedders", message));
     }
-    // Vectors of the old dimensions are dropped; the flags of documents stay.
-    let said = |docid| DocumentVectors {
+    // Drops vectors with the old dimensions; keeps the flags of documents.
+    let flags_only = |docid| DocumentVectors {
         user_provided: flags.user_provided.contains(docid),
         skip_regenerate: flags.skip_regenerate.contains(docid),
         ..DocumentVectors::default()
     };
-    let changes = flags.known().into_iter().map(|docid| (docid, Some(said(docid)))).collect();
+    let changes = flags.known().into_iter().map(|docid| (docid, Some(flags_only(docid)))).collect();
     Ok(StagedEmbedder { embedder, base: None, changes, wants: old.wants.clone() })
 }

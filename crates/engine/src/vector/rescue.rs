@@ -1,4 +1,4 @@
-//! Here are logs that may be damaged: which vectors can still be read?
+//! Reads vectors from logs that may be damaged.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::vectors::DIRECTORY;
 use crate::error::Result;
 use crate::store::VectorLog;
 
-/// The vectors by embedder of a commit in `directory`, and what is lost of them, a line each.
+/// Returns the vectors by embedder of a commit in `directory`, and descriptions of losses, a line each.
 pub fn rescued(
     directory: &Path,
     logs: &BTreeMap<String, VectorLog>,
@@ -38,10 +38,7 @@ fn read(path: &Path, reference: &VectorLog) -> Result<(VectorSet, Option<String>
     let missing = reference.bytes - log.end();
     let (records, skipped) = log.readable();
     let lost = missing + skipped as u64;
-    let loss = format!(
-        "vectors in {lost} of its {} bytes are lost or as they were before ({error})",
-        reference.bytes
-    );
-    // A header alone may be damaged; then every record reads.
+    let loss = format!("vectors in {lost} of its {} bytes are lost or outdated ({error})", reference.bytes);
+    // If only the header is damaged, every record is readable.
     Ok((VectorSet::new(log, reference.sequence).with(records), (lost > 0).then_some(loss)))
 }

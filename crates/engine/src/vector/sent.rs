@@ -1,8 +1,8 @@
-//! Here is the `_vectors` field of a document: what does it ask for?
+//! Parses the `_vectors` field of a document.
 //!
 //! 1. null and `[]`: no vectors, and none shall be made.
-//! 2. An array of numbers is one vector, an array of such arrays several; `regenerate` is false then.
-//! 3. An object has `regenerate`, and optionally `embeddings` as above.
+//! 2. An array of numbers is a vector, an array of such arrays is several; both imply `regenerate: false`.
+//! 3. An object has `regenerate`, and optionally `embeddings` in one of the forms above.
 //!
 //! Source: vectors §4.
 
@@ -12,33 +12,32 @@ use super::embedder::Embedder;
 use super::limits::VECTORS_MAX;
 use crate::error::{Error, Result};
 
-/// Vectors and flags of one document under one embedder.
+/// Vectors and flags of a document under one embedder.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DocumentVectors {
-    /// Whether the client has set the vectors.
+    /// True if the client has set the vectors.
     pub user_provided: bool,
-    /// Whether the vectors are never regenerated.
+    /// True if the vectors are never regenerated.
     pub skip_regenerate: bool,
-    /// The vectors, one after another; empty: none.
+    /// The vectors, one after another; may be empty.
     pub rows: Vec<f32>,
-    /// The number of the fragment that each vector was made from; `None` if they were not made from
-    /// fragments.
+    /// Number of the fragment of each vector; `None` if they were not made from fragments.
     pub fragments: Option<Vec<u8>>,
 }
 
-/// Vectors the client sent.
+/// Vectors that the client sent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sent {
-    /// Whether they may be regenerated.
+    /// True if they may be regenerated.
     pub regenerate: bool,
     /// `None` if the client sent no `embeddings`.
     pub rows: Option<Vec<f32>>,
 }
 
-/// The `_vectors` of a document; None if it has none.
+/// Returns the `_vectors` of a document; `None` if it has none.
 ///
 /// # Errors
-/// `invalid_vectors_type` if it is no object.
+/// `invalid_vectors_type` if it is not an object.
 pub fn vectors_in<'d>(document: &'d Map<String, Value>, id: &str) -> Result<Option<&'d Map<String, Value>>> {
     match document.get("_vectors") {
         None => Ok(None),
@@ -47,7 +46,7 @@ pub fn vectors_in<'d>(document: &'d Map<String, Value>, id: &str) -> Result<Opti
     }
 }
 
-/// An entry that belongs to no embedder, in the form it is stored in: only its outer shape is checked.
+/// Converts an entry that belongs to no embedder to its stored form. Checks only its outer shape.
 ///
 /// # Errors
 /// `invalid_vectors_type`.
@@ -112,7 +111,7 @@ fn rows_of(id: &str, embedder: &Embedder, value: &Value) -> Result<Vec<f32>> {
     }
     let mut rows = Vec::new();
     let mut lengths = Vec::with_capacity(vectors.len());
-    // The shapes of all vectors are checked before any length.
+    // Checks the shapes of all vectors before any length.
     for vector in vectors {
         let before = rows.len();
         read_vector(id, &embedder.name, vector, &mut rows)?;

@@ -1,4 +1,4 @@
-//! One embedder in a batch: its vectors before the batch, and the changes to them.
+//! An embedder in a batch: its vectors before the batch, and their changes.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use super::sent::DocumentVectors;
 use super::vector_index::VectorIndex;
 use super::vector_set::VectorSet;
 
-/// One embedder in a batch.
+/// An embedder in a batch.
 #[derive(Clone)]
 pub(super) struct StagedEmbedder {
     pub(super) embedder: Embedder,
-    /// The vectors before the batch; `None` if there are none.
+    /// Vectors before the batch; `None` if there are none.
     pub(super) base: Option<VectorIndex>,
-    /// By docid; `None`: the document has neither vectors nor flags any more.
+    /// By docid; `None` if the document no longer has vectors or flags.
     pub(super) changes: BTreeMap<u32, Option<DocumentVectors>>,
     pub(super) wants: BTreeMap<u32, Want>,
 }

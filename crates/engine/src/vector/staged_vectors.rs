@@ -1,9 +1,9 @@
-//! Changes to the vectors of an index in a batch. Nothing is written before the batch is committed.
+//! Changes of a batch to the vectors of an index. Nothing is written before the commit.
 //!
-//! 1. Vectors that a document brings for a configured embedder are taken out of it and stored apart.
+//! 1. Vectors that a document provides for a configured embedder are moved out of it and stored separately.
 //! 2. Vectors that are never regenerated survive all other changes to their document.
-//! 3. Removing an embedder writes those back into the documents; adding one takes them from there.
-//! 4. Vectors that no client sent are made by the server before the batch is committed, see [`Want`].
+//! 3. Removing an embedder moves those vectors back into the documents; adding one moves them out.
+//! 4. The server makes the other vectors before the commit, see [`Want`].
 //!
 //! Source: vectors §2.6, §2.7, §2.10, §4.
 
@@ -30,7 +30,7 @@ use crate::settings::Settings;
 /// Changed vectors of one document, by embedder.
 pub type ChangedVectors = BTreeMap<String, DocumentVectors>;
 
-/// The vectors that a document brings, and its requests to embedders.
+/// Vectors that a document provides, and its requests to embedders.
 #[derive(Default)]
 pub struct Reading {
     /// Changed vectors.
@@ -39,7 +39,7 @@ pub struct Reading {
     pub asked: Vec<(u8, Asked)>,
 }
 
-/// Embedders and vectors as they are after the batch.
+/// Embedders and vectors after the batch.
 #[derive(Clone, Default)]
 pub struct StagedVectors {
     pub(super) base: Arc<Vectors>,
@@ -47,7 +47,7 @@ pub struct StagedVectors {
 }
 
 impl StagedVectors {
-    /// No changes yet.
+    /// Creates staged vectors without changes.
     pub fn new(settings: &Settings, base: Arc<Vectors>) -> Result<Self> {
         let mut embedders = BTreeMap::new();
         for (name, embedder) in embedders_of(settings) {
@@ -57,12 +57,12 @@ impl StagedVectors {
         Ok(Self { base, embedders })
     }
 
-    /// Whether there is any embedder.
+    /// Returns true if there are embedders.
     pub fn is_needed(&self) -> bool {
         !self.embedders.is_empty()
     }
 
-    /// The current vectors of a document under an embedder.
+    /// Returns the current vectors of a document under an embedder.
     pub fn current(&self, name: &str, docid: u32) -> Option<CurrentVectors> {
         let staged = self.embedders.get(name)?;
         match staged.changes.get(&docid) {
@@ -75,7 +75,7 @@ impl StagedVectors {
         }
     }
 
-    /// Changes a document's vectors.
+    /// Sets the vectors of a document.
     pub fn put(&mut self, docid: u32, staged: ChangedVectors) {
         for (name, state) in staged {
             if let Some(staged) = self.embedders.get_mut(&name) {
@@ -84,8 +84,8 @@ impl StagedVectors {
         }
     }
 
-    /// Notes the requests of a document to embedders; `made_of` tells which document its current vectors were
-    /// made from.
+    /// Notes the requests of a document to embedders. `made_of` returns the document from which its current vectors
+    /// were made.
     pub fn ask(
         &mut self,
         docid: u32,
@@ -100,29 +100,28 @@ impl StagedVectors {
             };
             match asked {
                 Asked::Nothing => drop(staged.wants.remove(&docid)),
-                Asked::Anew => staged.want(docid, Want::Anew),
-                Asked::Compared if staged.wants.contains_key(&docid) => {}
-                Asked::Compared => {
+                Asked::Always => staged.want(docid, Want::Always),
+                Asked::IfTextChanged if staged.wants.contains_key(&docid) => {}
+                Asked::IfTextChanged => {
                     let of = *of.get_or_insert_with(&mut made_of);
-                    staged.want(docid, Want::Compared { settings: Arc::clone(settings), of });
+                    staged.want(docid, Want::IfTextChanged { settings: Arc::clone(settings), of });
                 }
             }
         }
     }
 
-    /// Number of documents that the server has to embed before the batch can be committed, counted once per
-    /// embedder.
+    /// Returns the number of documents that the server has to embed before the commit, counted once per embedder.
     pub fn pending_count(&self) -> u64 {
         self.embedders.values().map(|staged| staged.wants.len() as u64).sum()
     }
 
-    /// Requests to the embedder at an index, from a docid on; `None` after the last embedder.
+    /// Returns requests to the embedder at an index, from a docid on; `None` after the last embedder.
     pub fn wants(&self, at: usize, from: u32) -> Option<(&str, impl Iterator<Item = (u32, &Want)>)> {
         let (name, staged) = self.embedders.iter().nth(at)?;
         Some((name, staged.wants.range(from..).map(|(docid, want)| (*docid, want))))
     }
 
-    /// Whether a document has vectors that were made from fragments.
+    /// Returns true if a document has vectors made from fragments.
     pub fn is_fragmented(&self, name: &str, docid: u32) -> bool {
         let Some(staged) = self.embedders.get(name) else { return false };
         match staged.changes.get(&docid) {
@@ -131,14 +130,14 @@ impl StagedVectors {
         }
     }
 
-    /// Adds vectors that the server has made.
+    /// Adds vectors made by the server.
     ///
     /// # Errors
-    /// Internal, if a page contradicts itself or the embedder.
+    /// Internal, if a page is inconsistent or does not match the embedder.
     pub fn add_page(&mut self, page: &VectorPage) -> Result<()> {
         let Some(staged) = self.embedders.get_mut(&page.embedder) else { return Ok(()) };
         let dimensions = staged.embedder.dimensions.unwrap_or(0);
-        let wrong = || Error::internal("vectors cannot be taken in", "their numbers do not match");
+        let wrong = || Error::internal("vectors cannot be added", "their numbers do not match");
         let (mut rows, mut slot) = (page.rows.chunks_exact(dimensions.max(1)), 0);
         for (docid, count) in page.docids.iter().zip(&page.counts) {
             let slots = slot..slot + usize::from(*count);
@@ -191,8 +190,8 @@ impl StagedVectors {
         }
     }
 
-    /// Reads the `_vectors` of `document`. `before` tells the current vectors of the document; `None`: it is
-    /// new. Embedders that need vectors from the client but get none are noted in `missing`.
+    /// Reads the `_vectors` of `document`. `before` looks up its current vectors; `None` for a new document. Notes the
+    /// document in `missing` if an embedder requires vectors from the client and gets none.
     ///
     /// # Errors
     /// `invalid_vectors_type`, `invalid_vector_dimensions`, `too_many_vectors`, `vector_embedding_error`.
@@ -211,8 +210,8 @@ impl StagedVectors {
             match state_after(before.map(|before| before(name)), sent, &staged.embedder) {
                 After::MissingVectors => missing.note(id, &staged.embedder, document),
                 After::Same => {}
-                After::Anew => reading.asked.push((index, Asked::Anew)),
-                After::Compared => reading.asked.push((index, Asked::Compared)),
+                After::Always => reading.asked.push((index, Asked::Always)),
+                After::IfTextChanged => reading.asked.push((index, Asked::IfTextChanged)),
                 After::Changed(state) => {
                     reading.asked.push((index, Asked::Nothing));
                     reading.staged.insert(name.clone(), state);
@@ -241,12 +240,12 @@ impl StagedVectors {
         }
     }
 
-    /// The vectors as filters see them before the batch is written.
+    /// Returns the vectors for filters, before the batch is written.
     pub fn preview(&self) -> Vectors {
         Vectors::preview(self.embedders.iter().map(|(name, staged)| (name.clone(), staged.flags())).collect())
     }
 
-    /// Writes and syncs changes below `directory`; they take effect with the commit that names the logs. Faults of
+    /// Writes and syncs changes below `directory`. They take effect with the commit that refers to the logs. Faults of
     /// graphs of new lineages are reported to `faults`.
     pub fn write(&self, directory: &Path, faults: &FaultReporter) -> Result<Vectors> {
         let mut embedders = BTreeMap::new();

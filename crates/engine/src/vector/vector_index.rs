@@ -1,4 +1,4 @@
-//! The vectors of one embedder and the graphs over them, which a search for neighbours needs.
+//! The vectors of an embedder and the graphs over them, for nearest-neighbour searches.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use super::vector_set::VectorSet;
 use crate::background_fault::FaultReporter;
 use crate::error::Result;
 
-/// The vectors of one embedder, as one commit sees them, and graphs over them. Cheap to clone.
+/// The vectors of an embedder in a commit, and the graphs over them. Cheap to clone.
 #[derive(Clone)]
 pub struct VectorIndex {
     set: Arc<VectorSet>,
@@ -17,13 +17,13 @@ pub struct VectorIndex {
 }
 
 impl VectorIndex {
-    /// Vectors of a log of a new lineage. Faults of its graphs are reported to `faults`.
+    /// Creates the vectors of a log of a new lineage. Faults of its graphs are reported to `faults`.
     pub fn new(set: VectorSet, faults: &FaultReporter, files: GraphFiles) -> Self {
         let graphs = Graphs::of_log(set.log().path(), faults, files);
         Self { set: Arc::new(set), graphs }
     }
 
-    /// The vectors of a later commit, whose log another process has written. Of a log that has only grown, the end is read.
+    /// Returns the vectors of a later commit by another process. If the log has only grown, reads only its new end.
     ///
     /// # Errors
     /// Internal, naming the file, if the log is damaged.
@@ -36,7 +36,7 @@ impl VectorIndex {
             let set = VectorSet::read(log, sequence)?;
             return Ok(Self::new(set, self.graphs.faults(), self.graphs.files()));
         }
-        self.graphs.look_again();
+        self.graphs.reread_files();
         if log.continues(known.log()) && log.end() == known.log().end() {
             return Ok(self.clone());
         }
@@ -50,30 +50,30 @@ impl VectorIndex {
         Ok(self.followed_by(set))
     }
 
-    /// The vectors of a later commit, whose log continues the sequence numbers of this one.
+    /// Returns the vectors of a later commit with a log that continues the sequence numbers of this one.
     pub fn followed_by(&self, set: VectorSet) -> Self {
         Self { set: Arc::new(set), graphs: Arc::clone(&self.graphs) }
     }
 
-    /// The vectors.
+    /// Returns the vectors.
     pub fn set(&self) -> &VectorSet {
         &self.set
     }
 
-    /// Caches over the vectors.
+    /// Returns the graphs over the vectors.
     pub fn graphs(&self) -> &Graphs {
         &self.graphs
     }
 
-    /// Reads, builds and merges the graphs that the vectors need, on a thread of its own.
+    /// Reads, builds and merges the graphs that the vectors need, on a temporary thread.
     pub fn tend(&self) {
         self.graphs.tend(&self.set);
     }
 
-    /// As [`Self::tend`], on this thread: for tests and measurements.
+    /// As [`Self::tend`], but on this thread, for tests and measurements.
     ///
     /// # Errors
-    /// Internal, if memory or disk space does not suffice.
+    /// Internal, if there is not enough memory or disk space.
     pub fn tend_now(&self) -> Result<()> {
         self.graphs.tend_now(&self.set)
     }

@@ -1,9 +1,9 @@
-//! Here is a docid: where are its vectors?
+//! Locations of vectors by docid.
 
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Entries of a page, the unit that a commit copies to change one entry.
+/// Entries of a page. A commit copies a page to change an entry.
 const PAGE_ENTRIES: usize = 4096;
 
 /// Location of the vectors of a document in their log, and of their codes.
@@ -11,30 +11,30 @@ const PAGE_ENTRIES: usize = 4096;
 pub struct VectorLocation {
     /// Offset of the first vector.
     pub offset: u64,
-    /// Sequence number of the record, 56 bits, above the number of vectors in it.
+    /// Sequence number of the record, 56 bits, above the number of its vectors.
     packed: u64,
-    /// Index of the code of the first vector; those of further vectors follow.
+    /// Index of the code of the first vector; codes of further vectors follow.
     pub code: u32,
 }
 
 impl VectorLocation {
-    /// The location of `count` vectors of the record `sequence`, with codes from the index `code` on.
+    /// Creates the location of `count` vectors of the record `sequence`, with codes from the index `code` on.
     pub fn new(offset: u64, sequence: u64, count: u8, code: u32) -> Self {
         Self { offset, packed: sequence << 8 | u64::from(count), code }
     }
 
-    /// Number of vectors.
+    /// Returns the number of vectors.
     pub fn count(self) -> usize {
         (self.packed & 0xff) as usize
     }
 
-    /// Sequence number of the record.
+    /// Returns the sequence number of the record.
     pub fn sequence(self) -> u64 {
         self.packed >> 8
     }
 }
 
-/// Locations by column, because a scan reads the codes of many documents and nothing else.
+/// Locations by column, because a scan reads only the codes of many documents.
 #[derive(Debug, Clone)]
 struct Page {
     offsets: [u64; PAGE_ENTRIES],
@@ -43,14 +43,14 @@ struct Page {
     counts: [u8; PAGE_ENTRIES],
 }
 
-/// Locations by docid. Cheap to clone; pages are shared until one of them changes.
+/// Locations by docid. Cheap to clone: pages are shared until they change.
 #[derive(Debug, Clone, Default)]
 pub struct VectorLocations {
     pages: Vec<Option<Arc<Page>>>,
 }
 
 impl VectorLocations {
-    /// The location of a document; the default one, without vectors, for documents never put.
+    /// Returns the location of a document; the default one, without vectors, if it was never put.
     pub fn get(&self, docid: u32) -> VectorLocation {
         let (page, at) = self.page(docid);
         page.map_or_else(VectorLocation::default, |page| VectorLocation {
@@ -60,7 +60,7 @@ impl VectorLocations {
         })
     }
 
-    /// Indexes of the codes of a document; empty for documents never put.
+    /// Returns the indexes of the codes of a document; empty if it was never put.
     pub fn codes(&self, docid: u32) -> Range<u32> {
         let (page, at) = self.page(docid);
         page.map_or(0..0, |page| page.codes[at]..page.codes[at] + u32::from(page.counts[at]))

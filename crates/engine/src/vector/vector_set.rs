@@ -1,4 +1,4 @@
-//! The vectors of one embedder, as one commit sees them.
+//! The vectors of an embedder, as a commit sees them.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::sent::DocumentVectors;
 use super::vector_locations::{VectorLocation, VectorLocations};
 use crate::error::Result;
 
-/// The vectors of one embedder. Never changes.
+/// The vectors of an embedder. Immutable.
 #[derive(Clone)]
 pub struct VectorSet {
     log: Log,
@@ -24,7 +24,7 @@ pub struct VectorSet {
     codes: Codes,
     flags: Flags,
     vectors: u64,
-    /// Documents with a vector of length 0, which is near to all.
+    /// Documents with a vector of length 0, which is near to all others.
     undirected: RoaringBitmap,
     /// Number of the next record.
     sequence: u64,
@@ -33,7 +33,7 @@ pub struct VectorSet {
 }
 
 impl VectorSet {
-    /// No vectors, over a log without records.
+    /// Creates a set without vectors, over a log without records.
     pub fn new(log: Log, sequence: u64) -> Self {
         Self {
             recent: Recent::default(),
@@ -48,7 +48,7 @@ impl VectorSet {
         }
     }
 
-    /// Reads a whole log.
+    /// Reads a complete log.
     ///
     /// # Errors
     /// Internal, naming the file, if it is damaged.
@@ -58,12 +58,12 @@ impl VectorSet {
         Ok(Self::new(log, sequence).with(records))
     }
 
-    /// These vectors over a longer log.
+    /// Returns these vectors over a longer log.
     pub fn continued(&self, log: Log, sequence: u64) -> Self {
         Self { log, sequence, ..self.clone() }
     }
 
-    /// The vectors after `records`, which the log contains.
+    /// Adds `records`, which the log contains.
     pub fn with(mut self, records: impl IntoIterator<Item = Record>) -> Self {
         records.into_iter().for_each(|record| self.take(record));
         self
@@ -93,7 +93,7 @@ impl VectorSet {
         };
     }
 
-    /// Adds codes for the vectors of a record; returns the index of the first one.
+    /// Adds codes for the vectors of a record. Returns the index of the first code.
     fn encode(&mut self, record: &Record) -> u32 {
         let mut first = None;
         let count = if self.is_coded() { usize::from(record.count) } else { 0 };
@@ -104,7 +104,7 @@ impl VectorSet {
         first.unwrap_or(0)
     }
 
-    /// Whether vectors have codes. Vectors of bits need none: they are as short as codes.
+    /// Returns true if vectors have codes. Binary vectors need none: they are as short as codes.
     pub fn is_coded(&self) -> bool {
         !self.shape().binary && self.shape().dimensions <= CODED_MAX
     }
@@ -118,22 +118,22 @@ impl VectorSet {
         self.log.vector(location.offset, slot)[..4] == 0f32.to_le_bytes()
     }
 
-    /// The format of its vectors.
+    /// Returns the format of its vectors.
     pub fn shape(&self) -> Shape {
         self.log.shape()
     }
 
-    /// The log that holds its vectors.
+    /// Returns the log of its vectors.
     pub fn log(&self) -> &Log {
         &self.log
     }
 
-    /// Whether there are enough vectors for graphs to pay off.
+    /// Returns true if there are enough vectors for graphs to be useful.
     pub fn wants_graphs(&self) -> bool {
         self.is_coded() && self.vectors > EXACT_MAX
     }
 
-    /// Documents whose records have the number `reached` or a later one.
+    /// Returns the documents with records from the number `reached` on.
     pub fn since(&self, reached: u64) -> Arc<RoaringBitmap> {
         self.recent.get(reached, || {
             let embedded = self.flags.embedded.iter();
@@ -141,42 +141,42 @@ impl VectorSet {
         })
     }
 
-    /// Number of the next record.
+    /// Returns the number of the next record.
     pub fn sequence(&self) -> u64 {
         self.sequence
     }
 
-    /// Sets of documents by property.
+    /// Returns sets of documents by property.
     pub fn flags(&self) -> &Flags {
         &self.flags
     }
 
-    /// Number of vectors of all documents.
+    /// Returns the number of vectors of all documents.
     pub fn vectors(&self) -> u64 {
         self.vectors
     }
 
-    /// Documents with a vector of length 0.
+    /// Returns the documents with a vector of length 0.
     pub fn undirected(&self) -> &RoaringBitmap {
         &self.undirected
     }
 
-    /// Whether most of the log consists of replaced records.
+    /// Returns true if most of the log consists of replaced records.
     pub fn is_mostly_dead(&self) -> bool {
         self.log.end() > LOG_BYTES_MIN && self.live_bytes < self.log.end() / 2
     }
 
-    /// Whether the log holds a record that was replaced.
+    /// Returns true if the log contains replaced records.
     pub fn has_dead(&self) -> bool {
         self.live_bytes + HEADER_BYTES < self.log.end()
     }
 
-    /// Location of the vectors of a document.
+    /// Returns the location of the vectors of a document.
     pub fn location(&self, docid: u32) -> VectorLocation {
         self.locations.get(docid)
     }
 
-    /// Vectors and flags of a document; `None` if it has neither.
+    /// Returns the vectors and flags of a document; `None` if it has neither.
     pub fn get(&self, docid: u32) -> Option<DocumentVectors> {
         let user_provided = self.flags.user_provided.contains(docid);
         let skip_regenerate = self.flags.skip_regenerate.contains(docid);
@@ -190,25 +190,25 @@ impl VectorSet {
         Some(DocumentVectors { user_provided, skip_regenerate, rows, fragments })
     }
 
-    /// The vectors of a document as they are stored.
+    /// Returns the stored vectors of a document.
     pub fn stored(&self, docid: u32) -> impl Iterator<Item = &[u8]> {
         let location = self.locations.get(docid);
         (0..location.count()).map(move |slot| self.log.vector(location.offset, slot))
     }
 
-    /// Prefetches the vectors of a document, which are compared soon.
+    /// Prefetches the vectors of a document, to be compared soon.
     pub fn fetch(&self, docid: u32) {
         self.stored(docid).for_each(fetch);
     }
 
-    /// The codes of a document's vectors, if vectors have any.
+    /// Returns the codes of the vectors of a document, if vectors have codes.
     pub fn codes(&self, location: VectorLocation) -> impl Iterator<Item = &[i8]> {
         let dimensions = self.shape().dimensions;
         (0..location.count() as u32).map(move |slot| self.codes.get(location.code + slot, dimensions))
     }
 
-    /// Adds to `out`, for each of `docids`, bounds of the least distance between its vectors and those with
-    /// the codes `probes`. All documents must have vectors with codes.
+    /// Adds to `out`, for each of `docids`, bounds of the least distance between its vectors and those with the codes
+    /// `probes`. All documents must have vectors with codes.
     pub fn bounds(&self, docids: &[u32], probes: &[Vec<i8>], out: &mut Vec<Bounds>) {
         let (first, dimensions) = (out.len(), self.shape().dimensions);
         out.extend(docids.iter().map(|docid| Bounds {
@@ -216,13 +216,13 @@ impl VectorSet {
             lower: f32::INFINITY,
             upper: f32::INFINITY,
         }));
-        // For each code, the index of its document in `docids`, and the index of the code.
+        // For each code: the index of its document in `docids`, and the index of the code.
         let mut owners: Vec<(u32, u32)> = Vec::with_capacity(docids.len() + SIDE_BY_SIDE);
         for (at, docid) in docids.iter().enumerate() {
             owners.extend(self.locations.codes(*docid).map(|code| (at as u32, code)));
         }
         let Some(any) = owners.first().copied() else { return };
-        // The last group is filled up with a repeated code.
+        // Pads the last group with a repeated code.
         owners.resize(owners.len().next_multiple_of(SIDE_BY_SIDE), any);
         let (groups, _) = owners.as_chunks::<SIDE_BY_SIDE>();
         let code = |code: u32| self.codes.get(code, dimensions);
@@ -247,7 +247,7 @@ impl VectorSet {
         }
     }
 
-    /// The least distance between a document's vectors and `probes`; `None` without a vector.
+    /// Returns the least distance between the vectors of a document and `probes`; `None` if it has no vector.
     pub fn distance(&self, docid: u32, probes: &[Probe]) -> Option<f32> {
         let mut least: Option<f32> = None;
         for stored in self.stored(docid) {
@@ -259,7 +259,7 @@ impl VectorSet {
         least
     }
 
-    /// Documents with vectors, and the locations of these, in the order they were written.
+    /// Returns the documents with vectors, and the locations of these, in the order of the log.
     pub fn locations(&self) -> Vec<(u32, VectorLocation)> {
         let embedded = self.flags.embedded.iter();
         let mut locations: Vec<(u32, VectorLocation)> =
@@ -268,7 +268,7 @@ impl VectorSet {
         locations
     }
 
-    /// Live records in the order they were written.
+    /// Returns live records in the order of the log.
     pub fn records(&self) -> Result<Vec<Record>> {
         let mut live = Vec::new();
         self.log.each(0, |record| {
@@ -287,5 +287,5 @@ impl std::fmt::Debug for VectorSet {
     }
 }
 
-/// Logs below this are not worth rewriting.
+/// Logs below this size are not worth rewriting, in bytes.
 const LOG_BYTES_MIN: u64 = 1 << 20;

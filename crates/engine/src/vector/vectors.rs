@@ -1,4 +1,4 @@
-//! All vectors of an index, as one commit sees them.
+//! All vectors of an index, as a commit sees them.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -19,19 +19,19 @@ use crate::background_fault::{BackgroundFaultKind, FaultReporter};
 use crate::error::{Context, Result};
 use crate::store::{Snapshot, VectorLog};
 
-/// Name of the directory of logs, below that of their index.
+/// Name of the directory of logs, inside the directory of their index.
 pub const DIRECTORY: &str = "vectors";
 
 /// The vectors of every embedder that has any.
 #[derive(Default)]
 pub struct Vectors {
     embedders: BTreeMap<String, Arc<EmbedderVectors>>,
-    /// Flags of a batch that is not written, which replace those of `embedders`.
+    /// Flags of an unwritten batch, which replace those of `embedders`.
     preview: Option<BTreeMap<String, Flags>>,
 }
 
 impl Vectors {
-    /// The vectors of a commit in `directory`, unread. Faults of their graphs are reported to `faults`.
+    /// Creates the unread vectors of a commit in `directory`. Faults of their graphs are reported to `faults`.
     pub fn of_commit(directory: &Path, logs: &BTreeMap<String, VectorLog>, faults: &FaultReporter) -> Self {
         let unread = |(name, reference): (&String, &VectorLog)| {
             let path = directory.join(DIRECTORY).join(&reference.file);
@@ -41,11 +41,11 @@ impl Vectors {
         Self { embedders: logs.iter().map(unread).collect(), preview: None }
     }
 
-    /// The vectors of a commit that another process made in `directory`, with logs held open. What is read of those of
-    /// `before`, an earlier commit, is read of these.
+    /// Opens the vectors of a commit by another process in `directory`, and holds their logs open. Reads logs that are
+    /// read in `before`, an earlier commit.
     ///
     /// # Errors
-    /// Internal, naming the file, if a log is shorter than the commit says, no log or damaged.
+    /// Internal, naming the file, if a log is shorter than in the commit, not a log, or damaged.
     pub fn followed(
         directory: &Path,
         logs: &BTreeMap<String, VectorLog>,
@@ -62,37 +62,37 @@ impl Vectors {
         Ok(Self { embedders: logs.iter().map(adopted).collect::<Result<_>>()?, preview: None })
     }
 
-    /// The vectors of a batch that was just written.
+    /// Creates the vectors of a batch that was just written.
     pub fn written(embedders: BTreeMap<String, Arc<EmbedderVectors>>) -> Self {
         Self { embedders, preview: None }
     }
 
-    /// The vectors of a batch that is not written, as far as filters need them.
+    /// Creates the vectors of an unwritten batch for filters.
     pub fn preview(flags: BTreeMap<String, Flags>) -> Self {
         Self { embedders: BTreeMap::new(), preview: Some(flags) }
     }
 
-    /// The vectors of a snapshot.
+    /// Returns the vectors of a snapshot.
     pub fn of(snapshot: &Snapshot) -> Arc<Self> {
         snapshot.attachments().get::<Self>()
     }
 
-    /// The references to logs that a commit stores.
+    /// Returns the references to logs for the commit.
     pub fn logs(&self) -> BTreeMap<String, VectorLog> {
         self.embedders.iter().map(|(name, vectors)| (name.clone(), vectors.reference.clone())).collect()
     }
 
-    /// The vectors of an embedder, read or not, for the next commit to carry on.
+    /// Returns the vectors of an embedder, read or unread, for the next commit.
     pub fn of_embedder(&self, embedder: &str) -> Option<&Arc<EmbedderVectors>> {
         self.embedders.get(embedder)
     }
 
-    /// The vectors of an embedder; None if it has none.
+    /// Returns the vectors of an embedder; `None` if it has none.
     pub fn index(&self, embedder: &str) -> Result<Option<VectorIndex>> {
         self.embedders.get(embedder).map(|vectors| vectors.index()).transpose()
     }
 
-    /// Sets of documents under an embedder.
+    /// Returns sets of documents under an embedder.
     pub fn flags(&self, embedder: &str) -> Result<Flags> {
         if let Some(preview) = &self.preview {
             return Ok(preview.get(embedder).cloned().unwrap_or_default());
@@ -100,7 +100,7 @@ impl Vectors {
         Ok(self.index(embedder)?.map(|index| index.set().flags().clone()).unwrap_or_default())
     }
 
-    /// Number of vectors of all embedders, and of documents that have any.
+    /// Returns the number of vectors of all embedders, and of documents with any.
     pub fn counts(&self) -> Result<(u64, u64)> {
         let (mut vectors, mut embedded) = (0, RoaringBitmap::new());
         for embedder in self.embedders.values() {
@@ -112,7 +112,7 @@ impl Vectors {
         Ok((vectors, embedded.len()))
     }
 
-    /// The vectors with logs that hold no replaced records, in the directory of an index; `None` if all are so already.
+    /// Rewrites logs in the directory of an index without replaced records. `None` if no log has any.
     pub fn compacted(&self, directory: &Path) -> Result<Option<Self>> {
         let mut embedders = self.embedders.clone();
         let mut is_changed = false;
@@ -127,7 +127,7 @@ impl Vectors {
         Ok(is_changed.then(|| Self::written(embedders)))
     }
 
-    /// Reads every log again. Returns paths that are damaged, each with a reason.
+    /// Reads every log again. Returns paths of damaged logs, each with a reason.
     pub fn damages(&self) -> Vec<(PathBuf, String)> {
         let check = |vectors: &Arc<EmbedderVectors>| {
             let log = Log::open(&vectors.path, vectors.reference.bytes);
@@ -137,19 +137,18 @@ impl Vectors {
         self.embedders.values().filter_map(check).collect()
     }
 
-    /// Bytes that vectors take in the directory of an index.
+    /// Returns the bytes of vectors in the directory of an index.
     pub fn bytes_below(directory: &Path) -> u64 {
         let Ok(entries) = fs::read_dir(directory.join(DIRECTORY)) else { return 0 };
         entries.flatten().filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.len()).sum()
     }
 
-    /// Removes logs that no commit refers to any more. Files that cannot be removed are reported to `faults`,
-    /// and stay until the next call.
+    /// Removes logs that no commit refers to any more. Failures are reported to `faults`; the next call retries.
     pub fn remove_stale(&self, directory: &Path, faults: &FaultReporter) {
         let directory = directory.join(DIRECTORY);
         let entries = match fs::read_dir(&directory) {
             Ok(entries) => entries,
-            // An index that never had vectors has no such directory.
+            // An index that never had vectors does not have this directory.
             Err(error) => return faults.removed(&directory, Err(error)),
         };
         let live: HashSet<&str> =
@@ -157,7 +156,7 @@ impl Vectors {
         let lineages: HashSet<String> = live.iter().map(|name| lineage_of(Path::new(name))).collect();
         for entry in entries.flatten() {
             let name = entry.file_name();
-            // Graphs of a live lineage are removed by that lineage.
+            // A live lineage removes its graphs itself.
             let stale = name.to_str().is_some_and(|name| match name.ends_with(LOG_SUFFIX) {
                 true => !live.contains(name),
                 false => !lineages.contains(&lineage_of(Path::new(name))),
@@ -168,12 +167,12 @@ impl Vectors {
         }
     }
 
-    /// Reads, builds and merges graphs of all vectors that were read, in the background.
+    /// Reads, builds and merges the graphs of all vectors that were read, in the background.
     pub fn tend(&self) {
         self.embedders.values().filter_map(|vectors| vectors.read.get()).for_each(VectorIndex::tend);
     }
 
-    /// Stops background threads, soon and for good.
+    /// Stops background threads soon and permanently.
     pub fn stop(&self) {
         self.embedders
             .values()
@@ -181,15 +180,15 @@ impl Vectors {
             .for_each(|index| index.graphs().stop());
     }
 
-    /// Keeps the logs readable even if later commits remove their files.
+    /// Maps the logs, so that they stay readable even if later commits remove their files.
     ///
     /// # Errors
-    /// Those of [`EmbedderVectors::log`].
+    /// See [`EmbedderVectors::log`].
     pub fn hold(&self) -> Result<()> {
         self.embedders.values().try_for_each(|vectors| vectors.log().map(|_| ()))
     }
 
-    /// Copies the logs, up to their ends, and existing graphs below `target`.
+    /// Copies the logs, up to their ends, and existing graphs to `target`.
     pub fn copy_to(&self, target: &Path) -> Result<()> {
         let directory = target.join(DIRECTORY);
         for vectors in self.embedders.values() {
@@ -205,8 +204,8 @@ impl Vectors {
     }
 }
 
-/// Copies the graphs of a log. A missing graph is built again, so one that is removed meanwhile does no harm,
-/// and one that cannot be copied is only reported.
+/// Copies the graphs of a log. A missing graph is rebuilt: so one that is removed during the copy is no problem, and
+/// one that cannot be copied is only reported.
 fn copy_graphs(log: &Path, target: &Path, faults: &FaultReporter) {
     let Some(directory) = log.parent() else { return };
     let entries = match fs::read_dir(directory) {

@@ -1,8 +1,7 @@
-//! Here are a graph as the library writes it, and a code: which of its vectors are likely the nearest?
+//! Finds the nearest vectors of a code in a graph, as written by the usearch library.
 //!
-//! The library builds graphs, but compares one pair of codes at a time, each of which memory takes its time
-//! to fetch. So the graph is walked in the bytes it was written as, and the neighbours of a node are compared
-//! side by side: the same walk in about half the time.
+//! The library builds graphs, but compares codes one pair at a time and waits for memory each time. This walk works on
+//! the bytes of the graph and compares the neighbours of a node together: the same walk in about half the time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,7 +11,7 @@ use super::limits::{CODE_ERROR, DETOUR};
 use super::walkable::{Walkable, damaged};
 use crate::error::Result;
 
-/// A distance from 0 to 2 as bits, which compare as floats do, above a slot.
+/// A distance from 0 to 2 as bits, which sort as floats do, above a slot.
 type Candidate = u64;
 
 fn candidate(distance: f32, slot: u32) -> Candidate {
@@ -31,15 +30,15 @@ pub(super) struct Near {
     pub(super) bounds: (f32, f32),
 }
 
-/// The nodes that a walk has found.
+/// Nodes found by a walk.
 struct Found {
-    /// The nearest nodes, up to `wanted`.
+    /// Nearest nodes, up to `wanted`.
     nearest: BinaryHeap<Candidate>,
     wanted: usize,
-    /// The nearest nodes, up to `list_max`.
+    /// Nearest nodes, up to `list_max`.
     list: BinaryHeap<Candidate>,
     list_max: usize,
-    /// Nodes at a greater distance hardly ever lead to a wanted one, so they are not visited.
+    /// Nodes at a greater distance rarely lead to a wanted one, so they are not visited.
     reach: f32,
 }
 
@@ -58,9 +57,8 @@ impl Found {
     fn add(&mut self, candidate: Candidate) {
         keep_nearest(&mut self.nearest, candidate, self.wanted);
         keep_nearest(&mut self.list, candidate, self.list_max);
-        // The reach is the distance of the farthest wanted node, plus a share of it for detours. Where
-        // neighbours are much nearer than all other nodes, as in clusters, this ends a walk long before its
-        // list is full.
+        // The reach is the distance of the farthest wanted node, plus a share of it for detours. If neighbours are much
+        // nearer than other nodes, as in clusters, this ends a walk long before its list is full.
         if let Some(last) = self.nearest.peek().filter(|_| self.nearest.len() == self.wanted) {
             self.reach = distance_of(*last) * (1.0 + DETOUR) + CODE_ERROR;
         }
@@ -84,8 +82,8 @@ struct Walk<'w> {
 }
 
 impl Walkable {
-    /// Nodes that `admit` accepts, at most `list`, nearest first, among which the `wanted` nearest likely
-    /// are.
+    /// Returns nodes that `admit` accepts, at most `list`, nearest first. They probably include the `wanted` nearest
+    /// nodes.
     ///
     /// # Errors
     /// Internal, if the graph refers to nodes that do not exist.
@@ -107,8 +105,8 @@ impl Walkable {
 }
 
 impl Walk<'_> {
-    /// The start of a walk on the lowest level: on each level above it, the nearest node that is reached from
-    /// neighbour to neighbour.
+    /// Returns the start of a walk on the lowest level. On each level above, moves from neighbour to neighbour towards
+    /// the probe.
     fn descend(&self) -> Result<(f32, u32)> {
         let mut nearest =
             (code_distance(self.probe, self.graph.code(self.bytes, self.graph.entry)?), self.graph.entry);
@@ -131,7 +129,7 @@ impl Walk<'_> {
         Ok(nearest)
     }
 
-    /// Visits the neighbours of the nearest nodes found until none is within reach.
+    /// Visits the neighbours of the nearest nodes found so far, until no node is within reach.
     fn spread(
         &self,
         (distance, start): (f32, u32),
@@ -205,7 +203,7 @@ impl Walk<'_> {
         rest.peek().copied().map_or(Ok(()), fetch_all)?;
         while let Some(some) = rest.next() {
             rest.peek().copied().map_or(Ok(()), fetch_all)?;
-            // The last group is filled up with a repeated code.
+            // Pads the last group with a repeated code.
             let mut codes = [self.graph.code(self.bytes, some[0])?; SIDE_BY_SIDE];
             for (code, &slot) in codes.iter_mut().zip(some) {
                 *code = self.graph.code(self.bytes, slot)?;
@@ -228,7 +226,7 @@ mod tests {
     const DIMENSIONS: usize = 24;
     const COUNT: u64 = 700;
 
-    /// A pseudo-random direction.
+    /// Returns the code of a pseudo-random direction.
     fn code(seed: u64) -> Vec<i8> {
         let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
         let vector: Vec<f32> = (0..DIMENSIONS)
@@ -242,7 +240,7 @@ mod tests {
         code_of(&vector).unwrap()
     }
 
-    /// A graph built by the library with our comparison function.
+    /// Builds a graph by the library with our comparison function.
     fn graph() -> Vec<u8> {
         let options = IndexOptions {
             dimensions: code_bytes(DIMENSIONS),
@@ -269,7 +267,7 @@ mod tests {
         bytes
     }
 
-    /// Keys that a walk finds, after checking that each distance is within its bounds.
+    /// Returns the keys found by a walk. Asserts that each distance is within its bounds.
     fn keys(
         walkable: &Walkable,
         bytes: &[u8],
@@ -293,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_finds_what_is_near_and_only_what_is_admitted() {
+    fn a_walk_finds_near_nodes_and_only_admitted_ones() {
         let bytes = graph();
         let walkable = Walkable::of(&bytes, code_bytes(DIMENSIONS)).unwrap();
         let even = |key: u64| key.is_multiple_of(2);
@@ -314,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_bytes_are_an_error_or_another_walk_but_no_panic() {
+    fn damaged_bytes_do_not_panic() {
         let whole = graph();
         let bytes_of_code = code_bytes(DIMENSIONS);
         let end_of_codes = SHAPE_BYTES + COUNT as usize * bytes_of_code;

@@ -1,14 +1,14 @@
 //! Offsets of codes, keys and neighbours in the bytes of a graph.
 //!
 //! ```text
-//! bytes = rows:u32 columns:u32 code* head graph        head: 64 bytes, which are not needed here
-//! graph = nodes:u64 links:u64 links0:u64 top:u64 entry:u64 level* node*        level: 2 bytes, of each node
+//! bytes = rows:u32 columns:u32 code* head graph        head: 64 bytes, unused here
+//! graph = nodes:u64 links:u64 links0:u64 top:u64 entry:u64 level* node*        level: 2 bytes per node
 //! node  = key:u64 level:u16 neighbours0 neighbours*        one `neighbours` for each level above the lowest
 //! neighbours0 = count:u32 slot:u32*                    capacity of links0 slots; `neighbours` of links
 //! ```
 //!
-//! Numbers are little endian. Slots count codes and nodes, which are in one order. Source: `index.hpp` and
-//! `index_dense.hpp` of usearch 2.26, whose version is pinned.
+//! Numbers are little endian. Slots number codes and nodes, which are in the same order. Source: `index.hpp` and
+//! `index_dense.hpp` of usearch 2.26, which is the pinned version.
 
 use crate::error::{Error, Result};
 
@@ -30,16 +30,15 @@ pub(super) struct Walkable {
     pub(super) entry: u32,
     /// Offset of each node.
     starts: Vec<u32>,
-    /// The key of each node. They lie apart from the nodes because a walk reads the keys of more nodes than
-    /// it visits.
+    /// Key of each node. Keys are separate from the nodes because a walk reads the keys of more nodes than it visits.
     keys: Vec<u64>,
 }
 
 impl Walkable {
-    /// Reads the layout of `bytes`, which hold codes of `code_bytes`.
+    /// Reads the layout of `bytes`, which contain codes of `code_bytes`.
     ///
     /// # Errors
-    /// Internal, if they are no such graph.
+    /// Internal, if they are not such a graph.
     pub(super) fn of(bytes: &[u8], code_bytes: usize) -> Result<Self> {
         let nodes = u32_at(bytes, 0)?;
         let codes_end = SHAPE_BYTES + nodes as usize * code_bytes;
@@ -82,12 +81,13 @@ impl Walkable {
         if is_whole && is_sound { Ok(walkable) } else { Err(damaged()) }
     }
 
-    /// Bytes in memory, without those of the graph.
+    /// Returns the bytes in memory, without those of the graph.
     pub(super) fn memory_bytes(&self) -> usize {
         self.starts.capacity() * size_of::<u32>() + self.keys.capacity() * size_of::<u64>()
     }
 
-    /// Offset in a node of the neighbours of a level; for the level above the highest, the end of the node.
+    /// Returns the offset in a node of the neighbours of a level. The offset for the level above the highest is the end
+    /// of the node.
     pub(super) fn neighbours_at(&self, level: usize) -> usize {
         let links = match level {
             0 => return KEY_BYTES + LEVEL_BYTES,
@@ -114,7 +114,7 @@ impl Walkable {
         bytes.get(*start as usize..).ok_or_else(damaged)
     }
 
-    /// Slots of the neighbours of a node on a level, which must not exceed the level of the node.
+    /// Returns the slots of the neighbours of a node on a level. The level must not exceed that of the node.
     #[inline]
     pub(super) fn neighbours<'b>(
         &self,
@@ -131,7 +131,7 @@ impl Walkable {
     }
 }
 
-/// Bytes as signed components.
+/// Converts bytes to signed components.
 fn as_signed(bytes: &[u8]) -> &[i8] {
     // SAFETY: `u8` and `i8` have the same size and alignment, and every bit pattern is valid for both.
     unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
@@ -143,5 +143,5 @@ fn u32_at(bytes: &[u8], at: usize) -> Result<u32> {
 }
 
 pub(super) fn damaged() -> Error {
-    Error::internal("a graph of vectors is damaged", "it leads to what is not there")
+    Error::internal("a graph of vectors is damaged", "it refers to a missing node")
 }

@@ -11,9 +11,9 @@ pub struct Words<'a> {
 /// Kinds of words with a given prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WordKinds {
-    /// True if words other than numbers kinds it.
+    /// True if words other than numbers have it.
     pub words: bool,
-    /// True if numbers kinds it.
+    /// True if numbers have it.
     pub numbers: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A crash between any two steps of a commit, and kills of a process that commits and builds graphs.
+//! Crashes between any two steps of a commit, and kills of a process that commits and builds graphs.
 //!
 //! The oracle executes the list of batches on a map. Source: vectors §10.7.
 
@@ -20,7 +20,7 @@ use crate::background_fault::FaultReporter;
 use crate::indexing::{Batch, StagedBatch, WriteOptions, layout, write};
 use crate::store::{CommitRecord, Committed, Disk, DiskFile, Folder, IndexDirectory};
 
-/// A disk that copies the whole index before each of its operations.
+/// A disk that copies the complete index before each of its operations.
 #[derive(Debug)]
 struct Watched {
     folder: Folder,
@@ -75,18 +75,18 @@ impl Disk for Watched {
     }
 }
 
-/// Documents of an index and their vectors, as readers see them.
+/// Returns the documents of an index and their vectors, as readers see them.
 fn seen(index: &Index) -> String {
     let request = json!({"indexUid": "pts", "offset": 0, "limit": 100_000, "fields": null, "retrieveVectors": true,
         "ids": null, "filter": null, "sort": null});
     let body = index.documents(&serde_json::to_vec(&request).unwrap()).unwrap();
     let body: Json = serde_json::from_slice(&body).unwrap();
-    let mut told: Vec<String> = body["results"].as_array().unwrap().iter().map(Json::to_string).collect();
-    told.sort_unstable();
-    told.join("\n")
+    let mut texts: Vec<String> = body["results"].as_array().unwrap().iter().map(Json::to_string).collect();
+    texts.sort_unstable();
+    texts.join("\n")
 }
 
-/// The batches of the deterministic trial: an append, a replacement, a new embedder, other dimensions for
+/// Returns the batches of the deterministic trial: an append, a replacement, a new embedder, other dimensions for
 /// stored vectors, a log rewritten as bits, a removed embedder.
 fn operations(folder: &Path) -> Vec<Json> {
     let settings = |embedders: Json| {
@@ -113,7 +113,7 @@ fn operations(folder: &Path) -> Vec<Json> {
     ]
 }
 
-/// One commit, step by step as `Index` makes it; `before` sees the index after each of them.
+/// Makes a commit step by step, as `Index` does. Calls `after` after each step.
 fn commit(
     path: &Path,
     directory: &IndexDirectory,
@@ -148,7 +148,7 @@ fn commit(
 }
 
 #[test]
-fn after_a_crash_between_any_two_steps_vectors_are_those_of_a_whole_commit() {
+fn after_a_crash_between_any_two_steps_vectors_belong_to_a_complete_commit() {
     let folder = tempfile::tempdir().unwrap();
     let (path, copies) = (folder.path().join("index"), folder.path().join("copies"));
     fs::create_dir_all(&path).unwrap();
@@ -171,8 +171,7 @@ fn after_a_crash_between_any_two_steps_vectors_are_those_of_a_whole_commit() {
         newest = Some(committed);
         let after = seen(&Index::open(&path, LIMITS).unwrap());
         for (step, copied) in taken.lock().unwrap().iter() {
-            // For any set of steps that reached the disk, the index shows the commit before or this one,
-            // complete.
+            // For any set of steps that reached the disk, the index shows the complete previous commit or this one.
             let index = Index::open(copied, LIMITS).unwrap();
             let found = index.last_commit().unwrap().map(|_| seen(&index));
             let expected = [before.as_ref(), Some(&after)];
@@ -180,7 +179,7 @@ fn after_a_crash_between_any_two_steps_vectors_are_those_of_a_whole_commit() {
             if step == "after committed" || step == "after old logs removed" {
                 assert_eq!(found.as_ref(), Some(&after), "batch {uid}, {step}");
             }
-            // Then the same batch, or the next one, is committed over the remaining files.
+            // Then commits the same batch, or the next one, over the remaining files.
             let again: Json = json!({"uid": uid, "indexUid": "pts", "operations": operations});
             let ticket = index.prepare(&serde_json::to_vec(&again).unwrap(), None).unwrap();
             index.commit(ticket).unwrap();
@@ -195,13 +194,13 @@ fn after_a_crash_between_any_two_steps_vectors_are_those_of_a_whole_commit() {
 }
 
 const DIMENSIONS: usize = 16;
-/// Enough vectors that graphs are built, extended and discarded while the process is killed.
+/// Enough vectors for graphs to be built, extended and discarded while the process is killed.
 const DOCUMENTS: u64 = 21_000;
 const CHANGES: u64 = 1_500;
 const KILLS: u64 = 8;
 
-/// The content that a batch gives a document, the same in every run; `None`: the batch deletes it.
-fn said(uid: u64, id: u64) -> Option<Json> {
+/// Returns the content of a document in a batch, the same in every run; `None` if the batch deletes it.
+fn content_of(uid: u64, id: u64) -> Option<Json> {
     let mut state = (uid << 32 | id).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut next = || {
         state ^= state << 13;
@@ -217,8 +216,8 @@ fn said(uid: u64, id: u64) -> Option<Json> {
     Some(json!(vectors[..1 + (id as usize + uid as usize) % 2]))
 }
 
-/// The documents that a batch names.
-fn named(uid: u64) -> impl Iterator<Item = u64> {
+/// Returns the ids of the documents in a batch.
+fn ids_of(uid: u64) -> impl Iterator<Item = u64> {
     let (first, count) = if uid == 2 { (0, DOCUMENTS) } else { (uid * 7919 % DOCUMENTS, CHANGES) };
     (first..first + count).map(|id| id % DOCUMENTS)
 }
@@ -228,8 +227,8 @@ fn batch_of(folder: &Path, uid: u64) -> Json {
         return embedder(DIMENSIONS);
     }
     let (mut put, mut gone) = (Vec::new(), Vec::new());
-    for id in named(uid) {
-        match said(uid, id) {
+    for id in ids_of(uid) {
+        match content_of(uid, id) {
             Some(v) => put.push(json!({"id": id, "_vectors": {"v": v}})),
             None => gone.push(id.to_string()),
         }
@@ -243,8 +242,8 @@ fn batch_of(folder: &Path, uid: u64) -> Json {
 fn oracle(last: u64) -> String {
     let mut expected: BTreeMap<u64, Json> = BTreeMap::new();
     for uid in 2..=last {
-        for id in named(uid) {
-            match said(uid, id) {
+        for id in ids_of(uid) {
+            match content_of(uid, id) {
                 Some(v) => expected.insert(id, v),
                 None => expected.remove(&id),
             };
@@ -252,13 +251,13 @@ fn oracle(last: u64) -> String {
     }
     let float = |it: &Json| json!(it.as_i64().unwrap() as f32);
     let floats = |v: &Json| -> Json { v.as_array().unwrap().iter().map(float).collect() };
-    let told = expected.iter().map(|(id, v)| {
+    let texts = expected.iter().map(|(id, v)| {
         let embeddings: Json = v.as_array().unwrap().iter().map(floats).collect();
         json!({"id": id, "_vectors": {"v": {"embeddings": embeddings, "regenerate": false}}}).to_string()
     });
-    let mut told: Vec<String> = told.collect();
-    told.sort_unstable();
-    told.join("\n")
+    let mut texts: Vec<String> = texts.collect();
+    texts.sort_unstable();
+    texts.join("\n")
 }
 
 fn last_batch(index: &Index) -> u64 {
@@ -270,7 +269,7 @@ const CHILD: &str = "VECTORS_KILLED_IN";
 
 #[test]
 #[ignore = "the process that the next test kills"]
-fn goes_on_until_it_is_killed() {
+fn commits_until_killed() {
     let Ok(folder) = std::env::var(CHILD) else { return };
     let folder = PathBuf::from(folder);
     let index = Index::open(&folder.join("index"), LIMITS).unwrap();
@@ -284,12 +283,12 @@ fn goes_on_until_it_is_killed() {
 
 fn start(folder: &Path) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "vector::tests::crash::goes_on_until_it_is_killed", "--ignored", "--nocapture"]);
+    child.args(["--exact", "vector::tests::crash::commits_until_killed", "--ignored", "--nocapture"]);
     child.env(CHILD, folder).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
 }
 
 #[test]
-fn a_process_that_is_killed_again_and_again_loses_no_vector() {
+fn a_repeatedly_killed_process_loses_no_vector() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
     let mut acknowledged = 0;
@@ -302,7 +301,7 @@ fn a_process_that_is_killed_again_and_again_loses_no_vector() {
         for uid in applied {
             acknowledged = uid;
             seen_here += 1;
-            // The process is killed during one of the following batches, each time a little later.
+            // Kills the process during one of the following batches, each time a little later.
             if seen_here > kill % 3 && uid > 2 {
                 std::thread::sleep(Duration::from_millis(kill * 13 % 100));
                 child.kill().unwrap();
@@ -317,7 +316,7 @@ fn a_process_that_is_killed_again_and_again_loses_no_vector() {
         index.close();
     }
     assert!(acknowledged > KILLS);
-    // Graphs that were not finished are built again, and find all vectors.
+    // Unfinished graphs are rebuilt with all vectors.
     let vectors = Vectors::of(&Index::open(&path, LIMITS).unwrap().snapshot().unwrap());
     let index = vectors.index("v").unwrap().unwrap();
     index.tend_now().unwrap();

@@ -1,7 +1,7 @@
-//! 1. Sums are added in the same order as in the fallback: the same digits.
-//! 2. A crash between any two steps of a commit shows the commit before it, or the one after; never a mixture.
-//! 3. Damage is an error that names the file, never an empty answer.
-//! 4. Graphs are caches: without them, with damaged ones and after many changes the answers stay the same.
+//! 1. Sums are added in the same order as in the fallback, and have the same digits.
+//! 2. After a crash between any two steps of a commit, the previous commit or the new one is shown, never a mixture.
+//! 3. Damage is an error that names the file, never an empty result.
+//! 4. Graphs are caches: results stay the same without them, with damaged ones, and after many changes.
 
 mod crash;
 
@@ -27,7 +27,7 @@ use crate::{Index, Limits};
 const LIMITS: Limits =
     Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 1, cache_bytes: 32 << 20 };
 
-/// Puts documents or, with null, deletes them; a batch is one commit.
+/// Puts documents, or deletes them with null; a batch is a commit.
 fn apply(index: &Index, uid: u64, operations: Json) -> Json {
     let batch = json!({"uid": uid, "indexUid": "pts", "operations": operations});
     let ticket = index.prepare(&serde_json::to_vec(&batch).unwrap(), None).unwrap();
@@ -46,7 +46,7 @@ fn embedder(dimensions: usize) -> Json {
     json!([{"taskUid": 0, "kind": "settings", "settings": settings.to_string()}])
 }
 
-/// The stored vectors by document id, straight from the newest commit.
+/// Returns the stored vectors of the newest commit by document id.
 fn stored(index: &Index) -> Vec<(String, Json)> {
     let request = json!({"indexUid": "pts", "offset": 0, "limit": 1000, "fields": null, "retrieveVectors": true,
         "ids": null, "filter": null, "sort": null});
@@ -57,7 +57,7 @@ fn stored(index: &Index) -> Vec<(String, Json)> {
     body["results"].as_array().unwrap().iter().map(entry).collect()
 }
 
-/// An index with one document, committed.
+/// Creates an index with a committed document.
 fn with_one(folder: &Path) -> PathBuf {
     let path = folder.join("index");
     let index = Index::open(&path, LIMITS).unwrap();
@@ -88,7 +88,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn sums_run_in_sixteen_lanes_whatever_the_length() {
+fn sums_run_in_sixteen_lanes_for_any_length() {
     for length in [0, 1, 2, 15, 16, 17, 31, 33, 384, 1000] {
         let a: Vec<f32> = (0..length).map(|at| (at as f32 * 0.37).sin()).collect();
         let b: Vec<f32> = (0..length).map(|at| (at as f32 * 0.11).cos()).collect();
@@ -131,7 +131,7 @@ fn codes_are_as_far_apart_as_their_vectors() {
 }
 
 #[test]
-fn codes_compared_side_by_side_are_as_far_apart_as_one_by_one() {
+fn codes_compared_together_have_the_same_distances_as_one_by_one() {
     let wave = |step: f32| -> Vec<i8> {
         code_of(&(0..100).map(|at| (at as f32 * step).sin()).collect::<Vec<_>>()).unwrap()
     };
@@ -151,11 +151,11 @@ fn bits_differ_by_padded_words() {
 }
 
 #[test]
-fn a_log_written_but_not_committed_never_happened() {
+fn an_uncommitted_append_to_a_log_is_ignored() {
     let folder = tempfile::tempdir().unwrap();
     let path = with_one(folder.path());
     let before = stored(&Index::open(&path, LIMITS).unwrap());
-    // The next commit appends to the log, and the machine stops before any commit names the new end.
+    // The next commit appends to the log, and the machine stops before a commit contains the new end.
     let crashed = folder.path().join("crashed");
     let index = Index::open(&path, LIMITS).unwrap();
     copy(&path, &crashed);
@@ -169,7 +169,7 @@ fn a_log_written_but_not_committed_never_happened() {
         let reopened = Index::open(&crashed, LIMITS).unwrap();
         assert_eq!(stored(&reopened), before, "{end} bytes");
     }
-    // Then the same batch is committed over the remaining bytes.
+    // Then commits the same batch over the remaining bytes.
     let reopened = Index::open(&crashed, LIMITS).unwrap();
     apply(&reopened, 3, documents(folder.path(), &[json!({"id": 1, "_vectors": {"v": [[5, 6], [7, 8]]}})]));
     assert_eq!(stored(&reopened), after);
@@ -179,7 +179,7 @@ fn a_log_written_but_not_committed_never_happened() {
 }
 
 #[test]
-fn a_commit_whose_vectors_nobody_read_is_there_after_a_crash() {
+fn a_commit_with_unread_vectors_survives_a_crash() {
     let folder = tempfile::tempdir().unwrap();
     let path = with_one(folder.path());
     let crashed = folder.path().join("crashed");
@@ -222,7 +222,7 @@ fn a_damaged_log_is_named() {
 }
 
 #[test]
-fn a_snapshot_takes_vectors_along() {
+fn a_snapshot_contains_vectors() {
     let folder = tempfile::tempdir().unwrap();
     let path = with_one(folder.path());
     let index = Index::open(&path, LIMITS).unwrap();
@@ -232,7 +232,7 @@ fn a_snapshot_takes_vectors_along() {
 }
 
 #[test]
-fn a_mostly_dead_log_is_rewritten_and_says_the_same() {
+fn a_mostly_dead_log_is_rewritten_with_the_same_vectors() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("index");
     let index = Index::open(&path, LIMITS).unwrap();
@@ -266,7 +266,7 @@ fn few_candidates_are_scanned_and_many_walked() {
     }
 }
 
-/// Vectors in clusters, the same in every run.
+/// Returns a vector in a cluster, the same in every run.
 fn row(docid: u32) -> Vec<f32> {
     let mut state = u64::from(docid).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut noise = || {
@@ -311,7 +311,7 @@ fn first_ten(index: &VectorIndex, query: &[f32], within: &RoaringBitmap, graphs:
     found
 }
 
-/// The share of the true first ten that are found with graphs.
+/// Returns the share of the true first ten that are found with graphs.
 fn recall(index: &VectorIndex, within: &RoaringBitmap) -> f64 {
     let found = (0..40).map(|query| {
         let query = row(1_000_003 + query);
@@ -321,7 +321,7 @@ fn recall(index: &VectorIndex, within: &RoaringBitmap) -> f64 {
     found.sum::<usize>() as f64 / 400.0
 }
 
-/// Documents in order with their scores, up to the last that the caller asks for.
+/// Returns documents in order with their scores, up to the last one that the caller wants.
 fn in_order(
     index: &VectorIndex,
     query: &[f32],
@@ -337,14 +337,14 @@ fn in_order(
 }
 
 #[test]
-fn codes_narrow_a_scan_without_changing_what_it_finds() {
+fn codes_narrow_a_scan_without_changing_its_results() {
     let folder = tempfile::tempdir().unwrap();
     let mut staged = StagedVectors::new(&settings(), Arc::new(Vectors::default())).unwrap();
     for docid in 0..3000u32 {
         let mut rows = row(docid);
         match docid % 100 {
-            // Identical vectors, several vectors, vectors of length 0, one with a dominating component, and
-            // tiny ones.
+            // Covers identical vectors, several vectors, vectors of length 0, a vector with a dominating component, and
+            // tiny vectors.
             7 => rows = row(docid - 7),
             11 => rows.extend(row(docid + 5000)),
             13 if docid % 1300 == 13 => rows = vec![0.0; 16],
@@ -372,7 +372,7 @@ fn codes_narrow_a_scan_without_changing_what_it_finds() {
 }
 
 #[test]
-fn graphs_find_what_a_scan_finds_and_may_be_lost() {
+fn graphs_find_the_results_of_a_scan_and_may_be_lost() {
     let count = EXACT_MAX as u32 + 5000;
     let folder = tempfile::tempdir().unwrap();
     let all = RoaringBitmap::from_iter(0..count + 500);
@@ -386,7 +386,7 @@ fn graphs_find_what_a_scan_finds_and_may_be_lost() {
     let odd: RoaringBitmap = (0..count).filter(|docid| docid % 20 != 0).collect();
     assert!(recall(&index, &odd) >= 0.95);
 
-    // Newer vectors are in no graph, and replaced ones are not proposed any more.
+    // Newer vectors are in no graph, and replaced ones are no longer proposed.
     vectors = written(folder.path(), vectors, count..count + 500, 0);
     vectors = written(folder.path(), vectors, (0..2000).map(|at| at * 10), 500_000);
     let index = vectors.index("v").unwrap().unwrap();
@@ -394,13 +394,13 @@ fn graphs_find_what_a_scan_finds_and_may_be_lost() {
     let fresh = row(500_010);
     assert_eq!(first_ten(&index, &fresh, &all, true)[0], 10);
 
-    // Graphs are read from their files; then a damaged one is built again.
+    // Graphs are read from their files; then a damaged one is rebuilt.
     let logs = vectors.logs();
     let faults = ReportedFaults::default();
     let reopen = || Vectors::of_commit(folder.path(), &logs, &faults.reporter()).index("v").unwrap().unwrap();
     let again = reopen();
     again.tend_now().unwrap();
-    assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 2500, "what came since is added");
+    assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 2500, "later vectors are added");
     let graph = fs::read_dir(folder.path().join(DIRECTORY)).unwrap().map(|entry| entry.unwrap().path());
     let graph = graph.into_iter().find(|path| path.extension().is_some_and(|it| it == "graph")).unwrap();
     let mut bytes = fs::read(&graph).unwrap();
@@ -411,7 +411,7 @@ fn graphs_find_what_a_scan_finds_and_may_be_lost() {
     assert_eq!(faults.take(), []);
     let again = reopen();
     again.tend_now().unwrap();
-    assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 500, "built again, with the newest");
+    assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 500, "rebuilt with the newest vectors");
     let reported = faults.take();
     assert_eq!(reported.len(), 1, "{reported:?}");
     assert_eq!((reported[0].kind, &reported[0].file), (BackgroundFaultKind::VectorGraph, &graph));
@@ -420,7 +420,7 @@ fn graphs_find_what_a_scan_finds_and_may_be_lost() {
 }
 
 #[test]
-fn a_graph_that_cannot_be_written_is_reported_and_serves_from_memory() {
+fn a_graph_that_cannot_be_written_is_reported_and_used_from_memory() {
     let count = EXACT_MAX as u32 + 1;
     let folder = tempfile::tempdir().unwrap();
     let logs = written(folder.path(), Vectors::default(), 0..count, 0).logs();
@@ -429,7 +429,7 @@ fn a_graph_that_cannot_be_written_is_reported_and_serves_from_memory() {
     let index = Vectors::of_commit(folder.path(), &logs, &reporter).index("v").unwrap().unwrap();
     let directory = folder.path().join(DIRECTORY);
     let lineage = logs["v"].file.split('.').next().unwrap();
-    // A graph is written under this name before it is renamed; a directory is not created as a file is.
+    // Graphs are written under this name before they are renamed. Creating a file fails if a directory has its name.
     fs::create_dir(directory.join(format!("{lineage}.0-{count}.new"))).unwrap();
     index.tend();
     let reported = wait_for(|| Some(faults.take()).filter(|faults| !faults.is_empty()));
@@ -461,21 +461,21 @@ fn graphs_of_another_process_are_read_and_none_is_written() {
     assert_eq!(reach(&index), u64::from(count));
     assert!(names().is_empty());
 
-    // The file of a later commit reaches further than what was made in memory.
+    // The file of a later commit reaches further than the graph built in memory.
     let vectors = written(folder.path(), vectors, count..count + 9000, 0);
     vectors.index("v").unwrap().unwrap().tend_now().unwrap();
     let files = names();
     assert_eq!(files.len(), 1);
     let later = follow(&vectors, Some(&followed));
     let index = later.index("v").unwrap().unwrap();
-    assert_eq!(reach(&index), u64::from(count), "nothing is read before there is time");
+    assert_eq!(reach(&index), u64::from(count), "files are read only in the background");
     index.tend_now().unwrap();
     assert_eq!(reach(&index), u64::from(count) + 9000);
     assert_eq!(index.graphs().sealed().len(), 1);
     let all = RoaringBitmap::from_iter(0..count + 9000);
     assert!(recall(&index, &all) >= 0.97);
 
-    // A follower leaves a damaged graph file to the writer, and makes the graph in memory.
+    // A follower leaves a damaged graph file to the writer, and builds the graph in memory.
     fs::write(directory.join(&files[0]), "damaged").unwrap();
     let again = follow(&vectors, None).index("v").unwrap().unwrap();
     again.tend_now().unwrap();
@@ -485,7 +485,7 @@ fn graphs_of_another_process_are_read_and_none_is_written() {
 }
 
 #[test]
-fn a_log_that_no_commit_needs_and_that_stays_is_reported() {
+fn a_stale_log_that_cannot_be_removed_is_reported() {
     let folder = tempfile::tempdir().unwrap();
     let path = with_one(folder.path());
     let left = path.join(DIRECTORY).join("left.log");
@@ -503,14 +503,14 @@ fn a_log_that_no_commit_needs_and_that_stays_is_reported() {
     assert_eq!(stored(&index).len(), 2);
 }
 
-/// Asks `look` until it finds what a thread in the background is expected to do.
-fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+/// Polls `poll` until background work has the expected result.
+fn wait_for<T>(mut poll: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + Duration::from_secs(120);
     loop {
-        if let Some(found) = look() {
+        if let Some(found) = poll() {
             return found;
         }
-        assert!(Instant::now() < deadline, "the background work never showed");
+        assert!(Instant::now() < deadline, "the background work had no result");
         std::thread::sleep(Duration::from_millis(10));
     }
 }
