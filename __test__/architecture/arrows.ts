@@ -1,11 +1,11 @@
-/** Which module may use which: the module tables, and what an import says against them. */
+/** The tables of allowed module dependencies, and a checker that finds imports against them. */
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join, normalize, relative, sep } from 'node:path'
 
-/** Module → the modules it may import from, itself always included. */
+/** Module → modules that it may import from, including itself. */
 export type ModuleTable = Readonly<Record<string, readonly string[]>>
 
-/** Modules of ts/. `index` is ts/index.ts, the in-process entry beside the daemon. */
+/** Modules of ts/. `index` is ts/index.ts, the entry for in-process use. */
 export const tsModules: ModuleTable = {
   errors: [],
   parse: ['errors'],
@@ -131,7 +131,7 @@ export const tsModules: ModuleTable = {
   index: ['in-process', 'searches', 'instance', 'tasks', 'errors'],
 }
 
-/** Modules of crates/engine/src, each with what it names and what those name: the table is transitive. */
+/** Modules of crates/engine/src, each with its direct and transitive dependencies. */
 export const engineModules: ModuleTable = closed({
   error: [],
   background_fault: ['error'],
@@ -160,27 +160,27 @@ function closed(modules: ModuleTable): ModuleTable {
   return Object.fromEntries(Object.keys(modules).map((module) => [module, [...new Set(reached(module))]]))
 }
 
-/** A use of one file by another, both relative to the folder, with `/` between parts. */
+/** A dependency of one file on another. Paths are relative to the folder and use `/`. */
 export interface Arrow {
   readonly from: string
   readonly to: string
 }
 
-/** One sentence per arrow that points the wrong way, or from or to a module that is in no table. */
+/** Returns a line for each arrow against the table, or from or to a module that is not in it. */
 export function wrongArrows(arrows: readonly Arrow[], table: ModuleTable): readonly string[] {
   return arrows.flatMap(({ from, to }) => {
     const [user, used] = [moduleOf(from), moduleOf(to)]
     if (user === used) return []
     const unknown = [user, used].find((module) => table[module] === undefined)
-    if (unknown !== undefined) return [`${from} → ${to}: no table knows the module ${unknown}`]
+    if (unknown !== undefined) return [`${from} → ${to}: the module ${unknown} is in no table`]
     return table[user]?.includes(used) ? [] : [`${from} → ${to}: ${user} must not use ${used}`]
   })
 }
 
-/** First folder, or the bare name of a file that stands outside all modules. */
+/** Returns the first folder, or the name of a file outside all modules. */
 const moduleOf = (path: string): string => (path.split('/')[0] ?? '').replace(/\.(ts|rs)$/, '')
 
-/** Relative imports, re-exports and dynamic imports of a TypeScript file, as paths inside the folder. */
+/** Finds relative imports, re-exports and dynamic imports of a TypeScript file. Paths are relative to the folder. */
 export function tsArrows(file: string, text: string): readonly Arrow[] {
   const imports = text.matchAll(/\b(?:from|import)\s*\(?\s*'(\.[^']*)'/g)
   return [...imports].map(([, target = '']) => ({
@@ -194,11 +194,11 @@ export function tsArrows(file: string, text: string): readonly Arrow[] {
 const testModule = /^#\[cfg\(test\)\]\s+(?:pub(?:\(crate\))?\s+)?mod (\w+);$/gm
 const anyModule = /^\s*(?:pub(?:\([^)]*\))?\s+)?mod (\w+);$/gm
 
-/** Files that are only compiled for tests: what `#[cfg(test)] mod name;` names, as paths inside the folder. */
+/** Returns files compiled only for tests, declared with `#[cfg(test)] mod name;`. */
 export const rustTestFiles = (file: string, text: string): readonly string[] =>
   named(file, text.matchAll(testModule))
 
-/** Files that a Rust file has compiled with it: what `mod name;` names, as paths inside the folder. */
+/** Returns files that a Rust file declares with `mod name;`. */
 export const rustModules = (file: string, text: string): readonly string[] =>
   named(file, text.matchAll(anyModule))
 
@@ -212,7 +212,7 @@ function named(file: string, modules: Iterable<RegExpMatchArray>): readonly stri
   })
 }
 
-/** `crate::module` in any use or path of a Rust file; what stands in its tests does not count. */
+/** Finds `crate::module` in all uses and paths of a Rust file, except in its tests. */
 export function rustArrows(file: string, text: string): readonly Arrow[] {
   const [code = ''] = text.replaceAll(testModule, '').split(/^#\[cfg\(test\)\]/m)
   const plain = code.replaceAll(/^\s*\/\/.*$/gm, '')
@@ -223,7 +223,7 @@ export function rustArrows(file: string, text: string): readonly Arrow[] {
   return [...new Set([...grouped, ...single])].map((module) => ({ from: file, to: `${module}/mod.rs` }))
 }
 
-/** Path (relative, with `/`) and text of every file below `directory` that ends with `suffix`. */
+/** Reads every file below `directory` with the suffix. Paths are relative and use `/`. */
 export async function filesBelow(
   directory: string,
   suffix: string,

@@ -6,7 +6,7 @@ import { circles, rustFileArrows } from './circles.js'
 const root = new URL('../../../', import.meta.url)
 const below = (path: string, suffix: string) => filesBelow(fileURLToPath(new URL(path, root)), suffix)
 
-test('no files of ts/ use each other in a circle', async (t) => {
+test('ts/ has no circular imports', async (t) => {
   const files = await below('ts', '.ts')
   const arrows = files
     .flatMap(({ path, text }) => tsArrows(path, text))
@@ -14,7 +14,7 @@ test('no files of ts/ use each other in a circle', async (t) => {
   t.deepEqual(circles(arrows), [])
 })
 
-test('no files of crates/engine use each other in a circle', async (t) => {
+test('crates/engine has no circular uses', async (t) => {
   const files = await below('crates/engine/src', '.rs')
   const paths = new Set(files.map(({ path }) => path))
   const onlyTests = new Set(files.flatMap(({ path, text }) => rustTestFiles(path, text)))
@@ -26,14 +26,14 @@ test('no files of crates/engine use each other in a circle', async (t) => {
   t.deepEqual(circles(arrows), [])
 })
 
-test('the search for circles finds each whole, whichever file it begins at', (t) => {
+test('the search finds each complete circle from any starting file', (t) => {
   const arrow = (from: string, to: string) => ({ from, to })
   const arrows = [arrow('d', 'a'), arrow('a', 'b'), arrow('b', 'c'), arrow('c', 'a'), arrow('c', 'e')]
   t.deepEqual(circles(arrows), [['a', 'b', 'c']])
   t.deepEqual(circles(arrows.slice(0, 3)), [])
 })
 
-test('uses of Rust files are read from groups, re-exports and paths', (t) => {
+test('Rust uses are found in groups, re-exports and paths', (t) => {
   const files = new Set(['lib.rs', 'a/mod.rs', 'a/b.rs', 'a/c.rs', 'd.rs'])
   const read = (file: string, text: string) => rustFileArrows(file, text, files).map(({ to }) => to)
   t.deepEqual(read('a/b.rs', 'use super::{Thing, c::Other};\nuse crate::d;\n'), [

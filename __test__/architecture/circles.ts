@@ -1,8 +1,8 @@
-/** Which files use each other in a circle? */
+/** Finds files that depend on each other in a circle. */
 import { dirname } from 'node:path'
 import type { Arrow } from './arrows.js'
 
-/** Groups of files that reach each other by arrows; a file that uses itself is none. Each group is sorted. */
+/** Returns groups of files that reach each other by arrows, each sorted. A file with an arrow to itself is no group. */
 export function circles(arrows: readonly Arrow[]): readonly (readonly string[])[] {
   const after = new Map<string, Set<string>>()
   for (const { from, to } of arrows) {
@@ -10,7 +10,7 @@ export function circles(arrows: readonly Arrow[]): readonly (readonly string[])[
     after.set(from, (after.get(from) ?? new Set()).add(to))
     if (!after.has(to)) after.set(to, new Set())
   }
-  // Tarjan's algorithm: a group is complete when no file of it reaches one that was met earlier.
+  // Tarjan's algorithm: a group is complete if none of its files reaches a file visited earlier.
   const met = new Map<string, number>()
   const least = new Map<string, number>()
   const open: string[] = []
@@ -34,8 +34,8 @@ export function circles(arrows: readonly Arrow[]): readonly (readonly string[])[
 const testPart = /^#\[cfg\(test\)\]\s*\n\s*(?:pub(?:\([^)]*\))?\s+)?(?:mod \w+ \{|mod \w+;)/m
 
 /**
- * Uses of one Rust file by another inside a crate: `use` and paths that begin with `crate`, `super` or `self`, each
- * resolved to the file that declares its last module. Tests inside a file do not count.
+ * Finds the uses of other files of the crate in a Rust file: `use` and paths that begin with `crate`, `super` or
+ * `self`, each resolved to the file that declares its last module. Ignores tests inside the file.
  * @param files every file of the crate, relative to `src`
  */
 export function rustFileArrows(file: string, text: string, files: ReadonlySet<string>): readonly Arrow[] {
@@ -64,13 +64,13 @@ export function rustFileArrows(file: string, text: string, files: ReadonlySet<st
   return arrows
 }
 
-/** What follows a declaration of a test module that lies in a file of its own. */
+/** Returns the text after the declaration of a test module in a separate file. */
 const afterDeclarations = (rest: string): string =>
   /^#\[cfg\(test\)\]\s*\n\s*(?:pub(?:\([^)]*\))?\s+)?mod \w+;/.test(rest)
     ? rest.slice(rest.indexOf(';') + 1).replace(/#\[cfg\(test\)\]\s*\n\s*mod \w+ \{[\s\S]*$/m, '')
     : ''
 
-/** `a::{b, c::d}` as its paths. */
+/** Expands `a::{b, c::d}` to its paths. */
 function expanded(path: string): readonly (readonly string[])[] {
   const brace = path.indexOf('{')
   if (brace === -1) return [path.split('::').filter((part) => part !== '')]

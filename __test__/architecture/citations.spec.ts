@@ -5,7 +5,7 @@ import { filesBelow } from './arrows.js'
 
 const root = new URL('../../../', import.meta.url)
 
-/** Numbers of the sections of a page in `docs/behaviour`, such as `7` and `7.3`. */
+/** Returns the section numbers of a page in `docs/behaviour`, such as `7` and `7.3`. */
 function sectionsOf(page: string): ReadonlySet<string> {
   const text = readFileSync(new URL(`docs/behaviour/${page}.md`, root), 'utf8')
   return new Set([...text.matchAll(/^#{2,3} (\d+(?:\.\d+)?)/gm)].map(([, number = '']) => number))
@@ -15,11 +15,11 @@ const pages = ['search', 'documents', 'settings', 'vectors', 'tasks', 'operation
 const sections = new Map(pages.map((page) => [page, sectionsOf(page)]))
 
 /**
- * Every rule that comments of a file cite, as `page §number`. A number without a page belongs to the page cited before
- * it in the same comment.
+ * Returns every rule cited in comments of a file, as `page §number`. A number without a page belongs to the page cited
+ * before it in the same comment.
  */
 function cited(text: string): readonly string[] {
-  // Citations of one comment may stand on several lines.
+  // A citation may span several lines of a comment.
   const joined = text.replaceAll(/\n\s*(?:\/\/[/!]?|\*)(?=\s)/g, ' ')
   return joined.split('\n').flatMap((line) => {
     let page = ''
@@ -35,7 +35,7 @@ const exists = (citation: string): boolean => {
   return sections.get(page)?.has(number) === true
 }
 
-test('every rule that a comment cites is in docs/behaviour', async (t) => {
+test('every rule cited in a comment exists in docs/behaviour', async (t) => {
   const folders = [
     ['ts', '.ts'],
     ['crates', '.rs'],
@@ -53,10 +53,10 @@ test('every rule that a comment cites is in docs/behaviour', async (t) => {
     }
   }
   t.deepEqual(missing, [])
-  t.true(found > 100, 'the citations are found at all')
+  t.true(found > 100, 'citations were found')
 })
 
-test('no comment names a page that a clone does not have', async (t) => {
+test('no comment names a page outside the repository', async (t) => {
   const files = await filesBelow(fileURLToPath(new URL('ts', root)), '.ts')
   t.deepEqual(
     files.filter(({ text }) => /\bspec\/[a-z-]+\.md|design\.md|style\.md/.test(text)).map(({ path }) => path),

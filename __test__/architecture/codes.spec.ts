@@ -9,17 +9,17 @@ import { filesBelow } from './arrows.js'
 
 const root = new URL('../../../', import.meta.url)
 
-/** Codes that Rust hands over: string literals given to a user error, and nothing that only looks like one. */
+/** Returns the error codes in Rust sources: string literals that are passed to a user error. */
 function rustCodes(text: string): readonly string[] {
   const [code = ''] = text.split(/^#\[cfg\(test\)\]/m)
   const given = code.matchAll(/(?:Error::user\(|UserError::new\(|\bcode:|\bcode =)\s*"([^"]*)"/g)
   return [...given].map(([, literal = '']) => literal)
 }
 
-test('every error code of the engine is in the table of the API', async (t) => {
+test('every error code of the engine is in the table of error codes', async (t) => {
   const files = await filesBelow(fileURLToPath(new URL('crates/engine/src', root)), '.rs')
   const found = files.flatMap(({ path, text }) => rustCodes(text).map((code) => `${path}: ${code}`))
-  t.true(found.length > 0, 'the codes are found at all')
+  t.true(found.length > 0, 'codes were found')
   t.deepEqual(
     found.filter((line) => !isErrorCode(line.replace(/^.*: /, ''))),
     [],
@@ -32,10 +32,10 @@ test('the search for codes finds a misspelt code', (t) => {
   t.false(isErrorCode('invalid_serch_filter'))
 })
 
-test('every kind of fault of the native engine is one that the server counts', (t) => {
+test('the server counts every kind of background fault of the native engine', (t) => {
   const text = readFileSync(new URL('crates/engine/src/background_fault.rs', root), 'utf8')
   const kinds = [...text.matchAll(/Self::\w+ => "(\w+)"/g)].map(([, kind = '']) => kind)
-  t.true(kinds.length > 0, 'the kinds are found at all')
+  t.true(kinds.length > 0, 'kinds were found')
   t.deepEqual(
     kinds.filter((kind) => !backgroundFaultKinds.some((known) => known === kind)),
     [],
@@ -63,7 +63,7 @@ test('the README names every platform that has a binary', (t) => {
   )
 })
 
-test('docs/dependencies.md says of every dependency what it is for', (t) => {
+test('docs/dependencies.md describes every dependency', (t) => {
   const page = readFileSync(new URL('docs/dependencies.md', root), 'utf8')
   const { dependencies, optionalDependencies } = JSON.parse(
     readFileSync(new URL('package.json', root), 'utf8'),

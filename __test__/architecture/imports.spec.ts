@@ -14,22 +14,22 @@ import {
 const root = new URL('../../../', import.meta.url)
 const below = (path: string, suffix: string) => filesBelow(fileURLToPath(new URL(path, root)), suffix)
 
-test('no import of ts/ points down the table of modules', async (t) => {
+test('no import in ts/ breaks the module table', async (t) => {
   const files = await below('ts', '.ts')
   const arrows = files.flatMap(({ path, text }) => tsArrows(path, text))
-  t.true(arrows.length > 100, 'the imports are found at all')
+  t.true(arrows.length > 100, 'imports were found')
   t.deepEqual(wrongArrows(arrows, tsModules), [])
 })
 
-test('no use of crates/engine points down the table of modules', async (t) => {
+test('no use in crates/engine breaks the module table', async (t) => {
   const files = await below('crates/engine/src', '.rs')
   const onlyTests = new Set(files.flatMap(({ path, text }) => rustTestFiles(path, text)))
-  // What a test module holds is a test too.
+  // Files inside a test module are test files too.
   const inTests = [...onlyTests].filter((path) => path.endsWith('/mod.rs')).map((path) => path.slice(0, -6))
   const isTest = (path: string) => onlyTests.has(path) || inTests.some((folder) => path.startsWith(folder))
   const modules = files.filter(({ path }) => path !== 'lib.rs' && !isTest(path))
   const arrows = modules.flatMap(({ path, text }) => rustArrows(path, text))
-  t.true(arrows.length > 0, 'the uses are found at all')
+  t.true(arrows.length > 0, 'uses were found')
   t.deepEqual(wrongArrows(arrows, engineModules), [])
 })
 
@@ -37,7 +37,7 @@ test('every Rust file is compiled with its crate', async (t) => {
   for (const crate of ['engine', 'filter-grammar', 'node', 'script', 'script-node', 'embed', 'embed-node']) {
     const files = await below(`crates/${crate}/src`, '.rs')
     const compiled = new Set(['lib.rs', ...files.flatMap(({ path, text }) => rustModules(path, text))])
-    t.true(files.length > 0, `${crate} is found at all`)
+    t.true(files.length > 0, `files of ${crate} were found`)
     const left = files.map(({ path }) => path).filter((path) => !compiled.has(path))
     t.deepEqual(left, [], crate)
   }
@@ -50,16 +50,16 @@ const tree = [
   ['attic/index.ts', "import '../errors/index.js'"],
 ] as const
 
-test('the checker names every wrong arrow of a bad tree, and only those', (t) => {
+test('the checker reports all wrong arrows of a bad tree, and no others', (t) => {
   const arrows = tree.flatMap(([path, text]) => tsArrows(path, text))
   t.deepEqual(wrongArrows(arrows, tsModules), [
     'settings/index.ts → tasks/index.js: settings must not use tasks',
     'tasks/index.ts → http/server.js: tasks must not use http',
-    'attic/index.ts → errors/index.js: no table knows the module attic',
+    'attic/index.ts → errors/index.js: the module attic is in no table',
   ])
 })
 
-test('the checker reads every form of a Rust use, and leaves tests and comments alone', (t) => {
+test('the checker reads every form of a Rust use, and ignores tests and comments', (t) => {
   const text = [
     '// crate::search is far below',
     'use crate::{error::Result, ranking::{self, Rule}};',
@@ -84,6 +84,6 @@ test('every ranking rule has its namesake in the other engine', async (t) => {
       .sort()
   const native = names(await below('crates/engine/src/ranking/rules', '.rs'))
   const fallback = names(await below('ts/engine/fallback/ranking/rules', '.ts'))
-  t.true(native.length >= 10, 'the rules are found at all')
+  t.true(native.length >= 10, 'rules were found')
   t.deepEqual(native, fallback)
 })

@@ -67,14 +67,14 @@ const report: Report = {
 interface Element {
   readonly name: string
   readonly attributes: Readonly<Record<string, string>>
-  /** Its own text, and that of a title inside it. */
+  /** Its text, and that of a title inside it. */
   text: string
 }
 
-/** The elements of the chart with this title. @throws where it is no well-formed XML */
+/** Returns the elements of the chart with this title. @throws if it is not well-formed XML */
 function chart(page: string, title: string): readonly Element[] {
   const svg = page.match(/<svg.*?<\/svg>/gs)?.find((some) => some.includes(`aria-label="${title}"`))
-  if (svg === undefined) throw new Error(`there is no chart ${title}`)
+  if (svg === undefined) throw new Error(`no chart ${title}`)
   const elements: Element[] = []
   const open: Element[] = []
   const parser = sax.parser(true, {})
@@ -98,7 +98,7 @@ const page = reportPage(report)
 const bars = (title: string) => chart(page, title).filter(({ name }) => name === 'rect')
 const width = (element: Element | undefined) => Number(element?.attributes.width)
 
-test('bars are as long as their figures, and name them', (t) => {
+test('bars are proportional to their figures, and show them', (t) => {
   const [inProcess, slow] = bars('Indexing time')
   t.is(inProcess?.text, 'in process, native: 2.00 s')
   t.is(slow?.text, 'in process, fallback: 6.00 s')
@@ -118,7 +118,7 @@ test('disk is shown by part for each engine', (t) => {
   t.true(Math.abs(width(documents) / width(words) - 4) < 0.001)
 })
 
-/** Points of the line of an engine, from 0 to 1 on both axes. */
+/** Returns the points of an engine's line, from 0 to 1 on both axes. */
 const line = (title: string, engine: string): readonly (readonly [number, number])[] => {
   const found = chart(page, title).find(
     ({ name, attributes }) => name === 'polyline' && attributes.class === engine,
@@ -129,8 +129,8 @@ const line = (title: string, engine: string): readonly (readonly [number, number
   })
 }
 
-test('lines go through the figures of each size', (t) => {
-  // Axes end at 4,000 documents, and at 6 of the seconds 0, 2, 4, 6.
+test('lines pass through the figures of each size', (t) => {
+  // The axes end at 4,000 documents and at 6 seconds.
   t.deepEqual(linearTicks(4000), [0, 1000, 2000, 3000, 4000])
   t.deepEqual(linearTicks(6), [0, 2, 4, 6])
   const expected = { native: [0.5, 2], fallback: [1.5, 6] }
@@ -146,8 +146,8 @@ test('lines go through the figures of each size', (t) => {
   t.is(marks.at(-1)?.text, 'fallback: 4,000 documents, 6.00 s')
 })
 
-test('a curve rises by the share of searches answered by then, on a scale of powers of ten', (t) => {
-  // All times lie between 0.5 and 100 ms, so the axis goes from 0.1 to 100: three decades.
+test('a latency curve shows the share of answered searches on a logarithmic scale', (t) => {
+  // All times are between 0.5 and 100 ms, so the axis goes from 0.1 to 100: three decades.
   const points = line('HTTP, 1 connection', 'native')
   const decades = [0.5, 1, 2, 4].map((ms) => (Math.log10(ms) + 1) / 3)
   for (const [at, [x, y]] of points.entries()) {
@@ -158,7 +158,7 @@ test('a curve rises by the share of searches answered by then, on a scale of pow
   t.true(page.includes('native: p50 1.00 ms, p99 10 ms, at most 10 ms'))
 })
 
-test('libraries stand beside siftd with their set-up, and are left out where none was asked', (t) => {
+test('libraries are shown next to siftd with their set-up, and omitted if none was measured', (t) => {
   const found = bars('Films found in the first ten')
   t.deepEqual(
     found.map(({ text }) => text),
@@ -173,7 +173,7 @@ test('libraries stand beside siftd with their set-up, and are left out where non
   t.false(reportPage({ ...report, libraries: [] }).includes('In process, beside'))
 })
 
-test('figures of the reference are said to be measured earlier, and bars compare the same unit', (t) => {
+test('figures of the reference are marked as measured earlier, and bars compare the same unit', (t) => {
   t.regex(page, /The reference was not run for this report\. Its figures were measured earlier/)
   const rows = bars('Beside the reference: films')
   t.deepEqual(
@@ -186,11 +186,11 @@ test('figures of the reference are said to be measured earlier, and bars compare
     ],
   )
   t.true(Math.abs(width(rows[3]) / width(rows[2]) - 4) < 0.001)
-  // What cannot be drawn is in the table all the same.
+  // Figures that cannot be drawn are still in the table.
   t.true(page.includes('<td>no number</td><td>many</td><td>2 ms</td>'))
 })
 
-test('the page says what was measured where, and how busy the machine was', (t) => {
+test('the page names the corpus and the machine, and how busy the machine was', (t) => {
   t.true(page.includes('Commit abc1234, 2026-01-02 03:04 UTC. 2 cores (a processor &#38; more).'))
   t.true(page.includes('load 0.3 before, at most 5.5 meanwhile'))
   t.true(page.includes('kept 7 % of its processor time for others'))
@@ -198,15 +198,15 @@ test('the page says what was measured where, and how busy the machine was', (t) 
   t.false(reportPage(told).includes('for others'))
 })
 
-test('the page asks no server for anything, runs nothing, and knows the dark', (t) => {
+test('the page loads nothing from servers, runs no scripts, and supports dark mode', (t) => {
   t.notRegex(page, /<script|<link|<iframe|<img|\bsrc=|\bhref=|https?:|url\(|@import|\bon\w+=/i)
   t.regex(page, /prefers-color-scheme: dark/)
   const titles = [...page.matchAll(/aria-label="([^"]*)"/g)].map(([, title = '']) => title)
-  t.is(new Set(titles).size, titles.length, 'a title names one chart')
+  t.is(new Set(titles).size, titles.length, 'titles are unique')
   for (const title of titles) t.notThrows(() => chart(page, title))
 })
 
-test('a result begins with an amount that can be compared, or with none', (t) => {
+test('a result is parsed to a comparable amount or to none', (t) => {
   t.deepEqual(leadingAmount('1,129–1,804 MB'), { value: 1129, unit: 'MB', text: '1,129–1,804 MB' })
   t.deepEqual(leadingAmount('1349 /s, p50 0, p99 2 ms'), { value: 1349, unit: '/s', text: '1349 /s' })
   t.deepEqual(leadingAmount('p50 0.6 ms, p99 3.5 ms'), { value: 0.6, unit: 'ms', text: 'p50 0.6 ms' })
@@ -214,7 +214,7 @@ test('a result begins with an amount that can be compared, or with none', (t) =>
   t.is(leadingAmount('no strace'), null)
 })
 
-test('of several runs the newest one with figures of the reference is shown', async (t) => {
+test('the newest run with figures of the reference is shown', async (t) => {
   const run = (date: string, siftd: string) => ({
     date,
     machine: 'a machine',
@@ -248,7 +248,7 @@ test('files of both engines belong to a part', (t) => {
   t.is(partOf('VERSION'), 'everything else')
 })
 
-test('titles are misspelt by one mistake in each long word, and the same ones in every way', (t) => {
+test('titles get one mistake in each long word, and the same titles get each kind of mistake', (t) => {
   const random = generator(1)
   const word = () => Array.from({ length: 8 }, () => 'abcdefgh'[Math.floor(random() * 8)]).join('')
   const films = Array.from({ length: 50 }, (_, id) => ({ id, title: `The ${word()}` }))
@@ -260,7 +260,7 @@ test('titles are misspelt by one mistake in each long word, and the same ones in
   const spellings = [...new Set(queries.map(({ spelling }) => spelling))]
   t.deepEqual(spellings, ['as written', 'a letter left out', 'another letter', 'two letters swapped'])
   const chosen = queries.slice(0, 20).map(({ id }) => id)
-  // Two films share a title, so neither is the one to be found.
+  // Two films share a title, so neither can be the only correct hit.
   t.false(chosen.includes(0) || chosen.includes(99) || chosen.includes(100))
   for (const { spelling, q, id } of queries) {
     const { title } = films[id]!

@@ -1,22 +1,22 @@
-/** Which regular expressions a JavaScript module holds, and which of them take more than linear time. */
+/** Finds the regular expressions in a JavaScript module, and those that take more than linear time. */
 import { type CallExpression, type NewExpression, parse } from 'acorn'
 import { simple } from 'acorn-walk'
 import { checkSync } from 'recheck'
 import { analyse } from 'scslre'
 
-/** A regular expression, or an expression that becomes one while the program runs. */
+/** A regular expression literal, or an expression that creates a regular expression at run time. */
 export interface Pattern {
-  /** The module's path and the line. */
+  /** Path of the module, and line. */
   readonly at: string
-  /** As it is written. */
+  /** Source text. */
   readonly text: string
-  /** null: it is made from values, so that its time cannot be told from the source. */
+  /** Null if it is created at run time, so the source does not show its time. */
   readonly literal: { readonly source: string; readonly flags: string } | null
 }
 
 const stringMethods = ['match', 'matchAll', 'search']
 
-/** All patterns of a module. @param path for messages */
+/** Returns all patterns of a module. @param path for messages */
 export function patternsOf(path: string, module: string): readonly Pattern[] {
   const found: Pattern[] = []
   const add = (node: { start: number; end: number }, literal: Pattern['literal']): void => {
@@ -36,7 +36,7 @@ export function patternsOf(path: string, module: string): readonly Pattern[] {
       const { callee, arguments: given } = node
       const [argument] = given
       if (callee.type !== 'MemberExpression' || callee.property.type !== 'Identifier') return
-      // These methods of strings make a pattern of a text; other objects have methods of the same names.
+      // These string methods turn a text into a pattern. Other objects have methods with the same names.
       const isText = argument?.type === 'TemplateLiteral' || argument?.type === 'Literal'
       const isPattern = argument?.type === 'Literal' && argument.regex
       if (stringMethods.includes(callee.property.name) && isText && !isPattern) add(node, null)
@@ -45,17 +45,17 @@ export function patternsOf(path: string, module: string): readonly Pattern[] {
   return found
 }
 
-/** Without one of these a pattern looks at a bounded number of characters from each position. */
+/** A pattern without these reads a bounded number of characters from each position. */
 const UNBOUNDED = /[*+]|\{\d+,\}/
 
-/** What is wrong with each pattern that is not proved to be linear, one line each. */
+/** Returns a line for each pattern that is not proved to be linear. */
 export function superLinear(patterns: readonly Pattern[]): readonly string[] {
   return patterns.flatMap(({ at, text, literal }) => {
     if (literal === null) return [`${at} ${text}: a pattern must be a literal`]
     if (!UNBOUNDED.test(literal.source)) return []
-    // One analyser knows assertions, the other repeated words and alternatives that overlap.
+    // The first analyser supports assertions, the second repeated words and overlapping alternatives.
     if (analyse(literal).reports.length > 0) return [`${at} ${text}: backtracks on a repeated character`]
-    // Without a time limit, for a busy machine would have a pattern pass that was only not analysed to its end.
+    // No time limit, because on a busy machine an incomplete analysis would accept a bad pattern.
     const proof = checkSync(literal.source, literal.flags, { checker: 'automaton', timeout: null })
     return proof.status === 'vulnerable' ? [`${at} ${text}: ${proof.complexity.summary}`] : []
   })

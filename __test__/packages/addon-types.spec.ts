@@ -1,4 +1,4 @@
-/** The types by which addons are called are those that `napi build` makes of them. */
+/** The committed types of the addons equal those that `napi build` generates. */
 import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ import { testNeeding } from '../support/test-needing.js'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** git may have checked files out with the line ends of Windows. */
+/** Reads a file. git may have checked it out with Windows line endings. */
 const read = (path: string): string => readFileSync(path, 'utf8').replaceAll('\r\n', '\n')
 
 const committed = {
@@ -19,7 +19,7 @@ const committed = {
 
 for (const which of ['engine', 'script', 'embed'] as const) {
   const needing = testNeeding([addonBuild(which)], test)
-  needing(`the types of the addon ${which} are those of its last build`, (t) => {
+  needing(`the types of the addon ${which} equal those of its last build`, (t) => {
     const made = builtTypes(which)
     const path = committed[which]
     const renewal = `cp ${relative(root, made)} ${path}`

@@ -1,4 +1,4 @@
-/** Where binaries exist: package.json names their targets once, and everything else follows. */
+/** package.json lists the targets of the binaries. Every other list must match it. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { chmod, readdir, writeFile } from 'node:fs/promises'
@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 const execute = promisify(execFile)
 const script = (name: string): string => join(root, 'scripts', name)
 
-test('the release builds exactly the platforms for which the server looks for a binary', async (t) => {
+test('the release builds exactly the platforms that the server can load a binary for', async (t) => {
   const { stdout } = await execute(process.execPath, [script('platforms.mjs')])
   const { include } = JSON.parse(stdout.replace('matrix=', '')) as {
     readonly include: readonly { readonly platform: string; readonly os?: string }[]
@@ -29,7 +29,7 @@ test('the release builds exactly the platforms for which the server looks for a 
   t.true(include.every(({ os }) => os !== undefined))
 })
 
-test('platforms are called as `napi build` calls its files, also those without a binary', (t) => {
+test('platform names match the file names of `napi build`, also without a binary', (t) => {
   const { napi } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     readonly napi: { readonly targets: readonly string[] }
   }
@@ -37,7 +37,7 @@ test('platforms are called as `napi build` calls its files, also those without a
     t.is(platformOf(target), parseTriple(target).platformArchABI)
 })
 
-/** Platforms that are named, whole or without their C library, where users and workflows read them. */
+/** Returns platform names, with or without C library, in documents, scripts, sources and workflows. */
 async function namedPlatforms(): Promise<readonly string[]> {
   const folders = ['docs', 'scripts', 'ts', 'deploy', '.github']
   const below = await Promise.all(folders.map((folder) => readdir(join(root, folder), { recursive: true })))
@@ -51,9 +51,9 @@ async function namedPlatforms(): Promise<readonly string[]> {
   })
 }
 
-test('no page, script or workflow names a platform that is not built', async (t) => {
+test('no page, script or workflow names a platform without a build', async (t) => {
   const named = await namedPlatforms()
-  t.true(named.length > 15, 'platforms are found at all')
+  t.true(named.length > 15, 'platforms were found')
   const known = [...addonPlatforms(), 'win32-arm64 has no binary, and pages say so']
   t.deepEqual(
     named.filter((line) => !known.some((platform) => platform.startsWith(line.split(': ')[1] ?? ''))),
@@ -61,7 +61,7 @@ test('no page, script or workflow names a platform that is not built', async (t)
   )
 })
 
-/** What `readelf` tells of binaries, and what the check says of them. */
+/** File name, output of `readelf`, and expected complaint of the check. */
 const binaries = [
   ['x.linux-x64-gnu.node', 'X86-64 [libc.so.6] (NEEDED) GLIBC_2.17 GLIBC_2.31', null],
   ['x.linux-x64-gnu.node', 'X86-64 [libc.so.6] (NEEDED) GLIBC_2.34', 'it needs glibc 2.34'],
@@ -71,7 +71,7 @@ const binaries = [
   ['x.darwin-arm64.node', '', null],
 ] as const
 
-const unlessWindows = testNeeding([otherThanWindows('no script of the shell stands in for readelf')], test)
+const unlessWindows = testNeeding([otherThanWindows('a shell script cannot replace readelf')], test)
 for (const [name, told, fault] of binaries) {
   unlessWindows(`a binary ${name} with ${told || 'nothing'} is ${fault ?? 'accepted'}`, async (t) => {
     const folder = await tempDir(t)

@@ -1,7 +1,7 @@
-/** A server follows another one by a bucket. Outages and takeovers are in `process/e2e/`. */
+/** A server follows another through a bucket. Outages and takeovers are in `process/e2e/`. */
 import { add, sent, settled, tests, titles, world } from '../process/e2e/bucket-world.js'
 
-tests('a follower answers with what the writer has acknowledged', async (t) => {
+tests('a follower finds documents that the writer acknowledged', async (t) => {
   const { start } = await world(t)
   const writer = await start('writer', '--bucket-ack', 'bucket')
   await settled(writer, await add(writer, [{ id: 1, title: 'Solaris', year: 1972 }]))

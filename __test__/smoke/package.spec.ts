@@ -11,7 +11,7 @@ const execute = promisify(execFile)
 const shell = process.platform === 'win32'
 const npm = (args: readonly string[], cwd: string) => execute('npm', args, { cwd, shell, maxBuffer: 2 ** 26 })
 
-/** What a user installs: the tarballs, in an empty folder. */
+/** Installs the tarballs into an empty folder, as a user does. */
 async function installed(t: ExecutionContext): Promise<string> {
   const [tarballs, folder] = await Promise.all([tempDir(t), tempDir(t)])
   await execute(process.execPath, [join(root, 'scripts/pack.mjs'), '--out', tarballs])
@@ -28,7 +28,7 @@ async function tempDir(t: ExecutionContext): Promise<string> {
   return path
 }
 
-/** Starts `npx siftd` and returns its address and which engine it says it runs. */
+/** Starts `npx siftd`. @returns its address and the engine that it reports */
 async function serve(
   t: ExecutionContext,
   folder: string,
@@ -36,7 +36,7 @@ async function serve(
 ): Promise<{ url: string; engine: string }> {
   const args = ['--no-install', 'siftd', '--http-addr', '127.0.0.1:0', '--db-path', data]
   const env = { PATH: process.env.PATH, HOME: folder, SystemRoot: process.env.SystemRoot }
-  // A process group of its own: npx hands signals on only while it is in the foreground.
+  // A separate process group, because npx forwards signals only in the foreground.
   const child = spawn('npx', args, { cwd: folder, env, shell, detached: !shell })
   t.teardown(() => (shell || child.pid === undefined ? child.kill() : process.kill(-child.pid, 'SIGKILL')))
   return new Promise((resolve, reject) => {
@@ -51,7 +51,7 @@ async function serve(
   })
 }
 
-/** Loads the sample as the README says and searches with its typo. */
+/** Loads the sample as in the README and runs the README's search with a typo. */
 async function searchesTheSample(t: ExecutionContext, url: string): Promise<void> {
   const body = await readFile(join(root, 'samples/films.ndjson'))
   const headers = { 'content-type': 'application/x-ndjson' }
@@ -87,10 +87,10 @@ test('the packages install into an empty folder, serve and search, with and with
   await searchesTheSample(t, bare.url)
 })
 
-/** Bytes of the server's package as installed. A library that is bundled unasked would show here. */
+/** Maximum size of the installed server package. Detects libraries that are bundled by mistake. */
 const PACKAGE_BYTES_MAX = 9e6
 
-/** What must stand in the notices of a package, by the end of the package's name. */
+/** Required texts in the notices of a package, by the suffix of the package name. */
 const credited: Readonly<Record<string, readonly string[]>> = {
   siftd: ['fastify ', 'undici ', 'pino ', 'preact '],
   'linux-x64-gnu': [
@@ -104,7 +104,7 @@ const credited: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** The size of the server's package, and what each package says of the code of others in it. */
+/** Checks the size of the server's package, and the third-party notices of each package. */
 async function isWithinBudget(t: ExecutionContext, folder: string): Promise<void> {
   const modules = join(folder, 'node_modules')
   const own = await readdir(join(modules, 'siftd'), { recursive: true, withFileTypes: true })
@@ -124,7 +124,7 @@ async function isWithinBudget(t: ExecutionContext, folder: string): Promise<void
   }
 }
 
-/** A program of a user, which a wrong type in the package would not let compile. */
+/** A user program. It does not compile if a type of the package is wrong. */
 const program = `
 import { ApiError, open, type FederatedAnswer, type Task } from 'siftd'
 
@@ -146,7 +146,7 @@ const dump = await done(siftd.createDump())
 const refused = await films.search('a', { limit: -1 }).catch((error: unknown) =>
   error instanceof ApiError ? error.code : null,
 )
-// @ts-expect-error a filter is no number
+// @ts-expect-error a filter is not a number
 await films.search('a', { filter: 3 }).catch(() => undefined)
 await siftd.close()
 console.log(JSON.stringify([
@@ -155,7 +155,7 @@ console.log(JSON.stringify([
 ]))
 `
 
-/** Compiles the program strictly against the installed package, and runs it. */
+/** Compiles the program against the installed package in strict mode, and runs it. */
 async function isTypedInside(t: ExecutionContext, folder: string): Promise<void> {
   await writeFile(join(folder, 'inside.mts'), program)
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
@@ -166,7 +166,7 @@ async function isTypedInside(t: ExecutionContext, folder: string): Promise<void>
   t.deepEqual(JSON.parse(stdout), ['drama', 'Solaris', 'films', 1, 'succeeded', 'invalid_search_limit', 3])
 }
 
-/** Every native module below node_modules. */
+/** Returns every native module below node_modules. */
 async function nativeFiles(folder: string): Promise<readonly string[]> {
   const entries = await readdir(join(folder, 'node_modules'), { recursive: true })
   return entries.filter((path) => path.endsWith('.node')).map((path) => join(folder, 'node_modules', path))

@@ -1,4 +1,4 @@
-/** A real server in a process of its own: the shortest path through every part. Details are in `process/`. */
+/** A real server in a separate process: the shortest path through every part. Details are in `process/`. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
@@ -29,7 +29,7 @@ async function titles(server: TestDaemon): Promise<readonly unknown[]> {
 }
 
 for (const { name, needs } of testedEngines) {
-  const tests = testNeeding([...needs, otherThanWindows('a process there has no SIGTERM')])
+  const tests = testNeeding([...needs, otherThanWindows('Windows has no SIGTERM')])
   const engine = ['--engine', name]
 
   tests(`${name}: the official client finds its documents, and SIGTERM ends the server with 0`, async (t) => {
@@ -39,7 +39,7 @@ for (const { name, needs } of testedEngines) {
     t.is(await server.stop(), 0)
   })
 
-  tests(`${name}: acknowledged documents are there after kill -9`, async (t) => {
+  tests(`${name}: acknowledged documents exist after kill -9`, async (t) => {
     const data = await tempDir(t)
     const server = await startDaemon(t, data, engine)
     await load(t, clientOf(server))
@@ -52,7 +52,7 @@ for (const { name, needs } of testedEngines) {
     t.deepEqual((await titles(again)).toSorted(), ['Alien', 'Aliens'])
   })
 
-  tests(`${name}: a server starts from a snapshot of another one`, async (t) => {
+  tests(`${name}: a server starts from a snapshot of another server`, async (t) => {
     const directory = await tempDir(t)
     const snapshots = join(directory, 'snapshots')
     const server = await startDaemon(t, join(directory, 'data'), [...engine, '--snapshot-dir', snapshots])

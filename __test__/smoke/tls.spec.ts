@@ -1,11 +1,11 @@
-/** A server speaks TLS. Renewal, refusals and HTTP/2 are in `process/tls/`. */
+/** A server uses TLS. Renewal, refusals and HTTP/2 are in `process/tls/`. */
 import { readFile } from 'node:fs/promises'
 import { get } from 'node:https'
 import { makeAuthority, openssl } from '../support/openssl.js'
 import { ServerProcess } from '../support/server-process.js'
 import { testNeeding } from '../support/test-needing.js'
 
-testNeeding([openssl])('a client that trusts the authority is answered over TLS', async (t) => {
+testNeeding([openssl])('a client that trusts the authority gets an answer over TLS', async (t) => {
   const authority = await makeAuthority(t)
   const { cert, key } = await authority.issue('server')
   const started = await ServerProcess.start({

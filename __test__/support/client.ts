@@ -1,4 +1,4 @@
-/** The official client of the API, against a server of its own. */
+/** The official API client, connected to a fresh server. */
 import type { ExecutionContext } from 'ava'
 import { Meilisearch, MeilisearchApiError } from 'meilisearch'
 import { startServer, type TestServerOptions } from './server.js'
@@ -18,12 +18,12 @@ export const films: readonly Film[] = [
 
 export async function openClient(t: ExecutionContext, options: TestServerOptions = {}): Promise<Meilisearch> {
   const server = await startServer(t, { masterKey, ...options })
-  // The default of five seconds is too short for a busy machine.
+  // The default of five seconds is too short on a busy machine.
   const defaultWaitOptions = { interval: 10, timeout: 120_000 }
   return new Meilisearch({ host: server.url, apiKey: masterKey, defaultWaitOptions })
 }
 
-/** Checks that the client throws an error of the API with this code. */
+/** Asserts that the client throws an API error with this code. */
 export async function refused(
   t: ExecutionContext,
   call: Promise<unknown>,

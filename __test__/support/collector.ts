@@ -2,7 +2,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ExecutionContext } from 'ava'
 
-/** An event as it arrived. */
+/** A received event. */
 export interface CollectedEvent {
   readonly type: string
   readonly event?: string
@@ -15,14 +15,14 @@ export interface CollectedEvent {
 
 export interface Collector {
   readonly url: string
-  /** Bytes of each batch. */
+  /** Size of each batch. */
   readonly bytes: readonly number[]
   readonly events: readonly CollectedEvent[]
-  /** Resolves once an event of that name has arrived. */
+  /** Resolves when an event with this name has arrived. */
   until(event: string): Promise<CollectedEvent>
 }
 
-/** A collector of telemetry. @param answer the status it answers with; `never`: it leaves its callers waiting */
+/** Starts a telemetry collector. @param answer status of its answers; `never`: it never answers */
 export async function startCollector(
   t: Pick<ExecutionContext, 'teardown'>,
   answer: number | 'never' = 200,
@@ -62,7 +62,7 @@ export async function startCollector(
   }
 }
 
-/** Every name of a figure in an object, the parts of nested ones joined by dots. */
+/** Returns the path of every leaf of an object, joined by dots. */
 export function namesIn(object: unknown, start = ''): readonly string[] {
   if (typeof object !== 'object' || object === null || Array.isArray(object)) return [start]
   return Object.entries(object).flatMap(([name, value]) =>

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { program } from './program.js'
 
-/** What a command of the program printed, and how it ended. */
+/** Output and exit code of a command. */
 export interface Outcome {
-  /** null: a signal ended it. */
+  /** Null if a signal ended it. */
   readonly code: number | null
   readonly lines: readonly string[]
   readonly errors: readonly string[]
@@ -11,9 +11,9 @@ export interface Outcome {
 
 export interface RunningCommand {
   readonly outcome: Promise<Outcome>
-  /** Ends it as if the power had gone. */
+  /** Kills it, as a power failure would. */
   kill(): void
-  /** As Ctrl+C does on a terminal. */
+  /** Interrupts it, as Ctrl+C does in a terminal. */
   interrupt(): void
 }
 
@@ -24,9 +24,9 @@ const linesOf = (chunks: readonly Buffer[]): readonly string[] =>
     .filter((line) => line !== '')
 
 /**
- * Starts `siftd` with arguments, in a process of its own.
- * @param input for its standard input
- * @param env in addition to that of the tests
+ * Starts `siftd` with arguments in a separate process.
+ * @param input standard input
+ * @param env variables in addition to those of the tests
  */
 export function startCommand(
   args: readonly string[],

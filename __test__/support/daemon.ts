@@ -10,24 +10,24 @@ export interface Reply {
   readonly body: TestBody
 }
 
-/** The whole program in a process of its own, as `npx siftd` runs it. */
+/** The program in a separate process, as `npx siftd` runs it. */
 export interface TestDaemon {
   call(method: string, path: string, body?: unknown): Promise<Reply>
   readonly port: number
   readonly pid: number
-  /** What it wrote to its log so far. */
+  /** Returns its log so far. */
   log(): string
-  /** Whether it has ended, by itself or not. */
+  /** Returns true if it has ended for any reason. */
   ended(): boolean
-  /** Ends it as if the power had gone. */
+  /** Kills it, as a power failure would. */
   kill(): Promise<void>
-  /** Asks it to stop and waits until it has; its exit code, null if a signal ended it. */
+  /** Asks it to stop and waits until it ends. @returns its exit code, null if a signal ended it */
   stop(): Promise<number | null>
-  /** Sends a signal and waits for nothing. */
+  /** Sends a signal without waiting. */
   signal(name: NodeJS.Signals): void
 }
 
-/** Finds a TCP port of this machine that no process listens on. */
+/** Finds a free TCP port. */
 export const freePort = () =>
   new Promise<number>((resolve) => {
     const probe = createServer().listen(0, '127.0.0.1', () => {
@@ -37,9 +37,9 @@ export const freePort = () =>
   })
 
 /**
- * Starts it over a data directory and waits until it answers; killed when the test ends.
- * @param env in addition to that of the tests
- * @param stderr a file for its log, or what becomes of the pipe; absent: it is read
+ * Starts a daemon with a data directory and waits until it answers. Kills it when the test ends.
+ * @param env variables in addition to those of the tests
+ * @param stderr a file for its log, or how to treat the pipe. Default: the pipe is read
  */
 export async function startDaemon(
   t: Pick<ExecutionContext, 'teardown'>,
@@ -76,9 +76,9 @@ export async function startDaemon(
     const answer = await fetch(`http://127.0.0.1:${port}${path}`, { method, ...sent })
     return { status: answer.status, body: (await answer.json()) as TestBody }
   }
-  // A follower without its bucket is not well, and serves all the same.
+  // A follower without its bucket answers 503 here but serves searches.
   while (![200, 503].includes((await call('GET', '/health').catch(() => null))?.status ?? 0)) {
-    if (child.exitCode !== null) throw new Error(`the daemon ended with ${child.exitCode}: ${log}`)
+    if (child.exitCode !== null) throw new Error(`the daemon exited with ${child.exitCode}: ${log}`)
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   return {

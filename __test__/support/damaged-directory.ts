@@ -1,4 +1,4 @@
-/** Helps tests to damage data directories: they are built in this process, copied, and compared byte by byte. */
+/** Builds, copies and compares data directories for tests that damage them. */
 import { cp, mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { nativeEngine } from './requirements.js'
 
 export type EngineKind = 'native' | 'fallback'
 
-/** The engines that can be tested here, and one that is demanded though it is missing: its tests fail. */
+/** The engines to test. Includes a missing engine if it is required: its tests then fail. */
 export const engineKinds: readonly EngineKind[] =
   nativeEngine.missing === null || nativeEngine.isDemanded ? ['fallback', 'native'] : ['fallback']
 
@@ -18,7 +18,7 @@ export async function temporary(t: ExecutionContext): Promise<string> {
   return directory
 }
 
-/** Opens a data directory in this process; closed when the test ends. */
+/** Opens a data directory in this process. Closes it when the test ends. */
 export async function opened(t: ExecutionContext, directory: string, engine?: EngineKind): Promise<Siftd> {
   const siftd = await open({ directory, logLevel: 'OFF', ...(engine !== undefined && { engine }) })
   let closing: Promise<void> | null = null
@@ -30,14 +30,14 @@ export async function opened(t: ExecutionContext, directory: string, engine?: En
   return { ...siftd, close }
 }
 
-/** A data directory as a process leaves it that is killed now; nothing may be under way. */
+/** Copies a data directory as a kill would leave it now. No work may be in progress. */
 export async function asKilled(t: ExecutionContext, directory: string): Promise<string> {
   const copy = join(await temporary(t), 'data')
   for (let isCopied = false; !isCopied; ) {
     isCopied = await cp(directory, copy, { recursive: true }).then(
       () => true,
       (error: NodeJS.ErrnoException) => {
-        // A file that is written in the background got its name meanwhile.
+        // A file written in the background was renamed during the copy.
         if (error.code !== 'ENOENT') throw error
         return false
       },
@@ -48,7 +48,7 @@ export async function asKilled(t: ExecutionContext, directory: string): Promise<
   return copy
 }
 
-/** Path below the directory → content, of every file. */
+/** Returns the content of every file by path below the directory. */
 export async function contentOf(directory: string): Promise<Readonly<Record<string, string>>> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
   const found: Record<string, string> = {}

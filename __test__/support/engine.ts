@@ -1,4 +1,4 @@
-/** Helps tests to talk to an engine as the server does: batches in, bytes out. */
+/** Calls an engine as the server does, for tests: batches in, bytes out. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,13 +16,13 @@ import type {
 import type { DocumentRequest, DocumentsRequest, Paging, SearchRequest } from '../../ts/engine/requests.js'
 import { defaultIndexSettings, type IndexSettings } from '../../ts/settings/index.js'
 
-/** Opens an engine over a directory. */
+/** Opens an engine with a directory. */
 export type OpenEngine = (directory: string) => Promise<BareEngine>
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 export type Document = Readonly<Record<string, unknown>>
 
-/** Settings as tests write them: what is missing has its default, one level deep. */
+/** Settings as tests write them. Missing keys have their default, one level deep. */
 export type PartialSettings = {
   readonly [K in keyof IndexSettings]?: IndexSettings[K] extends readonly unknown[] | string | boolean
     ? IndexSettings[K]
@@ -103,10 +103,10 @@ export interface SearchAnswer {
 
 const parsed = <T>(bytes: Uint8Array): T => JSON.parse(Buffer.from(bytes).toString()) as T
 
-/** An operation without its task, which `TestEngine` gives it. */
+/** An operation without a task uid, which `TestEngine` assigns. */
 export type Task = Operation extends infer O ? (O extends Operation ? Omit<O, 'taskUid'> : never) : never
 
-/** An engine in a directory of its own, which goes with it. */
+/** An engine with a temporary directory, which is removed with it. */
 export class TestEngine {
   engine: BareEngine
   readonly directory: string
@@ -126,7 +126,7 @@ export class TestEngine {
     return test
   }
 
-  /** For several tests; the caller has to stop it. */
+  /** Opens an engine for several tests. The caller must stop it. */
   static async open(openEngine: OpenEngine): Promise<TestEngine> {
     const directory = await mkdtemp(join(tmpdir(), 'siftd-engine-'))
     return new TestEngine(await openEngine(join(directory, 'indexes')), directory, openEngine)
@@ -137,20 +137,20 @@ export class TestEngine {
     await rm(this.directory, { recursive: true, force: true })
   }
 
-  /** Closes the engine and opens it again over what is on disk. */
+  /** Closes the engine and opens it again from disk. */
   async reopen(): Promise<void> {
     await this.engine.close()
     this.engine = await this.openEngine(join(this.directory, 'indexes'))
   }
 
-  /** A body in the spool. */
+  /** Writes a body to the spool. */
   async spool(body: string | Uint8Array, format: PayloadFormat, csvDelimiter?: string): Promise<Payload> {
     const path = join(this.directory, `body-${++this.files}`)
     await writeFile(path, body)
     return csvDelimiter === undefined ? { path, format } : { path, format, csvDelimiter }
   }
 
-  /** Task of an upload of `documents`. */
+  /** Creates the task of an upload of `documents`. */
   async upload(
     documents: readonly Document[] | string,
     options: Partial<Omit<Task & { kind: 'documents' }, 'kind' | 'payload'>> = {},
@@ -184,12 +184,12 @@ export class TestEngine {
     return this.engine.commit(prepared, [])
   }
 
-  /** Runs one task and gives back how it ended. */
+  /** Runs one task. @returns its outcome */
   async outcome(index: IndexId, task: Task): Promise<OperationOutcome> {
     return (await this.apply(index, task)).outcomes[0]!
   }
 
-  /** Puts documents in. */
+  /** Adds documents. */
   async put(index: IndexId, ...documents: readonly Document[]): Promise<OperationOutcome> {
     return this.outcome(index, await this.upload(documents))
   }
@@ -207,7 +207,7 @@ export class TestEngine {
     return JSON.parse(await this.searchText(index, body)) as SearchAnswer
   }
 
-  /** Ids of the hits for `q`. */
+  /** Returns the ids of the hits for `q`. */
   async idsFor(index: IndexId, q: string): Promise<unknown[]> {
     return (await this.search(index, { q })).hits.map(({ id }) => id)
   }

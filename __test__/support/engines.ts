@@ -1,4 +1,4 @@
-/** The engines that suites are run against, opened as they are by the server. */
+/** The engines that test suites use, opened as the server opens them. */
 import { loadAddon } from '../../ts/engine/addon.js'
 import { openFallback } from '../../ts/engine/fallback/index.js'
 import { openNative } from '../../ts/engine/native/index.js'
@@ -9,9 +9,9 @@ import { testEngine } from './server.js'
 export interface TestedEngine {
   readonly name: 'fallback' | 'native'
   readonly open: OpenEngine
-  /** Opens one over files that another process writes. */
+  /** Opens an engine with files that another process writes. */
   readonly follow: OpenEngine
-  /** What its tests need of the machine. */
+  /** Requirements of its tests. */
   readonly needs: readonly Requirement[]
 }
 
@@ -42,5 +42,5 @@ export const native: TestedEngine = {
 
 export const testedEngines = [fallback, native] as const
 
-/** The one engine of suites that hold no rule of search: what differs between engines has suites of its own. */
+/** The engine for suites that do not test search rules. Differences between engines have separate suites. */
 export const chosenEngines = testedEngines.filter(({ name }) => name === testEngine)

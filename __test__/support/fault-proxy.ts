@@ -1,15 +1,15 @@
-/** A proxy before an object store, which fails calls by lot, as networks and stores do. */
+/** A proxy in front of an object store that fails random calls, as networks and stores do. */
 import { request as callStore, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** What may become of a call. */
+/** Possible outcomes of a call. */
 export type Fate =
   | 'answered'
-  /** The call never arrives. */
+  /** The call does not reach the store. */
   | 'dropped'
-  /** The store does what was asked, and the answer is lost. */
+  /** The store carries out the call, but the answer is lost. */
   | 'unanswered'
-  /** The answer ends in the middle. */
+  /** The answer is cut in the middle. */
   | 'cut'
   | 409
   | 429
@@ -18,11 +18,11 @@ export type Fate =
 
 export interface FaultProxy {
   readonly origin: string
-  /** How many calls met each fate. */
+  /** Number of calls by outcome. */
   readonly counts: ReadonlyMap<Fate, number>
-  /** How many calls of each method were answered. */
+  /** Number of answered calls by method. */
   readonly methods: ReadonlyMap<string, number>
-  /** The store cannot be reached until `comeBack`. */
+  /** Makes the store unreachable until `comeBack`. */
   leave(): void
   comeBack(): void
   close(): Promise<void>
@@ -30,17 +30,17 @@ export interface FaultProxy {
 
 export interface FaultProxySetup {
   readonly store: string
-  /** Numbers from 0 to 1. */
+  /** Random numbers from 0 to 1. */
   readonly lot: () => number
-  /** Share of calls that are not simply answered. */
+  /** Share of calls that fail. */
   readonly failing: number
-  /** Longest delay of a call, in milliseconds. */
+  /** Maximum delay of a call, in milliseconds. */
   readonly delayMs: number
 }
 
 const FAILURES: readonly Fate[] = ['dropped', 'unanswered', 'cut', 409, 429, 500, 503]
 
-/** Starts a proxy. Signatures stay valid only for stores that look at none, since the host is another one. */
+/** Starts a proxy. Works only with stores that do not check signatures, since the host name differs. */
 export async function startFaultProxy({
   store,
   lot,

@@ -1,4 +1,4 @@
-/** An engine over the files of another one's index, brought there as a process that follows a bucket brings them. */
+/** An engine that reads copied index files of another engine, as a follower of a bucket does. */
 import { appendFile, cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import type { ExecutionContext } from 'ava'
@@ -8,19 +8,19 @@ import type { TestedEngine } from './engines.js'
 
 export const INDEX = 'things'
 
-/** Names of all files below a directory, with slashes. */
+/** Returns the paths of all files below a directory, with slashes. */
 export async function namesBelow(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile())
   return files.map((entry) => relative(directory, join(entry.parentPath, entry.name))).sort()
 }
 
-/** Whether a file makes others count: it is written after them. */
+/** Returns true for files that make a commit visible. They are written last. */
 export const isCommit = (name: string): boolean => /^(commit-\d{20}|commits\.log)$/.test(name)
 
 export class Follower {
   readonly writer: TestEngine
-  /** Of the engine that follows. */
+  /** The following engine. */
   readonly test: TestEngine
   readonly #scratch: string
   #copies = 0
@@ -39,12 +39,12 @@ export class Follower {
     return this.test.engine as Engine
   }
 
-  /** Where the files of the index lie. */
+  /** Directory of the index files. */
   get directory(): string {
     return join(this.test.directory, 'indexes', INDEX)
   }
 
-  /** A copy of the newest commit of the writer. */
+  /** Copies the newest commit of the writer. @returns the directory of the copy */
   async copy(): Promise<string> {
     const directory = join(this.#scratch, `copy-${++this.#copies}`)
     await mkdir(this.#scratch, { recursive: true })
@@ -52,7 +52,7 @@ export class Follower {
     return directory
   }
 
-  /** Writes the files of a copy: logs grow at their ends, other files appear whole, those with a commit last. */
+  /** Writes the files of a copy: appends to logs, writes other files completely, and commits last. */
   async bring(copy: string): Promise<void> {
     const names = await namesBelow(copy)
     for (const name of [...names.filter((one) => !isCommit(one)), ...names.filter(isCommit)])
@@ -76,7 +76,7 @@ export class Follower {
       if (!needed.has(name)) await rm(join(this.directory, name))
   }
 
-  /** Takes over what the writer has now. */
+  /** Copies the current state of the writer. */
   async catchUp(): Promise<void> {
     const copy = await this.copy()
     await this.bring(copy)
@@ -84,7 +84,7 @@ export class Follower {
     await this.tidy(copy)
   }
 
-  /** Keeps a copy of the files as they are now. */
+  /** Saves a copy of the current files. @returns its directory */
   async saved(): Promise<string> {
     const directory = join(this.#scratch, `saved-${++this.#copies}`)
     await cp(this.directory, directory, { recursive: true })

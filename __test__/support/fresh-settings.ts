@@ -1,4 +1,4 @@
-/** What a new index answers to `GET /settings`, keys in their order. Source: settings §3. */
+/** Answer of a new index to `GET /settings`, with keys in order. Source: settings §3. */
 export const freshSettings = {
   displayedAttributes: ['*'],
   searchableAttributes: ['*'],

@@ -1,4 +1,4 @@
-/** Helps tests to damage a known part of an index of either engine. */
+/** Damages chosen parts of an index of either engine, for tests. */
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -13,7 +13,7 @@ interface Manifest {
   readonly segments: readonly { readonly pieces: Readonly<Record<string, Blob>> }[]
 }
 
-/** The manifest of the newest commit of a native index; the grammar is in docs/index-format.md. */
+/** Reads the manifest of the newest commit of a native index. The grammar is in docs/index-format.md. */
 export async function manifestOf(directory: string): Promise<Manifest> {
   const names = (await readdir(directory)).filter((name) => name.startsWith('commit-')).sort()
   const bytes = await readFile(join(directory, names.at(-1) ?? ''))
@@ -28,15 +28,15 @@ export async function flipBit(path: string, at: number): Promise<void> {
   await writeFile(path, bytes)
 }
 
-/** Flips a bit in the middle of a part of the oldest segment: `store` holds its documents, `term` its words. */
+/** Flips a bit in the middle of a part of the oldest segment, such as `store` (documents) or `term` (words). */
 export async function damagePart(directory: string, part: string): Promise<void> {
   const { segments } = await manifestOf(directory)
   const blob = segments[0]?.pieces[part]
-  if (blob === undefined) throw new Error(`no segment has a part ${part}`)
+  if (blob === undefined) throw new Error(`no segment has the part ${part}`)
   await flipBit(join(directory, blob.file), blob.offset + (blob.length >> 1))
 }
 
-/** Makes some documents of an index of three commits unreadable. */
+/** Makes some documents of an index with three commits unreadable. */
 export async function damageDocuments(directory: string): Promise<void> {
   const names = await readdir(directory)
   if (!names.includes('commits.log')) return damagePart(directory, 'store')
@@ -44,7 +44,7 @@ export async function damageDocuments(directory: string): Promise<void> {
   await flipBit(log, (await readFile(log)).length >> 1)
 }
 
-/** The directory of an index, by the list beside the indexes. */
+/** Returns the directory of an index, from `catalogue.json`. */
 export async function directoryOf(data: string, uid: string): Promise<string> {
   for (;;) {
     const listed = JSON.parse(await readFile(join(data, 'indexes', 'catalogue.json'), 'utf8')) as {
@@ -52,7 +52,7 @@ export async function directoryOf(data: string, uid: string): Promise<string> {
     }
     const found = listed.indexes.find((index) => index.uid === uid)
     if (found !== undefined) return join(data, 'indexes', found.id)
-    // The list is written in the background.
+    // The file is written in the background.
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

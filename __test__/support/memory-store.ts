@@ -1,16 +1,16 @@
 import type { ObjectStore, Repeating } from '../../ts/bucket/index.js'
 
-/** An object store in memory, and how it departs from what a store must do. */
+/** Defects of the in-memory object store. */
 export interface Weakness {
-  /** A create looks whether the key is taken, and writes a moment later. */
+  /** A create checks if the key exists, and writes a moment later. */
   readonly createsLate?: boolean
-  /** A create overwrites, and says that it did not. */
+  /** A create overwrites, but reports that it did not. */
   readonly overwrites?: boolean
   /** Every create succeeds. */
   readonly createsAlways?: boolean
-  /** A list does not show what was created last. */
+  /** A list omits the newest object. */
   readonly listsLate?: boolean
-  /** What was created is not given yet. */
+  /** A get does not return a new object yet. */
   readonly givesLate?: boolean
 }
 
@@ -53,7 +53,7 @@ export function memoryStore(
   }
 }
 
-/** Fails with what a call failed with. */
+/** Retry policy without retries: a failed call fails with its error. */
 export const noRepeating: Repeating = {
   wait: async () => undefined,
   onRetry(error) {
@@ -61,5 +61,5 @@ export const noRepeating: Repeating = {
   },
 }
 
-/** A signal that nothing aborts. */
+/** A signal that is never aborted. */
 export const never: AbortSignal = new AbortController().signal

@@ -1,4 +1,4 @@
-/** Certificates made for a test by openssl, and handshakes with its client. */
+/** Creates certificates with openssl for a test, and makes handshakes with its client. */
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,31 +7,31 @@ import { promisify } from 'node:util'
 import type { ExecutionContext } from 'ava'
 import { isCi, type Requirement } from './requirements.js'
 
-/** The command `openssl`, version 3 or later: earlier ones print less about OCSP and sessions. */
+/** The command `openssl`, version 3 or later. Earlier versions print less about OCSP and sessions. */
 export const openssl: Requirement = {
   missing: /^OpenSSL [3-9]/.test(spawnSync('openssl', ['version'], { encoding: 'utf8' }).stdout ?? '')
     ? null
-    : 'there is no openssl 3 on the path',
+    : 'no openssl 3 on the path',
   isDemanded: isCi,
 }
 
 const run = promisify(execFile)
 
-/** An authority of a test, and a directory with what it signs. */
+/** A test certificate authority, and the directory of its files. */
 export interface Authority {
   readonly directory: string
-  /** The path of its certificate. */
+  /** Path of its certificate. */
   readonly certificate: string
-  /** Makes a key and a certificate for `localhost` and 127.0.0.1. @returns their paths */
+  /** Creates a key and a certificate for `localhost` and 127.0.0.1. @returns their paths */
   issue(name: string): Promise<{ readonly cert: string; readonly key: string }>
-  /** Writes an OCSP response that calls a certificate good. @returns its path */
+  /** Writes an OCSP response with the status "good" for a certificate. @returns its path */
   vouch(cert: string): Promise<string>
   path(name: string): string
 }
 
 const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes']
 
-/** Makes an authority in a directory of its own, which is removed when the test ends. */
+/** Creates an authority in a temporary directory, which is removed when the test ends. */
 export async function makeAuthority(t: Pick<ExecutionContext, 'teardown'>): Promise<Authority> {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-tls-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
@@ -70,14 +70,14 @@ export async function makeAuthority(t: Pick<ExecutionContext, 'teardown'>): Prom
   }
 }
 
-/** Longest time until the server closes the connection, on a busy machine. */
+/** Timeout until the server closes the connection, on a busy machine. */
 const CLOSED_MS_MAX = 60_000
 
 /**
  * Connects with `openssl s_client`.
- * @param request sent once connected; it must ask the server to close the connection after its answer, for which the
- * client waits. Empty: the client goes after the handshake
- * @returns what it printed
+ * @param request sent after the handshake. It must ask the server to close the connection, because the client waits for
+ * that. If empty, the client quits after the handshake
+ * @returns its output
  */
 export async function clientTranscript(port: number, args: readonly string[], request = ''): Promise<string> {
   const client = spawn('openssl', ['s_client', '-connect', `127.0.0.1:${port}`, ...args], { stdio: 'pipe' })

@@ -1,4 +1,4 @@
 declare module 'parse-prometheus-text-format' {
-  /** Reads the text format of Prometheus. Throws for a line that it does not define. */
+  /** Parses the Prometheus text format. Throws on an invalid line. */
   export default function parsePrometheus(text: string): readonly unknown[]
 }

@@ -1,4 +1,4 @@
-/** The program that tests start in a process of its own. */
+/** The program that tests start in a separate process. */
 import { statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -6,8 +6,8 @@ const compiled = (path: string): string => fileURLToPath(new URL(`../../${path}`
 const writtenAt = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
 /**
- * The file that Node.js runs: the bundle, as users run it, which also starts in half the time. A bundle older than the
- * last compilation would be another program, and is passed over.
+ * The file for Node.js: the bundle, as for users, because it starts in half the time. Ignores a bundle older than the
+ * last compilation.
  */
 export const program =
   writtenAt(compiled('bundle/siftd.js')) > writtenAt(compiled('.tsbuildinfo'))

@@ -1,6 +1,6 @@
 /**
- * fast-check, whose cases are the same in each run: a change must not fail for a case that another one let in. A number in
- * `SIFTD_TEST_SEED` gives other cases, as every night does.
+ * fast-check with a fixed seed, so that a change does not fail because of an unrelated case. `SIFTD_TEST_SEED` sets
+ * another seed, as the nightly run does.
  */
 import fc from 'fast-check'
 

@@ -2,16 +2,16 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { ExecutionContext } from 'ava'
 
-/** One request that a provider got. */
+/** A request that a provider received. */
 export interface Call {
   readonly headers: IncomingHttpHeaders
-  /** Names and values in turn, as they came. */
+  /** Alternating names and values, as received. */
   readonly rawHeaders: readonly string[]
   readonly path: string
   readonly body: unknown
 }
 
-/** What a provider answers: JSON with status 200, or anything else in full. */
+/** Answer of a provider: JSON for status 200, or a complete answer. */
 export type ProviderAnswer =
   | unknown[]
   | Readonly<Record<string, unknown>>
@@ -22,14 +22,14 @@ export interface TestProvider {
   readonly calls: readonly Call[]
 }
 
-const isWhole = (
+const isCompleteAnswer = (
   answer: object,
 ): answer is { status: number; text: string; headers?: Record<string, string> } =>
   'status' in answer && 'text' in answer
 
 /**
- * A place that makes vectors.
- * @param answer to each call, by its number from 0; null: never any
+ * Starts an embedding provider.
+ * @param answer answer to each call, numbered from 0; null never answers
  */
 export async function startProvider(
   t: ExecutionContext,
@@ -40,14 +40,14 @@ export async function startProvider(
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', async () => {
-      // A call that was given up may end before its body came.
+      // An aborted call may end before its body arrives.
       if (chunks.length === 0) return
       const body: unknown = JSON.parse(Buffer.concat(chunks).toString())
       const { headers, rawHeaders } = request
       const call = { headers, rawHeaders, path: request.url ?? '', body }
       const given = await answer(call, calls.push(call) - 1)
       if (given === null) return
-      if (isWhole(given)) response.writeHead(given.status, given.headers).end(given.text)
+      if (isCompleteAnswer(given)) response.writeHead(given.status, given.headers).end(given.text)
       else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(given))
     })
   })
@@ -60,7 +60,7 @@ export async function startProvider(
   return { url: `http://127.0.0.1:${port}`, calls }
 }
 
-/** Two components that tell texts apart: how long it is, and where its first letter is in the alphabet. */
+/** Returns a vector with two components: length of the text, and position of its first letter in the alphabet. */
 export const vectorOf = (text: unknown): readonly number[] => {
   const shown = typeof text === 'string' ? text : JSON.stringify(text)
   return [shown.length, shown.charCodeAt(0) - 96]

@@ -3,27 +3,27 @@ import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import type { ExecutionContext } from 'ava'
 
-/** One call a webhook got. */
+/** A call that a webhook received. */
 export interface Receipt {
   readonly method: string
   readonly url: string
   readonly headers: IncomingHttpHeaders
-  /** Names and values in turn, as they came. */
+  /** Alternating names and values, as received. */
   readonly rawHeaders: readonly string[]
-  /** The lines of the body, read. */
+  /** Parsed lines of the body. */
   readonly tasks: readonly (Readonly<Record<string, unknown>> & { readonly uid: number })[]
 }
 
 export interface Receiver {
   readonly url: string
   readonly receipts: readonly Receipt[]
-  /** Uids of all tasks of all calls that were answered well. */
+  /** Returns the uids of all tasks in successful calls. */
   uids(): readonly number[]
-  /** Resolves once that holds. */
+  /** Resolves when the condition holds. */
   until(holds: () => boolean): Promise<void>
 }
 
-/** A place that webhooks call. @param status of the answer to each call, by its number from 0 */
+/** Starts a webhook receiver. @param status status of the answer to each call, numbered from 0 */
 export async function startReceiver(
   t: ExecutionContext,
   status: (call: number, receipt: Receipt) => number | Promise<number> = () => 200,
@@ -36,7 +36,7 @@ export async function startReceiver(
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', async () => {
       const lines = gunzipSync(Buffer.concat(chunks)).toString().split('\n')
-      if (lines.pop() !== '') throw new Error('the last line has no end')
+      if (lines.pop() !== '') throw new Error('the last line does not end with a newline')
       const tasks = lines.map((line) => JSON.parse(line) as Receipt['tasks'][number])
       const receipt = {
         method: request.method ?? '',

@@ -1,18 +1,18 @@
 import type { ExecutionContext } from 'ava'
 import type { TestAnswer, TestRequest, TestServer } from './server.js'
 
-/** A request that must be refused, and the code of the refusal. */
+/** A request that must be refused, and the expected error code. */
 export interface Refusal extends TestRequest {
   readonly method?: string
   readonly path: string
   readonly code: string
-  /** 400 unless said otherwise. */
+  /** Default: 400. */
   readonly status?: number
-  /** What the message must name. */
+  /** Text that the message must contain. */
   readonly names?: string
 }
 
-/** Sends every request of `cases` and checks the refusal: status, code, the four keys of an error. */
+/** Sends every request of `cases` and checks the error: status, code, and its four keys. */
 export async function checkRefusals(
   t: ExecutionContext,
   server: TestServer,
@@ -26,7 +26,7 @@ export async function checkRefusals(
   }
 }
 
-/** Checks that `answer` is the error `code`. */
+/** Asserts that `answer` is the error `code`. */
 export function checkError(
   t: ExecutionContext,
   answer: TestAnswer,

@@ -1,21 +1,21 @@
-/** What do tests need that not every machine has? */
+/** Requirements of tests that not every machine fulfils. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type AddonName, addonPlatform, loadAddon } from '../../ts/engine/addon.js'
 import { packageFolder } from '../../ts/launch/index.js'
 
-/** Something that tests need and not every machine has. */
+/** Something that tests need but not every machine has. */
 export interface Requirement {
-  /** Why this machine lacks it; null if it is there. */
+  /** Why it is missing; null if it exists. */
   readonly missing: string | null
-  /** Whether tests without it fail instead of being skipped. */
+  /** If true, tests fail without it instead of being skipped. */
   readonly isDemanded: boolean
 }
 
-/** Whether this run decides about a change. An empty `CI` says that a machine lacks things on purpose. */
+/** True in a CI run. An empty `CI` means that missing tools are intended. */
 export const isCi = Boolean(process.env.CI)
 
-/** `npm test` sets the variable to `required` wherever it could build the addons. */
+/** `npm test` sets the variable to `required` if it could build the addons. */
 const isNativeDemanded = isCi || process.env.SIFTD_NATIVE_TESTS === 'required'
 
 function addon(which: AddonName): Requirement {
@@ -26,35 +26,35 @@ function addon(which: AddonName): Requirement {
   }
 }
 
-/** Where a build of this checkout leaves the types of an addon. */
+/** Path of the types of an addon, written by a build of this checkout. */
 export const builtTypes = (which: AddonName): string =>
   join(packageFolder(), 'npm', addonPlatform() ?? 'none', `siftd-${which}.d.ts`)
 
-/** An addon that was built here, not installed or copied. */
+/** An addon built in this checkout, not installed or copied. */
 export const addonBuild = (which: AddonName): Requirement => ({
-  missing: existsSync(builtTypes(which)) ? null : `no build has left the types of the addon ${which}`,
+  missing: existsSync(builtTypes(which)) ? null : `no build has written the types of the addon ${which}`,
   isDemanded: which !== 'embed' && isNativeDemanded,
 })
 
-/** The program in one file, which is not made where its bundler does not run. */
+/** The bundled program. It does not exist if the bundler cannot run. */
 export const bundle: Requirement = {
-  missing: existsSync(join(packageFolder(), 'dist', 'bundle', 'siftd.js')) ? null : 'nothing is bundled',
+  missing: existsSync(join(packageFolder(), 'dist', 'bundle', 'siftd.js')) ? null : 'no bundle',
   isDemanded: isCi,
 }
 
-/** A binary of the native engine. */
+/** The binary of the native engine. */
 export const nativeEngine = addon('engine')
 
-/** A binary of the interpreter of scripts that edit documents. */
+/** The binary of the script interpreter for document edits. */
 export const scriptInterpreter = addon('script')
 
-/** The runtime of local embedding models. Required only in the CI job that builds it. */
+/** The runtime for local embedding models. Required only in the CI job that builds it. */
 export const modelRuntime: Requirement = {
-  missing: addon('embed').missing === null ? null : '`npm run build:embed` has not built what runs models',
+  missing: addon('embed').missing === null ? null : '`npm run build:embed` has not built the model runtime',
   isDemanded: process.env.SIFTD_MODEL_TESTS === 'required',
 }
 
-/** Any system but Windows. @param lack what Windows cannot do */
+/** Any system except Windows. @param lack why Windows is not supported */
 export const otherThanWindows = (lack: string): Requirement => ({
   missing: process.platform === 'win32' ? lack : null,
   isDemanded: false,

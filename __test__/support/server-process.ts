@@ -1,17 +1,17 @@
-/** The daemon as a child process of a trial that outlives single tests. */
+/** The daemon as a child process, for trials that use it beyond a single test. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { program } from './program.js'
 import { askToStop, stopChannel } from './stopping.js'
 
-/** What a server answered. */
+/** An answer of a server. */
 export interface HttpAnswer {
   readonly status: number
-  /** Parsed where it is JSON, else its text. */
+  /** Parsed JSON, or text. */
   readonly body: unknown
 }
 
-/** One JSON line of the log. */
+/** A JSON line of the log. */
 export interface LogLine {
   readonly level: string
   readonly msg: string
@@ -22,33 +22,33 @@ export interface ServerProcessSetup {
   readonly data: string
   readonly engine: string
   readonly args?: readonly string[]
-  /** In addition to that of this process. */
+  /** Variables in addition to those of this process. */
   readonly env?: NodeJS.ProcessEnv
-  /** Whether telemetry may be sent; default: no. */
+  /** True to send telemetry. Default: false. */
   readonly analytics?: boolean
-  /** How long it may take until it listens or ends. */
+  /** Timeout until it listens or ends. */
   readonly startMsMax: number
 }
 
-/** How a start ended. */
+/** Result of a start. */
 export type Started =
   | { readonly kind: 'listening'; readonly server: ServerProcess }
   | {
       readonly kind: 'ended'
       readonly code: number | null
-      /** The signal that ended it, if one did. */
+      /** Signal that ended it, or null. */
       readonly signal: NodeJS.Signals | null
       readonly errors: string
     }
   | { readonly kind: 'hung'; readonly errors: string }
 
-/** Guards every instance of a trial; keys derived from it are the same in all of them. */
+/** Master key of every instance in a trial, so that derived keys are the same in all. */
 export const MASTER_KEY = 'master-key-of-a-trial'
 
-/** Longest time an answer may take on a busy machine before it counts as a hang. */
+/** Timeout for an answer on a busy machine. */
 const ANSWER_MS_MAX = 30_000
 
-/** A server that listens. */
+/** A running server. */
 export class ServerProcess {
   readonly #child: ChildProcess
   readonly #url: string
@@ -81,7 +81,7 @@ export class ServerProcess {
     const child = spawn(
       process.execPath,
       [program, ...options, '--master-key', MASTER_KEY, '--experimental-logs-mode', 'JSON', ...args],
-      // The copy of the instance's uid outside the data directory would repair what a trial damages.
+      // A separate config directory, because the copy of the instance uid there would repair the damage of a trial.
       {
         env: { ...process.env, ...env, XDG_CONFIG_HOME: `${data}.config` },
         stdio: ['ignore', 'pipe', 'pipe', ...stopChannel],
@@ -130,12 +130,12 @@ export class ServerProcess {
     return this.#url
   }
 
-  /** Sends a signal and waits for nothing. */
+  /** Sends a signal without waiting. */
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name)
   }
 
-  /** undefined if it could not be started. */
+  /** Undefined if the process could not be started. */
   get pid(): number | undefined {
     return this.#child.pid
   }
@@ -144,7 +144,7 @@ export class ServerProcess {
     return this.#code !== undefined
   }
 
-  /** The signal that ended it, if one did. */
+  /** Signal that ended it, or null. */
   get endedBy(): NodeJS.Signals | null {
     return this.#child.signalCode
   }
@@ -167,7 +167,7 @@ export class ServerProcess {
     return logLines(this.errors)
   }
 
-  /** @throws if there is no answer in time, or the connection breaks */
+  /** @throws if the answer times out or the connection breaks */
   async call(
     method: string,
     path: string,
@@ -194,7 +194,7 @@ export class ServerProcess {
     }
   }
 
-  /** Ends it as if the power had gone. */
+  /** Kills it, as a power failure would. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL')
     await this.exited
@@ -212,7 +212,7 @@ export class ServerProcess {
   }
 }
 
-/** The JSON lines of what a server wrote to stderr. */
+/** Parses the JSON lines of a server's stderr. */
 export function logLines(errors: string): readonly LogLine[] {
   return errors.split('\n').flatMap((text) => {
     if (!text.startsWith('{')) return []

@@ -24,33 +24,33 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly masterKey?: string
   readonly usage?: Usage
   readonly features?: readonly Feature[]
-  /** The clock that keys and tokens expire by; milliseconds since 1970. */
+  /** Clock for the expiry of keys and tokens, in milliseconds since 1970. */
   readonly now?: () => number
-  /** Stands between the server and its engine, to see or hold back what passes. */
+  /** Wraps the engine of the server, to observe or delay calls. */
   readonly wrapEngine?: (engine: Engine) => Engine
-  /** As `wrapEngine`, between the queue and its engine. */
+  /** Wraps the engine of the task queue. */
   readonly queueEngine?: (engine: Engine) => Engine
-  /** How much one batch may hold; no tasks at all keeps them waiting. */
+  /** Maximum size of a batch. 0 tasks pauses the queue. */
   readonly limits?: NonNullable<TasksSetup['limits']>
-  /** The webhook of the command line. */
+  /** Webhook from the launch options. */
   readonly taskWebhook?: LaunchWebhook
-  /** A data directory there is already; default: an empty one that is removed in the end. */
+  /** An existing data directory. Default: an empty one that is removed when the test ends. */
   readonly directory?: string
-  /** Where dumps go; default: into the data directory, which is removed. */
+  /** Directory for dumps. Default: in the data directory. */
   readonly dumpDirectory?: string
-  /** Where snapshots go, and how many are kept; default: one, in the data directory. */
+  /** Directory for snapshots, and how many to keep. Default: one, in the data directory. */
   readonly snapshots?: { readonly directory: string; readonly keptMax: number }
-  /** The version that snapshots name; default: 0.0.0. */
+  /** Version in snapshots. Default: 0.0.0. */
   readonly version?: string
-  /** Default: no address that is not public. */
+  /** Default: only public addresses. */
   readonly allowedNetworks?: AllowedNetworks
-  /** The bucket that the instance is kept in, as routes see it. */
+  /** The instance's bucket, as routes see it. */
   readonly replicated?: Replicated
-  /** How embedders are called. */
+  /** Setup of embedders. */
   readonly embedding?: Partial<EmbeddersSetup>
-  /** Where the log is written, from the level on that a request sets; default: nowhere. */
+  /** Destination of the log. Default: nowhere. */
   readonly log?: Writable
-  /** Where models that run here are, and come from; default: from nowhere. */
+  /** Folder and source of local models. Default: no source. */
   readonly models?: Partial<ModelsSetup>
 }
 
@@ -58,11 +58,11 @@ export interface TestAnswer {
   readonly status: number
   readonly headers: IncomingHttpHeaders
   readonly bytes: Buffer
-  /** The body as JSON; `{}` if there is none. */
+  /** The body as JSON; `{}` if it is empty. */
   readonly body: TestBody
 }
 
-/** Any JSON object of the API. A key that is not there reads as undefined and fails what is asked of it. */
+/** Any JSON object of the API. A missing key reads as undefined, so an assertion on it fails. */
 export interface TestBody {
   readonly [key: string]: unknown
   readonly message: string
@@ -81,9 +81,9 @@ export interface TestBody {
 }
 
 export interface TestRequest {
-  /** Sent as JSON unless it is text or bytes already. */
+  /** Sent as JSON unless it is text or bytes. */
   readonly body?: unknown
-  /** undefined leaves out a header that would be sent otherwise. */
+  /** Undefined removes a default header. */
   readonly headers?: Readonly<Record<string, string | undefined>>
 }
 
@@ -96,24 +96,24 @@ export interface TestServer {
   put(path: string, body?: unknown, request?: TestRequest): Promise<TestAnswer>
   patch(path: string, body?: unknown, request?: TestRequest): Promise<TestAnswer>
   delete(path: string, request?: TestRequest): Promise<TestAnswer>
-  /** Sends a write, expects it to be accepted and waits for its task; answers with the finished task. */
+  /** Asserts that a write is accepted and waits for its task. @returns the finished task */
   settle(t: ExecutionContext, accepted: Promise<TestAnswer>): Promise<TestBody>
-  /** What runs behind its routes. */
+  /** The components behind the routes. */
   readonly parts: {
     readonly engine: Engine
     readonly tasks: Tasks
     readonly features: Features
     readonly directory: string
   }
-  /** Stops the queue, with which a stop of the daemon begins. */
+  /** Stops the queue, the first step of a shutdown. */
   haltQueue(): Promise<void>
-  /** Cuts every connection and takes no new one. */
+  /** Closes every connection and accepts no new one. */
   vanish(): Promise<void>
-  /** Closes everything, so that the data directory can be opened again; done anyway when the test ends. */
+  /** Closes everything, so that the data directory can be opened again. Also called when the test ends. */
   stop(): Promise<void>
 }
 
-/** The engine of tests that need only one: the native one where it is built, unless SIFTD_TEST_ENGINE names one. */
+/** The engine for tests that need only one: SIFTD_TEST_ENGINE, or native if it is built. */
 export const testEngine: 'native' | 'fallback' =
   (process.env.SIFTD_TEST_ENGINE ?? (nativeEngine.missing === null ? 'native' : 'fallback')) === 'native'
     ? 'native'
@@ -123,7 +123,7 @@ const TASK_POLL_MS = 5
 
 const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
 
-/** Starts a server with an empty data directory; closed and removed when the test ends. */
+/** Starts a server with an empty data directory. Stops it and removes the directory when the test ends. */
 export async function startServer(t: ExecutionContext, options: TestServerOptions = {}): Promise<TestServer> {
   const {
     masterKey,
@@ -205,7 +205,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
   const opened = await openFeatures(queue.instance, features)
   const app = buildServer({
     engine: wrapped,
-    // Answers that are cached would not reach an engine that a test stands in front of.
+    // No answer cache with a wrapped engine, because cached answers would bypass the wrapper.
     answers: answersOf(wrapped, wrapped === engine ? 8 * 1024 * 1024 : 0),
     tasks: queue.tasks,
     settingsThread: queue.settingsThread,

@@ -3,24 +3,24 @@ import { codes } from '../../ts/errors/index.js'
 import { checkError } from './refusals.js'
 import type { TestBody, TestServer } from './server.js'
 
-/** What a request must lead to. */
+/** Expected result of a request. */
 export type Expected =
-  /** Refused in the answer, with this code and its status. */
+  /** Refused with this code and its status. */
   | { readonly refused: string }
-  /** Accepted; its task succeeds, with these details if they are given. */
+  /** Accepted, and the task succeeds, with these details if given. */
   | { readonly succeeds: true | object }
-  /** Accepted; its task fails with this code, with these details if they are given. */
+  /** Accepted, and the task fails with this code, with these details if given. */
   | { readonly fails: string; readonly details?: object }
   /** Answered with status 200 and exactly this body. */
   | { readonly is: unknown }
-  /** Answered with status 200 and a body that holds this. */
+  /** Answered with status 200 and a body that contains this. */
   | { readonly holds: object }
   /** Answered with status 200 and these ids as `hits` or `results`, in order. */
   | { readonly ids: readonly unknown[] }
-  /** Answered with this status and no body to speak of. */
+  /** Answered with this status. The body is not checked. */
   | { readonly status: number }
 
-/** `METHOD /path`, a body (text goes as it is), what must come of it, headers that differ from JSON's. */
+/** `METHOD /path`, body (text is sent unchanged), expected result, headers other than those for JSON. */
 export type Step = readonly [
   request: string,
   body: unknown,
@@ -28,7 +28,7 @@ export type Step = readonly [
   headers?: Readonly<Record<string, string>>,
 ]
 
-/** Sends requests one after another and checks each. */
+/** Sends requests in order and checks each. */
 export async function runSteps(
   t: ExecutionContext,
   server: TestServer,

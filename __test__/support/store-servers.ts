@@ -1,4 +1,4 @@
-/** Object stores that tests talk to: real ones, installed from the Go module proxy, on ports of this machine. */
+/** Real object stores for tests, installed from the Go module proxy, on local ports. */
 import { execFile, spawn, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
@@ -22,7 +22,7 @@ interface StoreServer {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** What each store accepts. gofakes3 looks at no signature. */
+/** Credentials and bucket of each store. gofakes3 does not check signatures. */
 export const accessKeyId = 'tester'
 export const secretAccessKey = 'a secret of tests'
 export const bucket = 'tests'
@@ -46,21 +46,21 @@ const folder = fileURLToPath(new URL('../../../node_modules/.cache/siftd-stores'
 const pathOf = ({ module, version }: StoreServer): string =>
   join(folder, version, module.slice(module.lastIndexOf('/') + 1))
 
-/** What a machine lacks for a store. Compiling versitygw takes minutes, so that it is tested only where it is installed. */
+/** Requirement of a store. Compiling versitygw takes minutes, so it is tested only where it is installed. */
 export function storeServer(name: keyof typeof storeServers): Requirement {
   const isInstalled = existsSync(pathOf(storeServers[name]))
   const hasGo = spawnSync('go', ['version']).status === 0
   if (name === 'versitygw' && !isInstalled)
     return { missing: '`npm run trials -- bucket-stores` has not installed versitygw', isDemanded: false }
   return {
-    missing: isInstalled || hasGo ? null : 'there is no Go to install the store with',
+    missing: isInstalled || hasGo ? null : 'Go is not installed, which builds the store',
     isDemanded: isCi,
   }
 }
 
 const installing = new Map<keyof typeof storeServers, Promise<void>>()
 
-/** Installs a store, unless it is there. */
+/** Installs a store unless it is installed. */
 export function installStore(name: keyof typeof storeServers): Promise<void> {
   const running = installing.get(name) ?? installOnce(name)
   installing.set(name, running)
@@ -119,13 +119,13 @@ async function answers(origin: string): Promise<boolean> {
   }
 }
 
-/** What is opened otherwise than the server expects it. */
+/** Options with values that the server does not expect. */
 interface Opening {
   readonly secret?: string
   readonly url?: string
 }
 
-/** The store of a server that was started. */
+/** Returns a client of a started store. */
 export function storeAt(
   t: ExecutionContext,
   origin: string,

@@ -1,13 +1,13 @@
-/** Which tests can run on this machine, and what becomes of those that cannot? */
+/** Declares tests that need something of the machine. */
 import test, { type ExecutionContext } from 'ava'
 import type { Requirement } from './requirements.js'
 
 export type DeclareTest = (title: string, run: (t: ExecutionContext) => Promise<void> | void) => void
 
 /**
- * Declares tests that need something of their machine. Where it is missing they are skipped, with the reason in
- * their title; where it is demanded as well, they fail with that reason.
- * @param declare how tests are declared where nothing is missing
+ * Returns a function that declares tests with requirements. If something is missing they are skipped, with the reason
+ * in their title. If it is also required they fail with that reason.
+ * @param declare declares tests if nothing is missing
  */
 export function testNeeding(
   requirements: readonly Requirement[],

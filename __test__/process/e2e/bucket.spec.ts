@@ -293,7 +293,7 @@ tests(
         t.regex(line ?? '', new RegExp(`siftd: --bucket: .*log record ${entry}\\b.*`), message)
         t.regex(line ?? '', spoilt.told)
         t.deepEqual(others, [])
-        t.regex(message, /^the daemon ended with 1: /)
+        t.regex(message, /^the daemon exited with 1: /)
         t.notRegex(message, /\n {4}at /)
       }
       await store.put(key, whole)

@@ -233,7 +233,7 @@ test('the daemon refuses an incomplete task store in one line with exit code 1',
   const directory = await killed(t, 'fallback')
   await rm(log(directory))
   await t.throwsAsync(startDaemon(t, directory, ['--engine', 'fallback', '--log-level', 'error']), {
-    message: /^the daemon ended with 1: siftd: the task store [^\n]+\n$/,
+    message: /^the daemon exited with 1: siftd: the task store [^\n]+\n$/,
   })
 })
 
