@@ -4,7 +4,7 @@ import { serverCommands } from '../commands/index.js'
 import { LaunchError } from '../launch/index.js'
 import { suggestion } from '../parse/index.js'
 
-/** The commands of the program beside serving. */
+/** All commands. Without a command the program serves. */
 export const commands: readonly CommandEntry[] = [
   ...serverCommands,
   {
@@ -14,47 +14,47 @@ export const commands: readonly CommandEntry[] = [
   },
   {
     name: 'compare',
-    summary: 'asks two running instances the same searches and prints what differs',
+    summary: 'runs the same searches on two instances and prints the differences',
     load: async () => (await import('../compare/index.js')).compare,
   },
   {
     name: 'verify',
-    summary: 'names every damaged file of a data directory, and what it costs',
+    summary: 'lists damaged files of a data directory and their consequences',
     load: async () => (await import('./verify.js')).verify,
   },
   {
     name: 'repair',
-    summary: 'makes damaged parts of a data directory anew, and rescues documents',
+    summary: 'rebuilds damaged parts of a data directory and rescues documents',
     load: async () => (await import('./repair.js')).repair,
   },
   {
     name: 'config',
-    summary: 'names every mistake of a configuration file',
+    summary: 'lists all mistakes in a configuration file',
     load: async () => (await import('./config.js')).config,
   },
   {
     name: 'doctor',
-    summary: 'looks at what a server needs here, and says how to mend what is wrong',
+    summary: 'checks this machine and configuration, and says how to fix problems',
     load: async () => (await import('./doctor/index.js')).doctor,
   },
   {
     name: 'health',
-    summary: 'tells whether the server of this machine or container answers',
+    summary: 'checks that the server on this machine or container answers',
     load: async () => (await import('./health.js')).health,
   },
   {
     name: 'bucket',
-    summary: 'tells whether an S3-compatible bucket creates objects atomically',
+    summary: 'checks that an S3-compatible bucket creates objects atomically',
     load: async () => (await import('./bucket/command.js')).bucket,
   },
   {
     name: 'completion',
-    summary: 'prints a script with which bash, zsh or fish completes commands',
+    summary: 'prints a completion script for bash, zsh or fish',
     load: async () => (await import('./completion.js')).completion(() => commands),
   },
 ]
 
-/** The command that the first argument names. @throws LaunchError for a word that names none */
+/** Returns the command that the first argument names. @throws LaunchError for an unknown command */
 export function commandNamed(word: string | undefined): CommandEntry | null {
   if (word === undefined || word.startsWith('-')) return null
   const entry = commands.find(({ name }) => name === word)

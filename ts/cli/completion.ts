@@ -1,22 +1,22 @@
-/** `siftd completion`: a script with which a shell completes the words of a command line. */
+/** `siftd completion`: prints completion scripts for shells. */
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
 import { type CommandEntry, defineCommand, examples } from '../command/index.js'
 import { optionFlags } from '../launch/index.js'
 
 const shells = ['bash', 'zsh', 'fish'] as const
 
-/** Words that may follow the words of a command. */
+/** Completions after the words of a command. */
 interface Words {
-  /** The words of the command, such as `documents get`; empty for the program itself. */
+  /** The command, such as `documents get`; empty for the program itself. */
   readonly path: string
   readonly commands: readonly { readonly name: string; readonly summary: string }[]
   readonly flags: readonly { readonly name: string; readonly summary: string }[]
 }
 
-/** @param commands all commands of the program, told later since this command is one of them */
+/** @param commands returns all commands; a function, since the list includes this command */
 export const completion = (commands: () => readonly CommandEntry[]) =>
   defineCommand('completion', (command, output) => {
-    command.description(`Prints a script with which a shell completes commands and options.`).addHelpText(
+    command.description(`Prints a script that completes commands and options in a shell.`).addHelpText(
       'after',
       examples(`
           siftd completion bash > /etc/bash_completion.d/siftd
@@ -59,7 +59,7 @@ async function wordsOf(entries: readonly CommandEntry[]): Promise<readonly Words
 const wordList = ({ commands, flags }: Words): string =>
   [...commands, ...flags].map(({ name }) => name).join(' ')
 
-/** Words of the line that are no options, joined by spaces, tell the command. */
+/** The words of the line that are not options, joined by spaces, are the command. */
 const bash = (all: readonly Words[]): string => `# bash completion for siftd
 _siftd() {
   local word path="" candidate words=""
@@ -81,7 +81,7 @@ ${all.map((words) => `    '${words.path}') words='${wordList(words)}' ;;`).join(
 }
 complete -F _siftd siftd`
 
-/** zsh runs the function of bash. */
+/** Uses the bash function in zsh. */
 const zsh = (all: readonly Words[]): string => `#compdef siftd
 autoload -U +X bashcompinit && bashcompinit
 ${bash(all)}`

@@ -6,16 +6,16 @@ import { textOf } from './text-of.js'
 
 export const config = defineCommand('config', (command, output) =>
   command
-    .description('Looks at a configuration file.')
+    .description('Checks a configuration file.')
     .addHelpText('after', examples('siftd config validate /etc/siftd/config.toml'))
     .command('validate')
-    .summary('names every mistake of a configuration file')
-    .description(`Names every mistake of a configuration file.
+    .summary('lists all mistakes in a configuration file')
+    .description(`Lists all mistakes in a configuration file.
 
-Reads the file and the environment as a start would: names and values of options, options that need or exclude each
-other, the master key, and the files that they name. Opens no data and listens nowhere. The exit code is 0 if a start
-would accept all, 1 if not, 2 for wrong usage. \`siftd --print-config\` shows what the options come to.`)
-    .argument('[file]', 'The file (default: the one that a start here would read)')
+Reads the file and the environment like a start: names and values of options, options that require or exclude each other,
+the master key, and files that options name. Does not open data or listen on an address. The exit code is 0 if a start
+would accept the configuration, 1 if not, 2 for wrong usage. \`siftd --print-config\` prints the resulting options.`)
+    .argument('[file]', 'The file (default: the file that a start here would read)')
     .addHelpText(
       'after',
       examples(`
@@ -42,7 +42,7 @@ would accept all, 1 if not, 2 for wrong usage. \`siftd --print-config\` shows wh
     }),
 )
 
-/** The message of a `LaunchError` that a check throws, in a list; an empty list if it throws none. */
+/** Runs a check. Returns the message of its `LaunchError` in a list, or an empty list. */
 async function mistakeOf(check: () => unknown): Promise<readonly string[]> {
   try {
     await check()

@@ -2,7 +2,7 @@ import { createServer } from 'node:net'
 import { type Address, addressText, LaunchError } from '../launch/index.js'
 
 /**
- * Listens on an address for a moment, so that a start that cannot have it ends before anything is created.
+ * Listens on an address for a moment, so that a start fails before it creates anything if the address is in use.
  * @throws LaunchError
  */
 export async function requireFreeAddress(address: Address): Promise<void> {
@@ -18,7 +18,7 @@ export async function requireFreeAddress(address: Address): Promise<void> {
   await new Promise((resolve) => probe.close(resolve))
 }
 
-/** The refusal of a start whose address the system does not give. */
+/** Error of a start that cannot listen on its address. */
 export function cannotListen(address: Address, { code, message }: NodeJS.ErrnoException): LaunchError {
   const hint = code === undefined ? undefined : hints[code]
   const advice = hint === undefined ? '' : `: ${hint}`

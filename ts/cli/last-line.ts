@@ -3,8 +3,8 @@ import { LaunchError } from '../launch/index.js'
 import { printable } from '../parse/index.js'
 
 /**
- * The text that says why the process ends: one line if the user or the operating system caused it, and the stack for
- * any other error, since that is a bug to be reported.
+ * Text that says why the process ends: one line if the user or the operating system caused it. The stack for other
+ * errors, which are bugs to report.
  */
 export function lastLineOf(error: unknown): string {
   if (!(error instanceof Error)) return `siftd: ${printable(String(error))}`
@@ -14,7 +14,7 @@ export function lastLineOf(error: unknown): string {
   return `siftd: ${printable(isKnown ? text.split('\n').join('; ') : text)}`
 }
 
-/** Whether the operating system refused something, such as space on a disk or another open file. */
+/** Returns true if the operating system refused something, such as disk space or an open file. */
 function isOfTheSystem(error: Error): boolean {
   if (error instanceof ApiError) return codes[error.code].type === 'system'
   return 'syscall' in error && 'errno' in error

@@ -13,8 +13,8 @@ import { lastLineOf } from './last-line.js'
 import { textOf } from './text-of.js'
 
 /**
- * Milliseconds after the first request to stop in which further ones count as the same. A terminal sends a signal to the
- * whole process group, and npm passes the one it got on.
+ * Milliseconds after the first stop request in which further ones count as the same request. A terminal sends a signal
+ * to the entire process group, and npm forwards its own signal.
  */
 const SAME_REQUEST_MS = 1_000
 
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   const [name, ...rest] = process.argv.slice(2)
   const command = commandNamed(name)
   if (command !== null) {
-    // Exiting here could cut what a pipe has not taken yet.
+    // `process.exit` could truncate output to a pipe.
     const { runCommand } = await import('./run-command.js')
     process.exitCode = await runCommand(command, rest)
     return
@@ -47,16 +47,16 @@ async function main(): Promise<void> {
   if ('text' in launch) return void process.stdout.write(launch.text)
   if (launch.kind === 'version') return void process.stdout.write(`siftd ${version}\n`)
   const { options, configFile } = launch
-  // Commands and mistakes on the command line load neither the server nor the engine.
+  // Loaded here, so that commands and usage errors do not load the server or the engine.
   const { moduleLog, openLogWithOutlets } = await import('../telemetry/index.js')
   const { outlets, console, ...opened } = openLogWithOutlets({
     level: options.logLevel,
     mode: options.experimentalLogsMode,
   })
   const log = moduleLog(opened.log, 'cli')
-  // `exit` is emitted after an uncaught exception too.
+  // `exit` is also emitted after an uncaught exception.
   process.once('exit', () => console?.writeNow())
-  // The listeners are added before anything is opened, so that a request during a long start is not lost.
+  // Listeners are added before anything is opened, so that a stop request during a long start is not lost.
   const stop = stopOnRequest(log)
   const { startStoreThread } = await import('./store-thread.js')
   startStoreThread()
@@ -75,7 +75,7 @@ async function main(): Promise<void> {
     await Promise.race([stop.asked, aborted(serving.ended)])
     await serving.stop()
     follows = serving.followsNext()
-    // What was imported is in the data directory since.
+    // The data directory has the imported data already.
     given = { ...given, importDump: null, importSnapshot: null }
   }
   log.info('stopped')
@@ -99,8 +99,8 @@ function surviveLostOutput(): void {
 }
 
 /**
- * Aborts at the first request to stop: a signal, or the message `shutdown` of the parent process, since a signal ends a
- * process on Windows before it can close anything. A second request ends the process at once.
+ * Aborts at the first stop request: a signal, or the message `shutdown` of the parent process, since signals on Windows
+ * end a process before it can close anything. A second request ends the process at once.
  */
 function stopOnRequest(log: Logger): { readonly signal: AbortSignal; readonly asked: Promise<void> } {
   const stop = new AbortController()
@@ -122,11 +122,11 @@ function stopOnRequest(log: Logger): { readonly signal: AbortSignal; readonly as
   return { signal: stop.signal, asked }
 }
 
-/** Writes the text that says why the process ends to standard error. */
+/** Writes the reason for the exit to standard error. */
 function writeLastLine(text: string): void {
   try {
     writeSync(process.stderr.fd, text)
   } catch {
-    // Standard error is closed or full. The exit code still tells that the process failed.
+    // Standard error is closed or full. The exit code still shows the failure.
   }
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { LaunchError, type LaunchOptions } from '../launch/index.js'
 
-/** Bytes of a master key. A shorter one can be guessed. */
+/** Minimum bytes of a master key. Shorter keys can be guessed. */
 export const MASTER_KEY_BYTES_MIN = 16
 
 /** The state of the master key, for the start screen. */
@@ -11,7 +11,7 @@ export type KeyState =
   | { readonly kind: 'open'; readonly suggestion: string }
 
 /**
- * The state of the master key of `options`.
+ * Checks the master key of `options`.
  * @throws LaunchError in production if the key is missing or too short; the message suggests a key
  */
 export function judgeMasterKey({ masterKey, env }: Pick<LaunchOptions, 'masterKey' | 'env'>): KeyState {
@@ -19,10 +19,10 @@ export function judgeMasterKey({ masterKey, env }: Pick<LaunchOptions, 'masterKe
   if (bytes >= MASTER_KEY_BYTES_MIN) return { kind: 'protected' }
   const suggestion = randomBytes(32).toString('base64url')
   if (env === 'production') {
-    const found = masterKey === null ? 'there is none' : `the one given has ${bytes}`
+    const found = masterKey === null ? 'none is set' : `the given key has ${bytes}`
     throw new LaunchError(
       `production needs a master key of at least ${MASTER_KEY_BYTES_MIN} bytes and ${found}; ` +
-        `a fresh one to use: --master-key ${suggestion}`,
+        `a new random key: --master-key ${suggestion}`,
       1,
     )
   }

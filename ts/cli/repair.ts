@@ -28,21 +28,21 @@ import { openLog } from '../telemetry/index.js'
 
 export const repair = defineCommand('repair', (command, output) =>
   command
-    .description(`Makes damaged parts of a data directory anew, and rescues the documents of damaged indexes.
+    .description(`Rebuilds damaged parts of a data directory and rescues the documents of damaged indexes.
 
-A damaged index is built anew under its name if its documents, vectors and settings can all be read. If not, it is
-renamed to NAME-damaged, and what can be read of it is written to rescued/NAME.ndjson and NAME.settings.json of the
-data directory; with --accept-loss it is built anew of that instead. A task store that no start accepts is replaced by a
-new one made of the indexes, without the history of tasks. Damaged files are moved to lost/, never deleted; sound
-indexes are not touched. The server must not be running. The exit code is 0 if nothing is lost, 1 if something is lost
-or has to be done by hand, 2 for wrong usage.`)
+A damaged index is rebuilt under its name if its documents, vectors and settings are all readable. Otherwise it is renamed
+to NAME-damaged, and its readable documents and settings are written to rescued/NAME.ndjson and NAME.settings.json in the
+data directory; with --accept-loss it is rebuilt from these instead. A task store that no start accepts is replaced by a
+new one made from the indexes, without the task history. Damaged files are moved to lost/, never deleted. Intact indexes
+are not changed. The server must not be running. The exit code is 0 if nothing is lost, 1 if something is lost or needs
+manual work, 2 for wrong usage.`)
     .addOption(dataOption)
-    .option('--accept-loss', 'Builds damaged indexes of what can be read of them')
+    .option('--accept-loss', 'Rebuilds damaged indexes from their readable documents')
     .addOption(jsonOption)
     .addHelpText(
       'after',
       examples(`
-        siftd verify --db-path /var/lib/siftd/data.ms     what is damaged; changes nothing
+        siftd verify --db-path /var/lib/siftd/data.ms     lists damages; changes nothing
         siftd repair --db-path /var/lib/siftd/data.ms
         siftd repair --db-path /var/lib/siftd/data.ms --accept-loss`),
     )
@@ -61,12 +61,16 @@ or has to be done by hand, 2 for wrong usage.`)
     }),
 )
 
-interface Wishes {
+interface RepairOptions {
   readonly acceptLoss: boolean
   told(repair: Repair): void
 }
 
-async function repaired(directory: string, wishes: Wishes, { progress }: CommandOutput): Promise<void> {
+async function repaired(
+  directory: string,
+  options: RepairOptions,
+  { progress }: CommandOutput,
+): Promise<void> {
   const entries = await entriesOf(directory)
   if (!entries.includes('tasks') && !entries.includes('indexes'))
     throw new LaunchError(`repair: ${directory} holds no data; --db-path names another directory`, 1)
@@ -78,12 +82,12 @@ async function repaired(directory: string, wishes: Wishes, { progress }: Command
     engine: 'auto',
     indexingMemoryBytes: 256 * 2 ** 20,
     indexingThreads: machine().cores,
-    // What the engine finds is told by the repair itself.
+    // The repair reports the findings of the engine itself.
     log: openLog({ level: 'OFF', mode: 'HUMAN' }),
   })
-  if (noted === null) wishes.told(written(join(directory, 'engine'), 'engine', kind))
+  if (noted === null) options.told(written(join(directory, 'engine'), 'engine', kind))
   try {
-    await repairDirectory({ ...wishes, directory, engine, log, progress })
+    await repairDirectory({ ...options, directory, engine, log, progress })
   } catch (error) {
     const known = [DirectoryInUseError, StoreError, StoreUnusableError, UnreadableIndexError]
     if (!known.some((kind) => error instanceof kind)) throw error
@@ -94,7 +98,7 @@ async function repaired(directory: string, wishes: Wishes, { progress }: Command
   if (!isVersionLost) return
   // The task store and the indexes could be read, so this version may open them.
   await markDataDirectory(directory, packageVersion(), null)
-  wishes.told(written(join(directory, 'VERSION'), 'version', packageVersion()))
+  options.told(written(join(directory, 'VERSION'), 'version', packageVersion()))
 }
 
 const written = (file: string, what: string, text: string): Repair => ({
@@ -123,7 +127,7 @@ async function requireUnused(directory: string): Promise<void> {
     if (!(error instanceof DirectoryInUseError)) throw error
     throw new LaunchError(`repair: ${error.message}`, 1)
   })
-  // Opening the queue claims it again, before any index is touched.
+  // Opening the queue claims the directory again before any index is changed.
   release()
 }
 

@@ -23,7 +23,7 @@ import {
 import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { openTls, type Tls } from '../tls/index.js'
 import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
-import type { Kept } from './bucket/kept.js'
+import type { ReplicatedInstance } from './bucket/replicated-instance.js'
 import { cannotListen, requireFreeAddress } from './free-address.js'
 import { judgeMasterKey } from './master-key.js'
 import { scheduleSnapshots } from './snapshot-schedule.js'
@@ -31,19 +31,19 @@ import { type ArchiveStart, startFromArchive } from './start-from-archive.js'
 import { startScreen } from './start-screen.js'
 import { telemetryOf } from './telemetry.js'
 
-/** Milliseconds for running requests to finish after a request to stop. Docker kills a container after ten seconds. */
+/** Milliseconds for running requests to finish during shutdown. Docker kills a container after ten seconds. */
 const DRAIN_MS = 3_000
 
 /**
- * Connections that may wait to be accepted; the system may bound them further (Linux: `net.core.somaxconn`). A burst of
- * a few hundred clients exceeds the default of Node.js, which is 511. The system drops connections beyond the bound,
- * and their clients retry after 1, 3, 7, 15 and 31 seconds before they give up.
+ * Backlog of connections to accept; the system may limit it further (Linux: `net.core.somaxconn`). A burst of a few
+ * hundred clients exceeds the default of Node.js, 511. The system drops further connections, and their clients retry
+ * after 1, 3, 7, 15 and 31 seconds before they give up.
  */
 const UNACCEPTED_MAX = 65_535
 
 export interface ServeRequest {
   readonly options: LaunchOptions
-  /** Which options are given, and what is odd about them. */
+  /** The given options and remarks about them. */
   readonly launch: Run
   readonly configFile: string | null
   readonly machine: Machine
@@ -52,9 +52,9 @@ export interface ServeRequest {
   readonly userDirectory: string
   readonly log: Logger
   readonly outlets: LogOutlets
-  /** Whether another server writes to the bucket. */
+  /** True if this server starts as a follower. */
   readonly follows: boolean
-  /** Aborting it makes an unfinished start reject with the reason of the signal. */
+  /** Aborts an unfinished start, which then rejects with the reason of the signal. */
   readonly signal: AbortSignal
 }
 
@@ -63,21 +63,20 @@ export interface Serving {
   /** The text of `startScreen`. */
   readonly screen: string
   readonly url: string
-  /** Aborted once the server has to be started again. */
+  /** Aborted when the server must restart. */
   readonly ended: AbortSignal
-  /** Whether it has to be started as a follower then. */
+  /** True if it must restart as a follower. */
   readonly followsNext: () => boolean
   /**
-   * Interrupts indexing, accepts no more requests, gives running requests a bounded time to finish, and then closes
-   * everything.
+   * Interrupts indexing, stops accepting requests, waits a bounded time for running requests, then closes everything.
    */
   stop(): Promise<void>
 }
 
 /**
- * Opens everything and listens. Nothing is created on disk before the options have been checked, and no connection is
- * accepted before the data is open.
- * @throws LaunchError for a fault that the user can remedy
+ * Opens everything and listens. Checks the options before it creates anything on disk, and opens the data before it
+ * accepts connections.
+ * @throws LaunchError for a fault that the user can fix
  */
 export async function serve(request: ServeRequest): Promise<Serving> {
   const { options, log, version, signal } = request
@@ -88,7 +87,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
   const closeAll = async (): Promise<void> => {
     for (const close of closers.splice(0).reverse()) await close()
   }
-  closers.push(answerHangUps(tls, log))
+  closers.push(reloadOnHangUp(tls, log))
   try {
     const { cores } = request.machine
     const embedding = openEmbedding({ options, version, cores, log })
@@ -112,7 +111,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
         version,
         upgrade: options.upgradeDb,
         storedTasksMax: storedTasksMax(options),
-        // An archive that was just imported is itself the copy to go back to.
+        // After an import, the archive itself is the backup.
         upgradeSnapshot: !options.upgradeWithoutSnapshot && !isImported,
         signal,
         rebuildTaskStore: options.rebuildTaskStore,
@@ -128,11 +127,11 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       })
     const end = new AbortController()
     let followsNext = true
-    // What keeps an instance in a bucket is loaded with one.
-    const keeping = options.bucket === null ? null : await import('./bucket/index.js')
-    const kept: Kept = await (keeping === null || options.bucket === null
+    // Replication code is loaded only with a bucket.
+    const replication = options.bucket === null ? null : await import('./bucket/index.js')
+    const replicated: ReplicatedInstance = await (replication === null || options.bucket === null
       ? open(false).then((instance) => ({ instance, sender: null, follower: null }))
-      : keeping.openKept({
+      : replication.openReplicated({
           ...{ options, version, signal, open, follows: request.follows },
           ...{ directory: resolve(options.dbPath), log: moduleLog(log, 'bucket') },
           openFollowed: (refusal) =>
@@ -144,15 +143,15 @@ export async function serve(request: ServeRequest): Promise<Serving> {
             followsNext = follows
             end.abort()
           },
-          bucket: keeping.openBucket(
+          bucket: replication.openBucket(
             { ...options, bucket: options.bucket },
             outbound,
             moduleLog(log, 'bucket'),
           ),
         }))
-    const { sender, follower } = kept
-    const { data, opened, queue, faults } = kept.instance
-    closers.push(() => kept.instance.close())
+    const { sender, follower } = replicated
+    const { data, opened, queue, faults } = replicated.instance
+    closers.push(() => replicated.instance.close())
     for (const running of [sender, follower])
       if (running !== null) {
         running.start()
@@ -160,9 +159,9 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       }
     let isServing = false
     const writes =
-      keeping === null || sender === null
+      replication === null || sender === null
         ? queue
-        : keeping.acknowledging(queue, sender, options.bucketAck, () => isServing)
+        : replication.acknowledging(queue, sender, options.bucketAck, () => isServing)
     for (const remark of [...request.launch.remarks, ...withoutEffect(request.launch.given, opened.kind)])
       log.warn(remark)
     signal.throwIfAborted()
@@ -198,7 +197,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       usage: telemetry.usage,
       outlets: request.outlets,
       version: { ...request.build, pkgVersion: version },
-      replicated: keeping?.replicatedBy(kept, options) ?? null,
+      replicated: replication?.replicatedBy(replicated, options) ?? null,
       createServer: tls && ((handler) => tls.createServer(handler)),
     })
     closers.push(async () => {
@@ -240,7 +239,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       telemetry: telemetry.shown,
       instanceUid,
       key,
-      rebuilt: 'rebuilt' in kept.instance ? kept.instance.rebuilt : null,
+      rebuilt: 'rebuilt' in replicated.instance ? replicated.instance.rebuilt : null,
     })
     return {
       screen,
@@ -248,7 +247,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       ended: end.signal,
       followsNext: () => followsNext,
       async stop() {
-        // Interrupting a batch and answering the running requests both take time, so they happen at once.
+        // Interrupting a batch and finishing requests both take time, so they run at the same time.
         const stopped = queue.stop()
         await closeAll()
         await stopped
@@ -261,14 +260,14 @@ export async function serve(request: ServeRequest): Promise<Serving> {
 }
 
 /**
- * Reads the TLS files again at SIGHUP, the signal for it; without them, says that nothing is read again. On Windows that
- * signal means that the console was closed.
+ * Reloads the TLS files at SIGHUP. Without TLS it only logs a line. On Windows that signal means
+ * that the console was closed.
  */
-function answerHangUps(tls: Tls | null, log: Logger): () => Promise<void> {
+function reloadOnHangUp(tls: Tls | null, log: Logger): () => Promise<void> {
   if (process.platform === 'win32') return async () => undefined
   const answer = (): void => {
     if (tls !== null) void tls.reload()
-    else log.info({ signal: 'SIGHUP' }, 'nothing is read again: the server has no certificate')
+    else log.info({ signal: 'SIGHUP' }, 'nothing is reloaded: the server has no certificate')
   }
   process.on('SIGHUP', answer)
   return async () => void process.off('SIGHUP', answer)
@@ -276,7 +275,7 @@ function answerHangUps(tls: Tls | null, log: Logger): () => Promise<void> {
 
 type Import = Pick<ArchiveStart, 'kind' | 'archive' | 'ignoreMissing' | 'ignoreIfDbExists'>
 
-/** The archive to start from, if any. The options exclude one another. */
+/** The archive to import; null: none. The options exclude each other. */
 function importOf(options: LaunchOptions): Import | null {
   if (options.importDump !== null)
     return {
@@ -294,7 +293,7 @@ function importOf(options: LaunchOptions): Import | null {
   }
 }
 
-/** @returns whether the archive was imported, and not left out for the data that exists */
+/** @returns true if the archive was imported */
 async function importArchive(
   imported: Import,
   engine: EngineRequest,
@@ -319,7 +318,7 @@ async function importArchive(
   }
 }
 
-/** The share of the indexing memory that is used under `--experimental-reduce-indexing-memory-usage`. */
+/** Share of the indexing memory with `--experimental-reduce-indexing-memory-usage`. */
 const REDUCED_SHARE = 1 / 4
 
 const indexingMemoryBytes = ({
@@ -336,7 +335,7 @@ function launchWebhook({
     : { url: taskWebhookUrl, authorization: taskWebhookAuthorizationHeader }
 }
 
-/** The options of HTTP that a start asks for. */
+/** HTTP options of a start. */
 export function httpOptions(
   { options, given }: Pick<Run, 'options' | 'given'>,
   { cores, memoryBytes }: Machine,

@@ -2,7 +2,7 @@ import type { Tasks } from '../tasks/index.js'
 import type { Logger } from '../telemetry/index.js'
 
 /**
- * Asks for a snapshot every so many seconds, for the first time after that many.
+ * Enqueues a snapshot every `seconds` seconds, starting after the first interval.
  * @returns a function that ends the schedule
  */
 export function scheduleSnapshots(tasks: Pick<Tasks, 'enqueue'>, seconds: number, log: Logger): () => void {
@@ -15,7 +15,7 @@ export function scheduleSnapshots(tasks: Pick<Tasks, 'enqueue'>, seconds: number
   const ask = (): void => {
     const content = { kind: 'snapshotCreation' } as const
     tasks.enqueue({ indexUid: null, type: 'snapshotCreation', content }).catch((error: unknown) => {
-      log.error({ err: error }, 'a scheduled snapshot could not be asked for; the next one is tried')
+      log.error({ err: error }, 'a scheduled snapshot could not be enqueued; the next one is tried')
     })
     wait(seconds * 1000)
   }
@@ -23,5 +23,5 @@ export function scheduleSnapshots(tasks: Pick<Tasks, 'enqueue'>, seconds: number
   return () => clearTimeout(timer)
 }
 
-/** Timers of Node.js that are longer fire at once. */
+/** Longest timer of Node.js. Longer ones fire at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1

@@ -29,20 +29,19 @@ export interface ArchiveStart extends EngineRequest {
   readonly directory: string
   /** `major.minor.patch` of this build. */
   readonly version: string
-  /** Whether a snapshot of an older version is taken. */
+  /** True to accept a snapshot of an older version. */
   readonly upgrade: boolean
-  /** Aborting it makes the import reject soon with the reason of the signal and remove what it has written. */
+  /** Aborts the import, which removes its files and rejects with the reason of the signal. */
   readonly signal: AbortSignal
-  /** Called often. @param total 0 if it is not known */
+  /** Called often. @param total 0 if not known */
   progress(doing: string, finished: number, total: number): void
 }
 
 /**
- * Creates a data directory from a dump or a snapshot, unless the options say to start with the data that exists. The
- * directory is filled under a temporary name beside it and renamed at the end.
- * @returns whether the archive was imported
- * @throws LaunchError, or the reason of the signal; then the new directory has been removed, and existing data is
- * untouched
+ * Creates a data directory from a dump or a snapshot, unless data exists and the options say to keep it. Fills a
+ * temporary directory next to it and renames that at the end.
+ * @returns true if the archive was imported
+ * @throws LaunchError, or the reason of the signal; the new directory is removed then, and existing data is not changed
  */
 export async function startFromArchive(request: ArchiveStart): Promise<boolean> {
   const { kind, archive, ignoreMissing, ignoreIfDbExists, log } = request
@@ -55,11 +54,11 @@ export async function startFromArchive(request: ArchiveStart): Promise<boolean> 
     )
   if ((await entriesOf(target)).length > 0) {
     if (ignoreIfDbExists) {
-      log.info({ archive, directory: target }, `there is data already: no ${kind} is imported`)
+      log.info({ archive, directory: target }, `data exists already: no ${kind} is imported`)
       return false
     }
-    const wayOut = `choose another --db-path, or --ignore-${kind}-if-db-exists to start with the data there is`
-    throw new LaunchError(`--import-${kind}: ${target} holds data already; ${wayOut}`, 1)
+    const remedy = `choose another --db-path, or --ignore-${kind}-if-db-exists to start with the existing data`
+    throw new LaunchError(`--import-${kind}: ${target} holds data already; ${remedy}`, 1)
   }
   if (isMissing) {
     log.info({ archive }, `there is no ${kind} to import`)
@@ -75,7 +74,7 @@ export async function startFromArchive(request: ArchiveStart): Promise<boolean> 
     return true
   } catch (error) {
     await rm(temporary, { recursive: true, force: true })
-    if (isTellable(error))
+    if (isClearWithoutStack(error))
       throw new LaunchError(`--import-${kind}: ${archive} cannot be imported: ${error.message}`, 1)
     throw error
   }
@@ -118,7 +117,7 @@ const fill: Readonly<
     await markDataDirectory(directory, request.version, uid)
   },
 
-  /** What a start would refuse is refused before the directory gets its name. */
+  /** Opens the engine once, so that invalid data is refused before the rename. */
   async snapshot(directory, request) {
     const { archive, signal, progress } = request
     const written = await restoreSnapshot({ archive, directory, signal, progress })
@@ -132,7 +131,8 @@ const fill: Readonly<
     }
   },
 }
-/** Renames the finished directory, after all names in it have been synced to disk. */
+
+/** Syncs all names in the finished directory, then renames it. */
 async function moveTo(finished: string, target: string): Promise<void> {
   for (const entry of await readdir(finished, { recursive: true, withFileTypes: true }))
     if (entry.isDirectory()) await syncNames(join(entry.parentPath, entry.name))
@@ -163,8 +163,8 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Whether the message of a failure tells enough without its stack. */
-const isTellable = (error: unknown): error is Error =>
+/** Returns true if the message of an error is clear without its stack. */
+const isClearWithoutStack = (error: unknown): error is Error =>
   error instanceof ArchiveError ||
   error instanceof ApiError ||
   error instanceof StoreError ||

@@ -10,10 +10,10 @@ export interface StartFacts {
   readonly url: string
   readonly environment: string
   readonly engine: { readonly kind: string; readonly why: string; readonly reasons: readonly string[] }
-  /** What the engine may cache for all indexes together. */
+  /** Cache size of the engine for all indexes. */
   readonly cacheBytes: number
   readonly taskStore: string
-  /** Whether telemetry is sent, and where to. */
+  /** Telemetry state, and its receiver. */
   readonly telemetry: string
   readonly instanceUid: string
   readonly key: KeyState
@@ -21,7 +21,7 @@ export interface StartFacts {
   readonly rebuilt: Rebuilt | null
 }
 
-/** The text that a started server shows to its user, one fact per line. */
+/** Text that a started server prints, one fact per line. */
 export function startScreen(facts: StartFacts): string {
   const lines: readonly (readonly [string, string])[] = [
     ['Config file path', facts.configFile ?? 'none'],
@@ -57,16 +57,16 @@ function rebuiltNotice({ aside, indexes, missing, salvaged }: Rebuilt): readonly
     documents === null ? `${uid} (damaged)` : `${uid} (${documents} documents)`,
   )
   return [
-    `The task store was rebuilt. What was set aside lies in ${aside}`,
-    `  Indexes that are back: ${names.join(', ') || 'none'}`,
-    ...(missing.length === 0 ? [] : [`  Indexes without a directory, lost: ${missing.join(', ')}`]),
+    `The task store was rebuilt. Set-aside files are in ${aside}`,
+    `  Restored indexes: ${names.join(', ') || 'none'}`,
+    ...(missing.length === 0 ? [] : [`  Lost indexes (no directory): ${missing.join(', ')}`]),
     salvaged === null
-      ? '  Lost: API keys, webhooks, features, search rules; the old store cannot be read'
-      : `  From the old store, as old as it is: ${salvaged.keys} API keys, ${salvaged.webhooks} webhooks, ${salvaged.values} values such as features; look whether keys came back that were deleted`,
+      ? '  Lost: API keys, webhooks, features, search rules; the old store is unreadable'
+      : `  From the old store, maybe outdated: ${salvaged.keys} API keys, ${salvaged.webhooks} webhooks, ${salvaged.values} values such as features; check for deleted keys that are valid again`,
     ...(salvaged === null || salvaged.damaged === 0
       ? []
-      : [`  Lost: ${salvaged.damaged} of these that are damaged in the old store`]),
-    '  Lost: the history of tasks, and tasks that waited; their uploads were set aside',
+      : [`  Lost: ${salvaged.damaged} of these, damaged in the old store`]),
+    '  Lost: the task history and enqueued tasks; their uploads were set aside',
   ]
 }
 
@@ -74,7 +74,7 @@ function keyNotice(key: KeyState): string {
   if (key.kind === 'protected') return 'A master key is set: requests need a key (Authorization: Bearer …).'
   const problem =
     key.kind === 'open'
-      ? 'No master key is set: anyone who reaches this address may do anything.'
-      : `The master key has ${key.bytes} bytes; with fewer than 16 it can be guessed.`
-  return `WARNING: ${problem}\nA fresh one to use: --master-key ${key.suggestion}`
+      ? 'No master key is set: anyone who can reach this address may do anything.'
+      : `The master key has ${key.bytes} bytes; with fewer than 16 bytes it can be guessed.`
+  return `WARNING: ${problem}\nA new random key: --master-key ${key.suggestion}`
 }

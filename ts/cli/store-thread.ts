@@ -1,2 +1,2 @@
-/** What a start loads before everything else of the server, so that it is a small file of its own. */
+/** Loaded by a start before the rest of the server, hence a small file of its own. */
 export { startStoreThread } from '../tasks/index.js'

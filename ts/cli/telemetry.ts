@@ -2,10 +2,10 @@ import type { LaunchOptions } from '../launch/index.js'
 import { type Deliver, deliverTo, type Instance, openReporter, traitsOf } from '../reports/index.js'
 import { closedUsage, type Logger, openUsage, type Usage } from '../telemetry/index.js'
 
-/** The options about telemetry. */
+/** Telemetry options. */
 type TelemetryOptions = Pick<LaunchOptions, 'noAnalytics' | 'telemetryPreview' | 'telemetryUrl'>
 
-/** What of a started instance telemetry needs. */
+/** Facts of a started instance for telemetry. */
 export interface Reported {
   readonly instance: Instance
   readonly instanceUid: string
@@ -14,17 +14,20 @@ export interface Reported {
   readonly log: Logger
 }
 
-/** Telemetry as the options ask for it. */
+/** Telemetry according to the options. */
 export interface Telemetry {
-  /** The words of the start screen: whether figures are sent, and where to. */
+  /** Text of the start screen: telemetry state, and its receiver. */
   readonly shown: string
-  /** Counts nothing unless the figures go somewhere. */
+  /** Counts nothing if telemetry is disabled. */
   readonly usage: Usage
-  /** Begins to report. @returns ends it */
+  /** Starts reporting. Returns a function that ends it. */
   start(reported: Reported): Promise<() => Promise<void>>
 }
 
-/** Figures are sent to a configured collector only, printed in place of that for a preview, and else not counted. */
+/**
+ * Figures are sent only to a configured collector. With a preview they are printed instead; otherwise nothing is
+ * counted.
+ */
 export function telemetryOf(options: TelemetryOptions): Telemetry {
   const { noAnalytics, telemetryPreview, telemetryUrl } = options
   if (noAnalytics) return disabled('--no-analytics')
@@ -43,13 +46,13 @@ export function telemetryOf(options: TelemetryOptions): Telemetry {
   if (telemetryUrl === null) return disabled('no --telemetry-url')
   const usage = openUsage()
   return {
-    // A URL may hold a key.
+    // Shows only the origin, since the URL may contain a key.
     shown: `Enabled (every hour to ${new URL(telemetryUrl).origin})`,
     usage,
     async start(reported) {
       const collector = deliverTo(telemetryUrl)
       const reporter = reporterOf(reported, usage, collector.deliver)
-      // The start itself waits for no collector.
+      // The start does not wait for the collector.
       if (reported.isFirstStart) void reporter.report()
       return async () => {
         await reporter.close()

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The text of a file that options name; null if it does not exist. Throws errors of the system. */
+/** Reads a file as text; null: it does not exist. @throws system errors */
 export function textOf(path: string): string | null {
   try {
     return readFileSync(path, 'utf8')

@@ -21,11 +21,11 @@ import { openLog } from '../telemetry/index.js'
 
 export const verify = defineCommand('verify', (command, output) =>
   command
-    .description(`Reads every file of a data directory and names those that are damaged.
+    .description(`Reads all files of a data directory and lists damaged ones.
 
-Checks the version, the task store and its checksums, uploads that wait, every file of every index, and whether they
-name each other. Changes nothing. The server must not be running. The exit code is 0 if all is sound, 1 if a damage
-could change an answer or hide a further one, 2 for wrong usage.`)
+Checks the version, the task store and its checksums, pending uploads, all files of all indexes, and the references between
+them. Changes nothing. The server must not be running. The exit code is 0 if everything is intact, 1 if a damage could
+change an answer or hide further damage, 2 for wrong usage.`)
     .addOption(dataOption)
     .addOption(jsonOption)
     .addHelpText(

@@ -312,7 +312,7 @@ hangUps('a SIGHUP without a certificate is logged and changes nothing', async (t
   const cwd = await tempDir(t)
   const running = daemon(t, cwd, [...served.slice(0, 4), '--experimental-logs-mode', 'JSON'])
   const url = fact(await running.screen, 'Server listening on')
-  const said = running.says('nothing is read again')
+  const said = running.says('nothing is reloaded')
   running.kill('SIGHUP')
   t.regex(await said, /"signal":"SIGHUP"/)
   t.is((await fetch(`${url}/health`)).status, 200)

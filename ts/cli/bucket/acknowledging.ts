@@ -1,13 +1,14 @@
 import type { Acknowledgement, Sender } from '../../replication/index.js'
 import { type OpenedTasks, uploadOf } from '../../tasks/index.js'
 
-/** What writes go through on their way to the task store. */
+/** The parts of an instance that accept writes. */
 export type Writes = Pick<OpenedTasks, 'tasks' | 'instance' | 'webhooks'>
 
 /**
- * The same, refusing writes that this server may not take.
- * @param ack `bucket`: a write is answered once the bucket has it too
- * @param isServing whether clients write: what a start writes by itself, such as the first keys, waits for no bucket
+ * Wraps writes: refuses them if this server may not accept them.
+ * @param ack `bucket`: a write resolves only after the bucket has it
+ * @param isServing returns false during startup: writes of the startup itself, such as the first keys, do not wait for
+ * the bucket
  */
 export function acknowledging(
   { tasks, instance, webhooks }: Writes,

@@ -11,8 +11,8 @@ import { defineCommand, examples } from '../../command/index.js'
 import { openOutbound } from '../../outbound/index.js'
 import { textOf } from '../text-of.js'
 
-/** Repeats calls that were not answered, a few of them. */
-function patiently(): Repeating {
+/** Retries up to ten calls in total. */
+function withRetries(): Repeating {
   let left = 10
   return {
     wait: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
@@ -24,19 +24,19 @@ function patiently(): Repeating {
 
 export const bucket = defineCommand('bucket', (command, output) =>
   command
-    .description('Looks at an S3-compatible bucket.')
+    .description('Checks an S3-compatible bucket.')
     .addHelpText('after', examples('siftd bucket check s3://backups/siftd --region eu-central-1'))
     .command('check')
-    .summary('tells whether a bucket creates objects atomically')
-    .description(`Tells whether a bucket creates objects atomically.
+    .summary('checks that a bucket creates objects atomically')
+    .description(`Checks that a bucket creates objects atomically.
 
-Several servers can share a bucket only if of many creates of one key at once exactly one succeeds, and if what was
-created is read and listed at once. Tries that with a few small objects below \`probe/\`, and deletes them. The exit code
-is 0 if the store does, 1 if it does not or cannot be used, 2 for wrong usage.
+Several servers can share a bucket only if exactly one of many concurrent creates of a key succeeds, and if a created object
+is readable and listed at once. Tests this with a few small objects under \`probe/\` and deletes them. The exit code is 0 if
+the test succeeds, 1 if it fails or the bucket cannot be used, 2 for wrong usage.
 
-Credentials are those of AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, else of a web identity
-(AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN), of the profile AWS_PROFILE in ~/.aws/credentials, of the role of a container
-(AWS_CONTAINER_CREDENTIALS_FULL_URI), or of the machine unless AWS_EC2_METADATA_DISABLED is true.`)
+Credentials come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, else from a web identity
+(AWS_WEB_IDENTITY_TOKEN_FILE, AWS_ROLE_ARN), the profile AWS_PROFILE in ~/.aws/credentials, the role of a container
+(AWS_CONTAINER_CREDENTIALS_FULL_URI), or the role of the machine unless AWS_EC2_METADATA_DISABLED is true.`)
     .argument('<url>', 'Address, such as s3://name/prefix')
     .option('--endpoint <origin>', 'Origin of a store other than AWS')
     .option('--region <name>', 'Region of the bucket (default: AWS_REGION, else us-east-1)')
@@ -52,7 +52,7 @@ Credentials are those of AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSIO
       try {
         const credentials = openCredentials({ env: process.env, readText: textOf, outbound })
         const store = s3Store({ address, credentials, outbound })
-        await probe(store, patiently(), new AbortController().signal)
+        await probe(store, withRetries(), new AbortController().signal)
         output.line(`${store.name} creates objects atomically`)
       } catch (error) {
         if (!(error instanceof UnfitStoreError || error instanceof BucketError)) throw error

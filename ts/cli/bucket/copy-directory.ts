@@ -1,4 +1,4 @@
-/** Makes data directories from a bucket, and sets aside those that another server has left behind. */
+/** Makes data directories from a bucket, and sets aside data that the bucket does not have. */
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { repeatingStore } from '../../bucket/index.js'
@@ -20,7 +20,7 @@ import type { OpenedBucket, Origin } from './open-bucket.js'
 export interface DirectoryRequest {
   readonly bucket: OpenedBucket
   readonly origin: Origin
-  /** The data directory: an empty one, or a copy. */
+  /** The data directory: empty or a copy. */
   readonly directory: string
   /** `major.minor.patch` of this build. */
   readonly version: string
@@ -32,20 +32,20 @@ export interface DirectoryRequest {
   progress(doing: string, finished: number, total: number): void
 }
 
-/** Names of directories in which data is set aside begin with it. */
+/** Prefix of the names of directories with set-aside data. */
 const DIVERGED = 'diverged-'
 
-/** The file in such a directory that tells why it is there. */
+/** File in each of them that says why the data was set aside. */
 const DIVERGED_NOTE = 'diverged.json'
 
-/** Such directories that stay when data is set aside once more. */
+/** Number of older ones to keep when data is set aside again. */
 const DIVERGED_KEPT = 2
 
-/** Whether a directory holds nothing but what was set aside. */
-export const holdsNothing = async (directory: string): Promise<boolean> =>
+/** Returns true if a directory is empty except for set-aside data. */
+export const isEmpty = async (directory: string): Promise<boolean> =>
   (await entriesOf(directory)).every((name) => name.startsWith(DIVERGED))
 
-/** Brings a copy up to the end of the log and takes that over. @throws BucketError and others of a damaged bucket */
+/** Applies the log to a copy up to its end, then takes the log over. @throws BucketError, errors of damaged objects */
 export async function takeOverCopy(request: DirectoryRequest, address: string | null): Promise<Connected> {
   await beginCopy(request)
   for (;;) {
@@ -69,13 +69,13 @@ async function takeOverOnce(request: DirectoryRequest, address: string | null): 
       ...{ instanceUid: origin.instanceUid, address, engine, version },
       ...{ writer, next: copy.next, known: { state: copy.state, base: copy.base } },
     }
-    const taken = await takeOver(bucket, successor, (seq, entry) => copy.take(seq, entry), signal)
+    const taken = await takeOver(bucket, successor, (seq, record) => copy.take(seq, record), signal)
     await copy.settle(target, signal)
     const store = repeatingStore(bucket.store, bucket.repeating)
     const [missing] = await fetchUploads(await replica.uploads(), directory, store, signal)
     if (missing !== undefined)
       throw new LaunchError(
-        `--bucket: the object ${missing} is missing, a part of an upload that a task waits with`,
+        `--bucket: the object ${missing} is missing: a part of an upload of an enqueued task`,
         1,
       )
     await noteEngine(directory, engine)
@@ -86,7 +86,10 @@ async function takeOverOnce(request: DirectoryRequest, address: string | null): 
   }
 }
 
-/** Makes a directory of what the log told at a former moment. @returns the last entry that it has, and uploads it lacks */
+/**
+ * Restores a directory to an earlier point of the log.
+ * @returns its last log record, and the keys of missing upload parts
+ */
 export async function restoreMoment(
   request: DirectoryRequest,
   until: Until,
@@ -100,11 +103,11 @@ export async function restoreMoment(
   return { position, missing }
 }
 
-/** Marks a directory as a copy, so that one that is not finished is not taken for data. */
+/** Marks a directory as a copy, so that an unfinished copy is not used as data. */
 export async function beginCopy({ directory, version, origin }: DirectoryRequest): Promise<void> {
-  if (!origin.hasBase)
+  if (!origin.hasCheckpoint)
     throw new LaunchError(
-      '--bucket: it has no base, since the first server that was to fill it never finished; start that one, or choose another prefix',
+      '--bucket: it has no checkpoint yet, since the first server has not finished filling it; start that server, or choose another prefix',
       1,
     )
   if ((await copyStage(directory)) === null) {
@@ -125,13 +128,13 @@ export async function copySetup(
     seed: newest ?? null,
     progress: (finished, total) => progress('fetching indexes from the bucket', finished, total),
     onDamaged(error) {
-      log.warn({ err: error }, 'the copy of the bucket is damaged: it is fetched again')
+      log.warn({ err: error }, 'the copy of the bucket is damaged and is fetched again')
       onDamaged?.()
     },
   }
 }
 
-/** Directories in which data was set aside, the newest first. */
+/** Directories with set-aside data, newest first. */
 async function asideIn(directory: string): Promise<readonly string[]> {
   const names = (await entriesOf(directory)).filter((name) => name.startsWith(DIVERGED))
   const dated = await Promise.all(
@@ -144,10 +147,10 @@ async function asideIn(directory: string): Promise<readonly string[]> {
 }
 
 /**
- * Moves data that the bucket does not have into a directory of its own in the data directory, and removes old ones.
- * @param epoch of the server that has taken over
+ * Moves data with changes that the bucket does not have into a subdirectory, and removes old subdirectories.
+ * @param epoch of the new leader
  * @param unsent transactions that the bucket does not have
- * @returns where the data is
+ * @returns path of the subdirectory
  */
 export async function setAside(directory: string, epoch: number, unsent: number): Promise<string> {
   await dropPrepared(directory)

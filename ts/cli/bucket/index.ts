@@ -1,5 +1,5 @@
-/** Everything that only servers with a bucket load. */
+/** Code that only servers with a bucket load. */
 export { acknowledging } from './acknowledging.js'
 export { openBucket } from './open-bucket.js'
-export { openKept } from './open-kept.js'
+export { openReplicated } from './open-replicated.js'
 export { replicatedBy } from './replicated.js'

@@ -20,27 +20,27 @@ import { MomentGoneError } from '../../replication/index.js'
 import type { Logger } from '../../telemetry/index.js'
 import { textOf } from '../text-of.js'
 
-/** Milliseconds between two lines of the log about a bucket that does not answer. */
-const TOLD_MS = 30_000
+/** Milliseconds between two log lines about an unreachable bucket. */
+const AWAY_LOG_MS = 30_000
 
 /** A bucket, and the log in it. */
 export interface OpenedBucket {
   readonly store: ObjectStore
   readonly log: Log
   readonly repeating: Repeating
-  /** Tells whether the bucket answers. */
+  /** Tracks whether the bucket answers. */
   readonly reachability: Reachability
   /** Probes the store once. @throws UnfitStoreError, BucketError */
   requireFit(signal: AbortSignal): Promise<void>
-  /** Has failures of calls told from now on; null: they are logged, one in `TOLD_MS`. */
+  /** Sets the handler of failed calls; null: they are logged, at most one per `AWAY_LOG_MS`. */
   onFailure(failed: ((error: BucketError) => void) | null): void
 }
 
-/** What a bucket holds. */
+/** Content of a bucket. */
 export interface Origin {
   readonly instanceUid: string
-  /** Whether there is a base. Without one nothing can be made from the log. */
-  readonly hasBase: boolean
+  /** True if a checkpoint exists. Without one the log cannot be restored. */
+  readonly hasCheckpoint: boolean
 }
 
 /** @throws LaunchError if address or credentials cannot be used */
@@ -56,13 +56,13 @@ export function openBucket(
   const plain = reachability.noting(s3Store({ address, credentials, outbound }))
   const { bucketKeyFile } = options
   const store = bucketKeyFile === null ? plain : sealedStore(plain, bucketKey(bucketKeyFile, bytesIn))
-  let toldAt = Number.NEGATIVE_INFINITY
-  const tell = (error: BucketError): void => {
-    if (performance.now() - toldAt < TOLD_MS) return
-    toldAt = performance.now()
-    log.warn({ err: error }, 'the bucket does not answer; it is asked again')
+  let loggedAt = Number.NEGATIVE_INFINITY
+  const logFailure = (error: BucketError): void => {
+    if (performance.now() - loggedAt < AWAY_LOG_MS) return
+    loggedAt = performance.now()
+    log.warn({ err: error }, 'the bucket does not answer; the call is retried')
   }
-  let failed = tell
+  let failed = logFailure
   const repeating: Repeating = {
     wait: (ms, stop) => sleep(ms, undefined, { signal: stop }),
     onRetry: (error) => failed(error),
@@ -78,12 +78,12 @@ export function openBucket(
     repeating,
     reachability,
     onFailure: (next) => {
-      failed = next ?? tell
+      failed = next ?? logFailure
     },
   }
 }
 
-/** @returns null if there is no such file */
+/** @returns null if the file does not exist */
 function bytesIn(path: string): Buffer | null {
   try {
     return readFileSync(path)
@@ -94,16 +94,16 @@ function bytesIn(path: string): Buffer | null {
   }
 }
 
-/** null: the bucket is empty. @throws LaunchError if it is damaged or refuses */
+/** Returns null if the bucket is empty. @throws LaunchError if the bucket is damaged or refuses */
 export async function originOf({ log }: OpenedBucket, signal: AbortSignal): Promise<Origin | null> {
   const newest = await log.newestBase(signal).catch((error: unknown) => {
     throw asLaunchError(error)
   })
-  const entry = await log.read(newest ?? 0, signal)
-  return entry && { instanceUid: entry.instanceUid, hasBase: newest !== null }
+  const record = await log.read(newest ?? 0, signal)
+  return record && { instanceUid: record.instanceUid, hasCheckpoint: newest !== null }
 }
 
-/** A fault of the bucket as a `LaunchError`, any other error as it is. */
+/** Converts errors of the bucket to a `LaunchError`. Returns other errors unchanged. */
 export function asLaunchError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   const isOfBucket =

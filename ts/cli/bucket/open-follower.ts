@@ -1,4 +1,4 @@
-/** Opens a data directory that becomes what another server writes to the bucket. */
+/** Opens a data directory as a follower. */
 import { BucketError } from '../../bucket/index.js'
 import { openProgress } from '../../command/index.js'
 import { copyStage, noteEngine, setCopyStage } from '../../instance/index.js'
@@ -15,18 +15,18 @@ import {
   resumeCopy,
 } from '../../replication/index.js'
 import { openReplicaStore, StoreError } from '../../tasks/index.js'
-import { beginCopy, copySetup, type DirectoryRequest, holdsNothing, setAside } from './copy-directory.js'
-import type { Kept, KeptRequest } from './kept.js'
+import { beginCopy, copySetup, type DirectoryRequest, isEmpty, setAside } from './copy-directory.js'
 import { type Origin, originOf } from './open-bucket.js'
+import type { ReplicatedInstance, ReplicationRequest } from './replicated-instance.js'
 import { requiredToStart, withinStart } from './within-start.js'
 
 /** @throws LaunchError; the reason of the signal */
-export async function openFollower(request: KeptRequest): Promise<Kept> {
+export async function openFollower(request: ReplicationRequest): Promise<ReplicatedInstance> {
   const { directory, bucket, options, log } = request
-  if (!(await holdsNothing(directory)) && (await copyStage(directory)) === null) await makeCopy(request)
+  if (!(await isEmpty(directory)) && (await copyStage(directory)) === null) await makeCopy(request)
   const stage = await copyStage(directory)
-  const isWhole = stage === 'whole' || stage === 'superseded'
-  const copy = isWhole
+  const isComplete = stage === 'whole' || stage === 'superseded'
+  const copy = isComplete
     ? await currentCopy(request)
     : await requiredToStart(request, (signal) => originIn(request, signal)).then((origin) =>
         copied(request, origin, request.signal),
@@ -39,7 +39,7 @@ export async function openFollower(request: KeptRequest): Promise<Kept> {
       const isDamaged = error instanceof StoreError && error.reason === 'StoreUnusableError'
       if (!isDamaged) throw error
       throw new LaunchError(
-        `--bucket: the copy in ${directory} is damaged, and the bucket does not answer: start again once it does, and the copy is fetched again`,
+        `--bucket: the copy in ${directory} is damaged, and the bucket does not answer; start again once it does, to fetch the copy again`,
         1,
         { cause: error },
       )
@@ -69,10 +69,10 @@ export async function openFollower(request: KeptRequest): Promise<Kept> {
 }
 
 /**
- * Brings a copy that can be served up to the end of the log, if that takes no longer than a start waits.
- * @returns null: it is served as it is, and follows from there
+ * Applies the log to a complete copy up to its end, within the time limit of a start.
+ * @returns null if this takes longer: the copy is served as it is and follows from there
  */
-async function currentCopy(request: KeptRequest): Promise<InstanceCopy | null> {
+async function currentCopy(request: ReplicationRequest): Promise<InstanceCopy | null> {
   let hasAnswered = false
   const copying = async (signal: AbortSignal, unlimited: () => void): Promise<InstanceCopy> => {
     const origin = await originIn(request, signal)
@@ -81,21 +81,21 @@ async function currentCopy(request: KeptRequest): Promise<InstanceCopy | null> {
   }
   return withinStart(request, copying, () =>
     hasAnswered
-      ? 'the copy lacks much of what the bucket has: the server starts with what is here, and fetches the rest meanwhile'
-      : 'the bucket does not answer: the server starts without it, and asks again',
+      ? 'the copy is far behind the bucket: the server starts with the current copy and fetches the rest meanwhile'
+      : 'the bucket does not answer: the server starts without it and retries',
   )
 }
 
 /** @throws LaunchError if the bucket is empty */
-async function originIn({ bucket, options }: KeptRequest, signal: AbortSignal): Promise<Origin> {
+async function originIn({ bucket, options }: ReplicationRequest, signal: AbortSignal): Promise<Origin> {
   const origin = await originOf(bucket, signal)
   if (origin === null)
     throw new LaunchError(`--bucket: ${options.bucket} is empty: there is nothing to follow`, 1)
   return origin
 }
 
-/** Makes a copy of a directory with its own history: what the bucket does not have of that is set aside. */
-export async function makeCopy({ directory, bucket, signal, log }: KeptRequest): Promise<void> {
+/** Turns a directory that was a writer into a copy. Sets its data aside if the bucket lacks some of its changes. */
+export async function makeCopy({ directory, bucket, signal, log }: ReplicationRequest): Promise<void> {
   const replica = await openReplicaStore(directory)
   const { outbox, position } = replica
   if (position !== null && outbox?.unsent === 0) await replica.endKeeping()
@@ -113,12 +113,15 @@ export async function makeCopy({ directory, bucket, signal, log }: KeptRequest):
   )
   const unsent = outbox?.unsent ?? 0
   const aside = await setAside(directory, fence?.seq ?? 0, unsent)
-  log.warn({ unsent, directory: aside }, 'what the bucket does not have was set aside')
+  log.warn({ unsent, directory: aside }, 'data with changes that the bucket does not have was set aside')
 }
 
-/** Brings a directory up to the end of the log. @param unlimited called when it cannot be served before that */
+/**
+ * Applies the log to a directory up to its end.
+ * @param unlimited called if the directory cannot be served before that
+ */
 async function copied(
-  request: KeptRequest,
+  request: ReplicationRequest,
   origin: Origin,
   signal: AbortSignal,
   unlimited: () => void = () => undefined,

@@ -7,12 +7,12 @@ import {
   readPosition,
   type Sender,
 } from '../../replication/index.js'
-import type { Kept } from './kept.js'
+import type { ReplicatedInstance } from './replicated-instance.js'
 
-/** Milliseconds for which a request waits for what its client has seen elsewhere. */
+/** Milliseconds for which a request waits for the position of its client. */
 const REACH_MS = 5_000
 
-/** The bucket as routes of a server that writes see it. */
+/** Replication state of a writer, for HTTP routes. */
 const writing = (sender: Sender): Replicated => ({
   async figures() {
     const { position, unsent, awaySeconds, staleSeconds, isConfirmed } = await sender.figures()
@@ -33,15 +33,16 @@ const writing = (sender: Sender): Replicated => ({
 })
 
 /**
- * Whether clients should ask another server. While the bucket does not answer they should not: no other follower knows more.
- * @param staleSecondsMax for which a follower may lag
+ * Returns true if clients should use another server. False while the bucket does not answer, since no other follower
+ * has newer data then.
+ * @param staleSecondsMax longest accepted lag
  */
 export const isTooStale = (
   { staleSeconds, awaySeconds }: Pick<FollowerFigures, 'staleSeconds' | 'awaySeconds'>,
   staleSecondsMax: number,
 ): boolean => awaySeconds === 0 && (staleSeconds === null || staleSeconds > staleSecondsMax)
 
-/** The bucket as routes of a follower see it. @param staleSecondsMax see `isTooStale` */
+/** Replication state of a follower, for HTTP routes. @param staleSecondsMax see `isTooStale` */
 const following = (follower: Follower, staleSecondsMax: number): Replicated => ({
   async figures() {
     return { role: 'follower', unsentTransactions: 0, leadConfirmed: null, ...follower.figures() }
@@ -54,8 +55,11 @@ const following = (follower: Follower, staleSecondsMax: number): Replicated => (
   },
 })
 
-/** The bucket as routes see it; null: nothing is sent to one, and nothing followed. */
-export function replicatedBy({ sender, follower }: Kept, options: LaunchOptions): Replicated | null {
+/** Replication state for HTTP routes; null: this server neither sends nor follows. */
+export function replicatedBy(
+  { sender, follower }: ReplicatedInstance,
+  options: LaunchOptions,
+): Replicated | null {
   if (follower !== null) return following(follower, options.followStaleAfter)
   return sender && writing(sender)
 }

@@ -1,23 +1,23 @@
-/** Here is a start that needs a bucket: for how long does it wait, and what then? */
+/** Time limit for calls to the bucket during startup. */
 import { BucketError } from '../../bucket/index.js'
 import { LaunchError } from '../../launch/index.js'
-import type { KeptRequest } from './kept.js'
+import type { ReplicationRequest } from './replicated-instance.js'
 
-/** Milliseconds for which a start waits for the first answers of a bucket. */
+/** Milliseconds for which a start waits for the bucket. */
 const START_MS = 10_000
 
-type Waiting = Pick<KeptRequest, 'bucket' | 'signal' | 'log'>
-/** @param unlimited ends the limit of the start: it waits for as long as the call takes */
+type Waiting = Pick<ReplicationRequest, 'bucket' | 'signal' | 'log'>
+/** @param unlimited removes the time limit: the start waits until the call ends */
 type Call<T> = (signal: AbortSignal, unlimited: () => void) => Promise<T>
 
 /**
- * Calls a bucket without which the server can start, since the data is here.
- * @returns null: the call takes longer than a start waits, and is made again while the server runs
+ * Calls the bucket when the server can start without it, since it has local data.
+ * @returns null if the call exceeds the time limit; the running server retries it
  */
 export async function withinStart<T>(
   request: Waiting,
   call: Call<T>,
-  reason: () => string = () => 'the bucket does not answer: the server starts without it, and asks again',
+  reason: () => string = () => 'the bucket does not answer: the server starts without it and retries',
 ): Promise<T | null> {
   const outcome = await limited(request, call)
   if ('value' in outcome) return outcome.value
@@ -25,7 +25,7 @@ export async function withinStart<T>(
   return null
 }
 
-/** Calls a bucket without which the server cannot start. @throws LaunchError if it does not answer */
+/** Calls the bucket when the server cannot start without it. @throws LaunchError if the bucket does not answer */
 export async function requiredToStart<T>(request: Waiting, call: Call<T>): Promise<T> {
   const outcome = await limited(request, call)
   if ('value' in outcome) return outcome.value

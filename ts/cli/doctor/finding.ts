@@ -1,10 +1,10 @@
-/** What a check of `siftd doctor` says. */
+/** Result of a check of `siftd doctor`. */
 export interface Finding {
   readonly subject: string
-  /** `odd`: a server runs, but worse than it could. */
+  /** `odd`: a server works, but not as well as it could. */
   readonly state: 'good' | 'odd' | 'bad'
   readonly found: string
-  /** What to do; null if nothing has to be done. */
+  /** How to fix it; null: nothing to do. */
   readonly fix: string | null
 }
 

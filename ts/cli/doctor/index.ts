@@ -1,4 +1,4 @@
-/** `siftd doctor`: would a server start and run well here, and if not, what has to be done? */
+/** `siftd doctor`: checks that a server would start and run well here, and says how to fix problems. */
 import { type CommandOutput, coloured, defineCommand, examples, jsonOption } from '../../command/index.js'
 import { launchMistakes, machine } from '../../launch/index.js'
 import { textOf } from '../text-of.js'
@@ -8,14 +8,16 @@ import { checkAddress, checkBinary, checkCertificate, checkDirectory, checkKey }
 
 export const doctor = defineCommand('doctor', (command, output) =>
   command
-    .description(`Looks at what a server needs here, and says of each fault how to mend it.
+    .description(`Checks this machine and the configuration of a server, and says how to fix each problem.
 
-Checks the versions, the configuration, whether the native engine loads and why not, the data directory and its disk,
-the limits of memory and open files, the address, the clock and the certificate. It reads options as a start would,
-from the environment and the configuration file. It changes nothing and prints no secret. The exit code is 0 if nothing
-is wrong, 1 if something is, 2 for wrong usage.`)
-    .option('--db-path <directory>', 'The data directory (default: as a start here would choose it)')
-    .option('--config-file-path <file>', 'The configuration file (default: ./config.toml if there is one)')
+Checks versions, configuration, loading of the native engine, data directory and disk, limits of memory and open files,
+address, clock and certificate. Reads options like a start, from the environment and the configuration file. Changes
+nothing and prints no secrets. The exit code is 0 if no problem is found, 1 if there are problems, 2 for wrong usage.`)
+    .option(
+      '--db-path <directory>',
+      'The data directory (default: the directory that a start here would use)',
+    )
+    .option('--config-file-path <file>', 'The configuration file (default: ./config.toml if it exists)')
     .addOption(jsonOption)
     .addHelpText(
       'after',

@@ -1,15 +1,15 @@
-/** What `siftd doctor` looks at on the machine itself. */
+/** Checks of `siftd doctor` on the machine. */
 import { readFileSync } from 'node:fs'
 import { build, type LaunchOptions, machine, packageVersion } from '../../launch/index.js'
 import { bad, type Finding, good, odd, size } from './finding.js'
 
-/** The oldest Node.js that the package accepts, as its manifest says. */
+/** The oldest supported Node.js, as in `package.json`. */
 const NODE_VERSION_MIN = [20, 17] as const
 
-/** Open files that a busy server needs: connections, and the files of its indexes. */
+/** Open files that a busy server needs for connections and index files. */
 const OPEN_FILES_MIN = 4_096
 
-/** Bytes of memory below which indexing of large documents becomes slow. */
+/** With less memory, in bytes, indexing of large documents is slow. */
 const MEMORY_BYTES_MIN = 512 * 2 ** 20
 
 export function checkVersions(): readonly Finding[] {
@@ -43,12 +43,12 @@ export function checkLimits({ maxIndexingMemory }: LaunchOptions): readonly Find
   ]
 }
 
-/** The limit of open files, where the system tells it as a file. */
+/** Checks the limit of open files on systems with `/proc`. */
 function openFiles(): readonly Finding[] {
-  const text = readIfThere('/proc/self/limits')
+  const text = readIfExists('/proc/self/limits')
   const [, limit = 'unlimited'] = /^Max open files\s+(\S+)/m.exec(text ?? '') ?? []
   if (text === null) return []
-  const found = `${limit} may be open at a time`
+  const found = `${limit} files may be open at a time`
   return [
     limit !== 'unlimited' && Number(limit) < OPEN_FILES_MIN
       ? odd(
@@ -60,7 +60,7 @@ function openFiles(): readonly Finding[] {
   ]
 }
 
-function readIfThere(path: string): string | null {
+function readIfExists(path: string): string | null {
   try {
     return readFileSync(path, 'utf8')
   } catch {
@@ -68,7 +68,7 @@ function readIfThere(path: string): string | null {
   }
 }
 
-/** A clock that is wrong expires keys at the wrong time, and refuses certificates of other hosts. */
+/** With a wrong clock, keys expire at the wrong time and certificates of other hosts are refused. */
 export function checkClock(): readonly Finding[] {
   const built = Date.parse(build().commitDate)
   const found = `${new Date().toISOString()}`

@@ -1,4 +1,4 @@
-/** What `siftd doctor` looks at of a start: binary, directory, address, key, certificate. */
+/** Checks of `siftd doctor` for a start: binary, directory, address, key, certificate. */
 import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { access, constants, readFile, statfs } from 'node:fs/promises'
@@ -18,10 +18,10 @@ import { requireFreeAddress } from '../free-address.js'
 import { MASTER_KEY_BYTES_MIN } from '../master-key.js'
 import { bad, type Finding, good, odd, size } from './finding.js'
 
-/** Free bytes of a disk below which an import may not fit. */
+/** With less free disk space, in bytes, an import may not fit. */
 const FREE_BYTES_MIN = 2 ** 30
 
-/** Days before the end of a certificate in which it should be renewed. */
+/** Days before expiry from which a certificate should be renewed. */
 const RENEWAL_DAYS = 14
 
 const DAY_MS = 86_400_000
@@ -51,7 +51,7 @@ export async function checkDirectory(options: LaunchOptions): Promise<readonly F
   return [await contentOf(directory, entries, options), ...(await usable(existing))]
 }
 
-/** The nearest folder above that is there: a start makes those in between. */
+/** Returns the nearest existing parent directory. A start creates the directories below it. */
 function existingAbove(directory: string): string {
   const above = dirname(directory)
   return existsSync(above) || above === directory ? above : existingAbove(above)
@@ -95,7 +95,7 @@ async function contentOf(
   return good('directory', facts)
 }
 
-/** Whether a directory can be written to, and how much fits. */
+/** Checks that a directory is writable and has free space. */
 async function usable(directory: string): Promise<readonly Finding[]> {
   try {
     await access(directory, constants.W_OK | constants.X_OK)
@@ -118,7 +118,11 @@ export async function checkAddress({ httpAddr }: LaunchOptions): Promise<readonl
   } catch (error) {
     if (!(error instanceof LaunchError)) throw error
     return [
-      odd('address', error.message, 'nothing to do if that is the server itself: siftd indexes list asks it'),
+      odd(
+        'address',
+        error.message,
+        'nothing to do if that is the server itself; siftd indexes list queries it',
+      ),
     ]
   }
 }
@@ -127,14 +131,14 @@ export function checkKey({ masterKey, env }: LaunchOptions): readonly Finding[] 
   const bytes = Buffer.byteLength(masterKey ?? '')
   if (bytes >= MASTER_KEY_BYTES_MIN) return [good('master key', 'is set')]
   const found =
-    masterKey === null ? 'none: whoever reaches the address may do anything' : `has ${bytes} bytes`
+    masterKey === null ? 'none: anyone who can reach the address may do anything' : `has ${bytes} bytes`
   const fix = `set SVC_MASTER_KEY, or --master-key-file, to at least ${MASTER_KEY_BYTES_MIN} random bytes`
   return [(env === 'production' ? bad : odd)('master key', found, fix)]
 }
 
 export async function checkCertificate(options: LaunchOptions): Promise<readonly Finding[]> {
   const { sslCertPath, sslKeyPath } = options
-  // One without the other is a mistake of the configuration, which is told already.
+  // A certificate without key or the reverse is reported as a configuration mistake.
   if (sslCertPath === null || sslKeyPath === null) return []
   try {
     await readTlsFiles(options)
@@ -146,9 +150,9 @@ export async function checkCertificate(options: LaunchOptions): Promise<readonly
   const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)]
   const found = `valid from ${new Date(from).toISOString()} to ${new Date(to).toISOString()}`
   if (Date.now() > to)
-    return [bad('certificate', `${found}: it has expired`, 'renew it; the server reads it again')]
-  if (Date.now() < from) return [bad('certificate', `${found}: not yet`, 'wait, or look at the clock')]
+    return [bad('certificate', `${found}: it has expired`, 'renew it; the server reloads it')]
+  if (Date.now() < from) return [bad('certificate', `${found}: not yet`, 'wait, or check the clock')]
   return to - Date.now() < RENEWAL_DAYS * DAY_MS
-    ? [odd('certificate', `${found}: it ends soon`, 'renew it; the server reads it again')]
+    ? [odd('certificate', `${found}: it expires soon`, 'renew it; the server reloads it')]
     : [good('certificate', found)]
 }

@@ -1,4 +1,4 @@
-/** Here is a bucket and a data directory: which of them is ahead, and who writes? */
+/** Opens a data directory with a bucket: as writer, as follower, or restored to an earlier point. */
 import { join } from 'node:path'
 import { openProgress } from '../../command/index.js'
 import { copyStage, type Instance } from '../../instance/index.js'
@@ -15,14 +15,14 @@ import {
   Shipper,
   SupersededError,
 } from '../../replication/index.js'
-import { type DirectoryRequest, holdsNothing, restoreMoment, takeOverCopy } from './copy-directory.js'
-import type { Kept, KeptRequest } from './kept.js'
+import { type DirectoryRequest, isEmpty, restoreMoment, takeOverCopy } from './copy-directory.js'
 import { asLaunchError, originOf } from './open-bucket.js'
 import { makeCopy, openFollower } from './open-follower.js'
+import type { ReplicatedInstance, ReplicationRequest } from './replicated-instance.js'
 import { requiredToStart, withinStart } from './within-start.js'
 
 /** @throws LaunchError; the reason of the signal */
-export async function openKept(request: KeptRequest): Promise<Kept> {
+export async function openReplicated(request: ReplicationRequest): Promise<ReplicatedInstance> {
   const { signal } = request
   try {
     const isSuperseded =
@@ -38,19 +38,20 @@ export async function openKept(request: KeptRequest): Promise<Kept> {
 }
 
 /**
- * Makes the data directory from the bucket if it is empty or a copy.
- * @returns the log as it was taken over then; null: the directory has its own history; `moment`: it is of a former moment
+ * Fills the data directory from the bucket if it is empty or a copy.
+ * @returns the log after a takeover; null: the directory was a writer itself; `moment`: it is restored to an earlier
+ * point
  */
-async function prepare(request: KeptRequest): Promise<Connected | 'moment' | null> {
+async function prepare(request: ReplicationRequest): Promise<Connected | 'moment' | null> {
   const { bucket, directory, options, version, signal, log } = request
-  const isNew = await holdsNothing(directory)
+  const isNew = await isEmpty(directory)
   if (!isNew && options.bucketUntil !== null) return 'moment'
   if (!isNew && (await copyStage(directory)) === null) return null
   const origin = await requiredToStart(request, (limit) => originOf(bucket, limit))
   if (origin === null) {
     if (isNew && options.bucketUntil === null) return null
-    const what = isNew ? 'is empty' : `is empty, and ${directory} is a copy of what it held`
-    throw new LaunchError(`--bucket: ${options.bucket} ${what}`, 1)
+    const problem = isNew ? 'is empty' : `is empty, and ${directory} is a copy of its former content`
+    throw new LaunchError(`--bucket: ${options.bucket} ${problem}`, 1)
   }
   const line = await openProgress(process.stderr, (doing, finished, total) =>
     log.info({ finished, total }, doing),
@@ -65,14 +66,17 @@ async function prepare(request: KeptRequest): Promise<Connected | 'moment' | nul
       return await takeOverCopy(copying, options.advertisedUrl)
     }
     const { position, missing } = await restoreMoment(copying, options.bucketUntil)
-    log.warn({ position, missing }, 'this is the instance of a former moment: nothing is sent to the bucket')
+    log.warn(
+      { position, missing },
+      'the instance was restored to an earlier point: nothing is sent to the bucket',
+    )
     return 'moment'
   } finally {
     line.end()
   }
 }
 
-async function openWriter(request: KeptRequest, taken: Connected | null): Promise<Kept> {
+async function openWriter(request: ReplicationRequest, taken: Connected | null): Promise<ReplicatedInstance> {
   const { options, signal, log, bucket } = request
   const instance = await request.open(true)
   try {
@@ -88,10 +92,10 @@ async function openWriter(request: KeptRequest, taken: Connected | null): Promis
       intervalMs: options.bucketInterval,
       log,
       onFenced: (hasLed) => {
-        // Two servers with the option would take over from each other for ever.
+        // A former leader does not take over again: two servers with the option would alternate forever.
         const takesOver = options.bucketTakeOver && !hasLed
-        if (takesOver) log.warn({}, 'another server has written since: this one opens again to take over')
-        else log.error({}, 'another server has taken over: this one writes nothing any more, and follows')
+        if (takesOver) log.warn({}, 'another server has taken over: this one restarts to take over again')
+        else log.error({}, 'another server has taken over: this one becomes a follower')
         void instance.queue.stop()
         request.onEnd(!takesOver)
       },
@@ -107,18 +111,22 @@ async function openWriter(request: KeptRequest, taken: Connected | null): Promis
     signal.throwIfAborted()
     if (!options.bucketTakeOver) {
       log.warn(
-        { entry: error.fence.seq },
-        'another server has taken over: this one follows, unless it is started with --bucket-take-over',
+        { record: error.fence.seq },
+        'another server has taken over: this one is a follower, unless it is started with --bucket-take-over',
       )
       return openFollower(request)
     }
-    log.warn({ entry: error.fence.seq }, 'another server had taken over: this one takes over from it')
+    log.warn({ record: error.fence.seq }, 'another server had taken over: this one takes over from it')
     await makeCopy(request)
     return openWriter(request, (await prepare(request)) as Connected)
   }
 }
 
-async function connectNow(request: KeptRequest, instance: Instance, signal: AbortSignal): Promise<Sending> {
+async function connectNow(
+  request: ReplicationRequest,
+  instance: Instance,
+  signal: AbortSignal,
+): Promise<Sending> {
   const { bucket, options, version } = request
   for (;;) {
     try {
@@ -135,15 +143,15 @@ async function connectNow(request: KeptRequest, instance: Instance, signal: Abor
     } catch (error) {
       if (error instanceof PassedOverError) continue
       if (!(error instanceof ForeignLogError)) throw error
-      const wayOut =
+      const remedy =
         'choose an empty --db-path to start from the bucket, or another prefix to begin a new copy'
-      throw new LaunchError(`--bucket: ${error.message}; ${wayOut}`, 1)
+      throw new LaunchError(`--bucket: ${error.message}; ${remedy}`, 1)
     }
   }
 }
 
 function sendingOf(
-  { bucket, directory }: KeptRequest,
+  { bucket, directory }: ReplicationRequest,
   { opened, queue, data }: Instance,
   connected: Connected,
 ): Sending {

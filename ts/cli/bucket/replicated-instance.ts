@@ -5,7 +5,7 @@ import type { Follower, Sender } from '../../replication/index.js'
 import type { Logger } from '../../telemetry/index.js'
 import type { OpenedBucket } from './open-bucket.js'
 
-export interface KeptRequest {
+export interface ReplicationRequest {
   readonly bucket: OpenedBucket
   readonly options: LaunchOptions
   /** The data directory. */
@@ -13,21 +13,21 @@ export interface KeptRequest {
   readonly version: string
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Whether another server writes. */
+  /** True if this server starts as a follower. */
   readonly follows: boolean
   /** Opens the data directory. */
   readonly open: (keepsChanges: boolean) => Promise<Instance>
-  /** Opens it as a copy. @param refusal the error for a write */
+  /** Opens the data directory as a copy. @param refusal returns the error for writes */
   readonly openFollowed: (refusal: () => ApiError) => Promise<FollowedInstance>
-  /** Called once, when the server has to be started again. @param follows whether as a follower */
+  /** Called once when the server must restart. @param follows true: as a follower */
   readonly onEnd: (follows: boolean) => void
 }
 
-/** An instance that is kept in a bucket. */
-export interface Kept {
+/** An instance and its replication. */
+export interface ReplicatedInstance {
   readonly instance: Instance | FollowedInstance
   /** null: nothing is sent. */
   readonly sender: Sender | null
-  /** null: this server writes. */
+  /** null: this server is not a follower. */
   readonly follower: Follower | null
 }
