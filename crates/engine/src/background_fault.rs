@@ -1,4 +1,4 @@
-//! Work that no caller waits for has failed: which work, on which file, and why?
+//! Reports failures of background work: its kind, its file and the reason.
 
 use std::fmt;
 use std::fs;
@@ -9,23 +9,23 @@ use std::sync::Arc;
 
 use crate::error::{Result, panic_text};
 
-/// Kinds of work in the background.
+/// Kinds of background work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackgroundFaultKind {
-    /// Making, writing or reading a column from stored documents.
+    /// Building, writing or reading a column of values from stored documents.
     DeferredColumn,
-    /// Reading the dictionary of Chinese before a text needs it, or noting that the next process should read it.
+    /// Reading the Chinese dictionary ahead of the first text, or recording that the next process should do so.
     DictionaryReadAhead,
-    /// Removing a file that no commit needs.
+    /// Removing a file that no commit uses.
     FileRemoval,
     /// Merging segments after a commit.
     SegmentMerge,
-    /// Building, writing, reading or copying a graph of vectors.
+    /// Building, writing, reading or copying a vector graph.
     VectorGraph,
 }
 
 impl BackgroundFaultKind {
-    /// As logs and counters name it: one of `backgroundFaultKinds` in `ts/engine/background-faults.ts`.
+    /// Name in logs and counters: a value of `backgroundFaultKinds` in `ts/engine/background-faults.ts`.
     pub fn name(self) -> &'static str {
         match self {
             Self::DeferredColumn => "deferred_column",
@@ -37,22 +37,22 @@ impl BackgroundFaultKind {
     }
 }
 
-/// A failure of work in the background. Committed documents are unaffected, and the work is tried again later.
+/// A failure of background work. Committed documents are not affected, and the work is tried again later.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BackgroundFault {
     /// The work that failed.
     pub kind: BackgroundFaultKind,
-    /// Id of the index; `None` for work for all indexes.
+    /// Id of the index; `None` for work on behalf of all indexes.
     pub index: Option<Arc<str>>,
-    /// The file or directory that the work was on.
+    /// The file or directory concerned.
     pub file: PathBuf,
-    /// The error, or the message of a panic, in one line.
+    /// The error or panic message in one line.
     pub reason: String,
 }
 
 type ReportFault = dyn Fn(&BackgroundFault) + Send + Sync;
 
-/// Reports the faults of one index, or of work for all indexes. Clones report to the same function; the default reporter
+/// Reports the faults of an index, or of work for all indexes. Clones report to the same function. The default reporter
 /// drops all faults.
 #[derive(Clone, Default)]
 pub struct FaultReporter {
@@ -61,13 +61,13 @@ pub struct FaultReporter {
 }
 
 impl FaultReporter {
-    /// Hands faults to `report`, on the thread whose work failed. That thread may hold locks of the engine, so `report`
-    /// must return soon, and call nothing of the engine.
+    /// Passes faults to `report` on the thread whose work failed. The thread may hold locks of the engine, so `report`
+    /// must return soon and must not call the engine.
     pub fn new(report: impl Fn(&BackgroundFault) + Send + Sync + 'static) -> Self {
         Self { report: Some(Arc::new(report)), index: None }
     }
 
-    /// A reporter to the same function, for the index with the id `index`.
+    /// Returns a reporter with the same function for the index with id `index`.
     pub fn of_index(&self, index: &str) -> Self {
         Self { report: self.report.clone(), index: Some(Arc::from(index)) }
     }
@@ -79,7 +79,7 @@ impl FaultReporter {
         report(&BackgroundFault { kind, index: self.index.clone(), file: file.to_owned(), reason });
     }
 
-    /// Does `work` on `file`, and reports its error or its panic, which ends here.
+    /// Runs `work` on `file`. Reports an error or panic and does not pass it on.
     pub fn watch(&self, kind: BackgroundFaultKind, file: &Path, work: impl FnOnce() -> Result<()>) {
         match catch_unwind(AssertUnwindSafe(work)) {
             Ok(Ok(())) => {}
@@ -88,7 +88,7 @@ impl FaultReporter {
         }
     }
 
-    /// Removes a file that no commit needs, and reports an error of the system. A missing file is no error.
+    /// Removes a file that no commit uses, and reports failures. A missing file is no failure.
     pub fn remove_file(&self, path: &Path) {
         self.removed(path, fs::remove_file(path));
     }
@@ -117,13 +117,13 @@ pub struct ReportedFaults(Arc<std::sync::Mutex<Vec<BackgroundFault>>>);
 
 #[cfg(test)]
 impl ReportedFaults {
-    /// A reporter whose faults are collected here.
+    /// Returns a reporter that collects its faults here.
     pub fn reporter(&self) -> FaultReporter {
         let faults = Self::clone(self);
         FaultReporter::new(move |fault| faults.0.lock().unwrap().push(fault.clone()))
     }
 
-    /// The faults since the last call of this function.
+    /// Takes the faults since the last call.
     pub fn take(&self) -> Vec<BackgroundFault> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_stays_is_reported_and_one_that_is_gone_is_not() {
+    fn a_failed_removal_is_reported_and_a_missing_file_is_not() {
         let directory = tempfile::tempdir().unwrap();
         let (file, folder) = (directory.path().join("file"), directory.path().join("folder"));
         fs::write(&file, "").unwrap();

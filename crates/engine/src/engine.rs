@@ -1,4 +1,4 @@
-//! All indexes of one directory.
+//! All indexes of a directory.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{self, File};
@@ -21,38 +21,38 @@ use crate::search::{self, Answer, IndexedSearch, SearchDeadline};
 use crate::store::{IndexDirectory, Snapshot};
 use crate::threads;
 
-/// Keeps indexes, one directory each. One per process and directory.
+/// Manages indexes, one directory each. At most one engine per process and directory.
 pub struct Engine {
     directory: PathBuf,
     limits: Limits,
     cache: Arc<Cache>,
     faults: FaultReporter,
-    /// Whether another process writes the files of the indexes.
+    /// True if another process writes the files of the indexes.
     follows_files: bool,
     indexes: Mutex<HashMap<String, Arc<Index>>>,
     pins: Mutex<Pins>,
-    /// Number of batches being written, which share the threads for indexing.
+    /// Number of batches being written. They share the indexing threads.
     writing: Arc<AtomicUsize>,
-    /// Locked while this engine may write: two would overwrite each other's commits.
+    /// Locked while this engine may write: two engines would overwrite each other's commits.
     lock: Mutex<Option<File>>,
 }
 
-/// Commits that are held for reading, each under a number of its own.
+/// Commits pinned for reading, by number.
 #[derive(Default)]
 struct Pins {
     last: u32,
     held: HashMap<u32, Arc<PinnedIndex>>,
 }
 
-/// The file that is locked. It stays, empty.
+/// Name of the lock file. The file is empty and never removed.
 const LOCK: &str = "lock";
 
-/// Where it lies, empty, texts were in Chinese.
+/// Name of an empty file that exists once texts were in Chinese.
 const CHINESE: &str = "chinese";
 
 impl Engine {
-    /// Opens a directory of indexes, creating it if there is none. Indexes are opened when asked for; what their texts
-    /// need that takes long to read is read meanwhile. Faults of background work are reported to `faults`.
+    /// Opens a directory of indexes, or creates it. Indexes are opened on first use. If earlier texts needed slow
+    /// dictionaries, these are read in the background. Faults of background work are reported to `faults`.
     pub fn open(directory: &Path, limits: Limits, faults: FaultReporter) -> Result<Self> {
         fs::create_dir_all(directory).context(format!("{} could not be created", directory.display()))?;
         let note = directory.join(CHINESE);
@@ -72,16 +72,16 @@ impl Engine {
         })
     }
 
-    /// Opens a directory of indexes whose files another process writes. Nothing is written there but by
-    /// [`Engine::drop_index`]; commits that lie there are shown by [`Engine::adopt`].
+    /// Opens a directory of indexes whose files another process writes. Only [`Engine::drop_index`] writes there.
+    /// [`Engine::adopt`] makes new commits visible.
     pub fn follow(directory: &Path, limits: Limits, faults: FaultReporter) -> Result<Self> {
         Ok(Self { follows_files: true, ..Self::open(directory, limits, faults)? })
     }
 
-    /// The index of that name, opened if it is not.
+    /// Returns the index with an id, opened if necessary.
     ///
     /// # Errors
-    /// `index_damaged` if what lies in the directory does not decode; internal if the name is none.
+    /// `index_damaged` if its files cannot be decoded; internal if `id` is not valid.
     pub fn index(&self, id: &str) -> Result<Arc<Index>> {
         let path = self.path_of(id)?;
         let mut indexes = self.indexes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -95,29 +95,28 @@ impl Engine {
         };
         let open = if self.follows_files { Index::follow } else { Index::open_with };
         let index = Arc::new(decoded(&path, || open(&path, self.limits, services))?);
-        // One that was asked for before its files came is opened once they are there.
+        // An index without a commit is opened again later, when its files have arrived.
         if !self.follows_files || index.has_commit() {
             indexes.insert(id.to_owned(), Arc::clone(&index));
         }
         Ok(index)
     }
 
-    /// The same, for writing, from when on no other process may write to the directory.
+    /// Like [`Engine::index`], for writing. Locks the directory against other writing processes.
     ///
     /// # Errors
-    /// Also if another process does.
+    /// Same as [`Engine::index`], and internal if another process writes there.
     pub fn index_to_write(&self, id: &str) -> Result<Arc<Index>> {
         self.lock_for_writing()?;
         self.index(id)
     }
 
-    /// Shows the newest commit that lies in the directory of an index. Searches under way end on the commit they began
-    /// with, and none waits. Does nothing if the index is not open. Once it returns, no file is needed any more that the
-    /// newest commit does not name.
+    /// Makes the newest commit in the directory of an index visible. Running searches continue with their commit; none
+    /// waits. Does nothing if the index is not open. After it returns, only files of the newest commit are needed.
     ///
     /// # Errors
-    /// `index_damaged` if the newest commit does not decode: the one before it is still shown then. Internal if this engine
-    /// writes the files itself.
+    /// `index_damaged` if the newest commit cannot be decoded; the previous one stays visible then. Internal if this
+    /// engine writes the files itself.
     pub fn adopt(&self, id: &str) -> Result<()> {
         if !self.follows_files {
             return Err(Error::internal("a commit cannot be adopted", "this engine writes the files itself"));
@@ -127,12 +126,12 @@ impl Engine {
         index.map_or(Ok(()), |index| decoded(&path, || index.adopt()))
     }
 
-    /// Takes back the newest commits of an index that is not open, as long as they are of these batches. Once it returns,
-    /// a crash does not bring them back.
+    /// Removes the newest commits of an index that is not open, as long as they belong to these batches. The removal is
+    /// durable once it returns.
     ///
     /// # Errors
-    /// `index_damaged` if the newest commit does not decode; internal if another process writes to the directory, or the
-    /// index is open.
+    /// `index_damaged` if the newest commit cannot be decoded. Internal if another process writes to the directory, or
+    /// the index is open.
     pub fn undo(&self, id: &str, batch_uids: &BTreeSet<u64>) -> Result<()> {
         self.lock_for_writing()?;
         let path = self.path_of(id)?;
@@ -162,8 +161,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Notes on the disk what texts have needed so far, for the next process to read it ahead; nothing unless this engine
-    /// may write. A note that cannot be made is reported, and made the next time.
+    /// Records on disk if texts needed the Chinese dictionary, so that the next process reads it ahead. Does nothing
+    /// unless this engine may write. A failure is reported, and the record is made next time.
     pub fn remember(&self) {
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let note = self.directory.join(CHINESE);
@@ -175,7 +174,7 @@ impl Engine {
         }
     }
 
-    /// Merges segments of an index as [`Index::merge_in_background`] does. Does nothing if the index is not open.
+    /// Merges segments of an index, see [`Index::merge_in_background`]. Does nothing if the index is not open.
     pub fn merge_in_background(&self, id: &str) {
         let index = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).get(id).cloned();
         if let Some(index) = index {
@@ -183,7 +182,7 @@ impl Engine {
         }
     }
 
-    /// Ids are uuids; whatever could leave the directory is refused.
+    /// Ids are UUIDs. Other characters, which could lead out of the directory, are rejected.
     fn path_of(&self, id: &str) -> Result<PathBuf> {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
         if id.is_empty() || !id.bytes().all(plain) {
@@ -192,25 +191,25 @@ impl Engine {
         Ok(self.directory.join(id))
     }
 
-    /// Format, count and first error of a spooled body.
+    /// Returns format, count and first error of a spooled body.
     pub fn inspect(&self, payload: &[u8]) -> Result<PayloadReport> {
         let payload: Payload = serde_json::from_slice(payload).context("a payload does not parse")?;
         indexing::inspect(&payload)
     }
 
-    /// Whether a filter parses, whatever index it is meant for: a `FilterCheck` given as JSON.
+    /// Checks that a filter parses, independent of any index. `request` is a `FilterCheck` as JSON.
     ///
     /// # Errors
-    /// `invalid_search_filter`; `feature_not_enabled` if it needs a feature that is off.
+    /// `invalid_search_filter`; `feature_not_enabled` if it needs a disabled feature.
     pub fn check_filter(&self, request: &[u8]) -> Result<()> {
         filter::check(request)
     }
 
-    /// Answers several searches (indexes, and `SearchRequest`s as JSON): each for itself, or merged as
-    /// `federation` (`FederationRequest` as JSON) says. Searches of one index see the same commit.
+    /// Runs several searches, given as index ids with `SearchRequest`s as JSON: separately, or merged as configured by
+    /// `federation` (`FederationRequest` as JSON). Searches of the same index see the same commit.
     ///
     /// # Errors
-    /// Those of the first search that fails, naming its place.
+    /// Same as the first search that fails, with its position.
     pub fn multi_search(
         &self,
         searches: Vec<(String, Vec<u8>)>,
@@ -241,7 +240,7 @@ impl Engine {
         search::run(&self.newest(id)?, request, search_deadline, self)
     }
 
-    /// Answers an `ExplainRequest` given as JSON; `None` if there is no such document.
+    /// Answers an `ExplainRequest` given as JSON; `None` if the document does not exist.
     ///
     /// # Errors
     /// See [`search::explain`].
@@ -278,10 +277,10 @@ impl Engine {
         search::documents(&self.newest(id)?, request, self)
     }
 
-    /// Holds the newest commit of an index for reading until [`Engine::unpin`] gets the number that is returned.
+    /// Pins the newest commit of an index for reading. Returns a number for [`Engine::unpin`].
     ///
     /// # Errors
-    /// Those of [`Index::pin`].
+    /// Same as [`Index::pin`].
     pub fn pin(&self, id: &str) -> Result<u32> {
         let pinned = Arc::new(self.index(id)?.pin()?);
         let mut pins = self.pins();
@@ -291,10 +290,10 @@ impl Engine {
         Ok(number)
     }
 
-    /// The commit that is held under a number.
+    /// Returns the commit pinned under a number.
     ///
     /// # Errors
-    /// Internal, if there is none.
+    /// Internal, if it is not pinned.
     pub fn pinned(&self, number: u32) -> Result<Arc<PinnedIndex>> {
         let pinned = self.pins().held.get(&number).cloned();
         pinned.ok_or_else(|| {
@@ -302,10 +301,10 @@ impl Engine {
         })
     }
 
-    /// Lets go of a commit; does nothing if it is not held.
+    /// Unpins a commit; does nothing if it is not pinned.
     pub fn unpin(&self, number: u32) {
         let pinned = self.pins().held.remove(&number);
-        // Dropped after the lock was released, since files that no commit names any more are removed now.
+        // Dropped after the lock is released, because it removes files that no other commit uses.
         drop(pinned);
     }
 
@@ -313,12 +312,12 @@ impl Engine {
         self.pins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is cached for all indexes.
+    /// Returns figures of the cache for all indexes.
     pub fn cache_figures(&self) -> CacheFigures {
         self.cache.figures()
     }
 
-    /// Everything of an index that does not decode; see [`Index::verify`].
+    /// Lists all files of an index that cannot be decoded; see [`Index::verify`].
     ///
     /// # Errors
     /// Internal.
@@ -332,15 +331,15 @@ impl Engine {
         }
     }
 
-    /// Writes the documents of an index that can be read to `target`, a new file; the index may be damaged.
+    /// Writes the readable documents of an index, which may be damaged, to a new file `target`.
     ///
     /// # Errors
-    /// Those of [`index::rescue`].
+    /// Same as [`index::rescue`].
     pub fn rescue(&self, id: &str, target: &Path) -> Result<Rescued> {
         index::rescue(&self.path_of(id)?, target)
     }
 
-    /// Closes an index and removes its directory; does nothing if there is none.
+    /// Closes an index and removes its directory; does nothing if it does not exist.
     pub fn drop_index(&self, id: &str) -> Result<()> {
         let path = self.path_of(id)?;
         let index = self.indexes.lock().unwrap_or_else(PoisonError::into_inner).remove(id);
@@ -356,7 +355,7 @@ impl Engine {
         }
     }
 
-    /// Ids of all index directories, in no order.
+    /// Returns the ids of all index directories, unordered.
     pub fn list(&self) -> Result<Vec<String>> {
         let context = || format!("{} could not be listed", self.directory.display());
         let mut ids = Vec::new();
@@ -371,7 +370,7 @@ impl Engine {
         Ok(ids)
     }
 
-    /// Lets go of everything. Searches under way keep what they read.
+    /// Closes all indexes and unpins all commits. Running searches keep their data.
     pub fn close(&self) {
         let indexes = std::mem::take(&mut *self.indexes.lock().unwrap_or_else(PoisonError::into_inner));
         for index in indexes.values() {
@@ -388,10 +387,10 @@ impl Indexes for Engine {
     }
 }
 
-/// Runs `open` over files in `path`. Code of other crates may panic over bytes that it did not write.
+/// Runs `open` on files in `path`. Other crates may panic on damaged bytes.
 ///
 /// # Errors
-/// `index_damaged` if they do not decode.
+/// `index_damaged` if they cannot be decoded.
 fn decoded<T>(path: &Path, open: impl FnOnce() -> Result<T>) -> Result<T> {
     let opened = catch_unwind(AssertUnwindSafe(open)).unwrap_or_else(|_| {
         Err(Error::internal(format!("{} could not be opened", path.display()), "it does not decode"))
@@ -399,7 +398,7 @@ fn decoded<T>(path: &Path, open: impl FnOnce() -> Result<T>) -> Result<T> {
     opened.map_err(Error::or_damaged)
 }
 
-/// Reads the dictionary of Chinese, as the file `note` asks for, on a thread that gives way to all others.
+/// Reads the Chinese dictionary, as requested by the file `note`, on a low-priority thread.
 fn read_ahead(note: PathBuf, faults: &FaultReporter) {
     let (kind, of_thread, file) = (BackgroundFaultKind::DictionaryReadAhead, faults.clone(), note.clone());
     let read = move || {
@@ -422,7 +421,7 @@ mod tests {
     use crate::store::SegmentView;
 
     #[test]
-    fn that_texts_are_in_chinese_is_remembered() {
+    fn a_chinese_text_makes_the_next_process_read_its_dictionary() {
         let directory = tempfile::tempdir().unwrap();
         let limits = Limits { indexing_memory_bytes: 1 << 20, indexing_threads: 1, cache_bytes: 1 << 20 };
         let engine = Engine::open(directory.path(), limits, FaultReporter::default()).unwrap();
@@ -452,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_merge_that_fails_is_reported_and_the_next_one_makes_up_for_it() {
+    fn a_merge_that_fails_is_reported_and_the_next_merge_succeeds() {
         let directory = tempfile::tempdir().unwrap();
         let limits = Limits { indexing_memory_bytes: 60_000_000, indexing_threads: 1, cache_bytes: 1 << 20 };
         let faults = ReportedFaults::default();
@@ -477,8 +476,8 @@ mod tests {
         }
         let is_thinned = || index.snapshot().unwrap().segments().iter().any(SegmentView::has_deletes);
         assert!(is_thinned());
-        // The merge is the third commit. Its file cannot be created where a directory has its name; the failed
-        // merge takes its number, so the next merge is not in the way.
+        // The merge is the third commit. A directory in place of its file makes it fail. The failed merge uses up its
+        // number, so the next merge succeeds.
         let commit = directory.path().join("things/commit-00000000000000000003.tmp");
         std::fs::create_dir(&commit).unwrap();
         engine.merge_in_background("things");

@@ -1,63 +1,62 @@
-//! Whose fault is it, and what to tell them.
+//! Errors of the engine: mistakes of the caller and internal failures.
 
 use std::any::Any;
 use std::error::Error as StdError;
 use std::path::Path;
 
-/// A write that failed with less room than this on its disk failed for want of it: tantivy writes through
-/// buffers of 8 KiB and maps nothing smaller than a page.
+/// If a write fails with less free space than this, the disk counts as full: tantivy writes through buffers of 8 KiB
+/// and maps nothing smaller than a page.
 const ROOM_BYTES_MIN: u64 = 1 << 20;
 
-/// Number of the system's error for a device that does not read or write, on every Unix.
+/// `EIO`, the system's error for a device that cannot be read or written, on every Unix.
 const OS_ERROR_IO: i32 = 5;
 
 /// Any error of another library.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync + 'static>;
 
-/// Result of anything in this crate.
+/// Result of the functions of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Why the engine could not do what was asked.
+/// Why the engine could not carry out a request.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The caller can fix it; shown as is.
+    /// The caller can fix it; shown unchanged.
     #[error(transparent)]
     User(#[from] UserError),
-    /// Our bug or a bad disk; logged in full, shown as `internal`.
+    /// A bug or a failing disk; logged in full, shown as `internal`.
     #[error("{context}: {source}")]
     Internal {
-        /// What the engine was doing, and to which file if one is to blame.
+        /// The operation that failed, and its file, if any.
         context: String,
-        /// What went wrong underneath.
+        /// The underlying error.
         source: BoxError,
     },
 }
 
-/// A mistake of the caller: a code of the API's error table, and a message naming the offending value.
+/// A mistake of the caller: a code of the API's error table, and a message with the offending value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, serde::Serialize)]
 #[error("{message}")]
 pub struct UserError {
     /// A key of the table in `ts/errors/codes.ts`.
     pub code: &'static str,
-    /// Shown as is.
+    /// Shown unchanged.
     pub message: String,
 }
 
 impl Error {
-    /// The caller's mistake.
+    /// An error for a mistake of the caller.
     pub fn user(code: &'static str, message: impl Into<String>) -> Self {
         Self::User(UserError { code, message: message.into() })
     }
 
-    /// A fault of ours or of the machine.
+    /// An error for a bug or a failure of the machine.
     pub fn internal(context: impl Into<String>, source: impl Into<BoxError>) -> Self {
         Self::Internal { context: context.into(), source: source.into() }
     }
 
-    /// The same error, unless it came of a disk without room: then one that says so.
+    /// Turns an error caused by a full disk into `no_space_left_on_device`; returns others unchanged.
     ///
-    /// Not every reason comes through, so that beside one that names it, a disk with next to no room left
-    /// counts too. `path` lies on that disk.
+    /// Some errors do not name their cause, so a disk with hardly any free space counts too. `path` is on that disk.
     pub fn or_full_disk(self, path: &Path) -> Self {
         let Self::Internal { source, .. } = &self else { return self };
         let named = io_errors_of(&**source).any(|io| io.kind() == std::io::ErrorKind::StorageFull);
@@ -70,7 +69,7 @@ impl Error {
         self
     }
 
-    /// The same error, unless a disk that failed to read or write is the reason: then one that says so.
+    /// Turns an error caused by a failing disk into `io_error`; returns others unchanged.
     pub fn or_failed_disk(self) -> Self {
         let Self::Internal { source, .. } = &self else { return self };
         if io_errors_of(&**source).any(|io| cfg!(unix) && io.raw_os_error() == Some(OS_ERROR_IO)) {
@@ -79,8 +78,8 @@ impl Error {
         self
     }
 
-    /// The same error, unless files are the reason that do not decode or are gone: then one that says so. What the
-    /// system refused, such as one file more, says nothing about them.
+    /// Turns an error caused by missing or undecodable files into `index_damaged`; returns others unchanged. If the
+    /// system refused an operation, such as opening another file, the files may be fine.
     pub fn or_damaged(self) -> Self {
         let Self::Internal { source, .. } = &self else { return self };
         let is_refusal =
@@ -91,7 +90,7 @@ impl Error {
         Self::user("index_damaged", self.to_string())
     }
 
-    /// The code of the API's table this error shows as.
+    /// Returns the code of the API's table for this error.
     pub fn code(&self) -> &'static str {
         match self {
             Self::User(error) => error.code,
@@ -100,18 +99,19 @@ impl Error {
     }
 }
 
-/// The message of a caught panic.
+/// Returns the message of a caught panic.
 pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")
 }
 
-/// The errors of the system among an error and all its reasons.
+/// Returns all I/O errors in the chain of causes.
 fn io_errors_of<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item = &'e std::io::Error> {
     std::iter::successors(Some(error), |&cause| reason_of(cause)).filter_map(io_error_of)
 }
 
-/// An I/O error that wraps another error gives that one's reason as its own.
+/// An I/O error that wraps another error has the same source as that error, so the wrapped error comes next in the
+/// chain.
 fn reason_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e (dyn StdError + 'static)> {
     match io_error_of(cause).and_then(std::io::Error::get_ref) {
         Some(wrapped) => Some(wrapped),
@@ -119,7 +119,7 @@ fn reason_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e (dyn StdErro
     }
 }
 
-/// tantivy does not give the errors it wraps as their source.
+/// tantivy does not return wrapped errors as `source`.
 fn io_error_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e std::io::Error> {
     use tantivy::TantivyError;
     use tantivy::directory::error::{OpenReadError, OpenWriteError};
@@ -134,7 +134,7 @@ fn io_error_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e std::io::E
     }
 }
 
-/// Says what was being done when another library failed.
+/// Adds the current operation to errors of other libraries.
 pub trait Context<T> {
     /// Wraps the error as [`Error::Internal`].
     fn context(self, context: impl Into<String>) -> Result<T>;

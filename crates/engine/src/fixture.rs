@@ -1,4 +1,4 @@
-//! Small commits for tests of modules that only read, written without the write path.
+//! Small commits for tests of modules that only read. They are built without the write path.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::indexing::document_for_tests;
 use crate::settings::Settings;
 use crate::store::{Layout, SegmentBuilder, SegmentView, Snapshot, SnapshotParts};
 
-/// Room for everything that a test has cached.
+/// Enough for all cached data of a test.
 const CACHE_BYTES: usize = 64 << 20;
 
-/// The layout of the newest format, with a cache of its own as an opened index has it.
+/// The layout of the newest format, with its own cache like an opened index.
 pub fn caching_layout() -> Layout {
     layout_caching(CACHE_BYTES)
 }
@@ -25,18 +25,18 @@ fn layout_caching(cache_bytes: usize) -> Layout {
     crate::indexing::layout().caching_in(&Cache::new(cache_bytes))
 }
 
-/// Services of one index, with a cache of its own, whose faults are reported to `faults`.
+/// Services of an index with its own cache. Faults are reported to `faults`.
 pub fn services_reporting_to(faults: FaultReporter) -> IndexServices {
     IndexServices { cache: Cache::new(CACHE_BYTES), faults, writing: Arc::default() }
 }
 
-/// A commit in memory: documents as they come, a segment per slice, docids from 0 on; document ids are
-/// `id` fields, else docids.
+/// A commit in memory with one segment per slice. Docids count from 0; document ids are `id` fields, or docids if there
+/// are none.
 pub fn snapshot_of(segments: &[&[Json]], settings: Settings) -> Snapshot {
     caching_snapshot_of(CACHE_BYTES, segments, settings)
 }
 
-/// The same with a cache of so many bytes.
+/// Like [`snapshot_of`], with a cache of `cache_bytes`.
 pub fn caching_snapshot_of(cache_bytes: usize, segments: &[&[Json]], settings: Settings) -> Snapshot {
     let layout = layout_caching(cache_bytes);
     let mut views = Vec::new();

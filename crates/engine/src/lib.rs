@@ -1,4 +1,4 @@
-//! The search engine: documents in, ranked hits out. Knows nothing of Node or HTTP.
+//! The search engine: indexes documents and returns ranked hits. Independent of Node and HTTP.
 
 pub mod analysis;
 mod background_fault;

@@ -1,7 +1,7 @@
-//! What does the owner of an index want?
+//! The settings of an index.
 //!
-//! The same shape as `ts/settings/index-settings.ts`, which validates and completes it before it gets
-//! here; nothing is checked twice. The JSON text is kept, so that it is given back as it came.
+//! They have the shape of `ts/settings/index-settings.ts`, which validates and completes them first; nothing is checked
+//! again here. The JSON text is kept and returned unchanged.
 
 use std::collections::BTreeMap;
 
@@ -9,49 +9,49 @@ use serde::Deserialize;
 
 use crate::error::{Context, Result};
 
-/// Complete settings of one index.
+/// Complete settings of an index.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Settings {
-    /// `*` alone: all.
+    /// `*` means all.
     pub displayed_attributes: Vec<String>,
-    /// `*` alone: all, in order of first appearance.
+    /// `*` means all, in order of first appearance.
     pub searchable_attributes: Vec<String>,
-    /// First matching rule decides.
+    /// The first matching rule counts.
     pub filterable_attributes: Vec<FilterableRule>,
-    /// A field stands for those nested in it.
+    /// A field includes the fields nested in it.
     pub sortable_attributes: Vec<String>,
     /// In order of importance.
     pub ranking_rules: Vec<String>,
     /// Compared before lower-casing.
     pub stop_words: Vec<String>,
-    /// Taken out of the default separators.
+    /// Removed from the default separators.
     pub non_separator_tokens: Vec<String>,
     /// Added to the default separators.
     pub separator_tokens: Vec<String>,
-    /// Never cut.
+    /// Words that are never split.
     pub dictionary: Vec<String>,
-    /// Phrase → phrases that stand for it.
+    /// Phrase → phrases that may stand for it.
     pub synonyms: BTreeMap<String, Vec<String>>,
-    /// At most one hit per value of it.
+    /// At most one hit per value of this attribute.
     pub distinct_attribute: Option<String>,
-    /// How exactly nearness is known.
+    /// Precision of proximity.
     pub proximity_precision: ProximityPrecision,
-    /// When a misspelling is forgiven.
+    /// Rules for typos.
     pub typo_tolerance: TypoTolerance,
     /// How facet values are listed.
     pub faceting: Faceting,
-    /// How far pages reach.
+    /// Limit of paging.
     pub pagination: Pagination,
     /// Name → settings of the embedder.
     pub embedders: BTreeMap<String, serde_json::Map<String, serde_json::Value>>,
-    /// None: [`DEFAULT_CUTOFF_MS`].
+    /// Defaults to [`DEFAULT_CUTOFF_MS`].
     pub search_cutoff_ms: Option<u64>,
-    /// First matching rule decides.
+    /// The first matching rule counts.
     pub localized_attributes: Option<Vec<LocalizedRule>>,
-    /// Whether facet values can be searched.
+    /// True if facet values can be searched.
     pub facet_search: bool,
-    /// Whether the last word may be unfinished.
+    /// Tells if the last word may be unfinished.
     pub prefix_search: PrefixSearch,
     /// The JSON text these settings were read from.
     #[serde(skip)]
@@ -61,33 +61,33 @@ pub struct Settings {
 /// Time budget of a search in milliseconds. Source: the customer's settings page.
 pub const DEFAULT_CUTOFF_MS: u64 = 1500;
 
-/// Which fields can be filtered on, and how.
+/// A rule for filterable fields.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum FilterableRule {
-    /// This field and those nested in it, with every feature.
+    /// This field and the fields nested in it, with every feature.
     Field(String),
-    /// Fields matching patterns, with some features.
+    /// Fields that match patterns, with some features.
     #[serde(rename_all = "camelCase")]
     Patterns {
         /// `x`, `x*`, `*x`, `*x*`.
         attribute_patterns: Vec<String>,
-        /// What may be done with them.
+        /// Allowed features.
         features: FilterableFeatures,
     },
 }
 
-/// What may be done with a filterable field.
+/// Features of a filterable field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FilterableFeatures {
-    /// Its values can be searched.
+    /// True if its values can be searched.
     pub facet_search: bool,
-    /// Which operators it takes.
+    /// Allowed operators.
     pub filter: FilterOperators,
 }
 
-/// Operators a filterable field takes.
+/// Operators of a filterable field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct FilterOperators {
     /// `=`, `!=`, `IN`.
@@ -96,39 +96,39 @@ pub struct FilterOperators {
     pub comparison: bool,
 }
 
-/// How exactly nearness of words is known.
+/// Precision of the proximity of words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ProximityPrecision {
-    /// By counted words.
+    /// Counts the words in between.
     ByWord,
-    /// In the same attribute or not.
+    /// Only tells if both words are in the same attribute.
     ByAttribute,
 }
 
-/// When a misspelling is forgiven.
+/// Rules for typos.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TypoTolerance {
-    /// False: never.
+    /// If false, no typos are allowed.
     pub enabled: bool,
-    /// Characters a word needs.
+    /// Minimum word length in characters.
     pub min_word_size_for_typos: MinWordSizeForTypos,
-    /// Words that must be written right.
+    /// Words that must match exactly.
     pub disable_on_words: Vec<String>,
-    /// Fields, with those nested in them, where words must be written right.
+    /// Fields, including those nested in them, in which words must match exactly.
     pub disable_on_attributes: Vec<String>,
-    /// Whether numbers must be written right.
+    /// True if numbers must match exactly.
     pub disable_on_numbers: bool,
 }
 
-/// Characters a word needs before typos are forgiven in it.
+/// Minimum word length for typos, in characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MinWordSizeForTypos {
-    /// For one.
+    /// For one typo.
     pub one_typo: u8,
-    /// For two.
+    /// For two typos.
     pub two_typos: u8,
 }
 
@@ -136,7 +136,7 @@ pub struct MinWordSizeForTypos {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Faceting {
-    /// Values per facet.
+    /// Maximum number of values per facet.
     pub max_values_per_facet: usize,
     /// Field or `*` → order.
     pub sort_facet_values_by: BTreeMap<String, FacetOrder>,
@@ -148,19 +148,19 @@ pub struct Faceting {
 pub enum FacetOrder {
     /// By value.
     Alpha,
-    /// Commonest first.
+    /// Most frequent first.
     Count,
 }
 
-/// How far pages reach.
+/// Limit of paging.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Pagination {
-    /// Hits beyond it cannot be reached.
+    /// Later hits cannot be reached.
     pub max_total_hits: usize,
 }
 
-/// Languages of some fields.
+/// Languages of fields.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LocalizedRule {
@@ -170,32 +170,32 @@ pub struct LocalizedRule {
     pub locales: Vec<String>,
 }
 
-/// Whether the last word of a query may be unfinished.
+/// Tells if the last word of a query may be unfinished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PrefixSearch {
-    /// It may.
+    /// It may be.
     IndexingTime,
-    /// It may not.
+    /// It may not be.
     Disabled,
 }
 
 impl Settings {
-    /// Reads settings from JSON, keeping the text.
+    /// Parses settings from JSON and keeps the text.
     pub fn parse(json: &str) -> Result<Self> {
         let mut settings: Self = serde_json::from_str(json).context("settings of an index do not parse")?;
         settings.raw = json.to_owned();
         Ok(settings)
     }
 
-    /// Whether every field is searchable, in order of first appearance.
+    /// Returns true if all fields are searchable, in order of first appearance.
     pub fn searches_everything(&self) -> bool {
         self.searchable_attributes.iter().any(|name| name == "*")
     }
 }
 
 impl Default for Settings {
-    /// What a fresh index has. Source: the customer's settings page.
+    /// Settings of a new index. Source: the customer's settings page.
     fn default() -> Self {
         let all = || vec!["*".to_owned()];
         let rules = ["words", "typo", "proximity", "attributeRank", "sort", "wordPosition", "exactness"];

@@ -1,20 +1,20 @@
-//! Here is work: which threads do which part of it, and whom do they give way to?
+//! Runs work on several threads or with low priority.
 
 use std::cmp::Reverse;
 use std::io;
 use std::sync::OnceLock;
 
-/// Documents nest at most 128 deep (serde_json's limit), so this is generous.
+/// Documents are nested at most 128 deep (limit of serde_json), so this is generous.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
 
-/// Threads that share the work of one search.
+/// Number of threads that share the work of a search.
 pub fn for_a_search() -> usize {
     static THREADS: OnceLock<usize> = OnceLock::new();
     *THREADS
         .get_or_init(|| std::thread::available_parallelism().map_or(1, |there_are| there_are.get().min(4)))
 }
 
-/// Runs `work` over parts, the last on this thread, each other on one of its own. Gives the outcomes in order.
+/// Runs `work` on each part: the last on this thread, each other on its own thread. Returns the results in order.
 pub fn in_parallel<P: Sync, T: Send>(parts: &[P], work: impl Fn(&P) -> T + Sync) -> Vec<T> {
     let (Some((last, others)), work) = (parts.split_last(), &work) else { return Vec::new() };
     std::thread::scope(|scope| {
@@ -29,7 +29,7 @@ pub fn in_parallel<P: Sync, T: Send>(parts: &[P], work: impl Fn(&P) -> T + Sync)
             outcomes.push(match helper.map(|helper| helper.join()) {
                 Ok(Ok(outcome)) => outcome,
                 Ok(Err(panic)) => std::panic::resume_unwind(panic),
-                // No thread was to be had: slower, but no reason to fail.
+                // No thread could be started: slower, but no failure.
                 Err(_) => work(part),
             });
         }
@@ -38,8 +38,8 @@ pub fn in_parallel<P: Sync, T: Send>(parts: &[P], work: impl Fn(&P) -> T + Sync)
     })
 }
 
-/// Parts shared out to as many threads as a search may have, given with their weights: each goes to the thread that has
-/// least to do, the heaviest first.
+/// Distributes weighted parts to as many threads as a search may use, the heaviest first, each to the thread with the
+/// least work.
 pub fn shared_out<P>(mut parts: Vec<(u32, P)>) -> Vec<Vec<P>> {
     parts.sort_unstable_by_key(|(weight, _)| Reverse(*weight));
     let mut shares: Vec<(u64, Vec<P>)> = (0..for_a_search()).map(|_| (0, Vec::new())).collect();
@@ -52,11 +52,11 @@ pub fn shared_out<P>(mut parts: Vec<(u32, P)>) -> Vec<Vec<P>> {
     shares.into_iter().map(|(_, share)| share).filter(|share| !share.is_empty()).collect()
 }
 
-/// Runs `work` on a thread that gives way to all others where processors are short. It must hold nothing that others
-/// wait for. Where a system cannot tell threads apart, it runs like any other.
+/// Runs `work` on a low-priority thread and waits for it. `work` must not hold locks. On systems without thread
+/// priorities, it runs with normal priority.
 ///
 /// # Errors
-/// If no thread is to be had.
+/// If no thread can be started.
 pub fn giving_way<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("siftd-yielding".to_owned()).stack_size(STACK_BYTES);
@@ -68,10 +68,10 @@ pub fn giving_way<T: Send>(work: impl FnOnce() -> T + Send) -> io::Result<T> {
     })
 }
 
-/// Does `work` on a thread that gives way to all others, without waiting for it.
+/// Starts `work` on a low-priority thread without waiting for it.
 ///
 /// # Errors
-/// The error of the system if it starts no further thread.
+/// The error of the system if no thread can be started.
 pub fn aside(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let thread = std::thread::Builder::new().name("siftd-yielding".to_owned());
     thread.spawn(|| {
@@ -81,14 +81,14 @@ pub fn aside(work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     Ok(())
 }
 
-/// A tenth of the processor while others want all of it.
+/// With this niceness the thread gets a tenth of a busy processor.
 #[cfg(target_os = "linux")]
 const NICENESS: libc::c_int = 10;
 
 #[cfg(target_os = "linux")]
 fn give_way() {
-    // SAFETY: sets a number of this thread, which Linux keeps for each by itself; 0 stands for the calling thread. If it is
-    // refused all is as before.
+    // SAFETY: sets the niceness of this thread only: Linux keeps it per thread, and 0 means the calling thread. Failure
+    // changes nothing.
     let _ = unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, NICENESS) };
 }
 
@@ -110,14 +110,14 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_in_a_part_is_one_of_whoever_asked() {
+    fn a_panic_in_a_part_reaches_the_caller() {
         let parts = [1, 2, 3];
         assert!(std::panic::catch_unwind(|| in_parallel(&parts, |part| assert!(*part != 2, "no"))).is_err());
     }
 
-    /// A search whose time is up must not wait until the parts of another one are done.
+    /// A search whose time is up must not wait for the parts of another search.
     #[test]
-    fn nobody_waits_for_parts_of_others() {
+    fn in_parallel_does_not_wait_for_parts_of_other_calls() {
         let (released, changed) = (Mutex::new(false), Condvar::new());
         let (started, starts) = mpsc::channel();
         let (done, outcome) = mpsc::channel();
@@ -136,7 +136,7 @@ mod tests {
                 (0..others * parts.len()).all(|_| starts.recv_timeout(Duration::from_secs(60)).is_ok());
             scope.spawn(move || done.send(in_parallel(&parts, |part| part + 1)));
             let outcome = outcome.recv_timeout(Duration::from_secs(60));
-            // Before anything is asserted, or the others would never end.
+            // Must come before the assertions: otherwise a failure would block the other threads forever.
             *released.lock().unwrap_or_else(PoisonError::into_inner) = true;
             changed.notify_all();
             assert!(all_started);

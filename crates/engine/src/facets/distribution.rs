@@ -35,9 +35,9 @@ pub struct Distribution {
 /// Minimum and maximum of a field in a set of documents.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stats {
-    /// The least number.
+    /// The minimum.
     pub min: f64,
-    /// The greatest number.
+    /// The maximum.
     pub max: f64,
 }
 

@@ -16,7 +16,7 @@ cached! {
 
 /// The values of several columns in one order, without duplicates.
 pub(super) struct MergedValues {
-    /// By column: its value → position in the order. `None` if every value is its own position.
+    /// By column: value → position in the order. `None` if each value is its own position.
     positions: Vec<Option<Vec<u32>>>,
     /// Position → a column with the value, and its number in that column. `None` if the first column has all values.
     owners: Option<Vec<(u32, u32)>>,
@@ -50,7 +50,7 @@ impl MergedValues {
         }
     }
 
-    /// Returns a column that has the value at a position, and its number in that column.
+    /// Returns a column with the value at a position, and its number in that column.
     pub fn owner(&self, position: u32) -> (usize, u32) {
         match &self.owners {
             Some(owners) => (owners[position as usize].0 as usize, owners[position as usize].1),

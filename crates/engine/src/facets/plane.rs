@@ -5,9 +5,9 @@ use robust::{Coord, orient2d};
 /// A point of the plane.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// Longitude: greater is farther east.
+    /// Longitude, growing to the east.
     pub x: f64,
-    /// Latitude: greater is farther north.
+    /// Latitude, growing to the north.
     pub y: f64,
 }
 

@@ -9,7 +9,7 @@ use crate::background_fault::BackgroundFaultKind;
 use crate::store::{Snapshot, SnapshotParts};
 
 /// Writes the missing deferred columns of every field that `is_wanted`. Removes files of other fields, and of segments
-/// that are not in the commit. A column that cannot be written is reported, and tried again when a search needs it.
+/// outside the commit. A failed write is reported, and tried again when a search needs the column.
 pub fn prepare(snapshot: &Snapshot, is_wanted: &dyn Fn(&str) -> bool) {
     let SnapshotParts { directory: Some(directory), faults, .. } = snapshot.parts() else { return };
     let columns = Columns::new(snapshot);

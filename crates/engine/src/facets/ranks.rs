@@ -49,7 +49,7 @@ enum Source {
 struct Unmerged {
     /// Number of merged values before it.
     before: u32,
-    /// A column that has it, and its number in that column.
+    /// A column with it, and its number in that column.
     part: usize,
     value: u32,
 }
@@ -202,7 +202,7 @@ impl Ranks {
         }
     }
 
-    /// Returns a column that has the value of a rank, and its number in that column.
+    /// Returns a column with the value of a rank, and its number in that column.
     pub fn owner(&self, rank: u32) -> (usize, u32) {
         match self.split(rank) {
             Err(unmerged) => (self.unmerged[unmerged].part, self.unmerged[unmerged].value),

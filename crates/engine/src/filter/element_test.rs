@@ -1,6 +1,6 @@
-//! Here is an element: does it pass a filter, by what it holds itself?
+//! Tests an element against a filter.
 //!
-//! A value counts as it does in columns: arrays by each of their elements, strings by their compared form.
+//! Values count as in columns: arrays by each of their elements, strings by their compared form.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -9,32 +9,32 @@ use std::ops::Bound;
 use filter_grammar::{Filter, Operator, Reference, Spanned, Text};
 use serde_json::{Map, Value};
 
-use super::limits::TESTS_PER_LOOK;
+use super::limits::TESTS_PER_CHECK;
 use super::scope::Scope;
 use crate::analysis::normalize_facet;
 use crate::error::{Error, Result};
 use crate::facets::{compared_form, finite};
 use crate::fields::is_same_or_below;
 
-/// A filter on elements with its operands in the form in which they are compared.
+/// A filter on elements. Its operands have the form used for comparisons.
 pub(super) enum ElementTest {
     All(Vec<Self>),
     Any(Vec<Self>),
     Not(Box<Self>),
-    /// Passed by nothing.
+    /// Always false.
     Nothing,
-    /// One object at a path below the element passes.
+    /// True if an object at a path below the element passes.
     Element(String, Box<Self>),
-    /// The value at a path below the element is like this.
-    Field(String, Question),
+    /// True if the value at a path below the element passes.
+    Field(String, ValueTest),
 }
 
-/// What is asked about a value.
-pub(super) enum Question {
+/// A condition on a value.
+pub(super) enum ValueTest {
     Exists,
     Null,
     Empty,
-    /// `numbers` ascend.
+    /// `numbers` are in ascending order.
     OneOf {
         forms: HashSet<String>,
         numbers: Vec<f64>,
@@ -47,15 +47,15 @@ pub(super) enum Question {
     StartsWith(String),
 }
 
-/// What lies at a path: a value behind a key, or a scalar in it, maybe in arrays.
+/// A match at a path: the value of a key, or a scalar in it, possibly inside arrays.
 enum Found<'v> {
     Keyed(&'v Value),
     Scalar(&'v Value),
 }
 
 impl ElementTest {
-    /// `path`: that of the elements. `knows`: whether any document has a value at a path; without any, nothing passes a
-    /// condition on it.
+    /// `path`: path of the elements. `knows` returns true if a document has a value at a path; otherwise conditions on
+    /// the path are false.
     pub fn new(filter: &Filter, path: &str, knows: &impl Fn(&str) -> bool) -> Self {
         let each = |parts: &[Filter]| parts.iter().map(|part| Self::new(part, path, knows)).collect();
         match filter {
@@ -68,7 +68,7 @@ impl ElementTest {
                 let inner = Self::new(filter, &format!("{path}.{}", field.value), knows);
                 Self::Element(field.value.clone(), Box::new(inner))
             }
-            // The grammar has none of these inside elements.
+            // The grammar excludes these inside elements.
             Filter::GeoRadius(_)
             | Filter::GeoBoundingBox(_)
             | Filter::GeoPolygon(_)
@@ -83,7 +83,7 @@ impl ElementTest {
             let mut numbers: Vec<f64> =
                 texts.iter().filter_map(|text| finite(&text.value)).map(unsigned).collect();
             numbers.sort_unstable_by(f64::total_cmp);
-            Question::OneOf { forms: texts.iter().map(form).collect(), numbers }
+            ValueTest::OneOf { forms: texts.iter().map(form).collect(), numbers }
         };
         let between = |from: Bound<&Text>, to: Bound<&Text>| {
             let number = |bound: Bound<&Text>| {
@@ -94,9 +94,12 @@ impl ElementTest {
                     Bound::Unbounded => Bound::Unbounded,
                 })
             };
-            Question::Between { forms: (from.map(form), to.map(form)), numbers: number(from).zip(number(to)) }
+            ValueTest::Between {
+                forms: (from.map(form), to.map(form)),
+                numbers: number(from).zip(number(to)),
+            }
         };
-        let question = match operator {
+        let test = match operator {
             Operator::Equal(text) => one_of(std::slice::from_ref(text)),
             Operator::NotEqual(text) => {
                 let equal = Self::Field(field, one_of(std::slice::from_ref(text)));
@@ -108,52 +111,52 @@ impl ElementTest {
             Operator::LowerOrEqual(text) => between(Bound::Unbounded, Bound::Included(text)),
             Operator::Between { from, to } => between(Bound::Included(from), Bound::Included(to)),
             Operator::In(texts) => one_of(texts),
-            Operator::Exists => Question::Exists,
-            Operator::Null => Question::Null,
-            Operator::Empty => Question::Empty,
-            Operator::Contains(text) => Question::Contains(form(text)),
-            Operator::StartsWith(text) if form(text).is_empty() => Question::Exists,
-            Operator::StartsWith(text) => Question::StartsWith(form(text)),
+            Operator::Exists => ValueTest::Exists,
+            Operator::Null => ValueTest::Null,
+            Operator::Empty => ValueTest::Empty,
+            Operator::Contains(text) => ValueTest::Contains(form(text)),
+            Operator::StartsWith(text) if form(text).is_empty() => ValueTest::Exists,
+            Operator::StartsWith(text) => ValueTest::StartsWith(form(text)),
         };
-        Self::Field(field, question)
+        Self::Field(field, test)
     }
 
-    /// Whether an element passes. After the time limit every element passes, and [`Looks::result`] fails.
-    pub fn passes(&self, element: &Map<String, Value>, looks: &Looks<'_>) -> bool {
-        if looks.are_over() {
+    /// Returns true if an element passes. After the time limit every element passes, and [`Clock::result`] fails.
+    pub fn passes(&self, element: &Map<String, Value>, clock: &Clock<'_>) -> bool {
+        if clock.is_over() {
             return true;
         }
         match self {
-            Self::All(parts) => parts.iter().all(|part| part.passes(element, looks)),
-            Self::Any(parts) => parts.iter().any(|part| part.passes(element, looks)),
-            Self::Not(part) => !part.passes(element, looks),
+            Self::All(parts) => parts.iter().all(|part| part.passes(element, clock)),
+            Self::Any(parts) => parts.iter().any(|part| part.passes(element, clock)),
+            Self::Not(part) => !part.passes(element, clock),
             Self::Nothing => false,
             Self::Element(path, inner) => {
-                any_object(element, path, &mut |object| inner.passes(object, looks))
+                any_object(element, path, &mut |object| inner.passes(object, clock))
             }
-            Self::Field(path, question) => {
-                any_at(element, path, &mut |found| looks.are_over() || question.holds(&found))
+            Self::Field(path, test) => {
+                any_at(element, path, &mut |found| clock.is_over() || test.holds(&found))
             }
         }
     }
 }
 
-/// Looks at the clock of a filter while elements are tested.
-pub(super) struct Looks<'a> {
+/// Checks the time limit of a filter while elements are tested.
+pub(super) struct Clock<'a> {
     scope: &'a Scope<'a>,
     tests: Cell<u32>,
     failure: RefCell<Option<Error>>,
 }
 
-impl<'a> Looks<'a> {
+impl<'a> Clock<'a> {
     pub fn new(scope: &'a Scope<'a>) -> Self {
         Self { scope, tests: Cell::default(), failure: RefCell::default() }
     }
 
-    /// Counts a test. Whether further ones are of no use, because the time is over or the client has gone.
-    fn are_over(&self) -> bool {
+    /// Counts a test. Returns true once tests are useless, because time ran out or the client disconnected.
+    fn is_over(&self) -> bool {
         let tests = self.tests.get();
-        if tests < TESTS_PER_LOOK {
+        if tests < TESTS_PER_CHECK {
             self.tests.set(tests + 1);
             return false;
         }
@@ -165,25 +168,25 @@ impl<'a> Looks<'a> {
             Ok(()) => false,
             Err(error) => {
                 self.failure.replace(Some(error));
-                self.tests.set(TESTS_PER_LOOK);
+                self.tests.set(TESTS_PER_CHECK);
                 true
             }
         }
     }
 
     /// # Errors
-    /// The error of [`Scope::check`], if one occurred during a test.
+    /// The error of [`Scope::check`], if it failed during a test.
     pub fn result(&self) -> Result<()> {
         self.failure.take().map_or(Ok(()), Err)
     }
 }
 
-/// Zero has one sign, so that numbers that are equal compare so in total order.
+/// Turns minus zero into zero, so that equal numbers are equal in total order.
 fn unsigned(number: f64) -> f64 {
     if number == 0.0 { 0.0 } else { number }
 }
 
-impl Question {
+impl ValueTest {
     fn holds(&self, found: &Found<'_>) -> bool {
         match (self, found) {
             (Self::Exists, Found::Keyed(_)) | (Self::Null, Found::Keyed(Value::Null)) => true,
@@ -238,34 +241,36 @@ impl Question {
     }
 }
 
-/// Where a key leads on the way to a path.
-enum Led<'p> {
-    /// To the path itself.
-    There,
-    /// Towards it, with this much of the path to go, which is empty where the path ends with a dot.
-    Below(&'p str),
-    /// Elsewhere.
-    Astray,
+/// How a key matches the beginning of a path.
+enum PathMatch<'p> {
+    /// The key is the path.
+    Exact,
+    /// The key is a prefix of the path. Holds the rest, which is empty if the path ends with a dot.
+    Prefix(&'p str),
+    /// No match.
+    None,
 }
 
-fn led<'p>(key: &str, path: &'p str) -> Led<'p> {
+fn match_path<'p>(key: &str, path: &'p str) -> PathMatch<'p> {
     match path.strip_prefix(key) {
-        Some("") => Led::There,
-        Some(rest) if is_same_or_below(key, path) => Led::Below(rest.strip_prefix('.').unwrap_or(rest)),
-        _ => Led::Astray,
+        Some("") => PathMatch::Exact,
+        Some(rest) if is_same_or_below(key, path) => {
+            PathMatch::Prefix(rest.strip_prefix('.').unwrap_or(rest))
+        }
+        _ => PathMatch::None,
     }
 }
 
-/// Whether some object at a dotted path passes. Paths lead through arrays, and keys may have dots in them.
+/// Returns true if an object at a dotted path passes. Paths lead through arrays; keys may contain dots.
 pub(super) fn any_object(
     object: &Map<String, Value>,
     path: &str,
     passes: &mut dyn FnMut(&Map<String, Value>) -> bool,
 ) -> bool {
-    object.iter().any(|(key, value)| match led(key, path) {
-        Led::There => objects(value, passes),
-        Led::Below(rest) => objects(value, &mut |inner| any_object(inner, rest, passes)),
-        Led::Astray => false,
+    object.iter().any(|(key, value)| match match_path(key, path) {
+        PathMatch::Exact => objects(value, passes),
+        PathMatch::Prefix(rest) => objects(value, &mut |inner| any_object(inner, rest, passes)),
+        PathMatch::None => false,
     })
 }
 
@@ -278,10 +283,10 @@ fn objects(value: &Value, passes: &mut dyn FnMut(&Map<String, Value>) -> bool) -
 }
 
 fn any_at(object: &Map<String, Value>, path: &str, holds: &mut dyn FnMut(Found<'_>) -> bool) -> bool {
-    object.iter().any(|(key, value)| match led(key, path) {
-        Led::There => holds(Found::Keyed(value)) || scalars(value, holds),
-        Led::Below(rest) => objects(value, &mut |inner| any_at(inner, rest, holds)),
-        Led::Astray => false,
+    object.iter().any(|(key, value)| match match_path(key, path) {
+        PathMatch::Exact => holds(Found::Keyed(value)) || scalars(value, holds),
+        PathMatch::Prefix(rest) => objects(value, &mut |inner| any_at(inner, rest, holds)),
+        PathMatch::None => false,
     })
 }
 

@@ -1,8 +1,8 @@
-//! Here is a filter on the elements of a field: in which documents does one element pass all of it?
+//! Evaluates filters on the elements of a field: a document matches if a single element passes the complete filter.
 //!
-//! 1. The elements of a field are the objects at its path, whether in arrays, in arrays of arrays or alone.
-//! 2. The filter selects elements as it would select documents that hold one element each.
-//! 3. A document is read only if its elements together have the values that the filter asks for.
+//! 1. The elements of a field are the objects at its path, alone, in arrays or in nested arrays.
+//! 2. The filter selects elements as it would select documents with one element each.
+//! 3. A document is read only if its elements together have the values required by the filter.
 //!
 //! Source: search §12.5.
 
@@ -11,15 +11,15 @@ use roaring::RoaringBitmap;
 use serde::de::{Deserializer as _, IgnoredAny, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::element_test::{ElementTest, Looks, any_object};
+use super::element_test::{Clock, ElementTest, any_object};
 use super::evaluate::Evaluation;
 use super::limits::ELEMENT_DOCUMENTS_MAX;
 use crate::error::{Context, Result};
 use crate::fields::is_same_or_below;
 
 impl Evaluation<'_> {
-    /// Documents of which one element passes. `within`: documents that the rest of the filter lets through; others need
-    /// not be read.
+    /// Returns documents with a matching element. `within`: documents that pass the rest of the filter; other documents
+    /// need not be read.
     pub(super) fn by_element(
         &self,
         element: &Spanned<Reference>,
@@ -40,20 +40,20 @@ impl Evaluation<'_> {
         self.element_documents.set(read);
         let test = ElementTest::new(filter, path, &|path| has_column(path) && self.columns.knows(path));
         let mut found = RoaringBitmap::new();
-        let looks = Looks::new(self.scope);
+        let clock = Clock::new(self.scope);
         for docid in candidates {
             self.scope.check()?;
             let Some(text) = self.snapshot.source(docid)? else { continue };
-            if any_object(&members_towards(&text, path)?, path, &mut |element| test.passes(element, &looks)) {
+            if any_object(&members_towards(&text, path)?, path, &mut |element| test.passes(element, &clock)) {
                 found.insert(docid);
             }
-            looks.result()?;
+            clock.result()?;
         }
         Ok(found)
     }
 
-    /// A superset of the documents that pass, by the values that all their elements have together. `filter` names fields
-    /// by whole paths.
+    /// Returns a superset of the matching documents, based on the values of all their elements together. `filter` uses
+    /// full paths.
     fn possible(&self, filter: &Filter, source: &str) -> Result<RoaringBitmap> {
         match filter {
             Filter::All(parts) => {
@@ -71,7 +71,7 @@ impl Evaluation<'_> {
                 Ok(found)
             }
             Filter::Not(part) => {
-                // Evaluated for its mistakes alone: one element with a value says nothing about the others.
+                // Evaluated only to report mistakes: an element with the value says nothing about the others.
                 self.possible(part, source)?;
                 Ok(self.snapshot.documents().clone())
             }
@@ -87,12 +87,12 @@ impl Evaluation<'_> {
     }
 }
 
-/// Whether values at a path are in columns. Those below reserved fields are not.
+/// Returns true if values at a path are in columns. Values below reserved fields are not.
 fn has_column(path: &str) -> bool {
     !["_geo.", "_geojson.", "_vectors."].iter().any(|reserved| path.starts_with(reserved))
 }
 
-/// The filter with paths from where the elements at `path` lie; filters on their own elements stay relative to those.
+/// Prefixes the paths of a filter with `path`. Paths inside nested element filters stay relative to their own elements.
 fn below(path: &str, filter: &Filter) -> Filter {
     let each = |parts: &[Filter]| parts.iter().map(|part| below(path, part)).collect();
     let within = |field: &Text| Text { value: format!("{path}.{}", field.value), span: field.span.clone() };
@@ -111,7 +111,7 @@ fn below(path: &str, filter: &Filter) -> Filter {
     }
 }
 
-/// The members of a stored document whose keys lead to a path; the values of all others are skipped.
+/// Parses only the members of a stored document whose keys are on the way to a path.
 fn members_towards(document: &[u8], path: &str) -> Result<Map<String, Value>> {
     struct Towards<'p>(&'p str);
     impl<'de> Visitor<'de> for Towards<'_> {

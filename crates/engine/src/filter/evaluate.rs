@@ -19,11 +19,11 @@ cached! {
     Filters: Expression => RoaringBitmap, |expression, docs| expression.heap_bytes() + bitmap_bytes(docs);
 }
 
-/// The live documents that `expression` selects. Selections are cached with the commit.
+/// Returns the live documents selected by `expression`, cached with the commit.
 ///
 /// # Errors
-/// The scope's code if a field is not filterable or a point is not on the map; `invalid_search_filter`, whatever the
-/// scope, if a field's rule does not allow an operator.
+/// The scope's code if a field is not filterable or a point is not on the map. `invalid_search_filter`, regardless of
+/// the scope, if a field's rule does not allow an operator.
 pub fn select(snapshot: &Snapshot, expression: &Expression, scope: &Scope<'_>) -> Result<Arc<RoaringBitmap>> {
     if let Some(documents) = snapshot.cache().get::<Filters>(expression) {
         return Ok(documents);
@@ -39,7 +39,7 @@ pub(super) struct Evaluation<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) columns: Columns,
     pub(super) scope: &'a Scope<'a>,
-    /// Documents that were read for their elements so far, those of each `_element` counted anew.
+    /// Documents read for their elements so far, counted separately for each `_element`.
     pub(super) element_documents: Cell<u64>,
 }
 
@@ -66,7 +66,7 @@ impl Evaluation<'_> {
     pub(super) fn filter(&self, filter: &Filter, source: &str) -> Result<RoaringBitmap> {
         self.scope.check()?;
         match filter {
-            // All parts are evaluated, even once no document is left, so that a mistake in a later part is reported.
+            // All parts are evaluated, even if no document is left, so that mistakes in later parts are reported.
             Filter::All(parts) => {
                 let is_last = |part: &&Filter| matches!(part, Filter::Element(_));
                 let (last, first): (Vec<&Filter>, Vec<&Filter>) = parts.iter().partition(is_last);
@@ -126,8 +126,8 @@ impl Evaluation<'_> {
         }
     }
 
-    /// `found` without the documents that fail one of the filters on elements, each with its source. These come last:
-    /// elements are read only of documents that are left. `found` is `None` if there is no other filter.
+    /// Removes documents from `found` that fail a filter on elements, each given with its source. These filters run
+    /// last, because they read each remaining document. `found` is `None` if there is no other filter.
     fn and_by_elements<'e>(
         &self,
         found: Option<RoaringBitmap>,
@@ -140,7 +140,7 @@ impl Evaluation<'_> {
         Ok(found)
     }
 
-    /// Documents with vectors of one embedder or all. Source: vectors §9.1.
+    /// Returns documents with vectors of one embedder or of all. Source: vectors §9.1.
     fn vectors(&self, names: &Spanned<Vec<Text>>, source: &str) -> Result<RoaringBitmap> {
         let refuse = |cause: &str| Err(self.mistake(self.scope.code, cause, source, &names.span));
         let texts: Vec<&str> = names.value.iter().map(|name| name.value.as_str()).collect();
@@ -156,7 +156,7 @@ impl Evaluation<'_> {
             |flags: &Flags, fragments: bool, number: Option<u8>| match texts.get(1..).unwrap_or_default() {
                 [] => Some(flags.embedded.clone()),
                 ["userProvided"] => Some(flags.user_provided.clone()),
-                // An embedder with fragments makes every vector from them, and none from a template.
+                // An embedder with fragments makes all vectors from them, and none from a template.
                 ["documentTemplate"] if fragments => Some(RoaringBitmap::new()),
                 ["documentTemplate"] => Some(&flags.embedded - &flags.user_provided),
                 ["regenerate"] => Some(&flags.embedded - &flags.skip_regenerate),
@@ -188,7 +188,7 @@ impl Evaluation<'_> {
         Ok(found & self.snapshot.documents())
     }
 
-    /// Equality conditions on one field are answered together, because lists of them may be long.
+    /// Evaluates equality conditions on the same field together, because lists of them may be long.
     fn any(&self, parts: &[Filter], source: &str) -> Result<RoaringBitmap> {
         let mut found = RoaringBitmap::new();
         let mut equalities: HashMap<&str, Vec<&Text>> = HashMap::new();

@@ -8,14 +8,14 @@ use serde_json::Value as Json;
 use super::scope::Scope;
 use crate::error::{Error, Result};
 
-/// A filter that parses and uses only operators that are allowed.
+/// A parsed filter that only uses allowed operators.
 #[derive(Debug, Clone)]
 pub enum Expression {
     /// Every part must hold.
     All(Vec<Expression>),
     /// At least one part must hold.
     Any(Vec<Expression>),
-    /// A condition or several, written as one text.
+    /// A text with one or several conditions.
     Text {
         /// The text as given.
         source: Arc<str>,
@@ -24,7 +24,7 @@ pub enum Expression {
     },
 }
 
-/// Expressions are equal if they select the same whatever the documents: how their texts are written does not count.
+/// Compares the meaning of expressions: the spelling of their texts does not count.
 impl PartialEq for Expression {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -48,7 +48,7 @@ impl Hash for Expression {
 }
 
 impl Expression {
-    /// The filter on elements that the expression is, with its source, if it is one.
+    /// Returns the filter on elements with its source, if the expression is one.
     pub(super) fn element(&self) -> Option<(&Spanned<Reference>, &str)> {
         match self {
             Self::Text { source, tree } => match &**tree {
@@ -59,7 +59,7 @@ impl Expression {
         }
     }
 
-    /// Memory that the expression points to, in bytes.
+    /// Heap memory of the expression in bytes.
     pub(super) fn heap_bytes(&self) -> usize {
         match self {
             Self::All(parts) | Self::Any(parts) => {
@@ -70,11 +70,10 @@ impl Expression {
     }
 }
 
-/// Reads the `filter` of a request; `None` if it is null or blank.
+/// Parses the `filter` of a request; `None` if it is null or blank.
 ///
 /// # Errors
-/// The scope's code if it has the wrong shape or does not parse; `feature_not_enabled` if it needs a
-/// feature that is off.
+/// The scope's code if it has the wrong shape or does not parse; `feature_not_enabled` if it needs a disabled feature.
 pub fn parse(filter: &Json, scope: &Scope<'_>) -> Result<Option<Expression>> {
     let wrong = |found: &Json| {
         let message = format!(
@@ -111,7 +110,7 @@ pub fn parse(filter: &Json, scope: &Scope<'_>) -> Result<Option<Expression>> {
     Ok(if parts.is_empty() { None } else { Some(Expression::All(parts)) })
 }
 
-/// Reads one text; blank ones give `None`. `texts_left`: the number of operands that the rest of the filter may have.
+/// Parses a text; `None` if it is blank. `texts_left`: number of operands left for the rest of the filter.
 fn text(source: &str, scope: &Scope<'_>, texts_left: &mut usize) -> Result<Option<Expression>> {
     scope.check()?;
     let tree = filter_grammar::parse_within(source, texts_left)

@@ -1,7 +1,7 @@
-//! Here is a filter on documents of other indexes: which ids does it leave for the fields that refer to them?
+//! Replaces filters on documents of other indexes by lists of their ids.
 //!
-//! 1. The first foreign key of a field says which index it refers to.
-//! 2. `_foreign(field, filter)` becomes `field IN [ids]`, the ids of all documents there that pass.
+//! 1. The first foreign key of a field determines the other index.
+//! 2. `_foreign(field, filter)` becomes `field IN [ids]`, with the ids of all documents there that pass.
 //! 3. Documents that the request may not read do not pass.
 //!
 //! Source: search §20.2.
@@ -23,11 +23,11 @@ use crate::store::Snapshot;
 
 type ForeignFilter = Spanned<Reference>;
 
-/// The same expression with lists of ids in place of filters on other indexes, if the scope allows these.
+/// Replaces filters on other indexes by lists of ids, if the scope allows them.
 ///
 /// # Errors
-/// `invalid_search_filter` for a field that is no foreign key, a nested filter or too many documents; `invalid_api_key`,
-/// `index_not_found`; `invalid_document_filter` for mistakes that depend on the other index.
+/// `invalid_search_filter` for a field that is not a foreign key, a nested filter or too many documents;
+/// `invalid_api_key`, `index_not_found`; `invalid_document_filter` for mistakes that depend on the other index.
 pub(super) fn with_foreign_ids(expression: Expression, scope: &Scope<'_>) -> Result<Expression> {
     let Some(foreign) = scope.foreign else { return Ok(expression) };
     let each = |parts: Vec<Expression>| -> Result<Vec<Expression>> {
@@ -45,7 +45,7 @@ pub(super) fn with_foreign_ids(expression: Expression, scope: &Scope<'_>) -> Res
 }
 
 /// # Errors
-/// `invalid_search_filter` if an expression asks about other indexes.
+/// `invalid_search_filter` if an expression uses other indexes.
 pub(super) fn require_own(expression: &Expression) -> Result<()> {
     match expression {
         Expression::All(parts) | Expression::Any(parts) => parts.iter().try_for_each(require_own),
@@ -58,7 +58,7 @@ pub(super) fn require_own(expression: &Expression) -> Result<()> {
     }
 }
 
-/// The documents of another index that a request may read. `filter`: see [`Access::Granted`].
+/// Returns the documents of another index that a request may read. `filter`: see [`Access::Granted`].
 ///
 /// # Errors
 /// `invalid_search_filter`.
@@ -127,7 +127,7 @@ fn selected_ids(filter: &ForeignFilter, resolution: &Resolution<'_>) -> Result<V
     found.iter().map(|docid| id_of(&snapshot, docid)).collect()
 }
 
-/// The id of a live document.
+/// Returns the id of a live document.
 fn id_of(snapshot: &Snapshot, docid: u32) -> Result<String> {
     let document = snapshot.document(docid)?.unwrap_or_default();
     let id = values_named(snapshot.primary_key().unwrap_or_default(), &document)

@@ -1,4 +1,4 @@
-//! Here is a foreign key: which index does it lead to, and what of it may a request read?
+//! Resolves foreign keys: the other index, and the documents there that a request may read.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,61 +16,61 @@ use crate::store::Snapshot;
 pub struct ForeignKey {
     /// Dotted path of the field.
     pub field_name: String,
-    /// The index by the name that users know.
+    /// Name of the index for users.
     pub foreign_index_uid: String,
-    /// What the request may do there.
+    /// Rights of the request in the other index.
     pub access: Access,
 }
 
-/// What a request may do with the index that a foreign key leads to.
+/// Rights of a request in the index of a foreign key.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "camelCase", tag = "kind")]
 pub enum Access {
     /// Documents may be read.
     Granted {
-        /// The id of the index.
+        /// Id of the index.
         index: String,
-        /// Documents that do not pass are as if they did not exist; null: all may be read.
+        /// Documents that do not pass are treated as missing. Null: all may be read.
         filter: Json,
     },
-    /// There is no such index.
+    /// The index does not exist.
     Missing,
     /// The request may not search the index.
     Refused {
-        /// The message of the error for a filter that follows the key.
+        /// Error message for a filter that uses the key.
         message: String,
     },
 }
 
 impl ForeignKey {
-    /// The error for a key that leads to no index.
+    /// Returns the error for a key whose index does not exist.
     pub fn not_found(&self) -> Error {
         let message = format!("index `{}`, which a foreign key names, not found", self.foreign_index_uid);
         Error::user("index_not_found", message)
     }
 }
 
-/// Finds indexes by their ids.
+/// Finds indexes by id.
 pub trait Indexes {
-    /// The newest commit of an index.
+    /// Returns the newest commit of an index.
     ///
     /// # Errors
     /// `index_damaged`.
     fn newest(&self, id: &str) -> Result<Snapshot>;
 }
 
-/// For requests of a single index, which has no other beside it.
+/// For requests of a single index without access to others.
 impl Indexes for () {
     fn newest(&self, id: &str) -> Result<Snapshot> {
         Err(Error::internal("a foreign key leads nowhere", format!("{id} is not open")))
     }
 }
 
-/// Other indexes as one request reads them: each at one commit.
+/// The other indexes of a request, each read at a single commit.
 pub struct ForeignIndexes<'a> {
     indexes: &'a dyn Indexes,
     snapshots: RefCell<HashMap<String, Snapshot>>,
-    /// Documents that the filters of the request have selected so far, by index.
+    /// Documents selected so far by the filters of the request, by index.
     selected: RefCell<HashMap<String, RoaringBitmap>>,
 }
 
@@ -81,12 +81,12 @@ impl fmt::Debug for ForeignIndexes<'_> {
 }
 
 impl<'a> ForeignIndexes<'a> {
-    /// No index is opened yet.
+    /// Starts without open indexes.
     pub fn new(indexes: &'a dyn Indexes) -> Self {
         Self { indexes, snapshots: RefCell::default(), selected: RefCell::default() }
     }
 
-    /// An index, at the commit at which the request has read it before.
+    /// Returns an index at the commit that the request already uses.
     pub fn snapshot(&self, index: &str) -> Result<Snapshot> {
         if let Some(snapshot) = self.snapshots.borrow().get(index) {
             return Ok(snapshot.clone());
@@ -96,7 +96,7 @@ impl<'a> ForeignIndexes<'a> {
         Ok(snapshot)
     }
 
-    /// Adds documents of an index to those that filters have selected; gives how many these are.
+    /// Adds documents of an index to those selected by filters. Returns the total.
     pub(super) fn add_selected(&self, index: &str, documents: &RoaringBitmap) -> u64 {
         let mut selected = self.selected.borrow_mut();
         let together = selected.entry(index.to_owned()).or_default();

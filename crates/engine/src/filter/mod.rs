@@ -1,7 +1,7 @@
-//! Here is a filter: which documents does it select?
+//! Evaluates filters.
 //!
-//! A filter arrives as JSON: an expression, or an array of which every element must hold. An element is an expression,
-//! or an array of expressions of which one must hold.
+//! A filter arrives as JSON: an expression, or an array in which every element must hold. An element is an expression,
+//! or an array of expressions of which at least one must hold.
 
 mod element_test;
 mod elements;

@@ -1,4 +1,4 @@
-//! Here is the filter of a request: which documents does it select, or what is wrong with it?
+//! Evaluates or checks the filter of a request.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::scope::{Features, Scope};
 use crate::error::{Context, Result};
 use crate::store::Snapshot;
 
-/// The live documents that the filter of a request selects; all if the request has no filter. `filter`: see [`parse`].
+/// Returns the live documents selected by the filter of a request; all if there is no filter. `filter`: see [`parse`].
 ///
 /// # Errors
-/// Those of [`parse`], [`with_foreign_ids`] and [`select`].
+/// Same as [`parse`], [`with_foreign_ids`] and [`select`].
 pub fn passing(snapshot: &Snapshot, filter: &Json, scope: &Scope<'_>) -> Result<Arc<RoaringBitmap>> {
     let scope = &scope.timed();
     match parse(filter, scope)? {
@@ -24,10 +24,10 @@ pub fn passing(snapshot: &Snapshot, filter: &Json, scope: &Scope<'_>) -> Result<
     }
 }
 
-/// Whether a filter parses, independent of any index. `request`: a `FilterCheck` as UTF-8 JSON.
+/// Checks that a filter parses, independent of any index. `request`: a `FilterCheck` as UTF-8 JSON.
 ///
 /// # Errors
-/// `invalid_search_filter`, also if it asks about other indexes; `feature_not_enabled` if it needs a feature that is off.
+/// `invalid_search_filter`, also if it uses other indexes; `feature_not_enabled` if it needs a disabled feature.
 pub fn check(request: &[u8]) -> Result<()> {
     #[derive(serde::Deserialize)]
     struct Check {

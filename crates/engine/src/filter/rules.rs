@@ -1,13 +1,13 @@
-//! Here is a field: what do the settings allow a filter to do with it?
+//! The filter operations that the settings allow on a field.
 
 use crate::fields::{is_same_or_below, matches_pattern};
 use crate::settings::{FilterOperators, FilterableFeatures, FilterableRule, Settings};
 
-/// Features of a field that `filterableAttributes` names without a rule of its own.
+/// Features of a field that `filterableAttributes` lists by name.
 const EVERYTHING: FilterableFeatures =
     FilterableFeatures { facet_search: true, filter: FilterOperators { equality: true, comparison: true } };
 
-/// The features that the first rule covering `field` allows; `None` if no rule covers it.
+/// Returns the features allowed by the first rule that covers `field`; `None` if no rule covers it.
 pub fn features_of(settings: &Settings, field: &str) -> Option<FilterableFeatures> {
     settings.filterable_attributes.iter().find_map(|rule| match rule {
         FilterableRule::Field(name) => is_same_or_below(name, field).then_some(EVERYTHING),
@@ -17,7 +17,7 @@ pub fn features_of(settings: &Settings, field: &str) -> Option<FilterableFeature
     })
 }
 
-/// Whether documents can be filtered by the points or shapes in `field`, which is `_geo` or `_geojson`. Patterns do not
+/// Returns true if documents can be filtered by the points or shapes in `field`, `_geo` or `_geojson`. Patterns do not
 /// allow it.
 pub fn is_geo_filterable(settings: &Settings, field: &str) -> bool {
     settings

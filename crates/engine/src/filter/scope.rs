@@ -1,4 +1,4 @@
-//! What a caller allows in a filter, and how mistakes in it are reported to the caller.
+//! The caller's options for a filter: allowed features, limits, and the form of errors.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -7,43 +7,43 @@ use super::foreign_indexes::{ForeignIndexes, ForeignKey};
 use super::limits::FILTER_TIME_MAX;
 use crate::error::{Error, Result};
 
-/// The caller's part of a filter: what is allowed, and how mistakes are reported.
+/// The caller's options for a filter.
 #[derive(Debug, Clone, Copy)]
 pub struct Scope<'a> {
-    /// Code of the error for a filter that does not parse or names a field that is not filterable.
+    /// Error code for a filter that does not parse or uses a field without filters.
     pub code: &'static str,
-    /// Index that messages name; `None` for a route whose messages name none.
+    /// Index named in messages; `None` to name none.
     pub index_uid: Option<&'a str>,
-    /// Experimental features that are switched on.
+    /// Enabled experimental features.
     pub features: Features,
-    /// Set when the client is gone, so that evaluation stops.
+    /// Set when the client disconnects, to stop evaluation.
     pub stop: Option<&'a AtomicBool>,
-    /// When evaluation fails; `None`: [`super::passing`] sets it, and other callers have as much time as they take.
+    /// Time limit. `None`: [`super::passing`] sets it; for other callers time is unlimited.
     pub until: Option<Instant>,
-    /// Other indexes that the filter may ask about; `None` if it may ask about none.
+    /// Other indexes that the filter may use; `None` if it may use none.
     pub foreign: Option<Foreign<'a>>,
 }
 
-/// Other indexes, and the foreign keys that lead to them.
+/// Other indexes, and the foreign keys of the filter's index.
 #[derive(Debug, Clone, Copy)]
 pub struct Foreign<'a> {
-    /// Foreign keys of the index that the filter is for.
+    /// Foreign keys of the index to filter.
     pub keys: &'a [ForeignKey],
-    /// The indexes as the whole request reads them.
+    /// The indexes, as read by all parts of the request.
     pub indexes: &'a ForeignIndexes<'a>,
 }
 
 impl Scope<'_> {
-    /// The same scope, in which evaluation has [`FILTER_TIME_MAX`] from now on, or as long as it has already.
+    /// Returns the same scope with a time limit of [`FILTER_TIME_MAX`] from now, unless it already has a limit.
     pub(super) fn timed(self) -> Self {
         Self { until: self.until.or_else(|| Some(Instant::now() + FILTER_TIME_MAX)), ..self }
     }
 
-    /// Looks whether the client still waits and whether there is time left.
+    /// Checks that the client is still connected and the time limit has not passed.
     ///
     /// # Errors
-    /// Internal, once `stop` is set; the server does not report it, as the client is gone. The scope's code, once its time
-    /// is over.
+    /// Internal, once `stop` is set; the server does not report it, because the client has disconnected. The scope's
+    /// code, once the time is over.
     pub(super) fn check(&self) -> Result<()> {
         if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
             return Err(Error::internal("a filter was given up", "its client is gone"));
@@ -59,7 +59,7 @@ impl Scope<'_> {
     }
 }
 
-/// Experimental features that concern searches.
+/// Experimental features of searches.
 #[derive(Debug, Clone, Copy, Default, serde::Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Features {

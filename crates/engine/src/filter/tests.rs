@@ -1,6 +1,6 @@
-//! 1. Each operator selects the documents of the documented table.
-//! 2. Mistakes carry the scope's code, what is allowed and the position in the text.
-//! 3. Rules decide which operators a field takes; the first that covers it decides alone.
+//! 1. Each operator selects the documents in the documented table.
+//! 2. Errors have the scope's code, list the allowed values and give the position in the text.
+//! 3. Rules determine the operators of a field; only the first matching rule counts.
 
 use std::time::{Duration, Instant};
 
@@ -42,7 +42,7 @@ fn scope() -> Scope<'static> {
     }
 }
 
-/// Documents that match, numbered from 1.
+/// Matching documents, numbered from 1.
 fn selected(snapshot: &Snapshot, filter: &Json) -> Result<Vec<u32>> {
     match parse(filter, &scope())? {
         Some(expression) => {
@@ -53,7 +53,7 @@ fn selected(snapshot: &Snapshot, filter: &Json) -> Result<Vec<u32>> {
 }
 
 #[test]
-fn conditions_select_what_the_table_says() {
+fn conditions_select_the_documents_in_the_table() {
     let cases: &[(Json, &[u32])] = &[
         (json!("price = 10"), &[1, 2]),
         (json!("price != 10"), &[3, 4, 5]),
@@ -108,7 +108,7 @@ fn conditions_select_what_the_table_says() {
 }
 
 #[test]
-fn long_lists_select_what_short_ones_do() {
+fn long_lists_select_the_same_as_short_lists() {
     let documents: Vec<Json> = (0..500).map(|n| json!({"tag": format!("T{n}"), "price": n})).collect();
     let snapshot = snapshot_of(&[&documents[..300], &documents[300..]], everything());
     let many: Vec<String> = (0..20_000).filter(|n| n % 7 == 0).map(|n| n.to_string()).collect();
@@ -164,7 +164,7 @@ fn mistakes_name_code_cause_and_place() {
 }
 
 #[test]
-fn places_out_of_range_are_refused() {
+fn points_out_of_range_are_rejected() {
     let snapshot = snapshot_of(&[&documents()], everything());
     for (filter, fragment) in [
         ("_geoRadius(91, 0, 1)", "bad latitude `91`: expected -90 to 90\n12:14 _geoRadius(91, 0, 1)"),
@@ -178,7 +178,7 @@ fn places_out_of_range_are_refused() {
 }
 
 #[test]
-fn contains_needs_its_feature() {
+fn contains_is_rejected_without_its_feature() {
     let scope = Scope { features: Features::default(), ..scope() };
     let error = parse(&json!("tag CONTAINS a"), &scope).unwrap_err();
     assert_eq!(error.code(), "feature_not_enabled");
@@ -193,7 +193,7 @@ fn contains_needs_its_feature() {
 }
 
 #[test]
-fn the_index_is_named_where_the_route_wants_it() {
+fn errors_name_the_index_if_the_scope_has_one() {
     let snapshot = snapshot_of(&[&documents()], everything());
     let scope = Scope { index_uid: Some("films"), ..scope() };
     let expression = parse(&json!("size = 1"), &scope).unwrap().unwrap();
@@ -259,7 +259,7 @@ fn a_filter_that_takes_too_long_fails_by_its_code() {
 }
 
 #[test]
-fn elements_are_asked_for_many_values_at_once() {
+fn an_element_filter_takes_many_values() {
     let numbers: Vec<Json> = (0..1000).map(|n| json!({"b": n})).chain([json!({"b": -0.0})]).collect();
     let documents = [json!({"a": numbers}), json!({"a": [{"b": "1"}]}), json!({"a": [{"b": 2.5}]})];
     let snapshot = snapshot_of(&[&documents], settings(json!(["a"])));
