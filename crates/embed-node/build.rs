@@ -1,4 +1,4 @@
-//! Tells the linker what an addon of Node needs.
+//! Sets the linker options of a Node addon.
 
 fn main() {
     napi_build::setup();

@@ -1,4 +1,4 @@
-//! Decode, call, encode: the napi binding of local embedding models.
+//! The napi binding of local embedding models: decodes, calls and encodes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -10,8 +10,8 @@ use napi::bindgen_prelude::{AsyncTask, Buffer, Uint8Array};
 use napi::{Env, Error, Result, Status, Task};
 use napi_derive::napi;
 
-/// The code of an error in JavaScript: `InvalidArg` for a model that cannot be used, `Cancelled` for a call that was
-/// stopped, `GenericFailure` for a mistake of ours.
+/// Converts an error for JavaScript. Its code is `InvalidArg` for a model that cannot be used, `Cancelled` for a
+/// stopped call, and `GenericFailure` for a bug.
 fn error_of(failure: Failure) -> Error {
     let status = match failure {
         Failure::Model { .. } => Status::InvalidArg,
@@ -20,7 +20,7 @@ fn error_of(failure: Failure) -> Error {
     Error::new(status, failure.to_string())
 }
 
-/// Runs `work`, which reads files of anybody: a panic is an error.
+/// Runs `work`, which reads untrusted files, and turns a panic into an error.
 fn guarded<T>(what: &str, work: impl FnOnce() -> std::result::Result<T, Failure>) -> Result<T> {
     match catch_unwind(AssertUnwindSafe(work)) {
         Ok(outcome) => outcome.map_err(error_of),
@@ -28,7 +28,7 @@ fn guarded<T>(what: &str, work: impl FnOnce() -> std::result::Result<T, Failure>
     }
 }
 
-/// What a call under way is stopped by.
+/// Stops a running call.
 #[napi]
 #[derive(Default)]
 pub struct StopFlag {
@@ -43,16 +43,16 @@ impl StopFlag {
         Self::default()
     }
 
-    /// Has the call end at its next look.
+    /// Ends the call at its next check.
     #[napi]
     pub fn set(&self) {
         self.flag.store(true, Ordering::Relaxed);
     }
 }
 
-// The generated types know what a task resolves to only where the task stands before the methods that return it.
+// Tasks must come before the methods that return them; otherwise the generated types lack their results.
 
-/// A model on its way through libuv's pool.
+/// A model being loaded on libuv's thread pool.
 pub struct Loading {
     folder: PathBuf,
     pooling: Option<Pooling>,
@@ -73,7 +73,7 @@ impl Task for Loading {
     }
 }
 
-/// Texts on their way through libuv's pool.
+/// Texts being embedded on libuv's thread pool.
 pub struct Embedding {
     model: Arc<embed::Model>,
     texts: Vec<u8>,
@@ -98,7 +98,7 @@ impl Task for Embedding {
     }
 }
 
-/// The threads that all models share.
+/// The threads shared by all models.
 #[napi]
 pub struct Runtime {
     threads: Threads,
@@ -134,13 +134,13 @@ pub struct Model {
 
 #[napi]
 impl Model {
-    /// Components of each vector.
+    /// Number of components of each vector.
     #[napi(getter)]
     pub fn dimensions(&self) -> u32 {
         u32::try_from(self.model.dimensions()).unwrap_or(u32::MAX)
     }
 
-    /// The vectors of `texts`, a JSON array of strings: 32-bit floats in the machine's order, text after text.
+    /// Embeds `texts`, a JSON array of strings. Returns 32-bit floats in the machine's order, text after text.
     #[napi]
     pub fn embed(&self, texts: Uint8Array, is_search: bool, stop: &StopFlag) -> AsyncTask<Embedding> {
         let (model, stop) = (Arc::clone(&self.model), Arc::clone(&stop.flag));

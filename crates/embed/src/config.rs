@@ -1,4 +1,4 @@
-//! `config.json` and `1_Pooling/config.json`: what kind of model is it, how large, and how do tokens become a vector?
+//! Reads `config.json` and `1_Pooling/config.json`: family and sizes of a model, and its pooling.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read};
@@ -14,52 +14,52 @@ use crate::limits::{
 };
 use crate::pooling::Pooling;
 
-/// Models with the same layers, which differ in the names of their weights and in their positions.
+/// Models with the same layers but different names of weights and different positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Family {
     /// BERT.
     Bert,
-    /// RoBERTa, XLM-RoBERTa and CamemBERT: positions begin after that of the padding.
+    /// RoBERTa, XLM-RoBERTa and CamemBERT: positions begin after the position of padding.
     Roberta,
-    /// DistilBERT: without types of tokens.
+    /// DistilBERT: without token types.
     DistilBert,
 }
 
 /// The function between the two halves of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activation {
-    /// GELU by the error function.
+    /// GELU with the error function.
     Gelu,
-    /// GELU by the hyperbolic tangent.
+    /// GELU with the hyperbolic tangent.
     GeluTanh,
     /// Rectified linear.
     Relu,
 }
 
-/// What a model's weights are, checked against the limits but not yet against the weights.
+/// The configuration of a model, checked against the limits but not yet against the weights.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub family: Family,
     pub activation: Activation,
-    /// Different tokens.
+    /// Number of distinct tokens.
     pub vocabulary: usize,
     /// Components of a vector.
     pub hidden: usize,
     pub layers: usize,
     pub heads: usize,
     pub intermediate: usize,
-    /// Rows of the weights of positions.
+    /// Rows of the position weights.
     pub positions: usize,
-    /// The row of a text's first token.
+    /// The row of the first token of a text.
     pub first_position: usize,
-    /// Rows of the weights of types; 0: there are none.
+    /// Rows of the token type weights; 0: none.
     pub types: usize,
     pub epsilon: f64,
-    /// Tokens of a text that count, special ones included.
+    /// Tokens of a text that are read, including special ones.
     pub tokens: usize,
 }
 
-/// The file as models have it. DistilBERT names its sizes in its own way.
+/// The file as models contain it. DistilBERT uses different names for the sizes.
 #[derive(Deserialize)]
 struct RawConfig {
     #[serde(default = "bert")]
@@ -99,17 +99,17 @@ pub fn read_config(path: &Path) -> Result<Config> {
         "distilbert" => Family::DistilBert,
         other => {
             let known = "bert, roberta, xlm-roberta, camembert, distilbert";
-            return Err(Failure::of(path, format!("the model type `{other}` is not run here; {known} are")));
+            return Err(Failure::of(path, format!("the model type `{other}` is not supported; {known} are")));
         }
     };
     let activation = match raw.hidden_act.as_str() {
         "gelu" => Activation::Gelu,
         "gelu_new" | "gelu_pytorch_tanh" => Activation::GeluTanh,
         "relu" => Activation::Relu,
-        other => return Err(Failure::of(path, format!("the activation `{other}` is not run here"))),
+        other => return Err(Failure::of(path, format!("the activation `{other}` is not supported"))),
     };
     if let Some(other) = raw.position_embedding_type.filter(|kind| kind != "absolute") {
-        return Err(Failure::of(path, format!("positions of the type `{other}` are not run here")));
+        return Err(Failure::of(path, format!("positions of the type `{other}` are not supported")));
     }
     let within = |name: &str, value: usize, max: usize| match value {
         1.. if value <= max => Ok(value),
@@ -148,7 +148,7 @@ pub fn read_config(path: &Path) -> Result<Config> {
     })
 }
 
-/// The file as sentence-transformers writes it.
+/// The file as written by sentence-transformers.
 #[derive(Deserialize)]
 struct RawPooling {
     #[serde(default)]
@@ -163,8 +163,8 @@ struct RawPooling {
     pooling_mode_max_tokens: bool,
 }
 
-/// Reads `1_Pooling/config.json`. Where it names several ways the first of them counts, and without the file the mean
-/// does. Source: vectors §2.3.
+/// Reads `1_Pooling/config.json`. If it names several kinds of pooling, the first counts; without the file, the mean is
+/// used. Source: vectors §2.3.
 pub fn read_pooling(path: &Path) -> Result<Pooling> {
     let Some(raw): Option<RawPooling> = read_json(path)? else { return Ok(Pooling::Mean) };
     let ways = [
@@ -176,18 +176,18 @@ pub fn read_pooling(path: &Path) -> Result<Pooling> {
     ];
     let found = ways.into_iter().find_map(|(is_on, pooling)| is_on.then_some(pooling));
     found.ok_or_else(|| {
-        let reason = "it names no way of pooling that is run here; `forceMean` or `forceCls` does without it";
+        let reason = "it names no supported kind of pooling; use `forceMean` or `forceCls` instead";
         Failure::of(path, reason)
     })
 }
 
-/// None: there is no such file.
+/// Returns None if the file does not exist.
 fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let Some(bytes) = read_bounded(path, CONFIG_BYTES_MAX)? else { return Ok(None) };
     serde_json::from_slice(&bytes).map(Some).map_err(|error| Failure::of(path, error))
 }
 
-/// The bytes of a file of at most `max` of them; None: there is no such file.
+/// Reads a file of at most `max` bytes. Returns None if the file does not exist.
 pub fn read_bounded(path: &Path, max: u64) -> Result<Option<Vec<u8>>> {
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),

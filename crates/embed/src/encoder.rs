@@ -1,7 +1,8 @@
-//! The layers: tokens of some texts → a vector for each token.
+//! The layers of a model: tokens of texts → a vector for each token.
 //!
-//! One encoder serves BERT and its relatives, since only names of weights and positions differ. candle-transformers
-//! has one for each, among a hundred models that would be compiled with them, and its DistilBERT approximates GELU.
+//! BERT and its relatives share this encoder, because only names of weights and positions differ. candle-transformers
+//! has a separate encoder for each, and a hundred other models that would be compiled too. Its DistilBERT approximates
+//! GELU.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,7 +15,7 @@ use crate::weights::Weights;
 
 type TensorResult = candle_core::Result<Tensor>;
 
-/// A matrix and what is added to its products.
+/// A matrix, and the bias added to its products.
 struct Linear {
     /// Transposed: inputs × outputs.
     weight: Tensor,
@@ -33,7 +34,7 @@ impl Linear {
     }
 }
 
-/// Brings the components of a vector to a common scale.
+/// Layer normalisation: brings the components of a vector to a common scale.
 struct Norm {
     weight: Tensor,
     bias: Tensor,
@@ -42,7 +43,7 @@ struct Norm {
 
 impl Norm {
     fn load(weights: &mut Weights, name: &str, config: &Config) -> Result<Self> {
-        // Checkpoints of the first years have the names of another library.
+        // Early checkpoints use the names of another library.
         let [weight, bias] =
             if weights.has(&format!("{name}.gamma")) { ["gamma", "beta"] } else { ["weight", "bias"] };
         Ok(Self {
@@ -149,14 +150,14 @@ impl Layer {
 pub struct Encoder {
     config: Config,
     words: Tensor,
-    /// Positions, and types where the model has any: all tokens are of the first.
+    /// Position weights, plus those of token types if the model has any: all tokens have the first type.
     positions: Tensor,
     norm: Norm,
     layers: Vec<Layer>,
 }
 
 impl Encoder {
-    /// Reads the weights that `config` describes.
+    /// Reads the weights described by `config`.
     pub fn load(weights: &mut Weights, config: Config) -> Result<Self> {
         let Config { hidden, first_position, tokens, .. } = config;
         let words = weights.tensor("embeddings.word_embeddings.weight", &[config.vocabulary, hidden])?;
@@ -181,10 +182,10 @@ impl Encoder {
         self.config.hidden
     }
 
-    /// The vectors of all tokens, text by text, those of the padding included: each text has as many as the longest.
+    /// Returns the vectors of all tokens by text, including padding: each text has as many tokens as the longest.
     ///
     /// # Errors
-    /// `Stopped` as soon as a layer is done after `stop` was set.
+    /// `Stopped` after the current layer, once `stop` is set.
     pub fn forward(&self, texts: &[&[u32]], stop: &AtomicBool) -> Result<Vec<f32>> {
         let longest = texts.iter().map(|ids| ids.len()).max().unwrap_or(0);
         let mut states = self.embedded(texts, longest).map_err(Failure::of_weights)?;
@@ -203,7 +204,7 @@ impl Encoder {
         let mut ids = Vec::with_capacity(texts.len() * longest);
         for text in texts {
             ids.extend_from_slice(text);
-            // Any token will do: the mask hides what it is.
+            // Any token works, because the mask hides it.
             ids.resize(ids.len() + longest - text.len(), 0);
         }
         let words = self.words.embedding(&Tensor::new(ids, &Device::Cpu)?)?;
@@ -213,7 +214,7 @@ impl Encoder {
     }
 }
 
-/// What is added to the scores of tokens, so that none looks at the padding; None: there is no padding.
+/// Returns the values to add to attention scores so that padding is ignored; None: there is no padding.
 fn mask(texts: &[&[u32]], longest: usize) -> candle_core::Result<Option<Tensor>> {
     if texts.iter().all(|ids| ids.len() == longest) {
         return Ok(None);

@@ -1,16 +1,16 @@
-//! Why there is no model, or no vector.
+//! Errors of loading models and computing vectors.
 
 use std::path::Path;
 
-/// Why a model cannot be loaded, or makes no vectors.
+/// Why a model cannot be loaded or returns no vectors.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
-    /// A file of the model is missing, damaged, or of a kind that is not run here.
+    /// A file of the model is missing, damaged or not supported.
     #[error("`{file}` of the model cannot be used: {reason}")]
     Model {
-        /// The file's name inside the model's folder.
+        /// Name of the file in the model's folder.
         file: String,
-        /// What is wrong with it, and what to do.
+        /// The problem, and how to solve it.
         reason: String,
     },
     /// The caller asked to stop.
@@ -19,17 +19,17 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// A failure that the file `path` is the cause of.
+    /// A failure caused by the file `path`.
     pub(crate) fn of(path: &Path, reason: impl ToString) -> Self {
         let file = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         Self::Model { file, reason: reason.to_string() }
     }
 
-    /// A failure of computing with weights that had the right shapes.
+    /// A failure while computing with weights of the right shapes.
     pub(crate) fn of_weights(reason: impl ToString) -> Self {
         Self::Model { file: crate::WEIGHTS.to_owned(), reason: reason.to_string() }
     }
 }
 
-/// A value, or why there is none.
+/// Result of the functions of this crate.
 pub type Result<T> = std::result::Result<T, Failure>;

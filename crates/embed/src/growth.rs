@@ -1,11 +1,11 @@
-//! How much longer than a text may its normalised form be? A tokenizer may replace a letter by many, again and again.
+//! Estimates how much normalising lengthens a text. A tokenizer may replace a letter by many, repeatedly.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-/// The most bytes that one byte of a text may become by the normalizers of a `tokenizer.json`, roughly; those in use
-/// stay below 200. Normalizers that hardly lengthen a text are not counted.
+/// Returns the approximate maximum number of bytes that the normalizers of a `tokenizer.json` make of one byte. Common
+/// tokenizers stay below 200. Normalizers that hardly lengthen a text are not counted.
 pub fn growth(tokenizer: &Value) -> usize {
     of_normalizer(&tokenizer["normalizer"])
 }
@@ -16,7 +16,7 @@ fn of_normalizer(normalizer: &Value) -> usize {
             let parts = normalizer["normalizers"].as_array().map_or(&[][..], Vec::as_slice);
             parts.iter().map(of_normalizer).fold(1, usize::saturating_mul)
         }
-        // A pattern may match before every byte.
+        // The pattern may match before every byte.
         Some("Replace") => normalizer["content"].as_str().map_or(1, |content| content.len() + 1),
         Some("Precompiled") => {
             normalizer["precompiled_charsmap"].as_str().map_or(1, longest_replacement).max(1)
@@ -25,8 +25,8 @@ fn of_normalizer(normalizer: &Value) -> usize {
     }
 }
 
-/// Bytes of the longest replacement in a map of SentencePiece: the length of a trie in four bytes, the trie, and the
-/// replacements, each ended by a zero. 0: it is malformed, which the tokenizer finds too.
+/// Returns the length in bytes of the longest replacement in a SentencePiece map: the length of a trie in four bytes,
+/// the trie, and zero-terminated replacements. 0 if it is malformed, which the tokenizer reports itself.
 fn longest_replacement(base64: &str) -> usize {
     let Ok(map) = STANDARD.decode(base64) else { return 0 };
     let Some((length, rest)) = map.split_first_chunk() else { return 0 };

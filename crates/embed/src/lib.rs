@@ -1,8 +1,8 @@
-//! Here is a folder with a sentence model and some texts: which vectors do they have?
+//! Computes vectors of texts with sentence models.
 //!
-//! Knows neither indexes nor Node, nor where models come from. A model is `config.json`, `tokenizer.json`,
-//! `model.safetensors` and, if there is one, `1_Pooling/config.json`. Its files may come from anybody: what they claim
-//! is checked before anything is allocated for it.
+//! Independent of indexes, Node and the source of models. A model consists of `config.json`, `tokenizer.json`,
+//! `model.safetensors` and optionally `1_Pooling/config.json`. The files are not trusted: their claims are checked
+//! before memory is allocated for them.
 
 mod config;
 mod encoder;
@@ -29,7 +29,7 @@ use weights::Weights;
 
 const WEIGHTS: &str = "model.safetensors";
 
-/// What texts are embedded for.
+/// The purpose of embedding texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// Documents of a batch, on all threads.
@@ -38,7 +38,7 @@ pub enum Purpose {
     Search,
 }
 
-/// The threads that all models of a process share.
+/// The threads shared by all models of a process.
 #[derive(Clone)]
 pub struct Threads {
     documents: Arc<rayon::ThreadPool>,
@@ -49,9 +49,9 @@ impl Threads {
     /// Starts `count` threads for documents, at least one, and one for searches.
     ///
     /// # Errors
-    /// The system refuses to start them.
+    /// If the system cannot start them.
     pub fn start(count: usize) -> std::result::Result<Self, String> {
-        // Texts are what threads share out. To share out each product of matrices too took longer, by up to a quarter.
+        // Threads work on different texts. Splitting each matrix product as well was slower by up to a quarter.
         gemm::set_threading_threshold(usize::MAX);
         let pool = |count: usize, name: &'static str| {
             rayon::ThreadPoolBuilder::new()
@@ -76,10 +76,10 @@ pub struct Model {
 impl Model {
     /// Reads the model in `folder`.
     ///
-    /// `pooling`: how vectors of tokens become one; None: as the model says, by the mean if it says nothing.
+    /// `pooling` combines the vectors of tokens; None: as configured by the model, or the mean by default.
     ///
     /// # Errors
-    /// `Model`, which names a file.
+    /// `Model` with the name of the file.
     pub fn load(folder: &Path, pooling: Option<Pooling>, threads: Threads) -> Result<Self> {
         let config = read_config(&folder.join("config.json"))?;
         let pooling = match pooling {
@@ -102,11 +102,11 @@ impl Model {
         self.encoder.dimensions()
     }
 
-    /// The vectors of `texts` one after the other, each of `dimensions` components, not normalised. What a text has
-    /// beyond the tokens that the model reads does not count.
+    /// Returns the vectors of `texts` in sequence, each with `dimensions` components, not normalised. Text beyond the
+    /// tokens that the model reads is ignored.
     ///
     /// # Errors
-    /// `Stopped` soon after `stop` is set; `Model` for weights or tokens that make no vector.
+    /// `Stopped` soon after `stop` is set; `Model` if weights or tokens give no vector.
     pub fn embed<T: AsRef<str> + Sync>(
         &self,
         texts: &[T],
@@ -157,8 +157,8 @@ impl Model {
     }
 }
 
-/// Texts that are computed together, by their places in `tokens`: of like lengths, so that little is padded, and of at
-/// most `max` tokens together, unless one text has more. A text without a token is in none.
+/// Groups texts to compute together, given by index in `tokens`. Texts of a batch have similar lengths, to keep padding
+/// small, and at most `max` tokens in total, unless a single text has more. Texts without tokens are left out.
 fn batches(tokens: &[Vec<u32>], max: usize) -> Vec<Vec<usize>> {
     let mut places: Vec<usize> = (0..tokens.len()).filter(|at| !tokens[*at].is_empty()).collect();
     places.sort_by_key(|at| std::cmp::Reverse(tokens[*at].len()));
@@ -178,7 +178,7 @@ mod tests {
     use super::batches;
 
     #[test]
-    fn batches_hold_texts_of_like_lengths_and_none_without_tokens() {
+    fn batches_hold_texts_of_similar_lengths_and_no_texts_without_tokens() {
         let of_length = |length: usize| vec![7; length];
         let tokens: Vec<_> = [300, 2000, 0, 310, 290, 8].map(of_length).into();
         assert_eq!(batches(&tokens, 1024), [vec![1], vec![3, 0, 4], vec![5]]);

@@ -1,10 +1,10 @@
-//! What a model may claim, and how much is computed at a time.
+//! Limits on models, and on the size of a computation.
 
-/// Bytes of a file of settings, such as `config.json`.
+/// Bytes of a configuration file such as `config.json`.
 pub const CONFIG_BYTES_MAX: u64 = 1 << 20;
-/// Bytes of `tokenizer.json`. Vocabularies of a hundred languages take 17 MB.
+/// Bytes of `tokenizer.json`. Vocabularies for a hundred languages take 17 MB.
 pub const TOKENIZER_BYTES_MAX: u64 = 64 << 20;
-/// Bytes of the names and shapes at the head of the weights. Large models have 100 kB.
+/// Bytes of the header of the weights, with names and shapes. Large models have 100 kB.
 pub const HEADER_BYTES_MAX: u64 = 8 << 20;
 
 /// Components of a vector.
@@ -15,21 +15,21 @@ pub const INTERMEDIATE_MAX: usize = 65_536;
 pub const LAYERS_MAX: usize = 256;
 /// Heads of a layer.
 pub const HEADS_MAX: usize = 256;
-/// Different tokens.
+/// Number of distinct tokens.
 pub const VOCABULARY_MAX: usize = 4_000_000;
-/// Positions that a model has weights for.
+/// Positions with weights.
 pub const POSITIONS_MAX: usize = 1 << 20;
 
-/// Tokens of a text that count where the model says nothing. Source: vectors §2.3.
+/// Tokens of a text that are read, if the model does not specify it. Source: vectors §2.3.
 pub const TOKENS_DEFAULT: usize = 512;
-/// Tokens of a text that count, whatever the model claims: time and memory grow with their square.
+/// Limit on the tokens of a text that are read, whatever the model specifies: time and memory grow with their square.
 pub const TOKENS_MAX: usize = 2048;
-/// Numbers in the attention of one layer, of one batch: 256 MiB.
+/// Numbers in the attention of a layer for a batch: 256 MiB.
 pub const SCORES_MAX: usize = 1 << 26;
-/// Bytes of a text that are tokenized for each token that counts.
+/// Bytes of a text to tokenize, per token that is read.
 pub const BYTES_PER_TOKEN: usize = 64;
-/// Bytes that one byte of a text may become before it is cut into tokens.
+/// Bytes that one byte of a text may become by normalising.
 pub const GROWTH_MAX: usize = 1024;
-/// Tokens of one batch with those that pad its texts, unless a single text has more. More took no less time, and leave
-/// less to share out among threads.
+/// Tokens of a batch including padding, unless a single text has more. Larger batches are not faster, and leave less
+/// work to distribute among threads.
 pub const BATCH_TOKENS: usize = 256;

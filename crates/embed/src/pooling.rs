@@ -1,22 +1,22 @@
-//! The vectors of a text's tokens → the vector of the text.
+//! Combines the vectors of a text's tokens into the vector of the text.
 
-/// How the vectors of tokens become one.
+/// How the vectors of tokens are combined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pooling {
-    /// That of the first token.
+    /// The vector of the first token.
     Cls,
     /// Their mean.
     Mean,
-    /// That of the last token.
+    /// The vector of the last token.
     Last,
-    /// Their sum by the square root of their number.
+    /// Their sum divided by the square root of their number.
     MeanSqrtLength,
-    /// The largest of each component.
+    /// The maximum of each component.
     Max,
 }
 
 impl Pooling {
-    /// @param tokens the vectors of at least one token, one after the other
+    /// `tokens`: the vectors of at least one token, in sequence.
     pub(crate) fn pooled(self, tokens: &[f32], dimensions: usize) -> Vec<f32> {
         let count = (tokens.len() / dimensions) as f32;
         let folded = |fold: fn(f32, f32) -> f32| {
@@ -48,7 +48,7 @@ mod tests {
     use super::Pooling;
 
     #[test]
-    fn each_way_of_pooling_makes_its_vector() {
+    fn each_kind_of_pooling_returns_its_vector() {
         let tokens = [1.0, 8.0, 3.0, 2.0, 5.0, 2.0, 7.0, 4.0];
         for (pooling, expected) in [
             (Pooling::Cls, [1.0, 8.0]),

@@ -1,4 +1,4 @@
-//! `tokenizer.json`: text → tokens, as many as the model can read.
+//! Tokenizes texts with `tokenizer.json`, up to the number of tokens that the model reads.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::error::{Failure, Result};
 use crate::growth::growth;
 use crate::limits::{BYTES_PER_TOKEN, GROWTH_MAX, TOKENIZER_BYTES_MAX};
 
-/// Makes tokens of texts.
+/// Tokenizes texts.
 pub struct Tokens {
     path: PathBuf,
     tokenizer: Tokenizer,
@@ -38,7 +38,7 @@ impl Tokens {
             return Err(wrong(reason));
         }
         let truncation = TruncationParams { max_length: config.tokens, ..TruncationParams::default() };
-        // What the file says of both is for other uses of the model.
+        // The file's values for padding and truncation are meant for other uses of the model.
         tokenizer.with_padding(None);
         tokenizer.with_truncation(Some(truncation)).map_err(|error| wrong(error.to_string()))?;
         Ok(Self {
@@ -49,7 +49,7 @@ impl Tokens {
         })
     }
 
-    /// The numbers of a text's tokens.
+    /// Returns the token ids of a text.
     pub fn of(&self, text: &str) -> Result<Vec<u32>> {
         let wrong = |reason: String| Failure::of(&self.path, reason);
         let mut end = self.bytes_max.min(text.len());
@@ -69,7 +69,7 @@ impl Tokens {
     }
 }
 
-/// Calls the library of tokenizers, which panics on some malformed files.
+/// Calls the tokenizers library, which panics on some malformed files.
 fn guarded<T>(call: impl FnOnce() -> tokenizers::Result<T>) -> std::result::Result<T, String> {
     match catch_unwind(AssertUnwindSafe(call)) {
         Ok(outcome) => outcome.map_err(|error| error.to_string()),

@@ -1,7 +1,7 @@
-//! `model.safetensors`: the weights of a name, if they have the expected shape.
+//! Reads weights by name from `model.safetensors` and checks their shapes.
 //!
-//! The file is read tensor by tensor, so that loading takes no second copy of it. Nothing is allocated that the file
-//! does not hold.
+//! The file is read tensor by tensor, so that loading needs no second copy of it. No more memory is allocated than the
+//! file has bytes.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -13,29 +13,31 @@ use safetensors::tensor::{Dtype, Metadata};
 use crate::error::{Failure, Result};
 use crate::limits::HEADER_BYTES_MAX;
 
-/// Weights in a file.
+/// An open file of weights.
 pub struct Weights {
     path: PathBuf,
     file: File,
     metadata: Metadata,
-    /// Where the numbers begin.
+    /// Offset of the numbers.
     data_from: u64,
-    /// What all names begin with.
+    /// Prefix of all names.
     prefix: &'static str,
 }
 
 impl Weights {
-    /// Opens a file. Names begin with one of `prefixes`, the one with which there is a tensor `known`.
+    /// Opens a file. Names have the prefix from `prefixes` with which the tensor `known` exists.
     pub fn open(path: &Path, prefixes: &[&'static str], known: &str) -> Result<Self> {
         let wrong = |reason: String| Failure::of(path, reason);
         let io = |error: std::io::Error| Failure::of(path, error);
         let mut file = File::open(path).map_err(io)?;
         let size = file.metadata().map_err(io)?.len();
         let mut length = [0; 8];
-        file.read_exact(&mut length).map_err(|_| wrong("it is shorter than its own head".to_owned()))?;
+        file.read_exact(&mut length).map_err(|_| wrong("it is shorter than its own header".to_owned()))?;
         let length = u64::from_le_bytes(length);
         if length > HEADER_BYTES_MAX || length > size.saturating_sub(8) {
-            return Err(wrong(format!("its head claims {length} bytes, which is no head of safetensors")));
+            return Err(wrong(format!(
+                "its header claims {length} bytes, which is not valid for safetensors"
+            )));
         }
         let mut header = Vec::new();
         (&mut file).take(length).read_to_end(&mut header).map_err(io)?;
@@ -44,7 +46,7 @@ impl Weights {
         let claimed = metadata.data_len() as u64;
         if size - data_from != claimed {
             let found = size - data_from;
-            return Err(wrong(format!("its head claims {claimed} bytes of weights, but {found} follow")));
+            return Err(wrong(format!("its header claims {claimed} bytes of weights, but {found} follow")));
         }
         let prefix = prefixes
             .iter()
@@ -53,7 +55,7 @@ impl Weights {
         Ok(Self { path: path.to_owned(), file, metadata, data_from, prefix })
     }
 
-    /// The tensor `name` as 32-bit floats.
+    /// Reads the tensor `name` as 32-bit floats.
     pub fn tensor(&mut self, name: &str, shape: &[usize]) -> Result<Tensor> {
         let name = format!("{}{name}", self.prefix);
         let wrong = |reason: String| Failure::of(&self.path, format!("tensor `{name}`: {reason}"));
@@ -65,7 +67,7 @@ impl Weights {
             Dtype::F32 => DType::F32,
             Dtype::F16 => DType::F16,
             Dtype::BF16 => DType::BF16,
-            other => return Err(wrong(format!("weights of the type {other:?} are not run here"))),
+            other => return Err(wrong(format!("weights of the type {other:?} are not supported"))),
         };
         let (from, to) = info.data_offsets;
         let mut bytes = vec![0; to - from];
@@ -78,7 +80,7 @@ impl Weights {
             .map_err(|error| wrong(error.to_string()))
     }
 
-    /// Whether there is a tensor `name`.
+    /// Returns true if the tensor `name` exists.
     pub fn has(&self, name: &str) -> bool {
         self.metadata.info(&format!("{}{name}", self.prefix)).is_some()
     }

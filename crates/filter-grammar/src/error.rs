@@ -3,20 +3,20 @@ use std::ops::Range;
 
 use crate::parse::{DEPTH_MAX, TEXTS_MAX};
 
-/// Characters of the offending part that a message repeats.
+/// Characters of the offending part that a message quotes.
 const EXCERPT_CHARS_MAX: usize = 80;
-/// Characters of the filter that a message repeats.
+/// Characters of the filter that a message quotes.
 const SOURCE_CHARS_MAX: usize = 2000;
 
-/// What is wrong with a filter.
+/// The kinds of errors in filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// A field or a parenthesis was due.
+    /// Expected a field or a parenthesis.
     ExpectedField,
-    /// A value was due.
+    /// Expected a value.
     ExpectedValue,
-    /// A field stands without an operation.
+    /// A field without an operator.
     ExpectedOperator,
     /// `IS` without `NULL` or `EMPTY`.
     ExpectedNullOrEmpty,
@@ -26,17 +26,17 @@ pub enum ErrorKind {
     ExpectedTo,
     /// `IN` without its opening bracket.
     ExpectedOpeningBracket,
-    /// A list holds something that is neither a value, a comma nor its end.
+    /// A list contains something other than values, commas and its end.
     ExpectedListEnd,
-    /// A condition is followed by something else than `AND`, `OR` or the end.
+    /// Something other than `AND`, `OR` or the end follows a condition.
     ExpectedEnd,
     /// An opened parenthesis is not closed.
     MissingParenthesis,
     /// An opened quote is not closed.
     MissingQuote,
-    /// A backslash is followed by something it cannot escape.
+    /// A backslash with an unknown escape.
     BadEscape,
-    /// A keyword stands where a field or value is due.
+    /// A keyword in place of a field or value.
     Keyword,
     /// `_geo`, `_geoDistance` or `_geoPoint` used as a field.
     ReservedGeo,
@@ -44,35 +44,35 @@ pub enum ErrorKind {
     GeoRadiusArguments,
     /// `_geoBoundingBox` without two points in brackets.
     GeoBoundingBoxArguments,
-    /// `_geoPolygon` without three points or more in brackets.
+    /// `_geoPolygon` without at least three points in brackets.
     GeoPolygonArguments,
-    /// `_vectors` followed by something else than names, each behind a dot.
+    /// `_vectors` followed by something other than names, each after a dot.
     VectorNames,
-    /// `_vectors` asked for something else than `EXISTS`.
+    /// `_vectors` with an operator other than `EXISTS`.
     VectorOperator,
     /// `_foreign` without a field and an expression in parentheses.
     ForeignArguments,
     /// `_element` without a field and an expression in parentheses.
     ElementArguments,
-    /// Something inside `_element` that asks about more than fields of an element.
+    /// A condition inside `_element` that does not only concern fields of an element.
     NotAboutElements,
-    /// A number was due.
+    /// Expected a number.
     ExpectedNumber,
-    /// Parentheses and `NOT`s nest deeper than [`DEPTH_MAX`] allows.
+    /// Parentheses and `NOT`s are nested deeper than [`DEPTH_MAX`].
     TooDeep,
-    /// It holds more than [`TEXTS_MAX`] fields and values.
+    /// The filter contains more than [`TEXTS_MAX`] fields and values.
     TooLong,
 }
 
 /// A filter that does not parse.
 ///
-/// Printed as the cause and, on a second line, `start:end` and the whole filter; the span counts
-/// characters from 1 and its end is exclusive.
+/// Displayed as the cause and, on a second line, `start:end` and the filter. The span counts characters from 1; its end
+/// is exclusive.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Error {
-    /// What is wrong.
+    /// The kind of error.
     pub kind: ErrorKind,
-    /// Where, in bytes of the filter.
+    /// The offending part, in bytes of the filter.
     pub span: Range<usize>,
     source: String,
 }
@@ -82,7 +82,7 @@ impl Error {
         Self { kind, span, source: source.to_owned() }
     }
 
-    /// The second line of a message about `span` (bytes, on character boundaries) of `source`.
+    /// Returns the second line of a message about `span` (bytes, on character boundaries) of `source`.
     #[must_use]
     pub fn locate(source: &str, span: &Range<usize>) -> String {
         let start = source[..span.start].chars().count() + 1;
@@ -179,7 +179,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// A part of the filter, quoted and shortened, or its end.
+/// A part of the filter, quoted and shortened, or the end of the filter.
 struct Found<'s>(&'s str);
 
 impl fmt::Display for Found<'_> {

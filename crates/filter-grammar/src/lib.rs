@@ -1,4 +1,4 @@
-//! Here is the text of a filter, give me its syntax tree.
+//! Parses filter expressions into syntax trees.
 //!
 //! ```text
 //! filter     = [ any ]
@@ -22,9 +22,9 @@
 //! escape     = "\'" | '\"' | "\\" | "\n" | "\t" | "\r" | "\x" 2 hex | "\u{" 1 to 6 hex "}"
 //! ```
 //!
-//! Keywords are upper-case and whole words; a word that is a keyword has to be quoted to be a text.
-//! Whitespace may stand between any two symbols. Reading takes time linear in the text, nesting is
-//! bounded (see [`DEPTH_MAX`]) and so are lists (see [`TEXTS_MAX`]).
+//! Keywords are upper-case, complete words; to use a keyword as a text, quote it. Whitespace is allowed between any two
+//! symbols. Parsing takes time linear in the text. Nesting is limited (see [`DEPTH_MAX`]), and so is the number of
+//! texts (see [`TEXTS_MAX`]).
 //!
 //! Source: the filter expressions of the Meilisearch API; `_element` is our own.
 

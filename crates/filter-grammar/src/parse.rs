@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind};
 use crate::text::{VECTORS, begins_vectors, is_keyword, is_word_char};
 use crate::tree::{Circle, Filter, Number, Operator, Point, Rectangle, Reference, Spanned, Text};
 
-/// How deep a filter may nest: each pair of parentheses counts 4, each `NOT` 1 and a condition 3.
+/// Nesting limit of a filter: each pair of parentheses counts 4, each `NOT` 1 and a condition 3.
 /// Source: Meilisearch's filter parser.
 pub const DEPTH_MAX: usize = 150;
 
@@ -20,11 +20,11 @@ const PARENTHESES_DEPTH: usize = 4;
 const NOT_DEPTH: usize = 1;
 const CONDITION_DEPTH: usize = 3;
 
-/// A filter on its way, and how many texts it may still hold.
+/// A filter during parsing, with the number of texts it may still contain.
 type Input<'s> = Stateful<LocatingSlice<&'s str>, usize>;
 type Result<T> = std::result::Result<T, Fault>;
 
-/// An [`Error`] that does not know the filter's text yet.
+/// An [`Error`] without the text of the filter.
 #[derive(Debug, Clone)]
 struct Fault {
     kind: ErrorKind,
@@ -43,21 +43,21 @@ impl<'s> ParserError<Input<'s>> for Fault {
     }
 }
 
-/// Fields, values and numbers of a filter. Each takes some 100 bytes, however short it is written.
+/// Maximum number of fields, values and numbers in a filter. Each takes about 100 bytes, regardless of its length.
 pub const TEXTS_MAX: usize = 100_000;
 
-/// Reads a filter; `None` if it is blank.
+/// Parses a filter; `None` if it is blank.
 ///
 /// # Errors
-/// What is wrong first, and where. Terms, values and points are bounded by [`TEXTS_MAX`], nesting by [`DEPTH_MAX`].
+/// The first error and its position. [`TEXTS_MAX`] limits fields, values and points, [`DEPTH_MAX`] nesting.
 pub fn parse(source: &str) -> std::result::Result<Option<Filter>, Error> {
     parse_within(source, &mut { TEXTS_MAX })
 }
 
-/// Reads one of several filters that may hold so many texts together.
+/// Parses one of several filters that share a limit of texts. Subtracts its texts from `texts_left`.
 ///
 /// # Errors
-/// As [`parse`].
+/// Same as [`parse`].
 pub fn parse_within(source: &str, texts_left: &mut usize) -> std::result::Result<Option<Filter>, Error> {
     let mut input = Input { input: LocatingSlice::new(source), state: *texts_left };
     let filter = whole(&mut input).map_err(|Fault { kind, span }| Error::new(kind, span, source))?;
@@ -106,7 +106,7 @@ fn not(input: &mut Input<'_>, mut depth: usize) -> Result<Filter> {
     Ok(if negated { negate(filter) } else { filter })
 }
 
-/// `NOT` of `filter`; that of a negation is what it negates.
+/// Returns `NOT filter`; two negations cancel each other.
 fn negate(filter: Filter) -> Filter {
     match filter {
         Filter::Not(inner) => *inner,
@@ -145,10 +145,9 @@ fn primary(input: &mut Input<'_>, depth: usize) -> Result<Filter> {
     }
 }
 
-/// `_vectors[.name]… [NOT] EXISTS`, of which `first` was read. Each name may be quoted; nothing but dots
-/// stands between them.
+/// Parses `_vectors[.name]… [NOT] EXISTS`, after `first` was read. Names may be quoted; only dots separate them.
 fn vectors(input: &mut Input<'_>, first: &str, start: usize) -> Result<Filter> {
-    // None stands for a dot.
+    // `None` is a dot.
     let mut parts: Vec<Option<Text>> = Vec::new();
     let add_word = |word: &str, start: usize, parts: &mut Vec<Option<Text>>| {
         let mut at = start;
@@ -197,12 +196,12 @@ fn condition(input: &mut Input<'_>) -> Result<Filter> {
     Ok(if negated { negate(condition) } else { condition })
 }
 
-/// Makes an operator of the text that follows its sign.
+/// Makes an operator of the text after its sign.
 type Comparison = fn(Text) -> Operator;
 
-/// What follows a field, and whether it stands for its opposite.
+/// Parses the operator after a field. The flag is true if it is negated.
 fn operator(input: &mut Input<'_>) -> Result<(Operator, bool)> {
-    // The longer of two symbols that begin alike comes first.
+    // For symbols with a common prefix, the longest comes first.
     let comparisons: [(&str, Comparison); 6] = [
         ("!=", Operator::NotEqual),
         (">=", Operator::GreaterOrEqual),
@@ -247,7 +246,7 @@ fn operator(input: &mut Input<'_>) -> Result<(Operator, bool)> {
 
 fn between(input: &mut Input<'_>) -> Result<Operator> {
     let rest = fault(ErrorKind::ExpectedOperator, input);
-    // A keyword or the end after a field means that the operation is missing, not a value.
+    // A keyword or the end after a field means a missing operator, not a missing value.
     let from = text(input, ErrorKind::ExpectedOperator).map_err(|fault| match fault.kind {
         ErrorKind::Keyword => rest,
         _ => fault,
@@ -313,7 +312,7 @@ fn geo_polygon(input: &mut Input<'_>, start: usize) -> Result<Filter> {
     Ok(Filter::GeoPolygon(Spanned { value: points, span }))
 }
 
-/// The rest of `name(field, filter)`, whose name begins at `start`.
+/// Parses the rest of `name(field, filter)`. `start`: position of the name.
 fn reference(
     input: &mut Input<'_>,
     start: usize,
@@ -338,7 +337,7 @@ fn element(input: &mut Input<'_>, start: usize, depth: usize) -> Result<Filter> 
     }
 }
 
-/// The first part of a filter that asks about more than fields of an element.
+/// Returns the first part of a filter that does not only concern fields of an element.
 fn not_about_elements(filter: &Filter) -> Option<Range<usize>> {
     match filter {
         Filter::All(parts) | Filter::Any(parts) => parts.iter().find_map(not_about_elements),
@@ -369,7 +368,7 @@ fn number(input: &mut Input<'_>) -> Result<Number> {
     }
 }
 
-/// A word that is no keyword, or a quoted text. `missing` is said if there is neither.
+/// Parses a quoted text, or a word that is not a keyword. `missing`: error if there is neither.
 fn text(input: &mut Input<'_>, missing: ErrorKind) -> Result<Text> {
     multispace0.parse_next(input)?;
     let start = input.current_token_start();
@@ -390,7 +389,7 @@ fn text(input: &mut Input<'_>, missing: ErrorKind) -> Result<Text> {
     }
 }
 
-/// The rest of a text whose opening `quote` stands at `start`.
+/// Parses the rest of a text after its opening `quote` at `start`.
 fn quoted(input: &mut Input<'_>, quote: char, start: usize) -> Result<Text> {
     let mut value = String::new();
     loop {
@@ -405,7 +404,7 @@ fn quoted(input: &mut Input<'_>, quote: char, start: usize) -> Result<Text> {
     }
 }
 
-/// The character meant by what follows a backslash that stands at `start`.
+/// Parses an escape after its backslash at `start`.
 fn escape(input: &mut Input<'_>, start: usize) -> Result<char> {
     let decoded = match opt(any::<_, Fault>).parse_next(input)? {
         Some(c @ ('\'' | '"' | '\\')) => Some(c),
@@ -436,13 +435,13 @@ fn word<'s>(input: &mut Input<'s>) -> Result<&'s str> {
     take_while(1.., is_word_char).parse_next(input)
 }
 
-/// Whether `expected` came next, as a whole word; if so it is consumed.
+/// Consumes `expected` if it is the next complete word. Returns true if so.
 fn keyword(input: &mut Input<'_>, expected: &str) -> bool {
     let keyword = preceded(multispace0, word.verify(|found: &str| found == expected));
     matches!(opt(keyword).parse_next(input), Ok(Some(_)))
 }
 
-/// Whether `expected` came next; if so it is consumed.
+/// Consumes `expected` if it comes next. Returns true if so.
 fn symbol(input: &mut Input<'_>, expected: &str) -> bool {
     matches!(opt(preceded(multispace0::<_, Fault>, expected)).parse_next(input), Ok(Some(_)))
 }
@@ -457,7 +456,7 @@ fn expect(input: &mut Input<'_>, expected: &str, kind: ErrorKind) -> Result<()> 
     if symbol(input, expected) { Ok(()) } else { Err(fault(kind, input)) }
 }
 
-/// Blames what stands next: a word, else one character, else the end.
+/// An error about the next word, or else the next character, or else the end.
 fn fault(kind: ErrorKind, input: &Input<'_>) -> Fault {
     let rest: &str = input.input.as_ref();
     let start = input.current_token_start() + (rest.len() - rest.trim_start().len());

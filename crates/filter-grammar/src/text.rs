@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Words that mean something to the grammar, so that as texts they have to be quoted.
+/// Keywords of the grammar. As texts they must be quoted.
 const KEYWORDS: [&str; 14] = [
     "AND",
     "OR",
@@ -24,10 +24,11 @@ pub(crate) fn is_keyword(word: &str) -> bool {
     KEYWORDS.contains(&word)
 }
 
-/// What a test of vectors begins with.
+/// The beginning of a condition on vectors.
 pub(crate) const VECTORS: &str = "_vectors";
 
-/// Whether a word in the place of a field begins a test of vectors; a field of that name has to be quoted.
+/// Returns true if a word in the place of a field begins a condition on vectors. A field with such a name must be
+/// quoted.
 pub(crate) fn begins_vectors(word: &str) -> bool {
     word.strip_prefix(VECTORS).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
@@ -36,7 +37,7 @@ pub(crate) fn is_word_char(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-' | '.')
 }
 
-/// Writes `text` so that it is read back as the same text, quoted only if it has to be.
+/// Writes `text` so that it parses to the same text; quoted only if necessary.
 pub(crate) fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     if !text.is_empty() && text.chars().all(is_word_char) && !is_keyword(text) && !begins_vectors(text) {
         return f.write_str(text);
@@ -44,7 +45,7 @@ pub(crate) fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result 
     write_quoted(f, text)
 }
 
-/// The same for one of several names with dots between them.
+/// Like [`write_text`], for one of several names separated by dots.
 pub(crate) fn write_name(f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
     if !name.is_empty() && name.chars().all(|c| is_word_char(c) && c != '.') {
         return f.write_str(name);

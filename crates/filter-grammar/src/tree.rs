@@ -4,12 +4,12 @@ use std::ops::Range;
 
 use crate::text::{VECTORS, write_name, write_text};
 
-/// A value and the bytes of the filter that it was read from. Two are equal if their values are.
+/// A value with its position in the filter. Equality ignores the position.
 #[derive(Debug, Clone)]
 pub struct Spanned<T> {
-    /// What was read.
+    /// The parsed value.
     pub value: T,
-    /// Where it stands, in bytes of the filter, quotes included.
+    /// Its bytes in the filter, including quotes.
     pub span: Range<usize>,
 }
 
@@ -30,18 +30,18 @@ impl<T: Hash> Hash for Spanned<T> {
 /// A field or a value, unquoted and unescaped.
 pub type Text = Spanned<String>;
 
-/// An argument of a geo filter, finite.
+/// A finite argument of a geo filter.
 pub type Number = Spanned<f64>;
 
 impl Text {
-    /// The number that this text writes, if it writes a finite one.
+    /// Returns the number spelled by the text, if it is finite.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         self.value.parse().ok().filter(|number: &f64| number.is_finite())
     }
 }
 
-/// Latitude and longitude in degrees, as written: their ranges are not checked here.
+/// Latitude and longitude in degrees. Their ranges are not checked here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Point {
     /// Degrees north.
@@ -59,13 +59,13 @@ impl Hash for Point {
     }
 }
 
-/// Adding zero takes the sign off it: both zeros are equal.
+/// Hashes a number. Adding zero turns minus zero into zero, which are equal.
 fn hash_number(number: &Number, state: &mut impl Hasher) {
     (number.value + 0.0).to_bits().hash(state);
 }
 
-/// What a condition asks of its field. Negated forms are a [`Filter::Not`] around these, but for `!=`,
-/// which a field that no document has answers differently.
+/// The operator of a condition. Negated forms are a [`Filter::Not`] around it, except `!=`, which differs for fields
+/// that no document has.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Operator {
     /// `= text`
@@ -80,7 +80,7 @@ pub enum Operator {
     Lower(Text),
     /// `<= text`
     LowerOrEqual(Text),
-    /// `from TO to`, both included
+    /// `from TO to`, including both bounds
     Between {
         /// Lower bound.
         from: Text,
@@ -101,45 +101,44 @@ pub enum Operator {
     StartsWith(Text),
 }
 
-/// The tree of a filter. Its depth is bounded by the parser, so it may be walked recursively.
+/// A parsed filter. The parser limits its depth, so recursion over it is safe.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Filter {
-    /// Documents that every part selects: two parts or more.
+    /// Documents that pass every part. At least two parts.
     All(Vec<Filter>),
-    /// Documents that some part selects: two parts or more.
+    /// Documents that pass any part. At least two parts.
     Any(Vec<Filter>),
-    /// Documents that the part does not select. Never directly inside another `Not`.
+    /// Documents that do not pass the part. Never directly inside another `Not`.
     Not(Box<Filter>),
-    /// A test of one field.
+    /// A condition on a field.
     Condition {
         /// Dotted path.
         field: Text,
-        /// The test.
+        /// Operator with its operands.
         operator: Operator,
     },
-    /// Documents within a distance of a point. The span covers the whole expression, here and below.
+    /// Documents within a distance of a point. The span covers the complete expression, also in the variants below.
     GeoRadius(Spanned<Circle>),
-    /// Documents in a box, borders included.
+    /// Documents in a box, including its borders.
     GeoBoundingBox(Spanned<Rectangle>),
-    /// Documents whose shape meets a polygon: its corners in order, three or more, the last joined to
-    /// the first.
+    /// Documents with a shape that meets a polygon. At least three corners in order; the last is joined to the first.
     GeoPolygon(Spanned<Vec<Point>>),
-    /// Documents with vectors of the embedder and kind that the names say; without names, with any.
+    /// Documents with vectors of the embedder and kind given by the names; without names, with any vectors.
     Vectors(Spanned<Vec<Text>>),
-    /// Documents that refer to documents of another index which a filter selects.
+    /// Documents with a reference to documents of another index that pass a filter.
     Foreign(Spanned<Reference>),
-    /// Documents with one object at a field that passes all of a filter.
+    /// Documents with an object at a field that passes the complete filter.
     Element(Spanned<Reference>),
 }
 
 /// The arguments of `_geoRadius`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Circle {
-    /// The middle.
+    /// Center of the circle.
     pub center: Point,
-    /// Metres.
+    /// Radius in metres.
     pub radius: Number,
-    /// Corners of the polygon that stands for the circle where shapes are compared.
+    /// Number of corners of the polygon that replaces the circle when shapes are compared.
     pub resolution: Option<Number>,
 }
 
@@ -157,23 +156,23 @@ impl Hash for Circle {
 /// The arguments of `_geoBoundingBox`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Rectangle {
-    /// The corner in the north east.
+    /// North-east corner.
     pub top_right: Point,
-    /// The corner in the south west.
+    /// South-west corner.
     pub bottom_left: Point,
 }
 
 /// The arguments of `_foreign` and `_element`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Reference {
-    /// The field that refers to documents, or holds elements.
+    /// The field with references or elements.
     pub field: Text,
-    /// The filter on those.
+    /// The filter on the referenced documents or the elements.
     pub filter: Box<Filter>,
 }
 
 impl Filter {
-    /// Memory that the tree points to, in bytes.
+    /// Heap memory of the tree in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let parts = |parts: &[Self]| size_of_val(parts) + parts.iter().map(Self::heap_bytes).sum::<usize>();

@@ -1,7 +1,7 @@
-//! 1. What the grammar allows is read into the tree that precedence demands.
-//! 2. What it refuses is refused with the place that is to blame.
-//! 3. Nesting has a limit, lists have none, and time grows with the text alone.
-//! 4. A printed tree is read back as the same tree.
+//! 1. Valid filters are parsed with the documented precedence.
+//! 2. Invalid filters are rejected with the position of the error.
+//! 3. Nesting is limited, lists may be long, and time is linear in the text.
+//! 4. A printed tree parses to the same tree.
 
 use filter_grammar::{
     Circle, Error, ErrorKind, Filter, Operator, Point, Rectangle, Reference, Spanned, Text, parse,
@@ -9,8 +9,8 @@ use filter_grammar::{
 use proptest::prelude::*;
 
 #[test]
-fn expressions_are_read_with_their_precedence() {
-    // Each is read, printed in canonical form, and means what is on the right.
+fn expressions_are_parsed_with_their_precedence() {
+    // Each filter on the left is parsed and printed in the canonical form on the right.
     let cases = [
         ("a = b", "a = b"),
         ("a=b", "a = b"),
@@ -80,7 +80,7 @@ fn a_blank_filter_is_none() {
 }
 
 #[test]
-fn a_refused_filter_names_the_place() {
+fn a_rejected_filter_names_the_position() {
     use ErrorKind::*;
     let cases = [
         ("hello", ExpectedOperator, "6:6"),
@@ -132,7 +132,7 @@ fn a_refused_filter_names_the_place() {
 }
 
 #[test]
-fn nesting_ends_at_the_documented_depth() {
+fn nesting_is_limited_to_the_documented_depth() {
     let parentheses = |n: usize| format!("{}a = 1{}", "(".repeat(n), ")".repeat(n));
     let nots = |n: usize| format!("{}a = 1", "NOT ".repeat(n));
     let both = |n: usize| format!("{}a = 1{}", "NOT (".repeat(n), ")".repeat(n));
@@ -158,7 +158,7 @@ fn lists_are_not_limited() {
 }
 
 #[test]
-fn spans_hold_the_quotes() {
+fn spans_include_the_quotes() {
     let Ok(Some(Filter::Condition { field, operator: Operator::Equal(value) })) = parse("'é' = \"b\\\"c\"")
     else {
         panic!("an equality")
@@ -167,7 +167,7 @@ fn spans_hold_the_quotes() {
     assert_eq!((value.value.as_str(), value.span), ("b\"c", 7..13));
 }
 
-/// Trees compare without their spans.
+/// An arbitrary span: comparing trees ignores spans.
 fn nowhere<T>(value: T) -> Spanned<T> {
     Spanned { value, span: 0..0 }
 }
@@ -252,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn any_text_is_read_or_refused_with_a_place_inside_it(source in "([a-c0-9_ =<>!()\\[\\],'\"\\\\]|AND|OR|NOT|IN|TO|IS|_geo|é){0,60}") {
+    fn any_text_is_parsed_or_rejected_with_a_position_inside_it(source in "([a-c0-9_ =<>!()\\[\\],'\"\\\\]|AND|OR|NOT|IN|TO|IS|_geo|é){0,60}") {
         if let Err(error) = parse(&source) {
             prop_assert!(source.get(error.span.clone()).is_some(), "{:?}", error);
             prop_assert!(error.to_string().ends_with(&source));

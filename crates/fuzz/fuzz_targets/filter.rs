@@ -1,4 +1,4 @@
-//! Any text is read as a filter or refused with a place inside it; what is read survives printing.
+//! Any text is parsed as a filter or rejected with a position inside it; a parsed filter survives printing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

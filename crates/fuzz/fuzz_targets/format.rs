@@ -1,4 +1,4 @@
-//! Whatever is marked in a text, without the marks it is the text; whatever is cropped, what is left is of it.
+//! Without its marks, a highlighted text equals the original; a cropped text is a part of it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -22,7 +22,7 @@ fuzz_target!(|input: (u8, &str)| {
     }
 });
 
-/// Strings of a document and of what was made of it.
+/// Compares the strings of a document and of its formatted version.
 fn compare(whole: &Json, formatted: &Json, cropped: bool) {
     match (whole, formatted) {
         (Json::String(whole), Json::String(formatted)) => {

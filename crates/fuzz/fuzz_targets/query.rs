@@ -1,4 +1,4 @@
-//! Any text is a query: it is answered, whatever words, phrases and exclusions are in it.
+//! Any text is a valid query: searches with any words, phrases and exclusions succeed.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The index searches are fed to, and the search as `http/` completes it.
+//! The index for fuzzing searches, and search requests as completed by `http/`.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -7,7 +7,7 @@ use std::time::Instant;
 use siftd_engine::{Engine, FaultReporter, Index, Limits};
 use serde_json::{Map, Value as Json, json};
 
-/// The small index every build must open, copied so that it stays as it is.
+/// The small index that every build must be able to open. A copy is used, so it stays unchanged.
 const INDEX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../__test__/compat/native-2");
 
 fn index() -> &'static Index {
@@ -35,7 +35,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The answer to a search with these parameters.
+/// Answers a search with these parameters.
 pub fn search(parameters: Json) -> Json {
     let mut request: Map<String, Json> = Map::new();
     let defaults = json!({

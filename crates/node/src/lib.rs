@@ -1,7 +1,7 @@
-//! Decode, call, encode: the napi binding of the engine.
+//! The napi binding of the engine: decodes, calls and encodes.
 //!
-//! Few and coarse calls. Requests and answers cross as UTF-8 JSON bytes, copied on entry because
-//! JavaScript may use its buffer again; mistakes of callers cross as values, and so do faults of ours.
+//! There are few, coarse calls. Requests and answers are UTF-8 JSON bytes, copied on entry because JavaScript may reuse
+//! its buffer. Mistakes of callers and internal errors are returned as values.
 
 mod fault;
 mod memory;
@@ -27,84 +27,84 @@ use siftd_engine::{Engine, Limits};
 #[global_allocator]
 static ALLOCATOR: memory::Memory = memory::Memory;
 
-/// What a caller can act on, or `internal`.
+/// An error of the API, or `internal`.
 #[napi(object, object_from_js = false)]
 pub struct Failure {
-    /// Of the API's error table.
+    /// A code of the API's error table.
     pub code: String,
-    /// Shown as is, unless the code is `internal`.
+    /// Shown unchanged, unless the code is `internal`.
     pub message: String,
 }
 
-/// What is known of an answer beside its bytes.
+/// Facts about an answer that are not in its bytes.
 #[napi(object, object_from_js = false)]
 pub struct Facts {
-    /// The search was cut off by its time budget.
+    /// True if the search ran out of time.
     pub degraded: bool,
-    /// Something was ruled out with `-`.
+    /// True if the query excludes something with `-`.
     pub used_negative_operator: bool,
-    /// Terms of the query.
+    /// Number of terms in the query.
     pub terms: u32,
-    /// Hits that came from vectors; absent for a search by words alone.
+    /// Number of hits found by vectors; absent for a search by words alone.
     pub semantic_hits: Option<u32>,
-    /// A vector for the query would have been looked at.
+    /// True if a query vector was missing that the search would have used.
     pub lacks_vector: bool,
-    /// Hits on the page.
+    /// Number of hits on the page.
     pub hits: u32,
-    /// Of one search: the byte of the body at which the digits of `processingTimeMs` begin.
+    /// For a single search: the offset of the digits of `processingTimeMs` in the body.
     pub time_at: Option<u32>,
 }
 
-/// The outcome of any call: a failure, or bytes where there are any.
+/// The outcome of any call: a failure, or the bytes of an answer, if any.
 #[napi(object, object_from_js = false)]
 #[derive(Default)]
 pub struct Reply {
     /// UTF-8 JSON.
     pub body: Option<Buffer>,
-    /// Of searches only.
+    /// Only for searches.
     pub facts: Option<Facts>,
     /// Set if the call failed.
     pub failure: Option<Failure>,
 }
 
-/// What an engine needs to open.
+/// Options for opening an engine.
 #[napi(object, object_to_js = false)]
 pub struct Setup {
-    /// Absolute path of the directory that holds one directory per index.
+    /// Absolute path of the directory with a subdirectory per index.
     pub directory: String,
-    /// Bytes that indexing may use beside mapped files.
+    /// Bytes that indexing may use in addition to mapped files.
     pub indexing_memory_bytes: f64,
-    /// Threads that indexing may use.
+    /// Number of threads for indexing.
     pub indexing_threads: u32,
-    /// Bytes of what is cached for all indexes together.
+    /// Cache limit in bytes, for all indexes together.
     pub cache_bytes: f64,
-    /// Whether another process writes the files of the indexes.
+    /// True if another process writes the files of the indexes.
     pub follows_files: bool,
 }
 
-/// One query of a multi-search.
+/// A query of a multi-search.
 #[napi(object, object_to_js = false)]
 pub struct IndexedRequest {
-    /// Which index.
+    /// Id of the index.
     pub index: String,
     /// `SearchRequest` as UTF-8 JSON.
     pub request: Uint8Array,
 }
 
-/// Vectors made for documents of one embedder: `VectorPage`.
+/// Vectors of an embedder for documents: `VectorPage`.
 #[napi(object, object_to_js = false)]
 pub struct Vectors {
-    /// Which embedder.
+    /// Name of the embedder.
     pub embedder: String,
-    /// Whose vectors.
+    /// Documents of the vectors.
     pub docids: Uint32Array,
-    /// Vectors of each document.
+    /// Number of vectors of each document.
     pub counts: Uint8Array,
-    /// Per vector, the number of its fragment.
+    /// Per vector: number of its fragment.
     pub fragments: Uint8Array,
-    /// Per vector, whether it stays.
+    /// Per vector: 1 if the document keeps its vector of this fragment, 0 if the vector is the next of `rows`.
     pub reused: Uint8Array,
-    /// Row-major.
+    /// Components of new vectors, row-major.
     pub rows: Float32Array,
 }
 
@@ -121,7 +121,7 @@ impl From<Vectors> for VectorPage {
     }
 }
 
-/// All indexes of one directory, and the threads that serve them.
+/// All indexes of a directory, and the threads that serve them.
 #[napi]
 pub struct EngineHandle {
     engine: Arc<Engine>,
@@ -129,14 +129,14 @@ pub struct EngineHandle {
     running: Running,
 }
 
-/// Batches that are written at the same time, each of another index. They share the memory for indexing.
+/// Number of batches written at the same time, each for another index. They share the memory for indexing.
 const WRITERS: usize = 2;
 
-/// A long commit must keep neither searches nor the inspection of uploads waiting, nor small batches of other indexes.
+/// A long commit must not block searches, inspection of uploads or small batches of other indexes.
 struct Pools {
     searching: Pool,
     writing: Pool,
-    /// For batches that are too small to need a share of the memory for indexing.
+    /// For batches that are too small to need a share of the indexing memory.
     writing_small: Pool,
     background: Pool,
     merging: Pool,
@@ -146,8 +146,8 @@ type Settle = Box<dyn FnOnce(Env) -> napi::Result<Reply> + Send>;
 
 #[napi]
 impl EngineHandle {
-    /// Opens a directory of indexes, creating it if there is none. `report` is called with each fault of work in the
-    /// background, and does not keep the process alive.
+    /// Opens a directory of indexes, or creates it. `report` is called with each fault of background work. It does not
+    /// keep the process alive.
     #[napi(constructor)]
     pub fn new(setup: Setup, report: ReportFault) -> napi::Result<Self> {
         memory::return_free_memory_soon();
@@ -184,8 +184,8 @@ impl EngineHandle {
         self.searching(env, move |engine| engine.check_filter(&filter).map(|()| Reply::default()))
     }
 
-    /// `batch`: `Batch`. Resolves to its ticket, and how many documents have to be embedded before it is committed. One that
-    /// `is_small` does not wait for others, whatever they write.
+    /// `batch`: `Batch`. Resolves to its ticket, and the number of documents to embed before it is committed. A batch
+    /// that `is_small` does not wait for larger ones.
     #[napi]
     pub fn prepare<'e>(
         &self,
@@ -203,7 +203,7 @@ impl EngineHandle {
         })
     }
 
-    /// What has to be embedded before a prepared batch is committed: `WorkPage`, or nothing after the last.
+    /// Resolves to the next `WorkPage` to embed before a prepared batch is committed, or to nothing after the last.
     #[napi]
     pub fn work<'e>(
         &self,
@@ -218,7 +218,7 @@ impl EngineHandle {
         })
     }
 
-    /// Resolves to `BatchReport`. Segments are merged behind its back, if there are too many.
+    /// Resolves to `BatchReport`. If there are too many segments, they are merged in the background.
     #[napi]
     pub fn commit<'e>(
         &self,
@@ -244,13 +244,13 @@ impl EngineHandle {
         })
     }
 
-    /// How far the batch being prepared or committed has come: `Step`s, outermost first, or nothing.
+    /// Resolves to the progress of the batch being prepared or committed: `Step`s, outermost first, or nothing.
     #[napi]
     pub fn progress<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.searching(env, move |engine| Ok(optional(engine.index(&index)?.progress()?)))
     }
 
-    /// Forgets a prepared batch. Resolves to nothing.
+    /// Discards a prepared batch. Resolves to nothing.
     #[napi]
     pub fn abandon<'e>(
         &self,
@@ -264,7 +264,7 @@ impl EngineHandle {
         })
     }
 
-    /// Takes back the newest commits of an index as long as they are of these batches. Resolves to nothing.
+    /// Removes the newest commits of an index as long as they belong to these batches. Resolves to nothing.
     #[napi]
     pub fn undo<'e>(
         &self,
@@ -276,7 +276,7 @@ impl EngineHandle {
         self.writing(env, true, move |engine| engine.undo(&index, &batch_uids).map(|()| Reply::default()))
     }
 
-    /// Shows the newest commit that lies in the directory of an index. Resolves to nothing.
+    /// Makes the newest commit in the directory of an index visible. Resolves to nothing.
     #[napi]
     pub fn adopt<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.writing(env, false, move |engine| engine.adopt(&index).map(|()| Reply::default()))
@@ -288,7 +288,7 @@ impl EngineHandle {
         self.background(env, move |engine| Ok(optional(engine.index(&index)?.last_commit()?)))
     }
 
-    /// Resolves to `IndexSettings`, or to nothing if none were ever set.
+    /// Resolves to `IndexSettings`, or to nothing if none were set.
     #[napi]
     pub fn settings<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.searching(env, move |engine| {
@@ -322,7 +322,7 @@ impl EngineHandle {
         })
     }
 
-    /// Several searches, each for itself, or merged as `federation` (`FederationRequest`) says.
+    /// Runs several searches: separately, or merged as configured by `federation` (`FederationRequest`).
     #[napi]
     pub fn multi_search<'e>(
         &self,
@@ -354,7 +354,7 @@ impl EngineHandle {
         })
     }
 
-    /// `request`: `ExplainRequest`. Resolves to nothing if there is no such document.
+    /// `request`: `ExplainRequest`. Resolves to nothing if the document does not exist.
     #[napi]
     pub fn explain<'e>(
         &self,
@@ -369,7 +369,7 @@ impl EngineHandle {
         })
     }
 
-    /// Nothing waits for the call with this ticket any more: it gives up soon, and its answer is of no use.
+    /// Stops the call with this ticket, because its answer is no longer needed.
     #[napi]
     pub fn stop(&self, ticket: u32) {
         self.running.stop(ticket);
@@ -399,7 +399,7 @@ impl EngineHandle {
         self.searching(env, move |engine| engine.documents(&index, &request).map(bytes))
     }
 
-    /// `request`: `DocumentRequest`. Resolves to nothing if there is no such document.
+    /// `request`: `DocumentRequest`. Resolves to nothing if the document does not exist.
     #[napi]
     pub fn document<'e>(
         &self,
@@ -429,13 +429,13 @@ impl EngineHandle {
         self.searching(env, move |engine| json(&engine.index(&index)?.fields()?))
     }
 
-    /// Holds the newest commit of an index for reading. Resolves to the number of the pin as JSON.
+    /// Pins the newest commit of an index for reading. Resolves to the number of the pin as JSON.
     #[napi]
     pub fn pin<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.background(env, move |engine| json(&engine.pin(&index)?))
     }
 
-    /// Resolves to `IndexSettings`, or to nothing if none were ever set.
+    /// Resolves to `IndexSettings`, or to nothing if none were set.
     #[napi]
     pub fn pinned_settings<'e>(&self, env: &'e Env, pin: u32) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.background(env, move |engine| {
@@ -468,7 +468,7 @@ impl EngineHandle {
         })
     }
 
-    /// Lets go of a pinned commit. Resolves to nothing.
+    /// Unpins a commit. Resolves to nothing.
     #[napi]
     pub fn unpin<'e>(&self, env: &'e Env, pin: u32) -> napi::Result<PromiseRaw<'e, Reply>> {
         self.background(env, move |engine| {
@@ -477,7 +477,7 @@ impl EngineHandle {
         })
     }
 
-    /// Writes the files of an index anew without what was deleted or replaced. Resolves to nothing.
+    /// Rewrites the files of an index without deleted and replaced documents. Resolves to nothing.
     #[napi]
     pub fn compact<'e>(
         &self,
@@ -498,7 +498,7 @@ impl EngineHandle {
         self.background(env, move |engine| json(&engine.verify(&index)?))
     }
 
-    /// Writes the documents of an index that can be read to a new file. Resolves to `Rescued`.
+    /// Writes the readable documents of an index to a new file. Resolves to `Rescued`.
     #[napi]
     pub fn rescue<'e>(
         &self,
@@ -527,10 +527,10 @@ impl EngineHandle {
         self.background(env, |engine| json(&engine.cache_figures()))
     }
 
-    /// Finishes what is being written and lets go of everything. Later calls fail. Resolves to nothing.
+    /// Finishes running writes and closes everything. Later calls fail. Resolves to nothing.
     #[napi]
     pub fn close<'e>(&mut self, env: &'e Env) -> napi::Result<PromiseRaw<'e, Reply>> {
-        // Each thread that writes waits here once its queue is empty.
+        // Each writing thread waits here once its queue is empty.
         let writers_ended = Arc::new(Barrier::new(WRITERS + 2));
         for (pool, threads) in
             self.pools.iter().flat_map(|it| [(&it.writing, WRITERS), (&it.writing_small, 1)])
@@ -578,7 +578,7 @@ impl EngineHandle {
         self.defer(env, |pools| &pools.background, job)
     }
 
-    /// A promise of what `job` gives, run on one of the threads.
+    /// Returns a promise for the result of `job`, which runs on a pool thread.
     fn defer<'e>(
         &self,
         env: &'e Env,

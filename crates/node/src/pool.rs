@@ -1,22 +1,22 @@
-//! Threads of our own, so that neither the event loop nor libuv's small pool ever waits for the engine.
+//! Thread pools of the engine, so that it never blocks the event loop or libuv's small pool.
 
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
-/// Documents and filters nest to a bounded depth; this is generous for both.
+/// The nesting of documents and filters is limited; this is generous for both.
 const STACK_BYTES: usize = 16 * 1024 * 1024;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// A fixed number of threads over one queue. They end once all clones are dropped and the queue is empty.
+/// A fixed number of threads with a shared queue. They end once all clones are dropped and the queue is empty.
 #[derive(Clone)]
 pub struct Pool {
     queue: Sender<Job>,
 }
 
 impl Pool {
-    /// Starts `threads` threads called `name`.
+    /// Starts `threads` threads with this name.
     pub fn start(name: &str, threads: usize) -> std::io::Result<Self> {
         let (queue, jobs): (_, Receiver<Job>) = unbounded();
         for _ in 0..threads.max(1) {
@@ -27,9 +27,9 @@ impl Pool {
         Ok(Self { queue })
     }
 
-    /// Runs `job` as soon as a thread is free. Jobs see to their own panics.
+    /// Runs `job` as soon as a thread is free. Jobs must catch their own panics.
     pub fn run(&self, job: impl FnOnce() + Send + 'static) {
-        // Threads live as long as the queue, so there is always one to take it.
+        // Threads live as long as the queue, so sending cannot fail.
         let _ = self.queue.send(Box::new(job));
     }
 }

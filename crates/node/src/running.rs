@@ -1,4 +1,4 @@
-//! Searches and batches that can be told to end.
+//! Running searches and batches that can be stopped.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,23 +10,23 @@ use siftd_engine::search::SearchDeadline;
 
 type Flags = HashMap<u32, Arc<AtomicBool>>;
 
-/// What a call can be stopped by.
+/// Allows to stop a call.
 #[napi(object, object_to_js = false)]
 pub struct Ticket {
-    /// Chosen by the caller, different for all calls under way.
+    /// Chosen by the caller, unique among the running calls.
     pub number: u32,
-    /// The answer is not waited for from the start.
+    /// True if the call was stopped before it began.
     pub is_stopped: bool,
 }
 
-/// The calls under way, by the numbers of their tickets.
+/// Flags of the running calls, by ticket number.
 #[derive(Clone, Default)]
 pub struct Running {
     flags: Arc<Mutex<Flags>>,
 }
 
 impl Running {
-    /// Begins to wait for an answer. Without a ticket it cannot be stopped.
+    /// Registers a call. Without a ticket it cannot be stopped.
     pub fn wait(&self, ticket: Option<Ticket>) -> Waited {
         let stop = ticket.as_ref().map(|ticket| {
             let stop = Arc::new(AtomicBool::new(ticket.is_stopped));
@@ -37,7 +37,7 @@ impl Running {
         Waited { started: Instant::now(), stop, ticket, running: self.clone() }
     }
 
-    /// Ends that call; does nothing if it has ended already.
+    /// Stops a call. Does nothing if it has ended already.
     pub fn stop(&self, ticket: u32) {
         if let Some(stop) = self.lock().get(&ticket) {
             stop.store(true, Ordering::Relaxed);
@@ -49,7 +49,7 @@ impl Running {
     }
 }
 
-/// One call, until this is dropped.
+/// A registered call. Dropping it ends the registration.
 pub struct Waited {
     started: Instant,
     stop: Option<Arc<AtomicBool>>,
@@ -58,12 +58,12 @@ pub struct Waited {
 }
 
 impl Waited {
-    /// The flag that ends the call, if it has a ticket.
+    /// Returns the flag that stops the call, if it has a ticket.
     pub fn stop(&self) -> Option<Arc<AtomicBool>> {
         self.stop.clone()
     }
 
-    /// As the engine wants to know it.
+    /// Returns the deadline for the engine.
     pub fn search_deadline(&self) -> SearchDeadline {
         SearchDeadline::new(self.started, self.stop.clone())
     }

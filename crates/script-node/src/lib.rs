@@ -1,4 +1,4 @@
-//! Decode, call, encode: the napi binding of the scripts.
+//! The napi binding of scripts: decodes, calls and encodes.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -9,22 +9,22 @@ use napi::{Env, Task};
 use napi_derive::napi;
 use script::{EditedPage, Failure};
 
-/// What became of a page, or why nothing did.
+/// The result of a page, or an error.
 #[napi(object, object_from_js = false)]
 pub struct Reply {
-    /// Documents that changed, as NDJSON.
+    /// Changed documents as NDJSON.
     pub changed: Option<Buffer>,
     /// Ids of documents to delete.
     pub deleted: Vec<String>,
-    /// Documents the script was run over, from the first of the page.
+    /// Number of documents edited, from the first of the page.
     pub documents: u32,
-    /// Of the API's error table, `internal` included.
+    /// A code of the API's error table, including `internal`.
     pub code: Option<String>,
-    /// Shown as is, unless the code is `internal`.
+    /// Shown unchanged, unless the code is `internal`.
     pub message: Option<String>,
 }
 
-/// What a script under way is stopped by.
+/// Stops a running script.
 #[napi]
 #[derive(Default)]
 pub struct StopFlag {
@@ -39,14 +39,14 @@ impl StopFlag {
         Self::default()
     }
 
-    /// Has the script end at its next look.
+    /// Stops the script at its next check.
     #[napi]
     pub fn set(&self) {
         self.flag.store(true, Ordering::Relaxed);
     }
 }
 
-/// A page on its way through libuv's pool.
+/// A page being edited on libuv's thread pool.
 pub struct Editing {
     page: Vec<u8>,
     stop: Arc<AtomicBool>,

@@ -1,21 +1,23 @@
-//! Functions of the interpreter's own packages that would grow or loop without bound, in a bounded form.
+//! Bounded versions of the interpreter's functions that could grow or loop without limit.
 //!
-//! The interpreter looks at steps, sizes and the clock between calls of functions, not inside them. So a function is
-//! safe if it makes at most a few times what it is given: then the next step notices. These are not:
+//! The interpreter checks steps, sizes and the clock between function calls, not inside them. So a function is safe if
+//! its result is at most a few times as large as its arguments: the next step notices. These functions are not safe:
 //!
-//! | functions | what they would do | here |
+//! | functions | problem | bounded version |
 //! |---|---|---|
-//! | `replace` | multiply two strings | sizes are added up first |
-//! | `pad` of a string by an empty one | never end | does nothing |
-//! | `split`, `split_rev`, `to_chars` | make values of up to 70 bytes of each byte | parts are counted first |
-//! | `sort`, `sort_by`, `order`, `order_by`, `dedup` with a function | go on when it fails or time is over | the first failure ends them |
-//! | `pop`, `shift`, `remove`, `take`, `drain`, `split` of an array | hand a value on without copying it, so that nesting it costs no memory that shows its depth | the depth of what they hand on is bounded |
-//! | `parse_json` | make an expression of each value | values are counted first |
+//! | `replace` | multiplies two strings | adds up sizes first |
+//! | `pad` of a string with an empty one | never ends | does nothing |
+//! | `split`, `split_rev`, `to_chars` | make values of up to 70 bytes of each byte | count parts first |
+//! | `sort`, `sort_by`, `order`, `order_by`, `dedup` with a function | continue after the function fails or time is up
+//! | stop at the first failure |
+//! | `pop`, `shift`, `remove`, `take`, `drain`, `split` of an array | move a value without copying it, so that nesting
+//! it takes no memory that would reveal its depth | limit the depth of the moved value |
+//! | `parse_json` | makes an expression of each value | counts values first |
 //!
 //! Objects (`+`, `mixin`, `fill_with`), arrays (`+`, `append`, `insert`, `splice`, `extract`, `zip`, `map`, `filter`),
 //! strings (`+`, `to_upper`, `sub_string`, `crop`, `remove`, `to_blob`), printing (`to_string`, `to_debug`, `to_json`)
-//! and blobs make at most the sum of what they are given, or six times that for what is escaped. `pad` of arrays and
-//! blobs and `blob` look at the interpreter's limits first. Callbacks of all others count as steps.
+//! and blobs make at most the sum of their arguments, or six times that with escapes. `pad` of arrays and blobs and
+//! `blob` check the interpreter's limits first. Callbacks of all other functions count as steps.
 
 use std::ops::{Range, RangeInclusive};
 
@@ -29,7 +31,7 @@ fn too_large(what: &str) -> Box<EvalAltResult> {
     EvalAltResult::ErrorDataTooLarge(what.to_owned(), Position::NONE).into()
 }
 
-/// Registers the bounded forms, which hide those of the packages.
+/// Registers the bounded versions, which override those of the packages.
 pub fn register(engine: &mut Engine) {
     register_strings(engine);
     register_orders(engine);
@@ -79,7 +81,7 @@ fn register_strings(engine: &mut Engine) {
         });
 }
 
-/// A number of parts; at least one.
+/// Converts a number of parts; at least one.
 fn count(most: i64) -> usize {
     usize::try_from(most.max(1)).unwrap_or(usize::MAX)
 }
@@ -156,7 +158,7 @@ fn register_orders(engine: &mut Engine) {
         );
 }
 
-/// Merges runs, as long as `comparer` does not fail: what it says of an order need not make sense.
+/// Merge sort that stops when `comparer` fails. Its order need not be consistent.
 fn ordered(context: &NativeCallContext<'_>, mut array: Array, comparer: &FnPtr) -> Outcome<Array> {
     let mut width = 1;
     while width < array.len() {
@@ -179,7 +181,7 @@ fn ordered(context: &NativeCallContext<'_>, mut array: Array, comparer: &FnPtr) 
     Ok(array)
 }
 
-/// Whether `one` comes after `other`: the comparer answers with a number's sign, or says whether `one` comes first.
+/// Returns true if `one` comes after `other`. The comparer returns a number with a sign, or true if `one` comes first.
 fn is_greater(
     context: &NativeCallContext<'_>,
     comparer: &FnPtr,
@@ -191,7 +193,7 @@ fn is_greater(
     Ok(number.is_ok_and(|number| number > 0))
 }
 
-/// Drops each element that equals the one before it.
+/// Removes each element that equals the previous one.
 fn dedup(array: &mut Array, equals: impl Fn(&Dynamic, &Dynamic) -> Outcome<Dynamic>) -> Outcome<()> {
     let mut left = Array::new();
     for element in std::mem::take(array) {
@@ -242,13 +244,13 @@ fn register_moves(engine: &mut Engine) {
         });
 }
 
-/// Where an index lies, counted from the end if it is negative.
+/// Resolves an index, which counts from the end if negative.
 fn position(index: i64, length: usize) -> Option<usize> {
     let distance = usize::try_from(index.unsigned_abs()).ok()?;
     if index < 0 { length.checked_sub(distance) } else { (distance < length).then_some(distance) }
 }
 
-/// The part of an array that a start, from the end if it is negative, and a length mean.
+/// Resolves a part of an array, given by its start (from the end if negative) and its length.
 fn range(start: i64, length: i64, array_length: usize) -> (usize, usize) {
     let distance = usize::try_from(start.unsigned_abs()).unwrap_or(usize::MAX);
     let start = if start < 0 { array_length.saturating_sub(distance) } else { distance.min(array_length) };
@@ -256,7 +258,7 @@ fn range(start: i64, length: i64, array_length: usize) -> (usize, usize) {
     (start, start.saturating_add(length).min(array_length))
 }
 
-/// The same from a start up to an end, both from the beginning.
+/// Resolves a part of an array, given by its start and end, both from the beginning.
 fn part_of(start: i64, end: i64, array_length: usize) -> (usize, usize) {
     let start = start.max(0);
     range(start, end.max(start) - start, array_length)
@@ -273,7 +275,7 @@ fn all_moved(array: Array) -> Outcome<Array> {
     }
 }
 
-/// Whether a value has more levels than that.
+/// Returns true if a value has more than `levels` levels.
 fn is_deeper(value: &Dynamic, levels: usize) -> bool {
     if let Some(array) = value.read_lock::<Array>() {
         return levels == 0 || array.iter().any(|value| is_deeper(value, levels - 1));

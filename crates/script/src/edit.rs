@@ -1,8 +1,7 @@
-//! One script, one document.
+//! Runs a script on a document.
 //!
-//! Scripts are Rhai. They see `doc` and `context` and nothing else: no files, no clock, no randomness, no
-//! modules. What they may use of time and memory is bounded by `limits`, so that a script that never ends, or that
-//! builds something endless, fails like any other faulty script.
+//! Scripts are written in Rhai. They see only `doc` and `context`: no files, clock, randomness or modules. `limits`
+//! restricts their time and memory, so that endless scripts and values fail like any other faulty script.
 
 use std::rc::Rc;
 
@@ -19,7 +18,7 @@ use crate::meter::{Exceeded, Meter};
 
 const RUNTIME: &str = "edit_documents_by_function_error";
 
-/// A script ready to run.
+/// A compiled script.
 pub struct Script {
     engine: Engine,
     ast: AST,
@@ -27,19 +26,19 @@ pub struct Script {
     meter: Rc<Meter>,
 }
 
-/// What a script made of a document.
+/// The result of a script for a document.
 #[derive(Debug, PartialEq)]
 pub enum Edited {
-    /// The very same.
+    /// The document did not change.
     Unchanged,
-    /// Another content; its keys in the order they had, new ones last.
+    /// The document has new content. Keys keep their order; new keys come last.
     Changed(Map<String, Value>),
-    /// It shall not exist any more.
+    /// The document is to be deleted.
     Deleted,
 }
 
 impl Script {
-    /// Compiles a script, of which `meter` bounds what it uses.
+    /// Compiles a script. `meter` limits the resources of its runs.
     ///
     /// # Errors
     /// `bad_request` if it does not compile.
@@ -62,15 +61,14 @@ impl Script {
         Ok(Self { engine, ast, context, meter })
     }
 
-    /// Runs the script over one document.
+    /// Runs the script on a document.
     ///
     /// # Errors
-    /// `edit_documents_by_function_error` if it fails, exceeds its limits or leaves something that is no
-    /// document.
+    /// `edit_documents_by_function_error` if it fails, exceeds its limits or leaves something other than a document.
     pub fn run(&self, document: &Map<String, Value>) -> Result<Edited, Failure> {
         self.meter.begin().map_err(failed)?;
         let edited = self.edit(document);
-        // What was exceeded counts for more than what came of it.
+        // An exceeded limit takes precedence over the outcome.
         self.meter.end().map_err(failed)?;
         edited
     }
@@ -100,7 +98,7 @@ impl Script {
     }
 }
 
-/// The refusal of what a script did to a document.
+/// Returns the error for a script that failed on a document.
 pub fn failed(reason: impl std::fmt::Display) -> Failure {
     Failure::new(RUNTIME, format!("the function failed: {reason}"))
 }
@@ -126,20 +124,20 @@ fn sandbox(meter: &Rc<Meter>) -> Engine {
         .set_max_functions(FUNCTIONS_MAX)
         .set_max_variables(VARIABLES_MAX)
         .disable_symbol("eval")
-        // Neither the terminal nor the time of the server is the script's to use.
+        // Scripts must not use the terminal or delay the server.
         .on_print(|_| {})
         .on_debug(|_, _, _| {})
         .register_fn("sleep", |_: i64| {})
         .register_fn("sleep", |_: f64| {});
     bounded::register(&mut engine);
-    // The count of steps that comes along begins anew in each callback of a native function, so the meter has its own.
+    // Rhai's own step counter restarts in each callback of a native function, so the meter has its own.
     let meter = Rc::clone(meter);
     engine.on_progress(move |_| meter.step().is_err().then_some(Dynamic::UNIT));
     engine
 }
 
 /// # Errors
-/// The document takes more memory than a script may use.
+/// If the document takes more memory than a script may use.
 fn object_to_script(object: &Map<String, Value>, meter: &Meter) -> Result<Dynamic, Failure> {
     let mut fields = rhai::Map::new();
     for (name, value) in object {
@@ -172,14 +170,14 @@ fn to_script(value: &Value, meter: &Meter) -> Result<Dynamic, Failure> {
     })
 }
 
-/// Integers beyond 64 signed bits are floats to a script.
+/// Scripts see integers beyond 64 signed bits as floats.
 fn number_to_script(number: &Number) -> Dynamic {
     number
         .as_i64()
         .map_or_else(|| Dynamic::from_float(number.as_f64().unwrap_or_default()), Dynamic::from_int)
 }
 
-/// Reads what a script left as JSON, as long as it does not grow beyond all bounds.
+/// Converts the result of a script to JSON, up to a size limit.
 struct Reader {
     bytes_left: usize,
 }
@@ -205,7 +203,7 @@ impl Reader {
         Ok(object)
     }
 
-    /// A value of a script. What is still as it was `before` keeps the way it was written.
+    /// Converts a value. Unchanged values keep the spelling they had `before`.
     fn value(&mut self, value: &Dynamic, before: Option<&Value>, depth: usize) -> Result<Value, Failure> {
         if depth > DEPTH_MAX {
             return Err(failed(format!("the document is nested deeper than {DEPTH_MAX} levels")));
@@ -285,7 +283,7 @@ mod tests {
         run_until(function, document, Instant::now() + Duration::from_secs(60), None)
     }
 
-    /// As pages run: in a thread of its own.
+    /// Runs on a separate thread, like pages.
     fn run_until(
         function: &str,
         document: &str,
@@ -336,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn faulty_and_endless_scripts_fail_by_their_code() {
+    fn faulty_and_endless_scripts_fail_with_their_code() {
         let deep = "let x = []; for i in 0..200 { x = [x]; } doc.x = x";
         let endless = "let s = \"xxxxxxxxxx\"; loop { s += s; }";
         let cases = [
@@ -377,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn native_functions_that_multiply_are_refused_before_they_run() {
+    fn native_functions_that_multiply_are_rejected_before_they_run() {
         let long = "let s = \"x\"; s.pad(100000, 'x');";
         let half = "let s = \"x\"; s.pad(5000000, 'x');";
         let cases = [
@@ -428,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_took_is_given_back() {
+    fn memory_of_a_run_is_released() {
         let edit = || {
             let meter = Meter::new(Instant::now() + Duration::from_secs(60), None);
             let text = "let s = \"\"; s.pad(3000000, \"\\\"\"); let a = [s, s, s]; doc.b = a.to_debug(); doc.c = #{a: a}.to_json()";
@@ -442,7 +440,7 @@ mod tests {
     }
 
     #[test]
-    fn values_nest_no_deeper_than_the_stack_carries() {
+    fn values_nested_too_deeply_for_the_stack_fail() {
         let functions = [
             "let x = []; loop { x = [x]; }",
             "let x = #{}; loop { x = #{a: x}; }",
@@ -507,7 +505,7 @@ mod tests {
     }
 
     #[test]
-    fn bounded_functions_give_what_those_of_the_interpreter_give() {
+    fn bounded_functions_return_the_same_as_those_of_the_interpreter() {
         let cases = [
             ("let s = \"a-b-c\"; s.replace(\"-\", \"--\"); s", "\"a--b--c\""),
             ("let s = \"aba\"; s.replace('a', 'é'); s", "\"ébé\""),

@@ -1,6 +1,6 @@
-//! Here are documents and a script, what does it make of them?
+//! Edits documents with scripts.
 //!
-//! Knows neither indexes nor Node: pages of documents go in as JSON, what changed comes out.
+//! Independent of indexes and Node: the input is a page of documents as JSON, the output the changed documents.
 
 mod bounded;
 mod edit;
@@ -18,16 +18,16 @@ use meter::Meter;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Bounds what scripts take: see [`memory`].
+/// Measures the memory of scripts: see [`memory`].
 #[global_allocator]
 static ALLOCATOR: memory::Counted = memory::Counted;
 
-/// A mistake of the user: a code of the API's table, and a message to be shown as is.
+/// A mistake of the user: a code of the API's table, and a message to show unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
     /// `bad_request` or `edit_documents_by_function_error`.
     pub code: &'static str,
-    /// Names the mistake and its place.
+    /// Names the mistake and its position.
     pub message: String,
 }
 
@@ -37,19 +37,19 @@ impl Failure {
     }
 }
 
-/// Some documents and what to do with them.
+/// A script with a page of documents.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Page {
     /// Source of the script.
     function: String,
-    /// What it sees as `context`; null: nothing.
+    /// Value of `context` in the script; null: none.
     context: Option<Map<String, Value>>,
-    /// Name or dotted path of the field that identifies documents; null only without documents.
+    /// Name or dotted path of the field that identifies documents; null only if there are no documents.
     primary_key: Option<String>,
-    /// How long all documents of the page may take.
+    /// Time limit in milliseconds for all documents of the page.
     time_ms_max: u64,
-    /// The answer of a listing; only `results` is read.
+    /// The answer to a document listing; only `results` is read.
     documents: Documents,
 }
 
@@ -58,21 +58,21 @@ struct Documents {
     results: Vec<Map<String, Value>>,
 }
 
-/// What a script made of a page.
+/// The result of a script for a page.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct EditedPage {
-    /// Documents that changed, each as a line of JSON.
+    /// Changed documents as NDJSON.
     pub changed: Vec<u8>,
-    /// Ids of those that shall not exist any more.
+    /// Ids of documents to delete.
     pub deleted: Vec<String>,
-    /// Documents the script was run over, from the first: not all once those that changed are large together.
+    /// Number of documents edited, from the first. Fewer than all if the changed documents become large.
     pub documents: usize,
 }
 
-/// Runs a script over a page of documents, until `stop` is set.
+/// Runs a script on a page of documents, until `stop` is set.
 ///
 /// # Errors
-/// `bad_request` for a script that does not compile, else `edit_documents_by_function_error`.
+/// `bad_request` if the script does not compile, otherwise `edit_documents_by_function_error`.
 pub fn edit_page(page: &[u8], stop: Option<Arc<AtomicBool>>) -> Result<EditedPage, Failure> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("script".to_owned()).stack_size(STACK_BYTES);
@@ -118,7 +118,7 @@ fn check_same_id(id: &str, after: &Map<String, Value>, key: &str) -> Result<(), 
     Err(edit::failed(format!("the id of document `{id}` must stay as it is, but it has become {found}")))
 }
 
-/// The id of a document as text: under the key itself, else along its dots.
+/// Returns the id of a document as text: at the key itself, or else at the dotted path.
 fn id_in(document: &Map<String, Value>, key: &str) -> Option<String> {
     let value = match document.get(key) {
         Some(value) => value,
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_tells_what_changed_and_what_is_gone() {
+    fn a_page_reports_changed_and_deleted_documents() {
         let documents = r#"[{"id":1,"n":1},{"id":"b","n":2},{"id":3,"n":3}]"#;
         let page = edited("if doc.n == 1 { doc = () } else if doc.n == 2 { doc.n += 40 }", "id", documents);
         let page = page.expect("it runs");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_ends_before_its_changes_outgrow_memory() {
+    fn a_page_ends_early_if_its_changes_become_large() {
         let documents: Vec<Value> = (0..20).map(|id| serde_json::json!({ "id": id })).collect();
         let function = "let s = \"\"; s.pad(9000000, 'x'); doc.s = s";
         let page = edited(function, "id", &Value::Array(documents).to_string()).expect("it runs");
@@ -166,13 +166,13 @@ mod tests {
     }
 
     #[test]
-    fn an_id_stays_as_it_is() {
+    fn a_script_cannot_change_an_id() {
         let cases = [
             ("doc.id = 2", "id", r#"[{"id":1}]"#, true),
             ("doc.remove(\"id\")", "id", r#"[{"id":1}]"#, true),
             ("doc.ref.code = \"z\"", "ref.code", r#"[{"ref":{"code":"k"}}]"#, true),
             ("doc.ref.code = \"k\"; doc.n = 1", "ref.code", r#"[{"ref":{"code":"k"}}]"#, false),
-            // The API takes 1 and "1" for the same id.
+            // The API treats 1 and "1" as the same id.
             ("doc.id = \"1\"", "id", r#"[{"id":1}]"#, false),
         ];
         for (function, key, documents, is_refused) in cases {

@@ -1,4 +1,4 @@
-//! May a script take another step?
+//! Measures and limits the resources of a script.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -7,26 +7,26 @@ use std::time::{Duration, Instant};
 
 use crate::limits::{
     DOCUMENT_MS_MAX, LEFT_BEHIND_BYTES_MAX, LEFT_BEHIND_IN_ALL_BYTES_MAX, MEMORY_BYTES_MAX,
-    NESTING_STACK_BYTES_MAX, STEPS_PER_LOOK,
+    NESTING_STACK_BYTES_MAX, STEPS_PER_CHECK,
 };
 use crate::memory;
 
-/// What a script has used up.
+/// The limit that a script exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exceeded {
-    /// The time of all documents.
+    /// Time limit of all documents.
     Time,
-    /// The time of one.
+    /// Time limit of a single document.
     DocumentTime,
     /// [`MEMORY_BYTES_MAX`].
     Memory,
-    /// Levels of nesting.
+    /// Depth of nested values.
     Nesting,
-    /// Memory that is not given back.
+    /// [`LEFT_BEHIND_BYTES_MAX`]: memory that is not freed.
     LeftBehind,
     /// [`LEFT_BEHIND_IN_ALL_BYTES_MAX`].
     LeftBehindInAll,
-    /// Its task was stopped.
+    /// The task was stopped.
     Stopped,
 }
 
@@ -50,24 +50,24 @@ impl std::fmt::Display for Exceeded {
     }
 }
 
-/// Bytes that scripts of this process have left behind.
+/// Bytes that scripts of this process have left allocated.
 static LEFT_BEHIND: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts what a script uses. One per script, which runs in one thread.
+/// Measures a single script, which runs on a single thread.
 pub struct Meter {
     deadline: Instant,
     stop: Option<Arc<AtomicBool>>,
     document_deadline: Cell<Instant>,
-    /// Bytes the thread held before the document.
+    /// Bytes held by the thread before the document.
     held_before: Cell<isize>,
-    /// Bytes of what came of the document, which outlives its run.
+    /// Bytes of the document's outcome, which outlives its run.
     outcome_bytes: Cell<isize>,
     steps: Cell<u64>,
     exceeded: Cell<Option<Exceeded>>,
 }
 
 impl Meter {
-    /// All documents have to be done by `deadline`, or until `stop` is set.
+    /// All documents must be done by `deadline`; the script stops when `stop` is set.
     pub fn new(deadline: Instant, stop: Option<Arc<AtomicBool>>) -> Self {
         Self {
             deadline,
@@ -83,7 +83,7 @@ impl Meter {
     /// Begins a document.
     ///
     /// # Errors
-    /// The time of all documents is over, or scripts have left too much behind.
+    /// If the time for all documents is over, or scripts have left too much allocated.
     pub fn begin(&self) -> Result<(), Exceeded> {
         self.document_deadline.set(Instant::now() + Duration::from_millis(DOCUMENT_MS_MAX));
         self.held_before.set(memory::held());
@@ -98,7 +98,7 @@ impl Meter {
         Ok(())
     }
 
-    /// Makes the outcome of the document, which outlives its run.
+    /// Builds the outcome of the document, which outlives its run.
     pub fn outcome<T>(&self, make: impl FnOnce() -> T) -> T {
         let before = memory::held();
         let outcome = make();
@@ -106,10 +106,10 @@ impl Meter {
         outcome
     }
 
-    /// Ends a document, once all its values are dropped.
+    /// Ends a document, after all its values are dropped.
     ///
     /// # Errors
-    /// The limit that was exceeded on the way, also where the script went on regardless.
+    /// The limit that was exceeded during the run, even if the script continued.
     pub fn end(&self) -> Result<(), Exceeded> {
         let is_deep = memory::unwatch_stack();
         let left = memory::held() - self.held_before.get() - self.outcome_bytes.get();
@@ -124,10 +124,10 @@ impl Meter {
         self.exceeded.get().map_or(Ok(()), Err)
     }
 
-    /// Whether another step may be taken; if not, none may from here on.
+    /// Checks if another step is allowed. After an error, no further step is.
     ///
     /// # Errors
-    /// What was exceeded first.
+    /// The limit that was exceeded first.
     pub fn step(&self) -> Result<(), Exceeded> {
         let steps = self.steps.get().wrapping_add(1);
         self.steps.set(steps);
@@ -135,7 +135,7 @@ impl Meter {
             self.note(Exceeded::Nesting);
         } else if self.used() > MEMORY_BYTES_MAX {
             self.note(Exceeded::Memory);
-        } else if steps.is_multiple_of(STEPS_PER_LOOK)
+        } else if steps.is_multiple_of(STEPS_PER_CHECK)
             && let Some(exceeded) = self.time_exceeded()
         {
             self.note(exceeded);
@@ -144,17 +144,17 @@ impl Meter {
         self.exceeded.get().map_or(Ok(()), Err)
     }
 
-    /// Bytes that the values of the document's run hold.
+    /// Bytes held by the values of the document's run.
     pub fn used(&self) -> usize {
         usize::try_from(memory::held() - self.held_before.get()).unwrap_or(0)
     }
 
-    /// What was exceeded first.
+    /// Returns the limit that was exceeded first.
     pub fn exceeded(&self) -> Option<Exceeded> {
         self.exceeded.get()
     }
 
-    /// Remembers what was exceeded first.
+    /// Records the first exceeded limit.
     pub fn note(&self, exceeded: Exceeded) {
         if self.exceeded.get().is_none() {
             self.exceeded.set(Some(exceeded));
