@@ -1,10 +1,10 @@
-//! What does a layout of words cost, and what does it buy? Behind docs/decisions/0002; by command:
+//! Measures the costs and search times of layouts of words. Source of docs/decisions/0002. Run it with:
 //!
 //! `cargo run -p siftd-engine --example layouts -- DOCUMENTS.ndjson`
 //!
-//! Puts the strings of flat documents into an index in memory, once for each layout, on one thread. Prints
-//! bytes of the dictionary, of postings and of positions, how long that took, and the median time to find
-//! words by a typo, and to find the documents of frequent words in one attribute.
+//! Indexes the strings of flat documents in memory, once for each layout, on one thread. Prints the bytes of the
+//! dictionary, of postings and of positions, the indexing time, and the median times of finding words by a typo and of
+//! finding the documents of frequent words in one attribute.
 
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -28,7 +28,7 @@ enum Layout {
     AttributeFirst,
     /// token; the attribute in the upper bits of the position
     AttributeInPosition,
-    /// As `WordFirst`, and beginnings of one to four letters as terms of their own, bucketed positions.
+    /// As `WordFirst`, with prefixes of one to four letters as separate terms, and bucketed positions.
     WithPrefixes,
 }
 
@@ -138,7 +138,7 @@ fn term(layout: Layout, word: &str, attribute: usize) -> String {
     }
 }
 
-/// Of fifteen runs each, in microseconds.
+/// Returns the median of fifteen runs of each word, in microseconds.
 fn median(words: [&str; 5], run: impl Fn(&str) -> usize) -> f64 {
     let mut times = Vec::new();
     for word in words {
@@ -159,7 +159,7 @@ struct Typo {
 }
 
 impl Automaton for Typo {
-    /// Bytes to skip, state, past the word.
+    /// Bytes to skip, state of the DFA, and true after the word.
     type State = (usize, u32, bool);
 
     fn start(&self) -> Self::State {
@@ -210,7 +210,7 @@ fn typo(layout: Layout, segment: &SegmentReader, field: Field, word: &str, attri
         .sum()
 }
 
-/// Documents that hold the word in the second attribute.
+/// Counts the documents with the word in the second attribute.
 fn docs(layout: Layout, segment: &SegmentReader, field: Field, word: &str, _: usize) -> usize {
     let index = segment.inverted_index(field).expect("the field is there");
     let Some(info) = index.terms().get(term(layout, word, 1)).expect("it can be looked up") else { return 0 };

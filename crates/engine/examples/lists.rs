@@ -1,12 +1,13 @@
-//! What would lists for frequent words cost on disk, and what would they save? By command:
+//! Measures lists for frequent words and short prefixes: their bytes on disk and the time that they would save. Run it
+//! with:
 //!
 //! `cargo run -p siftd-engine --example lists -- INDEX`
 //!
-//! INDEX is the directory of one index. First bytes: places (documents by position) of frequent words and short
-//! beginnings, documents of short beginnings, documents where one of the most frequent words follows another; as
-//! roaring bitmaps with runs. They are for all attributes together: lists by attribute, which a format would need,
-//! take more. Then, for some searches, milliseconds: the first run over an index opened anew, and the same with the
-//! lists there already, to which reading them from bytes is to be added.
+//! INDEX is the directory of an index. Prints bytes first: documents by position of frequent words and short prefixes,
+//! documents of short prefixes, and documents where one of the most frequent words follows another, all as roaring
+//! bitmaps with runs. The lists cover all attributes together; lists by attribute, which a format would need, are
+//! longer. Then prints milliseconds for some searches: the first run over a newly opened index, and the same with the
+//! lists in the cache. The time of reading the lists from bytes has to be added to the latter.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -19,7 +20,7 @@ use serde_json::json;
 use siftd_engine::postings::{Budget, Orders, Postings, Side};
 use siftd_engine::{Engine, FaultReporter, Index, Limits};
 
-/// What is searched for. A word ends what is typed, so that it may go on.
+/// Searches. The last word is a prefix.
 const SEARCHES: [&[&str]; 9] = [
     &["the"],
     &["s"],
@@ -32,17 +33,17 @@ const SEARCHES: [&[&str]; 9] = [
     &["the", "a"],
 ];
 
-/// Pairs are those among so many of the most frequent words.
+/// Pairs are formed from this many of the most frequent words.
 const PAIRED: usize = 100;
 
-/// Runs of each search, each over an index opened anew; the table shows the median.
+/// Runs of each search, each over a newly opened index. The table shows the median.
 const RUNS: usize = 7;
 
 fn main() {
     let path = std::env::args().nth(1).expect("usage: lists INDEX");
     let path = Path::new(&path);
     print_bytes(&postings(&open(path)));
-    println!("| search | first | first, lists there | reading them | bytes |\n|---|---|---|---|---|");
+    println!("| search | first | first with lists | reading lists | bytes |\n|---|---|---|---|---|");
     for words in SEARCHES {
         let q = words.join(" ");
         let without = median((0..RUNS).map(|_| {
@@ -62,20 +63,20 @@ fn main() {
     }
 }
 
-/// The lists a search would find: documents and places of its words and of the beginning it ends with, and documents
-/// where they follow one another.
+/// Returns the lists that a search uses: documents and positions of its words and of its last prefix, and documents
+/// where these follow one another.
 fn lists(postings: &Postings, words: &[&str]) -> Vec<RoaringBitmap> {
     let all = postings.snapshot().documents();
     let sides: Vec<Side> = words.iter().map(|word| Side::Word((*word).into())).collect();
     let last = words.last().expect("there is a word");
-    let mut lists = places(postings, &Side::Prefix((*last).into()));
+    let mut lists = positions(postings, &Side::Prefix((*last).into()));
     lists.extend(prefix_docs(postings, last));
     for text in words {
         let Some(word) = postings.word(text).expect("it reads") else { continue };
         let docs = postings.word_docs(&word).expect("it reads");
         lists.extend(docs.fields().map(|(_, docs)| docs.clone()));
-        let places = postings.word_positions(&word, all).expect("it reads");
-        lists.extend(places.iter().flat_map(|places| places.iter()).map(|(_, docs)| docs.clone()));
+        let positions = postings.word_positions(&word, all).expect("it reads");
+        lists.extend(positions.iter().flat_map(|positions| positions.iter()).map(|(_, docs)| docs.clone()));
     }
     let prefix = Side::Prefix((*last).into());
     for (left, right) in sides.iter().zip(sides.iter().skip(1)) {
@@ -89,16 +90,16 @@ fn lists(postings: &Postings, words: &[&str]) -> Vec<RoaringBitmap> {
     lists
 }
 
-fn places(postings: &Postings, side: &Side) -> Vec<RoaringBitmap> {
+fn positions(postings: &Postings, side: &Side) -> Vec<RoaringBitmap> {
     let all = postings.snapshot().documents();
-    let places = match side {
+    let positions = match side {
         Side::Prefix(prefix) => postings.prefix_positions(prefix, 0, all).expect("it reads"),
         Side::Word(text) => {
             let word = postings.word(text).expect("it reads");
             word.and_then(|word| postings.word_positions(&word, all).expect("it reads"))
         }
     };
-    places.iter().flat_map(|places| places.iter()).map(|(_, docs)| docs.clone()).collect()
+    positions.iter().flat_map(|positions| positions.iter()).map(|(_, docs)| docs.clone()).collect()
 }
 
 fn prefix_docs(postings: &Postings, prefix: &str) -> Vec<RoaringBitmap> {
@@ -124,13 +125,13 @@ fn print_bytes(postings: &Postings) {
         })
         .expect("it reads");
     words.sort_by(|a, b| b.cmp(a));
-    println!("| lists | how many | bytes |\n|---|---|---|");
+    println!("| lists | count | bytes |\n|---|---|---|");
     let show = |name: &str, count: usize, bytes: usize| println!("| {name} | {count} | {bytes} |");
     for share in [100, 1000] {
         let frequent: Vec<&str> =
             words.iter().filter(|(n, _)| n * share >= documents).map(|(_, word)| &**word).collect();
-        let bytes = frequent.iter().map(|word| bytes_of(places(postings, &Side::Word((*word).into()))));
-        show(&format!("places of words in one of {share}"), frequent.len(), bytes.sum());
+        let bytes = frequent.iter().map(|word| bytes_of(positions(postings, &Side::Word((*word).into()))));
+        show(&format!("positions of words in 1/{share} of the documents"), frequent.len(), bytes.sum());
         for length in 1..=3 {
             let short: Vec<&String> = prefixes
                 .iter()
@@ -138,10 +139,18 @@ fn print_bytes(postings: &Postings) {
                 .map(|(prefix, _)| prefix)
                 .collect();
             let bytes =
-                short.iter().map(|prefix| bytes_of(places(postings, &Side::Prefix((***prefix).into()))));
-            show(&format!("places of {length} letters in one of {share}"), short.len(), bytes.sum());
+                short.iter().map(|prefix| bytes_of(positions(postings, &Side::Prefix((***prefix).into()))));
+            show(
+                &format!("positions of {length} letters in 1/{share} of the documents"),
+                short.len(),
+                bytes.sum(),
+            );
             let bytes = short.iter().map(|prefix| bytes_of(prefix_docs(postings, prefix)));
-            show(&format!("documents of {length} letters in one of {share}"), short.len(), bytes.sum());
+            show(
+                &format!("documents of {length} letters in 1/{share} of the documents"),
+                short.len(),
+                bytes.sum(),
+            );
         }
     }
     let frequent: Vec<Side> =
@@ -192,7 +201,7 @@ fn postings(index: &Index) -> Postings {
     Postings::open(&index.snapshot().expect("it opens"), Arc::new(budget)).expect("it reads")
 }
 
-/// What the result took, in milliseconds, and the result.
+/// Returns the time of `work` in milliseconds, and its result.
 fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     let began = Instant::now();
     let done = work();

@@ -1,14 +1,14 @@
-//! How long do searches take, in this process? By command:
+//! Measures the time of searches in this process. Run it with:
 //!
 //! `cargo run -p siftd-engine --example searches -- INDEX QUERIES [RUNS [cold|late|turn]]`
 //!
-//! INDEX is the directory of one index. QUERIES is `films` or `million` for the searches that have an aim, or
-//! a file with a search body per line as a client would POST it. Each is run RUNS times (default 15) on one
-//! thread that asks nothing else; no answer is kept. With `cold` the index is opened anew for each query, so
-//! that the first run finds nothing worked out; with `late` likewise, and each search has spent all of its time
-//! but 10 ms before it begins, so that the table says how far it goes past that. Prints a table in milliseconds: opening the index, the first
-//! run, processor time of all threads in it, the median, the 99th of a hundred, what is aimed at, and how many documents
-//! match.
+//! INDEX is the directory of an index. QUERIES is `films` or `million` for the searches with target times, or a file
+//! with a search body per line, as a client would POST it. Each search is run RUNS times (default 15), one after
+//! another, without cached results. With `cold`, the index is reopened for each search, so that its first run finds
+//! nothing in the cache. `late` does the same, and each search starts with only 10 ms left before its cutoff, so the
+//! table shows how far it exceeds that. With `turn`, the searches are run in turn.
+//! Prints a table in milliseconds: opening the index, the first run, its processor time in all threads, the median, the
+//! 99th percentile, the target, and the number of matching documents.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,14 +16,14 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value as Json, json};
 use siftd_engine::{Engine, FaultReporter, Index, Limits};
 
-/// The allocator of the addon: what large sets cost is for a good part memory.
+/// The allocator of the addon, because memory is a large part of the cost of large sets.
 #[global_allocator]
 static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Over 36,273 films no search is to take longer than this, in milliseconds.
+/// Greatest time of a search over 36,273 films, in milliseconds.
 const FILMS_MOST: f64 = 25.0;
 
-/// Searches over the films, with the median aimed at.
+/// Searches over the films, with target medians in milliseconds.
 const FILMS: [(&str, f64); 18] = [
     (r#"{"q":"love"}"#, FILMS_MOST),
     (r#"{"q":"the"}"#, FILMS_MOST),
@@ -48,7 +48,7 @@ const FILMS: [(&str, f64); 18] = [
     (r#"{"q":"","sort":["year:desc"]}"#, FILMS_MOST),
 ];
 
-/// Searches over a million short documents, with the median aimed at.
+/// Searches over a million short documents, with target medians in milliseconds.
 const MILLION: [(&str, f64); 22] = [
     (r#"{"q":"love"}"#, 1.0),
     (r#"{"q":"the"}"#, 2.0),
@@ -74,13 +74,13 @@ const MILLION: [(&str, f64); 22] = [
     (r#"{"q":"love","filter":"genre = Drama AND year > 1980"}"#, MILLION_MOST),
 ];
 
-/// Over a million documents no search is to take longer than this, in milliseconds.
+/// Greatest time of a search over a million documents, in milliseconds.
 const MILLION_MOST: f64 = 100.0;
 
-/// Time a search has if settings say nothing else.
+/// Default cutoff of a search.
 const CUTOFF: Duration = Duration::from_millis(1500);
 
-/// What `late` leaves of it.
+/// Time that `late` leaves before the cutoff.
 const LATE: Duration = Duration::from_millis(10);
 
 fn main() {
@@ -103,7 +103,7 @@ fn main() {
     };
     let index = Path::new(index);
     let mut opened = open(index);
-    // With `turn`, what was measured before the table is printed.
+    // With `turn`: times of the runs before the last one.
     let mut in_turn: Vec<Vec<Taken>> = vec![Vec::new(); queries.len()];
     if way == Some("turn") {
         for _ in 0..runs - 1 {
@@ -143,7 +143,7 @@ fn main() {
     }
 }
 
-/// An index, and how long opening it took, in milliseconds.
+/// Opens an index. Returns it with the opening time in milliseconds.
 fn open(path: &Path) -> (std::sync::Arc<Index>, f64) {
     let uid = path.file_name().and_then(|name| name.to_str()).expect("INDEX ends in an id");
     let limits = Limits { indexing_memory_bytes: 1 << 28, indexing_threads: 1, cache_bytes: 256 << 20 };
@@ -154,18 +154,18 @@ fn open(path: &Path) -> (std::sync::Arc<Index>, f64) {
     (index, started.elapsed().as_secs_f64() * 1e3)
 }
 
-/// What a search took, in milliseconds: until it was answered, and of all threads of this process.
+/// Times of a search in milliseconds: elapsed time, and processor time of all threads of this process.
 #[derive(Clone, Copy)]
 struct Taken {
     elapsed: f64,
     processors: f64,
 }
 
-/// Processor time of this process, in milliseconds; not a number where that is not asked for.
+/// Returns the processor time of this process in milliseconds; NaN where it is not available.
 #[cfg(target_os = "linux")]
 fn processor_ms() -> f64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: it writes to what is given and keeps nothing.
+    // SAFETY: the call writes to the given struct and keeps no reference.
     unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &raw mut time) };
     time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
@@ -175,7 +175,7 @@ fn processor_ms() -> f64 {
     f64::NAN
 }
 
-/// Times in the order they were taken, and how many documents match.
+/// Runs a search. Returns the times in order, and the number of matching documents.
 fn measure(index: &Index, body: &str, runs: usize, spent: Duration) -> (Vec<Taken>, Json) {
     let parsed: Map<String, Json> = serde_json::from_str(body).expect("a body is a JSON object");
     let request = serde_json::to_vec(&completed(&parsed)).expect("JSON prints");
@@ -192,12 +192,12 @@ fn measure(index: &Index, body: &str, runs: usize, spent: Duration) -> (Vec<Take
     (times, total)
 }
 
-/// So many of a hundred of these ascending times are at most this.
+/// Returns a percentile of ascending times.
 fn at(times: &[f64], percent: usize) -> f64 {
     times[((times.len() - 1) * percent).div_ceil(100)]
 }
 
-/// What `http/` makes of a body.
+/// Converts a body to a request, as `http/` does.
 fn completed(body: &Map<String, Json>) -> Json {
     let number = |key: &str, default: u64| body.get(key).and_then(Json::as_u64).unwrap_or(default);
     let paging = if body.contains_key("page") || body.contains_key("hitsPerPage") {

@@ -1,4 +1,4 @@
-//! Sets of vectors, always the same.
+//! Sets of vectors, the same in every run.
 
 use std::collections::HashMap;
 use std::io::BufRead as _;
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use crate::DIMENSIONS;
 
-/// Rows, of which the last are asked for; and a group for each, for filters that follow the content.
+/// Rows, the last of which are queries; and a group for each row, for filters by content.
 pub struct Data {
     pub rows: Vec<Vec<f32>>,
     pub groups: Vec<usize>,
 }
 
-/// A small generator, so that the same vectors come everywhere. Source: splitmix64.
+/// A small generator of pseudo-random numbers, the same on every machine. Source: splitmix64.
 pub struct Random(pub u64);
 
 impl Random {
@@ -24,7 +24,7 @@ impl Random {
         mixed ^ mixed >> 31
     }
 
-    /// From 0 to 1.
+    /// Returns a number from 0 to 1.
     pub fn unit(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
@@ -33,7 +33,7 @@ impl Random {
         (self.unit() * bound as f64) as usize
     }
 
-    /// Roughly normal.
+    /// Returns a roughly normally distributed number.
     fn normal(&mut self) -> f32 {
         (0..6).map(|_| self.unit() as f32).sum::<f32>() - 3.0
     }
@@ -68,20 +68,20 @@ pub fn sphere(count: usize, random: &mut Random) -> Data {
     Data { rows, groups: (0..count).map(|at| at % CLUSTERS).collect() }
 }
 
-/// A vector not far from `row`.
+/// Returns a vector near `row`.
 pub fn moved(row: &[f32], random: &mut Random) -> Vec<f32> {
     let scale = row.iter().map(|component| component.abs()).sum::<f32>() / row.len() as f32;
     row.iter().map(|component| component + 0.3 * scale * random.normal()).collect()
 }
 
-/// A text: its words, each with its weight.
+/// A text: its words with their weights.
 type Weighted = Vec<(usize, f32)>;
 
-/// Texts of films by the words they share (latent semantic analysis): words weighted by rarity, and of the
-/// space they span the directions in which texts differ most.
+/// Converts texts of films to vectors by latent semantic analysis: words are weighted by rarity, then projected on the
+/// directions in which texts differ most.
 pub fn films(path: &Path) -> Data {
     let (texts, groups, words) = weighted_texts(path);
-    // Each word in a random direction, then once to what the words of alike texts have in common.
+    // Gives each word a random direction, then replaces it by what the words of similar texts have in common.
     let mut random = Random(5);
     let scattered = matrix(words, |row| row.iter_mut().for_each(|component| *component = random.normal()));
     let mut basis = matrix(words, |_| ());
@@ -98,7 +98,7 @@ pub fn films(path: &Path) -> Data {
     shuffled(Data { rows, groups })
 }
 
-/// The last are asked for, so they must not be alike.
+/// Shuffles rows. The last rows are queries, so they must not be similar.
 fn shuffled(mut data: Data) -> Data {
     let mut random = Random(6);
     for at in (1..data.rows.len()).rev() {
@@ -109,7 +109,7 @@ fn shuffled(mut data: Data) -> Data {
     data
 }
 
-/// Texts, decades as groups, and the number of words.
+/// Returns texts, decades as groups, and the number of words.
 fn weighted_texts(path: &Path) -> (Vec<Weighted>, Vec<usize>, usize) {
     let file = std::fs::File::open(path).expect("the films can be read");
     let mut numbers: HashMap<String, usize> = HashMap::new();
@@ -131,7 +131,7 @@ fn weighted_texts(path: &Path) -> (Vec<Weighted>, Vec<usize>, usize) {
     }
     let total = texts.len() as f32;
     let weighted = |counts: HashMap<usize, f32>| -> Weighted {
-        // A word of one text is shared with none.
+        // A word of only one text is not shared with other texts.
         let shared = counts.into_iter().filter(|(word, _)| documents[*word] > 1.0);
         let mut text: Weighted =
             shared.map(|(word, count)| (word, (1.0 + count.ln()) * (total / documents[word]).ln())).collect();
@@ -160,8 +160,8 @@ fn add(sum: &mut [f32], other: &[f32], weight: f32) {
     sum.iter_mut().zip(other).for_each(|(sum, other)| *sum += weight * other);
 }
 
-/// Makes the columns of a tall matrix orthonormal: its product with itself is factored (Cholesky), and the factor
-/// divided out of every row.
+/// Makes the columns of a tall matrix orthonormal: factors its product with itself (Cholesky) and divides every row by
+/// the factor.
 fn make_orthonormal(rows: &mut [Vec<f32>]) {
     let mut product = vec![vec![0f64; DIMENSIONS]; DIMENSIONS];
     for row in rows.iter().filter(|row| row.iter().any(|it| *it != 0.0)) {

@@ -1,11 +1,11 @@
-//! How near does the search for neighbours come to the truth, how fast, and what does it cost?
+//! Measures the recall, speed and cost of the search for nearest neighbours.
 //!
 //! `npm run bench:vectors [-- --films FILM_LINES.ndjson] [--vectors N] [--raw] [--churn] [--only NAME]`
 //!
-//! Sets of vectors: `clustered` (made up: 48 latent dimensions), `films` (texts given by `--films`, one JSON object
-//! a line), `sphere` (uniform, as a stress only: no text looks like it; asked for by name). Recall is that of the
-//! first ten. `--churn`: rounds in which a twentieth of all vectors changes. `--raw`: the library alone, as it is
-//! compiled here, over the same rows. Exits with 1 if a recall stays below its aim.
+//! Sets of vectors: `clustered` (synthetic, 48 latent dimensions), `films` (texts from the file of `--films`, a JSON
+//! object per line), `sphere` (uniform, only a stress test because no texts look like it; run only with `--only`).
+//! Recall refers to the first ten. `--churn`: rounds in which a twentieth of all vectors changes. `--raw`: the library
+//! alone, as compiled here, over the same rows. Exits with 1 if a recall is below its target.
 
 mod data;
 mod truth;
@@ -27,12 +27,12 @@ const DIMENSIONS: usize = 384;
 const QUERIES: usize = 300;
 const FIRST: usize = 10;
 const ROUNDS: usize = 20;
-/// Queries of a round, which has a truth of its own.
+/// Queries of a round, each compared with its own exact result.
 const ROUND_QUERIES: usize = 100;
-/// Rows of the library alone: it is slow where it has no kernels for the processor.
+/// Rows for the library alone: it is slow without kernels for the processor.
 const RAW_ROWS: usize = 20_000;
 const KEPT: [f64; 7] = [100.0, 50.0, 20.0, 10.0, 5.0, 1.0, 0.1];
-/// Bytes of a graph for each vector, of 16-bit components. Source: vectors §10.6.
+/// Bytes of a graph per vector, with 16-bit components. Source: vectors §10.6.
 const GRAPH_BYTES: u64 = DIMENSIONS as u64 * 2 + 145;
 
 fn main() -> ExitCode {
@@ -69,7 +69,7 @@ impl Trial {
     fn measure(&mut self, name: &str, mut data: Data) {
         let queries = data.rows.split_off(data.rows.len() - QUERIES);
         let built = Built::new(&data.rows);
-        println!("{name}: {} x {DIMENSIONS}; {}", data.rows.len(), built.told);
+        println!("{name}: {} x {DIMENSIONS}; {}", data.rows.len(), built.costs);
         self.report_filters(&built, &data, &queries);
         let all = RoaringBitmap::from_iter(0..data.rows.len() as u32);
         let asked: Vec<usize> = (0..data.rows.len()).step_by(50).collect();
@@ -83,7 +83,7 @@ impl Trial {
         }
         if self.raw {
             let rows = &data.rows[..RAW_ROWS.min(data.rows.len())];
-            println!("  {} rows, one thread: {}", rows.len(), Built::new(rows).told);
+            println!("  {} rows, one thread: {}", rows.len(), Built::new(rows).costs);
             measure_raw(rows, &queries);
         }
     }
@@ -93,12 +93,12 @@ impl Trial {
         let shares = shares_of(data);
         let mut rows: Vec<(Vec<Duration>, usize, usize)> = vec![Default::default(); shares.len()];
         for query in queries {
-            let likeness = truth.likeness(query);
+            let similarities = truth.similarities(query);
             for ((_, within), (times, due, hits)) in shares.iter().zip(&mut rows) {
                 let started = Instant::now();
                 let found = built.first(query, within, FIRST);
                 times.push(started.elapsed());
-                let (wanted, near) = likeness.judge(within, &found);
+                let (wanted, near) = similarities.judge(within, &found);
                 *due += wanted;
                 *hits += near;
             }
@@ -144,9 +144,9 @@ impl Trial {
             let graphs = built.index().graphs().sealed().len();
             println!("  round {round}: recall {recall:.4}, {graphs} graph(s){}", self.verdict(recall, 0.97));
         }
-        // What changes make of the vectors is harder or easier for any graph.
-        let anew = recall(&Built::new(&data.rows), data, queries);
-        println!("  the same vectors in a graph made anew: recall {anew:.4}");
+        // Changed vectors may be harder or easier for any graph, so a new graph is the reference.
+        let rebuilt = recall(&Built::new(&data.rows), data, queries);
+        println!("  the same vectors in a new graph: recall {rebuilt:.4}");
     }
 
     fn verdict(&mut self, recall: f64, aim: f64) -> &'static str {
@@ -156,20 +156,20 @@ impl Trial {
     }
 }
 
-/// The share of the first ten of all that are found.
+/// Returns the share of the true first ten that are found.
 fn recall(built: &Built, data: &Data, queries: &[Vec<f32>]) -> f64 {
     let all = RoaringBitmap::from_iter(0..data.rows.len() as u32);
     let truth = Truth::new(&data.rows);
     let (mut due, mut hits) = (0, 0);
     for query in queries {
-        let (wanted, near) = truth.likeness(query).judge(&all, &built.first(query, &all, FIRST));
+        let (wanted, near) = truth.similarities(query).judge(&all, &built.first(query, &all, FIRST));
         due += wanted;
         hits += near;
     }
     hits as f64 / due as f64
 }
 
-/// Filters by chance, and by content: documents of few groups.
+/// Returns random filters, and filters by content: documents of few groups.
 fn shares_of(data: &Data) -> Vec<(String, RoaringBitmap)> {
     let all = 0..data.rows.len() as u32;
     let groups = data.groups.iter().max().map_or(1, |most| most + 1) as f64;
@@ -186,13 +186,13 @@ fn shares_of(data: &Data) -> Vec<(String, RoaringBitmap)> {
     shares
 }
 
-/// Vectors as an index keeps them, with their graphs.
+/// Vectors as an index stores them, with their graphs.
 struct Built {
     settings: Settings,
     folder: tempfile::TempDir,
     vectors: Option<Vectors>,
-    /// What it cost.
-    told: String,
+    /// Description of the building costs.
+    costs: String,
 }
 
 impl Built {
@@ -201,7 +201,7 @@ impl Built {
         let embedders = serde_json::from_value(embedders).expect("it is an object");
         let folder = tempfile::tempdir().expect("a temporary directory can be made");
         let settings = Settings { embedders, ..Settings::default() };
-        let mut built = Self { settings, folder, vectors: None, told: String::new() };
+        let mut built = Self { settings, folder, vectors: None, costs: String::new() };
         let mut staged = built.staged();
         for (docid, row) in (0..).zip(rows) {
             put(&mut staged, docid, row);
@@ -217,7 +217,7 @@ impl Built {
         let spent = processor_time() - spent;
         let graphs = built.index().graphs().sealed();
         let memory = graphs.iter().map(|graph| graph.memory_bytes() as u64).sum::<u64>();
-        built.told = format!(
+        built.costs = format!(
             "log in {written:.1?}, {} graph(s) in {took:.1?} ({spent:.1?} of processor time, {:.0} vectors/s), \
              graphs {} MB, resident +{} MB (aim {} MB)",
             graphs.len(),
@@ -234,7 +234,7 @@ impl Built {
         StagedVectors::new(&self.settings, before.into()).expect("vectors can be read")
     }
 
-    /// A commit of these rows.
+    /// Commits these rows.
     fn write<'r>(&mut self, rows: impl Iterator<Item = (u32, &'r Vec<f32>)>) {
         let mut staged = self.staged();
         rows.for_each(|(docid, row)| put(&mut staged, docid, row));
@@ -279,7 +279,7 @@ fn put(staged: &mut StagedVectors, docid: u32, row: &[f32]) {
     staged.put(docid, ChangedVectors::from([("v".to_owned(), state)]));
 }
 
-/// The library alone, with its defaults.
+/// Measures the library alone, with its defaults.
 fn measure_raw(rows: &[Vec<f32>], queries: &[Vec<f32>]) {
     let options = usearch::IndexOptions {
         dimensions: DIMENSIONS,
@@ -314,14 +314,14 @@ fn measure_raw(rows: &[Vec<f32>], queries: &[Vec<f32>]) {
     );
 }
 
-/// Bytes of the process in memory, where the system tells.
+/// Returns the resident bytes of the process; 0 where unknown.
 fn resident_bytes() -> u64 {
     let pages = std::fs::read_to_string("/proc/self/statm").ok();
     let resident = pages.as_deref().and_then(|text| text.split(' ').nth(1)?.parse::<u64>().ok());
     resident.unwrap_or(0) * 4096
 }
 
-/// What the process has used, where the system tells, in steps of 10 ms.
+/// Returns the processor time of the process in steps of 10 ms; 0 where unknown.
 fn processor_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace().skip(11).take(2);

@@ -1,45 +1,46 @@
-//! Which are the first ten, by looking at all? Written apart from the engine, which it judges.
+//! Finds the nearest ten vectors by comparing all. Independent of the engine, which it judges.
 
 use roaring::RoaringBitmap;
 
 use crate::FIRST;
 
-/// Vectors, ready to be compared.
+/// Vectors, prepared for comparison.
 pub struct Truth<'r> {
     rows: &'r [Vec<f32>],
     lengths: Vec<f32>,
 }
 
-/// What a query is like, by document.
-pub struct Likeness(Vec<f32>);
+/// Similarity of a query to each document.
+pub struct Similarities(Vec<f32>);
 
 impl<'r> Truth<'r> {
     pub fn new(rows: &'r [Vec<f32>]) -> Self {
         Self { rows, lengths: rows.iter().map(|row| product(row, row).sqrt()).collect() }
     }
 
-    /// Compares `query` with all.
-    pub fn likeness(&self, query: &[f32]) -> Likeness {
+    /// Compares `query` with all vectors.
+    pub fn similarities(&self, query: &[f32]) -> Similarities {
         let length = product(query, query).sqrt();
         let all = self.rows.iter().zip(&self.lengths);
-        Likeness(all.map(|(row, other)| product(query, row) / (length * other)).collect())
+        Similarities(all.map(|(row, other)| product(query, row) / (length * other)).collect())
     }
 }
 
-impl Likeness {
-    /// Of the first ten of `within`, how many are due, and how many of `found` are as near as the last of them.
+impl Similarities {
+    /// Returns the number of documents in the first ten of `within`, and how many of `found` are as near as the last of
+    /// these.
     pub fn judge(&self, within: &RoaringBitmap, found: &[u32]) -> (usize, usize) {
         let mut best: Vec<f32> = Vec::with_capacity(FIRST + 1);
         for docid in within {
-            let likeness = self.0[docid as usize];
-            if best.len() == FIRST && likeness <= best[FIRST - 1] {
+            let similarities = self.0[docid as usize];
+            if best.len() == FIRST && similarities <= best[FIRST - 1] {
                 continue;
             }
-            let at = best.partition_point(|known| *known >= likeness);
-            best.insert(at, likeness);
+            let at = best.partition_point(|known| *known >= similarities);
+            best.insert(at, similarities);
             best.truncate(FIRST);
         }
-        // Equally distant documents are as good; what the sums lose is below this.
+        // Documents at the same distance count as equal. The errors of sums are below this tolerance.
         let least = best.last().copied().unwrap_or(f32::INFINITY) - 1e-5;
         (best.len(), found.iter().filter(|docid| self.0[**docid as usize] >= least).count())
     }
