@@ -78,8 +78,8 @@ impl Error {
         self
     }
 
-    /// Turns an error caused by missing or undecodable files into `index_damaged`; returns others unchanged. If the
-    /// system refused an operation, such as opening another file, the files may be fine.
+    /// Turns an internal error into `index_damaged`: files are missing or cannot be decoded. Errors are returned
+    /// unchanged if the system refused an operation, such as opening another file, since the files may be fine.
     pub fn or_damaged(self) -> Self {
         let Self::Internal { source, .. } = &self else { return self };
         let is_refusal =
@@ -110,8 +110,7 @@ fn io_errors_of<'e>(error: &'e (dyn StdError + 'static)) -> impl Iterator<Item =
     std::iter::successors(Some(error), |&cause| reason_of(cause)).filter_map(io_error_of)
 }
 
-/// An I/O error that wraps another error has the same source as that error, so the wrapped error comes next in the
-/// chain.
+/// The `source` of an I/O error skips the error that it wraps, so the wrapped error is taken first.
 fn reason_of<'e>(cause: &'e (dyn StdError + 'static)) -> Option<&'e (dyn StdError + 'static)> {
     match io_error_of(cause).and_then(std::io::Error::get_ref) {
         Some(wrapped) => Some(wrapped),

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use siftd_engine::{Engine, FaultReporter, Index, Limits};
 use serde_json::{Map, Value as Json, json};
+use siftd_engine::{Engine, FaultReporter, Index, Limits};
 
 /// The small index that every build must be able to open. A copy is used, so it stays unchanged.
 const INDEX: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../__test__/compat/native-2");

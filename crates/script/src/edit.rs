@@ -462,7 +462,7 @@ mod tests {
     }
 
     #[test]
-    fn native_loops_end_in_time() {
+    fn native_loops_stop_at_the_time_limit() {
         let functions = [
             "let a = []; a.pad(900000, 1); a.sort(|x, y| { let n = 0; for i in 0..1000 { n += i; } n })",
             "let a = []; a.pad(900000, 1); loop { a.push(1); a.pop(); }",
@@ -495,7 +495,7 @@ mod tests {
     }
 
     #[test]
-    fn values_that_hold_each_other_fail_the_script_that_made_them() {
+    fn reference_cycles_fail_the_script() {
         for function in [
             "let x = #{}; let f = || x; let a = []; a.pad(200000, 1); x = #{f: f, a: a};",
             "let x = []; let f = || x; let a = []; a.pad(200000, 1); x = [f, a];",

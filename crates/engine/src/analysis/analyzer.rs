@@ -90,7 +90,7 @@ impl Analyzer {
 
     /// All tokens of `text`, separators included.
     pub fn tokens<'t>(&self, text: &'t str, locales: Locales<'_>) -> Vec<Token<'t>> {
-        // A word and a separator take about five letters and one.
+        // On average a word has five letters and a separator one.
         let mut tokens = Vec::with_capacity(text.len() / 3 + 1);
         self.each(text, locales, |token| tokens.push(token));
         tokens

@@ -76,7 +76,7 @@ fn a_separator_can_be_added() {
 }
 
 #[test]
-fn dictionary_entries_are_never_cut() {
+fn dictionary_entries_are_never_split() {
     let settings = Settings { dictionary: strings(&["J. R. R."]), ..Settings::default() };
     assert_eq!(draw(&settings, "\"J. R. R. Tolkien\""), "~ j. r. r. ~ tolkien ~");
     assert_eq!(draw(&Settings::default(), "\"J. R. R. Tolkien\""), "~ j # r # r # tolkien ~");
@@ -99,7 +99,7 @@ fn swedish_keeps_its_vowels_under_a_localized_rule() {
 }
 
 #[test]
-fn japanese_is_cut_into_words() {
+fn japanese_is_split_into_words() {
     let japanese = parse_locales(&["jpn"]);
     let drawn = draw_in(&Settings::default(), "東京都に住む", Some(&japanese));
     assert!(drawn.starts_with("東京 "), "{drawn}");
@@ -123,7 +123,7 @@ fn pieces_follow_each_other_without_gaps() {
 }
 
 #[test]
-fn a_prefix_is_traced_back_to_whole_original_characters() {
+fn a_prefix_maps_to_complete_original_characters() {
     let analyzer = Analyzer::new(&Settings::default()).unwrap().for_highlight();
     let tokens = analyzer.tokens("Éluard", None);
     assert_eq!(tokens[0].text, "eluard");

@@ -154,7 +154,7 @@ fn a_frequent_value_alone_in_its_group_comes_after_equally_frequent_ones() {
 }
 
 #[test]
-fn facet_search_allows_for_accents_and_typos() {
+fn facet_search_ignores_accents_and_allows_typos() {
     let columns = columns(&[&colours(), &[json!({"c": "Photography"}), json!({"c": "Été"})]]);
     let search = |text: &str, typos: u8, prefix: bool| -> Vec<(String, u64)> {
         let text = normalize_facet_search(text, None);

@@ -129,7 +129,7 @@ fn mistake(snapshot: &Snapshot, filter: &Json) -> UserError {
 }
 
 #[test]
-fn mistakes_name_code_cause_and_place() {
+fn errors_have_code_cause_and_position() {
     let document = "invalid_document_filter";
     let rules = json!(["tag", {
         "attributePatterns": ["pri*"],
@@ -234,7 +234,7 @@ fn elements_pass_one_at_a_time() {
 }
 
 #[test]
-fn a_filter_that_takes_too_long_fails_by_its_code() {
+fn a_slow_filter_fails_with_its_code() {
     let large = json!({"a": [{"b": {"c": "blue"}}], "n": 1});
     let small: Vec<Json> = (0..2000).map(|n| json!({"n": format!("{n} blue")})).collect();
     let snapshot = snapshot_of(&[&[large], &small], settings(json!(["a", "n"])));

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_decide_from_the_first_on() {
+    fn earlier_entries_decide_first() {
         let cases = [
             (vec![Value::Score(0.9)], vec![Value::Score(0.8)], Ordering::Less),
             (vec![Value::Score(0.9)], vec![Value::Score(0.9)], Ordering::Equal),

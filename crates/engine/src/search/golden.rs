@@ -17,7 +17,7 @@ use crate::{Index, Limits};
 
 #[test]
 #[ignore = "needs recorded answers: see the head of the file"]
-fn answers_are_those_recorded() {
+fn answers_equal_the_recorded_ones() {
     let dir = std::env::var("GOLDEN").expect("GOLDEN names a folder");
     let only = std::env::var("KIND").ok();
     let read = |name: &str| std::fs::read_to_string(format!("{dir}/{name}")).unwrap();

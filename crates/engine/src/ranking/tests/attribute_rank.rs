@@ -8,7 +8,7 @@ use serde_json::json;
 use super::corpus::{Corpus, ask};
 
 #[test]
-fn each_word_counts_where_it_is() {
+fn each_word_counts_in_its_own_attribute() {
     let documents = [
         (1, json!({"title": "blue lamp"})),
         (2, json!({"body": "blue lamp"})),

@@ -35,7 +35,7 @@ fn words_are_read_joined() {
 }
 
 #[test]
-fn soft_separators_do_not_keep_words_apart_and_hard_ones_do() {
+fn words_are_joined_across_soft_separators_only() {
     let corpus = Corpus::of_texts(json!({}), &["sea horse", "seahorse", "sea-horse", "Sea. Horse"]);
     corpus.expect_of(&all("sea horse"), &[(1, 1.0), (3, 1.0), (4, 0.801587), (2, 0.363757)]);
 }
@@ -52,7 +52,7 @@ fn synonyms_are_phrases_and_cost_nothing() {
 }
 
 #[test]
-fn synonyms_match_without_completion_or_typos() {
+fn synonyms_have_no_completions_or_typos() {
     let corpus = Corpus::of_texts(
         json!({"synonyms": {"tv": ["telecast", "tele cast"]}}),
         &["tele cast", "telecast", "tele casts", "the telecast"],

@@ -15,7 +15,7 @@ fn rendered(corpus: &Corpus, ask: &Ask, docid: u32, displayed: fn(&str) -> bool)
 }
 
 #[test]
-fn each_rule_shows() {
+fn each_rule_is_rendered() {
     let corpus = Corpus::of_texts(json!({}), &["amber bowl with stone", "ambr stones"]);
     let shown = rendered(&corpus, &ask("amber stone"), 1, |_| true);
     let expected = json!({
@@ -49,7 +49,7 @@ fn a_sorted_field_shows_its_value() {
 }
 
 #[test]
-fn the_unified_attribute_rule_shows_as_one() {
+fn the_unified_attribute_rule_is_rendered_as_one() {
     let documents = [(1, json!({"title": "lamp"})), (2, json!({"body": "a lamp"}))];
     let settings = json!({"searchableAttributes": ["title", "body"], "rankingRules": ["words", "attribute", "exactness"]});
     let corpus = Corpus::new(settings, &documents);

@@ -26,7 +26,7 @@ fn distinct(q: &str, limit: usize) -> Ask<'_> {
 }
 
 #[test]
-fn one_of_each_value_stays() {
+fn one_document_per_value_stays() {
     let corpus = mugs();
     corpus.expect_ids(&distinct("mug", 20), &[1, 2, 4, 6, 7, 8]);
     corpus.expect_ids(&distinct("mug", 2), &[1, 2]);
@@ -34,7 +34,7 @@ fn one_of_each_value_stays() {
 }
 
 #[test]
-fn candidates_are_those_left() {
+fn candidates_exclude_dropped_documents() {
     let corpus = mugs();
     for ask in [distinct("mug", 20), distinct("mug", 2), distinct("", 2)] {
         assert_eq!(corpus.answer(&ask).candidates.len(), 6, "{:?} {}", ask.q, ask.limit);
@@ -46,7 +46,7 @@ fn candidates_are_those_left() {
 }
 
 #[test]
-fn a_value_is_one_over_all_buckets() {
+fn a_value_counts_once_over_all_buckets() {
     let documents = [
         (1, json!({"t": "mugs", "sku": "A"})),
         (2, json!({"t": "mug", "sku": "A"})),

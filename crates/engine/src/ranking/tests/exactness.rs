@@ -39,7 +39,7 @@ fn rules_decide_one_after_the_other() {
 }
 
 #[test]
-fn whole_attributes_then_beginnings_then_words() {
+fn equal_attributes_come_before_prefixes_and_words() {
     let corpus = Corpus::of_texts(
         json!({"rankingRules": ["words", "exactness"]}),
         &["gold ring", "gold ring box", "gold rings", "the gold ring", "golden ring", "ring gold"],

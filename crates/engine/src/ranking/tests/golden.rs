@@ -18,7 +18,7 @@ use crate::ranking::{MatchingStrategy, RankRequest, ScoreDetail, SortCriterion};
 
 #[test]
 #[ignore = "needs recorded answers: see the head of the file"]
-fn answers_are_those_recorded() {
+fn answers_equal_the_recorded_ones() {
     let dir = std::env::var("GOLDEN").expect("GOLDEN names a folder");
     let only = std::env::var("KIND").ok();
     let repeat: usize = std::env::var("REPEAT").map_or(1, |times| times.parse().unwrap());

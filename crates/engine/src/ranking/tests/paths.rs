@@ -7,7 +7,7 @@ use serde_json::json;
 use super::corpus::{Corpus, ask};
 
 #[test]
-fn a_maximum_is_that_of_the_readings_left() {
+fn the_maximum_counts_only_the_remaining_readings() {
     // Document 2 is read with two words joined: proximity then compares two nodes, not three.
     let corpus = Corpus::of_texts(json!({}), &["book store clerk", "bookstore clerk", "book"]);
     corpus.expect_ranks(&ask("book store clerk "), 1, "W3/3 T5/5 P7/7 A1/1 S31/31 E3/3 X4/4");
@@ -16,7 +16,7 @@ fn a_maximum_is_that_of_the_readings_left() {
 }
 
 #[test]
-fn ten_repeated_words_are_no_trouble() {
+fn ten_repeated_words_are_fast() {
     let words = ["lantern", "lantren", "lanterns", "antern"];
     let texts: Vec<String> = (0..40u32)
         .map(|n| (0..30u32).map(|k| words[((n * 7 + k * k) % 4) as usize]).collect::<Vec<_>>().join(" "))

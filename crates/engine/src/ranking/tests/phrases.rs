@@ -19,14 +19,14 @@ fn words_follow_one_another() {
 }
 
 #[test]
-fn a_hard_separator_makes_two() {
+fn a_hard_separator_splits_a_phrase_in_two() {
     let corpus = Corpus::of_texts(json!({}), &["lyon, france", "lyon france"]);
     corpus.expect(r#""lyon, france""#, &[(1, 1.0), (2, 0.912698)]);
     corpus.expect_ids(&ask(r#""lyon france""#), &[2]);
 }
 
 #[test]
-fn stop_words_stand_for_any_word() {
+fn stop_words_in_phrases_match_any_word() {
     let corpus = Corpus::of_texts(
         json!({"stopWords": ["of", "the"]}),
         &["king of the hills", "king hills", "king and the hills", "hills of the king", "king of hills"],

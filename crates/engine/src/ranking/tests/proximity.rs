@@ -18,7 +18,7 @@ const TEXTS: [&str; 7] = [
 ];
 
 #[test]
-fn nearer_comes_first() {
+fn nearer_words_come_first() {
     let corpus = Corpus::of_texts(json!({"rankingRules": ["words", "proximity"]}), &TEXTS);
     corpus.expect(
         "river ferry ",
@@ -32,7 +32,7 @@ fn nearer_comes_first() {
 }
 
 #[test]
-fn words_in_different_attributes_are_apart() {
+fn words_in_different_attributes_are_far_apart() {
     let documents = [
         (1, json!({"a": "river ferry"})),
         (2, json!({"a": "river", "b": "ferry"})),
@@ -50,7 +50,7 @@ fn words_in_different_attributes_are_apart() {
 }
 
 #[test]
-fn elements_of_a_list_are_apart() {
+fn elements_of_a_list_are_far_apart() {
     let documents = [(1, json!({"t": ["river", "ferry"]})), (2, json!({"t": "river ferry"}))];
     let corpus = Corpus::new(json!({"searchableAttributes": ["t"]}), &documents);
     corpus.expect("river ferry ", &[(2, 1.0), (1, 0.867725)]);

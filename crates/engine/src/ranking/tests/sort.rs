@@ -56,7 +56,7 @@ fn a_custom_rule_sorts_and_scores_nothing() {
 }
 
 #[test]
-fn sort_stands_before_exactness_by_default() {
+fn sort_comes_before_exactness_by_default() {
     let corpus = Corpus::new(json!({"searchableAttributes": ["t"]}), &lamps());
     corpus.expect_ids(&sorted("lamp", "p", false), &[1, 3, 2, 4]);
 }
@@ -69,7 +69,7 @@ fn the_first_direction_wins() {
 }
 
 #[test]
-fn distance_sorts_by_the_metre() {
+fn distance_sorts_in_buckets_of_a_metre() {
     let at = |lat: f64, lng: f64| json!({"_geo": {"lat": lat, "lng": lng}});
     let documents = [
         (1, at(45.75, 4.85)),

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::corpus::{Corpus, ask};
 
 #[test]
-fn a_word_of_eight_letters_forgives_one() {
+fn a_word_of_eight_letters_allows_one_typo() {
     let corpus = Corpus::of_texts(json!({}), &["umbrella", "umbrela", "ubmrela", "ambrella", "umbrellas"]);
     corpus.expect("umbrella ", &[(1, 1.0), (2, 0.462121), (5, 0.462121)]);
     corpus.expect_ranks(&ask("umbrella "), 1, "W1/1 T2/2 P1/1 A1/1 S11/11 E3/3 X2/2");
@@ -18,7 +18,7 @@ fn a_word_of_eight_letters_forgives_one() {
 }
 
 #[test]
-fn a_word_of_eleven_letters_forgives_two() {
+fn a_word_of_eleven_letters_allows_two_typos() {
     let corpus = Corpus::of_texts(
         json!({}),
         &[
@@ -40,14 +40,14 @@ fn a_word_of_eleven_letters_forgives_two() {
 }
 
 #[test]
-fn short_words_forgive_nothing() {
+fn short_words_allow_no_typos() {
     let corpus = Corpus::of_texts(json!({}), &["cup", "cusp", "cups"]);
     corpus.expect("cup ", &[(1, 1.0)]);
     corpus.expect("cup", &[(1, 1.0), (3, 0.962121)]);
 }
 
 #[test]
-fn an_unfinished_word_forgives_in_its_beginning() {
+fn an_unfinished_word_allows_a_typo_in_the_prefix() {
     let corpus = Corpus::of_texts(json!({}), &["airplane", "airplanes", "airlanes", "airplnaes"]);
     corpus.expect("airplan", &[(1, 0.962121), (2, 0.962121), (3, 0.462121), (4, 0.462121)]);
 }
@@ -77,7 +77,7 @@ fn first_letters_and_swaps() {
 }
 
 #[test]
-fn a_protected_word_must_be_written_right() {
+fn a_protected_word_allows_no_typos() {
     let settings = json!({"typoTolerance": {
         "enabled": true, "minWordSizeForTypos": {"oneTypo": 5, "twoTypos": 9},
         "disableOnWords": ["Umbrella"], "disableOnAttributes": [], "disableOnNumbers": false,
@@ -118,7 +118,7 @@ fn numbers_can_be_protected() {
 }
 
 #[test]
-fn words_are_cut_even_where_nothing_is_forgiven() {
+fn words_are_split_even_without_a_typo_budget() {
     let settings = json!({"typoTolerance": {
         "enabled": false, "minWordSizeForTypos": {"oneTypo": 5, "twoTypos": 9},
         "disableOnWords": [], "disableOnAttributes": [], "disableOnNumbers": false,

@@ -17,7 +17,7 @@ fn ranks_follow_the_offset() {
 }
 
 #[test]
-fn each_word_has_its_place() {
+fn each_word_has_its_expected_position() {
     let corpus = Corpus::of_texts(
         json!({"rankingRules": ["wordPosition"]}),
         &["red fox", "fox red", "x red fox", "x x x red x fox"],
