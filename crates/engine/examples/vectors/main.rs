@@ -212,7 +212,7 @@ impl Built {
         );
         let (written, before, spent) = (started.elapsed(), resident_bytes(), processor_time());
         let started = Instant::now();
-        built.tend();
+        built.maintain_graphs();
         let took = started.elapsed();
         let spent = processor_time() - spent;
         let graphs = built.index().graphs().sealed();
@@ -241,11 +241,11 @@ impl Built {
         self.vectors = Some(
             staged.write(self.folder.path(), &FaultReporter::default()).expect("vectors can be written"),
         );
-        self.tend();
+        self.maintain_graphs();
     }
 
-    fn tend(&self) {
-        self.index().tend_now().expect("graphs can be built");
+    fn maintain_graphs(&self) {
+        self.index().maintain_graphs_now().expect("graphs can be built");
     }
 
     fn index(&self) -> VectorIndex {

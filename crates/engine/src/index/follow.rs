@@ -39,7 +39,7 @@ impl Index {
             return Err(self.without_commit());
         };
         self.hold_vectors();
-        Vectors::of(&committed.snapshot).tend();
+        Vectors::of(&committed.snapshot).maintain_graphs();
         self.show(directory, committed);
         Ok(())
     }

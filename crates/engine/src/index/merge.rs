@@ -40,7 +40,7 @@ impl Index {
         let record = CommitRecord { vectors: vectors.logs(), ..committed.record.clone() };
         let committed = newest.directory.commit(Some(committed), Change::default(), parts, record)?;
         vectors.remove_stale(&self.path, faults);
-        vectors.tend();
+        vectors.maintain_graphs();
         committed.snapshot.attachments().put(Arc::new(vectors));
         self.show(Arc::clone(&newest.directory), committed);
         Ok(())

@@ -218,7 +218,7 @@ impl Index {
             }
         };
         vectors.remove_stale(&self.path, faults);
-        vectors.tend();
+        vectors.maintain_graphs();
         committed.snapshot.attachments().put(Arc::new(vectors));
         self.show(directory, committed);
         Ok(report)

@@ -20,7 +20,7 @@ impl Postings {
     /// Returns the documents of any of `words`, over the complete index.
     pub fn docs<'w>(&self, words: impl Iterator<Item = &'w Word> + Clone) -> Result<FieldDocs> {
         let all = self.by_field(words.clone().flat_map(|word| &word.lists))?;
-        // `FieldDocs` leaves out fields that never forgive typos. Words that never do are left out here.
+        // `FieldDocs` excludes fields without typo tolerance; words without it are excluded here.
         let unforgiving = |word: &&Word| !self.searchable.word_forgives(&word.text);
         let forgiving = if words.clone().any(|word| unforgiving(&word)) {
             Some(self.by_field(words.filter(|word| !unforgiving(word)).flat_map(|word| &word.lists))?)

@@ -9,9 +9,9 @@ use crate::error::Result;
 /// Words near a query word, by distance. At least one field with them forgives typos.
 #[derive(Default)]
 pub struct Misspellings {
-    /// One edit away.
+    /// Words at one edit.
     pub one_typo: Vec<Word>,
-    /// Two edits away, or one in the first letter.
+    /// Words at two edits, or at one in the first letter.
     pub two_typos: Vec<Word>,
 }
 

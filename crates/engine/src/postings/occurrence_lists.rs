@@ -171,12 +171,11 @@ impl Postings {
     }
 }
 
-/// Documents whose positions are read, in the two forms that reading a list needs. Each form is built when it is first
-/// needed.
+/// Target documents, in the two forms that reading a list needs. Each form is built when it is first needed.
 struct Targets<'a> {
     postings: &'a Postings,
     universe: &'a RoaringBitmap,
-    /// One bit per docid.
+    /// A bit per docid.
     marks: Option<Vec<u64>>,
     /// Ascending segment docids.
     by_segment: Vec<Option<Vec<DocId>>>,

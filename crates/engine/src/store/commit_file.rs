@@ -6,7 +6,7 @@
 //! format   = 4 bytes, little endian: the version of everything in the index
 //! blob     = bytes that some commit's manifest refers to by file, offset and length
 //! manifest = JSON
-//! trailer  = offset length checksum magic     of the manifest, with its CRC-32
+//! trailer  = offset length checksum magic     offset, length and CRC-32 of the manifest
 //! offset   = 8 bytes, length = 8 bytes, checksum = 4 bytes, all little endian
 //! ```
 //!

@@ -42,13 +42,13 @@ pub struct DocidSet {
 const SPARSE_RATIO: usize = 32;
 
 impl DocidSet {
-    /// An empty set for docids in `first..=last`.
+    /// Creates an empty set for docids in `first..=last`.
     pub fn new(first: u32, last: u32) -> Self {
         let first = first & !7;
         Self { first, span: last.saturating_sub(first) as usize + 1, few: Vec::new(), marks: Vec::new() }
     }
 
-    /// Adds a docid; it may repeat.
+    /// Adds a docid; repeats are allowed.
     pub fn add(&mut self, docid: u32) {
         if self.marks.is_empty() {
             if self.few.last() == Some(&docid) {

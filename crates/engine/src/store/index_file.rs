@@ -1,4 +1,4 @@
-//! A file of an index, which is removed when neither a commit nor a reader needs it.
+//! A file of an index. It is removed when neither a commit nor a reader needs it.
 
 use std::io;
 use std::sync::Arc;

@@ -132,7 +132,7 @@ impl Salvage {
             .into_iter()
             .zip(replaced)
             .filter(|(_, replaced)| !replaced)
-            .map(|(place, _)| place)
+            .map(|(address, _)| address)
             .collect()
     }
 }

@@ -18,9 +18,8 @@ use fearless_simd::{Level, Simd, SimdBase as _, SimdIntWiden as _, SimdWiden as 
 /// Components that are compared at a time.
 const LANES: usize = 32;
 
-/// Number of codes that are compared together, so that memory fetches them together. A code takes seven cache lines.
-/// With a strict filter, codes are far apart, and fetching them one after another takes five times as long as comparing
-/// them.
+/// Number of codes that are compared together, and fetched together from memory. A code takes seven cache lines. With a
+/// strict filter, codes are far apart, and fetching them one after another takes five times as long as comparing them.
 pub const SIDE_BY_SIDE: usize = 8;
 
 const TAIL_BYTES: usize = 8;

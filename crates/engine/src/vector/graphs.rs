@@ -104,7 +104,7 @@ impl Graphs {
     }
 
     /// Reads, builds and merges the graphs that `set` needs, on a temporary thread.
-    pub fn tend(self: &Arc<Self>, set: &Arc<VectorSet>) {
+    pub fn maintain_graphs(self: &Arc<Self>, set: &Arc<VectorSet>) {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(set);
         if !set.wants_graphs() || self.stop.load(Ordering::Relaxed) || self.busy.swap(true, Ordering::AcqRel)
         {
@@ -128,11 +128,11 @@ impl Graphs {
         }
     }
 
-    /// As [`Self::tend`], but on this thread, for tests and measurements.
+    /// As [`Self::maintain_graphs`], but on this thread, for tests and measurements.
     ///
     /// # Errors
     /// Internal, if there is not enough memory or disk space.
-    pub fn tend_now(&self, set: &Arc<VectorSet>) -> Result<()> {
+    pub fn maintain_graphs_now(&self, set: &Arc<VectorSet>) -> Result<()> {
         *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Arc::downgrade(set);
         self.build_due(|_| ())
     }

@@ -270,7 +270,7 @@ impl Neighbours {
         {
             let sealed = index.graphs().sealed();
             if sealed.is_empty() {
-                index.tend();
+                index.maintain_graphs();
             } else {
                 let proposed = self.nearest.propose(set, &sealed, &docids, self.wanted, list)?;
                 if proposed.len() as u64 >= docids.len().min(self.wanted as u64) {

@@ -66,16 +66,16 @@ impl VectorIndex {
     }
 
     /// Reads, builds and merges the graphs that the vectors need, on a temporary thread.
-    pub fn tend(&self) {
-        self.graphs.tend(&self.set);
+    pub fn maintain_graphs(&self) {
+        self.graphs.maintain_graphs(&self.set);
     }
 
-    /// As [`Self::tend`], but on this thread, for tests and measurements.
+    /// As [`Self::maintain_graphs`], but on this thread, for tests and measurements.
     ///
     /// # Errors
     /// Internal, if there is not enough memory or disk space.
-    pub fn tend_now(&self) -> Result<()> {
-        self.graphs.tend_now(&self.set)
+    pub fn maintain_graphs_now(&self) -> Result<()> {
+        self.graphs.maintain_graphs_now(&self.set)
     }
 }
 

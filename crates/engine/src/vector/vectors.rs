@@ -168,8 +168,11 @@ impl Vectors {
     }
 
     /// Reads, builds and merges the graphs of all vectors that were read, in the background.
-    pub fn tend(&self) {
-        self.embedders.values().filter_map(|vectors| vectors.read.get()).for_each(VectorIndex::tend);
+    pub fn maintain_graphs(&self) {
+        self.embedders
+            .values()
+            .filter_map(|vectors| vectors.read.get())
+            .for_each(VectorIndex::maintain_graphs);
     }
 
     /// Stops background threads soon and permanently.

@@ -1,8 +1,8 @@
 //! Finds the documents of a segment with a word, or with any word of a prefix, and the positions.
 //!
 //! Results cover all fields, searchable or not, and are cached with the segment across commits. Documents deleted after
-//! a value was computed are masked. A reader of an older commit, which still has documents that the cached value lacks,
-//! computes the value again.
+//! a value was computed are masked. A reader of an older commit computes a value again if it lacks documents of that
+//! commit.
 
 mod cache;
 mod docs;

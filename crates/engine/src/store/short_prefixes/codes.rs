@@ -10,7 +10,7 @@ const DIGITS: u8 = 1;
 
 const NUMBERS: u8 = 10;
 
-/// The code of the first letter.
+/// Code of the first of [`LETTERS`].
 const FIRST_LETTER: u8 = DIGITS + 2 * NUMBERS;
 
 /// Letters with a code: Latin, Greek, Cyrillic, Hebrew and Arabic, in the normalised form of the index.

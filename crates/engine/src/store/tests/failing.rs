@@ -1,4 +1,4 @@
-//! Commits with names that can be neither synced nor removed, and reports of files that stay.
+//! Failing disks: names can be neither synced nor removed. Files that cannot be removed are reported.
 
 use std::collections::BTreeSet;
 use std::fs;

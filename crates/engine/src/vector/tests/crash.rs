@@ -319,6 +319,6 @@ fn a_repeatedly_killed_process_loses_no_vector() {
     // Unfinished graphs are rebuilt with all vectors.
     let vectors = Vectors::of(&Index::open(&path, LIMITS).unwrap().snapshot().unwrap());
     let index = vectors.index("v").unwrap().unwrap();
-    index.tend_now().unwrap();
+    index.maintain_graphs_now().unwrap();
     assert_eq!(index.graphs().sealed().len(), 1);
 }

@@ -378,7 +378,7 @@ fn graphs_find_the_results_of_a_scan_and_may_be_lost() {
     let all = RoaringBitmap::from_iter(0..count + 500);
     let mut vectors = written(folder.path(), Vectors::default(), 0..count, 0);
     let index = vectors.index("v").unwrap().unwrap();
-    index.tend_now().unwrap();
+    index.maintain_graphs_now().unwrap();
     assert_eq!(index.graphs().sealed().len(), 1);
     assert!(recall(&index, &all) >= 0.97);
     let itself = |docid: &u32| first_ten(&index, &row(*docid), &all, true)[0] == *docid;
@@ -399,7 +399,7 @@ fn graphs_find_the_results_of_a_scan_and_may_be_lost() {
     let faults = ReportedFaults::default();
     let reopen = || Vectors::of_commit(folder.path(), &logs, &faults.reporter()).index("v").unwrap().unwrap();
     let again = reopen();
-    again.tend_now().unwrap();
+    again.maintain_graphs_now().unwrap();
     assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 2500, "later vectors are added");
     let graph = fs::read_dir(folder.path().join(DIRECTORY)).unwrap().map(|entry| entry.unwrap().path());
     let graph = graph.into_iter().find(|path| path.extension().is_some_and(|it| it == "graph")).unwrap();
@@ -410,7 +410,7 @@ fn graphs_find_the_results_of_a_scan_and_may_be_lost() {
     assert!(Graph::load(&graph, 16).is_err_and(|error| error.to_string().contains("checksum")));
     assert_eq!(faults.take(), []);
     let again = reopen();
-    again.tend_now().unwrap();
+    again.maintain_graphs_now().unwrap();
     assert_eq!(again.graphs().sealed()[0].keys(), u64::from(count) + 500, "rebuilt with the newest vectors");
     let reported = faults.take();
     assert_eq!(reported.len(), 1, "{reported:?}");
@@ -431,7 +431,7 @@ fn a_graph_that_cannot_be_written_is_reported_and_used_from_memory() {
     let lineage = logs["v"].file.split('.').next().unwrap();
     // Graphs are written under this name before they are renamed. Creating a file fails if a directory has its name.
     fs::create_dir(directory.join(format!("{lineage}.0-{count}.new"))).unwrap();
-    index.tend();
+    index.maintain_graphs();
     let reported = wait_for(|| Some(faults.take()).filter(|faults| !faults.is_empty()));
     assert_eq!(reported.len(), 1, "{reported:?}");
     assert_eq!((reported[0].kind, &reported[0].file), (BackgroundFaultKind::VectorGraph, &directory));
@@ -456,20 +456,20 @@ fn graphs_of_another_process_are_read_and_none_is_written() {
     };
     let followed = follow(&vectors, None);
     let index = followed.index("v").unwrap().unwrap();
-    index.tend_now().unwrap();
+    index.maintain_graphs_now().unwrap();
     let reach = |index: &VectorIndex| index.graphs().sealed().iter().map(|graph| graph.keys()).sum::<u64>();
     assert_eq!(reach(&index), u64::from(count));
     assert!(names().is_empty());
 
     // The file of a later commit reaches further than the graph built in memory.
     let vectors = written(folder.path(), vectors, count..count + 9000, 0);
-    vectors.index("v").unwrap().unwrap().tend_now().unwrap();
+    vectors.index("v").unwrap().unwrap().maintain_graphs_now().unwrap();
     let files = names();
     assert_eq!(files.len(), 1);
     let later = follow(&vectors, Some(&followed));
     let index = later.index("v").unwrap().unwrap();
     assert_eq!(reach(&index), u64::from(count), "files are read only in the background");
-    index.tend_now().unwrap();
+    index.maintain_graphs_now().unwrap();
     assert_eq!(reach(&index), u64::from(count) + 9000);
     assert_eq!(index.graphs().sealed().len(), 1);
     let all = RoaringBitmap::from_iter(0..count + 9000);
@@ -478,7 +478,7 @@ fn graphs_of_another_process_are_read_and_none_is_written() {
     // A follower leaves a damaged graph file to the writer, and builds the graph in memory.
     fs::write(directory.join(&files[0]), "damaged").unwrap();
     let again = follow(&vectors, None).index("v").unwrap().unwrap();
-    again.tend_now().unwrap();
+    again.maintain_graphs_now().unwrap();
     assert_eq!(reach(&again), u64::from(count) + 9000);
     assert_eq!(fs::read(directory.join(&files[0])).unwrap(), b"damaged");
     assert_eq!(names(), files);
@@ -522,13 +522,13 @@ fn recall_does_not_fall_over_many_rounds_of_changes() {
     let all = RoaringBitmap::from_iter(0..count);
     let mut vectors = written(folder.path(), Vectors::default(), 0..count, 0);
     let index = vectors.index("v").unwrap().unwrap();
-    index.tend_now().unwrap();
+    index.maintain_graphs_now().unwrap();
     let before = recall(&index, &all);
     for round in 1..=20u32 {
         let changed = (0..count).filter(|docid| docid % 20 == round % 20);
         vectors = written(folder.path(), vectors, changed, round * 40_000);
         let index = vectors.index("v").unwrap().unwrap();
-        index.tend_now().unwrap();
+        index.maintain_graphs_now().unwrap();
     }
     let index = vectors.index("v").unwrap().unwrap();
     assert_eq!(index.set().vectors(), u64::from(count));
