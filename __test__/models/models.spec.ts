@@ -1,9 +1,9 @@
 /**
- * Models that run here.
+ * Local models.
  *
- * 1. Vectors are those of a plain computation, for each family, each way of pooling, and however texts are put together.
- * 2. A damaged file is an error that names it.
- * 3. A folder is a model only below the folder of models.
+ * 1. Vectors match a plain computation, for each family and pooling, and however texts are batched.
+ * 2. A damaged file causes an error that names it.
+ * 3. A folder can be a model only below the folder of models.
  */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ async function emptyDirectory(t: ExecutionContext): Promise<string> {
   return directory
 }
 
-/** Models in a folder without a hub. */
+/** Creates models in a folder, without a hub. */
 async function world(t: ExecutionContext, files: ReadonlyMap<string, Buffer | string>) {
   const directory = await emptyDirectory(t)
   const folder = join(directory, 'tiny')
@@ -65,7 +65,7 @@ function distance(a: Iterable<number>, b: readonly number[]): number {
 }
 
 for (const family of ['bert', 'roberta', 'distilbert'] satisfies Family[]) {
-  test_(`${family}: vectors are those of a plain computation`, async (t) => {
+  test_(`${family}: vectors match a plain computation`, async (t) => {
     const model = madeModel(family)
     const { vectors } = await world(t, model.files)
     for (const [pooling, expected] of [
@@ -81,7 +81,7 @@ for (const family of ['bert', 'roberta', 'distilbert'] satisfies Family[]) {
   })
 }
 
-test_('the way of pooling that a model names is taken, unless the settings name another', async (t) => {
+test_('the pooling in the files of a model is used, unless the settings set another', async (t) => {
   const model = madeModel('bert', tinySizes, { pooling: { pooling_mode_cls_token: true } })
   const { vectors } = await world(t, model.files)
   const [first] = await vectors(['red car'])
@@ -90,7 +90,7 @@ test_('the way of pooling that a model names is taken, unless the settings name 
   t.true(distance(mean ?? [], meanVector(model, 'red car')) < 1e-4)
 })
 
-test_('a text has the same vector alone and among many of other lengths', async (t) => {
+test_('a text has the same vector alone and in a batch with texts of other lengths', async (t) => {
   const { vectors } = await world(t, madeModel('bert').files)
   const many = Array.from({ length: 100 }, (_, at) => 'the red cars '.repeat(at % 9))
   const together = await vectors(many)
@@ -130,7 +130,7 @@ const damages: readonly (readonly [
   ['settings that are no JSON', 'config.json', '{"model_type"', /`config.json`/],
   ['settings that are not UTF-8', 'config.json', Buffer.from([0x22, 0xff, 0xfe, 0x22]), /`config.json`/],
   ['large settings', 'config.json', ' '.repeat(2 ** 20 + 1), /`config.json` .*larger than 1048576 bytes/],
-  ['another family', 'config.json', configWith({ model_type: 't5' }), /`t5` is not run here; bert, roberta/],
+  ['another family', 'config.json', configWith({ model_type: 't5' }), /`t5` is not supported; bert, roberta/],
   ['no size', 'config.json', configWith({ hidden_size: 0 }), /`hidden_size` is 0, but can be 1 to 8192/],
   ['a negative size', 'config.json', configWith({ vocab_size: -1 }), /`config.json`/],
   ['a huge size', 'config.json', configWith({ intermediate_size: 2 ** 40 }), /`intermediate_size`/],
@@ -158,7 +158,7 @@ const damages: readonly (readonly [
     /`tokenizer.json` .*times as long/,
   ],
   ['another JSON as tokenizer', 'tokenizer.json', '{}', /`tokenizer.json`/],
-  ['no weights', 'model.safetensors', '', /`model.safetensors` .*shorter than its own head/],
+  ['no weights', 'model.safetensors', '', /`model.safetensors` .*shorter than its own header/],
   [
     'cut weights',
     'model.safetensors',
@@ -167,8 +167,8 @@ const damages: readonly (readonly [
   ],
   ['weights that are longer', 'model.safetensors', Buffer.concat([weights, weights]), /but \d+ follow/],
   ['a cut head', 'model.safetensors', weights.subarray(0, 100), /`model.safetensors`/],
-  ['a head beyond the end', 'model.safetensors', claiming(BigInt(weights.length - 7)), /its head claims/],
-  ['a huge head', 'model.safetensors', claiming(2n ** 63n), /its head claims 9223372036854775808 bytes/],
+  ['a head beyond the end', 'model.safetensors', claiming(BigInt(weights.length - 7)), /its header claims/],
+  ['a huge head', 'model.safetensors', claiming(2n ** 63n), /its header claims 9223372036854775808 bytes/],
   ['a head of another length', 'model.safetensors', claiming(100n), /`model.safetensors`/],
   ['no JSON as head', 'model.safetensors', Buffer.alloc(64, 1), /`model.safetensors`/],
   ['numbers beyond floats', 'model.safetensors', safetensors(infinite), /numbers that are not finite/],
@@ -177,7 +177,7 @@ const damages: readonly (readonly [
 ]
 
 for (const [what, file, content, message] of damages) {
-  test_(`${what}: an error that names the file`, async (t) => {
+  test_(`${what}: the error names the file`, async (t) => {
     const damaged = new Map<string, Buffer | string>(files)
     if (content === null) damaged.delete(file)
     else damaged.set(file, content)
@@ -188,7 +188,7 @@ for (const [what, file, content, message] of damages) {
   })
 }
 
-test_('a tokenizer with more words than weights is an error once such a word comes', async (t) => {
+test_('a tokenizer with more words than weights causes an error when such a word occurs', async (t) => {
   const more = madeModel('bert', tinySizes, {
     words: [...Array.from({ length: 40 }, (_, at) => `w${at}`), 'red'],
   })
@@ -202,13 +202,13 @@ test_('a tokenizer with more words than weights is an error once such a word com
   )
 })
 
-/** The tokenizer of `files` without special tokens, which its words lack. */
+/** The tokenizer of `files` without special tokens, which are missing in its vocabulary. */
 function wordLevel(of: ReadonlyMap<string, Buffer>): string {
   const tokenizer = JSON.parse(String(of.get('tokenizer.json'))) as Record<string, unknown>
   return JSON.stringify({ ...tokenizer, post_processor: null })
 }
 
-test_('a search waits for no documents', async (t) => {
+test_('a search does not wait for documents', async (t) => {
   const { models, vectors, folder } = await world(t, files)
   await vectors(['red'])
   const ended: string[] = []
@@ -222,7 +222,7 @@ test_('a search waits for no documents', async (t) => {
   t.deepEqual(ended, ['search', 'documents'])
 })
 
-test_('a call ends when it is given up', async (t) => {
+test_('an aborted call ends', async (t) => {
   const { vectors } = await world(t, files)
   await vectors(['red'])
   const giving = new AbortController()
@@ -235,13 +235,13 @@ test_('a call ends when it is given up', async (t) => {
   t.is((await t.throwsAsync(call)).message, 'enough')
 })
 
-test_('after a close no model answers', async (t) => {
+test_('after close, models reject calls', async (t) => {
   const { models, vectors } = await world(t, files)
   models.close()
   await t.throwsAsync(vectors(['red']), { any: true })
 })
 
-test('a folder is a model only below the folder of models', async (t) => {
+test('a folder can be a model only below the folder of models', async (t) => {
   const directory = await emptyDirectory(t)
   const root = join(directory, 'models')
   await mkdir(join(root, 'tiny'), { recursive: true })
