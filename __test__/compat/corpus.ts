@@ -1,4 +1,4 @@
-/** A small index with a bit of everything, and what every later version has to find in it. */
+/** A small index with every feature, and the answers that later versions must give. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { PartialSettings, SearchBody, TestEngine } from '../support/engine.js'
@@ -22,11 +22,11 @@ const films = [
   { id: 'shape', _geojson: { type: 'Point', coordinates: [10.5, 59.5] } },
 ]
 
-/** Some are near each other by meaning; the others have none. */
+/** Vectors of some films; the others have none. */
 const moods: Readonly<Record<string, readonly number[]>> = { 1: [1, 0], 2: [0, 1] }
 const withMoods = films.map((film) => ({ ...film, _vectors: { moods: moods[film.id] ?? null } }))
 
-/** What is asked, and the ids that are to be found, in order. */
+/** Searches, and the expected ids in order. */
 export const questions: readonly (readonly [SearchBody, readonly unknown[]])[] = [
   [{ q: 'crane' }, [1]],
   [{ q: 'winter cranse' }, [1]],
@@ -43,7 +43,7 @@ export const questions: readonly (readonly [SearchBody, readonly unknown[]])[] =
   [{ filter: '_geoBoundingBox([60, 11], [59, 10])' }, [3, 'shape']],
 ]
 
-/** Writes the index in several commits, one of them a deletion. */
+/** Writes the index in several commits, including a deletion. */
 export async function writeCorpus(engine: TestEngine): Promise<void> {
   const outcomes = [
     await engine.configure(INDEX, settings),
@@ -59,13 +59,13 @@ export async function writeCorpus(engine: TestEngine): Promise<void> {
   if (failed.length > 0) throw new Error(JSON.stringify(failed))
 }
 
-/** Where a commit says its format, behind the eight bytes every commit begins with: little endian. */
+/** Offset of the format in a commit file, u32 little endian, after the eight bytes of the magic. */
 export const FORMAT_AT = 8
 
-/** The format of an index. */
+/** Format of an index. */
 export const formatIn = (index: string): number => readFileSync(newestCommit(index)).readUInt32LE(FORMAT_AT)
 
-/** The file that an index is opened by. */
+/** The commit file from which an index is opened. */
 export function newestCommit(index: string): string {
   const commits = readdirSync(index).filter((name) => name.startsWith('commit-'))
   const newest = commits.sort().at(-1)

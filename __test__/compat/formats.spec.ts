@@ -9,15 +9,15 @@ import { FORMAT_AT, formatIn, INDEX, newestCommit, questions } from './corpus.js
 
 const silent = (): void => undefined
 const log = { debug: silent, info: silent, warn: silent, error: silent }
-// Compiled tests lie in dist/, the indexes beside the sources.
+// Compiled tests are in dist/, the indexes next to the sources.
 const home = join(import.meta.dirname, '../../../__test__/compat')
 const formats = readdirSync(home).filter((name) => /^native-\d+$/.test(name))
 
 const formatOf = (name: string): number => Number(name.slice('native-'.length))
 
-test('there is an index of at least one format', (t) => t.not(formats.length, 0))
+test('at least one index format is stored', (t) => t.not(formats.length, 0))
 
-/** An engine over a copy of a stored index, to which `change` is applied first. */
+/** Opens a copy of a stored index, after applying `change`. */
 function openCopy(t: ExecutionContext, format: string, change = (_index: string): void => undefined) {
   return TestEngine.start(t, async (directory) => {
     const index = join(directory, INDEX)
@@ -28,11 +28,11 @@ function openCopy(t: ExecutionContext, format: string, change = (_index: string)
   })
 }
 
-// The directories were written by the native engine, which alone reads them.
+// The directories were written by the native engine; only it can read them.
 const run = testNeeding([nativeEngine], test)
 
 for (const format of formats) {
-  run(`an index of ${format} opens, is whole, and answers`, async (t) => {
+  run(`an index of ${format} opens, verifies and gives the expected answers`, async (t) => {
     const engine = await openCopy(t, format)
     t.deepEqual(await engine.engine.verify(INDEX), [])
     for (const [question, ids] of questions) {
@@ -43,7 +43,7 @@ for (const format of formats) {
         JSON.stringify(question),
       )
     }
-    // And it can be written on, in a format that is kept here too.
+    // It is also writable, in a format that is stored here too.
     await engine.put(INDEX, { id: 6, title: 'Written later', _vectors: { moods: [1, 1] } })
     t.deepEqual(await engine.idsFor(INDEX, 'later'), [6])
     t.deepEqual(await engine.idsFor(INDEX, 'winter'), [1])

@@ -1,4 +1,4 @@
-/** A small instance with a bit of everything, and what every later version has to find in it. */
+/** A small instance with every feature, and the answers that later versions must give. */
 import { cp, mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import { startDaemon, type TestDaemon } from '../support/daemon.js'
 
 const MASTER_KEY = 'the-master-key-of-compat-instances'
 
-/** A request that was sent to the instance when it was written, and its answer. */
+/** A request to the instance when it was written, and its answer. */
 export interface Exchange {
   readonly method: string
   readonly path: string
@@ -15,7 +15,7 @@ export interface Exchange {
   readonly answer: unknown
 }
 
-/** What an instance consists of on disk, beside the exchanges. */
+/** Files of an instance, in addition to the exchanges. */
 export const parts = { data: 'data', snapshot: 'data.snapshot', dump: 'instance.dump' } as const
 export const EXCHANGES = 'exchanges.json'
 
@@ -31,7 +31,7 @@ const films = [
   },
 ]
 
-/** Writes in their order; each is a task unless it changes the instance at once. */
+/** Writes in order. Each is a task unless it takes effect at once. */
 const writes: readonly (readonly [string, string, unknown?])[] = [
   ['PATCH', '/experimental-features', { containsFilter: true }],
   [
@@ -64,7 +64,7 @@ const writes: readonly (readonly [string, string, unknown?])[] = [
   ['POST', '/indexes', { uid: 'empty' }],
 ]
 
-/** Number of the writes that are tasks. */
+/** Number of writes that create tasks. */
 const TASKS = 6
 const uids = Array.from({ length: TASKS }, (_, uid) => uid).join(',')
 
@@ -111,7 +111,7 @@ async function settled(server: TestDaemon, taskUid: unknown): Promise<Readonly<R
   }
 }
 
-/** Members that change from request to request. */
+/** Members that differ between requests. */
 const passing = ['processingTimeMs', 'requestUid'] as const
 
 export function steady(answer: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
@@ -141,7 +141,7 @@ export async function writeInstance(home: string, engine: 'native' | 'fallback')
     const dump = await settled(server, (await asked(server, ['POST', '/dumps'])).taskUid)
     if (snapshot.status !== 'succeeded' || dump.status !== 'succeeded') throw new Error(JSON.stringify(dump))
     await server.stop()
-    // The next start makes this file of random bytes again.
+    // The next start creates this file of random bytes again.
     await rm(join(data, 'tasks', 'reserve'), { force: true })
     const [dumped] = (await readdir(work)).filter((name) => name.endsWith('.dump'))
     await rename(join(work, String(dumped)), join(work, parts.dump))

@@ -1,6 +1,6 @@
 /**
  * Writes the index and the instances of this version into `__test__/compat/`. Run it once per format and once per
- * version, and commit what it wrote.
+ * version, and commit the files.
  */
 import { readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** What an engine answers over files that another process writes: everything the writer answers, from one commit at a time. */
+/**
+ * An engine that follows the files of another process gives the same answers as the writer, from a single commit at a
+ * time.
+ */
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +15,7 @@ import { testNeeding } from '../support/test-needing.js'
 
 const words = ['quiet', 'lamp', 'river', 'stone', 'garden', 'letter', 'winter', 'music']
 
-/** A document whose words follow from its id and generation. */
+/** A document with words derived from its id and generation. */
 const film = (id: number, generation = 0): Document => ({
   id,
   title: `${words[(id + generation) % 8]} ${words[(id * 3 + generation) % 8]} number${id}`,
@@ -25,8 +28,8 @@ const films = (from: number, to: number, generation = 0): Document[] =>
   Array.from({ length: to - from }, (_, at) => film(from + at, generation))
 
 const embedded = (from: number, to: number, generation = 0): Document[] =>
-  films(from, to, generation).map((one, at) => ({
-    ...one,
+  films(from, to, generation).map((document, at) => ({
+    ...document,
     _vectors: { own: [at + 1, generation + 1, (at % 3) - 1] },
   }))
 
@@ -41,9 +44,9 @@ const withVectors: PartialSettings = {
   embedders: { own: { source: 'userProvided', dimensions: 3 } } as never,
 }
 
-/** Everything that is answered of the index. */
-async function everything(asked: TestEngine, hasVectors: boolean): Promise<unknown> {
-  const { engine } = asked
+/** All answers about the index. */
+async function everything(tested: TestEngine, hasVectors: boolean): Promise<unknown> {
+  const { engine } = tested
   const searches = [
     { q: '', facets: ['*'], sort: ['year:desc'], limit: 500 },
     { q: 'quiet lamp', showRankingScoreDetails: true, limit: 100 },
@@ -67,14 +70,14 @@ async function everything(asked: TestEngine, hasVectors: boolean): Promise<unkno
   return {
     searches: await Promise.all(
       searches.map(async (body) => {
-        const { processingTimeMs: _p, ...answer } = (await asked.search(INDEX, body)) as never as Record<
+        const { processingTimeMs: _p, ...answer } = (await tested.search(INDEX, body)) as never as Record<
           string,
           unknown
         >
         return answer
       }),
     ),
-    documents: await asked.documents(INDEX, { limit: 500, retrieveVectors: hasVectors }),
+    documents: await tested.documents(INDEX, { limit: 500, retrieveVectors: hasVectors }),
     stats,
     fields: await engine.fields(INDEX),
     settings: JSON.parse(await engine.settings(INDEX)),
@@ -82,7 +85,7 @@ async function everything(asked: TestEngine, hasVectors: boolean): Promise<unkno
   }
 }
 
-/** @returns what both answer */
+/** @returns the answer of both */
 async function agree(t: ExecutionContext, follower: Follower, hasVectors: boolean, when: string) {
   const answered = await everything(follower.writer, hasVectors)
   t.deepEqual(await everything(follower.test, hasVectors), answered, when)
@@ -92,7 +95,7 @@ async function agree(t: ExecutionContext, follower: Follower, hasVectors: boolea
 interface Case {
   readonly name: string
   readonly hasVectors?: boolean
-  /** What the writer does, one adoption after each. */
+  /** Changes by the writer; each step is followed by an adoption. */
   readonly steps: readonly ((writer: TestEngine) => Promise<unknown>)[]
 }
 
@@ -118,7 +121,7 @@ const cases: readonly Case[] = [
   { name: 'documents are replaced', steps: [puts(...films(10, 30, 1)), puts(film(12, 2), film(200))] },
   { name: 'documents are deleted', steps: [removes(3, 5, 59), removes(4), removes(...range(0, 60))] },
   {
-    name: 'documents are deleted and come again',
+    name: 'documents are deleted and added again',
     steps: [removes(7), puts(film(7, 3)), all(removes(8, 9), puts(film(8, 2)))],
   },
   { name: 'all documents are cleared', steps: [clears, puts(...films(0, 5, 4)), all(clears, puts(film(1)))] },
@@ -147,13 +150,13 @@ const cases: readonly Case[] = [
     steps: [all(puts(...films(0, 30, 1)), removes(31, 32), compacts), puts(film(300)), compacts],
   },
   {
-    name: 'the writer compacts and goes on before it is adopted',
+    name: 'the writer compacts and commits before the adoption',
     steps: [
       all(removes(1, 2, 3), compacts, puts(...films(2, 6, 7)), configures({ ...settings, stopWords: ['a'] })),
     ],
   },
   {
-    name: 'vectors come, change and go',
+    name: 'vectors are added, changed and deleted',
     hasVectors: true,
     steps: [
       all(clears, configures(withVectors), puts(...embedded(0, 40))),
@@ -172,7 +175,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'an embedder goes and comes again',
+    name: 'an embedder is removed and added again',
     hasVectors: true,
     steps: [
       all(clears, configures(withVectors), puts(...embedded(0, 20))),
@@ -189,7 +192,7 @@ const cases: readonly Case[] = [
     ],
   },
   {
-    name: 'vectors get one bit per component',
+    name: 'vectors are quantized',
     hasVectors: true,
     steps: [
       all(clears, configures(withVectors), puts(...embedded(0, 20))),
@@ -209,7 +212,7 @@ function range(from: number, to: number): number[] {
   return Array.from({ length: to - from }, (_, at) => from + at)
 }
 
-/** A follower that has adopted sixty films. */
+/** A follower that has adopted 60 films. */
 async function started(t: ExecutionContext, tested: TestedEngine): Promise<Follower> {
   const follower = await Follower.start(t, tested)
   await follower.writer.configure(INDEX, settings)
@@ -221,20 +224,23 @@ async function started(t: ExecutionContext, tested: TestedEngine): Promise<Follo
 for (const tested of testedEngines) {
   const engineTest = testNeeding(tested.needs)
   for (const { name, steps, hasVectors = false } of cases)
-    engineTest(`${tested.name}: after ${name}, a follower answers as the writer`, async (t) => {
-      const follower = await started(t, tested)
-      const before = await agree(t, follower, false, 'at first')
-      for (const [at, step] of steps.entries()) {
-        await step(follower.writer)
-        await follower.catchUp()
-        await agree(t, follower, hasVectors, `after step ${at + 1}`)
-      }
-      t.notDeepEqual(await everything(follower.test, false), before)
-      await follower.test.reopen()
-      await agree(t, follower, hasVectors, 'opened again')
-    })
+    engineTest(
+      `${tested.name}: after ${name}, a follower gives the same answers as the writer`,
+      async (t) => {
+        const follower = await started(t, tested)
+        const before = await agree(t, follower, false, 'at first')
+        for (const [at, step] of steps.entries()) {
+          await step(follower.writer)
+          await follower.catchUp()
+          await agree(t, follower, hasVectors, `after step ${at + 1}`)
+        }
+        t.notDeepEqual(await everything(follower.test, false), before)
+        await follower.test.reopen()
+        await agree(t, follower, hasVectors, 'opened again')
+      },
+    )
 
-  engineTest(`${tested.name}: searches during adoptions see one commit or the other`, async (t) => {
+  engineTest(`${tested.name}: searches during an adoption see the old or the new commit`, async (t) => {
     const follower = await started(t, tested)
     const documents = 300
     await follower.writer.configure(INDEX, { filterableAttributes: ['generation'] })
@@ -270,7 +276,7 @@ for (const tested of testedEngines) {
             results.flatMap(({ hits }: never) => (hits as Document[]).map(({ generation }) => generation)),
           ).size,
           1,
-          'searches of one request see the same commit',
+          'searches of a request see the same commit',
         )
         seen.push(found[0]![0] as number)
       }
@@ -281,11 +287,7 @@ for (const tested of testedEngines) {
       if (n === 3) await follower.writer.engine.compact(INDEX)
       await follower.catchUp()
       const { facetDistribution } = await follower.test.search(INDEX, { q: '', facets: ['generation'] })
-      t.deepEqual(
-        facetDistribution,
-        { generation: { [n]: documents } },
-        'what is asked later sees the new one',
-      )
+      t.deepEqual(facetDistribution, { generation: { [n]: documents } }, 'later searches see the new commit')
     }
     isDone = true
     await Promise.all(loops)
@@ -293,35 +295,32 @@ for (const tested of testedEngines) {
     t.deepEqual(seen.slice(-1), [5])
   })
 
-  engineTest(
-    `${tested.name}: a pinned commit is read and copied after later ones were adopted`,
-    async (t) => {
-      const follower = await started(t, tested)
-      await all(clears, configures(withVectors), puts(...embedded(0, 20)))(follower.writer)
-      await follower.catchUp()
-      const before = await everything(follower.test, true)
-      const pin = await follower.engine.pin(INDEX)
-      // The files of the next commit are there, and not adopted yet.
-      await follower.writer.put(INDEX, ...embedded(0, 15, 1))
-      await follower.writer.engine.compact(INDEX)
-      const copy = await follower.copy()
-      await follower.bring(copy)
-      const early = await follower.engine.pin(INDEX)
-      await follower.engine.adopt(INDEX)
-      await follower.tidy(copy)
-      for (const [at, held] of [pin, early].entries()) {
-        const target = join(follower.test.directory, `pinned-${at}`)
-        await mkdir(target)
-        await follower.engine.snapshot(held, join(target, INDEX))
-        await follower.engine.unpin(held)
-        const copied = await TestEngine.start(t, () => tested.open(target))
-        t.deepEqual(await everything(copied, true), before, `pin ${at}`)
-      }
-      await agree(t, follower, true, 'after the adoption')
-    },
-  )
+  engineTest(`${tested.name}: a pinned commit is readable after later commits were adopted`, async (t) => {
+    const follower = await started(t, tested)
+    await all(clears, configures(withVectors), puts(...embedded(0, 20)))(follower.writer)
+    await follower.catchUp()
+    const before = await everything(follower.test, true)
+    const pin = await follower.engine.pin(INDEX)
+    // The files of the next commit are in the directory but not adopted.
+    await follower.writer.put(INDEX, ...embedded(0, 15, 1))
+    await follower.writer.engine.compact(INDEX)
+    const copy = await follower.copy()
+    await follower.bring(copy)
+    const early = await follower.engine.pin(INDEX)
+    await follower.engine.adopt(INDEX)
+    await follower.tidy(copy)
+    for (const [at, held] of [pin, early].entries()) {
+      const target = join(follower.test.directory, `pinned-${at}`)
+      await mkdir(target)
+      await follower.engine.snapshot(held, join(target, INDEX))
+      await follower.engine.unpin(held)
+      const copied = await TestEngine.start(t, () => tested.open(target))
+      t.deepEqual(await everything(copied, true), before, `pin ${at}`)
+    }
+    await agree(t, follower, true, 'after the adoption')
+  })
 
-  engineTest(`${tested.name}: an index that was never opened is not opened by an adoption`, async (t) => {
+  engineTest(`${tested.name}: adopting does not open an index that was never opened`, async (t) => {
     const follower = await Follower.start(t, tested)
     await follower.engine.adopt(INDEX)
     t.deepEqual(await follower.engine.list(), [])
@@ -334,7 +333,7 @@ for (const tested of testedEngines) {
   })
 
   engineTest(
-    `${tested.name}: an index that was asked for before it came is answered once it is adopted`,
+    `${tested.name}: an index searched before its files arrived is readable after the adoption`,
     async (t) => {
       const follower = await Follower.start(t, tested)
       await t.throwsAsync(follower.test.idsFor(INDEX, 'lamp'), { code: 'index_damaged' })
@@ -345,7 +344,7 @@ for (const tested of testedEngines) {
     },
   )
 
-  engineTest(`${tested.name}: an engine that follows changes no file, and refuses what would`, async (t) => {
+  engineTest(`${tested.name}: a following engine changes no file and refuses writes`, async (t) => {
     const follower = await started(t, tested)
     await all(clears, configures(withVectors), puts(...embedded(100, 120)))(follower.writer)
     await follower.catchUp()
@@ -372,17 +371,17 @@ for (const tested of testedEngines) {
       () => engine.undo(INDEX, [1]),
       () => engine.compact(INDEX),
     ]) {
-      const error = await t.throwsAsync(call, { message: 'an engine that follows files writes none' })
-      t.false('code' in error, 'it is a mistake of ours')
+      const error = await t.throwsAsync(call, { message: 'an engine that follows files cannot write' })
+      t.false('code' in error, 'it is our own fault')
     }
     await follower.test.reopen()
     t.deepEqual(await treeOf(join(follower.test.directory, 'indexes')), tree)
     const writer = follower.writer.engine as Engine
-    await t.throwsAsync(writer.adopt(INDEX), { message: 'an engine that writes files adopts none' })
+    await t.throwsAsync(writer.adopt(INDEX), { message: 'an engine that writes files cannot adopt commits' })
   })
 
   engineTest(
-    `${tested.name}: damage is forgotten once other files were adopted, and found again`,
+    `${tested.name}: adopting other files resets damage, and damage is detected again`,
     async (t) => {
       const follower = await started(t, tested)
       const copy = await follower.saved()
@@ -402,17 +401,17 @@ for (const tested of testedEngines) {
       t.is(follower.engine.damage(INDEX), null)
       await t.throwsAsync(follower.test.idsFor(INDEX, 'lamp'), { code: 'index_damaged' })
       await follower.catchUp()
-      await agree(t, follower, false, 'after whole files were adopted')
-      // An open index whose files are no longer what they were.
+      await agree(t, follower, false, 'after intact files were adopted')
+      // Condemn an open index, and damage its files.
       follower.engine.condemn(INDEX, 'a checksum does not match')
       await damage()
       await follower.catchUp()
-      await agree(t, follower, false, 'after whole files were adopted once more')
+      await agree(t, follower, false, 'after intact files were adopted again')
       t.deepEqual(await follower.engine.verify(INDEX), [])
     },
   )
 
-  engineTest(`${tested.name}: an adoption that fails leaves known damage known`, async (t) => {
+  engineTest(`${tested.name}: a failed adoption keeps known damage`, async (t) => {
     const follower = await started(t, tested)
     await follower.test.idsFor(INDEX, 'lamp')
     follower.engine.condemn(INDEX, 'a checksum does not match')
@@ -422,7 +421,7 @@ for (const tested of testedEngines) {
     t.is(follower.engine.damage(INDEX), 'a checksum does not match')
   })
 
-  engineTest(`${tested.name}: what is remembered of a commit is asked anew after an adoption`, async (t) => {
+  engineTest(`${tested.name}: cached data of a commit is read again after an adoption`, async (t) => {
     const follower = await started(t, tested)
     const answers = answersOf(follower.engine, 1024 * 1024)
     const request = completeRequest({ indexUid: INDEX, q: '"number60"' })
@@ -443,49 +442,52 @@ for (const tested of testedEngines) {
     t.is(await hits(), 1)
     follower.engine.expect(INDEX, () => 'it is another commit')
     await follower.engine.adopt(INDEX)
-    t.is(await hits(), 1, 'nothing is expected of a commit that was adopted')
+    t.is(await hits(), 1, 'adopting removes the registered check')
   })
 
-  engineTest(`${tested.name}: a dropped index is gone, and searches under way are answered`, async (t) => {
-    const follower = await started(t, tested)
-    await follower.test.idsFor(INDEX, 'lamp')
-    const searches = range(0, 50).map(() => follower.test.search(INDEX, { q: 'lamp', limit: 100 }))
-    const pin = await follower.engine.pin(INDEX)
-    await follower.engine.drop(INDEX)
-    const expected = JSON.stringify((await follower.writer.search(INDEX, { q: 'lamp', limit: 100 })).hits)
-    for (const { hits } of await Promise.all(searches)) t.is(JSON.stringify(hits), expected)
-    t.deepEqual(await follower.engine.list(), [])
-    const request = {
-      offset: 0,
-      limit: 100,
-      fields: null,
-      retrieveVectors: false,
-      ids: null,
-      filter: null,
-      sort: null,
-    }
-    const pinned = await follower.engine.pinnedDocuments(
-      pin,
-      encodeRequest({ indexUid: INDEX, ...request } as never),
-    )
-    t.is((JSON.parse(Buffer.from(pinned).toString()) as { results: unknown[] }).results.length, 60)
-    await follower.engine.unpin(pin)
-    await t.throwsAsync(follower.test.idsFor(INDEX, 'lamp'), { code: 'index_not_found' })
-    await follower.engine.adopt(INDEX)
-    t.deepEqual(await follower.engine.list(), [])
-  })
+  engineTest(
+    `${tested.name}: dropping an index answers running searches and refuses later ones`,
+    async (t) => {
+      const follower = await started(t, tested)
+      await follower.test.idsFor(INDEX, 'lamp')
+      const searches = range(0, 50).map(() => follower.test.search(INDEX, { q: 'lamp', limit: 100 }))
+      const pin = await follower.engine.pin(INDEX)
+      await follower.engine.drop(INDEX)
+      const expected = JSON.stringify((await follower.writer.search(INDEX, { q: 'lamp', limit: 100 })).hits)
+      for (const { hits } of await Promise.all(searches)) t.is(JSON.stringify(hits), expected)
+      t.deepEqual(await follower.engine.list(), [])
+      const request = {
+        offset: 0,
+        limit: 100,
+        fields: null,
+        retrieveVectors: false,
+        ids: null,
+        filter: null,
+        sort: null,
+      }
+      const pinned = await follower.engine.pinnedDocuments(
+        pin,
+        encodeRequest({ indexUid: INDEX, ...request } as never),
+      )
+      t.is((JSON.parse(Buffer.from(pinned).toString()) as { results: unknown[] }).results.length, 60)
+      await follower.engine.unpin(pin)
+      await t.throwsAsync(follower.test.idsFor(INDEX, 'lamp'), { code: 'index_not_found' })
+      await follower.engine.adopt(INDEX)
+      t.deepEqual(await follower.engine.list(), [])
+    },
+  )
 }
 
-/** How a copy of a later commit comes out incomplete, and what an adoption then does. */
-interface HalfCopy {
+/** An incomplete copy of a later commit, and the outcome of adopting it. */
+interface IncompleteCopy {
   readonly engine: TestedEngine['name']
   readonly name: string
   readonly rejects: boolean
-  /** What the writer does before the copy. */
+  /** Changes by the writer before the copy. */
   readonly step: (writer: TestEngine) => Promise<unknown>
-  /** @param before bytes of the file in the commit before, 0 without such a file */
-  readonly spoil: (path: string, before: number, size: number) => Promise<void>
-  /** Which file. */
+  /** @param before size of the file in the previous commit, 0 if it did not exist */
+  readonly damage: (path: string, before: number, size: number) => Promise<void>
+  /** Selects the file. */
   readonly of: (name: string) => boolean
 }
 
@@ -495,37 +497,37 @@ const flip = async (path: string, at: number) => {
   await writeFile(path, bytes)
 }
 
-const halfCopies: readonly HalfCopy[] = [
+const incompleteCopies: readonly IncompleteCopy[] = [
   {
     engine: 'native',
-    name: 'a commit file that is cut',
+    name: 'a truncated commit file',
     rejects: true,
     step: puts(film(70)),
-    spoil: (path, _, size) => truncate(path, size - 20),
+    damage: (path, _, size) => truncate(path, size - 20),
     of: isCommit,
   },
   {
     engine: 'native',
-    name: 'a commit whose log of vectors did not grow',
+    name: 'a commit without its vectors in the log',
     rejects: true,
     step: puts(...embedded(100, 104, 1)),
-    spoil: (path, before) => truncate(path, before),
+    damage: (path, before) => truncate(path, before),
     of: (name) => name.endsWith('.log'),
   },
   {
     engine: 'native',
-    name: 'a log of vectors with a damaged end',
+    name: 'a vector log with a damaged end',
     rejects: true,
     step: puts(...embedded(100, 104, 1)),
-    spoil: (path, before) => flip(path, before + 24),
+    damage: (path, before) => flip(path, before + 24),
     of: (name) => name.endsWith('.log'),
   },
   {
     engine: 'fallback',
-    name: 'a log that is cut within its newest commit',
+    name: 'a log truncated within its newest commit',
     rejects: false,
     step: puts(film(70)),
-    spoil: (path, before, size) => truncate(path, Math.floor((before + size) / 2)),
+    damage: (path, before, size) => truncate(path, Math.floor((before + size) / 2)),
     of: isCommit,
   },
   {
@@ -533,23 +535,23 @@ const halfCopies: readonly HalfCopy[] = [
     name: 'a log with damage between two new commits',
     rejects: true,
     step: all(puts(film(70)), puts(film(71))),
-    spoil: (path, before) => flip(path, before + 20),
+    damage: (path, before) => flip(path, before + 20),
     of: isCommit,
   },
   {
     engine: 'fallback',
-    name: 'a log written anew that is cut',
+    name: 'a truncated rewritten log',
     rejects: true,
     step: all(puts(...films(0, 50, 1)), compacts),
-    spoil: (path, _, size) => truncate(path, size - 10),
+    damage: (path, _, size) => truncate(path, size - 10),
     of: isCommit,
   },
 ]
 
-for (const { engine, name, rejects, step, spoil, of } of halfCopies) {
-  const tested = testedEngines.find((one) => one.name === engine)!
+for (const { engine, name, rejects, step, damage, of } of incompleteCopies) {
+  const tested = testedEngines.find((candidate) => candidate.name === engine)!
   const engineTest = testNeeding(tested.needs)
-  engineTest(`${engine}: over ${name}, the commit before is served on`, async (t) => {
+  engineTest(`${engine}: with ${name}, the previous commit is still served`, async (t) => {
     const follower = await started(t, tested)
     await all(clears, configures(withVectors), puts(...embedded(100, 110)))(follower.writer)
     await follower.catchUp()
@@ -558,14 +560,14 @@ for (const { engine, name, rejects, step, spoil, of } of halfCopies) {
     await step(follower.writer)
     const copy = await follower.copy()
     const whole = await follower.copy()
-    const [spoiled] = (await namesBelow(copy)).filter(of).slice(-1)
-    const path = join(copy, spoiled!)
+    const [damagedName] = (await namesBelow(copy)).filter(of).slice(-1)
+    const path = join(copy, damagedName!)
     // The copy shares its files with the writer.
     const bytes = await readFile(path)
     await rm(path)
     await writeFile(path, bytes)
-    const known = await readFile(join(old, spoiled!)).catch(() => Buffer.alloc(0))
-    await spoil(path, known.length, bytes.length)
+    const known = await readFile(join(old, damagedName!)).catch(() => Buffer.alloc(0))
+    await damage(path, known.length, bytes.length)
     await follower.bring(copy)
     if (rejects) await t.throwsAsync(follower.engine.adopt(INDEX), { code: 'index_damaged' })
     else await follower.engine.adopt(INDEX)
@@ -574,17 +576,17 @@ for (const { engine, name, rejects, step, spoil, of } of halfCopies) {
     await follower.bring(whole)
     await follower.engine.adopt(INDEX)
     await follower.tidy(whole)
-    await agree(t, follower, true, 'once it is whole')
+    await agree(t, follower, true, 'after a complete copy')
   })
 }
 
-/** Puts another file in the place of one that may be mapped. */
+/** Replaces a file that may be memory-mapped. */
 async function replaceBy(path: string, bytes: Uint8Array): Promise<void> {
   await writeFile(`${path}.other`, bytes)
   await rename(`${path}.other`, path)
 }
 
-/** Paths below a directory, each with a digest of the file. */
+/** Paths below a directory, each with a digest of its file. */
 async function treeOf(directory: string): Promise<Record<string, string>> {
   const tree: Record<string, string> = {}
   for (const name of await namesBelow(directory))

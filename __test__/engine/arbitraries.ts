@@ -1,15 +1,15 @@
-/** Random documents, settings and searches: small, and made so that they meet each other often. */
+/** Random documents, settings and searches: small, and built so that searches often match. */
 import fc from 'fast-check'
 import type { Document, PartialSettings, SearchBody } from '../support/engine.js'
 
-/** An index and what is asked of it. */
+/** An index and searches on it. */
 export interface World {
   readonly settings: PartialSettings
   readonly documents: readonly Document[]
   readonly requests: readonly SearchBody[]
 }
 
-// Words that are beginnings, halves, joins and misspellings of each other, in scripts of all kinds.
+// Words that are prefixes, parts, joins and misspellings of each other, in many scripts.
 const WORDS = [
   ...['sun', 'sunset', 'set', 'sunsets', 'sunst', 'flower', 'sunflower', 'flowers', 'flow', 'flwoer'],
   ...['motherboard', 'mohterboard', 'motherbord', 'mother', 'board', 'keyboard', 'keybord', 'jeyboard'],
@@ -23,7 +23,7 @@ const SEPARATORS = [' ', ' ', ' ', ' ', ', ', '. ', '-', '_', '! ', '  ', '\n', 
 
 const word = fc.constantFrom(...WORDS)
 
-/** Words with something between them. */
+/** Words with separators between them. */
 function textOf(words: fc.Arbitrary<string>, least: number, most: number): fc.Arbitrary<string> {
   return fc
     .array(fc.tuple(words, fc.constantFrom(...SEPARATORS)), { minLength: least, maxLength: most })
@@ -150,7 +150,7 @@ const settings: fc.Arbitrary<PartialSettings> = fc.record({
   searchCutoffMs: fc.constant(600_000),
 })
 
-/** What people make of words: misspelled, cut short, quoted, negated. */
+/** Words as users type them: misspelt, truncated, quoted, negated. */
 const typed = fc.tuple(word, fc.integer({ min: 0, max: 11 }), fc.nat(12)).map(([whole, how, where]) => {
   const letters = Array.from(whole)
   const at = Math.min(where, letters.length - 1)
@@ -264,21 +264,21 @@ const request = fc.record(
 ) as fc.Arbitrary<SearchBody>
 
 /**
- * Which documents count as duplicates when pages are counted exactly below a threshold differs: in docid order
- * here, in ranked order there. Both are right as far as anybody recorded.
+ * Excludes a case in which the engines may differ: when pages are counted exactly below a threshold, duplicates are
+ * determined in docid order in one engine and in ranked order in the other. Recorded answers allow both.
  */
-const settled = request.map((body): SearchBody => {
+const comparable = request.map((body): SearchBody => {
   const { rankingScoreThreshold: _, ...rest } = body
   return body.page === undefined && body.hitsPerPage === undefined ? body : rest
 })
 
-/** @param requests asked of each index */
+/** @param requests maximum number of requests per index */
 export function worlds(requests: number): fc.Arbitrary<World> {
   return fc.record({
     settings,
     documents: fc
       .array(document, { minLength: 1, maxLength: 14 })
       .map((list) => list.map((item, at) => ({ id: at + 1, ...item }))),
-    requests: fc.array(settled, { minLength: 1, maxLength: requests, size: 'max' }),
+    requests: fc.array(comparable, { minLength: 1, maxLength: requests, size: 'max' }),
   })
 }

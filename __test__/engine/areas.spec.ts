@@ -1,4 +1,7 @@
-/** The fallback's comparison of shapes, held to one of every corner and edge that is exact on whole degrees. */
+/**
+ * Compares the shape intersection of the fallback with a brute-force test of all corners and edges, exact on whole
+ * degrees.
+ */
 import test from 'ava'
 import { anyMeets, polygonAreas } from '../../ts/engine/fallback/facets/areas.js'
 import { boxOf, type Position, type Shape } from '../../ts/engine/fallback/facets/geojson.js'
@@ -8,7 +11,7 @@ const unchecked = (): void => undefined
 const meets = (shape: Shape, ring: readonly Position[], check = unchecked): boolean =>
   anyMeets([shape], polygonAreas(ring.slice(0, -1).map(([lng, lat]) => [lat, lng] as const)), check)
 
-/** A star around a centre, which never crosses itself; on whole degrees, so that corners often lie on edges. */
+/** A star-shaped ring, which never crosses itself. Corners are on whole degrees, so they are often on edges. */
 function star(radii: readonly number[], [lng, lat]: Position): Position[] {
   const corners = radii.map((radius, at): Position => {
     const angle = (2 * Math.PI * at) / radii.length
@@ -36,7 +39,7 @@ const shape: fc.Arbitrary<Shape> = fc.oneof(
   ring.map(([corner]) => ({ type: 'Point' as const, coordinates: corner!, box: boxOf([corner!]) })),
 )
 
-/** On which side of the line from `a` to `b` a place lies: 1, -1, or 0 on the line. */
+/** Side of the line from `a` to `b` on which a position is: 1, -1, or 0 on the line. */
 const side = (a: Position, b: Position, [x, y]: Position): number =>
   Math.sign((b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]))
 
@@ -49,12 +52,13 @@ const isOn = ([a, b]: Edge, place: Position): boolean =>
   side(a, b, place) === 0 &&
   [0, 1].every((axis) => (a[axis]! - place[axis]!) * (b[axis]! - place[axis]!) <= 0)
 
-const edgesMeet = (one: Edge, other: Edge): boolean =>
-  other.some((place) => isOn(one, place)) ||
-  one.some((place) => isOn(other, place)) ||
-  (side(...one, other[0]) * side(...one, other[1]) < 0 && side(...other, one[0]) * side(...other, one[1]) < 0)
+const edgesMeet = (tested: Edge, other: Edge): boolean =>
+  other.some((place) => isOn(tested, place)) ||
+  tested.some((place) => isOn(other, place)) ||
+  (side(...tested, other[0]) * side(...tested, other[1]) < 0 &&
+    side(...other, tested[0]) * side(...other, tested[1]) < 0)
 
-/** Whether a ray to the east crosses a ring an odd number of times. */
+/** Returns true if a ray to the east crosses the ring an odd number of times. */
 const isWithin = (place: Position, ring: readonly Position[]): boolean =>
   edgesOf(ring).filter(([a, b]) => {
     const [low, high] = a[1] < b[1] ? [a, b] : [b, a]
@@ -72,15 +76,15 @@ function meetsExactly(line: readonly Position[], isRing: boolean, area: readonly
   )
 }
 
-test('shapes lie within areas where a comparison of all corners says so', (t) => {
-  const property = fc.property(shape, ring, (one, area) => {
+test('anyMeets agrees with a comparison of all corners and edges', (t) => {
+  const property = fc.property(shape, ring, (tested, area) => {
     const line =
-      one.type === 'Point'
-        ? [one.coordinates]
-        : one.type === 'Polygon'
-          ? one.coordinates[0]!
-          : one.coordinates
-    return meets(one, area) === meetsExactly(line, one.type === 'Polygon', area)
+      tested.type === 'Point'
+        ? [tested.coordinates]
+        : tested.type === 'Polygon'
+          ? tested.coordinates[0]!
+          : tested.coordinates
+    return meets(tested, area) === meetsExactly(line, tested.type === 'Polygon', area)
   })
   t.notThrows(() => fc.assert(property, { numRuns: 3_000 }))
 })
@@ -93,17 +97,19 @@ const circle = (corners: number, radius: number): Position[] => {
   return [...open, open[0]!]
 }
 
-test('an area within the hole of a shape does not meet it, and one around its rim does', (t) => {
+test('an area inside a hole of a shape does not intersect it, an area around the rim does', (t) => {
   const ringed = polygon([circle(20_000, 40), circle(20_000, 30)])
   t.false(meets(ringed, circle(20_000, 20)))
   t.true(meets(ringed, circle(20_000, 35)))
   t.true(meets(ringed, circle(20_000, 80)))
 })
 
-test('a comparison of long borders ends once its search is stopped', (t) => {
-  let looks = 0
-  const gone = (): void => {
-    if (++looks > 10) throw new Error('gone')
+test('comparing long borders ends when the search is cancelled', (t) => {
+  let checks = 0
+  const cancelled = (): void => {
+    if (++checks > 10) throw new Error('cancelled')
   }
-  t.throws(() => meets(polygon([circle(20_000, 40)]), circle(20_000, 35), gone), { message: 'gone' })
+  t.throws(() => meets(polygon([circle(20_000, 40)]), circle(20_000, 35), cancelled), {
+    message: 'cancelled',
+  })
 })

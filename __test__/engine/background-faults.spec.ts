@@ -14,11 +14,11 @@ import { TestEngine } from '../support/engine.js'
 import { nativeEngine } from '../support/requirements.js'
 import { testNeeding } from '../support/test-needing.js'
 
-// A fault of work that no call waits for:
+// A fault of background work:
 // 1. fails no call;
 // 2. is logged with its kind, index, file and reason;
 // 3. is counted by its kind;
-// 4. is reported by a function that keeps no process alive.
+// 4. is reported by a callback that does not keep the process alive.
 
 interface Warning {
   readonly kind: string
@@ -43,15 +43,15 @@ async function started(t: ExecutionContext, open: OpenEngine = openFallback) {
   return { engine, faults, warnings, file }
 }
 
-// Longer than any word that is indexed: it makes the log long and costs no time.
+// Longer than any indexed word: makes the log long without slowing indexing.
 const FILLER = 'x'.repeat(1_200_000)
 
-test('fallback: a snapshot that cannot be written is logged and counted, and the commit stands', async (t) => {
+test('fallback: a failed snapshot write is logged and counted, and the commit stays valid', async (t) => {
   const { engine, faults, warnings, file } = await started(t)
   await engine.put('things', { id: 0 })
   await mkdir(`${file('built.snapshot')}.new`)
   await engine.put('things', { id: 1, t: 'whole', filler: [FILLER] })
-  // A copy of the index waits for the snapshot that is being written.
+  // Copying the index waits for the snapshot in progress.
   await engine.snapshot('things', join(engine.directory, 'copy'))
   t.is(faults.counts.get('snapshot_write'), 1)
   t.like(warnings, [{ kind: 'snapshot_write', index: 'things', file: file('built.snapshot') }])
@@ -59,7 +59,7 @@ test('fallback: a snapshot that cannot be written is logged and counted, and the
   t.deepEqual(await engine.idsFor('things', 'whole'), [1])
 })
 
-test('fallback: a log that cannot be written anew is logged and counted, and the commits stand', async (t) => {
+test('fallback: a failed log rewrite is logged and counted, and the commits stay valid', async (t) => {
   const { engine, faults, warnings, file } = await started(t)
   await engine.put('things', { id: 0 })
   await mkdir(`${file('commits.log')}.new`)
@@ -76,7 +76,7 @@ test('fallback: a log that cannot be written anew is logged and counted, and the
 const loaded = loadAddon()
 const runs = testNeeding([nativeEngine], test)
 
-runs('native: a merge that fails is logged and counted, and the commits stand', async (t) => {
+runs('native: a failed merge is logged and counted, and the commits stay valid', async (t) => {
   const { engine, faults, warnings, file } = await started(t, (setup) =>
     openNative(loaded.ok && loaded.addon, setup),
   )
@@ -84,7 +84,7 @@ runs('native: a merge that fails is logged and counted, and the commits stand', 
   await engine.put('things', ...documents)
   const commits = (await readdir(file(''))).filter((name) => name.startsWith('commit-'))
   const last = Math.max(...commits.map((name) => Number(name.slice('commit-'.length))))
-  // The commit after the next one is the merge's: more than a third of a segment is deleted then.
+  // The commit after the next one is the merge: by then more than a third of a segment is deleted.
   await mkdir(file(`commit-${String(last + 2).padStart(20, '0')}.tmp`))
   await engine.apply('things', { kind: 'deleteByIds', ids: documents.slice(0, 200).map(({ id }) => `${id}`) })
   while (warnings.length === 0) await sleep(5)
@@ -94,7 +94,7 @@ runs('native: a merge that fails is logged and counted, and the commits stand', 
   t.is((await engine.documents('things')).total, 100)
 })
 
-runs('native: an engine that may report faults keeps no process alive', async (t) => {
+runs('native: an open engine does not keep the process alive', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-alive-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const url = (path: string) => new URL(`../../ts/engine/${path}`, import.meta.url).href

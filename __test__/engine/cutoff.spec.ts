@@ -1,36 +1,37 @@
-/** How far does a search of the fallback go past its time? Counted in looks at a clock of our own. */
+/** Checks how soon a fallback search ends after its deadline, counted in deadline checks. */
 import test from 'ava'
 import { encodeRequest } from '../../ts/engine/encoding.js'
 import { LocalEngine } from '../../ts/engine/fallback/engine.js'
 import { completeRequest, type SearchAnswer, TestEngine } from '../support/engine.js'
 import fc from '../support/property.js'
 
-/** Time is up from the look after `looksMax` on. */
+/** A stop signal that is set after `checksMax` checks. */
 class Clock {
-  looks = 0
-  readonly looksMax: number
+  checks = 0
+  readonly checksMax: number
 
-  constructor(looksMax: number) {
-    this.looksMax = looksMax
+  constructor(checksMax: number) {
+    this.checksMax = checksMax
   }
 
   get aborted(): boolean {
-    return ++this.looks > this.looksMax
+    return ++this.checks > this.checksMax
   }
 }
 
 const WORDS = ['amber', 'birch', 'cedar', 'delta', 'ember', 'fjord', 'grove', 'hazel', 'inlet', 'jetty']
-/** Ranking rules of a default index, each of which may be left once. */
+/** Number of ranking rules of a default index, each of which may do one more check. */
 const RULES_MAX = 9
 
 async function searched(engine: LocalEngine, q: string, clock: Clock): Promise<SearchAnswer> {
   const request = encodeRequest(completeRequest({ q, limit: 50 }))
   const { body, facts } = await engine.search('things', request, clock)
-  if (facts.degraded !== clock.looks > clock.looksMax) throw new Error('degraded, or not, without cause')
+  if (facts.degraded !== clock.checks > clock.checksMax)
+    throw new Error('`degraded` does not match the deadline')
   return JSON.parse(Buffer.from(body).toString()) as SearchAnswer
 }
 
-/** @param documents texts */
+/** @param documents texts of the documents */
 async function indexOf(
   documents: readonly string[],
 ): Promise<{ engine: LocalEngine; stop: () => Promise<void> }> {
@@ -43,35 +44,35 @@ async function indexOf(
   return { engine: local!, stop: () => tested.stop() }
 }
 
-test('a ranking rule reads the clock for every word of a query', async (t) => {
+test('a ranking rule checks the deadline for every word of a query', async (t) => {
   const { engine, stop } = await indexOf(Array.from({ length: 30 }, () => WORDS.join(' ')))
   try {
     const clock = new Clock(Number.POSITIVE_INFINITY)
     await searched(engine, WORDS.join(' '), clock)
-    // Typo, proximity and attribute go through all the words; every document is alike, so buckets are few.
-    t.true(clock.looks >= 3 * WORDS.length, String(clock.looks))
+    // Typo, proximity and attribute rules process all words. All documents are equal, so there are few buckets.
+    t.true(clock.checks >= 3 * WORDS.length, String(clock.checks))
   } finally {
     await stop()
   }
 })
 
-test('at whatever step its time is up, a search ends at once and loses no document', async (t) => {
+test('a search ends at once at any deadline and loses no document', async (t) => {
   const sentence = fc.array(fc.constantFrom(...WORDS), { minLength: 1, maxLength: 10 })
   const texts = fc.sample(sentence, { numRuns: 50, seed: 7 }).map((words) => words.join(' '))
   const { engine, stop } = await indexOf(texts)
   try {
     await fc.assert(
-      fc.asyncProperty(sentence, fc.nat(200), async (words, looksMax) => {
+      fc.asyncProperty(sentence, fc.nat(200), async (words, checksMax) => {
         const q = words.join(' ')
         const whole = await searched(engine, q, new Clock(Number.POSITIVE_INFINITY))
-        const clock = new Clock(looksMax)
+        const clock = new Clock(checksMax)
         const cut = await searched(engine, q, clock)
         t.deepEqual(
           cut.hits.map(({ id }) => id as number).sort((a, b) => a - b),
           whole.hits.map(({ id }) => id as number).sort((a, b) => a - b),
         )
         t.is(cut.estimatedTotalHits, whole.estimatedTotalHits)
-        t.true(clock.looks - looksMax <= RULES_MAX, `${clock.looks} looks, time was up after ${looksMax}`)
+        t.true(clock.checks - checksMax <= RULES_MAX, `${clock.checks} checks, deadline after ${checksMax}`)
       }),
       { numRuns: 200 },
     )

@@ -1,14 +1,17 @@
-/** Do both engines give the same answers to random searches of random indexes? At length: `npm run trials -- differential`. */
+/**
+ * Compares the answers of both engines to random searches of random indexes. Longer runs: `npm run trials --
+ * differential`.
+ */
 
 import { EnginePair, searchForDifference } from '../../trials/differential/differential.js'
 import { fallback, native } from '../support/engines.js'
 import { testNeeding } from '../support/test-needing.js'
 
 const CASES = 2000
-/** Always the same, so that a failure is the fault of what was changed. */
+/** Fixed, so that a failure is caused by a code change. */
 const SEED = 20_261_121
 
-testNeeding(native.needs)(`${CASES} random searches have one answer`, async (t) => {
+testNeeding(native.needs)(`${CASES} random searches have the same answer in both engines`, async (t) => {
   t.timeout(15 * 60_000)
   const pair = await EnginePair.open(native.open, fallback.open)
   try {

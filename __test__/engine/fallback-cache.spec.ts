@@ -1,4 +1,4 @@
-/** What the fallback works out again and again lies within one bound of bytes, whatever is asked for. */
+/** The cache of the fallback stays within its byte limit. */
 import test from 'ava'
 import { Cache, OwnedCache } from '../../ts/engine/fallback/cache.js'
 import { DocSet } from '../../ts/engine/fallback/store/docid-set.js'
@@ -6,7 +6,7 @@ import fc from '../support/property.js'
 
 const bytesOf = (cache: Cache): number => cache.figures().kinds.reduce((sum, { bytes }) => sum + bytes, 0)
 
-test('an entry answers its owner, kind and key alone', (t) => {
+test('an entry is returned only for its owner, kind and key', (t) => {
   const cache = new Cache(2 ** 20)
   const [first, second] = [new OwnedCache(cache), new OwnedCache(cache)]
   const one = first.get('filters', 'a', () => DocSet.of(8, [1]))
@@ -33,13 +33,13 @@ test('an entry answers its owner, kind and key alone', (t) => {
   t.is(
     first.get('splits', 'a', () => ['x', 'y']),
     null,
-    'that there is no split is cached too',
+    'a missing split is cached too',
   )
   const { hits, misses, entries } = cache.figures().kinds.find(({ kind }) => kind === 'filters')!
   t.deepEqual({ hits, misses, entries }, { hits: 1, misses: 3, entries: 3 })
 })
 
-test('entries go with their owner', (t) => {
+test('dropping an owner removes its entries', (t) => {
   const cache = new Cache(2 ** 20)
   const [first, second] = [new OwnedCache(cache), new OwnedCache(cache)]
   second.get('filters', 'a', () => new DocSet(64))
@@ -50,14 +50,14 @@ test('entries go with their owner', (t) => {
   t.is(bytesOf(cache), before)
 })
 
-test('without room every value is made anew', (t) => {
+test('a cache of 0 bytes computes every value again', (t) => {
   const owned = new OwnedCache(new Cache(0))
   let made = 0
   for (let at = 0; at < 3; at++) owned.get('filters', 'a', () => new DocSet(++made))
   t.is(made, 3)
 })
 
-test('all entries together stay within the bound', (t) => {
+test('the total size of all entries stays within the limit', (t) => {
   const step = fc.record({
     owner: fc.nat(2),
     kind: fc.constantFrom('filters' as const, 'completions' as const),

@@ -1,4 +1,4 @@
-/** What the fallback engine's files survive, and what it refuses to read. */
+/** Durability of the files of the fallback engine, and detection of damage. */
 
 import { mkdir, open as openFile, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ async function twoCommits(engine: TestEngine): Promise<{ firstEnd: number; end: 
   return { firstEnd, end: (await stat(logOf(engine))).size }
 }
 
-test.serial('a log cut anywhere within its last commit opens at the commit before', async (t) => {
+test.serial('a log truncated within its last commit opens at the previous commit', async (t) => {
   const engine = await TestEngine.start(t, open)
   const { firstEnd, end } = await twoCommits(engine)
   const whole = await readFile(logOf(engine))
@@ -41,7 +41,7 @@ test.serial('a log cut anywhere within its last commit opens at the commit befor
   }
 })
 
-test.serial('a log damaged before its last commit is refused by the name of the file', async (t) => {
+test.serial('a log damaged before its last commit is refused with the file name', async (t) => {
   const engine = await TestEngine.start(t, open)
   const { firstEnd } = await twoCommits(engine)
   const bytes = await readFile(logOf(engine))
@@ -76,7 +76,7 @@ test.serial('searches are answered while a large batch is prepared', async (t) =
   await engine.engine.abandon(await preparing)
 })
 
-test.serial('a log that is mostly obsolete is rewritten, and the index answers as before', async (t) => {
+test.serial('a mostly obsolete log is rewritten, and answers stay the same', async (t) => {
   const engine = await TestEngine.start(t, open)
   const filler = 'x'.repeat(1_200_000)
   for (let round = 0; round < 20; round++) await engine.put('things', { id: 1, round, filler: [filler] })
@@ -86,14 +86,14 @@ test.serial('a log that is mostly obsolete is rewritten, and the index answers a
   t.is((await engine.engine.lastCommit('things'))?.batchUid, 20)
 })
 
-/** Settings under which every part of an index has something in it. */
+/** Settings that fill every part of an index. */
 const settings = {
   filterableAttributes: ['year', 'tags', 'note', '_geo'],
   sortableAttributes: ['year', '_geo'],
   synonyms: { film: ['movie'] },
 }
 
-/** Everything a client could see. */
+/** Everything that a client can see. */
 async function everything(engine: TestEngine): Promise<unknown> {
   const searches = await Promise.all([
     engine.search('things', { q: '', facets: ['*'], sort: ['year:desc'], limit: 1000 }),
@@ -115,7 +115,7 @@ async function everything(engine: TestEngine): Promise<unknown> {
   }
 }
 
-// Longer than any word that is indexed: it makes the log long and costs no time.
+// Longer than any indexed word: makes the log long without slowing indexing.
 const FILLER = 'x'.repeat(3500)
 const thing = (id: number) => ({
   id,
@@ -127,11 +127,11 @@ const thing = (id: number) => ({
   text: `${FILLER} ${id}`,
 })
 
-/** An index with a snapshot, and commits of every kind after it. */
+/** Creates an index with a snapshot, followed by commits of every kind. */
 async function snapshotAndTail(engine: TestEngine): Promise<void> {
   await engine.configure('things', settings)
   await engine.put('things', ...Array.from({ length: 400 }, (_, id) => thing(id)))
-  // A copy waits for what is being written in the background; closing gives it up.
+  // A copy waits for background writes; closing would cancel them.
   await engine.snapshot('things', join(engine.directory, 'copy'))
   await engine.reopen()
   await stat(snapshotOf(engine))
@@ -139,7 +139,7 @@ async function snapshotAndTail(engine: TestEngine): Promise<void> {
   await engine.apply('things', { kind: 'deleteByIds', ids: ['1', '2', '399'] })
 }
 
-test.serial('an index opened from its snapshot answers as one built from its log', async (t) => {
+test.serial('an index opened from its snapshot gives the same answers as from its log', async (t) => {
   const engine = await TestEngine.start(t, open)
   await snapshotAndTail(engine)
   const before = await everything(engine)
@@ -164,7 +164,7 @@ test.serial('an index opened from its snapshot answers as one built from its log
   t.deepEqual(await everything(engine), cleared, 'cleared after the snapshot')
 })
 
-test.serial('a damaged, cut or foreign snapshot is ignored and logged', async (t) => {
+test.serial('a damaged, truncated or foreign snapshot is ignored and reported by verify', async (t) => {
   const engine = await TestEngine.start(t, open)
   await snapshotAndTail(engine)
   const before = await everything(engine)
@@ -174,20 +174,20 @@ test.serial('a damaged, cut or foreign snapshot is ignored and logged', async (t
   const flipped = places.map((at) => {
     const bytes = Buffer.from(whole)
     bytes[at]! ^= 0x10
-    return { name: `flipped at ${at}`, bytes, told: 1 }
+    return { name: `flipped at ${at}`, bytes, damages: 1 }
   })
   const cut = [0, 7, 40, Math.floor(whole.length / 3), whole.length - 1].map((at) => ({
     name: `cut at ${at}`,
     bytes: whole.subarray(0, at),
-    told: 1,
+    damages: 1,
   }))
-  for (const { name, bytes, told } of [...flipped, ...cut]) {
+  for (const { name, bytes, damages } of [...flipped, ...cut]) {
     await writeFile(snapshotOf(engine), bytes)
     engine.engine = await open(join(engine.directory, 'indexes'))
     const damage = await engine.engine.verify('things')
     t.deepEqual(
       damage.map(({ path }) => path),
-      Array(told).fill(snapshotOf(engine)),
+      Array(damages).fill(snapshotOf(engine)),
       name,
     )
     t.deepEqual(await everything(engine), before, name)
@@ -198,11 +198,11 @@ test.serial('a damaged, cut or foreign snapshot is ignored and logged', async (t
     ])
   }
   engine.engine = await open(join(engine.directory, 'indexes'))
-  t.deepEqual(await engine.engine.verify('things'), [], 'written anew')
+  t.deepEqual(await engine.engine.verify('things'), [], 'rewritten')
 })
 
 test.serial(
-  'a log with any byte flipped opens at a whole commit, or is refused by the name of the file',
+  'a log with any byte flipped opens at a complete commit, or is refused with the file name',
   async (t) => {
     const engine = await TestEngine.start(t, open)
     const states = new Map<number, unknown>()
@@ -220,7 +220,7 @@ test.serial(
       const reader = await LocalEngine.open({ directory: join(engine.directory, 'indexes') }, () => undefined)
       try {
         const uid = (await reader.lastCommit('things'))?.batchUid
-        // Only the last commit cannot be told from one that was never finished.
+        // Damage in the last commit looks like an unfinished commit.
         t.is(uid, 2, `flipped at ${at}`)
       } catch (error) {
         t.regex((error as Error).message, /commits\.log is damaged/, `flipped at ${at}`)
@@ -243,7 +243,7 @@ test.serial(
   },
 )
 
-/** Lets calls of open files fail in this thread, by name, until the test ends. */
+/** Makes file operations fail in this thread, by name, until the test ends. */
 async function failingCalls(t: ExecutionContext, directory: string) {
   const probe = await openFile(directory, 'r')
   const files = Object.getPrototypeOf(probe) as Record<string, (...args: unknown[]) => Promise<unknown>>
@@ -262,42 +262,39 @@ async function failingCalls(t: ExecutionContext, directory: string) {
   return failing
 }
 
-/** An engine on this thread with one document, after a second one whose commit could be neither synced nor undone. */
+/** An engine on this thread with one document, after a second commit that could neither be synced nor reverted. */
 async function failedCommit(t: ExecutionContext) {
   const engine = await TestEngine.start(t, (directory) => LocalEngine.open({ directory }, () => undefined))
   await engine.put('things', { id: 1, t: 'first' })
   const failing = await failingCalls(t, engine.directory)
   for (const name of ['datasync', 'sync', 'truncate']) failing.add(name)
-  // Documents are synced before the commit that vouches for them: without any, only the commit itself is.
+  // Documents are synced before their commit frame. Without documents, only the commit frame is synced.
   const configured = engine.configure('things', { stopWords: ['first'] })
   await t.throwsAsync(configured, { code: 'io_error', message: /EIO/ })
   return { engine, failing }
 }
 
-test.serial(
-  'a failed commit that could not be undone is cut off the log before the next commit',
-  async (t) => {
-    const { engine, failing } = await failedCommit(t)
+test.serial('a failed commit that could not be reverted is truncated before the next commit', async (t) => {
+  const { engine, failing } = await failedCommit(t)
+  t.deepEqual(await engine.idsFor('things', 'first'), [1])
+  await t.throwsAsync(engine.put('things', { id: 2, t: 'second' }), { code: 'io_error' })
+  failing.clear()
+  await engine.put('things', { id: 3, t: 'third' })
+  for (const isAgain of [false, true]) {
+    if (isAgain) await engine.reopen()
     t.deepEqual(await engine.idsFor('things', 'first'), [1])
-    await t.throwsAsync(engine.put('things', { id: 2, t: 'second' }), { code: 'io_error' })
-    failing.clear()
-    await engine.put('things', { id: 3, t: 'third' })
-    for (const isAgain of [false, true]) {
-      if (isAgain) await engine.reopen()
-      t.deepEqual(await engine.idsFor('things', 'first'), [1])
-      t.deepEqual(await engine.idsFor('things', 'second'), [])
-      t.deepEqual(await engine.idsFor('things', 'third'), [3])
-      t.deepEqual(parsedSettings(await engine.engine.settings('things')).stopWords, [])
-    }
-  },
-)
+    t.deepEqual(await engine.idsFor('things', 'second'), [])
+    t.deepEqual(await engine.idsFor('things', 'third'), [3])
+    t.deepEqual(parsedSettings(await engine.engine.settings('things')).stopWords, [])
+  }
+})
 
-test.serial('a failed commit that a restart finds in the log can be taken back', async (t) => {
+test.serial('a failed commit found in the log after a restart can be undone', async (t) => {
   const { engine, failing } = await failedCommit(t)
   failing.clear()
   await engine.reopen()
   const left = await engine.engine.lastCommit('things')
-  t.is(left?.batchUid, 2, 'the log has it all the same')
+  t.is(left?.batchUid, 2, 'the log contains the failed commit')
   await engine.reopen()
   failing.add('sync')
   await t.throwsAsync(engine.engine.undo('things', [2]), { message: /EIO/ })
@@ -309,10 +306,10 @@ test.serial('a failed commit that a restart finds in the log can be taken back',
     t.deepEqual(await engine.idsFor('things', 'first'), [1])
   }
   await engine.engine.undo('things', [7])
-  t.is((await engine.engine.lastCommit('things'))?.batchUid, 1, 'others stay')
+  t.is((await engine.engine.lastCommit('things'))?.batchUid, 1, 'other commits stay')
 })
 
-test.serial('a failed commit whose engine thread ended is taken back by the next thread', async (t) => {
+test.serial('a failed commit is reverted by the next engine thread', async (t) => {
   const { engine, failing } = await failedCommit(t)
   failing.clear()
   await engine.engine.close()
@@ -325,7 +322,7 @@ test.serial('a failed commit whose engine thread ended is taken back by the next
   t.is((await engine.engine.lastCommit('things'))?.batchUid, 1)
 })
 
-test.serial('a log that cannot be rewritten fails no commit', async (t) => {
+test.serial('a failed log rewrite does not fail the commit', async (t) => {
   const engine = await TestEngine.start(t, open)
   await engine.put('things', { id: 0 })
   await mkdir(`${logOf(engine)}.new`)

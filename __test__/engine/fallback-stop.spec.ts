@@ -1,4 +1,7 @@
-/** Work that the fallback's one thread does for a request ends when its client leaves, or when a filter has had its time. */
+/**
+ * Work for a request in the single thread of the fallback ends when the client disconnects or the filter runs out of
+ * time.
+ */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +25,7 @@ const listing = {
   features,
 }
 
-test('a listing whose client disconnects is given up, and the index answers as before', async (t) => {
+test('a listing ends when its client disconnects, and the index stays usable', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-stop-'))
   const engine = await openFallback({ directory, log: { error: () => undefined } as never })
   t.teardown(async () => {
@@ -47,21 +50,21 @@ test('a listing whose client disconnects is given up, and the index answers as b
   t.is(answer.total, 2)
 })
 
-test('a filter fails once its time is up or its client disconnects, and not before', (t) => {
+test('a filter fails only after its time limit or when its client disconnects', (t) => {
   let now = 500
   const stop = { aborted: false }
-  const look = filterClock(stop, 'invalid_document_filter', undefined, () => now)
-  look()
+  const check = filterClock(stop, 'invalid_document_filter', undefined, () => now)
+  check()
   now += 3000
-  look()
+  check()
   now += 1
-  t.throws(look, { message: /3000 ms/, name: 'EngineError' })
+  t.throws(check, { message: /3000 ms/, name: 'EngineError' })
   now = 500
   stop.aborted = true
-  t.throws(look, { message: /given up/ })
+  t.throws(check, { message: /given up/ })
 })
 
-/** An index of the thread's own engine, so that calls can be ordered on this thread. */
+/** An engine on this thread, so that the order of calls is known. */
 async function local(t: ExecutionContext): Promise<{ engine: LocalEngine; tested: TestEngine }> {
   let engine: LocalEngine | null = null
   const tested = await TestEngine.start(t, async (directory) => {
@@ -93,10 +96,10 @@ const federation = encodeRequest({
 })
 
 for (const [kind, merging] of [
-  ['answered each', null],
+  ['answered separately', null],
   ['merged', federation],
 ] as const) {
-  test(`a search has its turn between the queries of a multi-search that are ${kind}`, async (t) => {
+  test(`a search runs between the queries of a multi-search that are ${kind}`, async (t) => {
     const { engine, tested } = await local(t)
     await tested.put('things', ...Array.from({ length: 100 }, (_, id) => ({ id, t: `amber birch ${id}` })))
     const ended: string[] = []
@@ -109,7 +112,7 @@ for (const [kind, merging] of [
   })
 }
 
-test('the queries of a federation see one commit, and end however many commits there are', async (t) => {
+test('the queries of a federation see the same commit and end despite continuous commits', async (t) => {
   const { engine, tested } = await local(t)
   const version = (v: number): Promise<unknown> =>
     tested.put('things', ...Array.from({ length: 20 }, (_, id) => ({ id, v, t: `amber${v % 2} birch` })))

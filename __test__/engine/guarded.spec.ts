@@ -7,7 +7,7 @@ import { guarding } from '../../ts/engine/guarded.js'
 const silent = { error: () => undefined }
 const request = Buffer.from('{}')
 
-/** An engine whose searches fail, and that finds `damages` if it is asked for them. */
+/** An engine with failing searches, whose `verify` returns `damages`. */
 function failing(fault: string, damages: readonly Damage[]) {
   let verified = 0
   const engine = {
@@ -23,7 +23,7 @@ function failing(fault: string, damages: readonly Damage[]) {
   return { guarded: guarding(engine, silent), verified: () => verified }
 }
 
-test('an unexplained fault over files that do not decode answers index_damaged', async (t) => {
+test('an unexplained fault with undecodable files returns index_damaged', async (t) => {
   const { guarded, verified } = failing('it panicked', [{ path: '/data/x/segment', reason: 'bad checksum' }])
   t.is(guarded.damage('x'), null)
   for (let tries = 0; tries < 3; tries++)
@@ -37,7 +37,7 @@ test('an unexplained fault over files that do not decode answers index_damaged',
   t.is(guarded.damage('x'), null)
 })
 
-test('an unexplained fault over whole files stays internal, and the files are checked once', async (t) => {
+test('an unexplained fault with intact files stays internal, and the files are checked once', async (t) => {
   const harmless = { path: '/data/x/snapshot', reason: 'cut', isHarmless: true }
   const { guarded, verified } = failing('a bug', [harmless])
   for (let tries = 0; tries < 3; tries++)
@@ -46,13 +46,13 @@ test('an unexplained fault over whole files stays internal, and the files are ch
   t.is(guarded.damage('x'), null)
 })
 
-test('an error of the operating system is never taken for damage', async (t) => {
+test('an operating system error is not treated as damage', async (t) => {
   const { guarded, verified } = failing('EMFILE: too many open files', [{ path: '/x', reason: 'unread' }])
   await t.throwsAsync(guarded.search('x', request), { message: /EMFILE/ })
   t.is(verified(), 0)
 })
 
-test('an index found damaged is refused without asking the engine, other indexes are answered', async (t) => {
+test('a condemned index is refused without calling the engine, other indexes are not', async (t) => {
   const { guarded } = failing('a bug', [])
   guarded.condemn('x', 'its newest commit is gone')
   await t.throwsAsync(guarded.search('x', request), {
@@ -62,7 +62,7 @@ test('an index found damaged is refused without asking the engine, other indexes
   await t.throwsAsync(guarded.search('y', request), { message: 'a bug' })
 })
 
-test('a damaged index that a search reads beside its own condemns that one alone', async (t) => {
+test('a damaged foreign index is condemned, the searched index is not', async (t) => {
   const engine = {
     kind: 'fallback',
     search: () => Promise.reject(new EngineError('index_damaged', '/data/other/segment is damaged')),
@@ -80,7 +80,7 @@ test('a damaged index that a search reads beside its own condemns that one alone
   t.not(guarded.damage('other'), null)
 })
 
-test('foreign keys are read once for each revision', async (t) => {
+test('foreign keys are read once per revision', async (t) => {
   let reads = 0
   const engine = {
     kind: 'fallback',
@@ -95,7 +95,7 @@ test('foreign keys are read once for each revision', async (t) => {
   t.deepEqual(await names(), ['f2'])
 })
 
-test('an index is removed when its searches have ended, and a later search finds none', async (t) => {
+test('an index is dropped after its searches have ended, and a later search is refused', async (t) => {
   const steps: string[] = []
   let answer: (hits: Buffer) => void = () => undefined
   const engine = {

@@ -1,4 +1,4 @@
-/** What holds for every index and every search, whatever the right answer is. */
+/** Properties of every index and every search, whatever the right answer is. */
 import type { ExecutionContext } from 'ava'
 import { type SearchAnswer, type SearchBody, TestEngine } from '../support/engine.js'
 import type { TestedEngine } from '../support/engines.js'
@@ -31,9 +31,9 @@ export function metamorphic({ name, open, needs }: TestedEngine): void {
       )
     })
 
-  property('a page is a slice of one long page', async (t, engine, index, { requests }) => {
+  property('a page is a slice of the complete list', async (t, engine, index, { requests }) => {
     for (const request of requests) {
-      const body = { ...whole(request), distinct: null }
+      const body = { ...withoutPaging(request), distinct: null }
       const all = await answerOf(engine, index, { ...body, limit: 1000 })
       if (all === null) continue
       for (const size of [1, 3]) {
@@ -48,18 +48,18 @@ export function metamorphic({ name, open, needs }: TestedEngine): void {
   })
 
   property(
-    'a filter never raises a count, and its negation holds the rest',
+    'a filter never increases the count, and its negation matches the rest',
     async (t, engine, index, { requests }) => {
       for (const request of requests) {
-        const { filter, ...rest } = whole(request)
+        const { filter, ...rest } = withoutPaging(request)
         if (typeof filter !== 'string') continue
-        const count = async (asked: string | null): Promise<number | null> =>
+        const count = async (restriction: string | null): Promise<number | null> =>
           (
             await answerOf(engine, index, {
               ...rest,
               distinct: null,
               rankingScoreThreshold: null,
-              filter: asked,
+              filter: restriction,
             })
           )?.estimatedTotalHits ?? null
         const [all, some, others] = [await count(null), await count(filter), await count(`NOT (${filter})`)]
@@ -71,11 +71,11 @@ export function metamorphic({ name, open, needs }: TestedEngine): void {
   )
 
   property(
-    'answers are as before once deleted documents are added again',
+    'answers are the same after deleted documents are added again',
     async (t, engine, index, { requests, documents }) => {
       const ask = (): Promise<unknown[]> => answers(engine, index, requests)
       const before = await ask()
-      // The last ones: who comes back gets the lowest docid that is free.
+      // The last documents, since new documents get the lowest free docids.
       const some = documents.slice(-3)
       await engine.apply(index, { kind: 'deleteByIds', ids: some.map(({ id }) => String(id)) })
       await engine.outcome(index, await engine.upload(some))
@@ -85,23 +85,26 @@ export function metamorphic({ name, open, needs }: TestedEngine): void {
     },
   )
 
-  property('answers do not depend on how documents are cut into batches', async (t, engine, index, world) => {
-    const { documents, settings, requests } = world
-    const cut = `${index}-cut`
-    const third = Math.ceil(documents.length / 3)
-    await engine.outcome(cut, await engine.upload(documents.slice(0, third), { primaryKey: 'id' }))
-    await engine.configure(cut, settings)
-    await engine.outcome(cut, await engine.upload(documents.slice(third, 2 * third), { primaryKey: 'id' }))
-    await engine.apply(
-      cut,
-      await engine.upload(documents.slice(2 * third, -1), { primaryKey: 'id' }),
-      await engine.upload(documents.slice(-1), { primaryKey: 'id' }),
-    )
-    t.deepEqual(await answers(engine, cut, requests), await answers(engine, index, requests))
-  })
+  property(
+    'answers do not depend on how documents are split into batches',
+    async (t, engine, index, world) => {
+      const { documents, settings, requests } = world
+      const cut = `${index}-cut`
+      const third = Math.ceil(documents.length / 3)
+      await engine.outcome(cut, await engine.upload(documents.slice(0, third), { primaryKey: 'id' }))
+      await engine.configure(cut, settings)
+      await engine.outcome(cut, await engine.upload(documents.slice(third, 2 * third), { primaryKey: 'id' }))
+      await engine.apply(
+        cut,
+        await engine.upload(documents.slice(2 * third, -1), { primaryKey: 'id' }),
+        await engine.upload(documents.slice(-1), { primaryKey: 'id' }),
+      )
+      t.deepEqual(await answers(engine, cut, requests), await answers(engine, index, requests))
+    },
+  )
 
   property(
-    'an index opened again answers as before',
+    'a reopened index gives the same answers',
     async (t, engine, index, { requests }) => {
       const before = await answers(engine, index, requests)
       await engine.reopen()
@@ -111,8 +114,8 @@ export function metamorphic({ name, open, needs }: TestedEngine): void {
   )
 }
 
-/** A search without its window. */
-function whole(request: SearchBody): SearchBody {
+/** A search without paging. */
+function withoutPaging(request: SearchBody): SearchBody {
   const { offset: _, limit: __, page: ___, hitsPerPage: ____, ...rest } = request
   return rest
 }
@@ -120,7 +123,7 @@ function whole(request: SearchBody): SearchBody {
 const answers = (engine: TestEngine, index: string, requests: readonly SearchBody[]): Promise<unknown[]> =>
   Promise.all(requests.map((request) => answerOf(engine, index, request)))
 
-/** Null for a refusal. */
+/** Returns null if the search is refused. */
 async function answerOf(
   engine: TestEngine,
   index: string,

@@ -1,4 +1,4 @@
-/** What does a change of settings cost the fallback? Counted in documents that are read for it. */
+/** Cost of settings changes in the fallback, in documents read. */
 import test from 'ava'
 import {
   emptyIndex,
@@ -18,7 +18,7 @@ const settings: IndexSettings = {
   filterableAttributes: ['year'],
 }
 
-/** An index whose documents tell when they are read. */
+/** An index that counts reads of its documents. */
 async function counting(): Promise<{ data: IndexData; reads: () => number }> {
   const data = emptyIndex(settings)
   const documents = Array.from({ length: DOCUMENTS }, (_, id) => ({
@@ -59,14 +59,14 @@ const free: Readonly<Record<string, Partial<IndexSettings>>> = {
 }
 
 for (const [name, change] of Object.entries(free))
-  test(`no document is read for: ${name}`, async (t) => {
+  test(`changing a setting reads no document: ${name}`, async (t) => {
     const { data, reads } = await counting()
     const changed = { settings: { ...settings, ...change }, cleared: false, changes: new Map() }
     t.false((await planIndexes(data, changed, new Pacer())).rebuilt)
     t.is(reads(), 0)
   })
 
-test('another filterable attribute reads each document once, and cuts no text', async (t) => {
+test('a new filterable attribute reads each document once and tokenizes no text', async (t) => {
   const { data, reads } = await counting()
   const wider = { ...settings, filterableAttributes: ['year', 'title'] }
   const plan = await planIndexes(data, { settings: wider, cleared: false, changes: new Map() }, new Pacer())
@@ -76,7 +76,7 @@ test('another filterable attribute reads each document once, and cuts no text', 
   t.is(plan.text.kind === 'changed' ? plan.text.lists.size : -1, 0)
 })
 
-test('a setting that changes how text is cut reads each document once, and no column', async (t) => {
+test('a setting that affects tokenizing reads each document once and rebuilds no column', async (t) => {
   const { data, reads } = await counting()
   const stopping = { ...settings, stopWords: ['x'] }
   const plan = await planIndexes(

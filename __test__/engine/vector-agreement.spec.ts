@@ -1,4 +1,4 @@
-/** Both engines compare vectors alike, to the last digit: wherever they scan, they must agree. */
+/** Both engines compute the same vector similarities, to the last digit. */
 
 import { TestEngine } from '../support/engine.js'
 import { fallback, native } from '../support/engines.js'
@@ -34,7 +34,7 @@ const query = fc.record({
 
 for (const binaryQuantized of [false, true]) {
   testNeeding(native.needs)(
-    `native and fallback agree on ${binaryQuantized ? 'bits' : 'floats'}`,
+    `native and fallback give the same answers for ${binaryQuantized ? 'binary' : 'float'} vectors`,
     async (t) => {
       const engines = [await TestEngine.start(t, native.open), await TestEngine.start(t, fallback.open)]
       let round = 0

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { WordSegmenter } from '../../ts/engine/index.js'
 
-/** Locale and a text without a blank. */
+/** Locale, and a text without spaces. */
 const texts = [
   ['th', 'ภาษาไทยสวยงามประเทศไทยมีประชากรมากกว่าหกสิบล้านคน'],
   ['km', 'ភាសាខ្មែរ'],
@@ -15,7 +15,7 @@ const segmentsOf = (locale: string, text: string): string[] =>
   Array.from(new WordSegmenter(locale).segments(text), ({ segment }) => segment)
 
 for (const [locale, text] of texts) {
-  test(`a long text is cut as if at once: ${locale} ${text}`, (t) => {
+  test(`segmenting a long text in windows gives the same segments: ${locale} ${text}`, (t) => {
     const long = text.repeat(Math.ceil(3000 / text.length))
     const atOnce = new Intl.Segmenter(locale, { granularity: 'word' }).segment(long)
     t.deepEqual(
@@ -25,16 +25,16 @@ for (const [locale, text] of texts) {
   })
 }
 
-/** Runs `work` and adds up what each segment costs Node.js 20: the length of the text it is cut from. */
+/** Runs `work` and sums the cost of each segment in Node.js 20: the length of the text passed to the segmenter. */
 function cost(t: ExecutionContext, work: () => void): number {
   const { segment } = Intl.Segmenter.prototype
   let sum = 0
   Intl.Segmenter.prototype.segment = function (this: Intl.Segmenter, text: string) {
     const segments = segment.call(this, text)
     const counted = function* (): Generator<Intl.SegmentData> {
-      for (const one of segments) {
+      for (const data of segments) {
         sum += text.length
-        yield one
+        yield data
       }
     }
     return Object.assign(Object.create(segments), { [Symbol.iterator]: counted })
@@ -47,7 +47,7 @@ function cost(t: ExecutionContext, work: () => void): number {
   return sum
 }
 
-test.serial('the cost of a text grows with its length, whatever the lengths of its words', (t) => {
+test.serial('segmenting takes time linear in the length of the text, for words of any length', (t) => {
   const word = '가'.repeat(450)
   const mixed = ['가'.repeat(3000), 'a.'.repeat(200), word].join('!')
   for (const [locale, text] of [...texts, ['ko', mixed], ['ko', `${word}!`]] as const) {
@@ -59,7 +59,7 @@ test.serial('the cost of a text grows with its length, whatever the lengths of i
   }
 })
 
-test.serial('segments are made as they are asked for', (t) => {
+test.serial('segments are computed lazily', (t) => {
   const spent = cost(t, () => {
     const { value } = new WordSegmenter('und').segments('a b '.repeat(100_000)).next()
     t.deepEqual(value, { segment: 'a', isWordLike: true })

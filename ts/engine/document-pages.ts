@@ -109,4 +109,4 @@ function totalOf(listing: Buffer, from: number): number {
   return Number(digits)
 }
 
-const notListed = (): Error => new Error('the engine gave no list of documents')
+const notListed = (): Error => new Error('the engine did not return a list of documents')

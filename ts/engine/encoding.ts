@@ -25,7 +25,10 @@ type EngineRequest =
 
 /** Encodes a request for an engine. */
 export function encodeRequest(request: EngineRequest): Uint8Array {
-  const text = 'search' in request ? { ...request, search: withEncodedVector(request.search) } : withEncodedVector(request)
+  const text =
+    'search' in request
+      ? { ...request, search: withEncodedVector(request.search) }
+      : withEncodedVector(request)
   return Buffer.from(JSON.stringify(text))
 }
 

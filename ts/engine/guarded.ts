@@ -104,7 +104,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
   /** @param stop of the call: a failure after it was aborted proves nothing about the index */
   function guarded<T>(indexes: readonly IndexId[], work: () => Promise<T>, stop?: StopSignal): Promise<T> {
     if (indexes.some((index) => dropped.has(index)))
-      return Promise.reject(new EngineError('index_not_found', 'the index was deleted while it was asked'))
+      return Promise.reject(new EngineError('index_not_found', 'the index was deleted during the call'))
     const call = refusingDamaged(indexes, work, stop)
     for (const index of indexes) {
       const calls = inFlight.get(index) ?? new Set()
@@ -147,8 +147,8 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     }
   }
 
-  const isNotWriter = () => Promise.reject(new Error('an engine that follows files writes none'))
-  const isWriter = () => Promise.reject(new Error('an engine that writes files adopts none'))
+  const isNotWriter = () => Promise.reject(new Error('an engine that follows files cannot write'))
+  const isWriter = () => Promise.reject(new Error('an engine that writes files cannot adopt commits'))
 
   const guardedEngine: Engine = {
     kind: engine.kind,
@@ -221,7 +221,8 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     fields: (index) => guarded([index], () => engine.fields(index)),
     pin: (index, listing) => guarded([index], () => engine.pin(index, listing)),
     pinnedSettings: (pin) => refusingDamaged([pin.index], () => engine.pinnedSettings(pin)),
-    pinnedDocuments: (pin, request) => refusingDamaged([pin.index], () => engine.pinnedDocuments(pin, request)),
+    pinnedDocuments: (pin, request) =>
+      refusingDamaged([pin.index], () => engine.pinnedDocuments(pin, request)),
     snapshot: (pin, directory) => refusingDamaged([pin.index], () => engine.snapshot(pin, directory)),
     unpin: (pin) => engine.unpin(pin),
     compact: (index, stop) => guarded([index], () => engine.compact(index, stop)),

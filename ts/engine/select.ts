@@ -55,7 +55,7 @@ export async function openEngine(
 type Chosen = Omit<OpenedEngine, 'answers'>
 
 async function openChosen(choice: EngineChoice, setup: EngineSetup): Promise<Chosen> {
-  if (choice === 'fallback') return openFallback(setup, 'asked for', [])
+  if (choice === 'fallback') return openFallback(setup, 'requested', [])
   const loaded = loadAddon()
   if (loaded.ok) {
     const { openNative } = await import('./native/index.js')

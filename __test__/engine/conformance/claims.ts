@@ -6,8 +6,8 @@ import { testNeeding } from '../../support/test-needing.js'
 type DeclareClaim = (claim: string, run: (t: ExecutionContext, engine: TestEngine) => Promise<void>) => void
 
 /**
- * Declares tests of one engine, each over an empty directory. They run one after another: an engine has threads and
- * memory of its own, and a hundred at once would only get in each other's way.
+ * Declares tests of an engine, each with an empty directory. They run sequentially: an engine has its own threads and
+ * memory, and many at once would slow each other down.
  */
 export function claimsOf({ name, open, needs }: TestedEngine): DeclareClaim {
   const declare = testNeeding(needs)

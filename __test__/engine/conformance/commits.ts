@@ -1,4 +1,4 @@
-/** What does a commit leave on disk, and what an abandoned batch? */
+/** Commits on disk, abandoned batches, snapshots, pins and compaction. */
 import { mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { documentPages, type Pin } from '../../../ts/engine/index.js'
@@ -9,7 +9,7 @@ import { claimsOf } from './claims.js'
 export function commits(tested: TestedEngine): void {
   const claim = claimsOf(tested)
 
-  claim('a committed batch is there after a restart', async (t, engine) => {
+  claim('a committed batch survives a restart', async (t, engine) => {
     await engine.configure('things', { sortableAttributes: ['n'] })
     await engine.put('things', { id: 1, t: 'old', n: 2 }, { id: 2, t: 'gone', n: 1 })
     const report = await engine.apply('things', { kind: 'deleteByIds', ids: ['2'] })
@@ -34,7 +34,7 @@ export function commits(tested: TestedEngine): void {
     t.deepEqual(await engine.idsFor('things', 'old'), [1])
   })
 
-  claim('a batch that is sent again answers its first report and is not applied twice', async (t, engine) => {
+  claim('a repeated batch returns its first report and is not applied twice', async (t, engine) => {
     await engine.put('things', { id: 1, n: 1 })
     const upload = await engine.upload([{ id: 1, n: 2 }])
     const batch = { uid: 90, indexUid: 'things', operations: [{ taskUid: 900, ...upload }] as never }
@@ -47,7 +47,7 @@ export function commits(tested: TestedEngine): void {
     t.is(await engine.documentText('things', '1'), '{"id":1,"n":2}')
   })
 
-  claim('an id that leads out of the directory is refused by every call', async (t, engine) => {
+  claim('an index id that points outside the directory is refused by every call', async (t, engine) => {
     const victim = join(engine.directory, 'victim')
     await mkdir(victim)
     for (const id of ['../victim', '..', '.', '', '/victim', 'a/../../victim', 'a\\b', 'a\0b']) {
@@ -72,7 +72,7 @@ export function commits(tested: TestedEngine): void {
     t.true((await stat(victim)).isDirectory())
   })
 
-  claim('a snapshot holds the newest commit and none after it', async (t, engine) => {
+  claim('a snapshot holds the newest commit and no later commit', async (t, engine) => {
     await engine.put('things', { id: 1, t: 'kept' })
     await engine.snapshot('things', `${engine.directory}/indexes/copy`)
     await engine.put('things', { id: 2, t: 'later' })
@@ -82,7 +82,7 @@ export function commits(tested: TestedEngine): void {
   })
 
   claim(
-    'a pinned commit is read and copied as it was, after commits, a compaction and a deletion',
+    'a pinned commit is readable and unchanged after commits, a compaction and a deletion',
     async (t, engine) => {
       const embedders = { own: { source: 'userProvided', dimensions: 2 } }
       await engine.configure('things', { embedders })
@@ -116,7 +116,7 @@ export function commits(tested: TestedEngine): void {
   )
 
   claim(
-    'a compacted index takes less room, answers as before and stays so after a restart',
+    'compaction shrinks an index without changing its answers, also after a restart',
     async (t, engine) => {
       await engine.configure('things', {
         filterableAttributes: ['n'],
@@ -162,7 +162,7 @@ export function commits(tested: TestedEngine): void {
     },
   )
 
-  claim('a compaction that is stopped rejects, and the index goes on', async (t, engine) => {
+  claim('a cancelled compaction rejects, and the index stays usable', async (t, engine) => {
     await engine.put('things', { id: 1, t: 'old' })
     await engine.put('things', { id: 2, t: 'older' })
     await t.throwsAsync(engine.engine.compact('things', AbortSignal.abort()))
@@ -171,7 +171,7 @@ export function commits(tested: TestedEngine): void {
     t.is((await engine.engine.stats('things')).numberOfDocuments, 3)
   })
 
-  claim('a dropped index is gone, and dropping it again does nothing', async (t, engine) => {
+  claim('dropping an index removes it, and dropping it again does nothing', async (t, engine) => {
     await engine.put('things', { id: 1 })
     await engine.engine.drop('things')
     await engine.engine.drop('things')

@@ -1,4 +1,4 @@
-/** How are documents written, read, listed and deleted? */
+/** Writing, reading, listing and deleting documents. */
 import type { TestEngine } from '../../support/engine.js'
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
@@ -17,7 +17,7 @@ export function documents(tested: TestedEngine): void {
     t.deepEqual(await engine.idsFor('films', 's'), [2])
   })
 
-  claim('documents come back as they were sent', async (t, engine) => {
+  claim('documents are returned exactly as sent', async (t, engine) => {
     const text =
       '{"z":1.0,"id":7,"10":"ten","2":"two","big":9007199254740993,"o":{"b":1,"a":[null,true]},"s":"é\\n"}'
     await engine.apply('things', await engine.upload(`[ ${text} ]`))
@@ -31,7 +31,7 @@ export function documents(tested: TestedEngine): void {
     t.true((await engine.searchText('things', { q: 'ten' })).includes(`"hits":[${text}]`))
   })
 
-  claim('a name with a dot is selected by that name alone', async (t, engine) => {
+  claim('a field name with a dot is selected only by its full name', async (t, engine) => {
     await engine.put('things', { id: 1, 'a.b': 1 }, { id: 2, a: { b: 1, c: 2 } })
     t.is(await engine.documentText('things', '1', { fields: ['a'] }), '{}')
     t.is(await engine.documentText('things', '1', { fields: ['a.b'] }), '{"a.b":1}')
@@ -44,7 +44,7 @@ export function documents(tested: TestedEngine): void {
     t.is(await engine.documentText('things', '1'), '{"id":1,"a":2}')
   })
 
-  claim('replacing swaps a document, updating merges its fields', async (t, engine) => {
+  claim('replace swaps a document, update merges its fields', async (t, engine) => {
     await engine.put('things', { id: 1, a: 1, o: { x: 1, y: 2 } })
     await engine.apply('things', await engine.upload([{ id: 1, b: null, o: { x: 5 } }], { method: 'update' }))
     t.is(await engine.documentText('things', '1'), '{"id":1,"a":1,"o":{"x":5},"b":null}')
@@ -53,7 +53,7 @@ export function documents(tested: TestedEngine): void {
     t.is((await engine.engine.stats('things')).numberOfDocuments, 1)
   })
 
-  claim('an id that a payload holds twice is merged or replaced in its order', async (t, engine) => {
+  claim('a repeated id in a payload is merged or replaced in order', async (t, engine) => {
     const twice = [
       { id: 1, a: 1 },
       { id: 1, b: 2 },
@@ -65,7 +65,7 @@ export function documents(tested: TestedEngine): void {
     t.is(await engine.documentText('things', '1'), '{"id":1,"b":2}')
   })
 
-  claim('skipCreation drops unknown documents and counts them', async (t, engine) => {
+  claim('skipCreation ignores unknown documents but counts them', async (t, engine) => {
     await engine.put('things', { id: 1, n: 1 })
     const upload = await engine.upload([{ id: 1, n: 2 }, { id: 8 }], { skipCreation: true })
     t.is((await engine.outcome('things', upload)).indexedDocuments, 2)
@@ -73,7 +73,7 @@ export function documents(tested: TestedEngine): void {
     t.is(await engine.documentText('things', '1'), '{"id":1,"n":2}')
   })
 
-  claim('a failing task changes nothing, and the other tasks of its batch succeed', async (t, engine) => {
+  claim('a failed task changes nothing, and the other tasks of its batch succeed', async (t, engine) => {
     await engine.put('things', { id: 1 })
     const report = await engine.apply(
       'things',
@@ -121,7 +121,7 @@ export function documents(tested: TestedEngine): void {
     }
   })
 
-  claim('deleting by filter counts what it removes', async (t, engine) => {
+  claim('deleteByFilter returns the number of deleted documents', async (t, engine) => {
     await engine.configure('things', { filterableAttributes: ['g'] })
     await engine.put('things', { id: 1, g: 'u' }, { id: 2, g: 'v' }, { id: 3, g: 'u' })
     const refused = await engine.outcome('things', { kind: 'deleteByFilter', filter: 'z = 1' })
@@ -134,7 +134,7 @@ export function documents(tested: TestedEngine): void {
     t.is(report.documents, 1)
   })
 
-  claim('free docids are given out lowest first', async (t, engine) => {
+  claim('free docids are reused in ascending order', async (t, engine) => {
     await engine.put('things', { id: 1 }, { id: 2 }, { id: 3 })
     await engine.outcome('things', { kind: 'deleteByIds', ids: ['1', '2'] })
     await engine.put('things', { id: 8 }, { id: 9 }, { id: 10 })

@@ -1,4 +1,4 @@
-/** Do filters on elements hold for one element at once? Compared with an index whose documents are the elements. */
+/** Filters on elements must match a single element. Compared with an index that has the elements as documents. */
 import type { Document } from '../../support/engine.js'
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
@@ -39,7 +39,7 @@ const shoes: readonly Document[] = [
   },
 ]
 
-/** Filter, and ids of the documents that pass. */
+/** Filter, and ids of the matching documents. */
 const cases: readonly (readonly [filter: string | readonly (string | string[])[], ids: readonly number[]])[] =
   [
     ['variants.color = red AND variants.size = 42', [1, 2, 3, 4, 7]],
@@ -64,7 +64,7 @@ const cases: readonly (readonly [filter: string | readonly (string | string[])[]
     ['_element = 1', []],
   ]
 
-/** Filter, and code of the error. */
+/** Filter, and error code. */
 const mistakes: readonly (readonly [filter: string, code: string])[] = [
   ['_element(variants)', 'invalid_search_filter'],
   ['_element(variants, )', 'invalid_search_filter'],
@@ -82,7 +82,7 @@ const mistakes: readonly (readonly [filter: string, code: string])[] = [
 const colors = ['red', 'Blue', '', null, ' red ', ['red', 'green'], { shade: 'dark' }, true] as const
 const sizes = [41, 42, 43.5, '42', null, [41, 43], 'large'] as const
 
-/** A reproducible number below `bound`. */
+/** Generates reproducible numbers below `bound`. */
 function random(seed: number): (bound: number) => number {
   let state = seed
   return (bound) => {
@@ -128,7 +128,7 @@ const features = { containsFilter: true, legacySearch: false, multimodal: false,
 export function elements(tested: TestedEngine): void {
   const claim = claimsOf(tested)
 
-  claim('a filter on elements passes documents of which one element passes', async (t, engine) => {
+  claim('an element filter matches documents with a matching element', async (t, engine) => {
     await engine.configure('things', {
       filterableAttributes: ['id', '_element', 'variants', 'shelf'],
     })
@@ -143,7 +143,7 @@ export function elements(tested: TestedEngine): void {
     }
   })
 
-  claim('a filter on elements that cannot be used is refused by its code', async (t, engine) => {
+  claim('an invalid element filter is refused with its code', async (t, engine) => {
     await engine.configure('things', { filterableAttributes: ['variants'] })
     await engine.put('things', ...shoes)
     for (const [filter, code] of mistakes) {
@@ -152,7 +152,7 @@ export function elements(tested: TestedEngine): void {
     }
   })
 
-  claim('elements pass as documents would that hold one of them each', async (t, engine) => {
+  claim('elements match like documents with one element each', async (t, engine) => {
     const below = random(20_261_124)
     const owners: (readonly Document[])[] = Array.from({ length: 60 }, () =>
       Array.from({ length: below(4) }, () => element(below)),
@@ -162,7 +162,7 @@ export function elements(tested: TestedEngine): void {
     await engine.configure('elements', settings)
     await engine.put('things', ...owners.map((variants, id) => ({ id, variants })))
     const single = owners.flatMap((variants, owner) =>
-      variants.map((one, at) => ({ id: `${owner}-${at}`, variants: one })),
+      variants.map((variant, at) => ({ id: `${owner}-${at}`, variants: variant })),
     )
     await engine.put('elements', ...single)
     for (let round = 0; round < 300; round++) {
@@ -183,7 +183,7 @@ export function elements(tested: TestedEngine): void {
     }
   })
 
-  claim('elements are found below names that end with a dot', async (t, engine) => {
+  claim('elements are found in a field with a name that ends with a dot', async (t, engine) => {
     await engine.configure('things', { filterableAttributes: ['a.'] })
     await engine.put(
       'things',
@@ -198,7 +198,7 @@ export function elements(tested: TestedEngine): void {
     )
   })
 
-  claim('a filter reads the elements of at most 100,000 documents', async (t, engine) => {
+  claim('a filter that reads the elements of more than 100,000 documents is refused', async (t, engine) => {
     await engine.configure('things', { filterableAttributes: ['id', 'v'] })
     const lines = Array.from({ length: 100_001 }, (_, id) => `{"id":${id},"v":[{"a":${id % 2},"b":1}]}`)
     await engine.outcome('things', await engine.upload(`[${lines.join(',')}]`))
@@ -211,18 +211,18 @@ export function elements(tested: TestedEngine): void {
       `NOT ${half(0)} AND NOT ${half(1)}`,
       [[half(0), half(1)]],
     ]) {
-      const together = await t.throwsAsync(
+      const combined = await t.throwsAsync(
         engine.search('things', { filter }),
         undefined,
         JSON.stringify(filter),
       )
-      t.is((together as { code?: string } | undefined)?.code, 'invalid_search_filter')
+      t.is((combined as { code?: string } | undefined)?.code, 'invalid_search_filter')
     }
     for (const filter of [`id < 3 AND ${wide}`, ['id < 3', wide], '_element(v, b = 1 AND a = 0) AND id < 5'])
       t.is((await engine.search('things', { filter })).estimatedTotalHits, 3, JSON.stringify(filter))
   })
 
-  claim('documents of a batch are deleted by a filter on their elements', async (t, engine) => {
+  claim('deleteByFilter with an element filter deletes documents of the same batch', async (t, engine) => {
     await engine.configure('things', { filterableAttributes: ['variants'] })
     const filter = '_element(variants, color = red AND size = 42)'
     const report = await engine.apply('things', await engine.upload(shoes), {

@@ -1,4 +1,4 @@
-/** Which values of a facet are found, and with which counts? */
+/** Facet search: matching values and their counts. */
 import { completeRequest, type Hit } from '../../support/engine.js'
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
@@ -6,7 +6,7 @@ import { claimsOf } from './claims.js'
 export function facetSearch(tested: TestedEngine): void {
   const claim = claimsOf(tested)
 
-  claim('facet search finds values by their beginning and with typos', async (t, engine) => {
+  claim('facet search finds values by prefix and with typos', async (t, engine) => {
     await engine.configure('things', { filterableAttributes: ['c'] })
     await engine.put(
       'things',
@@ -36,14 +36,14 @@ export function facetSearch(tested: TestedEngine): void {
     t.deepEqual(await facets('graphy'), [])
     t.deepEqual(await facets(null), ['7 1', 'Photography 1', 'Rust 2', 'TEAL 1'])
     t.deepEqual(await facets(null, { filter: 'c = teal' }), ['rust 1', 'TEAL 1'])
-    t.deepEqual(await facets('ru ', { pins: [] }), [], 'a blank counts')
+    t.deepEqual(await facets('ru ', { pins: [] }), [], 'a space is significant')
     const error = await t.throwsAsync(facets('x', { facetName: 'id' }))
     t.is((error as { code?: string } | undefined)?.code, 'invalid_facet_search_facet_name')
   })
 
-  claim('facet search counts the documents that a search would find', async (t, engine) => {
+  claim('facet search counts the documents of the search', async (t, engine) => {
     await engine.configure('things', { filterableAttributes: ['c', 'k'], distinctAttribute: 'k' })
-    // 30 documents, 15 values of `k`, two neighbours each: 20 documents are ranked, ten pairs.
+    // 30 documents, 15 values of `k`, two neighbours each. 20 documents are ranked: ten pairs.
     const documents = Array.from({ length: 30 }, (_, at) => ({ id: at, c: 'x', k: Math.floor(at / 2) }))
     await engine.put('things', ...documents, { id: 99, c: 'pinned' })
     const count = async (rest: object): Promise<unknown> => {
@@ -64,7 +64,7 @@ export function facetSearch(tested: TestedEngine): void {
   })
 
   claim(
-    'a facet query is cut by its own locales, facet values by those of their field',
+    'a facet query is normalised by its own locales, facet values by those of their field',
     async (t, engine) => {
       await engine.configure('things', {
         filterableAttributes: ['c'],
@@ -79,7 +79,7 @@ export function facetSearch(tested: TestedEngine): void {
       }
       t.is(await values(null), 1)
       t.is(await values(['jpn']), 1)
-      t.is(await values(['cmn']), 0, 'as Chinese the query is spelled otherwise')
+      t.is(await values(['cmn']), 0, 'as Chinese, the query has another normalised form')
     },
   )
 }

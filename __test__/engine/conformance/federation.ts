@@ -1,4 +1,4 @@
-/** How are the hits of several searches answered and merged? */
+/** Answers of multi-searches and merged hits of federations. */
 import { encodeRequest } from '../../../ts/engine/encoding.js'
 import { completeRequest, type SearchAnswer, type SearchBody, type TestEngine } from '../../support/engine.js'
 import type { TestedEngine } from '../../support/engines.js'
@@ -47,7 +47,7 @@ export function federation(tested: TestedEngine): void {
     )
     return JSON.parse(Buffer.from(body).toString()) as SearchAnswer & Readonly<Record<string, unknown>>
   }
-  const places = (answer: SearchAnswer): unknown[] =>
+  const origins = (answer: SearchAnswer): unknown[] =>
     answer.hits.map(({ id, _federation }) => {
       const { indexUid, queriesPosition } = _federation as { indexUid: string; queriesPosition: number }
       return [indexUid, id, queriesPosition]
@@ -57,7 +57,7 @@ export function federation(tested: TestedEngine): void {
   const right = (q: string, rest: SearchBody = {}) =>
     ['right', request(q, { indexUid: 'right', ...rest }), 1] as const
 
-  withTwoIndexes('plain multi-search answers each query by itself', async (t, engine) => {
+  withTwoIndexes('multi-search without federation answers each query separately', async (t, engine) => {
     const { body, facts } = await engine.engine.multiSearch(
       [
         { index: 'left', request: request('kettle', { indexUid: 'left' }) },
@@ -78,7 +78,7 @@ export function federation(tested: TestedEngine): void {
     t.is(facts.hits, 2)
   })
 
-  withTwoIndexes('a search whose client has left answers at once, degraded', async (t, engine) => {
+  withTwoIndexes('a search whose client has disconnected returns at once, degraded', async (t, engine) => {
     const gone = AbortSignal.abort()
     const { facts } = await engine.engine.search('left', request('copper'), gone)
     t.true(facts.degraded)
@@ -87,7 +87,7 @@ export function federation(tested: TestedEngine): void {
     t.false((await engine.engine.search('left', request('copper'))).facts.degraded)
   })
 
-  withTwoIndexes('a failing query of a multi-search is named by its position', async (t, engine) => {
+  withTwoIndexes('the error of a multi-search names the position of the failed query', async (t, engine) => {
     const queries = [
       { index: 'left', request: request('kettle') },
       { index: 'right', request: request('tin', { filter: 'color = 1' }) },
@@ -98,7 +98,7 @@ export function federation(tested: TestedEngine): void {
 
   withTwoIndexes('federated hits are merged by score, ties by query', async (t, engine) => {
     const answer = await federated(engine, [right('copper'), left('copper')])
-    t.deepEqual(places(answer), [
+    t.deepEqual(origins(answer), [
       ['left', 2, 1],
       ['left', 1, 1],
       ['right', 1, 0],
@@ -107,7 +107,7 @@ export function federation(tested: TestedEngine): void {
   })
 
   withTwoIndexes(
-    'hits for another instance name their instance, index and query, and the values they are compared by',
+    'hits for another instance include their instance, index, query and comparison values',
     async (t, engine) => {
       const rest = { positions: [7], origin: { remote: 'east' }, showScoreValues: true, distinct: 'kind' }
       const [hit] = (
@@ -127,22 +127,22 @@ export function federation(tested: TestedEngine): void {
     },
   )
 
-  withTwoIndexes('a weight lifts the hits of its query', async (t, engine) => {
+  withTwoIndexes('a higher weight moves the hits of its query up', async (t, engine) => {
     const [index, bytes] = right('copper')
     const answer = await federated(engine, [left('copper'), [index, bytes, 5]])
-    t.deepEqual(places(answer)[0], ['right', 1, 1])
+    t.deepEqual(origins(answer)[0], ['right', 1, 1])
   })
 
   withTwoIndexes('a document found twice appears once', async (t, engine) => {
     const answer = await federated(engine, [left('copper'), left('copper kettle')])
-    t.deepEqual(places(answer), [
+    t.deepEqual(origins(answer), [
       ['left', 2, 0],
       ['left', 1, 1],
     ])
     t.is(answer.estimatedTotalHits, 2)
   })
 
-  withTwoIndexes('queries whose orders cannot be compared are refused', async (t, engine) => {
+  withTwoIndexes('queries with incomparable orders are refused', async (t, engine) => {
     const rules = ['words', 'n:desc', 'sort']
     await engine.configure('right', { rankingRules: rules, sortableAttributes: ['n'] })
     const byN = (direction: string) => ({ sort: [`n:${direction}`] })
@@ -163,7 +163,7 @@ export function federation(tested: TestedEngine): void {
   })
 
   withTwoIndexes(
-    'orders without words or by one field alone compare, wherever their rules are',
+    'orders without words or by a single field are comparable, wherever their rules are',
     async (t, engine) => {
       await engine.configure('right', {
         rankingRules: ['n:desc', 'words', 'sort'],
@@ -175,7 +175,7 @@ export function federation(tested: TestedEngine): void {
         [[left('copper', byN('desc')), right('copper')], 'refused'],
         [[left('', byN('desc')), right('copper')], 'merged'],
         [[left('', byN('asc')), right('')], 'refused'],
-        // A field that documents are ordered by already orders nothing more.
+        // A repeated sort field has no further effect.
         [[left('', byN('desc', 'asc')), left('', byN('desc', 'desc'))], 'merged'],
         [[right('', byN('asc')), right('', byN('desc'))], 'merged'],
       ] as const) {
@@ -188,7 +188,7 @@ export function federation(tested: TestedEngine): void {
     },
   )
 
-  withTwoIndexes('sorted queries are merged by their values', async (t, engine) => {
+  withTwoIndexes('sorted queries are merged by their sort values', async (t, engine) => {
     const sort = { sort: ['n:desc'] }
     const answer = await federated(engine, [left('', sort), right('', sort)])
     t.deepEqual(
@@ -199,75 +199,79 @@ export function federation(tested: TestedEngine): void {
     t.is((error as { code?: string } | undefined)?.code, 'invalid_multi_search_query_ranking_rules')
   })
 
-  withTwoIndexes('facets of a federation are answered by index, or merged', async (t, engine) => {
+  withTwoIndexes('facets of a federation are returned by index or merged', async (t, engine) => {
     const facetsByIndex = { left: ['kind'], right: ['kind'] }
-    const apart = await federated(engine, [left(''), right('')], { facetsByIndex })
-    t.deepEqual(apart.facetsByIndex, {
+    const byIndex = await federated(engine, [left(''), right('')], { facetsByIndex })
+    t.deepEqual(byIndex.facetsByIndex, {
       left: { distribution: { kind: { a: 1, b: 1 } }, stats: {} },
       right: { distribution: { kind: { a: 1 } }, stats: {} },
     })
     const mergeFacets = { maxValuesPerFacet: 1 }
-    const together = await federated(engine, [left(''), right('')], { facetsByIndex, mergeFacets })
-    t.deepEqual(together.facetDistribution, { kind: { a: 2 } })
+    const merged = await federated(engine, [left(''), right('')], { facetsByIndex, mergeFacets })
+    t.deepEqual(merged.facetDistribution, { kind: { a: 2 } })
   })
 
   withTwoIndexes(
-    'an index with an empty list of facets is shown without values, one with null is not',
+    'an index with an empty facet list is listed without values, an index with null is omitted',
     async (t, engine) => {
       const facetsByIndex = { left: [], right: null }
-      const apart = await federated(engine, [left(''), right('')], { facetsByIndex })
-      t.deepEqual(apart.facetsByIndex, { left: { distribution: {}, stats: {} } })
+      const byIndex = await federated(engine, [left(''), right('')], { facetsByIndex })
+      t.deepEqual(byIndex.facetsByIndex, { left: { distribution: {}, stats: {} } })
       const mergeFacets = { maxValuesPerFacet: null }
-      const together = await federated(engine, [left(''), right('')], { facetsByIndex, mergeFacets })
-      t.deepEqual([together.facetDistribution, together.facetStats], [{}, {}])
+      const merged = await federated(engine, [left(''), right('')], { facetsByIndex, mergeFacets })
+      t.deepEqual([merged.facetDistribution, merged.facetStats], [{}, {}])
       const none = await federated(engine, [left('')], { facetsByIndex: { left: null } })
       t.false('facetsByIndex' in none)
     },
   )
 
-  withTwoIndexes('distinct acts over all indexes of a federation', async (t, engine) => {
+  withTwoIndexes('distinct applies across all indexes of a federation', async (t, engine) => {
     const answer = await federated(engine, [left('copper'), right('copper')], { distinct: 'kind' })
-    t.deepEqual(places(answer), [
+    t.deepEqual(origins(answer), [
       ['left', 2, 0],
       ['left', 1, 0],
     ])
     t.is(answer.estimatedTotalHits, 2)
   })
   for (const name of ['merged', 'by index'])
-    claim(`statistics ${name} hold the values that distinct leaves out, counts do not`, async (t, engine) => {
-      for (const index of ['left', 'right']) await engine.configure(index, { filterableAttributes: ['dog'] })
-      await engine.put(
-        'left',
-        { id: 1, dog: { name: 'bobby', age: 2 } },
-        { id: 2, dog: { name: 'buddy', age: 4 } },
-      )
-      await engine.put('right', { id: 1, dog: { name: 'bobby', age: 9 } })
-      const answer = await federated(engine, [left(''), right('')], {
-        distinct: 'dog.name',
-        facetsByIndex: { left: ['dog.age'], right: ['dog.age'] },
-        mergeFacets: name === 'merged' ? { maxValuesPerFacet: null } : null,
-      })
-      t.is(answer.estimatedTotalHits, 2)
-      if (name === 'merged') {
-        t.deepEqual(answer.facetDistribution, { 'dog.age': { 2: 1, 4: 1 } })
-        t.deepEqual(answer.facetStats, { 'dog.age': { min: 2, max: 9 } })
-      } else
-        t.deepEqual(answer.facetsByIndex, {
-          left: { distribution: { 'dog.age': { 2: 1, 4: 1 } }, stats: { 'dog.age': { min: 2, max: 4 } } },
-          right: { distribution: { 'dog.age': {} }, stats: { 'dog.age': { min: 9, max: 9 } } },
+    claim(
+      `facet statistics ${name} include documents excluded by distinct, counts do not`,
+      async (t, engine) => {
+        for (const index of ['left', 'right'])
+          await engine.configure(index, { filterableAttributes: ['dog'] })
+        await engine.put(
+          'left',
+          { id: 1, dog: { name: 'bobby', age: 2 } },
+          { id: 2, dog: { name: 'buddy', age: 4 } },
+        )
+        await engine.put('right', { id: 1, dog: { name: 'bobby', age: 9 } })
+        const answer = await federated(engine, [left(''), right('')], {
+          distinct: 'dog.name',
+          facetsByIndex: { left: ['dog.age'], right: ['dog.age'] },
+          mergeFacets: name === 'merged' ? { maxValuesPerFacet: null } : null,
         })
-    })
+        t.is(answer.estimatedTotalHits, 2)
+        if (name === 'merged') {
+          t.deepEqual(answer.facetDistribution, { 'dog.age': { 2: 1, 4: 1 } })
+          t.deepEqual(answer.facetStats, { 'dog.age': { min: 2, max: 9 } })
+        } else
+          t.deepEqual(answer.facetsByIndex, {
+            left: { distribution: { 'dog.age': { 2: 1, 4: 1 } }, stats: { 'dog.age': { min: 2, max: 4 } } },
+            right: { distribution: { 'dog.age': {} }, stats: { 'dog.age': { min: 9, max: 9 } } },
+          })
+      },
+    )
 
   const stagesOf = ({ performanceDetails }: Readonly<Record<string, unknown>>): string[] =>
     Object.entries(performanceDetails as Record<string, string>).flatMap(([stage, time]) =>
-      // Only searches that are run by threads of their own wait in a queue.
+      // Only searches on separate threads wait in a queue.
       stage !== 'wait in queue' && /^\d+\.\d\d(ns|µs|ms|s)$/.test(time) ? [stage] : [],
     )
 
-  withTwoIndexes('performance details tell the stages of a search', async (t, engine) => {
-    const asked = { showPerformanceDetails: true, facets: ['kind'] }
+  withTwoIndexes('performance details list the stages of a search', async (t, engine) => {
+    const options = { showPerformanceDetails: true, facets: ['kind'] }
     const ranked = ['search > evaluate filter', 'search > keyword ranking']
-    const alone = await engine.search('left', { q: 'copper', ...asked })
+    const alone = await engine.search('left', { q: 'copper', ...options })
     t.deepEqual(stagesOf(alone as never), [
       ...ranked,
       'search > format',

@@ -1,4 +1,4 @@
-/** Which points and shapes are refused, and from when on? */
+/** Validation of geo points and shapes. */
 import { parsedSettings } from '../../../ts/settings/index.js'
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
@@ -6,7 +6,7 @@ import { claimsOf } from './claims.js'
 export function geo(tested: TestedEngine): void {
   const claim = claimsOf(tested)
 
-  claim('a malformed point fails the task once points are used', async (t, engine) => {
+  claim('a malformed point fails its task if the settings use points', async (t, engine) => {
     await engine.put('places', { id: 1, _geo: 'anywhere' })
     const late = await engine.configure('places', { sortableAttributes: ['_geo'] })
     t.is(late.error?.code, 'invalid_document_geo_field')
@@ -24,7 +24,7 @@ export function geo(tested: TestedEngine): void {
     }
   })
 
-  claim('a malformed shape fails its task once shapes are filterable', async (t, engine) => {
+  claim('a malformed shape fails its task if shapes are filterable', async (t, engine) => {
     for (const shape of MALFORMED_SHAPES) await engine.put('things', { id: 1, _geojson: shape })
     await engine.put('things', { id: 1, _geojson: { type: 'Blob' } })
     const turned = await engine.configure('things', { filterableAttributes: ['_geojson'] })
@@ -40,7 +40,7 @@ export function geo(tested: TestedEngine): void {
   })
 }
 
-/** Values of `_geojson` that no place can be read from. */
+/** Malformed values of `_geojson`. */
 const MALFORMED_SHAPES: readonly unknown[] = [
   null,
   'Point',

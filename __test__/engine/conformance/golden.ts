@@ -1,4 +1,4 @@
-/** Do searches give the answers that `__test__/golden/*.json` records? */
+/** Compares searches with the answers recorded in `__test__/golden/*.json`. */
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -15,24 +15,24 @@ import {
 import type { TestedEngine } from '../../support/engines.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-/** What a golden case expects; only what is given is compared. */
+/** Expectation of a golden case; only the given members are compared. */
 interface Expectation {
   readonly ids?: readonly unknown[]
-  /** To six digits. */
+  /** Rounded to six digits. */
   readonly scores?: readonly number[]
   readonly total?: number
   readonly pages?: number
-  /** Score of the `wordPosition` entry. */
+  /** Scores of the `wordPosition` entry. */
   readonly positions?: readonly number[]
   readonly details?: readonly unknown[]
   readonly distances?: readonly (number | null)[]
-  /** Counts by value by attribute; their order counts as well. */
+  /** Counts by attribute and value; their order is compared too. */
   readonly facets?: Readonly<Record<string, Readonly<Record<string, number>>>>
   readonly stats?: unknown
   readonly formatted?: readonly unknown[]
   readonly matches?: readonly unknown[]
   readonly hits?: readonly unknown[]
-  /** Code of the refusal. */
+  /** Error code. */
   readonly error?: string
 }
 
@@ -42,7 +42,7 @@ interface GoldenCase {
   readonly expect: Expectation
 }
 
-/** Cases over one set of documents and settings. */
+/** Cases that share documents and settings. */
 interface GoldenGroup {
   readonly name: string
   readonly settings?: PartialSettings
@@ -51,16 +51,16 @@ interface GoldenGroup {
 }
 
 const GOLDEN_FILES = ['examples', 'tokens', 'derivations', 'rules', 'values', 'shapes', 'format'] as const
-// Compiled tests lie in dist/, the cases beside the sources.
+// Compiled tests are in dist/, the cases next to the sources.
 const goldenDirectory = join(dirname(fileURLToPath(import.meta.url)), '../../../../__test__/golden')
 
-/** An object as the list of its entries: `JSON.parse` moves names such as `10` before all others. */
+/** Converts an object to a list of entries: `JSON.parse` moves names such as `10` to the front. */
 function entriesOf(node: JsonNode | undefined): unknown {
   if (node?.kind === 'object') return node.entries.map(([name, value]) => [name, entriesOf(value)])
   return node && toValue(node)
 }
 
-/** What a path of names and positions leads to; undefined if that is nothing. */
+/** Returns the node at a path of names and indexes; undefined if it does not exist. */
 function member(node: JsonNode | undefined, ...path: readonly (string | number)[]): JsonNode | undefined {
   return path.reduce<JsonNode | undefined>((inner, step) => {
     if (inner?.kind === 'array') return inner.items[Number(step)]
@@ -100,7 +100,7 @@ function compare(t: ExecutionContext, name: string, expect: Expectation, answer:
   }
 }
 
-/** @param node the case as it is written, for what depends on the order of names */
+/** @param node the case as parsed JSON, which keeps the order of names */
 async function runCase(
   t: ExecutionContext,
   engine: TestEngine,
@@ -121,7 +121,7 @@ async function runCase(
   t.deepEqual(entriesOf(distribution), entriesOf(member(node, 'expect', 'facets')), `${name}: facets`)
 }
 
-/** Golden cases share one engine, an index for each group. */
+/** Golden cases share an engine, with an index for each group. */
 export function golden({ name, open, needs }: TestedEngine): void {
   const declare = testNeeding(needs)
   let opening: Promise<TestEngine> | null = null
@@ -137,7 +137,7 @@ export function golden({ name, open, needs }: TestedEngine): void {
       declare(`${name}: ${file}: ${group.name}`, async (t) => {
         const engine = await shared()
         const index = `${file}-${at}`
-        // A busy machine must not look like a wrong answer.
+        // A slow machine must not cause a wrong answer.
         await engine.configure(index, { searchCutoffMs: 600_000, ...group.settings })
         await engine.outcome(index, await engine.upload(group.documents, { primaryKey: 'id' }))
         for (const [number, golden] of group.cases.entries())

@@ -1,6 +1,6 @@
 /**
- * What every engine has to do, told through the `Engine` interface alone: a file per subject. Ranking, filters, facets
- * and formatting are cases in `__test__/golden/*.json`.
+ * Conformance tests of every engine, through the `Engine` interface only: a file per subject. Ranking, filters, facets
+ * and formatting are tested by the cases in `__test__/golden/*.json`.
  */
 import type { TestedEngine } from '../../support/engines.js'
 import { commits } from './commits.js'
@@ -35,7 +35,7 @@ const subjects = [
   vectors,
 ] as const
 
-/** Declares the tests of every subject for one engine. */
+/** Declares the tests of all subjects for an engine. */
 export function conformance(engine: TestedEngine): void {
   for (const subject of subjects) subject(engine)
 }

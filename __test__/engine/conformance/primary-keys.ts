@@ -1,4 +1,4 @@
-/** Which field is the primary key, and which values may it have? */
+/** Primary keys: inference and valid values. */
 import type { Document } from '../../support/engine.js'
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
@@ -42,12 +42,12 @@ export function primaryKeys(tested: TestedEngine): void {
       t.is(report.primaryKey === null, code !== null)
     })
 
-  claim('an empty payload sets the primary key it names', async (t, engine) => {
+  claim('an empty payload sets the primary key of its request', async (t, engine) => {
     t.is((await engine.apply('things', await engine.upload([]))).primaryKey, null)
     t.is((await engine.apply('things', await engine.upload([], { primaryKey: 'sku' }))).primaryKey, 'sku')
   })
 
-  claim('a change of the primary key is refused while there are documents', async (t, engine) => {
+  claim('changing the primary key is refused while there are documents', async (t, engine) => {
     await engine.put('things', { id: 1 })
     const refused = await engine.outcome('things', { kind: 'primaryKey', primaryKey: 'code' })
     t.is(refused.error?.code, 'index_primary_key_already_exists')

@@ -1,7 +1,7 @@
 /**
- * How far is a batch? Told through the `Engine` interface alone.
- *  1. Documents are counted, of as many as there are to look at; a count never falls within its step.
- *  2. Steps come in their order, and nothing is shown of a batch that waits, was given up or is done.
+ * Progress of batches, through the `Engine` interface only.
+ * 1. Documents are counted against a total; the count never decreases within a step.
+ * 2. Steps appear in order. A waiting, abandoned or finished batch has no progress.
  */
 import type { Operation, Step } from '../../../ts/engine/engine.js'
 import type { TestedEngine } from '../../support/engines.js'
@@ -16,7 +16,7 @@ export function progress(tested: TestedEngine): void {
   claim('progress of a running batch counts its documents and names its steps in order', async (t, test) => {
     const { engine } = test
     let seen = new Set<string>()
-    // A quick machine may be done before it is asked: then there is more to do the next time.
+    // On a fast machine the batch may end before the first call; the next round has more documents.
     for (let count = 2_000, uid = 1; seen.size < 2; count *= 2, uid++) {
       const documents = Array.from({ length: count }, (_, id) => ({
         id,
@@ -45,7 +45,7 @@ export function progress(tested: TestedEngine): void {
     }
     t.deepEqual([...seen], order.slice(0, 2))
 
-    /** Steps that were seen in the middle of their documents. */
+    /** Steps observed while they were processing documents. */
     function inOrder(shown: readonly (readonly Step[])[], total: number): Set<string> {
       const middles = new Set<string>()
       let before = { place: 0, finished: 0 }

@@ -1,11 +1,11 @@
-/** What do settings change about documents that are indexed already? */
+/** Settings changes with documents that are already indexed. */
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
 
 export function settings(tested: TestedEngine): void {
   const claim = claimsOf(tested)
 
-  claim('settings apply to documents that were indexed before', async (t, engine) => {
+  claim('changed settings apply to indexed documents', async (t, engine) => {
     await engine.put('things', { id: 1, t: 'sea~salt', n: 3, u: 'pepper' })
     t.deepEqual(await engine.idsFor('things', 'salt '), [])
     await engine.configure('things', { separatorTokens: ['~'], filterableAttributes: ['n'] })

@@ -1,4 +1,4 @@
-/** What becomes of vectors that documents bring, over commits and restarts? */
+/** Vectors of documents over commits and restarts. */
 import type { TestEngine } from '../../support/engine.js'
 import type { TestedEngine } from '../../support/engines.js'
 import { claimsOf } from './claims.js'
@@ -13,7 +13,7 @@ export function vectors(tested: TestedEngine): void {
     return (JSON.parse(text!) as { _vectors: { v: { embeddings: unknown } } })._vectors.v.embeddings
   }
 
-  claim('vectors are there after a restart, embedders that came and went included', async (t, engine) => {
+  claim('vectors survive a restart, also after embedders were removed and added', async (t, engine) => {
     await engine.configure(index, { embedders })
     await engine.put(
       index,
@@ -33,7 +33,7 @@ export function vectors(tested: TestedEngine): void {
     await engine.reopen()
     t.deepEqual(await vectorsOf(engine, 'a'), [[3, 4]])
     t.is((await engine.engine.stats(index)).numberOfEmbeddings, 1)
-    // What was given back to the document is found again, and what was stored before is not.
+    // Vectors written back to the document are found again; those stored earlier are not.
     await engine.configure(index, { embedders: {} })
     await engine.put(index, { id: 'a', _vectors: { v: [5, 6] } })
     await engine.reopen()
@@ -43,7 +43,7 @@ export function vectors(tested: TestedEngine): void {
     t.is((await engine.engine.stats(index)).numberOfEmbeddings, 1)
   })
 
-  claim('an abandoned batch leaves no vectors, and the next one is whole', async (t, engine) => {
+  claim('an abandoned batch leaves no vectors, and the next batch is complete', async (t, engine) => {
     await engine.configure(index, { embedders })
     await engine.put(index, { id: 'a', _vectors: { v: [3, 4] } })
     const task = await engine.upload([{ id: 'a', _vectors: { v: [7, 7] } }])
@@ -57,7 +57,7 @@ export function vectors(tested: TestedEngine): void {
     t.deepEqual(await vectorsOf(engine, 'b'), [[1, 1]])
   })
 
-  claim('a docid that is used again brings no vectors of its former document', async (t, engine) => {
+  claim('a reused docid has no vectors of its previous document', async (t, engine) => {
     await engine.configure(index, { embedders })
     await engine.put(index, { id: 'a', _vectors: { v: [3, 4] } })
     await engine.apply(

@@ -93,7 +93,8 @@ async function copy({ handle, bytes }: HeldFile, path: string): Promise<void> {
     const buffer = Buffer.allocUnsafe(COPY_BYTES)
     for (let at = 0; at < bytes; ) {
       const { bytesRead } = await handle.read(buffer, 0, Math.min(COPY_BYTES, bytes - at), at)
-      if (bytesRead === 0) throw new Error(`a held file is shorter than ${bytes} bytes: ${path} is incomplete`)
+      if (bytesRead === 0)
+        throw new Error(`a held file is shorter than ${bytes} bytes: ${path} is incomplete`)
       await target.writeFile(buffer.subarray(0, bytesRead))
       at += bytesRead
     }

@@ -84,7 +84,7 @@ async function decodedOrNull<T>(reply: Promise<Reply>): Promise<T | null> {
 
 async function answer(reply: Promise<Reply>): Promise<Answer> {
   const { body: bytes, facts } = await succeeded(reply)
-  if (bytes === undefined || facts === undefined) throw new Error('the native engine gave no answer')
+  if (bytes === undefined || facts === undefined) throw new Error('the native engine returned no answer')
   const { timeAt, ...rest } = facts
   const answered = { body: bytes, facts: { ...rest, semanticHits: facts.semanticHits ?? null } }
   return timeAt === undefined ? answered : { ...answered, timeAt }

@@ -115,7 +115,13 @@ export class Tokenizer {
     if (pieceStart < to && state.wordsLeft > 0) this.tokenizePiece(text, pieceStart, to, writing, state)
   }
 
-  private tokenizePiece(text: string, from: number, to: number, writing: Writing, state: TokenizerState): void {
+  private tokenizePiece(
+    text: string,
+    from: number,
+    to: number,
+    writing: Writing,
+    state: TokenizerState,
+  ): void {
     const { script, language } = writing
     const segmented = script === CJ || script === HANGUL || script === THAI || script === KHMER
     if ((!segmented && script !== ARABIC && language !== 'deu') || UNSEGMENTED.test(text.slice(from, to))) {

@@ -83,9 +83,9 @@ async function readSections(
   reader: FrameReader,
 ): Promise<(Snapshot & { readonly bytes: number }) | null> {
   if (!(await reader.bytes(0, HEADER.length)).equals(HEADER))
-    throw new DamagedFileError(path, 'it does not begin as a snapshot')
+    throw new DamagedFileError(path, 'it does not start with the header of a snapshot')
   const first = await reader.frame(HEADER.length)
-  if (first?.kind !== PLACE) throw new DamagedFileError(path, 'it does not say of which commit it is')
+  if (first?.kind !== PLACE) throw new DamagedFileError(path, 'it does not name its commit')
   const { version, end, check } = JSON.parse(first.payload.toString()) as SnapshotPlace
   if (version !== CONTENT_VERSION) return null
   const content = new BuiltReader()

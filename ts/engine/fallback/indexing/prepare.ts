@@ -19,9 +19,9 @@ import { DocSet } from '../store/docid-set.js'
 import { type JsonObject, parseJson, writeJson } from '../store/json.js'
 import { ownText } from '../store/own-text.js'
 import {
-  mergedWant,
   type EmbedderChange,
   MissingVectors,
+  mergedWant,
   PendingEmbeddings,
   type StagedDocumentVectors,
   StagedVectors,

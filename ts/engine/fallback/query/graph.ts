@@ -12,7 +12,7 @@ import type { MatchingStrategy } from '../../requests.js'
 import { SYNONYM_WORDS_MAX, SYNONYMS_MAX, WORD_BYTES_MAX } from '../limits.js'
 import type { ParsedTerm, PhraseWords } from './parse.js'
 import type { Synonyms } from './synonyms.js'
-import { ALL_KINDS, hasTypos, type DerivationKinds, Term, type TermSource } from './term.js'
+import { ALL_KINDS, type DerivationKinds, hasTypos, Term, type TermSource } from './term.js'
 
 /** A term in the query: ids and positions are inclusive ranges. */
 export interface TermNode {

@@ -12,16 +12,16 @@ import {
   documentCount,
   EMPTY_LIST,
   find,
+  mergedLists,
   occurrencesEnd,
   occurrencesStart,
   type PostingList,
   shareField,
   type TermDictionary,
-  mergedLists,
 } from '../postings/postings.js'
 import { DocSet } from '../store/docid-set.js'
 import type { PhraseWords } from './parse.js'
-import { hasTypos, type TypoCount, type DerivationKinds, type Term, type TermSource } from './term.js'
+import { type DerivationKinds, hasTypos, type Term, type TermSource, type TypoCount } from './term.js'
 
 /** Occurrences of the words of a term. */
 export interface Occurrences {

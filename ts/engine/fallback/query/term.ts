@@ -120,7 +120,8 @@ export class Term {
       const { word, phrase, ngram } = this.spec
       const canSplit = phrase === null && word !== '' && Buffer.byteLength(word) <= WORD_BYTES_MAX
       const split = canSplit ? this.source.split(word) : null
-      const undoesNgram = ngram !== null && ngram.length === 2 && split?.[0] === ngram[0] && split?.[1] === ngram[1]
+      const undoesNgram =
+        ngram !== null && ngram.length === 2 && split?.[0] === ngram[0] && split?.[1] === ngram[1]
       this.splitWords = undoesNgram ? null : split
     }
     return this.splitWords
@@ -143,7 +144,8 @@ export interface DerivationKinds {
 
 export const ALL_KINDS: DerivationKinds = { typoCounts: 0b111, exactOnly: false }
 
-export const hasTypos = (kinds: DerivationKinds, typos: TypoCount): boolean => (kinds.typoCounts & (1 << typos)) !== 0
+export const hasTypos = (kinds: DerivationKinds, typos: TypoCount): boolean =>
+  (kinds.typoCounts & (1 << typos)) !== 0
 
 /** Highest typo count that is still possible. Source: search §7.3. */
 export function mostTypos(term: Term, kinds: DerivationKinds): TypoCount {

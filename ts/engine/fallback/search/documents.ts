@@ -95,7 +95,8 @@ export function matchingDocuments(index: OpenIndex, request: StoppableListing): 
 /** The requested parts of a document. */
 type Projection = Pick<DocumentRequest, 'fields' | 'retrieveVectors'>
 
-const isCompleteDocument = ({ fields, retrieveVectors }: Projection): boolean => fields === null && !retrieveVectors
+const isCompleteDocument = ({ fields, retrieveVectors }: Projection): boolean =>
+  fields === null && !retrieveVectors
 
 function documentText(data: ListedData, docid: number, { fields, retrieveVectors }: Projection): string {
   const { source } = data.documents[docid]!

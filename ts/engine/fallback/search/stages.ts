@@ -47,7 +47,10 @@ export class Stages {
   get text(): string {
     const embedding = this.#times.get(EMBED_QUERY) ?? 0
     const total = performance.now() - this.#started + embedding
-    const named = [...this.#times, ['search', total] as const].map(([stage, time]) => [stage, formattedTime(time)])
+    const named = [...this.#times, ['search', total] as const].map(([stage, time]) => [
+      stage,
+      formattedTime(time),
+    ])
     return `,"performanceDetails":${JSON.stringify(Object.fromEntries(named))}`
   }
 

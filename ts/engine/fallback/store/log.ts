@@ -340,7 +340,7 @@ async function readCommits(
 ): Promise<LogEnd> {
   const reader = await FrameReader.over(file)
   if (!(await reader.bytes(0, HEADER.length)).equals(HEADER))
-    throw new DamagedFileError(path, 'it does not begin as a log')
+    throw new DamagedFileError(path, 'it does not start with the header of a log')
   let last = from
   let pending: Buffer[] = []
   let vectors: Buffer[] = []

@@ -57,7 +57,10 @@ function misspelt(document: JsonObject, embedder: string): Misspelt | null {
     return null
   }
   const inner: Json | undefined = document.get('_vectors')
-  return firstSimilar(document.keys(), '_vectors') ?? (inner instanceof Map ? firstSimilar(inner.keys(), embedder) : null)
+  return (
+    firstSimilar(document.keys(), '_vectors') ??
+    (inner instanceof Map ? firstSimilar(inner.keys(), embedder) : null)
+  )
 }
 
 /** Returns true if `key` is at most a few edits from `name`, and fewer than `name` has characters. */

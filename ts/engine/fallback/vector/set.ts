@@ -87,7 +87,7 @@ export class VectorSet {
   put(docid: number, { userProvided, skipRegenerate, rows, fragments }: DocumentVectors): void {
     this.delete(docid)
     if (this.dimensions === 0 && rows.length > 0)
-      throw new RangeError('vectors came before their number of components was known')
+      throw new RangeError('vectors arrived before their dimensions were known')
     const count = rows.length === 0 ? 0 : rows.length / this.dimensions
     const row = this.used
     this.reserve(row + count)

@@ -15,7 +15,7 @@ import type { Json, JsonObject } from '../store/json.js'
 import { quantized } from './distance.js'
 import { type Embedder, embeddersOf } from './embedder.js'
 import { MissingVectors } from './missing-vectors.js'
-import { mergedWant, type EmbedderPending, type Want } from './pending-embeddings.js'
+import { type EmbedderPending, mergedWant, type Want } from './pending-embeddings.js'
 import { vectorEntry } from './readback.js'
 import { readSent, type Sent, storedEntry, vectorsIn } from './sent.js'
 import { type DocumentVectors, VectorSet, type VectorState } from './set.js'
@@ -175,7 +175,8 @@ export class StagedVectors {
       const sent = value === undefined ? null : readSent(id, embedder, value)
       const outcome = stateAfter(before?.(name), sent, before === undefined, embedder)
       if (outcome === 'missing') missing.push(embedder)
-      else if (outcome === 'always' || outcome === 'ifChanged') toEmbed.set(name, { always: outcome === 'always' })
+      else if (outcome === 'always' || outcome === 'ifChanged')
+        toEmbed.set(name, { always: outcome === 'always' })
       else if (outcome !== 'unchanged') staged.set(name, outcome)
     }
     if (vectors !== null) document.set('_vectors', this.unclaimed(vectors, id))

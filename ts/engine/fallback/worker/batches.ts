@@ -76,7 +76,11 @@ export class Batches {
       await this.#worker.call('abandon', [known.prepared])
   }
 
-  async #prepared(index: IndexId, batch: Batch, flag: readonly SharedArrayBuffer[] = []): Promise<Preparation> {
+  async #prepared(
+    index: IndexId,
+    batch: Batch,
+    flag: readonly SharedArrayBuffer[] = [],
+  ): Promise<Preparation> {
     const prepared = (await this.#worker.call('prepare', [index, batch, ...flag])) as Prepared
     return { index, batch, prepared, ends: this.#worker.ends }
   }

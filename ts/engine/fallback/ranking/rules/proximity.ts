@@ -7,7 +7,7 @@
  */
 
 import { find, occurrencesEnd, occurrencesStart, type PostingList } from '../../postings/postings.js'
-import { widthOf, type TermNode } from '../../query/graph.js'
+import { type TermNode, widthOf } from '../../query/graph.js'
 import type { Occurrences, TermResolver } from '../../query/resolver.js'
 import { type CostRule, NEVER, rankByCost } from '../cost/index.js'
 import type { Bucket, RankingRule, ScoreDetail } from '../rule.js'

@@ -5,7 +5,7 @@
  * 3. Dropped terms are removed from the query for all later rules.
  */
 
-import { END, graphOfPaths, widthOf, type PathStep, type QueryGraph } from '../../query/graph.js'
+import { END, graphOfPaths, type PathStep, type QueryGraph, widthOf } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 import { DocSet } from '../../store/docid-set.js'
 import type { Bucket, RankingRule } from '../rule.js'

@@ -48,7 +48,8 @@ export function facetsText(
     return facets === null || facets === undefined ? [] : [{ index, uid, found, documents, facets }]
   })
   if (requested.length === 0) return ''
-  if (federation.mergeFacets !== null) return mergedFacets(requested, federation.mergeFacets.maxValuesPerFacet)
+  if (federation.mergeFacets !== null)
+    return mergedFacets(requested, federation.mergeFacets.maxValuesPerFacet)
   const parts = requested
     .sort((a, b) => compareUtf8(a.uid, b.uid))
     .map(({ index, uid, found, documents, facets }) => {

@@ -8,7 +8,7 @@
  */
 import { decomposed, folded } from '../../analysis/normalise.js'
 import { STOP_WORD, type Token, WORD } from '../../analysis/tokenize.js'
-import { widthOf, type QueryGraph, type TermNode } from '../../query/graph.js'
+import { type QueryGraph, type TermNode, widthOf } from '../../query/graph.js'
 import type { PhraseWords } from '../../query/parse.js'
 
 /** A highlighted part of a text. Offsets are in UTF-16 units; word numbers do not count separators. */
