@@ -1,4 +1,4 @@
-/** Helps tests to look into archives and to make them. */
+/** Helpers for reading and creating archives. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import type { ExecutionContext } from 'ava'
 import { extract, Header } from 'tar'
 
-/** A directory that goes with the test. */
+/** A directory that is removed after the test. */
 export async function tempDir(t: ExecutionContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'siftd-backup-'))
   t.teardown(() => rm(path, { recursive: true, force: true }))
@@ -31,7 +31,7 @@ export async function entriesOf(t: ExecutionContext, archive: string): Promise<E
 
 export type Line = Readonly<Record<string, unknown>>
 
-/** The lines of an entry, each as JSON. */
+/** The lines of an entry, parsed as JSON. */
 export function linesOf(entries: Entries, path: string): readonly Line[] {
   const text = entries.get(path)
   if (text === undefined)
@@ -42,17 +42,17 @@ export function linesOf(entries: Entries, path: string): readonly Line[] {
     .map((line) => JSON.parse(line) as Line)
 }
 
-/** An entry as a hostile writer makes it. */
+/** An entry as a hostile writer creates it. */
 export interface MadeEntry {
   readonly path: string
   readonly content?: string | Buffer
   readonly type?: 'File' | 'SymbolicLink' | 'Link' | 'Directory' | 'CharacterDevice' | 'FIFO'
   readonly linkpath?: string
-  /** What the header says, if not the truth. */
+  /** The size in the header, if it is wrong. */
   readonly size?: number
 }
 
-/** A tar of any entries, compressed, whatever sense it makes. */
+/** A compressed tar of any entries, valid or not. */
 export function archiveOf(entries: readonly MadeEntry[]): Buffer {
   const blocks = entries.flatMap(({ path, content = '', type = 'File', linkpath, size }) => {
     const body = typeof content === 'string' ? Buffer.from(content) : content
@@ -70,7 +70,7 @@ export function archiveOf(entries: readonly MadeEntry[]): Buffer {
   return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]))
 }
 
-/** Of a dump in the newest layout. */
+/** Metadata of a dump in the newest layout. */
 export const metadata = {
   path: 'metadata.json',
   content: '{"dumpVersion":"V6","dbVersion":"1.50.0","dumpDate":"2030-01-01T00:00:00Z"}',
@@ -89,7 +89,7 @@ export const indexAt = (uid: string, folder = uid): readonly MadeEntry[] => [
   { path: `indexes/${folder}/settings.json`, content: '{}' },
   { path: `indexes/${folder}/documents.jsonl`, content: '{"id":1}\n{"id":2}' },
 ]
-/** A line of a finished task, with `some` members in addition. */
+/** A line of a finished task, with additional members. */
 export const task = (some: object) =>
   JSON.stringify({
     uid: 0,

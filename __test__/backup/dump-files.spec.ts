@@ -1,6 +1,5 @@
-// Rules held here:
-// 1. Nothing is imported over data, nor left out without an error, unless an option says so.
-// 2. An archive that is not a whole dump is refused by its reason, and leaves nothing where it would have been.
+// 1. Existing data is never overwritten or skipped without an error, unless an option allows it.
+// 2. An incomplete dump is refused with a reason, and leaves nothing in the data directory.
 import { access, copyFile, mkdir, readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
@@ -24,7 +23,7 @@ const rejected = async (t: ExecutionContext, attempt: Promise<void>, message: Re
 }
 
 for (const kind of ['dump', 'snapshot'] as const)
-  test(`a ${kind} is imported, skipped or refused by its file, existing data and options`, async (t) => {
+  test(`a ${kind} is imported, skipped or refused depending on file, existing data and options`, async (t) => {
     const archive = await (await sourceOf(t))[kind]()
     const { parent, directory, start: startFrom } = await place(t)
     const start: typeof startFrom = (path, some) => startFrom(path, { kind, ...some })
@@ -50,7 +49,7 @@ for (const kind of ['dump', 'snapshot'] as const)
     t.deepEqual(await readdir(parent), ['data.ms'])
   })
 
-test('a dump that was cut short anywhere is refused, and imports once it is whole', async (t) => {
+test('a truncated dump is refused, the complete one is imported', async (t) => {
   const { server, dump } = await sourceOf(t)
   await server.settle(
     t,
@@ -74,10 +73,10 @@ test('a dump that was cut short anywhere is refused, and imports once it is whol
   t.true(await exists(join(directory, 'VERSION')))
 })
 
-test('the next import removes what a killed import left', async (t) => {
+test('the next import removes the remains of a killed import', async (t) => {
   const { dump } = await sourceOf(t)
   const { parent, start } = await place(t)
-  // No process has this number.
+  // No process has this id.
   await mkdir(join(parent, 'data.ms.importing-4194305', 'indexes'), { recursive: true })
   await start(await dump())
   t.deepEqual(await readdir(parent), ['data.ms'])
@@ -97,14 +96,14 @@ test('a minimal dump is imported, and unknown files in it are ignored', async (t
   t.is((await server.get('/indexes/plants/documents')).body.total, 2)
 })
 
-/** What a dump says of its making. */
+/** The entry with the versions of a dump. */
 const madeBy = (dbVersion: string, dumpVersion = 'V6'): MadeEntry => ({
   path: 'metadata.json',
   content: JSON.stringify({ dumpVersion, dbVersion, dumpDate: '2030-01-01T00:00:00Z' }),
 })
 
 for (const version of ['0.0.0', '0.0.9', '1.12.8', '1.53.0', '1.54.0-rc.1', '2.0.0'])
-  test(`a dump of the version ${version} is imported, and the log tells which it was`, async (t) => {
+  test(`a dump of the version ${version} is imported, and logged`, async (t) => {
     const { start } = await place(t)
     const archive = join(await tempDir(t), 'versioned.dump')
     await writeFile(archive, archiveOf([madeBy(version), ...indexAt('plants')]))
@@ -123,13 +122,13 @@ const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, 
   'is not compressed': [Buffer.from('{"dumpVersion":"V6"}'), /not a complete gzip-compressed tar archive/],
   'is empty': [Buffer.alloc(0), /not a complete gzip-compressed tar archive/],
   'holds no entries': [[], /not a complete gzip-compressed tar archive/],
-  'holds nothing of a dump': [[{ path: 'notes.txt', content: 'x' }], /no metadata\.json/],
-  'leads out of its root': [[metadata, { path: '../escaped', content: 'x' }], /not the path of a file inside/],
-  'leads out of its root on the way': [
+  'holds no entry of a dump': [[{ path: 'notes.txt', content: 'x' }], /no metadata\.json/],
+  'has a path outside its root': [[metadata, { path: '../escaped', content: 'x' }], /not the path of a file inside/],
+  'has a path that leaves its root midway': [
     [metadata, { path: 'indexes/../../escaped', content: 'x' }],
     /not the path of a file inside/,
   ],
-  'names a file of the system': [[metadata, { path: '/escaped', content: 'x' }], /not the path of a file inside/],
+  'has an absolute path': [[metadata, { path: '/escaped', content: 'x' }], /not the path of a file inside/],
   'holds a symbolic link': [
     [metadata, { path: 'indexes/a', type: 'SymbolicLink', linkpath: '/etc' }],
     /kind SymbolicLink/,
@@ -143,10 +142,10 @@ const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, 
     [metadata, { path: 'keys.jsonl', content: 'x', size: 2 ** 52 }],
     /the disk has \d+ left/,
   ],
-  'names an entry twice': [[metadata, metadata], /twice/],
+  'has an entry twice': [[metadata, metadata], /twice/],
   'has an older layout': [[madeBy('1.0.0', 'V5')], /has the layout V5.* reads V6: .*dump it there again$/],
   'has a newer layout': [[madeBy('1.53.0', 'V7')], /has the layout V7.* reads V6: import it with a newer/],
-  'has a newer layout and nothing else to read': [
+  'has a newer layout and no other field': [
     [{ path: 'metadata.json', content: '{"dumpVersion":"V10"}' }],
     /has the layout V10/,
   ],
@@ -155,18 +154,18 @@ const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, 
     [madeBy('0.2.0')],
     /was made by the version 0\.2\.0 .*newer than this one, 0\.0\.0: start that version/,
   ],
-  'was made by no version': [
+  'has no version': [
     [{ path: 'metadata.json', content: '{"dumpVersion":"V6"}' }],
     /dbVersion: expected a string, found nothing/,
   ],
-  'was made by a malformed version': [[madeBy('1.53')], /dbVersion: expected a version .*found `"1\.53"`/],
+  'has a malformed version': [[madeBy('1.53')], /dbVersion: expected a version .*found `"1\.53"`/],
   'holds no JSON': [[{ path: 'metadata.json', content: '{' }], /metadata\.json is not JSON/],
   'lacks the settings of an index': [
     [metadata, ...indexAt('a').filter(({ path }) => !path.includes('settings'))],
     /no indexes\/a\/settings\.json/,
   ],
-  'names an index that cannot be': [[metadata, ...indexAt('../x', 'a')], /uid of an index/],
-  'names an index twice': [[metadata, ...indexAt('a', 'a'), ...indexAt('a', 'b')], /twice/],
+  'has an invalid index uid': [[metadata, ...indexAt('../x', 'a')], /uid of an index/],
+  'has an index twice': [[metadata, ...indexAt('a', 'a'), ...indexAt('a', 'b')], /twice/],
   'holds unknown settings': [
     [
       metadata,
@@ -176,7 +175,7 @@ const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, 
     ],
     /settings\.json: .*colour/,
   ],
-  'holds no documents but words': [
+  'has words instead of documents': [
     [
       metadata,
       ...indexAt('a').map((one) => (one.path.includes('documents') ? { ...one, content: 'words' } : one)),
@@ -191,7 +190,7 @@ const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, 
     /indexes\/a: /,
   ],
   'holds a key without an uid': [[metadata, { path: 'keys.jsonl', content: '{}' }], /keys\.jsonl:1\.uid/],
-  'holds a task of no kind': [
+  'has a task without a kind': [
     [metadata, { path: 'tasks/queue.jsonl', content: task({ type: 'wonder' }) }],
     /tasks\/queue\.jsonl:1: type/,
   ],
@@ -199,11 +198,11 @@ const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, 
     [metadata, { path: 'tasks/queue.jsonl', content: `${task({})}\n${task({})}` }],
     /does not rise/,
   ],
-  'holds a task with a wild uid': [
+  'has a task with an invalid uid': [
     [metadata, { path: 'tasks/queue.jsonl', content: task({ uid: 2 ** 40 }) }],
     /unsigned 32-bit/,
   ],
-  'holds a waiting task that no version of this service runs': [
+  'has a waiting task that this service never runs': [
     [
       metadata,
       {
@@ -233,14 +232,14 @@ const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, 
     ],
     /update_files\/0\.jsonl/,
   ],
-  'holds a webhook of no address': [
+  'has a webhook without a URL': [
     [
       metadata,
       { path: 'webhooks.json', content: '{"webhooks":{"11111111-1111-4111-8111-111111111111":{"url":"x"}}}' },
     ],
     /absolute URL/,
   ],
-  'holds no uid of an instance': [[metadata, { path: 'instance_uid.uuid', content: '../../x' }], /UUID/],
+  'has an invalid instance uid': [[metadata, { path: 'instance_uid.uuid', content: '../../x' }], /UUID/],
 }
 
 for (const [name, [content, message]] of Object.entries(hostile)) {

@@ -1,4 +1,6 @@
-/** The history in a dump of another writer is shown as that one shows it, and dumped and imported again, however often. */
+/**
+ * The history in a dump of another writer is shown as that writer shows it, and survives repeated dumps and imports.
+ */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
@@ -21,7 +23,7 @@ const unheardOf = {
   link: 'https://docs.test/errors#moon_in_the_way',
 }
 
-/** A member of a history: its line as the other writer has it, and the details that the API shows. */
+/** A member of a history: its line from the other writer, and the details in the API. */
 interface Past {
   readonly line: Line
   readonly details?: Line
@@ -87,14 +89,14 @@ const history: Readonly<Record<string, Past>> = {
     },
     details: { dumpUid: null },
   },
-  'a dump with a member of details that is not known': {
+  'a dump with unknown details': {
     line: {
       type: { dumpCreation: { keys: [], instance_uid: null } },
       details: { Dump: { dump_uid: '20300101-000000000', moon_phase: [1] } },
     },
     details: { dumpUid: '20300101-000000000', moonPhase: [1] },
   },
-  'an upgrade that tells no versions': { line: { type: { upgradeDatabase: { from: [1, 49, 0] } } } },
+  'an upgrade without versions': { line: { type: { upgradeDatabase: { from: [1, 49, 0] } } } },
 }
 
 const lines: readonly Line[] = Object.values(history).map(({ line }, uid) => ({
@@ -138,7 +140,7 @@ async function shown(server: TestServer) {
   return { tasks: tasks.body.results.toReversed(), batches: found.body.results.toReversed() }
 }
 
-test('a history of another writer is shown, dumped and imported over three generations', async (t) => {
+test('the history of another writer survives three generations of dumps', async (t) => {
   const dumpDirectory = join(await tempDir(t), 'dumps')
   let archive = await foreign(t)
   let before: { readonly entries: object; readonly shown: object } | null = null
@@ -167,7 +169,7 @@ test('a history of another writer is shown, dumped and imported over three gener
     for (const [uid, line] of lines.entries()) {
       const { type, ...rest } = line
       t.like(dumped.tasks[uid], rest, `${uid}, ${generation}`)
-      // Without versions in its details, an upgrade does not tell where it began.
+      // An upgrade without versions in its details does not know its old version.
       if (uid !== lines.length - 1) t.deepEqual(dumped.tasks[uid]?.type, type, `${uid}, ${generation}`)
     }
     t.deepEqual(dumped.batches, batches)
@@ -176,7 +178,7 @@ test('a history of another writer is shown, dumped and imported over three gener
   }
 })
 
-test('a finished task that keeps its object can be deleted, and is not canceled', async (t) => {
+test('a finished task with a private object can be deleted, and is not canceled', async (t) => {
   const { directory, start } = await place(t)
   await start(await foreign(t))
   const server = await startServer(t, { directory })

@@ -6,7 +6,7 @@ import { openLog } from '../../ts/telemetry/index.js'
 import { startServer, type TestServer, testEngine } from '../support/server.js'
 import { type Entries, entriesOf, linesOf, tempDir } from './archives.js'
 
-// Rule held here: the dump of an instance that was made of a dump holds what that one held, however often.
+// A dump of an imported instance has the same content as the imported dump, however often this is repeated.
 
 const masterKey = 'a-master-key-of-32-characters-xx'
 
@@ -29,7 +29,7 @@ async function fill(t: ExecutionContext, server: TestServer): Promise<void> {
   t.is(await settled(server.post('/indexes/plants/documents', plants)), 'succeeded')
   t.is(await settled(server.post('/indexes/plants/documents?primaryKey=no', [{ id: 9 }])), 'failed')
   t.is(await settled(server.post('/indexes', { uid: 'bare' })), 'succeeded')
-  // Long enough to stay text where they are shown.
+  // Long enough to remain JSON text in answers.
   const words = Array.from({ length: 5_000 }, (_, i) => `a-word-of-the-dictionary-${i}`)
   t.is(await settled(server.put('/indexes/bare/settings/dictionary', words)), 'succeeded')
   t.is(await settled(server.patch('/indexes/bare', { uid: 'barer' })), 'succeeded')
@@ -48,7 +48,7 @@ async function fill(t: ExecutionContext, server: TestServer): Promise<void> {
   await server.post('/webhooks', { url: 'https://bare.test/' })
 }
 
-/** What only instances with the features on can be told. */
+/** Fills the parts that only instances with experimental features have. */
 async function fillByFeatures(t: ExecutionContext, server: TestServer): Promise<void> {
   await server.patch('/network', {
     self: 'west',
@@ -78,7 +78,7 @@ async function dumpOf(t: ExecutionContext, server: TestServer, directory: string
   return join(directory, `${task.details.dumpUid}.dump`)
 }
 
-/** Everything of an archive but what has to differ: when it was made, and the dump that it was made of. */
+/** Returns the content of an archive except the expected differences: creation time, and the dump it was made from. */
 function content(entries: Entries, lines: { readonly tasks: number; readonly batches: number }) {
   const json = (path: string) => JSON.parse(entries.get(path) ?? 'null') as Record<string, unknown>
   const others = [...entries.keys()].filter((path) => /settings|embedders|documents|uuid|webhooks/.test(path))
@@ -103,7 +103,7 @@ const instances = {
 }
 
 for (const [name, features] of Object.entries(instances)) {
-  test(`three generations of dumps hold the same, with ${name}`, async (t) => {
+  test(`three generations of dumps have the same content, with ${name}`, async (t) => {
     const dumps = join(await tempDir(t), 'dumps')
     let server = await startServer(t, { masterKey, dumpDirectory: dumps })
     if (features !== null) t.is((await server.patch('/experimental-features', features)).status, 200)

@@ -1,6 +1,6 @@
 /**
- * Archives that were damaged or made by an enemy: each is refused in one line, and nothing is touched. What is imported
- * all the same shows everything that the whole archive shows, so its damage lies where nothing is read.
+ * Damaged or malicious archives: each is refused in one line, and nothing is changed. If a damaged archive is imported
+ * nevertheless, the result equals that of the undamaged archive: then only unread bytes were damaged.
  *
  * `ARCHIVE_DAMAGES=400 npx ava dist/__test__/backup/hostile-archives.spec.js` tries more places.
  */
@@ -26,7 +26,7 @@ const plants = Array.from({ length: 60 }, (_, id) => ({
   _vectors: { own: [id, 1] },
 }))
 
-/** An archive of each kind. */
+/** Returns an archive of each kind. */
 async function archives(t: ExecutionContext): Promise<Readonly<Record<Kind, Buffer>>> {
   const directory = await tempDir(t)
   const options = { dumpDirectory: directory, snapshots: { directory, keptMax: 1 } }
@@ -54,7 +54,7 @@ async function shown(server: TestServer): Promise<unknown> {
   return [...(await Promise.all(answers)), (await searched).body.hits]
 }
 
-/** Starts from these bytes. @returns null if they are imported */
+/** Starts from these bytes. @returns the refusal; null if they are imported */
 async function refusal(t: ExecutionContext, kind: Kind, bytes: Buffer) {
   const { parent, directory, start } = await place(t)
   const archive = join(parent, `given.${kind}`)
@@ -78,7 +78,7 @@ type Damages = Readonly<Record<string, (bytes: Buffer, share: number) => Buffer>
 
 const at = (bytes: Buffer, share: number): number => Math.floor(share * (bytes.length - 1))
 
-/** Damages at a share of the length. */
+/** Damages at a relative position in the file. */
 const ofArchives: Damages = {
   'cut short': (bytes, share) => bytes.subarray(0, at(bytes, share)),
   'a flipped bit': (bytes, share) => flipped(bytes, share),
@@ -88,7 +88,7 @@ const ofArchives: Damages = {
   },
 }
 
-/** Damages of files that were compressed afterwards. Snapshots have a checksum of each file, dumps have none. */
+/** Damages before compression. Snapshots have a checksum for each file, dumps have none. */
 const ofFiles: Damages = {
   'a flipped bit before it was compressed': (bytes, share) => gzipSync(flipped(gunzipSync(bytes), share)),
   'a block of zeros before it was compressed': (bytes, share) => {
@@ -105,7 +105,7 @@ function flipped(bytes: Buffer, share: number): Buffer {
 }
 
 for (const kind of kinds)
-  test.serial(`a ${kind} that is damaged anywhere is refused, or nothing differs`, async (t) => {
+  test.serial(`a damaged ${kind} is refused, or imported without a difference`, async (t) => {
     t.timeout(600_000)
     const whole = (await archives(t))[kind]
     const { directory } = await refusal(t, kind, whole)
@@ -136,12 +136,12 @@ const contents = (some: object) => ({
   content: JSON.stringify({ format: 1, version: '0.0.0', files: {}, ...some }),
 })
 
-/** Archives that an enemy or another program made. */
+/** Archives made by an attacker or another program. */
 const made: readonly (readonly [Kind, string, () => Buffer, RegExp])[] = [
   ...(['dump', 'snapshot'] as const).flatMap((kind) =>
     (
       [
-        ['leads out', { path: '../../outside', content: 'x' }, /not the path of a file inside/],
+        ['leaves its root', { path: '../../outside', content: 'x' }, /not the path of a file inside/],
         ['starts at the root', { path: '/etc/outside', content: 'x' }, /not the path of a file inside/],
         ['has a backslash', { path: 'indexes\\..\\outside', content: 'x' }, /not the path of a file inside/],
         [
@@ -168,7 +168,7 @@ const made: readonly (readonly [Kind, string, () => Buffer, RegExp])[] = [
   ['snapshot', 'without a task store', () => inSnapshot(contents({})), /no tasks\/tasks\.db/],
   [
     'snapshot',
-    'that lists more than it holds',
+    'with missing files',
     () => inSnapshot(contents({ files: { 'tasks/tasks.db': { bytes: 1, crc32: 1 } } })),
     /no `tasks\/tasks\.db`/,
   ],
@@ -176,7 +176,7 @@ const made: readonly (readonly [Kind, string, () => Buffer, RegExp])[] = [
   ['dump', 'that is a snapshot', () => inSnapshot(contents({})), /metadata\.json/],
   [
     'dump',
-    'of a newer layout',
+    'with a newer layout',
     () => archiveOf([{ ...metadata, content: metadata.content.replace('V6', 'V9') }]),
     /V9/,
   ],
@@ -196,12 +196,12 @@ const made: readonly (readonly [Kind, string, () => Buffer, RegExp])[] = [
 ]
 
 for (const [kind, what, bytes, message] of made)
-  test(`a ${kind} ${what} is refused in one line, and nothing is touched`, async (t) => {
+  test(`a ${kind} ${what} is refused in one line, and nothing is changed`, async (t) => {
     const { error } = await refusal(t, kind, bytes())
     t.regex(error?.message ?? '', message)
   })
 
-/** The snapshot with another task store, whose length and checksum are right. */
+/** Returns the snapshot with another task store, whose length and checksum are valid. */
 async function withStore(t: ExecutionContext, snapshot: Buffer, sql: string): Promise<Buffer> {
   const directory = await tempDir(t)
   await writeFile(join(directory, 'given'), snapshot)
@@ -223,30 +223,30 @@ async function withStore(t: ExecutionContext, snapshot: Buffer, sql: string): Pr
 
 const stores: readonly (readonly [what: string, sql: string, message: RegExp])[] = [
   [
-    'whose catalogue names a directory elsewhere',
+    'whose catalogue has an outside directory',
     "UPDATE catalogue SET id = '../../../bystander'",
     /"\.\.\/\.\.\/\.\.\/bystander" is not the id of an index/,
   ],
   [
-    'that announces a directory elsewhere',
+    'that announces an outside directory',
     "INSERT INTO disposable VALUES ('../bystander')",
     /"\.\.\/bystander" is not the id/,
   ],
   ['with a failed commit elsewhere', "INSERT INTO failed_commits VALUES ('..', 1)", /"\.\." is not the id/],
-  ['whose index has the name of a path', "UPDATE catalogue SET uid = '../plants'", /no name of an index/],
+  ['whose index has a path as name', "UPDATE catalogue SET uid = '../plants'", /no name of an index/],
   [
-    'whose upload is elsewhere',
+    'whose upload is outside',
     "INSERT INTO contents (uid, body, kind, payload, payload_bytes, may_create) SELECT min(uid), '{}', 'documents', '../engine', 1, 0 FROM tasks",
     /no name of an upload/,
   ],
   [
-    'with a trigger that never ends',
+    'with an endless trigger',
     `CREATE TRIGGER loop AFTER INSERT ON tasks BEGIN DELETE FROM tasks WHERE uid IN (
       WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT -x FROM n); END`,
     /the trigger `loop`/,
   ],
   [
-    'with another trigger of a known name',
+    'with a modified trigger',
     'DROP TRIGGER swap_added; CREATE TRIGGER swap_added AFTER INSERT ON tasks BEGIN DELETE FROM keys; END',
     /the trigger `swap_added`/,
   ],
@@ -261,7 +261,7 @@ const stores: readonly (readonly [what: string, sql: string, message: RegExp])[]
   ['without an index', 'DROP INDEX tasks_batch', /lacks the index `tasks_batch`/],
 ]
 
-test('a snapshot with a task store of other hands is refused', async (t) => {
+test('a snapshot with a manipulated task store is refused', async (t) => {
   const { snapshot } = await archives(t)
   for (const [what, sql, message] of stores) {
     const { error } = await refusal(t, 'snapshot', await withStore(t, snapshot, sql))
@@ -270,14 +270,14 @@ test('a snapshot with a task store of other hands is refused', async (t) => {
   t.is((await refusal(t, 'snapshot', await withStore(t, snapshot, 'SELECT 1'))).error, null)
 })
 
-test('a snapshot that unpacks to far more than it lists is refused before it is read', async (t) => {
+test('a snapshot that unpacks to far more than listed is refused early', async (t) => {
   const zeros = Buffer.alloc(64 * 1024 * 1024).toString('latin1')
   const bomb = archiveOf([{ path: 'indexes/a/zeros', content: zeros, size: 16 }])
   t.true(bomb.length < 200_000)
   t.regex((await refusal(t, 'snapshot', bomb)).error?.message ?? '', /after its end mark/)
 })
 
-test(`an archive that is imported with --engine ${testEngine === 'native' ? 'fallback' : 'native'} says whose it is`, async (t) => {
+test(`an archive that is imported with --engine ${testEngine === 'native' ? 'fallback' : 'native'} reports its engine`, async (t) => {
   const { snapshot } = await archives(t)
   const { parent, start } = await place(t)
   const archive = join(parent, 'given.snapshot')

@@ -1,4 +1,4 @@
-/** Dumps of a server, and places to import them to. */
+/** Dumps of a server, and data directories to import them to. */
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { type ArchiveStart, startFromArchive } from '../../ts/cli/start-from-archive.js'
@@ -6,7 +6,7 @@ import { openLog } from '../../ts/telemetry/index.js'
 import { startServer, type TestServerOptions, testEngine } from '../support/server.js'
 import { tempDir } from './archives.js'
 
-/** A place for a data directory, and how to import into it. */
+/** A new data directory, and a function to import into it. */
 export async function place(t: ExecutionContext) {
   const parent = await tempDir(t)
   const directory = join(parent, 'data.ms')

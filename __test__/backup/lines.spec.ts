@@ -7,7 +7,7 @@ import { pageOf } from '../../ts/engine/document-pages.js'
 import type { DumpedTask, Task, TaskContent, TaskType } from '../../ts/tasks/index.js'
 import fc from '../support/property.js'
 
-test('a set of numbers that is written and read is unchanged', (t) => {
+test('a set of numbers survives writing and reading', (t) => {
   const numbers = fc.uniqueArray(fc.oneof(fc.nat(70_000), fc.nat(0xffff_ffff)), { maxLength: 200 })
   const sets = fc.tuple(numbers, fc.nat(0xffff), fc.nat(9_000)).map(([some, first, length]) => {
     const dense = Array.from({ length }, (_, at) => first + at)
@@ -19,14 +19,14 @@ test('a set of numbers that is written and read is unchanged', (t) => {
   )
 })
 
-test('sets of other writers are read, those with runs included', (t) => {
+test('sets of other writers are read, including runs', (t) => {
   t.deepEqual([...encodeRoaring([7, 9])], [58, 48, 0, 0, 1, 0, 0, 0, 0, 0, 1, 0, 16, 0, 0, 0, 7, 0, 9, 0])
-  // One container of runs: 10 to 12, and 20.
+  // A container of runs: 10 to 12, and 20.
   const runs = [59, 48, 0, 0, 1, 0, 0, 3, 0, 2, 0, 10, 0, 2, 0, 20, 0, 0, 0]
   t.deepEqual(decodeRoaring(Buffer.from(runs)), [10, 11, 12, 20])
 })
 
-test('bytes that are no set of numbers are refused', (t) => {
+test('bytes that are not a set of numbers are refused', (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 64 }), (bytes) => {
       try {
@@ -39,7 +39,7 @@ test('bytes that are no set of numbers are refused', (t) => {
   t.throws(() => decodeRoaring(Buffer.alloc(16)), { instanceOf: RangeError })
 })
 
-test('a listing is split into one line per document', (t) => {
+test('a list is split into one line per document', (t) => {
   const document = fc.dictionary(fc.string(), fc.jsonValue(), { maxKeys: 4 })
   const listing = fc.record({
     documents: fc.array(document, { maxLength: 6 }),
@@ -59,7 +59,7 @@ test('a listing is split into one line per document', (t) => {
   )
 })
 
-test('exported vectors of fragments are marked as not to be regenerated, others as they were stored', (t) => {
+test('exported vectors of fragments are marked against regeneration, others are unchanged', (t) => {
   const entry = { embeddings: [[1.0, 2]], regenerate: true }
   const document = { id: 1, regenerate: true, _vectors: { shown: entry, other: entry } }
   const lines = withoutRegeneration(
@@ -167,13 +167,13 @@ const past: Readonly<Record<string, DumpedTask>> = {
     },
     { indexUid: null },
   ),
-  'a deletion by a filter of another writer': ended('documentDeletion', {
+  'a deletion by filter from another writer': ended('documentDeletion', {
     providedIds: 0,
     deletedDocuments: 1,
     originalFilter: 'a = 1',
   }),
-  'a swap of another writer': ended('indexSwap', { swaps: 'gone' }, { indexUid: null }),
-  'a change of a rule of another writer': ended(
+  'a swap from another writer': ended('indexSwap', { swaps: 'gone' }, { indexUid: null }),
+  'a rule change from another writer': ended(
     'dsrUpdate',
     { rule: { actions: 'gone' } },
     { indexUid: '.meili_dsr' },
@@ -187,7 +187,7 @@ const past: Readonly<Record<string, DumpedTask>> = {
 const noUpload = () => Promise.reject(new Error('no upload was to be asked for'))
 
 for (const [name, dumped] of Object.entries(past)) {
-  test(`${name} of the past comes back as it was`, async (t) => {
+  test(`${name} survives a dump when finished`, async (t) => {
     t.deepEqual(await taskOf(JSON.parse(JSON.stringify(taskLine(dumped))), 'line', noUpload), dumped)
   })
 }
@@ -261,7 +261,7 @@ const waiting: Readonly<Record<string, readonly [TaskType, TaskContent]>> = {
 }
 
 for (const [name, [type, content]] of Object.entries(waiting)) {
-  test(`${name} that waits comes back with what it is to do`, async (t) => {
+  test(`${name} survives a dump with its content when waiting`, async (t) => {
     const dumped = {
       ...ended(type, undefined, { status: 'enqueued', batchUid: null, startedAt: null, finishedAt: null }),
       content,
@@ -309,7 +309,7 @@ const stats: readonly object[] = [
   { embedderRequests: 7 },
 ]
 
-test('a batch that is written and read is unchanged, whatever its stats hold', (t) => {
+test('a batch survives writing and reading, whatever its stats', (t) => {
   for (const each of stats) checkBatch(t, each)
 })
 

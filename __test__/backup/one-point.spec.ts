@@ -1,6 +1,6 @@
 /**
- * Rule held here: what is copied while clients write is the instance at one point. The effect of every task that the
- * copy shows as succeeded is in its indexes, and that of no other task.
+ * A copy made during writes is consistent: its indexes have the effects of all tasks that it shows as succeeded, and of
+ * no other task.
  */
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
@@ -10,14 +10,14 @@ import { place } from './import.js'
 
 const uids = ['ash', 'birch', 'cedar', 'elm'] as const
 const WRITERS = 3
-/** Milliseconds between two writes of a writer, so that the copying gets its share of the processor. */
+/** Milliseconds between two writes of a writer, to leave processor time for the copying. */
 const PAUSE_MS = 20
 const IDS = 40
 const ROUNDS = 2
-/** Tasks that have succeeded, at least, before each copy. */
+/** Least number of succeeded tasks before each copy. */
 const SUCCEEDED_MIN = 25
 
-/** A write, and what it does to an index by the id of each document. Its name travels with the task as metadata. */
+/** A write, and its effect on an index by document id. The task's metadata holds its name. */
 interface Write {
   send(server: TestServer, uid: string, n: number, query: string): Promise<{ readonly status: number }>
   apply(documents: Map<number, number>, n: number): void
@@ -52,7 +52,7 @@ const writes: Readonly<Record<string, Write>> = {
     send: (server, uid, _n, query) => server.delete(`/indexes/${uid}/documents?${query}`),
     apply: (documents) => documents.clear(),
   },
-  // The tasks before it change their index, so that nothing is left to be done where they are applied.
+  // Earlier tasks have already been applied to their index, so nothing is left to do here.
   swap: {
     send: (server, uid, n, query) =>
       server.post(`/swap-indexes?${query}`, [
@@ -62,14 +62,14 @@ const writes: Readonly<Record<string, Write>> = {
   },
 }
 
-/** The write number `n`: most of them add documents, few of them remove everything. */
+/** Returns the kind of write number `n`: most add documents, few remove everything. */
 const nameOf = (n: number): string => {
   if (n % 61 === 60) return 'clear'
   if (n % 23 === 22) return 'swap'
   return ['add', 'addMany', 'add', 'remove', 'addMany', 'refused', 'add'][n % 7] ?? 'add'
 }
 
-/** Writes until it is told to stop; resolves to the number of writes. */
+/** Writes until it is stopped. Resolves to the number of writes. */
 function keepWriting(server: TestServer) {
   const state = { isStopped: false, next: 0 }
   const writer = async (): Promise<void> => {
@@ -96,7 +96,7 @@ interface TaskFacts {
   readonly customMetadata?: string
 }
 
-/** Tasks or batches, the oldest first. */
+/** Lists tasks or batches, oldest first. */
 async function listed<T>(server: TestServer, path: string): Promise<readonly T[]> {
   const all: T[] = []
   for (let from: number | null = 0; from !== null; ) {
@@ -107,7 +107,7 @@ async function listed<T>(server: TestServer, path: string): Promise<readonly T[]
   return all
 }
 
-/** @returns number of tasks that succeeded, and of those that wait */
+/** @returns number of succeeded tasks, and of waiting tasks */
 async function checkOnePoint(t: ExecutionContext, copy: TestServer) {
   const tasks = await listed<TaskFacts>(copy, '/tasks')
   const expected = new Map(uids.map((uid) => [uid as string, new Map<number, number>()]))
@@ -150,7 +150,7 @@ for (const [kind, what, limits] of [
   ['snapshot', 'many tasks a batch', {}],
   ['dump', 'many tasks a batch', {}],
 ] as const)
-  test.serial(`${testEngine}: a ${kind} is one point while clients write, with ${what}`, async (t) => {
+  test.serial(`${testEngine}: a ${kind} is consistent while clients write, with ${what}`, async (t) => {
     t.timeout(600_000)
     const archives = await tempDir(t)
     const dumpDirectory = join(archives, 'dumps')
@@ -168,7 +168,7 @@ for (const [kind, what, limits] of [
           : join(snapshots.directory, 'data.ms.snapshot')
       const { directory, start } = await place(t)
       await start(archive, { kind })
-      // Tasks that wait in the copy go on waiting, so that it stays as it was copied.
+      // Waiting tasks of the copy keep waiting, so that it stays unchanged.
       const copy = await startServer(t, { directory, limits: { tasksMax: 0 } })
       counts.push(await checkOnePoint(t, copy))
       await copy.stop()

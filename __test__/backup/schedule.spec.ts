@@ -5,7 +5,7 @@ import { openLog } from '../../ts/telemetry/index.js'
 
 const log = openLog({ level: 'OFF', mode: 'JSON' })
 
-/** @param seconds of the schedule @param refuses whether every request is refused */
+/** @param seconds interval of the schedule @param refuses true if every request is refused */
 function schedule(seconds: number, refuses = false) {
   let asked = 0
   const enqueue = async (): Promise<never> => {
@@ -23,13 +23,13 @@ test.serial.afterEach.always(() => mock.timers.reset())
 for (const [what, seconds, refuses] of [
   ['every three seconds', 3, false],
   ['every day', 86_400, false],
-  // Longer than a timer of Node.js can wait.
+  // Exceeds the longest timer of Node.js.
   ['every hundred days', 8_640_000, false],
   ['every three seconds, though the queue refuses', 3, true],
 ] as const)
-  test.serial(`a snapshot ${what} is asked for after one interval, then after each`, (t) => {
+  test.serial(`a snapshot ${what} is requested after each interval`, (t) => {
     const { asked, stop } = schedule(seconds, refuses)
-    // A step that is longer than a timer would hide when the timer after it was set.
+    // A longer step than a timer would hide the start of the next timer.
     const step = 2 ** 31 - 1
     for (let round = 0; round < 4; round++) {
       for (let left = seconds * 1000 - 1; left > 0; left -= step) mock.timers.tick(Math.min(left, step))

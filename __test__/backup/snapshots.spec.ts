@@ -1,4 +1,4 @@
-/** What starts from a snapshot is the instance at one point, byte for byte, and goes on from there. */
+/** A restored snapshot is a consistent copy of the instance, byte for byte, and continues from there. */
 import { createReadStream } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ async function sourceOf(t: ExecutionContext, keptMax = 1, options: TestServerOpt
   return { server, directory, snapshot }
 }
 
-/** A place for a data directory, and how to restore a snapshot into it. */
+/** A new data directory, and a function to restore a snapshot into it. */
 async function target(t: ExecutionContext) {
   const { directory, start } = await place(t)
   const restore = (archive: string, some: Parameters<typeof start>[1] = {}) =>
@@ -51,7 +51,7 @@ const plants = [
   { id: 3, name: 'tall fern', kind: 'fern', _vectors: { own: null } },
 ]
 
-test('a restored snapshot shows indexes, tasks, batches, keys, webhooks and features as they were', async (t) => {
+test('a restored snapshot has the same indexes, tasks, batches, keys, webhooks and features', async (t) => {
   const { server, snapshot } = await sourceOf(t, 1, { masterKey })
   await server.patch('/experimental-features', { containsFilter: true })
   const settings = {
@@ -102,10 +102,10 @@ test('a restored snapshot shows indexes, tasks, batches, keys, webhooks and feat
   t.is((await restored.post('/indexes/plants/search', { q: 'fern' })).body.hits.length, 3)
 })
 
-test('tasks that wait when a snapshot is taken run after its restore, with their uploads', async (t) => {
+test('tasks waiting in a snapshot run after its restore, with their uploads', async (t) => {
   const { server, snapshot } = await sourceOf(t)
   await server.settle(t, server.post('/indexes/plants/documents', plants))
-  // Snapshots go ahead of tasks that change indexes, so these wait for it to end.
+  // Snapshots precede tasks that change indexes, so these tasks wait.
   const large = Array.from({ length: 3000 }, (_, id) => ({
     id: 10 + id,
     name: `leaf ${id}`,
@@ -122,7 +122,7 @@ test('tasks that wait when a snapshot is taken run after its restore, with their
   t.is(stats.numberOfDocuments, 3003)
 })
 
-test('a snapshot replaces the one before, is read by its owner alone, and leaves no other file', async (t) => {
+test('a snapshot replaces the previous one, is readable by its owner only, and leaves no other file', async (t) => {
   const { server, directory, snapshot } = await sourceOf(t)
   await mkdir(directory, { recursive: true, mode: 0o755 })
   await server.settle(t, server.post('/indexes/plants/documents', plants))
@@ -136,11 +136,11 @@ test('a snapshot replaces the one before, is read by its owner alone, and leaves
   t.deepEqual(await readdir(directory), ['data.ms.snapshot'])
 })
 
-test('as many snapshots are kept as asked for, older ones under their dates', async (t) => {
+test('the configured number of snapshots is kept, older ones under their dates', async (t) => {
   const { directory, snapshot } = await sourceOf(t, 3)
   for (let round = 0; round < 5; round++) {
     const path = await snapshot()
-    // As an earlier version left it.
+    // The mode used by an earlier version.
     await chmod(path, 0o444)
   }
   await snapshot()
@@ -152,7 +152,7 @@ test('as many snapshots are kept as asked for, older ones under their dates', as
   t.is(names.filter((name) => /^data\.ms-\d{8}-\d{9}\.snapshot$/.test(name)).length, 2)
 })
 
-test('snapshots that wait together share one batch and one file, which lists none of them', async (t) => {
+test('waiting snapshots share one batch and one file, which does not list them', async (t) => {
   let goOn: () => void = () => undefined
   const asked = new Promise<void>((resolve) => {
     goOn = resolve
@@ -185,7 +185,7 @@ test('snapshots that wait together share one batch and one file, which lists non
   t.is((await restored.get('/tasks')).body.total, 1)
 })
 
-test('a snapshot lists those of earlier batches as succeeded', async (t) => {
+test('a snapshot lists earlier snapshots as succeeded', async (t) => {
   const { snapshot } = await sourceOf(t)
   await snapshot()
   const { directory, restore } = await target(t)
@@ -198,7 +198,7 @@ test('a snapshot lists those of earlier batches as succeeded', async (t) => {
   )
 })
 
-test('a directory that cannot be written to fails the task with io_error, and its leftovers go', async (t) => {
+test('a directory that cannot be written to fails the task with io_error, and its leftovers are removed', async (t) => {
   const blocked = join(await tempDir(t), 'file')
   await writeFile(blocked, '')
   const server = await startServer(t, { snapshots: { directory: join(blocked, 'snapshots'), keptMax: 1 } })
@@ -207,7 +207,7 @@ test('a directory that cannot be written to fails the task with io_error, and it
   t.is(task.error?.code, 'io_error')
 })
 
-test('what a killed process has left of a snapshot goes with the next one', async (t) => {
+test('the next snapshot removes the remains of a killed process', async (t) => {
   const { directory, snapshot } = await sourceOf(t)
   const left = join(directory, '.siftd-5e0a3f0c-6f3b-4f5e-9b52-0d5f6f0f7c11-snapshot-files')
   await mkdir(left, { recursive: true })
@@ -216,10 +216,10 @@ test('what a killed process has left of a snapshot goes with the next one', asyn
   t.deepEqual(await readdir(directory), ['data.ms.snapshot'])
 })
 
-/** Damages of an archive, by what they do to its bytes. */
+/** Damages of an archive, as functions of its bytes. */
 const damages: readonly (readonly [string, (bytes: Buffer) => Buffer | Promise<Buffer>, RegExp])[] = [
   [
-    'an archive that is cut',
+    'a truncated archive',
     (bytes) => bytes.subarray(0, Math.floor(bytes.length * 0.7)),
     /cannot be imported/,
   ],
@@ -234,22 +234,22 @@ const damages: readonly (readonly [string, (bytes: Buffer) => Buffer | Promise<B
     () => archiveOf([{ path: 'tasks/data.mdb', content: 'x' }]),
     /no contents\.json/,
   ],
-  ['a file that is no archive', () => Buffer.from('no archive'), /cannot be imported/],
+  ['a file that is not an archive', () => Buffer.from('no archive'), /cannot be imported/],
   ['an empty file', () => Buffer.alloc(0), /cannot be imported/],
-  ['a path that leads out', () => archiveOf([{ path: '../outside', content: 'x' }]), /not the path of a file inside/],
+  ['a path outside the archive', () => archiveOf([{ path: '../outside', content: 'x' }]), /not the path of a file inside/],
   [
     'a link',
     () => archiveOf([{ path: 'indexes/a', type: 'SymbolicLink', linkpath: '/etc/passwd' }]),
     /SymbolicLink/,
   ],
   [
-    'a format of the future',
+    'a future format',
     () => archiveOf([{ path: 'contents.json', content: '{"format":99,"version":"9.0.0","files":{}}' }]),
     /format.*99/,
   ],
 ]
 
-/** Everything before the header of the last entry. */
+/** Returns all bytes before the header of the last entry. */
 function withoutLast(bytes: Buffer): Buffer {
   const tar = gunzipSync(bytes)
   const at = tar.lastIndexOf('contents.json\0')
@@ -305,7 +305,7 @@ for (const [what, start, message] of [
     t.is((await readVersion(data)).version, start.written)
   })
 
-test('a snapshot of the other engine is refused by name, and leaves nothing', async (t) => {
+test('a snapshot of the other engine is refused with its engine name, and leaves nothing', async (t) => {
   const { server, snapshot } = await sourceOf(t)
   await server.settle(t, server.post('/indexes/plants/documents', plants))
   const { directory, restore } = await target(t)

@@ -1,4 +1,4 @@
-/** What starts from a dump is what the dump was made of, on either engine, and goes on from there. */
+/** An instance restored from a dump equals the original, on either engine, and continues from there. */
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
@@ -13,7 +13,7 @@ async function shown(server: TestServer, paths: readonly string[]): Promise<read
 
 const masterKey = 'a-master-key-of-32-characters-xx'
 
-test('an import brings back documents, settings, keys, tasks, features, webhooks, network and rules', async (t) => {
+test('an import restores documents, settings, keys, tasks, features, webhooks, network and rules', async (t) => {
   const { server, dump } = await sourceOf(t, { masterKey })
   const settings = {
     filterableAttributes: [
@@ -169,7 +169,7 @@ test('an import under another master key keeps the uids of keys, not their value
   )
 })
 
-test('tasks that wait run once the new instance starts', async (t) => {
+test('waiting tasks run when the new instance starts', async (t) => {
   const { server, dump } = await sourceOf(t, {
     queueEngine: (engine) =>
       new Proxy(engine, {
@@ -215,7 +215,7 @@ test('tasks that wait run once the new instance starts', async (t) => {
   t.deepEqual(await readdir(join(directory, 'update_files')), [])
 })
 
-test('an index larger than one commit is imported whole and in order', async (t) => {
+test('an index larger than one commit is imported completely and in order', async (t) => {
   const { server, dump } = await sourceOf(t, { payloadBytesMax: 200_000_000 })
   for (let part = 0; part < 2; part++) {
     const documents = Array.from({ length: 40 }, (_, at) => ({
@@ -252,7 +252,7 @@ test('imported tasks of another writer are listed, even without their batches', 
     JSON.stringify({ uid, startedAt: at(startedAt), finishedAt: at(42), details: {}, stats: {} })
   const entries = [
     { path: 'tasks/queue.jsonl', content: tasks.join('\n') },
-    // One is of no task, and the batch of the last task has no line.
+    // One batch belongs to no task, and the batch of the last task has no line.
     { path: 'batches/queue.jsonl', content: [batch(0, 41), batch(1, 30), batch(9, 41)].join('\n') },
   ]
   await writeFile(archive, archiveOf([metadata, ...entries]))
@@ -270,7 +270,7 @@ test('imported tasks of another writer are listed, even without their batches', 
   t.is((await server.settle(t, server.post('/indexes', { uid: 'next' }))).uid, 6 as never)
 })
 
-test('an import reads a network of another writer that has remotes alone', async (t) => {
+test('an import reads a network with only remotes from another writer', async (t) => {
   const { directory, start } = await place(t)
   const archive = join(await tempDir(t), 'foreign.dump')
   const network = { self: 'west', remotes: { east: { url: 'https://east.test', searchApiKey: null } } }
@@ -285,7 +285,7 @@ test('an import reads a network of another writer that has remotes alone', async
   })
 })
 
-test('an import brings vectors of providers along, and calls no provider', async (t) => {
+test('an import restores vectors of providers, and calls no provider', async (t) => {
   const provider = await startProvider(t, ({ body }) => [String(body).length, 1])
   const allowedNetworks = 'any'
   const { server, dump } = await sourceOf(t, { allowedNetworks })
@@ -327,7 +327,7 @@ test('an import brings vectors of providers along, and calls no provider', async
   t.is(hits[0]?.id, 2 as never)
 })
 
-test('an import learns the dimensions of an embedder from the documents of another writer', async (t) => {
+test('an import finds the dimensions of an embedder in the documents of another writer', async (t) => {
   const { directory, start } = await place(t)
   const archive = join(await tempDir(t), 'foreign.dump')
   const far = { source: 'rest', url: 'http://embed.test/', request: '{{text}}', response: '{{embedding}}' }

@@ -5,10 +5,9 @@ import type { Engine } from '../../ts/engine/index.js'
 import { startServer, type TestServer, type TestServerOptions } from '../support/server.js'
 import { type Entries, entriesOf, linesOf, tempDir } from './archives.js'
 
-// Rules held here:
-// 1. A dump is one file, private, named by its uid, and there only once it is whole.
-// 2. It holds everything: documents with their vectors, settings with their secrets, keys, tasks with uploads.
-// 3. A failure fails the task by a code and leaves nothing behind; a cancelation likewise.
+// 1. A dump is a single private file, named by its uid. It appears only when complete.
+// 2. It has everything: documents with their vectors, settings with their secrets, keys, tasks with uploads.
+// 3. A failure fails the task with a code and leaves nothing behind; so does a cancelation.
 
 async function started(t: ExecutionContext, options: TestServerOptions = {}) {
   const dumpDirectory = join(await tempDir(t), 'dumps')
@@ -30,7 +29,7 @@ async function dumped(
   return entriesOf(t, join(directory, `${task.details.dumpUid}.dump`))
 }
 
-test('a dump is one private file that holds every index', async (t) => {
+test('a dump is a single private file with every index', async (t) => {
   const { server, dumpDirectory } = await started(t)
   const plants = [
     { id: 1, name: 'fern }"],[{' },
@@ -105,7 +104,7 @@ test('a dump holds vectors, and secrets of embedders in clear', async (t) => {
   t.false(entries.get('tasks/queue.jsonl')?.includes('open-sesame'))
 })
 
-test('while a dump is written, others can read nothing of it, wherever it goes', async (t) => {
+test('while a dump is written, other users can read nothing of it, in any directory', async (t) => {
   const dumpDirectory = await tempDir(t)
   await chmod(dumpDirectory, 0o755)
   const open: string[] = []
@@ -132,7 +131,7 @@ test('a dump holds finished tasks, and waiting tasks with their uploads', async 
   const asked = new Promise<void>((resolve) => {
     goOn = resolve
   })
-  // No batch ends before the dump was asked for, which goes before those that wait then.
+  // No batch ends before the dump is requested. The dump precedes the waiting tasks.
   const waiting = (engine: Engine): Engine =>
     changed(engine, {
       prepare: async (...given) => {
@@ -189,7 +188,7 @@ test('a dump holds finished tasks, and waiting tasks with their uploads', async 
   )
 })
 
-/** An engine with some methods of its own. */
+/** Returns an engine with some methods replaced. */
 const changed = (engine: Engine, own: Partial<Engine>): Engine =>
   new Proxy(engine, {
     get: (target, name) => {
@@ -198,7 +197,7 @@ const changed = (engine: Engine, own: Partial<Engine>): Engine =>
     },
   })
 
-test('a dump into a directory that cannot be written to fails by its reason', async (t) => {
+test('a dump into a directory that cannot be written to fails with the reason', async (t) => {
   const parent = await tempDir(t)
   await writeFile(join(parent, 'file'), '')
   const server = await startServer(t, { dumpDirectory: join(parent, 'file') })
@@ -209,7 +208,7 @@ test('a dump into a directory that cannot be written to fails by its reason', as
   t.deepEqual(task.details, { dumpUid: null } as never)
 })
 
-test('a dump that fails amid the documents fails its task and leaves nothing', async (t) => {
+test('a failure during the documents fails the task and leaves nothing', async (t) => {
   const { server, dumpDirectory } = await started(t, {
     queueEngine: (engine) =>
       changed(engine, { pinnedDocuments: () => Promise.reject(new Error('a torn page')) }),
@@ -247,7 +246,7 @@ test('a dump can be canceled while it is written, and leaves nothing', async (t)
   t.deepEqual(await readdir(dumpDirectory), [])
 })
 
-test('the next dump removes what a killed process left of one, and nothing else', async (t) => {
+test('the next dump removes the remains of a killed process, and nothing else', async (t) => {
   const { server, dumpDirectory } = await started(t)
   await server.settle(t, server.post('/dumps'))
   const own = '.siftd-5e0a3f0c-6f3b-4f5e-9b52-0d5f6f0f7c11-20200101-000000000.archive'

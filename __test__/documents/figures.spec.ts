@@ -1,4 +1,4 @@
-/** README.md shows figures that were measured, and names versions that are tested. */
+/** README.md shows measured figures and tested versions. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
@@ -10,7 +10,7 @@ const readme = read('README.md')
 /** A section of README.md without its heading. */
 const section = (title: string): string => readme.split(`## ${title}\n`)[1]?.split('\n## ')[0] ?? ''
 
-/** Texts without commas between thousands. */
+/** Removes the commas between thousands. */
 const plain = (text: string): string => text.replaceAll(/(\d),(?=\d{3})/g, '$1')
 
 test('every figure of the table about speed is in benchmark/RESULTS.md', (t) => {
@@ -28,7 +28,7 @@ test('every figure of the table about speed is in benchmark/RESULTS.md', (t) => 
   )
 })
 
-test('the versions of clients are those that tests drive', (t) => {
+test('the versions of clients are the tested ones', (t) => {
   const { packages } = JSON.parse(read('package-lock.json')) as {
     readonly packages: Readonly<Record<string, { readonly version?: string }>>
   }
@@ -37,13 +37,13 @@ test('the versions of clients are those that tests drive', (t) => {
   for (const [, name, version] of named) t.is(packages[`node_modules/${name}`]?.version, version, name)
 })
 
-test('platforms with a binary are those that are built', (t) => {
+test('platforms with a binary are the built ones', (t) => {
   const { napi } = JSON.parse(read('package.json')) as {
     readonly napi: { readonly targets: readonly string[] }
   }
   const [built = '', others = ''] = section('Platforms').split('Everywhere else')
   t.is(built.match(/`[^`]+`/g)?.length, napi.targets.length)
-  // No target has both words; the day one has, README.md has to say so.
+  // No target has both words. If one gets both, README.md must mention it.
   t.is(
     others.includes('`win32-arm64`'),
     !napi.targets.some((target) => target.startsWith('aarch64-pc-windows')),

@@ -1,37 +1,37 @@
-/** What does a page of the documents hold that a reader could type? */
+/** Extracts the parts of documentation pages that a reader could type. */
 import { readFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The checkout. */
+/** The root of the checkout. */
 export const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** A fenced block. */
 export interface Block {
-  /** The word after the fence; empty if there is none. */
+  /** The word after the fence; empty without a word. */
   readonly language: string
   readonly text: string
-  /** The line of the page that the fence stands on, counted from 1. */
+  /** The line of the fence in the page, counted from 1. */
   readonly line: number
-  /** Why no test runs it, as the comment `<!-- not run: … -->` right before it says; null: it is run. */
+  /** The reason in the comment `<!-- not run: … -->` before the block; null: the block is tested. */
   readonly notRun: string | null
 }
 
 export interface DocumentPage {
-  /** Path below the checkout, with slashes. */
+  /** Path relative to the checkout, with slashes. */
   readonly path: string
   readonly text: string
   readonly blocks: readonly Block[]
 }
 
-/** Pages with commands that users type: README.md, and those of `docs/` itself. */
+/** Pages with commands for users: README.md, and the pages directly in `docs/`. */
 export async function commandPages(): Promise<readonly DocumentPage[]> {
   const names = (await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md')).sort()
   return ['README.md', ...names.map((name) => `docs/${name}`)].map(readPage)
 }
 
-/** All pages: those with commands, and those about the inside and about working on it. */
+/** All pages: also internal pages and pages for contributors. */
 export async function allPages(): Promise<readonly DocumentPage[]> {
   const below = await readdir(join(root, 'docs'), { recursive: true })
   const names = below
@@ -62,7 +62,7 @@ export function parsePage(path: string, text: string): DocumentPage {
   return { path, text, blocks }
 }
 
-/** Code between backticks that stands in running text. */
+/** Code between backticks in running text. */
 export interface InlineCode {
   readonly code: string
   readonly line: number

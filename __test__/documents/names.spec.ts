@@ -1,4 +1,4 @@
-/** What pages name in running text is there: commands, options, variables, scripts, files and routes. */
+/** Commands, options, variables, scripts, files and routes mentioned in pages exist. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
@@ -12,7 +12,7 @@ const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as
   readonly scripts: Readonly<Record<string, string>>
 }
 
-/** Every command with its subcommands, as paths of words. */
+/** All commands with their subcommands, as paths of words. */
 async function described(): Promise<{
   readonly paths: ReadonlySet<string>
   readonly flags: ReadonlySet<string>
@@ -36,28 +36,29 @@ const { paths, flags } = await described()
 const variables = new Set(
   rows.flatMap(([name, row]) => variablesOf(name, row).flatMap((one) => [one, `${one}_FILE`])),
 )
-/** Variables of commands, which name a server. */
+/** Variables of commands that give a server. */
 for (const name of ['URL', 'KEY', 'KEY_FILE']) variables.add(`SVC_${name}`)
 
-/** Folders of the checkout that pages name files in. */
+/** Folders of the checkout whose files are mentioned in pages. */
 const folders = readdirSync(root, { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && !['node_modules', 'dist', 'target', 'npm'].includes(entry.name))
   .map(({ name }) => name)
 
 const placeholders = (path: string): string => path.replaceAll(/\{[^}]*\}|:\w+/g, '{}')
 
-/** What is wrong with a piece of code in running text; null: nothing, or it is no name. */
+/** Returns the fault of a piece of code in running text; null: it is correct, or not a name. */
 function faultOf(code: string, routes: ReadonlySet<string>): string | null {
   const [first = '', second = ''] = code.split(/\s+/)
   if (first === 'npm' && second === 'run') {
     const script = code.split(/\s+/)[2] ?? ''
     return script in manifest.scripts ? null : `no script ${script}`
   }
-  // Options behind a script, and of other programs, are their own.
+  // Options of scripts and of other programs are not checked.
   if (['npm', 'npx', 'cargo', 'docker'].includes(first)) return null
   if (first === 'siftd' && /^[a-z]/.test(second)) {
     const words = code.split(/\s+/).slice(1, 3)
-    // Alternatives stand side by side, as in `tasks list|watch`.
+    // Alternatives are separated by bars, as in `tasks list
+    // watch`.
     const known = words[0]!.split('|').every((word) => paths.has(word))
     if (!known) return `no command ${words[0]}`
     const has = [...paths].some((path) => path.startsWith(`${words[0]} `))
@@ -77,7 +78,7 @@ function faultOf(code: string, routes: ReadonlySet<string>): string | null {
   return null
 }
 
-test('what pages name in running text is there', async (t) => {
+test('names in the running text of pages exist', async (t) => {
   const server = await startServer(t)
   const { body } = await server.get('/openapi.json')
   const described = body.paths as Readonly<Record<string, object>>
@@ -89,7 +90,7 @@ test('what pages name in running text is there', async (t) => {
   const faults = (text: string, path: string): readonly string[] =>
     inlineCode(text).flatMap(({ code, line, paragraph }) => {
       const fault = faultOf(code, routes)
-      // Scripts of the project have options of their own.
+      // Scripts of the project have different options.
       const isOther = fault?.startsWith('no option') === true && paragraph.includes('`npm run ')
       return fault === null || isOther ? [] : [`${path}:${line}: ${fault}`]
     })

@@ -1,4 +1,4 @@
-/** docs/configure.md has the options of this build. */
+/** docs/configure.md lists the options of this build. */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,7 +9,7 @@ import { root } from './markdown.js'
 const check = (page: string): number | null =>
   spawnSync(process.execPath, [join(root, 'scripts/document-options.mjs'), '--check', page]).status
 
-test('docs/configure.md lists the options of this build, as the script writes them', (t) => {
+test('docs/configure.md lists the options of this build, as written by the script', (t) => {
   const page = join(root, 'docs/configure.md')
   t.is(check(page), 0, 'run node scripts/document-options.mjs')
   const directory = mkdtempSync(join(tmpdir(), 'siftd-options-'))

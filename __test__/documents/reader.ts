@@ -1,6 +1,6 @@
 /**
- * A reader who does what a page says, in an empty folder: commands in order, programs in files of their own,
- * configurations where `siftd` finds them.
+ * Simulates a reader who follows a page in an empty folder: runs commands in order, programs in separate files, and
+ * configurations in the place where `siftd` finds them.
  */
 import {
   chmodSync,
@@ -23,38 +23,38 @@ import { program } from '../support/program.js'
 import { type Block, type DocumentPage, root } from './markdown.js'
 import { breach, missingLine } from './shown.js'
 
-/** What a page presumes that its own commands do not make. */
+/** Requirements of a page that its own commands do not create. */
 export interface Presumed {
-  /** Files beside the reader, by name. */
+  /** Files in the folder of the reader, by name. */
   readonly files?: Readonly<Record<string, string>>
   /** Commands that the reader has run before. */
   readonly before?: string
-  /** Addresses of other servers that the page names, each with one that is there. */
+  /** Addresses of other servers in the page, each with a replacement that exists. */
   readonly addresses?: Readonly<Record<string, string>>
 }
 
-/** What came of a page. */
+/** The result of a page. */
 export interface Reading {
-  /** What is wrong, each with its place. */
+  /** Faults, each with its position. */
   readonly faults: readonly string[]
-  /** How many commands, programs and configurations were tried. */
+  /** Number of tried commands, programs and configurations. */
   readonly tried: number
-  /** Blocks that cannot run here, each with its place and reason. */
+  /** Blocks that cannot run here, each with its position and reason. */
   readonly notRun: readonly string[]
 }
 
-/** How a block is treated. */
+/** Languages of blocks, by treatment. */
 const shells = ['sh', 'bash']
 const programs = ['js', 'ts', 'mjs']
 const outputs = ['json', 'text']
-/** Configurations of other programs, and programs in other languages: tests of their own run them. */
+/** Configurations of other programs, and programs in other languages. Other tests run them. */
 const foreign = ['yaml', 'ini', 'dockerfile', 'python', 'go', 'rust', 'java']
 export const languages = [...shells, ...programs, ...outputs, 'toml', ...foreign]
 
-/** Folders that a reader who may write anywhere has. */
+/** Folders that a reader with full rights has. */
 const SYSTEM_FOLDERS = /(?<![\w.])\/(?:var\/lib|var\/backups|etc|run\/secrets|srv)\/(?=\w)/g
 
-/** The engine that pages are tried with. */
+/** The engine for trying pages. */
 export const ENGINE = process.env.SIFTD_TEST_ENGINE ?? 'fallback'
 
 export async function readAlong(
@@ -133,17 +133,17 @@ class Reader {
     return reader
   }
 
-  /** Writes a file beside the reader, as a page shows it. */
+  /** Writes a file into the folder of the reader, as shown in a page. */
   write(name: string, text: string): void {
     writeFileSync(join(this.home, name), `${this.here(text)}\n`)
   }
 
-  /** The commands that try a block. */
+  /** Returns the commands that try a block. */
   commandsFor({ language, text }: Block): readonly string[] {
     if (shells.includes(language)) return commandsOf(text)
     if (language === 'toml') return ['siftd config validate config.toml']
     if (!programs.includes(language)) return []
-    // The program of a reader lies in a folder of its own, as a project does.
+    // The program of a reader is in a separate folder, like a project.
     const folder = `program-${++this.#programs}`
     mkdirSync(join(this.home, folder))
     this.write(join(folder, 'program.mjs'), text)
@@ -154,7 +154,7 @@ class Reader {
     return this.shell.run(this.here(command))
   }
 
-  /** What became of the task that a command was answered with; null: it succeeded, or there is none. */
+  /** Returns the fault of the task in a command's answer; null: it succeeded, or there is no task. */
   async taskFault({ out }: Ran, command: string): Promise<string | null> {
     for (const answer of answersIn(out)) {
       const { taskUid } = answer
@@ -169,7 +169,7 @@ class Reader {
     return null
   }
 
-  /** A text with addresses and folders that are there. */
+  /** Replaces addresses and folders by existing ones. */
   private here(text: string): string {
     let there = text
     for (const [name, address] of Object.entries(this.presumed.addresses ?? {}))
@@ -180,11 +180,11 @@ class Reader {
   }
 }
 
-/** The environment without options of servers. */
+/** Returns the environment without options of servers. */
 const ownEnvironment = (): NodeJS.ProcessEnv =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(?:SVC|MEILI)_/.test(name)))
 
-/** What a reader has: the samples, `siftd`, `npm start`, and for programs the package and the client. */
+/** Creates the reader's folder: samples, `siftd`, `npm start`, and for programs the package and the client. */
 function layOut(base: string, url: string): void {
   const home = join(base, 'home')
   mkdirSync(join(home, 'samples'))
@@ -196,7 +196,7 @@ function layOut(base: string, url: string): void {
   writeFileSync(join(library, 'index.js'), `export * from '${compiled}'\n`)
   symlinkSync(join(root, 'node_modules/meilisearch'), join(home, 'node_modules/meilisearch'))
   script(join(base, 'bin/siftd'), serveBehind(base, program, url))
-  // Only `npm start` is the same here as in a checkout.
+  // Only `npm start` works like in a checkout.
   script(
     join(base, 'bin/npm'),
     `[ "$1" = start ] || { echo "npm $*: not here" >&2; exit 1; }
@@ -212,8 +212,8 @@ function script(path: string, text: string): void {
 }
 
 /**
- * Commands of `siftd` as they are; a server runs in the background instead, in place of the one before, and is waited for
- * until it is well.
+ * Runs commands of `siftd` unchanged, except servers: a server runs in the background, replaces the previous one, and
+ * the script waits until it is healthy.
  */
 const serveBehind = (base: string, main: string, url: string): string => `serves=no
 case "\${1-}" in ''|-*) serves=yes ;; esac
@@ -236,11 +236,11 @@ function stopServer(base: string): void {
   try {
     process.kill(Number(readFileSync(file, 'utf8')), 'SIGKILL')
   } catch {
-    // It has ended by itself.
+    // The server ended on its own.
   }
 }
 
-/** Objects that an output holds: all of it, or one a line. */
+/** Returns the JSON objects in an output: the complete output, or one per line. */
 function answersIn(out: string): readonly Readonly<Record<string, unknown>>[] {
   const read = (text: string): unknown => {
     try {
@@ -254,7 +254,7 @@ function answersIn(out: string): readonly Readonly<Record<string, unknown>>[] {
   return found.filter((one): one is Record<string, unknown> => typeof one === 'object' && one !== null)
 }
 
-/** Lines of an output that a fault repeats. */
+/** Lines of an output quoted in a fault. */
 const LINES_MAX = 15
 
 function faultOf({ code, out, errors }: Ran, command: string): string | null {

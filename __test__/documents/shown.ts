@@ -1,11 +1,11 @@
-/** A page shows an output: does the program print one that keeps what the page promises? */
+/** Compares an output shown in a page with the actual output of the program. */
 
-/** Members that differ from run to run: numbers of tasks, times and durations. */
+/** Members that differ between runs: numbers of tasks, times and durations. */
 const MOVING = /^(?:uid|taskUid|batchUid|requestUid|instanceUid|duration|.*(?:At|Ms|Date|Version|Sha))$/
 
 /**
- * The first place where an answer breaks its example; null: it keeps it. An answer may have more members than its example
- * shows, in lists too. Texts of the example stand for any text where they have `…`.
+ * Returns the first position where an answer contradicts its example; null: it does not. An answer may have more
+ * members than its example, in lists too. `…` in a text of the example matches any text.
  */
 export function breach(example: unknown, answer: unknown, path = ''): string | null {
   const here = path === '' ? 'the answer' : `\`${path}\``
@@ -33,7 +33,7 @@ export function breach(example: unknown, answer: unknown, path = ''): string | n
 const first = (breaches: readonly (string | null)[]): string | null =>
   breaches.find((one) => one !== null) ?? null
 
-/** The first line of `example` that no line of an output is; `…` stands for any text. */
+/** Returns the first line of `example` that no line of the output matches; `…` matches any text. */
 export function missingLine(example: string, output: string): string | null {
   const lines = output.split('\n').map((line) => line.trim())
   const wanted = example.split('\n').map((line) => line.trim())

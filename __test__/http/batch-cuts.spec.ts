@@ -1,9 +1,9 @@
 /**
- * Outcomes of tasks do not depend on which of them share a batch: the same tasks one by one, and in batches of any cut, end
- * the same way and leave the same index. The deletion of an index is left out: it ends the tasks of its batch. Additions
- * that a deletion of all documents follows in their batch count 0 indexed documents, so that count is not compared for them.
+ * Outcomes of tasks do not depend on batching: the same tasks one by one, and in batches of any cut, have the same
+ * outcomes and leave the same index. Excluded are index deletions, because they end the tasks of their batch, and
+ * counts of indexed documents of additions before a deletion of all documents in their batch: these are 0.
  *
- * `BATCH_CUTS=200 npx ava dist/__test__/http/batch-cuts.spec.js` tries random ones.
+ * `BATCH_CUTS=200 npx ava dist/__test__/http/batch-cuts.spec.js` tries random tasks.
  */
 import type { ExecutionContext } from 'ava'
 import test from 'ava'
@@ -87,7 +87,9 @@ const write: fc.Arbitrary<Write> = fc.oneof(
   },
 )
 
-/** Sends the writes group by group; each group waits until all of it is there, so that its tasks may share batches. */
+/**
+ * Sends the writes group by group. Each group waits until all its tasks are enqueued, so that they may share batches.
+ */
 async function outcomesOf(t: ExecutionContext, world: World, groups: readonly (readonly Write[])[]) {
   const { server, hold } = world
   const tasks: { type: unknown; status: unknown; error: unknown; details: object }[] = []
@@ -117,7 +119,7 @@ async function outcomesOf(t: ExecutionContext, world: World, groups: readonly (r
 
 interface World {
   readonly server: TestServer
-  /** Keeps further tasks waiting. @returns lets them go */
+  /** Makes further tasks wait. @returns a function that releases them */
   hold(): Promise<() => void>
 }
 
@@ -153,7 +155,7 @@ async function worldOf(t: ExecutionContext): Promise<World> {
   }
 }
 
-/** The writes in groups, cut behind the positions where `cuts` says so. */
+/** Splits the writes into groups after the positions marked in `cuts`. */
 function groupsOf(writes: readonly Write[], cuts: readonly boolean[]): readonly (readonly Write[])[] {
   const groups: Write[][] = [[]]
   for (const [position, each] of writes.entries()) {
@@ -181,19 +183,19 @@ property('tasks in batches of any cut end as they do one by one', async (t) => {
   )
 })
 
-/** Found by the property above, or by hand. */
+/** Found by the property above, or manually. */
 const found: Readonly<Record<string, readonly Write[]>> = {
-  'a filter that the settings do not allow, behind a deletion of all': [
+  'a filter that the settings do not allow, after a deletion of all documents': [
     documents('POST', [{ id: 1 }]),
     clear,
     deletion('/documents/delete', { filter: 'colour = red' }),
   ],
-  'additions that fail, in front of a deletion of all': [
+  'additions that fail, before a deletion of all documents': [
     documents('POST', [{ id: 1 }]),
     documents('POST', [{ id: 'bad id' }]),
     clear,
   ],
-  'a primary key that comes from an addition in front of a deletion of all': [
+  'a primary key from an addition before a deletion of all documents': [
     settings({ filterableAttributes: ['n'] }),
     documents('POST', [{ id: 1 }]),
     clear,
@@ -201,7 +203,7 @@ const found: Readonly<Record<string, readonly Write[]>> = {
   ],
 }
 
-test('tasks that once ended another way in a batch end as they do one by one', async (t) => {
+test('tasks with former differences have the same outcomes in a batch and one by one', async (t) => {
   const world = await worldOf(t)
   for (const [what, writes] of Object.entries(found)) {
     const expected = await outcomesOf(t, world, alone(writes))

@@ -4,7 +4,7 @@ import { startServer } from '../support/server.js'
 
 const json = { 'content-type': 'application/json' }
 
-test('a body without a type, of a wrong type, empty or not JSON is refused by a code of its own', async (t) => {
+test('a body without a type, of a wrong type, empty or not JSON is refused with a specific code', async (t) => {
   const server = await startServer(t)
   const path = '/indexes'
   const body = '{"uid":"a"}'
@@ -38,7 +38,7 @@ test('a body without a type, of a wrong type, empty or not JSON is refused by a 
   }
 })
 
-test('unknown keys are refused with the nearest known one', async (t) => {
+test('unknown keys are refused with the nearest known key', async (t) => {
   const server = await startServer(t)
   await checkRefusals(t, server, [
     {
@@ -59,7 +59,7 @@ test('unknown keys are refused with the nearest known one', async (t) => {
   ])
 })
 
-test('of several mistakes in a body the first in payload order is reported', async (t) => {
+test('the first mistake of a body in payload order is reported', async (t) => {
   const server = await startServer(t)
   const path = '/indexes/a/search'
   await checkRefusals(t, server, [
@@ -116,7 +116,7 @@ test('a repeated parameter or key takes its last value', async (t) => {
   t.is(body.indexUid, 'second')
 })
 
-test('null leaves out an optional value, and is refused for a value with a default', async (t) => {
+test('null omits an optional value, and is refused for a value with a default', async (t) => {
   const server = await startServer(t)
   await server.settle(t, server.post('/indexes', { uid: 'a', primaryKey: null }))
   const path = '/indexes/a/search'

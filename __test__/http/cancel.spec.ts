@@ -1,6 +1,6 @@
 /**
- * 1. A cancelation ends the batch it is about wherever that is, and nothing of it is there afterwards.
- * 2. What comes next finds the index as it was.
+ * 1. A cancelation ends a running batch at any stage, and leaves no trace of it.
+ * 2. The next task finds the index unchanged.
  */
 import { readdir } from 'node:fs/promises'
 import test, { type ExecutionContext } from 'ava'
@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../tasks/test-queue.js'
 
 const pause = () => new Promise((resolve) => setTimeout(resolve, 5))
 
-/** One call of the queue's engine that waits, the next time it is made after `arm`. */
+/** Makes the next call of this engine method wait after `arm`. */
 function brake(name: 'prepare' | 'commit' | 'pinnedDocuments') {
   let isArmed = false
   let reached: () => void = () => undefined
@@ -33,7 +33,7 @@ function brake(name: 'prepare' | 'commit' | 'pinnedDocuments') {
             await released
           }
           const done = Reflect.apply(value, target, given)
-          // What was prepared is given up, and the call that waits to commit it may see that it is gone.
+          // The prepared batch is abandoned, and the waiting commit may find that it is gone.
           if (member === 'abandon') void Promise.resolve(done).then(() => release())
           return done
         }
@@ -47,10 +47,10 @@ function brake(name: 'prepare' | 'commit' | 'pinnedDocuments') {
 
 type Brake = ReturnType<typeof brake>
 
-/** A server with two documents, whose next batch gets stuck. */
+/** A server with two documents, whose next batch blocks. */
 async function stuck(t: ExecutionContext, hold: Brake, dumpDirectory: string): Promise<TestServer> {
   const server = await startServer(t, { queueEngine: hold.wrap, dumpDirectory })
-  // Runs before the server is closed, which waits for its queue.
+  // Runs before the server closes, because closing waits for the queue.
   t.teardown(() => hold.release())
   await server.settle(
     t,
@@ -73,7 +73,7 @@ const write: readonly (readonly [what: string, 'POST' | 'PATCH' | 'DELETE', path
   ]
 for (const [what, method, path, body] of write) {
   for (const name of ['prepare', 'commit'] as const) {
-    test(`${what} that is canceled in its ${name} leaves nothing`, async (t) => {
+    test(`${what} canceled during ${name} changes nothing`, async (t) => {
       const hold = brake(name)
       const server = await stuck(t, hold, await temporaryDirectory(t))
       const before = await shown(server)
@@ -83,7 +83,7 @@ for (const [what, method, path, body] of write) {
       t.like(canceled, { status: 'succeeded', details: { matchedTasks: 1, canceledTasks: 1 } })
       t.is((await server.get(`/tasks/${taskUid}`)).body.status, 'canceled')
       t.deepEqual(await shown(server), before)
-      // A preparation whose caller has gone runs until it notices; the next one waits for it.
+      // A canceled preparation runs until it notices. The next one waits for it.
       hold.release()
       const next = await server.settle(t, server.post('/indexes/i/documents', [{ id: 4, t: 'next' }]))
       t.is(next.status, 'succeeded')
@@ -92,7 +92,7 @@ for (const [what, method, path, body] of write) {
   }
 }
 
-/** All that a canceled write could have changed. */
+/** All state that a canceled write could have changed. */
 async function shown(server: TestServer): Promise<unknown> {
   const paths = ['/indexes', '/indexes/i/documents', '/indexes/i/settings', '/indexes/i/stats']
   const answers = await Promise.all(paths.map((path) => server.get(path)))

@@ -1,6 +1,6 @@
 /**
- * Each method of the official client in a case that the server refuses, by HTTP or as a failed task, with the words
- * that the client hands on. A method that a new version of the client brings fails the first test until it has a case.
+ * Calls each method of the official client in a case that the server refuses, by HTTP or as a failed task, and checks
+ * the message that the client passes on. A new method of the client fails the first test until it has a case.
  */
 import test, { type ExecutionContext } from 'ava'
 import {
@@ -25,7 +25,7 @@ const settled = (promise: { waitTask(): Promise<Task> }): Promise<Task> => promi
 const wrong = 7 as never
 const noUuid = /`x` is not|x.*uuid|uuid.*x/i
 
-/** Methods about one setting; some of their names end otherwise. */
+/** Methods for single settings. Some have irregular names. */
 const settingNames = [
   'Pagination',
   'Synonyms',
@@ -260,12 +260,12 @@ const ofChat: Cases = {
   ],
 }
 
-/** The call of a client whose key the server does not know. */
+/** Returns the call with a key that the server does not know. */
 function stranger(call: Case[0]): Case[0] {
   return (client) => call(new Meilisearch({ host: client.config.host, apiKey: 'nobody-has-this-key' }))
 }
 
-/** The message that a caller of the client sees: of an error that is thrown, or of the failed task. */
+/** Returns the message that a user of the client sees: of a thrown error or of the failed task. */
 async function wordsOf(call: Case[0], client: Meilisearch): Promise<string> {
   try {
     const answer = (await call(client)) as Partial<Task> | TasksResults | undefined
@@ -301,7 +301,7 @@ test('every method of the official client has a case', (t) => {
   const client = new Meilisearch({ host: 'http://a.example' })
   const driven: readonly (readonly [object, Cases, readonly string[]])[] = [
     [Index.prototype, ofIndex, []],
-    // These two call no route, and these answer without a key.
+    // The first two call no route, the others need no key.
     [Meilisearch.prototype, ofClient, ['index', 'chat', 'health', 'isHealthy']],
     [Object.getPrototypeOf(client.tasks) as object, ofTasks, []],
     [Object.getPrototypeOf(client.batches) as object, ofBatches, []],
@@ -312,9 +312,9 @@ test('every method of the official client has a case', (t) => {
 })
 
 for (const [name, cases] of Object.entries({ ofIndex, ofClient, ofTasks, ofBatches, ofChat }))
-  test(`a refused call of the official client tells why: ${name}`, (t) => check(t, cases))
+  test(`a refused call of the official client has a message: ${name}`, (t) => check(t, cases))
 
-test('an expired tenant token is refused with both times, a route that is not there with its status', async (t) => {
+test('an expired tenant token is refused with both times, an unknown route with its status', async (t) => {
   const later = Date.now() + 3_600_000
   const server = await startServer(t, { masterKey, now: () => later })
   const client = new Meilisearch({ host: server.url, apiKey: masterKey })

@@ -52,7 +52,7 @@ test('the official client creates, lists, fetches, changes, renames, swaps, comp
   )
 })
 
-test('the official client adds, updates, browses, fetches and deletes documents in every way', async (t) => {
+test('the official client adds, updates, browses, fetches and deletes documents in all ways', async (t) => {
   const client = await openClient(t)
   const index = client.index<Film>('films')
   const add = await index.addDocuments([...films], { primaryKey: 'id', customMetadata: 'first' }).waitTask()
@@ -111,7 +111,7 @@ test('the official client adds, updates, browses, fetches and deletes documents 
   t.is(keyless.error?.code, 'index_primary_key_no_candidate_found')
 })
 
-test('the official client lists, creates, fetches, renames and deletes keys, which are obeyed', async (t) => {
+test('the official client lists, creates, fetches, renames and deletes keys, which take effect', async (t) => {
   const client = await openClient(t)
   const { results, total } = await client.getKeys({ limit: 2 })
   t.deepEqual([results.length, total, results[0]?.name], [2, 4, 'Default Search API Key'])
@@ -166,7 +166,7 @@ test('the official client lists, creates, fetches, renames and deletes keys, whi
   t.deepEqual(await anonymous.health(), { status: 'available' })
 })
 
-test('the official client lists, awaits, cancels and deletes tasks, and gives up waiting in time', async (t) => {
+test('the official client lists, awaits, cancels and deletes tasks, and stops waiting after its timeout', async (t) => {
   const client = await openClient(t)
   const index = client.index('films')
   const { taskUid, enqueuedAt, status } = await index.addDocuments([{ id: 1 }])
@@ -215,7 +215,7 @@ test('the official client lists, awaits, cancels and deletes tasks, and gives up
   t.true(late instanceof MeilisearchTaskTimeOutError || late instanceof MeilisearchApiError)
 })
 
-test('the official client reads and changes what belongs to the whole instance', async (t) => {
+test('the official client reads and changes the state of the instance', async (t) => {
   const client = await openClient(t, { features: ['network'] })
   await client
     .index<Film>('films')

@@ -3,9 +3,9 @@ import test from 'ava'
 import { buildServer, defaultHttpOptions, type Services } from '../../ts/http/index.js'
 import { openLog } from '../../ts/telemetry/index.js'
 
-test('a request that comes while the server closes is carried out, and its connection is not kept', async (t) => {
+test('a request that arrives during shutdown is served, and its connection is closed', async (t) => {
   const parts = ['engine', 'tasks', 'auth', 'features', 'webhooks', 'outbound', 'faults']
-  // Adding the routes calls none of the services, and the one that is called needs none.
+  // Adding the routes calls no service, and the called route needs none.
   const app = buildServer({
     ...Object.fromEntries(parts.map((name) => [name, {}])),
     instance: { onReplaced: () => undefined },

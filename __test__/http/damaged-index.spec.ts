@@ -1,10 +1,10 @@
 /**
- * What becomes of an instance when the files of one of its indexes are damaged?
+ * An instance with damaged files of one index:
  *
  * 1. The server starts, and every other index works.
- * 2. What needs the damaged one fails with `index_damaged` and names the file; its tasks fail likewise.
- * 3. It is shown as damaged, and left out of sums, dumps and metrics.
- * 4. It can be swapped, deleted and made anew.
+ * 2. Requests that need the damaged index fail with `index_damaged` and name the file; so do its tasks.
+ * 3. It is shown as damaged, and excluded from sums, dumps and metrics.
+ * 4. It can be swapped, deleted and recreated.
  */
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -14,21 +14,21 @@ import { startServer, type TestServer, testEngine } from '../support/server.js'
 
 const films = Array.from({ length: 20 }, (_, id) => ({ id, title: `film ${id}` }))
 
-/** Damages the files below the directory of one index. */
+/** Damages files in the directory of an index. */
 type Harm = (directory: string) => Promise<void>
 
 const turned: Harm = async (directory) => {
   const names = (await readdir(directory)).filter((name) => name.startsWith('commit'))
   const name = names.sort().at(-1) ?? ''
   const bytes = await readFile(join(directory, name))
-  // Of the native engine the manifest, which lies at the end; of the other one the first of two commits.
+  // Damages the manifest of the native engine, at the end of its file, or the first of two commits of the fallback.
   bytes[name === 'commits.log' ? 40 : bytes.length - 60]! ^= 0x10
   await writeFile(join(directory, name), bytes)
 }
 
 const gone: Harm = (directory) => rm(directory, { recursive: true })
 
-/** A server over one healthy index and one that was damaged while it was down. */
+/** A server over a healthy index and an index that was damaged while the server was down. */
 async function damaged(t: ExecutionContext, harm: Harm) {
   const directory = await tempDir(t)
   const dumpDirectory = join(directory, 'dumps')
@@ -69,10 +69,10 @@ const check = (
 }
 
 for (const [name, harm] of [
-  ['a file that does not decode', turned],
-  ['a directory that is gone', gone],
+  ['an undecodable file', turned],
+  ['a missing directory', gone],
 ] as const) {
-  test.serial(`${testEngine}: an index with ${name} is refused by its code, others work`, async (t) => {
+  test.serial(`${testEngine}: an index with ${name} is refused with its code, others work`, async (t) => {
     const { server, id } = await damaged(t, harm)
     const refused = [
       await server.post('/multi-search', { queries: [{ indexUid: 'books' }, { indexUid: 'films' }] }),
@@ -103,7 +103,7 @@ for (const [name, harm] of [
   })
 
   test.serial(
-    `${testEngine}: an index with ${name} is found by a verification, others are sound`,
+    `${testEngine}: an index with ${name} is found by verification, others are not`,
     async (t) => {
       const { server, id } = await damaged(t, harm)
       const { status, body } = await server.get('/verify')
@@ -121,13 +121,13 @@ for (const [name, harm] of [
         t.regex(cost, /run `siftd repair`.* or restore a backup, or delete the index/)
       }
       t.is((await server.settle(t, server.delete('/indexes/films'))).status, 'succeeded')
-      // The directory of a deleted index goes after its task has ended.
+      // The directory of a deleted index is removed after the end of its task.
       const left = (await server.get('/verify')).body.findings as typeof findings
       t.false(left.some(({ isHarmful }) => isHarmful))
     },
   )
 
-  test.serial(`${testEngine}: an index with ${name} is shown, and left out of sums and dumps`, async (t) => {
+  test.serial(`${testEngine}: an index with ${name} is shown as damaged, and excluded from sums and dumps`, async (t) => {
     const { server, dumpDirectory, id } = await damaged(t, harm)
     const stats = await server.get('/stats')
     t.is(stats.status, 200)
@@ -154,7 +154,7 @@ for (const [name, harm] of [
     t.true(indexes.length > 0 && indexes.every((path) => path.startsWith('indexes/books/')), indexes.join())
   })
 
-  test.serial(`${testEngine}: an index with ${name} is left out of exports`, async (t) => {
+  test.serial(`${testEngine}: an index with ${name} is excluded from exports`, async (t) => {
     const { server } = await damaged(t, harm)
     const target = await startServer(t)
     const accepted = await server.post('/export', { url: target.url })
@@ -166,7 +166,7 @@ for (const [name, harm] of [
     t.true(sent.length > 0 && sent.every(({ indexUid }) => indexUid === 'books'))
   })
 
-  test.serial(`${testEngine}: an index with ${name} is swapped, deleted and made anew`, async (t) => {
+  test.serial(`${testEngine}: an index with ${name} can be swapped, deleted and recreated`, async (t) => {
     const { server } = await damaged(t, harm)
     await refill(t, server, 'fresh')
     const pair = [{ indexes: ['films', 'fresh'] }]
@@ -186,7 +186,7 @@ async function refill(t: ExecutionContext, server: TestServer, uid: string): Pro
 }
 
 test.serial(
-  `${testEngine}: a verification names a waiting upload that is damaged, and its task`,
+  `${testEngine}: verification reports a damaged waiting upload and its task`,
   async (t) => {
     const directory = await tempDir(t)
     const server = await startServer(t, { directory, limits: { tasksMax: 0 } })
@@ -208,7 +208,7 @@ test.serial(
   },
 )
 
-test.serial(`${testEngine}: a verification is for keys that may do everything`, async (t) => {
+test.serial(`${testEngine}: verification requires a key for all actions`, async (t) => {
   const masterKey = 'a-master-key-of-32-characters-xx'
   const server = await startServer(t, { masterKey })
   for (const [actions, indexes, status] of [

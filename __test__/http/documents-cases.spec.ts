@@ -24,7 +24,7 @@ const browsed: readonly Step[] = [
   ],
 ]
 
-/** Claims about documents and indexes, each with the requests that show it on a new server. */
+/** Claims about documents and indexes, each with requests to a new server that prove it. */
 const cases: Readonly<Record<string, readonly Step[]>> = {
   'an index is created once': [
     ['POST /indexes', { uid: 'shelf' }, { succeeds: { primaryKey: null } }],
@@ -87,7 +87,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     ['DELETE /indexes/nope', undefined, { fails: 'index_not_found' }],
     [`GET ${index}/stats`, undefined, { refused: 'index_not_found' }],
   ],
-  'two indexes swap all they have': [
+  'two indexes swap all their contents': [
     ['POST /indexes/p/documents', [{ id: 1 }], ok],
     ['POST /indexes/q/documents', [{ id: 1 }, { id: 2 }], ok],
     [
@@ -160,7 +160,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     [`POST ${docs}`, [{ bookId: 4, title: 'Fern' }], added(1, 1)],
     [`GET ${index}`, undefined, { holds: { primaryKey: 'bookId' } }],
   ],
-  'the primary key is named, once': [
+  'the primary key can be set once': [
     [`POST ${docs}?primaryKey=name`, [{ name: 'fern', userid: 1, docId: 2 }], ok],
     [
       `POST ${docs}?primaryKey=docId`,
@@ -169,13 +169,13 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     ],
     [`POST ${docs}?primaryKey=name`, [{ name: 'moss' }], ok],
   ],
-  'a dotted primary key leads to one value': [
+  'a dotted primary key refers to a nested value': [
     [`POST ${docs}?primaryKey=ref.code`, [{ ref: { code: 'k-1' } }], ok],
     [`GET ${docs}/k-1`, undefined, { is: { ref: { code: 'k-1' } } }],
     [`POST ${docs}?primaryKey=ref.code`, [{ 'ref.code': 'flat' }], ok],
     [`POST ${docs}?primaryKey=ref.code`, [{ ref: { code: 'k' }, 'ref.code': 'j' }], badId],
   ],
-  'ids are integers, or words of 511 bytes at most': [
+  'ids are integers, or strings of at most 511 bytes': [
     ...[
       { id: 'a b' },
       { id: 1.5 },
@@ -197,7 +197,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     ],
     [`GET ${docs}/5`, undefined, { refused: 'document_not_found' }],
   ],
-  '1 and "1" are the same id, 007 is another than 7': [
+  '1 and "1" are the same id, 007 and 7 are different': [
     [
       `POST ${docs}?primaryKey=id`,
       [
@@ -209,7 +209,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     [`GET ${docs}`, undefined, { is: { results: [{ id: '1', v: 's' }], offset: 0, limit: 20, total: 1 } }],
     [`POST ${docs}`, [{ id: '007' }, { id: 7 }], added(2, 2)],
   ],
-  'nothing to add is fine': [
+  'an empty addition succeeds': [
     [`POST ${docs}`, [], added(0, 0)],
     [`GET ${index}`, undefined, { holds: { primaryKey: null } }],
     [`POST ${docs}?primaryKey=sku`, [], added(0, 0)],
@@ -248,7 +248,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     ],
     [`GET ${docs}/2`, undefined, { is: { id: 2, b: 2 } }],
   ],
-  'new documents can be left out': [
+  'new documents can be skipped': [
     [`POST ${docs}`, { id: 1, n: 1 }, ok],
     [`POST ${docs}?skipCreation=TRUE`, [{ id: 1, n: 2 }, { id: 8 }], added(2, 2)],
     [`GET ${docs}/8`, undefined, { refused: 'document_not_found' }],
@@ -256,7 +256,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     [`POST ${docs}?skipCreation=maybe`, [], { refused: 'invalid_skip_creation' }],
     [`POST ${docs}?colour=red`, [], { refused: 'bad_request' }],
   ],
-  'what is sent must be what its content type says': [
+  'a payload must match its content type': [
     [`POST ${docs}`, '[]', { refused: 'invalid_content_type' }, { 'content-type': 'text/plain' }],
     [`POST ${docs}`, '', { refused: 'missing_payload' }],
     [`POST ${docs}`, '[{"id":1},', { refused: 'malformed_payload' }],
@@ -299,7 +299,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     [`POST ${docs}`, '\ufeffid,t\nbom,x', ok, csv],
     [`GET ${docs}/bom`, undefined, { is: { id: 'bom', t: 'x' } }],
   ],
-  'points are checked once the field means something': [
+  'points are validated when the field is used for geo search': [
     [`POST ${docs}`, [{ id: 1, _geo: 'anywhere' }], ok],
     [`DELETE ${docs}`, undefined, ok],
     [`PUT ${index}/settings/filterable-attributes`, ['_geo'], ok],
@@ -331,7 +331,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     ],
     [`POST ${index}/search`, { filter: 'a.k = x AND a.v = 2' }, { ids: [1] }],
   ],
-  'documents are browsed in the order they came, or as asked': [
+  'documents are listed in order of arrival, or as requested': [
     ...browsed,
     [`GET ${docs}`, undefined, { ids: [2, 1, 3] }],
     [
@@ -387,7 +387,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     ['GET /indexes/ghost/documents', undefined, { refused: 'index_not_found' }],
     ['GET /indexes/gh%20ost/documents', undefined, { refused: 'invalid_index_uid' }],
   ],
-  'documents are deleted by id, by ids, by filter, all': [
+  'documents are deleted by id, by ids, by filter, or all': [
     ...browsed,
     [
       `DELETE ${docs}/2`,

@@ -22,7 +22,7 @@ test('documents keep every digit and the order of their keys', async (t) => {
   t.is((await server.get(`${path}/z`)).bytes.toString(), text)
 })
 
-test('uploads of JSON, NDJSON and CSV are stored as their parameters say', async (t) => {
+test('uploads of JSON, NDJSON and CSV are stored according to their parameters', async (t) => {
   const server = await startServer(t)
   const uploads = [
     ['application/json; charset=utf-8', '', '[{"id":1},{"id":2}]'],
@@ -43,7 +43,7 @@ test('uploads of JSON, NDJSON and CSV are stored as their parameters say', async
   ] as never)
 })
 
-test('an upload sets the primary key it names, hands its metadata to its task and skips new documents if told', async (t) => {
+test('an upload sets its primary key, passes its metadata to its task and skips new documents on request', async (t) => {
   const server = await startServer(t)
   const first = server.post(`${path}?primaryKey=sku&customMetadata=run-7`, [{ sku: 'a', id: 1 }])
   t.is((await first).body.customMetadata, 'run-7')
@@ -59,7 +59,7 @@ test('an upload sets the primary key it names, hands its metadata to its task an
   checkError(t, await server.get(`${path}/new`), 404, 'document_not_found')
 })
 
-test('uploads that cannot be read are refused before there is a task', async (t) => {
+test('unreadable uploads are refused before a task is enqueued', async (t) => {
   const server = await startServer(t)
   const csv = type('text/csv')
   const ndjson = type('application/x-ndjson')
@@ -111,7 +111,7 @@ test('documents without a usable id fail as a task and change nothing', async (t
   t.is((await server.get(path)).body.total, 0)
 })
 
-test('documents are listed in order, by page, by id, by filter, with the fields asked for', async (t) => {
+test('documents are listed in order, by page, by id, by filter, with the requested fields', async (t) => {
   const server = await startServer(t)
   await server.settle(
     t,

@@ -5,7 +5,7 @@ import { startServer, type TestServer } from '../support/server.js'
 const start = (t: ExecutionContext): Promise<TestServer> =>
   startServer(t, { features: ['dynamicSearchRules', 'network'] })
 
-test('rules are made, changed, listed newest first and removed by tasks', async (t) => {
+test('rules are created, changed and removed by tasks, and listed newest first', async (t) => {
   const server = await start(t)
   const pin = { selector: { id: 7 }, action: { type: 'pin', position: 1 } }
   const made = await server.settle(t, server.patch('/dynamic-search-rules/noir', { actions: [pin] }))
@@ -52,7 +52,7 @@ test('every route of rules is refused while their feature is off', async (t) => 
     t.is((await server.request(method, path, { body })).body.code, 'feature_not_enabled', `${method} ${path}`)
 })
 
-test('pinned documents take their positions, are counted, and are left out by filters', async (t) => {
+test('pinned documents take their positions, are counted, and are excluded by filters', async (t) => {
   const server = await start(t)
   await server.settle(t, server.patch('/indexes/films/settings', { filterableAttributes: ['kind'] }))
   const films = [
@@ -103,7 +103,7 @@ test('pinned documents take their positions, are counted, and are left out by fi
   t.is(merged.estimatedTotalHits, 4)
 })
 
-test('long queries are held against rules, and rules that could never apply are refused', async (t) => {
+test('long queries are matched with rules, and rules that could never apply are refused', async (t) => {
   const server = await start(t)
   await server.settle(t, server.post('/indexes/films/documents', [{ id: 'a' }, { id: 'b' }]))
   const pin = { selector: { id: 'b' }, action: { type: 'pin', position: 0 } }

@@ -7,7 +7,7 @@ import { testNeeding } from '../support/test-needing.js'
 
 const path = '/indexes/a/documents/edit'
 const features = ['editDocumentsByFunction'] as const
-// Functions run in an addon of their own.
+// Functions run in a separate addon.
 const edits = testNeeding([scriptInterpreter], test)
 
 const stored = async (server: TestServer): Promise<readonly unknown[]> =>

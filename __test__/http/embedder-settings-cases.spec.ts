@@ -1,4 +1,4 @@
-/** Settings of embedders at their edges: what is shown of them, what is refused when, and what a change costs. */
+/** Edge cases of embedder settings: masked and default values, refusals, and the cost of changes. */
 import test, { type ExecutionContext } from 'ava'
 import { startServer, type TestServer } from '../support/server.js'
 import { type Answer, bare, batched, generated, single, template, world } from './embedding-world.js'
@@ -32,7 +32,7 @@ test('an openAi embedder is shown with the defaults of its source and a masked k
   }
 })
 
-test('dimensions that a model does not make are refused at once, or by the task of a change', async (t) => {
+test('unsupported dimensions of a model are refused at once, or by the task of a change', async (t) => {
   const server = await startServer(t)
   const ada = { model: 'text-embedding-ada-002', dimensions: 512 }
   const code = 'invalid_settings_embedders'
@@ -48,7 +48,7 @@ test('dimensions that a model does not make are refused at once, or by the task 
   t.is((await patch(server, { o: { source: 'openAi', model: 'gpt' } })).body.code, code)
 })
 
-test('request templates that cannot work are refused at once', async (t) => {
+test('invalid request templates are refused at once', async (t) => {
   const server = await startServer(t)
   const rest = { source: 'rest', url: 'http://localhost/', response: '{{embedding}}' }
   for (const g of [
@@ -63,7 +63,7 @@ test('request templates that cannot work are refused at once', async (t) => {
   }
 })
 
-test('templates with tags or filters that are not there are refused at once', async (t) => {
+test('templates with unknown tags or filters are refused at once', async (t) => {
   const server = await startServer(t)
   const refused = [
     '{{ doc.t | json }}',
@@ -87,7 +87,7 @@ test('templates with tags or filters that are not there are refused at once', as
   }
 })
 
-test('templates that settings accept are rendered by every filter of the dialect', async (t) => {
+test('accepted templates render with every filter of the dialect', async (t) => {
   const { add, settings, provider } = await world(t, bare)
   const onText =
     'append: "x"|capitalize|downcase|escape|escape_once|lstrip|newline_to_br|prepend: "x"|remove: "x"|' +
@@ -118,7 +118,7 @@ test('templates that settings accept are rendered by every filter of the dialect
   t.regex(text, /;r-d win;1;1;$/)
 })
 
-test('of a rest embedder, headers change alone, and a source restated needs all that it must have', async (t) => {
+test('a rest embedder accepts a change of headers alone, but a sent source requires all mandatory fields', async (t) => {
   const { add, settings, server, provider } = await world(t, bare, { ...single, ...template })
   await add({ id: 1, t: 'red' })
   t.is(provider.calls.length, 1)
@@ -144,7 +144,7 @@ test('composite embedders and fragments need their features', async (t) => {
   t.is((await patch(server, { g: { ...rest, ...fragments } })).body.code, 'feature_not_enabled')
 })
 
-test('models of OpenAI spread what scores are shown as published', async (t) => {
+test('OpenAI models have the published score distributions', async (t) => {
   const server = await startServer(t)
   const shifts: readonly (readonly [model: string, scores: readonly (readonly [number, number])[]])[] = [
     [
@@ -206,7 +206,7 @@ test('a rendered text is cut at the end of a character', async (t) => {
   }
 })
 
-test('an answer with too few vectors fails without another try', async (t) => {
+test('an answer with too few vectors fails without a retry', async (t) => {
   const short: Answer = () => ({ data: [{ embedding: [1, 2] }, { embedding: [1, 2] }] })
   const { add, provider } = await world(t, short, { ...batched, ...template })
   const task = await add({ id: 1, t: 'a' }, { id: 2, t: 'b' }, { id: 3, t: 'c' })
@@ -215,7 +215,7 @@ test('an answer with too few vectors fails without another try', async (t) => {
   t.is(provider.calls.length, 1)
 })
 
-test('a document that is replaced keeps sent vectors, and has those made that it asks for', async (t) => {
+test('a replaced document keeps its sent vectors, and regenerates vectors on request', async (t) => {
   const { add, update, vectors, provider } = await world(t, bare, { ...single, ...template })
   await add({ id: 1, t: 'red', _vectors: { g: [0, 1] } })
   await add({ id: 1, t: 'x' })

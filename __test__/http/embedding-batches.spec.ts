@@ -1,11 +1,11 @@
-/** How the documents of one batch share requests, and what of a batch that failed is not asked for again. */
+/** Documents of a batch share embedding requests, and a failed batch does not repeat its requests. */
 import test from 'ava'
 import { type Answer, bare, batched, many, single, template, world } from './embedding-world.js'
 
 const texts = (body: unknown): readonly string[] => (body as { input: string[] }).input
 const numbered = (count: number) => Array.from({ length: count }, (_, id) => ({ id, t: `text ${id}` }))
 
-test.serial('requests go on while the first of them is not answered', async (t) => {
+test.serial('requests continue while the first is unanswered', async (t) => {
   let answer: () => void = () => undefined
   const held = new Promise<void>((resolve) => {
     answer = resolve
@@ -24,7 +24,7 @@ test.serial('requests go on while the first of them is not answered', async (t) 
   t.is((await server.get('/indexes/i/stats')).body.numberOfEmbeddings, 900)
 })
 
-test.serial('no more than forty requests are under way at a time', async (t) => {
+test.serial('no more than forty requests run at a time', async (t) => {
   let answer: () => void = () => undefined
   const held = new Promise<void>((resolve) => {
     answer = resolve
@@ -43,7 +43,7 @@ test.serial('no more than forty requests are under way at a time', async (t) => 
   t.is(provider.calls.length, 100)
 })
 
-test.serial('a request that fails names the documents it was for', async (t) => {
+test.serial('a request that fails reports its documents', async (t) => {
   const choosy: Answer = (call, number) =>
     texts(call.body).includes('bad') ? { status: 400, text: 'not this' } : many(call, number)
   const { add } = await world(t, choosy, { ...batched, ...template })
@@ -61,7 +61,7 @@ test.serial('a request that fails names the documents it was for', async (t) => 
   t.regex(batch.error.message, /`0`, `1`, .*`8`, `x` and 1 more cannot be embedded/)
 })
 
-test.serial('texts of a batch that failed are not asked for again', async (t) => {
+test.serial('texts of a batch that failed are not requested again', async (t) => {
   const asked: string[] = []
   let isWell = false
   const failing: Answer = (call, number) => {
@@ -74,22 +74,22 @@ test.serial('texts of a batch that failed are not asked for again', async (t) =>
   t.is((await add(...documents)).error.code, 'vector_embedding_error')
   t.is((await server.get('/indexes/i/stats')).body.numberOfDocuments, 0)
   isWell = true
-  // Another key leaves the vectors as they are.
+  // Another key keeps the vectors.
   t.is((await settings({ g: { apiKey: 'another-key' } })).status, 'succeeded')
   t.is((await add({ id: 'between', t: 'another batch' })).status, 'succeeded')
   t.is((await add(...documents)).status, 'succeeded')
   t.is(new Set(asked).size, 1002)
-  // The failure ended requests under way, whose texts the provider may have read.
-  t.true(asked.length - 1002 <= 400, `${asked.length - 1002} texts were asked for again`)
+  // The failure ended running requests. The provider may have read their texts.
+  t.true(asked.length - 1002 <= 400, `${asked.length - 1002} texts were requested again`)
   t.is((await server.get('/indexes/i/stats')).body.numberOfEmbeddings, 1002)
-  // What a commit holds is made again for a new embedder, since nothing of it is left on disk.
+  // Committed texts are embedded again for a new embedder, because they are no longer on disk.
   const calls = provider.calls.length
   await settings({ g: null })
   t.is((await settings({ g: { ...batched, ...template, url: provider.url } })).status, 'succeeded')
   t.true(provider.calls.length - calls >= 100)
 })
 
-test.serial('texts of a batch that was canceled are not asked for again', async (t) => {
+test.serial('texts of a batch that was canceled are not requested again', async (t) => {
   const asked: string[] = []
   let isHeld = true
   const holding: Answer = (call, number) => {
@@ -104,11 +104,11 @@ test.serial('texts of a batch that was canceled are not asked for again', async 
   isHeld = false
   const before = asked.length
   t.is((await add(...numbered(1000))).status, 'succeeded')
-  // The last answers may have come with the cancelation.
-  t.true(asked.length - before < 400, `${asked.length - before} were asked for again`)
+  // The last answers may have arrived together with the cancelation.
+  t.true(asked.length - before < 400, `${asked.length - before} were requested again`)
 })
 
-test.serial('a provider that answers 429 is asked by fewer requests, and none is lost', async (t) => {
+test.serial('a provider that answers 429 gets fewer requests, and none is lost', async (t) => {
   let underWay = 0
   const busy: Answer = async (call, number) => {
     underWay++
@@ -122,7 +122,7 @@ test.serial('a provider that answers 429 is asked by fewer requests, and none is
   t.true(provider.calls.length < 1200, `${provider.calls.length} calls`)
 })
 
-test.serial('a provider without requests left is left alone as long as it says', async (t) => {
+test.serial('a provider that is out of quota is not called for the time that it gives', async (t) => {
   const exhausted: Answer = (call, number) =>
     number === 0
       ? {

@@ -1,4 +1,4 @@
-/** What a provider fails at is tried again or fails by a code, and nothing of the batch is stored. */
+/** Calls to a failing provider are retried or fail with a code, and nothing of the batch is stored. */
 import test from 'ava'
 import { startProvider, vectorOf } from '../support/provider.js'
 import { startServer, type TestBody } from '../support/server.js'
@@ -14,16 +14,16 @@ const failures: readonly {
     what: 'refuses',
     answer: () => ({ status: 401, text: '{"error":"no such key: top-secret"}' }),
     calls: 1,
-    // `XXX...` is the mask that the API puts in the place of a key.
+    // `XXX...` is the mask that the API shows instead of a key.
     message: /answered 401: .*XXX\.\.\./,
   },
   {
-    what: 'is never well',
+    what: 'always fails',
     answer: () => ({ status: 500, text: 'out of order' }),
     calls: 11,
     message: /answered 500: out of order/,
   },
-  { what: 'speaks no JSON', answer: () => ({ status: 200, text: '<html>' }), calls: 11, message: /not JSON/ },
+  { what: 'does not answer JSON', answer: () => ({ status: 200, text: '<html>' }), calls: 11, message: /not JSON/ },
   {
     what: 'gives other dimensions',
     answer: () => [1, 2, 3],
@@ -31,7 +31,7 @@ const failures: readonly {
     message: /expected 2 dimensions, found 3/,
   },
   { what: 'gives no vector', answer: () => ({ vector: [1, 2] }), calls: 1, message: /array of numbers/ },
-  { what: 'gives texts', answer: () => ['1', '2'], calls: 1, message: /no number/ },
+  { what: 'gives texts', answer: () => ['1', '2'], calls: 1, message: /not a number/ },
   { what: 'gives numbers beyond floats', answer: () => [1e300, 1], calls: 1, message: /32-bit/ },
   {
     what: 'nests arrays without end',
@@ -66,7 +66,7 @@ for (const { what, answer, calls, message } of failures) {
   })
 }
 
-test.serial('a template whose text is too long fails the task before anything is sent', async (t) => {
+test.serial('a template whose text is too long fails the task before any request', async (t) => {
   const doubling = '{% capture a %}{{ a }}{{ a }}{% endcapture %}'.repeat(25)
   const documentTemplate = `{% assign a = doc.t %}${doubling}{{ a }}`
   const { add, provider } = await world(t, bare, {
@@ -80,7 +80,7 @@ test.serial('a template whose text is too long fails the task before anything is
   t.is(provider.calls.length, 0)
 })
 
-test.serial('a provider that recovers is asked again after growing pauses', async (t) => {
+test.serial('a provider that recovers is retried after growing pauses', async (t) => {
   const flaky: Answer = (call, number) =>
     number < 2
       ? { status: 500, text: 'later' }
@@ -101,7 +101,7 @@ test.serial('a provider that recovers is asked again after growing pauses', asyn
   t.regex(String(lastError), /429/)
 })
 
-test.serial('a provider that names a time to wait is asked again after it', async (t) => {
+test.serial('a provider that gives a time to wait is retried after it', async (t) => {
   const busy: Answer = (call, number) =>
     number === 0 ? { status: 503, text: '', headers: { 'retry-after': '7' } } : bare(call, number)
   const { add, waits } = await world(t, busy, { ...single, ...template })
@@ -109,7 +109,7 @@ test.serial('a provider that names a time to wait is asked again after it', asyn
   t.deepEqual(waits, [7000])
 })
 
-test.serial('an address that is not public is refused without a call', async (t) => {
+test.serial('a private address is refused without a call', async (t) => {
   const provider = await startProvider(t, bare)
   const server = await startServer(t)
   const { dimensions: _dimensions, ...unknown } = single
@@ -123,7 +123,7 @@ test.serial('an address that is not public is refused without a call', async (t)
   t.is(provider.calls.length, 0)
 })
 
-test.serial('canceling ends calls under way, and nothing of the batch is there', async (t) => {
+test.serial('canceling ends running calls, and the batch leaves no trace', async (t) => {
   const { server, provider } = await world(t, () => null, { ...single, ...template })
   const { body } = await server.post('/indexes/i/documents', [{ id: 1, t: 'red' }])
   while (provider.calls.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
@@ -133,7 +133,7 @@ test.serial('canceling ends calls under way, and nothing of the batch is there',
   t.is((await server.get('/indexes/i/documents')).body.total, 0)
 })
 
-test.serial('a batch that waits for vectors tells how many documents are left', async (t) => {
+test.serial('a batch that waits for vectors reports the number of remaining documents', async (t) => {
   let answer: () => void = () => undefined
   const held = new Promise<void>((resolve) => {
     answer = resolve
@@ -164,7 +164,7 @@ test.serial('a batch that waits for vectors tells how many documents are left', 
   t.is((await server.get(`/batches/${batchUid}`)).body.progress, null)
 })
 
-test.serial('failures that are ignored leave their documents without a vector', async (t) => {
+test.serial('ignored failures leave their documents without a vector', async (t) => {
   const choosy: Answer = (call, number) =>
     String(call.body).startsWith('bad') ? { status: 400, text: 'not this' } : bare(call, number)
   const documents = [{ id: 1, t: 'red' }, { id: 2 }, { id: 3, t: 'bad' }]
@@ -186,7 +186,7 @@ test.serial('failures that are ignored leave their documents without a vector', 
     t.deepEqual(await vectors('1'), { g: { embeddings: [[3, 18]], regenerate: true } })
     t.deepEqual(await vectors('2'), none)
     t.deepEqual(await vectors('3'), none)
-    // A document whose new text fails loses the vector of its old one.
+    // A document loses its old vector if its new text fails.
     await update({ id: 1, t: 'bad now' }, { id: 3, t: 'blue' })
     t.deepEqual(await vectors('1'), none)
     t.deepEqual(await vectors('3'), { g: { embeddings: [[4, 2]], regenerate: true } })

@@ -1,10 +1,10 @@
-/** How many requests a provider is sent in a minute. */
+/** Limits the requests to a provider per minute. */
 import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import test from 'ava'
 import type { Outbound } from '../../ts/outbound/index.js'
 import { type Answer, bare, single, template, world } from './embedding-world.js'
 
-/** A clock that a test moves, and what waits for it. */
+/** A clock moved by the test, and the functions waiting for it. */
 function clock() {
   let time = performance.now()
   const waiting: (() => void)[] = []
@@ -20,7 +20,7 @@ function clock() {
 
 const numbered = (count: number) => Array.from({ length: count }, (_, id) => ({ id, t: `text ${id}` }))
 
-test('requests of documents are spaced evenly, their retries and those of other indexes included', async (t) => {
+test('requests for documents are spaced evenly, including retries and requests of other indexes', async (t) => {
   const { now, move } = clock()
   const sentAt: number[] = []
   const outbound: Outbound = {
@@ -32,7 +32,7 @@ test('requests of documents are spaced evenly, their retries and those of other 
     stream: () => Promise.reject(new Error('an embedder reads no stream')),
     close: async () => undefined,
   }
-  // A request that may go is sent before the clock moves.
+  // An allowed request is sent before the clock moves.
   const wait = async (ms: number) => {
     await turnOfLoop()
     move(ms)
@@ -52,13 +52,13 @@ test('requests of documents are spaced evenly, their retries and those of other 
   ])
   t.is(added.status, 'succeeded')
   t.is(sentAt.length, 21)
-  // A late timer is made up for by at most 50 ms.
+  // At most 50 ms of a late timer are caught up.
   for (const [later, at] of sentAt.entries())
     for (const [earlier, before] of sentAt.slice(0, later).entries())
       t.true(at - before >= (later - earlier) * 1_000 - 50, `${earlier} to ${later}: ${at - before} ms`)
 })
 
-test('a search goes before the documents that wait, and each provider has a rate of its own', async (t) => {
+test('a search precedes waiting documents, and each provider has a separate rate', async (t) => {
   const { now, move, waiting } = clock()
   const asked: unknown[] = []
   const answer: Answer = (call, number) => {
@@ -94,7 +94,7 @@ test('a search goes before the documents that wait, and each provider has a rate
   t.deepEqual(asked, ['first', 'other', 'query', 'second'])
 })
 
-test('a search that would have to wait beyond its time is refused, or answered by words', async (t) => {
+test('a search that would wait beyond its time limit is refused, or answered by words', async (t) => {
   const { now, move } = clock()
   const wait = async (ms: number) => move(ms)
   const embedder = { ...single, ...template }
@@ -108,7 +108,7 @@ test('a search that would have to wait beyond its time is refused, or answered b
   t.is(provider.calls.length, 1)
 })
 
-test('a canceled batch gives up its place among the requests that wait', async (t) => {
+test('the waiting requests of a canceled batch are dropped', async (t) => {
   const { now, move, waiting } = clock()
   const wait = (_ms: number, signal?: AbortSignal): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -118,7 +118,7 @@ test('a canceled batch gives up its place among the requests that wait', async (
   const embedder = { ...single, ...template }
   const { server, provider, add } = await world(t, bare, embedder, { requestsPerMinute: 1, now, wait })
   const { taskUid } = (await server.post('/indexes/i/documents', numbered(50))).body
-  // A cancelation also ends the first request, which might not have reached the provider yet.
+  // A cancelation also ends the first request, even before it reaches the provider.
   while (waiting.length < 1 || provider.calls.length < 1)
     await new Promise((resolve) => setTimeout(resolve, 5))
   await server.settle(t, server.post(`/tasks/cancel?uids=${taskUid}`))

@@ -1,4 +1,4 @@
-/** A hybrid search is embedded only if words do not settle it. */
+/** A hybrid search embeds its query only if words do not suffice. */
 import test from 'ava'
 import { startProvider } from '../support/provider.js'
 import { startServer, type TestBody } from '../support/server.js'
@@ -27,7 +27,7 @@ test.serial('a hybrid search embeds its query and ranks by the vector', async (t
   t.is(merged.body.hits[0]?.id, 2)
 })
 
-test.serial('a hybrid search that words settle calls no provider', async (t) => {
+test.serial('a hybrid search that words can answer calls no provider', async (t) => {
   const { add, search, provider } = await world(t, bare, { ...single, ...template })
   await add(...three)
   const asked = provider.calls.length
@@ -41,7 +41,7 @@ test.serial('a hybrid search that words settle calls no provider', async (t) => 
 })
 
 test.serial(
-  'a query that cannot be embedded is ranked by words, and refused if vectors alone were asked for',
+  'a query that cannot be embedded is ranked by words, and refused if it uses vectors alone',
   async (t) => {
     const broken: Answer = (call, number) => (number < 3 ? bare(call, number) : { status: 400, text: 'no' })
     const { add, search } = await world(t, broken, { ...single, ...template })
@@ -62,7 +62,7 @@ test.serial('a search whose provider does not answer ends at its time limit', as
   t.is(body.code, 'vector_embedding_error')
 })
 
-test.serial('vectors of queries are cached, as many as the option says', async (t) => {
+test.serial('query vectors are cached up to the limit of the option', async (t) => {
   const provider = await startProvider(t, bare)
   const server = await startServer(t, { allowedNetworks: 'any', embedding: { cachedQueries: 1 } })
   const g = { ...single, ...template, url: provider.url }

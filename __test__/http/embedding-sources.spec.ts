@@ -1,4 +1,4 @@
-/** Which requests does each source of embedders send, and which settings of it are refused? */
+/** Requests and settings of each embedder source. */
 import test from 'ava'
 import { vectorOf } from '../support/provider.js'
 import { type Answer, bare, generated, single, template, world } from './embedding-world.js'
@@ -21,7 +21,7 @@ const openAiAnswer = (input: readonly unknown[]) => {
 }
 
 test.serial(
-  'texts that an openAi model refuses go alone, cut to its tokens if they are too long',
+  'texts that an openAi model refuses are sent separately, cut to its token limit if too long',
   async (t) => {
     const inputs: (readonly unknown[])[] = []
     const answer: Answer = ({ body }) => {
@@ -48,7 +48,7 @@ test.serial(
   },
 )
 
-test.serial('a text that an openAi model refuses for another reason fails its batch by name', async (t) => {
+test.serial('a text that an openAi model refuses for another reason fails its batch and is named', async (t) => {
   const answer: Answer = ({ body }) => {
     const { input } = body as { input: unknown[] }
     return input.includes('bad') ? { status: 400, text: 'moderated' } : openAiAnswer(input)
@@ -79,7 +79,7 @@ test.serial('an ollama embedder with another path is refused', async (t) => {
   t.is(task.error.code, 'vector_embedding_error')
 })
 
-test.serial('a composite embedder whose halves make different vectors fails its task', async (t) => {
+test.serial('a composite embedder whose embedders make different vectors fails its task', async (t) => {
   const answer: Answer = ({ path, body }) =>
     path === '/three' ? [1, 2, 3] : path === '/other' ? [-1, 1] : [...vectorOf(body)]
   const { provider, settings } = await world(t, answer)
@@ -103,7 +103,7 @@ const fragmented = {
   searchFragments: { q: { value: '{{q}}' }, m: { value: { u: '{{media.u}}' } } },
 }
 
-test.serial('a document has a vector per fragment it has the fields for', async (t) => {
+test.serial('a document has a vector for each fragment whose fields it has', async (t) => {
   const { add, settings, vectors, provider, search } = await world(t, bare, fragmented)
   t.is((await add({ id: 1, t: 'red' }, { id: 2, t: 'blue', u: 'x' })).status, 'succeeded')
   t.deepEqual(await vectors('1'), generated([3, 18]))
@@ -121,7 +121,7 @@ test.serial('a document has a vector per fragment it has the fields for', async 
   t.deepEqual(await vectors('2'), generated([4, 2], [6, 1]))
 })
 
-test.serial('a search that fits no search fragment, or several, is refused', async (t) => {
+test.serial('a search that matches no search fragment, or several, is refused', async (t) => {
   const { add, search, provider } = await world(t, bare, fragmented)
   await add({ id: 1, t: 'red' })
   const hybrid = { embedder: 'g', semanticRatio: 1 }

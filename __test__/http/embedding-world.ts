@@ -1,4 +1,4 @@
-/** A server with one embedder, and the provider it calls. */
+/** A server with an embedder, and its provider. */
 import type { ExecutionContext } from 'ava'
 import {
   type Call,
@@ -11,7 +11,7 @@ import { startServer, type TestBody, type TestServer } from '../support/server.j
 
 export type Answer = (call: Call, number: number) => ProviderAnswer | null | Promise<ProviderAnswer | null>
 
-/** Single texts in, bare vectors out. */
+/** Takes single texts and returns bare vectors. */
 export const single = { source: 'rest', request: '{{text}}', response: '{{embedding}}', dimensions: 2 }
 export const batched = {
   ...single,
@@ -32,7 +32,7 @@ export interface World {
   settings(embedders: object): Promise<TestBody>
   add(...documents: readonly object[]): Promise<TestBody>
   update(...documents: readonly object[]): Promise<TestBody>
-  /** `_vectors` of a document. */
+  /** The `_vectors` of a document. */
   vectors(id: string): Promise<unknown>
   search(body: object): ReturnType<TestServer['post']>
 }

@@ -1,4 +1,4 @@
-/** A document is embedded when it is new, its text or its embedder changed, and not otherwise. */
+/** A document is embedded only when it is new, or its text or its embedder changed. */
 import test from 'ava'
 import type { TestBody } from '../support/server.js'
 import { bare, batched, generated, many, single, template, world } from './embedding-world.js'
@@ -14,7 +14,7 @@ test.serial('a document is embedded once, until its text changes', async (t) => 
   t.deepEqual(await vectors('1'), generated([4, 2]))
 })
 
-test.serial('sent vectors that may be regenerated are stored until the text changes', async (t) => {
+test.serial('sent vectors with regeneration are kept until the text changes', async (t) => {
   const { add, update, vectors, provider } = await world(t, bare, { ...single, ...template })
   await add({ id: 1, t: 'red', _vectors: { g: { regenerate: true, embeddings: [0, 1] } } })
   await update({ id: 1, x: 1 })
@@ -25,7 +25,7 @@ test.serial('sent vectors that may be regenerated are stored until the text chan
 })
 
 test.serial(
-  'within one batch a text is embedded only if it differs from that of its last vectors',
+  'within a batch a text is embedded only if it differs from the embedded one',
   async (t) => {
     const { server, vectors, provider } = await world(t, bare, { ...single, ...template })
     const lines = [
@@ -42,7 +42,7 @@ test.serial(
   },
 )
 
-test.serial('a document that stops bringing its vectors gets new ones', async (t) => {
+test.serial('a document that no longer includes vectors gets new ones', async (t) => {
   const { add, update, vectors, provider } = await world(t, bare, { ...single, ...template })
   await add({ id: 1, t: 'red', _vectors: { g: [0, 1] } })
   await update({ id: 1, t: 'blue' })
@@ -52,7 +52,7 @@ test.serial('a document that stops bringing its vectors gets new ones', async (t
 })
 
 test.serial(
-  'a new embedder embeds stored documents, but never those whose vectors must not be regenerated',
+  'a new embedder embeds stored documents, but never documents without regeneration',
   async (t) => {
     const { add, settings, vectors, provider } = await world(t, bare)
     await add({ id: 1, t: 'red', u: 'x' }, { id: 2, t: 'blue', u: 'y', _vectors: { g: [0, 1] } })
@@ -70,7 +70,7 @@ test.serial(
   },
 )
 
-test.serial('the default template holds searchable fields alone', async (t) => {
+test.serial('the default template contains only searchable fields', async (t) => {
   const { server, add, provider } = await world(t, bare, single)
   await add({ id: 1, t: 'A', u: null })
   t.is(provider.calls.at(-1)?.body, 'id: 1\nt: A\n')
@@ -78,7 +78,7 @@ test.serial('the default template holds searchable fields alone', async (t) => {
   t.is(provider.calls.at(-1)?.body, 't: A\n')
 })
 
-test.serial('a template that fails names the document and stores nothing of the batch', async (t) => {
+test.serial('a failing template reports the document, and nothing of the batch is stored', async (t) => {
   const { server, add } = await world(t, bare, { ...single, ...template })
   const task = await add({ id: 'good', t: 'x' }, { id: 'bad' })
   t.is(task.error.code, 'invalid_document_fields')
@@ -86,7 +86,7 @@ test.serial('a template that fails names the document and stores nothing of the 
   t.is((await server.get('/indexes/i/documents')).body.total, 0)
 })
 
-test.serial('texts are sent to a provider in tens, equal texts once', async (t) => {
+test.serial('texts are sent in requests of ten, equal texts once', async (t) => {
   const { add, provider, server } = await world(t, many, { ...batched, ...template })
   await add(...Array.from({ length: 23 }, (_, id) => ({ id, t: `text ${id}` })))
   const sizes = () => provider.calls.map(({ body }) => (body as { input: unknown[] }).input.length)
@@ -97,7 +97,7 @@ test.serial('texts are sent to a provider in tens, equal texts once', async (t) 
   t.deepEqual((body.stats as TestBody).embedderRequests, { total: 1, failed: 0 })
 })
 
-test.serial('dimensions that settings leave out are asked of the provider once, and not shown', async (t) => {
+test.serial('missing dimensions are requested from the provider once, and not shown', async (t) => {
   const { dimensions: _dimensions, ...unknown } = single
   const { server, add, provider, settings } = await world(t, bare, { ...unknown, ...template })
   t.deepEqual(

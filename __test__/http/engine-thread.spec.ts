@@ -1,4 +1,4 @@
-/** What does the end of the fallback's thread cost? Only the requests that it was working on. */
+/** The end of the fallback's thread fails only the requests that were running on it. */
 import type { Worker } from 'node:worker_threads'
 import type { Engine } from '../../ts/engine/index.js'
 import { checkError } from '../support/refusals.js'
@@ -6,7 +6,10 @@ import type { Requirement } from '../support/requirements.js'
 import { startServer, type TestBody, type TestServer, testEngine } from '../support/server.js'
 import { testNeeding } from '../support/test-needing.js'
 
-/** The fallback engine's threads, oldest first: the platform tells of each thread, the task store's says what it is. */
+/**
+ * The fallback engine's threads, oldest first. The platform reports each thread; the task store's thread reports its
+ * kind.
+ */
 const engines: Worker[] = []
 process.on('worker', (worker) => {
   engines.push(worker)

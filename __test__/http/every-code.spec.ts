@@ -1,8 +1,8 @@
 /**
- * Is every parameter refused by a code of its own?
+ * Every parameter is refused with a specific code.
  *
- * The families of the error table about searches, settings, rules and the network are gone through, so that
- * a code without a request here fails the test. Each is refused where it is given, with nothing enqueued.
+ * Covers the families of the error table for searches, settings, rules and the network: a code without a request here
+ * fails the test. Each request is refused immediately, and nothing is enqueued.
  */
 import test from 'ava'
 import { codes, type ErrorCode } from '../../ts/errors/index.js'
@@ -40,7 +40,7 @@ const federated = (...queries: readonly object[]): Request => [
 const options = (federationOptions: object): Request => multi({ federationOptions }, {})
 const merged = { facetsByIndex: { films: ['genre'], books: ['genre'] }, mergeFacets: {} }
 
-/** A request that breaks nothing but what the code is about. */
+/** A request per code, with no other mistake. */
 const refused: Readonly<Record<string, Request>> = {
   missing_search_hybrid: search({ vector: [1] }),
   missing_facet_search_facet_name: facets({}),
@@ -167,7 +167,7 @@ const refused: Readonly<Record<string, Request>> = {
 
 const FAMILY = /^invalid_(search|facet_search|similar|multi_search|settings|dynamic_search_rule|network)_/
 
-/** Codes that no request leads to. */
+/** Codes without a request that causes them. */
 const unused: Readonly<Record<string, string>> = {
   invalid_facet_search_name: 'only imported tasks have it',
   invalid_multi_search_facets: 'only imported tasks have it',
@@ -175,14 +175,14 @@ const unused: Readonly<Record<string, string>> = {
   invalid_search_media: '`media` is any JSON, and no parameter of a query string',
 }
 
-test('every code about searches, settings, rules and the network has a request that it refuses', (t) => {
+test('every code about searches, settings, rules and the network has a request that causes it', (t) => {
   const missing = Object.keys(codes).filter(
     (code) => FAMILY.test(code) && !(code in refused) && !(code in unused),
   )
   t.deepEqual(missing, [])
 })
 
-test('each mistake is answered by its own code and changes nothing', async (t) => {
+test('each mistake is refused with its own code and changes nothing', async (t) => {
   const server = await startServer(t, {
     features: ['network', 'dynamicSearchRules', 'multimodal', 'foreignKeys', 'chatCompletions'],
   })

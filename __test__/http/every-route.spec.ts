@@ -9,7 +9,7 @@ const masterKey = 'a-master-key-of-20-b'
 interface Route {
   readonly method: string
   readonly path: string
-  /** Empty: open to everyone. */
+  /** Empty: the route is open to everyone. */
   readonly actions: readonly string[]
 }
 
@@ -51,7 +51,7 @@ async function keyFor(server: TestServer, allowed: readonly string[], indexes = 
   return body.key
 }
 
-test('every route asks for a key before it looks at anything else', async (t) => {
+test('every route checks the key before anything else', async (t) => {
   const server = await startServer(t, { masterKey })
   for (const route of await routesOf(server)) {
     const what = `${route.method} ${route.path}`
@@ -67,7 +67,7 @@ test('every route asks for a key before it looks at anything else', async (t) =>
   }
 })
 
-test('every route lets in a key with the actions it names, and refuses a key without one of them', async (t) => {
+test('every route accepts a key with its actions, and refuses a key that lacks one', async (t) => {
   const server = await startServer(t, { masterKey })
   const plain = actions.filter((action) => !action.includes('*'))
   for (const route of await routesOf(server)) {
@@ -90,7 +90,7 @@ test('every route lets in a key with the actions it names, and refuses a key wit
 
 test('every route is served from an operation, and only four are open to everyone', async (t) => {
   const parts = ['engine', 'tasks', 'auth', 'features', 'webhooks', 'outbound', 'faults']
-  // Adding a route takes the services apart and calls none of them but to listen.
+  // Adding a route destructures the services and calls only their listeners.
   const app = buildServer({
     ...Object.fromEntries(parts.map((name) => [name, {}])),
     instance: { onReplaced: () => undefined },
@@ -112,7 +112,7 @@ test('every route is served from an operation, and only four are open to everyon
   t.deepEqual(named(open), ['GET /', 'GET /health', 'GET /openapi.json', 'GET /ready'])
 })
 
-test('a key limited to one index learns nothing of another, not even whether it exists', async (t) => {
+test('a key limited to one index learns nothing about another, not even its existence', async (t) => {
   const server = await startServer(t, { masterKey })
   await server.settle(t, server.post('/indexes', { uid: 'boats' }))
   const key = await keyFor(server, ['*'], ['cars'])

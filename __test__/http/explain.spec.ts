@@ -1,9 +1,9 @@
 /**
- * Why a document is where it is among the hits of a search. Rules held here:
- * 1. A hit has the position, the score and the details that the search shows.
- * 2. A document that is no hit is told what keeps it out, each reason with what it needs.
- * 3. Each step of the query tells what may stand for it, and where that stands in the document.
- * 4. What a tenant may not see is not found; mistakes have the codes of a search.
+ * Explanations of the position of a document among the hits of a search, or of its absence.
+ * 1. A hit has the position, score and details of the search.
+ * 2. A document that is not a hit has a reason for its absence, with the data of that reason.
+ * 3. Each step of the query lists its alternatives, and their positions in the document.
+ * 4. Documents hidden from a tenant are not found; mistakes have the codes of a search.
  */
 import { createHmac } from 'node:crypto'
 import test, { type ExecutionContext } from 'ava'
@@ -106,7 +106,7 @@ test('each hit has the position, score and details of its search, and each other
   }
 })
 
-/** A document that is no hit of a search, and the reasons. */
+/** A document that is not a hit of a search, and the reasons. */
 const misses: Readonly<Record<string, readonly [id: string | number, search: object, reasons: unknown]>> = {
   'words that it lacks': [
     4,
@@ -190,7 +190,7 @@ const misses: Readonly<Record<string, readonly [id: string | number, search: obj
   ],
 }
 
-test('a document that is no hit is told what keeps it out', async (t) => {
+test('a document that is not a hit has a reason', async (t) => {
   const server = await harbour(t)
   for (const [name, [id, search, reasons]] of Object.entries(misses)) {
     const answer = await explain(server, { ...search, id })
@@ -206,7 +206,7 @@ test('a document that is no hit is told what keeps it out', async (t) => {
   t.is(far.rankingScore, 1)
 })
 
-/** What may stand for the first step of a query: its text, and what stands in the document. */
+/** The alternatives for the first step of a query: text, and positions in the document. */
 const steps: readonly (readonly [q: string, id: number, spellings: readonly unknown[]])[] = [
   [
     'lighthouse ',
@@ -296,7 +296,7 @@ const steps: readonly (readonly [q: string, id: number, spellings: readonly unkn
   ['"golden … " "light house"', 3, []],
 ]
 
-test('a step of the query tells what may stand for it and where that stands in the document', async (t) => {
+test('a step of the query lists its alternatives and their positions in the document', async (t) => {
   const server = await harbour(t)
   for (const [q, id, spellings] of steps) {
     const { query } = await explain(server, { q, id })
@@ -318,7 +318,7 @@ test('a step of the query tells what may stand for it and where that stands in t
   })
 })
 
-test('a document that a rule pins is told to be there by the rule', async (t) => {
+test('a document pinned by a rule is reported as found by the rule', async (t) => {
   const server = await harbour(t)
   await server.patch('/experimental-features', { dynamicSearchRules: true })
   const pin = { selector: { id: 4 }, action: { type: 'pin', position: 1 } }
@@ -327,7 +327,7 @@ test('a document that a rule pins is told to be there by the rule', async (t) =>
   t.deepEqual([isHit, position, foundBy], [true, 1, 'rule'])
 })
 
-test('the languages of a query are those of the search, else those of the attributes searched', async (t) => {
+test('the languages of a query come from the search, else from the searched attributes', async (t) => {
   const server = await harbour(t)
   const languages = async (search: object): Promise<readonly string[]> =>
     (await explain(server, { q: 'golden', id: 1, ...search })).query.languages
@@ -342,7 +342,7 @@ test('the languages of a query are those of the search, else those of the attrib
   t.deepEqual(await languages({ attributesToSearchOn: ['text'] }), ['eng'])
 })
 
-test('an attribute that is not displayed is not named', async (t) => {
+test('an attribute that is not displayed does not appear', async (t) => {
   const server = await harbour(t)
   await server.settle(t, server.patch('/indexes/signs/settings', { displayedAttributes: ['id', 'title'] }))
   const { query } = await explain(server, { q: 'golden ', id: 2, sort: ['year:asc'] })
@@ -367,14 +367,14 @@ const mistakes: readonly (readonly [status: number, code: string, body: object])
   [400, 'invalid_search_embedder', { vector: [1, 0], hybrid: { embedder: 'none' }, id: 1 }],
 ]
 
-test('a mistake in what is to be explained has the code of a search', async (t) => {
+test('a mistake in the explained search has the code of a search', async (t) => {
   const server = await harbour(t)
   for (const [status, code, body] of mistakes)
     checkError(t, await server.post('/indexes/signs/explain', body), status, code)
   checkError(t, await server.post('/indexes/none/explain', { id: 1 }), 404, 'index_not_found')
 })
 
-test('a document that the token of a tenant hides is not found, and its filter is not told', async (t) => {
+test('a document that the token of a tenant hides is not found, and its filter does not appear', async (t) => {
   const masterKey = 'harbour-lantern-4471-xyz'
   const server = await harbour(t, masterKey)
   const master = { headers: { authorization: `Bearer ${masterKey}` } }

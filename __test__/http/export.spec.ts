@@ -7,7 +7,7 @@ import { startServer } from '../support/server.js'
 
 const local = { allowedNetworks: ['127.0.0.0/8'] }
 
-test('an export brings settings and documents to another server, in chunks', async (t) => {
+test('an export copies settings and documents to another server, in chunks', async (t) => {
   const [from, to] = await Promise.all([startServer(t, local), startServer(t)])
   const settings = { filterableAttributes: ['year'], stopWords: ['the'] }
   await from.settle(t, from.patch('/indexes/films/settings', settings))
@@ -54,7 +54,7 @@ test('an export brings settings and documents to another server, in chunks', asy
   )
 })
 
-test('an export overwrites the settings of an existing index only if asked to', async (t) => {
+test('an export overwrites the settings of an existing index only on request', async (t) => {
   const [from, to] = await Promise.all([startServer(t, local), startServer(t)])
   await from.settle(t, from.patch('/indexes/films/settings', { stopWords: ['a'] }))
   await to.settle(t, to.patch('/indexes/films/settings', { stopWords: ['b'] }))
@@ -69,7 +69,7 @@ test('an export overwrites the settings of an existing index only if asked to', 
   t.is(await run({ indexes: { films: { overrideSettings: true } } }), '["a"]')
 })
 
-test('an export lists the indexes that its patterns name, and brings no other', async (t) => {
+test('an export lists the indexes that match its patterns, and copies no other', async (t) => {
   const [from, to] = await Promise.all([startServer(t, local), startServer(t)])
   await from.settle(t, from.patch('/indexes/plants/settings', { filterableAttributes: ['colour'] }))
   const plants = ['red', 'green', 'red'].map((colour, id) => ({ id, colour }))
@@ -88,7 +88,7 @@ test('an export lists the indexes that its patterns name, and brings no other', 
   t.is((await to.get('/indexes/birds')).status, 404)
 })
 
-test('the key of an export is not shown, though its target repeats it in a refusal', async (t) => {
+test('the key of an export is not shown, even if its target repeats it in a refusal', async (t) => {
   const apiKey = 'a-key-of-thirty-characters-or-so'
   const echo = createServer(({ headers }, answer) => {
     const body = { code: 'invalid_api_key', message: `no such key: ${headers.authorization}` }
@@ -122,7 +122,7 @@ test('the password in the URL of an export is not shown', async (t) => {
   }
 })
 
-test('an export that its target refuses, or to an address that is not allowed, fails by its code', async (t) => {
+test('an export that its target refuses, or to an address that is not allowed, fails with a code', async (t) => {
   let calls = 0
   const strict = createServer((_, answer) => {
     calls++
@@ -157,7 +157,7 @@ test('an export that its target refuses, or to an address that is not allowed, f
     t.is((await server.post('/export', body)).body.code, code, JSON.stringify(body))
 })
 
-/** An instance that takes everything and keeps the documents of each request. */
+/** An instance that accepts everything and records the documents of each request. */
 async function openTarget(t: ExecutionContext) {
   const bodies: Buffer[] = []
   const taking = createServer(async (request, answer) => {
@@ -177,9 +177,10 @@ const idsOf = (body: Buffer): readonly number[] =>
     .split('\n')
     .map((line) => (JSON.parse(line) as { readonly id: number }).id)
 
-test('no request of an export is longer than the payload size, but one of a single longer document', async (t) => {
+test('no request of an export exceeds the payload size, unless for a single longer document', async (t) => {
   const server = await startServer(t, local)
-  // Its characters have two bytes each, and the rest of a document has 14. Three of the first fill a request.
+  // Its characters have two bytes each, and the rest of a document has 14 bytes. The first three documents fill a
+  // request.
   const films = [43, 43, 42, 143, 200, 0, 140, 1].map((length, id) => ({ id, x: 'é'.repeat(length) }))
   await server.settle(t, server.post('/indexes/films/documents', films))
   const { url, bodies } = await openTarget(t)
@@ -216,7 +217,7 @@ for (const [limit, most] of [
     t.is(first + second > 28 * MIB, true)
   })
 
-test('an export reads long documents a few at a time', async (t) => {
+test('an export reads long documents in small groups', async (t) => {
   let longest = 0
   const server = await startServer(t, {
     ...local,
@@ -255,7 +256,7 @@ test('an export of a document that its target finds too long fails and says what
   t.regex(task.error.message, /answered 413 payload_too_large.*smaller `payloadSize`/)
 })
 
-test('secrets of embedders go along only if the master key asks', async (t) => {
+test('secrets of embedders are exported only with the master key', async (t) => {
   const masterKey = 'harbour-lantern-4471-xyz'
   const sent: Record<string, Record<string, unknown>>[] = []
   const taking = createServer(async (request, answer) => {
@@ -296,7 +297,7 @@ test('secrets of embedders go along only if the master key asks', async (t) => {
   t.like(byMaster?.c as object, both)
 })
 
-test('an export to an instance that does not answer holds up nothing but other exports', async (t) => {
+test('an export to an instance that does not answer blocks only other exports', async (t) => {
   let answerAll: () => void = () => undefined
   const answered = new Promise<void>((resolve) => {
     answerAll = resolve
@@ -361,6 +362,6 @@ test('an export to an instance that does not answer holds up nothing but other e
   t.deepEqual(
     bodies[0] === undefined ? [] : idsOf(bodies[0]),
     [1, 2],
-    'what the index held when its turn came',
+    'the contents of the index when it was exported',
   )
 })

@@ -5,7 +5,7 @@ import fc from '../support/property.js'
 import { checkError } from '../support/refusals.js'
 import { startServer, type TestServer } from '../support/server.js'
 
-test('a bug answers internal, a fault of the machine answers a code of its own', async (t) => {
+test('a bug is answered with internal, a fault of the machine with a specific code', async (t) => {
   const failures = [
     [new TypeError('a bug'), 500, 'internal'],
     [Object.assign(new Error('write'), { code: 'ENOSPC' }), 422, 'no_space_left_on_device'],
@@ -31,7 +31,7 @@ test('a bug answers internal, a fault of the machine answers a code of its own',
   }
 })
 
-test('a search of an index that is deleted meanwhile finds no index, of one that is swapped its new documents', async (t) => {
+test('a search finds no index if it is deleted meanwhile, and the new documents if it is swapped', async (t) => {
   let meanwhile = async (): Promise<unknown> => null
   const slow = (engine: Engine): Engine =>
     new Proxy(engine, {
@@ -64,7 +64,7 @@ test('a search of an index that is deleted meanwhile finds no index, of one that
   checkError(t, await server.post('/multi-search', { queries }), 400, 'index_not_found')
 })
 
-test('the JSON reader reads what JSON.parse reads, and remembers digits and the order of keys', (t) => {
+test('the JSON reader reads what JSON.parse reads, and keeps digits and the order of keys', (t) => {
   const property = fc.property(fc.json({ maxDepth: 4 }), (text) => {
     const node = readJson(Buffer.from(text))
     t.deepEqual(toValue(node), JSON.parse(text))

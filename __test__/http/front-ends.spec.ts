@@ -30,7 +30,7 @@ async function atlas(t: ExecutionContext): Promise<TestServer> {
   return server
 }
 
-/** What the widgets of a page show after their last rendering. */
+/** The output of the widgets of a page after their last rendering. */
 interface Shown {
   names: string[]
   countries: { readonly value: string; readonly count: number; readonly isRefined: boolean }[]
@@ -42,7 +42,7 @@ interface Shown {
   showMore(): void
   lookAt(box: { northEast: Point; southWest: Point }): void
 }
-/** What connectors hand to renderers. The package's types do not resolve from here. */
+/** The data that connectors pass to renderers. The package's types do not resolve from here. */
 interface Rendered {
   readonly items: readonly unknown[]
   readonly isLastPage: boolean
@@ -60,7 +60,7 @@ const nothing = (): never => {
   throw new Error('the widget was not rendered yet')
 }
 
-/** A page with InstantSearch's own core: its widgets render into `shown`. */
+/** A page with InstantSearch's own core. Its widgets render into `shown`. */
 function page(t: ExecutionContext, server: TestServer, hitsPerPage: number, isInfinite = false) {
   const { searchClient } = instantMeiliSearch(server.url, 'no-key', {
     meiliSearchParams: { attributesToHighlight: ['name'] },
@@ -116,7 +116,7 @@ function page(t: ExecutionContext, server: TestServer, hitsPerPage: number, isIn
         ]),
   ])
   t.teardown(() => search.dispose())
-  /** Waits until the page shows what is expected, or tells what it shows instead. */
+  /** Waits until the page shows the expected output; reports the actual output on failure. */
   const until = async (what: string, met: () => boolean): Promise<void> => {
     for (let tries = 0; tries < 2_000 && !met(); tries++)
       await new Promise((resolve) => setTimeout(resolve, 5))

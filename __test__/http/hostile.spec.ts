@@ -9,7 +9,7 @@ const csv = { 'content-type': 'text/csv' }
 const ndjson = { 'content-type': 'application/x-ndjson' }
 const upload = '/indexes/a/documents'
 
-test('values nested 100,000 levels deep are refused wherever they stand', async (t) => {
+test('values nested 100,000 levels deep are refused in every position', async (t) => {
   const server = await startServer(t, { features: ['editDocumentsByFunction'] })
   await server.settle(t, server.post(upload, [{ id: 1 }]))
   const array = deep(100_000, '[', ']')
@@ -36,7 +36,7 @@ test('values nested 100,000 levels deep are refused wherever they stand', async 
   t.is((await server.get('/health')).status, 200)
 })
 
-test('filters of wrong elements and filters nested deeply are refused wherever they stand', async (t) => {
+test('filters with wrong elements and deeply nested filters are refused in every position', async (t) => {
   const server = await startServer(t, { features: ['editDocumentsByFunction'] })
   await server.settle(t, server.post(upload, [{ id: 1 }]))
   const refusals = (filter: unknown): readonly Refusal[] => [
@@ -58,7 +58,7 @@ test('filters of wrong elements and filters nested deeply are refused wherever t
   t.is((await server.get('/tasks')).body.total, 2)
 })
 
-test('bytes that are no UTF-8 are refused in every format, in paths and in parameters', async (t) => {
+test('invalid UTF-8 is refused in every format, in paths and in parameters', async (t) => {
   const server = await startServer(t)
   const bad = (text: string): Buffer => Buffer.from(text, 'latin1')
   await checkRefusals(t, server, [
@@ -71,7 +71,7 @@ test('bytes that are no UTF-8 are refused in every format, in paths and in param
   t.is((await server.get('/tasks')).body.total, 0)
 })
 
-test('of duplicate keys the last one counts, in bodies, documents and parameters', async (t) => {
+test('the last of duplicate keys counts, in bodies, documents and parameters', async (t) => {
   const server = await startServer(t)
   await server.settle(t, server.post('/indexes', '{"uid":"ghost","uid":"a"}'))
   await server.settle(t, server.post(upload, '[{"id":1,"v":1,"o":{"x":1,"x":2},"v":2}]'))
@@ -79,7 +79,7 @@ test('of duplicate keys the last one counts, in bodies, documents and parameters
   t.is((await server.get('/indexes?limit=0&limit=7')).body.limit, 7)
 })
 
-test('ragged and torn CSV is refused with its record', async (t) => {
+test('CSV with uneven or truncated records is refused with the record', async (t) => {
   const server = await startServer(t)
   const cases = ['id,t\n1,a,b', 'id,t\n1', 'id,t\n1,a\n2', 'id:number\nx', 'id,"t"x\n1,2,3']
   await checkRefusals(
@@ -89,7 +89,7 @@ test('ragged and torn CSV is refused with its record', async (t) => {
   )
 })
 
-test('keys that every JavaScript object has are stored and read like any other', async (t) => {
+test('keys inherited by every JavaScript object are stored and read like any other', async (t) => {
   const server = await startServer(t)
   const names = ['__proto__', 'constructor', 'prototype', 'hasOwnProperty', 'toString', 'valueOf']
   for (const name of names) {
@@ -128,7 +128,7 @@ test('a body of many small values is refused before it fills the memory', async 
   t.is((await server.post(`${upload}/delete-batch`, many)).status, 202)
 })
 
-/** Sends bytes as they are; answers what came back until the server closed or `enough` matched. */
+/** Sends raw bytes. Returns the received text when the server closes or `enough` matches. */
 async function raw(server: TestServer, send: (socket: Socket) => void, enough: RegExp): Promise<string> {
   const socket = connect({ port: Number(new URL(server.url).port), host: '127.0.0.1', allowHalfOpen: true })
   let received = ''
@@ -148,7 +148,7 @@ async function raw(server: TestServer, send: (socket: Socket) => void, enough: R
 const head = (path: string, ...lines: readonly string[]): string =>
   [`POST ${path} HTTP/1.1`, 'host: x', 'content-type: application/json', ...lines, '', ''].join('\r\n')
 
-test('a length of a gigabyte is refused before a byte of it arrives', async (t) => {
+test('an announced length of a gigabyte is refused before a byte arrives', async (t) => {
   const server = await startServer(t)
   for (const path of [upload, '/indexes/a/search', '/indexes']) {
     const answer = await raw(
@@ -176,7 +176,7 @@ test('a body without a length is cut off at the limit', async (t) => {
   }
 })
 
-test('a client that hangs up in the middle of a body leaves nothing behind', async (t) => {
+test('a client that disconnects during a body leaves nothing behind', async (t) => {
   const server = await startServer(t)
   for (const path of [upload, '/indexes/a/search', '/indexes']) {
     const lines = [['content-length: 100'], ['transfer-encoding: chunked']]
@@ -197,7 +197,7 @@ test('a client that hangs up in the middle of a body leaves nothing behind', asy
   t.is((await server.get('/health')).status, 200)
 })
 
-test('requests that trickle in hold up no other request', async (t) => {
+test('slow requests block no other request', async (t) => {
   const server = await startServer(t)
   const slow = Array.from({ length: 50 }, () => {
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
@@ -226,7 +226,7 @@ test('headers and paths of every size are answered or refused', async (t) => {
   t.is(types.body.code, 'invalid_content_type')
 })
 
-test('100,000 characters that begin a number, a size, a sort or a URL are refused or read in time that grows with them', async (t) => {
+test('100,000 characters of a number, a size, a sort or a URL are refused or read in linear time', async (t) => {
   const server = await startServer(t, { features: ['network'] })
   await server.settle(t, server.post(upload, [{ id: 1 }]))
   const [blanks, digits, slashes] = [' ', '1', '/'].map((character) => character.repeat(100_000))
@@ -249,7 +249,7 @@ test('100,000 characters that begin a number, a size, a sort or a URL are refuse
   )
 })
 
-test('sorts of a parameter are cut at commas, but not within the parentheses of a point', async (t) => {
+test('a sort parameter is split at commas, but not within the parentheses of a point', async (t) => {
   const server = await startServer(t)
   await server.settle(t, server.put('/indexes/a/settings/sortable-attributes', ['_geo', 'n']))
   const documents = [
@@ -266,7 +266,7 @@ test('sorts of a parameter are cut at commas, but not within the parentheses of 
   )
 })
 
-test('lists and objects with more members than their limits are refused as a whole', async (t) => {
+test('lists and objects with more members than their limits are refused completely', async (t) => {
   const server = await startServer(t, { features: ['network', 'multimodal'] })
   const many = <T>(count: number, value: T) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, value]))

@@ -105,7 +105,7 @@ test('statistics count documents and top-level fields', async (t) => {
   ]
   t.is((await server.get('/stats')).body.lastUpdate, null)
   await server.settle(t, server.post('/indexes/shelf/documents', documents))
-  // The batch may still be tidying up after its task has ended.
+  // The batch may still be cleaning up after the end of its task.
   while ((await server.get('/indexes/shelf/stats')).body.isIndexing === true);
   const { body } = await server.get('/indexes/shelf/stats')
   t.deepEqual(Object.keys(body), [
@@ -133,7 +133,7 @@ test('statistics count documents and top-level fields', async (t) => {
   t.true(Number(all.databaseSize) > 0)
 })
 
-test('fields are listed with what the settings say about them', async (t) => {
+test('fields are listed with their settings', async (t) => {
   const server = await startServer(t)
   await server.settle(t, server.post('/indexes/a/documents', [{ id: 1, title: 'x', meta: { lang: 'en' } }]))
   const settings = {
@@ -168,7 +168,7 @@ test('fields are listed with what the settings say about them', async (t) => {
   t.is(body.total, 1)
 })
 
-test('a swap exchanges the names of two indexes, or moves one to a free name', async (t) => {
+test('a swap exchanges the names of two indexes, or renames an index', async (t) => {
   const server = await startServer(t)
   await server.settle(t, server.post('/indexes/p/documents', [{ id: 1 }]))
   await server.settle(t, server.post('/indexes/q/documents', [{ id: 1 }, { id: 2 }]))

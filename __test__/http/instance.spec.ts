@@ -5,7 +5,7 @@ import type { Replicated, ReplicationFigures } from '../../ts/http/replicas/inde
 import { checkRefusals } from '../support/refusals.js'
 import { startServer } from '../support/server.js'
 
-test('the service says that it runs, and which build it is', async (t) => {
+test('the service reports that it runs, and its build', async (t) => {
   const server = await startServer(t)
   for (const path of ['/health', '/ready'])
     t.deepEqual((await server.get(path)).body, { status: 'available' } as never)
@@ -18,7 +18,7 @@ const follower: ReplicationFigures = {
   ...{ leadConfirmed: null, writer: null },
 }
 
-/** How a follower lags, and whether clients are sent to it. The bound is 60 seconds. */
+/** The lag of a follower, and if it is ready. The bound is 60 seconds. */
 const lags: readonly (readonly [figures: Partial<ReplicationFigures>, isReady: boolean])[] = [
   [{ staleSeconds: 60 }, true],
   [{ staleSeconds: 61 }, false],
@@ -28,7 +28,7 @@ const lags: readonly (readonly [figures: Partial<ReplicationFigures>, isReady: b
 ]
 
 for (const [lag, isReady] of lags)
-  test(`a follower that lags as ${JSON.stringify(lag)} is in good health, and is ready: ${isReady}`, async (t) => {
+  test(`a follower that lags as ${JSON.stringify(lag)} is healthy, and is ready: ${isReady}`, async (t) => {
     const figures: ReplicationFigures = { ...follower, ...lag }
     const replicated: Replicated = {
       figures: async () => figures,
@@ -44,7 +44,7 @@ for (const [lag, isReady] of lags)
     else t.deepEqual([ready?.status, ready?.body.code], [503, 'follower_behind' as never])
   })
 
-test('features are switched one by one and stay off otherwise', async (t) => {
+test('features are switched separately and are off by default', async (t) => {
   const server = await startServer(t)
   const { body: fresh } = await server.get('/experimental-features')
   t.true(Object.values(fresh).every((flag) => flag === false))
@@ -103,7 +103,7 @@ test('a parameter of a feature that is off is validated first, then refused', as
   ])
 })
 
-test('what is not part of this service is refused in words, even while its feature is on', async (t) => {
+test('unsupported features are refused with an explanation, even while they are on', async (t) => {
   const features = ['network', 'chatCompletions'] as const
   const server = await startServer(t, { features })
   await server.settle(t, server.post('/indexes', { uid: 'a' }))
@@ -140,7 +140,7 @@ test('what is not part of this service is refused in words, even while its featu
   t.is((await server.post('/indexes/a/documents/fetch', { useNetwork: false })).status, 200)
 })
 
-test('the network stores its members and which of them this instance is', async (t) => {
+test('the network stores its members and the name of this instance', async (t) => {
   const server = await startServer(t, { features: ['network'] })
   const remotes = { one: { url: 'http://one.example', searchApiKey: 'k' } }
   const { body } = await server.patch('/network', { self: 'zero', remotes })
@@ -204,7 +204,7 @@ test('the log level changes while the service runs', async (t) => {
     t.is((await server.post('/logs/stderr', { target })).status, 204, target)
     written = ''
     await server.get('/version')
-    // The line of a request is written before that of a later one, which is written at any level but off.
+    // The log line of a request is written before the line of a later one, which is written at any level but off.
     await server.get('/health')
     return written.includes('/version')
   }

@@ -1,4 +1,4 @@
-/** Foreign keys: hits with documents of other indexes in place of ids, and filters on those documents. */
+/** Foreign keys: hits with documents of other indexes instead of ids, and filters on those documents. */
 import { createHmac } from 'node:crypto'
 import test, { type ExecutionContext } from 'ava'
 import { checkError, checkRefusals } from '../support/refusals.js'
@@ -11,7 +11,7 @@ const authors = [
   { id: 7, name: 'Seven', country: 'UK' },
   { id: '007', name: 'Bond', country: 'UK' },
 ]
-/** The document that stands for an id in hits. */
+/** The document that replaces an id in hits. */
 const author = (id: string | number): object => authors.find((one) => one.id === id)!
 const [alice, bob, carl] = [author('a1'), author('a2'), author('A3')]
 
@@ -59,7 +59,7 @@ async function hits(server: TestServer, body: object, uid = 'books'): Promise<un
 
 const idsOf = (body: TestBody): unknown => body.hits?.map(({ id }) => id) ?? body.code
 
-/** Body of a search of books, and its hits. */
+/** A search of books, and its hits. */
 const hydrated: readonly (readonly [body: object, hits: readonly object[]])[] = [
   [{ filter: 'id = 1' }, [{ id: 1, title: 'one', author: alice, others: [bob, carl] }]],
   [{ filter: 'id = 2', attributesToRetrieve: ['others'] }, [{ others: [bob, {}, 'bad id', 'a1'] }]],
@@ -121,7 +121,7 @@ const hydrated: readonly (readonly [body: object, hits: readonly object[]])[] = 
   [{ q: 'Alice' }, []],
 ]
 
-/** Filter on books, and ids of its hits. */
+/** A filter on books, and the ids of its hits. */
 const filtered: readonly (readonly [filter: unknown, ids: readonly number[]])[] = [
   ['_foreign(author, name = Alice)', [1, 9]],
   ['_foreign(others, name = Carl)', [1]],
@@ -140,7 +140,7 @@ const filtered: readonly (readonly [filter: unknown, ids: readonly number[]])[] 
   [`${'('.repeat(17)}_foreign(author, ${'('.repeat(18)}name = Alice${')'.repeat(36)}`, [1, 9]],
 ]
 
-/** Filter, and code of the error. */
+/** An invalid filter, and its error code. */
 const mistakes: readonly (readonly [filter: string, code: string])[] = [
   ['_foreign()', 'invalid_search_filter'],
   ['_foreign(author)', 'invalid_search_filter'],
@@ -177,7 +177,7 @@ test('documents that a rule pins pass filters on other indexes', async (t) => {
   ])
 })
 
-test('hits show documents in place of the ids of foreign keys', async (t) => {
+test('hits show documents instead of the ids of foreign keys', async (t) => {
   const server = await library(t)
   for (const [body, expected] of hydrated) {
     t.deepEqual(await hits(server, body), expected, JSON.stringify(body))
@@ -197,7 +197,7 @@ test('hits show documents in place of the ids of foreign keys', async (t) => {
   t.deepEqual(byGet.body.hits[0]?.author, alice)
 })
 
-test('a federated search replaces ids that any of its queries has met', async (t) => {
+test('a federated search replaces ids that any of its queries found', async (t) => {
   const server = await library(t)
   const queries = ['id = 7', 'id = 1'].map((filter) => ({ indexUid: 'books', filter }))
   const apart = await server.post('/multi-search', { queries })
@@ -206,7 +206,7 @@ test('a federated search replaces ids that any of its queries has met', async (t
   t.deepEqual(merged.body.hits[0]?.author, { id: alice })
 })
 
-test('documents that are listed, facets and similar documents keep their ids', async (t) => {
+test('document lists, facets and similar documents keep their ids', async (t) => {
   const server = await library(t)
   t.deepEqual((await server.get('/indexes/books/documents/1')).body, books[0])
   const fetched = await server.post('/indexes/books/documents/fetch', { filter: 'id = 1' })
@@ -216,7 +216,7 @@ test('documents that are listed, facets and similar documents keep their ids', a
   t.deepEqual(counts, { 7: 1, a1: 1, a2: 1 })
 })
 
-test('a filter on another index passes documents that refer to what it selects', async (t) => {
+test('a filter on another index matches documents that refer to the selected ones', async (t) => {
   const server = await library(t)
   for (const [filter, ids] of filtered) {
     const found = await server.post('/indexes/books/search', { filter, attributesToRetrieve: ['id'] })
@@ -236,7 +236,7 @@ test('a filter on another index passes documents that refer to what it selects',
   ])
 })
 
-test('a filter on another index that cannot be used is refused by its code', async (t) => {
+test('an invalid filter on another index is refused with its code', async (t) => {
   const server = await library(t)
   for (const [filter, code] of mistakes)
     checkError(t, await server.post('/indexes/books/search', { filter }), 400, code, filter)
@@ -313,7 +313,7 @@ test('documents of other indexes are shown without vectors', async (t) => {
   t.deepEqual(hit?.author, { id: 'a1', name: 'Alice' })
 })
 
-test('an index may refer to itself, and documents that are shown are not looked into', async (t) => {
+test('an index may refer to itself, and ids in replaced documents are kept', async (t) => {
   const server = await startServer(t, { features: ['foreignKeys'] })
   const staff = [
     { id: 1, boss: 2 },
@@ -331,7 +331,7 @@ test('an index may refer to itself, and documents that are shown are not looked 
   t.deepEqual(idsOf(found.body), [1])
 })
 
-test('of two foreign keys of a field the second looks into what the first has put there', async (t) => {
+test('the second of two foreign keys of a field applies to the documents inserted by the first', async (t) => {
   const server = await startServer(t, { features: ['foreignKeys'] })
   await put(t, server, 'i1', [{ id: 'a1', v: 1 }], { filterableAttributes: ['v'] })
   await put(t, server, 'i2', [{ id: 'a1', v: 2 }], { filterableAttributes: ['v'] })
@@ -347,7 +347,7 @@ test('of two foreign keys of a field the second looks into what the first has pu
     t.deepEqual(idsOf((await server.post('/indexes/source/search', { filter })).body), ids)
 })
 
-test('an index that is missing is an error where a hit or a filter refers to it', async (t) => {
+test('a missing index is an error if a hit or filter refers to it', async (t) => {
   const server = await startServer(t, { features: ['foreignKeys'] })
   await put(t, server, 'source', [{ id: 1, x: 'a1' }, { id: 2 }], {
     filterableAttributes: ['id', 'x'],
@@ -367,7 +367,7 @@ test('an index that is missing is an error where a hit or a filter refers to it'
   checkError(t, await server.post(path, { limit: 0 }), 404, code)
 })
 
-test('a foreign key follows the name of its index, and cached answers follow its documents', async (t) => {
+test('a foreign key follows the name of its index, and cached answers change with its documents', async (t) => {
   const server = await startServer(t, { features: ['foreignKeys'] })
   await put(t, server, 'authors', [{ id: 'a1', n: 1 }], { filterableAttributes: ['n'] })
   await put(t, server, 'others', [{ id: 'a1', n: 2 }], { filterableAttributes: ['n'] })
@@ -439,7 +439,7 @@ test('hits refer to at most 10,000 documents of other indexes', async (t) => {
   t.is(refused.body.code, 'answer_too_large')
 })
 
-test('an answer in which one document stands in many places is bounded', async (t) => {
+test('an answer that repeats a document many times is bounded', async (t) => {
   const server = await startServer(t, { features: ['foreignKeys'] })
   await put(t, server, 'big', [{ id: 0, text: 'x'.repeat(100_000) }], {})
   await put(t, server, 'source', [{ id: 1, p: Array(10_000).fill(0) }], { foreignKeys: [key('big', 'p')] })
@@ -460,13 +460,13 @@ test('an index has at most 100 foreign keys', async (t) => {
 const masterKey = 'harbour-lantern-4471-xyz'
 const uid = '6f1d2a34-9b0c-4e57-8a11-3c5d7e9f0b24'
 
-/** Headers with a key for some actions on some indexes. */
+/** Returns headers with a key for some actions on some indexes. */
 async function bearer(server: TestServer, actions: string[], indexes: string[]): Promise<object> {
   const made = await server.post('/keys', { actions, indexes, expiresAt: null })
   return { headers: { authorization: `Bearer ${made.body.key}` } }
 }
 
-/** Headers with a tenant token. */
+/** Returns headers with a tenant token. */
 async function tenant(server: TestServer, searchRules: unknown): Promise<object> {
   const made = await server.post('/keys', { uid, actions: ['search'], indexes: ['*'], expiresAt: null })
   const { key: secret } = made.status === 201 ? made.body : (await server.get(`/keys/${uid}`)).body
@@ -500,7 +500,7 @@ test('a key follows foreign keys only to indexes that it may search', async (t) 
   checkError(t, await server.post(fetch, alices, get), 403, 'invalid_api_key')
 })
 
-test('a key is not told whether an index that it may not search exists', async (t) => {
+test('a key does not learn if a forbidden index exists', async (t) => {
   const server = await library(t, { masterKey })
   const one = await bearer(server, ['search'], ['books'])
   await server.settle(t, server.put('/indexes/books/settings/foreign-keys', [key('absent', 'author')]))
@@ -536,7 +536,7 @@ test('the filter of a tenant token may follow foreign keys, once', async (t) => 
   checkError(t, await server.post(path, { filter: 'id = 1' }, twice), 400, 'invalid_search_filter')
 })
 
-test('a foreign key may end with a dot, and reserved fields are not filtered by one', async (t) => {
+test('a foreign key may end with a dot, and reserved fields cannot be filtered by it', async (t) => {
   const server = await startServer(t, { features: ['foreignKeys'] })
   await put(t, server, 'authors', authors, { filterableAttributes: ['name'] })
   const documents = [

@@ -24,7 +24,7 @@ test('a new instance has four keys, listed newest first', async (t) => {
   t.deepEqual([page.body.results.length, page.body.total], [1, 4])
 })
 
-test('the value of a key follows from master key and uid alone', async (t) => {
+test('the value of a key depends only on master key and uid', async (t) => {
   const vectors = [
     [masterKey, uid, '9a9e3318298a17e7cb5d37648100e33a49edefd26201d04fa722c935ca87f9c0'],
     [
@@ -47,7 +47,7 @@ test('the value of a key follows from master key and uid alone', async (t) => {
   }
 })
 
-test('keys made at the same time keep their order after a restart', async (t) => {
+test('keys created at the same time keep their order after a restart', async (t) => {
   const records = new Map<string, KeyRecord>()
   const store = {
     keys: async () => [...records.values()].reverse(),
@@ -63,7 +63,7 @@ test('keys made at the same time keep their order after a restart', async (t) =>
   t.deepEqual(uids(await KeyBook.open(store, masterKey)), uids(book))
 })
 
-test('a key changes in name and description only, and is refused once it is deleted', async (t) => {
+test('only name and description of a key can change, and a deleted key is refused', async (t) => {
   const server = await startServer(t, { masterKey })
   const { body: key } = await server.post('/keys', { ...anyKey, uid, description: 'first' })
   t.deepEqual(Object.keys(key), [
@@ -79,7 +79,7 @@ test('a key changes in name and description only, and is refused once it is dele
   ])
   const patched = await server.patch(`/keys/${uid}`, { name: 'quay', description: null })
   t.deepEqual(patched.body, { ...key, name: 'quay', description: null, updatedAt: patched.body.updatedAt })
-  // Zeros at the end are left out, and `Z` sorts behind digits.
+  // Trailing zeros are omitted, and `Z` sorts after digits.
   t.true(patched.body.updatedAt.slice(0, -1) > key.updatedAt.slice(0, -1))
   const frozen = ['actions', 'indexes', 'expiresAt', 'createdAt', 'updatedAt', 'uid']
   await checkRefusals(t, server, [
@@ -155,7 +155,7 @@ test('bad keys are refused and leave no trace', async (t) => {
   t.is((await server.get('/keys')).body.total, 4)
 })
 
-test('without a master key everything is open but the keys', async (t) => {
+test('without a master key everything is open except the keys', async (t) => {
   const server = await startServer(t)
   const bearer = (authorization: string) => ({ headers: { authorization } })
   t.is((await server.get('/indexes')).status, 200)
@@ -166,7 +166,7 @@ test('without a master key everything is open but the keys', async (t) => {
   checkError(t, await server.get('/indexes', bearer('Bearer')), 403, 'invalid_api_key')
 })
 
-test('with a master key a request needs a key that may do what it asks', async (t) => {
+test('with a master key a request needs a key with its actions', async (t) => {
   const server = await startServer(t, { masterKey })
   const get = (authorization: string | undefined) => server.get('/indexes', { headers: { authorization } })
   t.is((await get(`Bearer ${masterKey}`)).status, 200)
@@ -179,7 +179,7 @@ test('with a master key a request needs a key that may do what it asks', async (
   checkError(t, unauthorised, 403, 'invalid_api_key')
 })
 
-test('a key reaches its indexes and its actions, nothing else', async (t) => {
+test('a key is limited to its indexes and actions', async (t) => {
   const server = await startServer(t, { masterKey })
   for (const index of ['boats', 'boats_2', 'trains']) {
     await server.settle(t, server.post('/indexes', { uid: index }))
@@ -218,7 +218,7 @@ test('a key reaches its indexes and its actions, nothing else', async (t) => {
   ])
 })
 
-test('wildcard actions grant their members, of which reading keys is none', async (t) => {
+test('wildcard actions grant their members, which exclude reading keys', async (t) => {
   const server = await startServer(t, { masterKey })
   await server.settle(t, server.post('/indexes', { uid: 'boats' }))
   const statusWith = async (actions: readonly string[], method: string, path: string, body?: unknown) => {
@@ -255,7 +255,7 @@ test('a missing index is created only by a key that may create it', async (t) =>
   t.is((await server.settle(t, put)).error?.code, 'index_not_found')
 })
 
-test('an expired key is turned away and still listed', async (t) => {
+test('an expired key is refused but still listed', async (t) => {
   let clock = Date.now()
   const server = await startServer(t, { masterKey, now: () => clock })
   const expiresAt = new Date(clock + 3_600_000).toISOString()
@@ -267,7 +267,7 @@ test('an expired key is turned away and still listed', async (t) => {
   t.is((await server.get(`/keys/${key.key}`)).status, 200)
 })
 
-test('of requests that make the same key at the same time one succeeds', async (t) => {
+test('only one of concurrent requests that create the same key succeeds', async (t) => {
   const server = await startServer(t, { masterKey })
   const answers = await Promise.all(Array.from({ length: 5 }, () => server.post('/keys', { ...anyKey, uid })))
   t.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409, 409, 409])

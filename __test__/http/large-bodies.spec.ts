@@ -1,10 +1,10 @@
 /**
- * What may a JSON body cost?
+ * The cost of a JSON body is bounded.
  *
- * 1. Each route has limits of bytes and values; what real clients send is below them.
- * 2. All bodies under way together have a limit of memory; what is beyond is refused and may be sent again.
- * 3. A body that is alone passes, whatever the limit of all.
- * 4. However a body is cut into chunks, it is the same body.
+ * 1. Each route has limits of bytes and values. Requests of real clients are below them.
+ * 2. All concurrent bodies together have a memory limit. Bodies beyond it are refused and may be retried.
+ * 3. The only body passes, whatever the common limit.
+ * 4. The chunking of a body does not matter.
  */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
@@ -17,7 +17,7 @@ import { startServer, type TestAnswer, type TestServer } from '../support/server
 const documents = '/indexes/a/documents'
 const list = <T>(length: number, item: (at: number) => T): T[] => Array.from({ length }, (_, at) => item(at))
 
-test('a body of more values than its route takes is refused, compressed or not', async (t) => {
+test('a body with more values than its route accepts is refused, compressed or not', async (t) => {
   const server = await startServer(t)
   const values = (count: number): string => `[${'1,"a",'.repeat(count / 2)}1]`
   const refused = { status: 413, code: 'payload_too_large', names: 'values' }
@@ -47,7 +47,7 @@ test('a body of more values than its route takes is refused, compressed or not',
   t.is((await server.get('/tasks')).body.total, 0)
 })
 
-test('a body of more bytes than its route takes is refused', async (t) => {
+test('a body with more bytes than its route accepts is refused', async (t) => {
   const server = await startServer(t)
   const blanks = (bytes: number): string => `${' '.repeat(bytes)}{}`
   const refused = { status: 413, code: 'payload_too_large' }
@@ -64,7 +64,7 @@ test('a body of more bytes than its route takes is refused', async (t) => {
   ])
 })
 
-test('a limit of bytes that the operator chose holds on every route, above and below its own', async (t) => {
+test('a byte limit chosen by the operator holds on every route, above and below its default', async (t) => {
   const server = await startServer(t, { payloadBytesMax: 5_000_000, payloadIsChosen: true })
   const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
   const blanks = (bytes: number) => ({ body: gzipSync(`${' '.repeat(bytes - 2)}{}`), headers })
@@ -82,7 +82,7 @@ test('a limit of bytes that the operator chose holds on every route, above and b
   }
 })
 
-test('what large indexes need is taken: synonyms, ids, filters, vectors', async (t) => {
+test('requests of large indexes are accepted: synonyms, ids, filters, vectors', async (t) => {
   const server = await startServer(t, { limits: { tasksMax: 0 } })
   const synonyms = Object.fromEntries(list(100_000, (i) => [`word${i}`, [`other${i}`]]))
   t.is((await server.put('/indexes/a/settings/synonyms', synonyms)).status, 202)
@@ -96,7 +96,7 @@ test('what large indexes need is taken: synonyms, ids, filters, vectors', async 
   checkError(t, await server.post('/multi-search', { queries }), 400, 'index_not_found')
 })
 
-test('settings of megabytes are shown whole: as settings, by their task, by its batch', async (t) => {
+test('settings of megabytes are shown completely: as settings, in their task, in its batch', async (t) => {
   const server = await startServer(t)
   const synonyms = Object.fromEntries(list(30_000, (i) => [`w${String(i).padStart(5, '0')}`, [`v"${i}`]]))
   const stopWords = Object.keys(synonyms)
@@ -131,7 +131,7 @@ test('a refusal quotes only the beginning of a long value', async (t) => {
   t.true((await server.post('/indexes', `{"uid":"${long}\\ud800"}`)).bytes.length < 20_000)
 })
 
-/** Sends the head and the first bytes of a long body, and nothing more until told. */
+/** Sends the head and the first bytes of a long body, and nothing more. */
 async function begin(t: ExecutionContext, server: TestServer, path: string, start: string): Promise<Socket> {
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
   socket.on('error', () => undefined)
@@ -142,7 +142,7 @@ async function begin(t: ExecutionContext, server: TestServer, path: string, star
   return socket
 }
 
-/** Begins a body whose bytes leave no memory for `other`, and sends `other` until it is refused. */
+/** Starts a body that leaves no memory for `other`, and sends `other` until it is refused. */
 async function holdMemory(
   begun: () => Promise<Socket>,
   other: () => Promise<TestAnswer>,
@@ -153,7 +153,7 @@ async function holdMemory(
     first.once('data', () => {
       isAnswered = true
     })
-    // If `other` comes between two chunks of the first body, the first one is refused: another one begins then.
+    // If `other` arrives between two chunks of the first body, the first one is refused. Then another one starts.
     while (!isAnswered) {
       const refused = await other()
       if (refused.status === 503) return { first, refused }
@@ -181,7 +181,7 @@ test('bodies that take too much memory together are refused with Retry-After', a
   t.is((await other()).status, 202)
 })
 
-test('a client that hangs up gives back what its body took', async (t) => {
+test('a client that disconnects frees the memory of its body', async (t) => {
   const server = await startServer(t, { bodiesBytesMax: 1_000_000 })
   const other = (): ReturnType<TestServer['post']> =>
     server.post('/indexes/a/search', { q: 'x'.repeat(300_000) })
@@ -192,13 +192,13 @@ test('a client that hangs up gives back what its body took', async (t) => {
   t.is((await other()).body.code, 'index_not_found')
 })
 
-test('a body that is alone is accepted, however much memory it takes', async (t) => {
+test('the only body is accepted, however much memory it takes', async (t) => {
   const server = await startServer(t, { bodiesBytesMax: 1000, limits: { tasksMax: 0 } })
   for (let times = 0; times < 3; times++)
     t.is((await server.post(`${documents}/delete-batch`, list(50_000, String))).status, 202)
 })
 
-test('a body in chunks of one byte is read like one in one piece', async (t) => {
+test('a body in chunks of one byte is read like an undivided body', async (t) => {
   const server = await startServer(t, { limits: { tasksMax: 0 } })
   const socket = await begin(t, server, `${documents}/delete-batch`, '[')
   const body = `${list(20_000, String).join(',')}]`
@@ -209,7 +209,7 @@ test('a body in chunks of one byte is read like one in one piece', async (t) => 
   t.is(task.body.details.providedIds, 20_000)
 })
 
-test('long JSON is read in slices, and reads as it does in one', async (t) => {
+test('long JSON is read in slices, with the same result as at once', async (t) => {
   const value = list(300_000, (i) => ({ [`key${i}`]: [i, `text ${i}`, null, true, [[]], {}] }))
   const bytes = Buffer.from(JSON.stringify(value))
   const limits = { depthMax: 128, valuesMax: 10_000_000 }
@@ -219,7 +219,7 @@ test('long JSON is read in slices, and reads as it does in one', async (t) => {
   })
   t.true(toText(node) === JSON.stringify(value))
   t.true(slices.length > 10, `${slices.length} slices`)
-  // An element is an object, an array, six values and one inside: nine; and there is the list.
+  // An element has nine values: an object, an array, six values and one inside. The list counts too.
   t.is(
     slices.reduce((sum, values) => sum + values),
     300_000 * 9 + 1,

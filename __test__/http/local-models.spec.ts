@@ -1,4 +1,4 @@
-/** Embedders whose model runs inside the server. */
+/** Embedders with a model inside the server. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -79,7 +79,7 @@ withModels('a search with a model here is one with the same vectors given by the
 })
 
 withModels(
-  'a model of a hub is downloaded by the task of the settings, and kept for all embedders',
+  'a model of a hub is downloaded by the settings task, and kept for all embedders',
   async (t) => {
     const hub = await startHub(t, model.files)
     const { settings, add } = await world(t, hub.url)
@@ -121,7 +121,7 @@ withModels('a damaged model fails the task of its settings, which changes nothin
 
 const isThere = 'what runs embedding models is there'
 testNeeding([{ missing: modelRuntime.missing === null ? isThere : null, isDemanded: false }])(
-  'without the package an embedder with a model here fails its task with the command that installs it',
+  'without the package an embedder with a local model fails its task with the install command',
   async (t) => {
     const { settings } = await world(t)
     const { error } = await settings('i', { e: { source: 'huggingFace' } })

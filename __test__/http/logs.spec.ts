@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import test from 'ava'
 import { startServer } from '../support/server.js'
 
-/** A stream of the log that is open, and what came out of it so far. */
+/** An open log stream, and its output so far. */
 function open(
   url: string,
   body: object,
@@ -35,7 +35,7 @@ const until = async (met: () => boolean): Promise<void> => {
   while (!met()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-test('the log can be followed by one reader at a time, from its level on', async (t) => {
+test('the log can be streamed by one client at a time, from a level on', async (t) => {
   const server = await startServer(t, { features: ['logsRoute'] })
   const stream = await open(server.url, { mode: 'json', target: 'info' })
   t.like(stream.headers, { 'x-accel-buffering': 'no', 'content-type': 'application/octet-stream' })
@@ -54,7 +54,7 @@ test('the log can be followed by one reader at a time, from its level on', async
   quiet.close()
   await quiet.ended
   t.is(quiet.text(), '')
-  // A reader that left makes room for the next, once the server knows.
+  // A disconnected client makes room for the next one, when the server notices.
   let human = await open(server.url, { target: 'siftd=debug' })
   while (!('x-accel-buffering' in human.headers)) human = await open(server.url, { target: 'siftd=debug' })
   await server.get('/version')
@@ -101,7 +101,7 @@ test('a stream shows the lines of modules that its target names, from their leve
   for (const target of Object.keys(expected)) {
     const stream = await open(server.url, { mode: 'json', target })
     await server.get('/health')
-    // The line of a request is written before that of a later one, and this one ends the stream.
+    // The line of a request is written before the line of a later one. This request ends the stream.
     await server.delete('/logs/stream')
     await stream.ended
     shown[target] = stream.text().includes('/health')
@@ -109,7 +109,7 @@ test('a stream shows the lines of modules that its target names, from their leve
   t.deepEqual(shown, expected)
 })
 
-test('a log request with a wrong target, mode or member is refused by its code', async (t) => {
+test('a log request with a wrong target, mode or member is refused with its code', async (t) => {
   const server = await startServer(t, { features: ['logsRoute'] })
   for (const [body, code] of [
     [{ target: '' }, 'bad_request'],
@@ -145,7 +145,7 @@ test('the value of a key in a path is masked in the log, its uid is not', async 
   t.false(stream.text().includes(String(key).slice(0, 10)))
 })
 
-test('a reader that has stopped reading loses the stream to the next one', async (t) => {
+test('a client that stopped reading loses the stream to the next one', async (t) => {
   const server = await startServer(t, { features: ['logsRoute'], unreadMsMax: 50 })
   const body = '{"mode":"json"}'
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
@@ -156,7 +156,7 @@ test('a reader that has stopped reading loses the stream to the next one', async
   )
   await once(socket, 'data')
   socket.pause()
-  // Each request leaves a long line, until no buffer takes more of them.
+  // Each request writes a long line, until all buffers are full.
   const headers = { 'user-agent': 'x'.repeat(10_000) }
   for (;;) {
     const lines = Array.from({ length: 20 }, () => server.get('/health', { headers }))

@@ -13,7 +13,7 @@ interface Sample {
   readonly labels?: Readonly<Record<string, string>>
 }
 
-/** A metric as a Prometheus client reads it. */
+/** A metric as parsed by a Prometheus client. */
 interface Family {
   readonly name: string
   readonly type: string
@@ -33,7 +33,7 @@ async function families(server: TestServer): Promise<ReadonlyMap<string, Family>
 
 const labelsOf = (sample: Sample): string => JSON.stringify(sample.labels ?? {})
 
-/** The number of the series with these labels; undefined: there is none. */
+/** The value of the series with these labels; undefined: the series does not exist. */
 function figure(
   all: ReadonlyMap<string, Family>,
   name: string,
@@ -52,7 +52,7 @@ async function usedServer(t: ExecutionContext): Promise<TestServer> {
   return server
 }
 
-/** The rows of the tables of docs/metrics.md: name, type, labels. */
+/** The rows of the tables in docs/metrics.md: name, type, labels. */
 async function documented(): Promise<
   ReadonlyMap<string, { readonly type: string; readonly labels: string }>
 > {
@@ -62,7 +62,7 @@ async function documented(): Promise<
   )
 }
 
-/** Names and types of the reference. Source: operations §12. */
+/** Names and types in the reference. Source: operations §12. */
 const reference: Readonly<Record<string, string>> = {
   meilisearch_http_requests_total: 'counter',
   meilisearch_http_response_time_seconds: 'histogram',
@@ -92,7 +92,7 @@ const reference: Readonly<Record<string, string>> = {
   meilisearch_task_queue_size_until_stop_registering: 'gauge',
 }
 
-test('every metric of the reference is there with its type, or the page says why not', async (t) => {
+test('every metric of the reference exists with its type, or the page gives the reason', async (t) => {
   const all = await families(await usedServer(t))
   const absent = /Not here, since[^.]+\./.exec(await docs('metrics.md'))?.[0] ?? ''
   for (const [name, type] of Object.entries(reference)) {
@@ -101,11 +101,11 @@ test('every metric of the reference is there with its type, or the page says why
   }
 })
 
-test('the page of metrics and the answer name the same metrics, types and labels', async (t) => {
+test('the page and the answer have the same metrics, types and labels', async (t) => {
   const all = await families(await usedServer(t))
   const page = await documented()
   const own = [...all.values()].filter(({ name }) => !/^(process|nodejs)_/.test(name))
-  // What only a server with a bucket shows is looked for in `e2e/followers.spec.ts`.
+  // `e2e/followers.spec.ts` tests the metrics of a server with a bucket.
   const shown = [...page.keys()].filter((name) => !/^siftd_(bucket|follower)_/.test(name))
   t.deepEqual(own.map(({ name }) => name).sort(), shown.sort())
   for (const { name, type, metrics } of own) {
@@ -116,7 +116,7 @@ test('the page of metrics and the answer name the same metrics, types and labels
   }
 })
 
-test('every expression of the dashboard is valid and names metrics that are there', async (t) => {
+test('every expression of the dashboard is valid and uses existing metrics', async (t) => {
   const all = await families(await usedServer(t))
   const expressions = [
     ...(await docs('grafana-dashboard.json')).matchAll(/"(?:expr|query)": ("(?:[^"\\]|\\.)*")/g),
@@ -139,14 +139,14 @@ test('every expression of the dashboard is valid and names metrics that are ther
   t.true(named.size > 30)
 })
 
-test('a running batch shows its steps, an ended one its times and documents', async (t) => {
+test('a running batch has its steps, a finished one its times and documents', async (t) => {
   let release: () => void = () => undefined
   const released = new Promise<void>((resolve) => {
     release = resolve
   })
   const server = await startServer(t, {
     features: ['metrics'],
-    // Otherwise a batch of another index runs beside this one.
+    // Otherwise a batch of another index runs at the same time.
     limits: { batchesMax: 1 },
     queueEngine: (engine) => ({
       ...engine,
@@ -185,8 +185,8 @@ test('a running batch shows its steps, an ended one its times and documents', as
   t.true(committing !== undefined && ms !== undefined && committing > 0 && committing <= ms)
 })
 
-test('figures of the queue of many indexes are bounded, and show the longest queues', async (t) => {
-  // No batch may hold a task, so that all of them wait.
+test('queue metrics of many indexes are bounded, and cover the longest queues', async (t) => {
+  // No batch may hold a task, so all tasks wait.
   const server = await startServer(t, { features: ['metrics'], limits: { tasksMax: 0 } })
   for (let index = 0; index < 60; index++) await server.post(`/indexes/i${index}/documents`, [{ id: 1 }])
   for (const _ of [1, 2, 3]) await server.post('/indexes/i59/documents', [{ id: 1 }])
@@ -200,7 +200,7 @@ test('figures of the queue of many indexes are bounded, and show the longest que
   t.is(size('used_size') + size('size_until_stop_registering'), Math.floor(size('max_size') * 0.4))
 })
 
-test('answers that are made at the same time are whole', async (t) => {
+test('concurrent answers are complete', async (t) => {
   const server = await usedServer(t)
   const names = (all: ReadonlyMap<string, Family>): readonly string[] =>
     [...all.values()].map(({ name, metrics }) => `${name} ${metrics.map(labelsOf).join()}`)
@@ -227,7 +227,7 @@ test('the process reports memory, its event loop, and all of its processor time'
   t.true(seconds > 0 && seconds <= (user + system) / 1e6, String(seconds))
 })
 
-test('metrics count answers by pattern of the route once they are switched on', async (t) => {
+test('metrics count answers by pattern of the route when they are switched on', async (t) => {
   const server = await startServer(t)
   checkError(t, await server.get('/metrics'), 400, 'feature_not_enabled')
   await server.patch('/experimental-features', { metrics: true })
@@ -251,7 +251,7 @@ test('metrics count answers by pattern of the route once they are switched on', 
   )
 })
 
-test('tasks are counted as listings total them, swaps and renames too, and the store is asked once', async (t) => {
+test('task counts equal the totals of lists, after swaps and renames too, and query the store once', async (t) => {
   const server = await startServer(t, { features: ['metrics'] })
   const made = ['coast', 'delta', 'fjord', 'gulf']
   for (const uid of made) await server.settle(t, server.post('/indexes', { uid }))
@@ -286,7 +286,7 @@ test('tasks are counted as listings total them, swaps and renames too, and the s
   }
 })
 
-test('metrics tell what is cached by kind, within the bound', async (t) => {
+test('metrics report the cache by kind, within the bound', async (t) => {
   const server = await startServer(t, { features: ['metrics'] })
   await server.settle(t, server.patch('/indexes/films/settings', { filterableAttributes: ['year'] }))
   await server.settle(t, server.post('/indexes/films/documents', [{ id: 1, title: 'calm orbit' }]))
@@ -313,7 +313,7 @@ test('metrics count an upload that could not be removed, and its task succeeds',
   const server = await startServer(t, {
     directory,
     features: ['metrics'],
-    // A directory in the place of an upload is not removed as a file is.
+    // A directory instead of the upload cannot be removed like a file.
     queueEngine: (engine) => ({
       ...engine,
       async commit(...batch) {
@@ -331,7 +331,7 @@ test('metrics count an upload that could not be removed, and its task succeeds',
       (await server.get('/metrics')).bytes.toString(),
     )?.[1]
   t.is(await counted(), '0')
-  // A shorter body would lie in the task store, not in a file.
+  // A shorter body would be in the task store, not in a file.
   const text = 'x'.repeat(INLINE_PAYLOAD_BYTES_MAX)
   const task = await server.settle(t, server.post('/indexes/films/documents', [{ id: 1, text }]))
   t.is(task.status, 'succeeded')

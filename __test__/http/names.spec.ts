@@ -1,4 +1,4 @@
-/** Names that users choose, where JavaScript has a meaning of its own for them: names like any other. */
+/** Names with a special meaning in JavaScript work like any other. */
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { startFromArchive } from '../../ts/cli/start-from-archive.js'
@@ -10,11 +10,11 @@ import { startServer, type TestBody, type TestServer, testEngine } from '../supp
 
 const names = ['__proto__', 'constructor', 'hasOwnProperty', 'toString', 'valueOf']
 
-/** One member per name, own ones even where an assignment would set a prototype. */
+/** A member per name, as own properties, even if assignment would set a prototype. */
 const byName = <T>(value: (name: string) => T): Readonly<Record<string, T>> =>
   Object.fromEntries(names.map((name) => [name, value(name)]))
 
-/** Compared as text: some comparisons of objects overlook a key such as `__proto__`. */
+/** Compares as text: some comparisons of objects overlook a key such as `__proto__`. */
 function sameJson(t: ExecutionContext, found: unknown, expected: unknown, what = ''): void {
   t.is(JSON.stringify(found), JSON.stringify(expected), what)
 }
@@ -56,7 +56,7 @@ test('an embedder of any name keeps its settings, its vectors and its searches',
   sameJson(t, (await server.get(`${path}/settings/embedders`)).body, {})
 })
 
-test('an embedder that is not set is refused, even under a name that every object inherits', async (t) => {
+test('an unknown embedder is refused, even under a name that every object inherits', async (t) => {
   const server = await startServer(t, { features: ['renderRoute', 'multimodal'] })
   await settle(t, server, server.post(`${path}/documents`, [{ id: 1 }]))
   for (const embedder of names) {
@@ -99,7 +99,7 @@ test('fragments and headers of any name reach the provider', async (t) => {
   }
 })
 
-test('settings, documents, facets and sorts take attributes of any name', async (t) => {
+test('settings, documents, facets and sorts accept attributes of any name', async (t) => {
   const server = await startServer(t)
   const settings = {
     filterableAttributes: names,
@@ -190,7 +190,7 @@ test('indexes of any name are listed, counted, joined and exported', async (t) =
   sameJson(t, Object.keys(task.details.indexes as object).sort(), [...names].sort())
 })
 
-test('remotes, shards, headers of webhooks and rules take any name', async (t) => {
+test('remotes, shards, headers of webhooks and rules accept any name', async (t) => {
   const server = await startServer(t, { ...local, features: ['network', 'dynamicSearchRules'] })
   const remotes = byName(() => ({ url: 'http://127.0.0.1:9' }))
   const { body } = await server.patch('/network', {
@@ -230,7 +230,7 @@ test('remotes, shards, headers of webhooks and rules take any name', async (t) =
   for (const name of names) t.is(sent[sent.indexOf(name) + 1], name)
 })
 
-test('a dump brings back settings, vectors and documents under names of any kind', async (t) => {
+test('a dump restores settings, vectors and documents with names of any kind', async (t) => {
   const directory = await tempDir(t)
   const options = {
     dumpDirectory: join(directory, 'dumps'),

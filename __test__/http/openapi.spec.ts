@@ -17,7 +17,7 @@ interface Described {
 
 const document = (answer: TestAnswer): Document => JSON.parse(answer.bytes.toString()) as Document
 
-test('the description names every route once, with what it takes and who may call it', async (t) => {
+test('the description has every route once, with its input and required actions', async (t) => {
   const server = await startServer(t, { masterKey: 'a-master-key-of-20-b' })
   const described = document(await server.get('/openapi.json', { headers: { authorization: undefined } }))
   t.is(described.openapi, '3.1.0')
@@ -38,7 +38,7 @@ test('the description names every route once, with what it takes and who may cal
   t.is(described.paths['/health']?.get?.security, undefined)
 })
 
-test('bodies that are refused do not fit the description, and those accepted do', async (t) => {
+test('refused bodies do not match the description, accepted ones do', async (t) => {
   const server = await startServer(t)
   const described = document(await server.get('/openapi.json'))
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
@@ -53,7 +53,7 @@ test('bodies that are refused do not fit the description, and those accepted do'
   t.false(accepts('Settings', { typoTolerance: { minWordSizeForTypos: { oneTypo: 256 } } }))
 })
 
-test('answers are what the description promises', async (t) => {
+test('answers match the description', async (t) => {
   const masterKey = 'a-master-key-of-20-b'
   const server = await startServer(t, { masterKey, features: ['metrics', 'network', 'renderRoute'] })
   const described = document(await server.get('/openapi.json'))

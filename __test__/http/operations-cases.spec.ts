@@ -1,5 +1,5 @@
-// Acceptance cases of operations §21 that no other spec shows: 15 and 16 (what waits in the queue of searches), 26 and 27
-// (metrics), 43 (sizes). `search.spec.ts` says where those of searches are; 8 and 25 are in `e2e/daemon.spec.ts`.
+// Acceptance cases of operations §21 that no other spec covers: 15 and 16 (search queue), 26 and 27 (metrics), 43
+// (sizes). `search.spec.ts` lists the specs of the search cases; 8 and 25 are in `e2e/daemon.spec.ts`.
 import test from 'ava'
 import type { Engine } from '../../ts/engine/index.js'
 import { checkError } from '../support/refusals.js'
@@ -7,7 +7,7 @@ import { startServer } from '../support/server.js'
 
 const masterKey = 'a-master-key-of-20-b'
 
-/** Holds the searches of an engine back until they are opened. */
+/** Blocks the searches of an engine until they are released. */
 function heldSearches() {
   let open = (): void => undefined
   let begin = (): void => undefined
@@ -33,7 +33,7 @@ function heldSearches() {
   return { wrapEngine, open, begun }
 }
 
-test('while all turns are taken, searches and fetches are refused, similar documents and single ones are not', async (t) => {
+test('while all slots are taken, searches and fetches are refused, similar documents and single documents are not', async (t) => {
   const { wrapEngine, open, begun } = heldSearches()
   const limits = { searchesRunningMax: 1, searchesWaitingMax: 0 }
   const server = await startServer(t, { ...limits, wrapEngine })
@@ -78,7 +78,7 @@ test('metrics need their feature, and a key that is not limited to indexes', asy
   }
 })
 
-test('searches of two indexes count in one series of their route', async (t) => {
+test('searches of two indexes count in the series of their route', async (t) => {
   const server = await startServer(t, { features: ['metrics'] })
   for (const uid of ['a', 'b']) {
     await server.settle(t, server.post('/indexes', { uid }))
@@ -93,7 +93,7 @@ test('searches of two indexes count in one series of their route', async (t) => 
   ])
 })
 
-test('sizes of the instance are shown in words on request, and a key sees its indexes', async (t) => {
+test('sizes have units on request, and a key sees only its indexes', async (t) => {
   const server = await startServer(t, { masterKey })
   for (const uid of ['plants', 'birds']) await server.settle(t, server.post('/indexes', { uid }))
   const { databaseSize } = (await server.get('/stats?sizeFormat=human')).body

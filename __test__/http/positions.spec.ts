@@ -3,7 +3,7 @@ import type { Replicated } from '../../ts/http/index.js'
 import { checkError } from '../support/refusals.js'
 import { startServer } from '../support/server.js'
 
-/** A follower that has reached position 1, and the positions that it was asked for. */
+/** A follower at position 1, and the positions requested from it. */
 function follower() {
   const asked: string[] = []
   const replicated: Replicated = {
@@ -26,7 +26,7 @@ function follower() {
   return { asked, replicated }
 }
 
-test('a position is waited for once the key of the request was accepted', async (t) => {
+test('a request waits for its position only after its key was accepted', async (t) => {
   const { asked, replicated } = follower()
   const server = await startServer(t, { replicated, masterKey: 'a-master-key-of-16-bytes' })
   const at = (position: string, authorization?: string) => ({

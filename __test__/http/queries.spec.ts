@@ -29,7 +29,7 @@ async function boats(t: ExecutionContext, options: TestServerOptions = {}): Prom
   return server
 }
 
-/** The lines about slow searches that the calls leave. */
+/** Returns the log lines about slow searches during the calls. */
 async function slowLines(server: TestServer, calls: () => Promise<unknown>): Promise<readonly SlowLine[]> {
   let text = ''
   const ended = new Promise<void>((resolve, reject) => {
@@ -91,10 +91,10 @@ test('slow searches of every route are logged with the times of their stages', a
   t.is(failed?.hits, undefined)
 })
 
-test('answers are the same while stages are timed, with and without them', async (t) => {
+test('timing of stages does not change answers, with and without performance details', async (t) => {
   const quiet = await boats(t)
   const timing = await boats(t, { slowQueryMs: 3_600_000 })
-  // A document, a query and a filter may hold what the member of the answer looks like.
+  // A document, a query and a filter may contain text that resembles this member of the answer.
   const trick = ',"performanceDetails":{"a":"b"}'
   const document = { id: 3, title: `calm ${trick}`, performanceDetails: { search: '1ms' } }
   for (const server of [quiet, timing])
@@ -111,7 +111,7 @@ test('answers are the same while stages are timed, with and without them', async
   const stable = (body: TestBody): unknown =>
     JSON.parse(JSON.stringify(body), (key, value: unknown) => {
       if (moving.has(key)) return null
-      // Times differ, and are texts; those of the documents do not.
+      // Times differ, and are texts. Times in documents do not differ.
       return key === 'performanceDetails' && typeof value === 'object' && value !== null && 'search' in value
         ? Object.keys(value)
         : value
@@ -125,7 +125,7 @@ test('answers are the same while stages are timed, with and without them', async
   }
 })
 
-test('a cached answer has no stages, and a search below the bound leaves no line', async (t) => {
+test('a cached answer has no stages, and a search below the limit is not logged', async (t) => {
   const server = await boats(t, { slowQueryMs: 0 })
   const lines = await slowLines(server, async () => {
     for (const _ of [1, 2]) await server.post('/indexes/boats/search', { q: 'orbit' })
@@ -195,7 +195,7 @@ test('queries are counted by frequency, time and lack of hits', async (t) => {
   t.true(slowest.every(({ averageMs, maxMs }) => averageMs > 0 && averageMs <= maxMs))
 })
 
-test('counts of queries need the option, and a key sees those of its indexes alone', async (t) => {
+test('query statistics need the option, and a key sees only its indexes', async (t) => {
   checkError(t, await (await startServer(t)).get('/stats/queries'), 400, 'feature_not_enabled')
   const masterKey = 'a-master-key-of-this-test'
   const server = await boats(t, { queryStats: true, masterKey })

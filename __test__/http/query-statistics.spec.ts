@@ -4,7 +4,7 @@ import { QueryStatistics } from '../../ts/http/queries/query-statistics.js'
 const search = (q: string, ms = 1, isEmpty = false) => ({ indexUid: 'boats', q, ms, isEmpty })
 const all = () => true
 
-test('a flood of queries that come once forgets neither frequent, nor slow, nor empty ones', (t) => {
+test('a flood of unique queries displaces neither frequent, nor slow, nor empty ones', (t) => {
   const statistics = new QueryStatistics()
   for (const _ of [1, 2, 3]) statistics.add(search('frequent'))
   statistics.add(search('slow', 500))

@@ -10,7 +10,10 @@ const remote = { federationOptions: { remote: 'far' } }
 const hydrated = { indexUid: 'books', filter: 'id = 1', ...remote }
 const joined = { indexUid: 'books', filter: '_foreign(author, country = FR)', ...remote }
 
-/** A server without documents, and one with books and their authors, which a key for all indexes is known of. */
+/**
+ * A server without documents, and a server with books and authors. The first one has a key for all indexes of the
+ * other.
+ */
 async function pair(t: ExecutionContext): Promise<TestServer> {
   const near = await startServer(t, { masterKey, features: ['network'], allowedNetworks: ['127.0.0.0/8'] })
   const far = await startServer(t, { masterKey, features: ['network', 'foreignKeys'] })
@@ -61,7 +64,7 @@ async function tenant(server: TestServer, searchRules: unknown): Promise<TestReq
 const search = (server: TestServer, query: object, as: TestRequest): Promise<TestAnswer> =>
   server.post('/multi-search', { federation: {}, queries: [query] }, as)
 
-/** Authors that the hits show, or the code of the remote's error. */
+/** Returns the authors in the hits, or the code of the remote's error. */
 function authors({ status, body }: TestAnswer): unknown {
   const { far } = (body.remoteErrors ?? {}) as { readonly far?: { readonly code: string } }
   return status !== 200 ? body.code : (far?.code ?? body.hits.map(({ author }) => author))
@@ -69,7 +72,7 @@ function authors({ status, body }: TestAnswer): unknown {
 
 const french = { id: 'a1', country: 'FR' }
 
-test('foreign keys of a remote are followed with the rights of the key or token that asked', async (t) => {
+test('foreign keys of a remote are followed with the rights of the client's key or token', async (t) => {
   const near = await pair(t)
   const booksAlone = await bearer(near, ['books'])
   t.deepEqual(authors(await search(near, hydrated, booksAlone)), ['a1'])
@@ -89,7 +92,7 @@ test('foreign keys of a remote are followed with the rights of the key or token 
   t.deepEqual(authors(await search(near, joined, american)), [])
 })
 
-test('rights that no header can hold are passed as the right to follow nothing', async (t) => {
+test('rights that are too long for a header are passed as the right to follow nothing', async (t) => {
   const near = await pair(t)
   const many = Array.from({ length: 400 }, (_, i) => `other-index-${i}`)
   const token = await tenant(near, ['books', 'authors', ...many])
@@ -116,7 +119,7 @@ test('a filter on another index is not answered by a remote that does not enforc
   t.deepEqual(authors(await search(near, joined, await bearer(near, ['*']))), [])
 })
 
-test('rights that cannot be read are refused', async (t) => {
+test('unreadable rights are refused', async (t) => {
   const server = await startServer(t)
   const headers = { 'siftd-search-rights': 'eyJpbmRleGVzIjpbM119' }
   const { status, body } = await server.post('/multi-search', { queries: [] }, { headers })

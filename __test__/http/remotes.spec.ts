@@ -6,7 +6,7 @@ import { startServer, type TestServer, type TestServerOptions } from '../support
 const start = (t: ExecutionContext, options: TestServerOptions = {}): Promise<TestServer> =>
   startServer(t, { features: ['network'], allowedNetworks: ['127.0.0.0/8'], ...options })
 
-/** A server that is none of ours. It is healthy unless `health` says otherwise. */
+/** A foreign server. It is healthy unless `health` overrides this. */
 async function stranger(
   t: ExecutionContext,
   answer: RequestListener,
@@ -23,7 +23,7 @@ async function stranger(
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** Films of three countries on three servers; the first one knows the others. */
+/** Films of three countries on three servers. The first one has the others as remotes. */
 async function archive(t: ExecutionContext, options: TestServerOptions = {}) {
   const [west, east, south] = await Promise.all([start(t, options), start(t), start(t)])
   const films = [
@@ -61,7 +61,7 @@ const places = ({ hits }: { readonly hits: readonly Readonly<Record<string, unkn
     return [remote, queriesPosition, id]
   })
 
-test('hits of three servers come as one list, as if one had ranked them', async (t) => {
+test('hits of three servers are merged into one list, as if one had ranked them', async (t) => {
   const { west } = await archive(t)
   const { body, status } = await west.post('/multi-search', { federation: {}, queries: everywhere() })
   t.is(status, 200, JSON.stringify(body))
@@ -98,7 +98,7 @@ test('hits of three servers come as one list, as if one had ranked them', async 
   )
 })
 
-test('weights, facets, distinct and metadata act over all servers', async (t) => {
+test('weights, facets, distinct and metadata apply to all servers', async (t) => {
   const { west } = await archive(t)
   const [own, east, south] = everywhere()
   const weighted = { ...south, federationOptions: { remote: 'south', weight: 9 } }
@@ -142,7 +142,7 @@ test('weights, facets, distinct and metadata act over all servers', async (t) =>
   )
 })
 
-test('a server that is down, slow or talking nonsense leaves the others their hits', async (t) => {
+test('a server that is down, slow or answers garbage does not affect the hits of others', async (t) => {
   const { west } = await archive(t, { remoteSearchMsMax: 3000 })
   let calls = 0
   const gone = await stranger(t, (request) => request.socket.destroy())
@@ -204,7 +204,7 @@ test('a server that is down, slow or talking nonsense leaves the others their hi
   }
 })
 
-test('the network tells which remotes answer that they are healthy', async (t) => {
+test('the network shows the health of its remotes', async (t) => {
   const east = await start(t)
   const unasked = (): void => t.fail('only the health is asked for')
   const ill = await stranger(t, unasked, (_request, reply) => void reply.writeHead(503).end())
@@ -222,11 +222,11 @@ test('the network tells which remotes answer that they are healthy', async (t) =
   t.deepEqual(statuses(await west.get('/network')), [down, down, down, up])
 })
 
-test('a server killed between two searches costs its own hits alone', async (t) => {
+test('a server killed between two searches loses only its own hits', async (t) => {
   const { west, east, south } = await archive(t)
   const ask = async () => (await west.post('/multi-search', { federation: {}, queries: everywhere() })).body
   t.is((await ask()).hits.length, 4)
-  // The connection that the first search left open is broken now.
+  // The connection of the first search is broken now.
   await east.vanish()
   const without = await ask()
   t.deepEqual(places(without), [
@@ -283,14 +283,14 @@ test('a search of a remote that is unknown or not allowed, or with the feature o
     (await server.post('/multi-search', { federation: {}, queries: [query('nowhere')] })).body.code,
     'invalid_multi_search_remote',
   )
-  // Nothing tells this address from a service inside: it is refused without a call.
+  // This address could be an internal service, so it is refused without a call.
   const url = await stranger(t, () => t.fail('a private address was called'))
   await server.patch('/network', { remotes: { inside: { url } } })
   const { body } = await server.post('/multi-search', { federation: {}, queries: [query('inside')] })
   t.like(body.remoteErrors as object, { inside: { code: 'remote_could_not_send_request' } })
 })
 
-test('a change of the network leaves what it does not name, and changes nothing if it is wrong', async (t) => {
+test('a change of the network keeps unlisted members, and changes nothing if it is invalid', async (t) => {
   const server = await startServer(t, { features: ['network'] })
   const first = (await server.get('/network')).body
   t.is(first.version, '00000000-0000-0000-0000-000000000000')
@@ -323,7 +323,7 @@ test('a change of the network leaves what it does not name, and changes nothing 
   t.not(after.version, before.version)
 })
 
-test('values that are not displayed are shown to a remote only if its key may read documents', async (t) => {
+test('values of hidden attributes are sent to another instance only if its key may read documents', async (t) => {
   const server = await start(t, { masterKey: 'a-master-key-of-16-bytes' })
   const settings = {
     displayedAttributes: ['id', 'title'],
@@ -360,7 +360,7 @@ test('values that are not displayed are shown to a remote only if its key may re
   t.like((await ask(reader, {})).body.hits, [{ id: 1 }])
 })
 
-test('several remotes answer together no more than one may', async (t) => {
+test('several remotes together may answer no more than a single one', async (t) => {
   const long = `{"hits":[],"processingTimeMs":1,"estimatedTotalHits":0,"more":[${'[],'.repeat(300_000)}[]]}`
   const url = await stranger(t, (_request, answer) => void answer.end(long))
   const server = await start(t)

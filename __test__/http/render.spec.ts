@@ -6,7 +6,7 @@ const path = '/render-template'
 const document = { kind: 'inlineDocument', inline: { t: 'A', n: { k: 2 }, list: [1, 'x'], _geo: { lat: 1 } } }
 const inline = (text: unknown) => ({ kind: 'inlineDocumentTemplate', inline: text })
 
-test('a template is shown with what it makes of a document', async (t) => {
+test('a template is answered with its rendering of a document', async (t) => {
   const server = await startServer(t, { features: ['renderRoute'] })
   const cases = [
     ['{{doc.t}}-{{doc.n.k}}', 'A-2'],
@@ -97,7 +97,7 @@ test('stored templates and documents are found by name', async (t) => {
   ])
 })
 
-test('a rendering with missing, superfluous or wrong parts is refused by their codes', async (t) => {
+test('a request with missing, superfluous or wrong parts is refused with a code', async (t) => {
   const server = await startServer(t, { features: ['renderRoute'] })
   const template = inline('{{doc.t}}')
   const bad = 'invalid_render_template'
@@ -158,7 +158,7 @@ test('a rendering with missing, superfluous or wrong parts is refused by their c
   ])
 })
 
-// Each makes a text or a list twice as long in every line, or takes time that grows with the product of two lengths.
+// Each doubles a text or list in every line, or takes time that grows with the product of two lengths.
 const doubled = (line: string, times = 25): string =>
   `{% assign a = "0123456789" %}${line.repeat(times)}{{ a }}`
 const list = '{% assign l = "x,y" | split: "," %}'
@@ -181,7 +181,7 @@ const costly: Readonly<Record<string, string>> = {
   'a loop in a loop': '{% for i in (1..5000) %}{% for j in (1..5000) %}{% endfor %}{% endfor %}',
 }
 
-test('what a template makes is bounded while it is made, however little of it is asked for', async (t) => {
+test('the output of a template is bounded during rendering, however little is requested', async (t) => {
   const server = await startServer(t, { features: ['renderRoute'] })
   for (const [what, template] of Object.entries(costly)) {
     const request = { template: { ...inline(template), documentTemplateMaxBytes: 50 }, input: document }
@@ -191,7 +191,7 @@ test('what a template makes is bounded while it is made, however little of it is
   }
 })
 
-test('output beyond the bytes asked for is dropped, and refused where no bound was given', async (t) => {
+test('output beyond the requested bytes is dropped, and refused without a limit', async (t) => {
   const server = await startServer(t, { features: ['renderRoute', 'multimodal'] })
   const endless = `{% for i in (1..3000) %}${'0123456789'.repeat(1_000)}{% endfor %}`
   const cut = { ...inline(endless), documentTemplateMaxBytes: 12 }
@@ -216,7 +216,7 @@ test('output beyond the bytes asked for is dropped, and refused where no bound w
   ])
 })
 
-test('however many renderings are asked for at once, one runs, some wait, and the rest are refused', async (t) => {
+test('of many concurrent renderings one runs, some wait, and the rest are refused', async (t) => {
   const server = await startServer(t, { features: ['renderRoute'] })
   const template = inline(costly['a loop in a loop'])
   const ended: string[] = []

@@ -1,15 +1,15 @@
-/** What one search may cost: queries, tags, lists and searches of a request are bounded before they are worked on. */
+/** Limits of a single search: queries, tags, lists and searches of a request are bounded before they are processed. */
 import test from 'ava'
 import { checkRefusals } from '../support/refusals.js'
 import { startServer } from '../support/server.js'
 
 const path = '/indexes/films/search'
 
-test('a query counts up to 64 KiB, whichever route it comes by', async (t) => {
+test('the first 64 KiB of a query count, on every route', async (t) => {
   const server = await startServer(t)
   await server.settle(t, server.put('/indexes/films/settings/filterable-attributes', ['title']))
   await server.settle(t, server.post('/indexes/films/documents', [{ id: 1, title: 'Solaris' }]))
-  // A word refused takes the rest of what counts, and `ghost`, which no document has, does not.
+  // The excluded word fills the rest of the limit, so `ghost`, which no document has, does not count.
   const q = `solaris -${'y'.repeat(100_000)} ghost`
   const query = { q, matchingStrategy: 'all' }
   const { body } = await server.post(path, query)

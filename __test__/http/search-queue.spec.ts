@@ -5,7 +5,7 @@ import { startProvider } from '../support/provider.js'
 import { checkError } from '../support/refusals.js'
 import { startServer, type TestServer } from '../support/server.js'
 
-/** Holds searches of an engine back until they are let through, one by one, and notes their order. */
+/** Blocks searches of an engine until they are released, one by one, and records their order. */
 class Gate {
   readonly started: string[] = []
   readonly #held: (() => void)[] = []
@@ -39,7 +39,7 @@ class Gate {
 }
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 5))
-/** Asks the metrics until so many searches wait. */
+/** Polls the metrics until this many searches wait. */
 async function untilWaiting(server: TestServer, searches: number): Promise<void> {
   const line = `meilisearch_searches_waiting_to_be_processed ${searches}\n`
   while (!(await server.get('/metrics')).bytes.toString().includes(line)) await turn()
@@ -48,7 +48,7 @@ async function untilWaiting(server: TestServer, searches: number): Promise<void>
 const path = '/indexes/a/search'
 const masterKey = 'harbour-lantern-4471-xyz'
 
-test('beyond running and waiting searches the next one is refused, to be retried', async (t) => {
+test('a search is refused with Retry-After when the running and waiting searches reach their limits', async (t) => {
   const gate = new Gate()
   const limits = { searchesRunningMax: 1, searchesWaitingMax: 1 }
   const server = await startServer(t, { ...limits, wrapEngine: gate.wrap })
@@ -56,7 +56,7 @@ test('beyond running and waiting searches the next one is refused, to be retried
   const first = server.post(path, { q: 'first' })
   await gate.untilStarted(1)
   const [second, third] = [server.post(path, { q: 'second' }), server.post(path, { q: 'third' })]
-  // One of the two waits, the other is refused; which one, the network decides.
+  // One search waits and the other is refused; the network decides the order.
   const refused = await Promise.race([second, third])
   checkError(t, refused, 503, 'too_many_search_requests')
   t.is(refused.headers['retry-after'], '10')
@@ -129,7 +129,7 @@ test('waiting searches of several keys take turns, so that a busy key does not s
   t.deepEqual((await Promise.all(busy)).map(({ status }) => status).sort(), [200, 200, 503])
 })
 
-test('a client that disconnects stops its running search, and the next one runs', async (t) => {
+test('a running search stops when its client disconnects, and the next one runs', async (t) => {
   const stopped: string[] = []
   const wrapEngine = (engine: Engine): Engine =>
     new Proxy(engine, {
@@ -162,7 +162,7 @@ test('a client that disconnects stops its running search, and the next one runs'
   t.deepEqual(stopped, ['endless'])
 })
 
-test('every operation that reads documents is stopped when its client disconnects', async (t) => {
+test('every operation that reads documents stops when its client disconnects', async (t) => {
   const told: string[] = []
   const held = ['facetSearch', 'similar', 'documents'] as const
   const wrapEngine = (engine: Engine): Engine =>
@@ -194,7 +194,7 @@ test('every operation that reads documents is stopped when its client disconnect
     })
     leaving.on('error', () => undefined)
     leaving.end(JSON.stringify(body))
-    // A client that leaves before its request is read is not told of at all.
+    // The server never notices a client that disconnects before its request is read.
     await new Promise((resolve) => setTimeout(resolve, 100))
     leaving.destroy()
     while (told.length === before) await turn()
@@ -202,7 +202,7 @@ test('every operation that reads documents is stopped when its client disconnect
   t.deepEqual(told, [...held])
 })
 
-test('searches that wait for an embedder keep no place, and come first when they return', async (t) => {
+test('searches that wait for an embedder free their slot, and have priority when they return', async (t) => {
   const gate = new Gate()
   let answerAll: () => void = () => undefined
   const answered = new Promise<void>((resolve) => {
@@ -237,7 +237,7 @@ test('searches that wait for an embedder keep no place, and come first when they
   t.is(gate.started[0], 'plain 1')
 })
 
-test('a client that disconnects while an embedder answers leaves no place taken', async (t) => {
+test('a client that disconnects during embedding leaves no slot occupied', async (t) => {
   let asked: () => void = () => undefined
   const wasAsked = new Promise<void>((resolve) => {
     asked = resolve
@@ -268,7 +268,7 @@ test('a client that disconnects while an embedder answers leaves no place taken'
   t.pass()
 })
 
-test('similar documents wait for each other, and not for searches', async (t) => {
+test('searches for similar documents have a separate queue', async (t) => {
   const gate = new Gate('similar')
   const limits = { searchesRunningMax: 1, searchesWaitingMax: 0 }
   const server = await startServer(t, { ...limits, wrapEngine: gate.wrap })

@@ -1,17 +1,17 @@
 /**
- * Searches over HTTP. Acceptance cases of operations §21 about them, and where they are shown:
+ * Searches over HTTP. Acceptance cases of operations §21 for searches, and their tests:
  *
- *     28        instance.spec.ts: features are switched one by one and stay off otherwise
- *     29–31     remotes.spec.ts: a change of the network leaves what it does not name, and changes nothing if it is wrong
- *     32–33     a federation ranks, pages and counts over all its queries
- *     34        a multi-search answers every query, or is refused as a whole
- *     35–36     a federation ranks, pages and counts over all its queries
- *     37        remotes.spec.ts: a server that is down, slow or talking nonsense leaves the others their hits
+ *     28        instance.spec.ts: features are switched separately and are off by default
+ *     29–31     remotes.spec.ts: a change of the network keeps unlisted members, and changes nothing if it is invalid
+ *     32–33     a federation ranks, pages and counts across all its queries
+ *     34        a multi-search answers every query, or is refused completely
+ *     35–36     a federation ranks, pages and counts across all its queries
+ *     37        remotes.spec.ts: a server that is down, slow or answers garbage does not affect the hits of others
  *     38        remotes.spec.ts: a search of a remote that is unknown or not allowed, or with the feature off, is refused
  *
  * and the traps of http-api §17: pages past the end, codes of bad parameters (kinds of numbers, null, snake case), a
- * multi-search that is refused as a whole (400 for a missing index), facet search with whole search bodies. How hits
- * are ranked, filtered and written is told by the golden cases of `__test__/engine/conformance/golden.ts`.
+ * multi-search that is refused completely (400 for a missing index), facet search with complete search bodies. The
+ * golden cases of `__test__/engine/conformance/golden.ts` test ranking, filtering and formatting of hits.
  */
 import test, { type ExecutionContext } from 'ava'
 import { checkRefusals } from '../support/refusals.js'
@@ -37,7 +37,7 @@ const ids = (body: { readonly hits: readonly { readonly [key: string]: unknown }
 
 const uuidV7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-test('a search by GET is answered as by POST', async (t) => {
+test('a search by GET has the same answer as by POST', async (t) => {
   const server = await cinema(t)
   const { body: posted } = await server.post(path, {
     q: 'a',
@@ -78,7 +78,7 @@ test('a search by GET is answered as by POST', async (t) => {
   ])
 })
 
-test('a search by page answers exhaustive totals, one by offset an estimate', async (t) => {
+test('a search by page has exact totals, a search by offset an estimate', async (t) => {
   const server = await cinema(t)
   const { body: paged } = await server.post(path, { page: 2, hitsPerPage: 2, limit: 9 })
   t.deepEqual([paged.page, paged.hitsPerPage, paged.totalPages, paged.totalHits], [2, 2, 2, 3])
@@ -90,7 +90,7 @@ test('a search by page answers exhaustive totals, one by offset an estimate', as
   t.deepEqual((await server.post(path, { attributesToRetrieve: [] })).body.hits, [{}, {}, {}] as never)
 })
 
-test('empty parameters and pages past the end are answered, not refused', async (t) => {
+test('empty parameters and pages past the end are accepted', async (t) => {
   const server = await cinema(t)
   for (const [body, answer] of [
     [{ limit: 0 }, { limit: 0, estimatedTotalHits: 3 }],
@@ -117,7 +117,7 @@ test('empty parameters and pages past the end are answered, not refused', async 
   t.deepEqual(fields.body.hits, [{}])
 })
 
-test('a search with the metadata header answers which query it was', async (t) => {
+test('a search with the metadata header has the metadata of its query', async (t) => {
   const server = await cinema(t)
   for (const [value, isAdded] of [
     ['true', true],
@@ -134,7 +134,7 @@ test('a search with the metadata header answers which query it was', async (t) =
   }
 })
 
-test('a bad parameter of a search is refused by a code of its own', async (t) => {
+test('a bad parameter of a search is refused with a specific code', async (t) => {
   const server = await cinema(t)
   const before = (await server.get('/tasks')).body.total
   const bad: Readonly<Record<string, unknown>> = {
@@ -234,7 +234,7 @@ test('a bad parameter of a search is refused by a code of its own', async (t) =>
   t.is((await server.get('/tasks')).body.total, before)
 })
 
-test('facet search takes whole search bodies and skips what it does not know', async (t) => {
+test('facet search accepts complete search bodies and ignores unknown fields', async (t) => {
   const server = await cinema(t)
   const facets = '/indexes/films/facet-search'
   const { body } = await server.post(facets, { facetName: 'genre', facetQuery: 'dr', limit: 1, ghost: true })
@@ -271,7 +271,7 @@ test('a request for similar documents without a document or an embedder is refus
   ])
 })
 
-test('a multi-search answers every query, or is refused as a whole', async (t) => {
+test('a multi-search answers every query, or is refused completely', async (t) => {
   const server = await cinema(t)
   await server.settle(t, server.post('/indexes/books/documents', [{ id: 1, title: 'Solaris' }]))
   const queries = [
@@ -385,7 +385,7 @@ test('a federated search merges the hits of its queries into one list', async (t
   })
 })
 
-test('a federation ranks, pages and counts over all its queries', async (t) => {
+test('a federation ranks, pages and counts across all its queries', async (t) => {
   const server = await startServer(t)
   const load = async (uid: string, documents: readonly object[]): Promise<void> => {
     await server.settle(t, server.patch(`/indexes/${uid}/settings`, { filterableAttributes: ['colour'] }))

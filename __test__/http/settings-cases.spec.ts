@@ -1,25 +1,25 @@
 /**
- * How settings act, told through HTTP. Acceptance cases of settings §12 and where they are shown:
+ * Effects of settings over HTTP. Acceptance cases of settings §12 and their tests:
  *
  *     1           settings.spec.ts: a fresh index shows twenty settings in their order
  *     2–5         a change creates the index, a reset does not
  *     6–10, 70    the body of a change is an object of settings
- *     11–13, 28   lists of attributes keep their order, a star stands for all
- *     14–18       earlier searchable attributes weigh more, others are not searched
- *     19–27       filterable rules are filled in, the first that matches decides
- *     29–34       ranking rules are built in, or order by a field
+ *     11–13, 28   lists of attributes keep their order, a star means all
+ *     14–18       earlier searchable attributes have more weight, others are not searched
+ *     19–27       filterable rules get defaults, the first match decides
+ *     29–34       ranking rules are built-in, or sort by a field
  *     35–38       words and tokens are sets
- *     39–41       synonyms work one way and are replaced as a whole
- *     42–49       tolerance of typos merges key by key
- *     50–53       faceting merges its two keys, the orders are replaced
+ *     39–41       synonyms work one way and are replaced completely
+ *     42–49       typo tolerance is merged key by key
+ *     50–53       faceting merges its two keys, but replaces the sort orders
  *     54–55       pagination limits searches, not documents
- *     56–59       modes are words of their own
- *     60–62       locales are shown by three letters
- *     63          documents of one distinct value count once, those without it each
+ *     56–59       modes are enumerated words
+ *     60–62       locales are shown with three letters
+ *     63          documents with equal distinct values count once, documents without a value each
  *     64–66       embedders are complete or refused
- *     67, 72      features that are off keep their settings closed
- *     68          a setting that stored documents contradict fails and changes nothing
- *     69          a full reset names every setting
+ *     67, 72      settings of disabled features are refused
+ *     68          a setting in conflict with stored documents fails and changes nothing
+ *     69          a full reset lists every setting
  *     71          keys.spec.ts: a missing index is created only by a key that may create it
  *     73–75       writes sent one after another take effect in order
  */
@@ -39,7 +39,7 @@ const finds = (body: object, ids: readonly unknown[]): Step => [`POST ${index}/s
 const notFiltered = { refused: 'invalid_search_filter' } as const
 const filled = { facetSearch: false, filter: { equality: true, comparison: false } }
 
-/** Claims about settings, each with the requests that show it on a new server. */
+/** Claims about settings, each with requests to a new server that prove it. */
 const cases: Readonly<Record<string, readonly Step[]>> = {
   'a change creates the index, a reset does not': [
     ['PATCH /indexes/fresh/settings', {}, { succeeds: {} }],
@@ -64,7 +64,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     [`PATCH ${settings}`, { stopWords: ['x'], pagination: { maxTotalHits: 0 } }, refusedAs('pagination')],
     shows('stop-words', []),
   ],
-  'lists of attributes keep their order, a star stands for all': [
+  'lists of attributes keep their order, a star means all': [
     [`PUT ${at('displayed-attributes')}`, ['title', 'author', 'title'], ok],
     shows('displayed-attributes', ['title', 'author']),
     [
@@ -87,7 +87,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     shows('sortable-attributes', ['author', 'year']),
     [`PUT ${at('sortable-attributes')}`, [1], refusedAs('sortable_attributes')],
   ],
-  'earlier searchable attributes weigh more, others are not searched': [
+  'earlier searchable attributes have more weight, others are not searched': [
     [`PUT ${at('searchable-attributes')}`, ['summary', 'title', 'meta'], ok],
     [
       `POST ${docs}`,
@@ -109,7 +109,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     shows('searchable-attributes', ['*']),
     finds({ q: 'opal' }, [3]),
   ],
-  'filterable rules are filled in, the first that matches decides': [
+  'filterable rules get defaults, the first match decides': [
     [`PUT ${at('filterable-attributes')}`, ['genre', { attributePatterns: ['spec.*'] }, 'genre'], ok],
     shows('filterable-attributes', ['genre', { attributePatterns: ['spec.*'], features: filled }, 'genre']),
     [`POST ${docs}`, { id: 1, spec: { cpu: 8 }, made_at: 1900, box: { w: 2 }, other: 3 }, ok],
@@ -150,7 +150,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
       null,
     ].map((rule): Step => [`PUT ${at('filterable-attributes')}`, [rule], refusedAs('filterable_attributes')]),
   ],
-  'ranking rules are built in, or order by a field': [
+  'ranking rules are built-in, or sort by a field': [
     [`PUT ${at('ranking-rules')}`, ['sort', 'words', 'pages:desc', 'pages:desc'], ok],
     shows('ranking-rules', ['sort', 'words', 'pages:desc', 'pages:desc']),
     ...[
@@ -192,7 +192,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     finds({ q: 'south' }, [1]),
     finds({ q: '"c#"' }, [2]),
   ],
-  'synonyms work one way and are replaced as a whole': [
+  'synonyms work one way and are replaced completely': [
     [`PUT ${at('synonyms')}`, { sofa: ['couch'] }, ok],
     [`POST ${docs}`, { id: 1, t: 'couch' }, ok],
     finds({ q: 'sofa' }, [1]),
@@ -207,7 +207,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     [`PATCH ${settings}`, { synonyms: null }, { succeeds: { synonyms: null } }],
     shows('synonyms', {}),
   ],
-  'tolerance of typos merges key by key': [
+  'typo tolerance is merged key by key': [
     [
       `PATCH ${at('typo-tolerance')}`,
       { minWordSizeForTypos: { oneTypo: 7 } },
@@ -253,7 +253,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     [`PATCH ${at('typo-tolerance')}`, { disableOnNumbers: false }, ok],
     finds({ q: '20482' }, [1]),
   ],
-  'faceting merges its two keys, the orders are replaced': [
+  'faceting merges its two keys, but replaces the sort orders': [
     [`PATCH ${at('faceting')}`, { sortFacetValuesBy: { genre: 'count' } }, ok],
     shows('faceting', { maxValuesPerFacet: 100, sortFacetValuesBy: { '*': 'alpha', genre: 'count' } }),
     [`PATCH ${at('faceting')}`, { sortFacetValuesBy: { lang: 'count' }, maxValuesPerFacet: 7 }, ok],
@@ -274,7 +274,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     [`PATCH ${at('pagination')}`, 'null', { succeeds: { pagination: null } }],
     shows('pagination', { maxTotalHits: 1000 }),
   ],
-  'modes are words of their own': [
+  'modes are enumerated words': [
     [`PUT ${at('proximity-precision')}`, '"byword"', refusedAs('proximity_precision')],
     [`PUT ${at('proximity-precision')}`, '"byAttribute"', ok],
     [`PUT ${at('prefix-search')}`, '"disabled"', ok],
@@ -292,7 +292,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     shows('search-cutoff-ms', 50),
     [`PUT ${at('distinct-attribute')}`, '["a"]', refusedAs('distinct_attribute')],
   ],
-  'locales are shown by three letters': [
+  'locales are shown with three letters': [
     [
       `PUT ${at('localized-attributes')}`,
       [{ attributePatterns: ['*_ja'], locales: ['ja'] }],
@@ -317,7 +317,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     [`PUT ${at('localized-attributes')}`, 'null', ok],
     shows('localized-attributes', null),
   ],
-  'documents of one distinct value count once, those without it each': [
+  'documents with equal distinct values count once, documents without a value each': [
     [`PUT ${at('distinct-attribute')}`, '"sku"', ok],
     [`POST ${docs}`, [{ id: 1, sku: 'A' }, { id: 2, sku: 'A' }, { id: 3 }, { id: 4 }], ok],
     finds({}, [1, 3, 4]),
@@ -339,7 +339,7 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     ].map((body): Step => [`PATCH ${at('embedders')}`, JSON.stringify(body), refusedAs('embedders')]),
     [`PATCH ${at('embedders')}`, { man: { source: 'composite' } }, refusedAs('embedders')],
   ],
-  'features that are off keep their settings closed': [
+  'settings of disabled features are refused': [
     [
       `PATCH ${settings}`,
       { foreignKeys: [{ foreignIndexUid: 'a', fieldName: 'b' }] },
@@ -356,12 +356,12 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     ],
     shows('foreign-keys', []),
   ],
-  'a setting that stored documents contradict fails and changes nothing': [
+  'a setting in conflict with stored documents fails and changes nothing': [
     [`POST ${docs}`, { id: 1, _geo: { lat: 'north', lng: 2 } }, ok],
     [`PUT ${at('filterable-attributes')}`, ['_geo'], { fails: 'invalid_document_geo_field' }],
     shows('filterable-attributes', []),
   ],
-  'a full reset names every setting': [
+  'a full reset lists every setting': [
     [`PATCH ${settings}`, { stopWords: ['a'], distinctAttribute: 'x' }, ok],
     [
       `DELETE ${settings}`,

@@ -1,4 +1,4 @@
-/** `dryRun=true` on writes of settings: what would the change cost? Nothing is stored by it. */
+/** `dryRun=true` on writes of settings: reports the cost of the change and stores nothing. */
 import test from 'ava'
 import { startServer, testEngine } from '../support/server.js'
 
@@ -6,19 +6,19 @@ const path = '/indexes/ships/settings'
 
 interface Case {
   readonly change: object
-  /** Setting → cost; by engine where they differ. */
+  /** Setting → cost; by engine if they differ. */
   readonly costs: Readonly<Record<string, string | Readonly<Record<'native' | 'fallback', string>>>>
   readonly embeddings?: object
 }
 
 const cases: Readonly<Record<string, Case>> = {
-  'the settings that are there': { change: { displayedAttributes: ['*'], synonyms: null }, costs: {} },
+  'the current settings': { change: { displayedAttributes: ['*'], synonyms: null }, costs: {} },
   synonyms: { change: { synonyms: { ship: ['vessel'] } }, costs: { synonyms: 'metadata' } },
-  'rules of ranking that stay within words': {
+  'ranking rules based on words': {
     change: { rankingRules: ['words', 'exactness'] },
     costs: { rankingRules: 'metadata' },
   },
-  'a rule of ranking that sorts': {
+  'a ranking rule that sorts': {
     change: { rankingRules: ['words', 'year:desc'] },
     costs: { rankingRules: 'columns' },
   },
@@ -43,7 +43,7 @@ const cases: Readonly<Record<string, Case>> = {
   },
 }
 
-test('a dry run tells each setting that would change with its cost, and changes nothing', async (t) => {
+test('a dry run reports each changed setting with its cost, and changes nothing', async (t) => {
   const server = await startServer(t)
   const documents = [1, 2, 3].map((id) => ({ id, name: `ship ${id}`, year: 1900 + id }))
   await server.settle(t, server.post('/indexes/ships/documents', documents))
@@ -79,7 +79,7 @@ test('a dry run of one setting shows it before and after', async (t) => {
   ] as never)
 })
 
-test('a dry run for an index that does not exist costs nothing, and makes none', async (t) => {
+test('a dry run for an index that does not exist costs nothing, and creates none', async (t) => {
   const server = await startServer(t)
   const { status, body } = await server.patch(`${path}?dryRun=true`, { stopWords: ['the'] })
   t.is(status, 200)
@@ -87,7 +87,7 @@ test('a dry run for an index that does not exist costs nothing, and makes none',
   t.is((await server.get('/indexes/ships')).status, 404)
 })
 
-test('a dry run refuses what the change would be refused for, and a value that is no boolean', async (t) => {
+test('a dry run has the same refusals as the change, and refuses a value other than a boolean', async (t) => {
   const server = await startServer(t)
   t.is(
     (await server.patch(`${path}?dryRun=true`, { stopWords: 'the' })).body.code,

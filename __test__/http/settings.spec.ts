@@ -48,7 +48,7 @@ test('every setting is written, read and reset by its own route', async (t) => {
   }
 })
 
-test('a partial update touches what it names, null resets', async (t) => {
+test('a partial update changes only the sent settings, null resets', async (t) => {
   const server = await startServer(t)
   await server.settle(t, server.patch(path, { stopWords: ['the', 'a'], distinctAttribute: 'sku' }))
   const task = await server.settle(t, server.patch(path, { stopWords: null, sortableAttributes: ['z', 'b'] }))
@@ -59,7 +59,7 @@ test('a partial update touches what it names, null resets', async (t) => {
   t.is((await server.get(path)).body.distinctAttribute, null)
 })
 
-test('bad settings are told with the code of the setting and change nothing', async (t) => {
+test('invalid settings are refused with the code of the setting and change nothing', async (t) => {
   const server = await startServer(t)
   const bad = (segment: string, body: unknown, method = 'PUT') => ({
     method,

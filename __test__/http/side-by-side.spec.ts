@@ -1,11 +1,11 @@
-/** An index whose provider does not answer holds up no other index, no dump, and no swap of others. */
+/** An index whose provider does not answer blocks no other index, no dump, and no swap of others. */
 import test from 'ava'
 import { startProvider, vectorOf } from '../support/provider.js'
 import { startServer, testEngine } from '../support/server.js'
 
 const document = (text: string) => [{ id: 1, text }]
 
-test(`${testEngine}: an index that waits for its embedder holds up no other index and no dump`, async (t) => {
+test(`${testEngine}: an index that waits for its embedder blocks no other index and no dump`, async (t) => {
   let asked: () => void = () => undefined
   const isAsked = new Promise<void>((resolve) => {
     asked = resolve

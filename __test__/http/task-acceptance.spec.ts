@@ -2,31 +2,31 @@ import test from 'ava'
 import { checkRefusals } from '../support/refusals.js'
 import { startServer, testEngine } from '../support/server.js'
 
-// The acceptance cases of the task engine, and where each is tested; names without a file are of this one.
+// Acceptance cases of the task engine and their tests. Names without a file are in this file.
 //
 //  1, 2   a created index is task 0, then batch 0
-//  3      metadata of a write comes back with its counters
-//  4, 6   a task that cannot be done fails with its code and counters of zero
+//  3      a task has the metadata of its write and its counters
+//  4, 6   a failed task has a code and counters of zero
 //  5      snapshots: tasks/queue.spec.ts, a snapshot task has no details
-//  7      a key of an embedder is never shown in details
+//  7      an embedder
 //  8–10   a page of tasks begins at `from` and ends before `next`
 //  11     tasks.spec.ts, a bad task filter is refused by its code
-//  12     a star among the values of a task filter turns the filter off
-//  13     a task filter by a bare date covers its whole day; tasks/time.spec.ts and tasks/queue.spec.ts by the microsecond
-//  14     a cancelation without a filter is refused, one by a star is accepted
-//  15, 16 task-cases.spec.ts, a cancelation takes waiting tasks into its batch, deletions count once
+//  12     a star among the values of a task filter disables the filter
+//  13     a task filter by date covers the complete day; tasks/time.spec.ts and tasks/queue.spec.ts by the microsecond
+//  14     a cancelation without a filter is refused, a cancelation by star is accepted
+//  15, 16 task-cases.spec.ts, a cancelation includes waiting tasks in its batch, task deletions count once
 //  17–20  task-cases.spec.ts, batches: …; 19 also tasks/queue.spec.ts, a batch shows the merged details …
-//  21     task-cases.spec.ts, an addition that names another key than its index has fails in a batch of its own
+//  21     task-cases.spec.ts, an addition with a conflicting primary key fails in a separate batch
 //  22     tasks/queue.spec.ts, additions in front of an index deletion end with it, and the index never shows
-//  23, 33 task-cases.spec.ts, a batch tells what it is made of, how far it is, and why it holds no more
+//  23, 33 task-cases.spec.ts, a batch reports its content, its progress, and why it stopped growing
 //  24     tasks/kill.spec.ts; e2e/ended-while-embedding.spec.ts
-//  25     swapped indexes take their older tasks along
-//  26     swaps that cannot be are refused at once or fail as a task
-//  27     task-cases.spec.ts, a webhook is called once for a batch
+//  25     a swap renames the indexes of older tasks
+//  26     invalid swaps are refused at once or fail as a task
+//  27     task-cases.spec.ts, a webhook is called once per batch
 //  28     not held: webhooks/delivery.spec.ts, a call that fails is repeated, and later batches wait for it
 //  29–31  webhooks.spec.ts
 //  32     tasks/time.spec.ts, durations are days and seconds with the fewest exact digits
-//  34     tasks.spec.ts, a key limited to some indexes sees their tasks alone
+//  34     tasks.spec.ts, a key limited to some indexes sees only their tasks
 
 test('a created index is task 0, then batch 0', async (t) => {
   const server = await startServer(t)
@@ -39,7 +39,7 @@ test('a created index is task 0, then batch 0', async (t) => {
   t.deepEqual(task.details as unknown, { primaryKey: null })
 })
 
-test('metadata of a write comes back with its counters', async (t) => {
+test('a task has the metadata of its write and its counters', async (t) => {
   const server = await startServer(t)
   const documents = [{ id: 1 }, { id: 2 }, { id: 3 }]
   const accepted = await server.post('/indexes/ferries/documents?customMetadata=night-load', documents)
@@ -49,7 +49,7 @@ test('metadata of a write comes back with its counters', async (t) => {
   t.is(task.customMetadata, 'night-load')
 })
 
-test('a task that cannot be done fails with its code and counters of zero', async (t) => {
+test('a failed task has a code and counters of zero', async (t) => {
   const server = await startServer(t)
   const ghost = await server.settle(t, server.delete('/indexes/ghost'))
   t.like(ghost, { status: 'failed', error: { code: 'index_not_found' } })
@@ -67,7 +67,7 @@ test('a task that cannot be done fails with its code and counters of zero', asyn
   })
 })
 
-test('a key of an embedder is never shown in details', async (t) => {
+test('an embedder's key never appears in details', async (t) => {
   const server = await startServer(t)
   const apiKey = 'sk-abcdefghijklmnop'
   const embedders = { harbour: { source: 'openAi', apiKey } }
@@ -106,7 +106,7 @@ test('a page of tasks begins at `from` and ends before `next`', async (t) => {
   }
 })
 
-test('a star among the values of a task filter turns the filter off', async (t) => {
+test('a star among the values of a task filter disables the filter', async (t) => {
   const server = await startServer(t)
   await server.post('/indexes', { uid: 'ferries' })
   for (const query of ['types=SETTINGSUPDATE,*', 'statuses=*,Failed', 'indexUids=*', 'beforeEnqueuedAt=*']) {
@@ -115,7 +115,7 @@ test('a star among the values of a task filter turns the filter off', async (t) 
   }
 })
 
-test('a task filter by a bare date covers its whole day', async (t) => {
+test('a task filter by date covers the complete day', async (t) => {
   const server = await startServer(t)
   await server.settle(t, server.post('/indexes', { uid: 'ferries' }))
   const enqueuedAt = String((await server.get('/tasks/0')).body.enqueuedAt)
@@ -139,7 +139,7 @@ test('a task filter by a bare date covers its whole day', async (t) => {
   ])
 })
 
-test('a cancelation without a filter is refused, one by a star is accepted', async (t) => {
+test('a cancelation without a filter is refused, a cancelation by star is accepted', async (t) => {
   const server = await startServer(t)
   await checkRefusals(t, server, [
     { path: '/tasks/cancel', code: 'missing_task_filters' },
@@ -150,7 +150,7 @@ test('a cancelation without a filter is refused, one by a star is accepted', asy
   t.is(body.type, 'taskCancelation')
 })
 
-test('swapped indexes take their older tasks along', async (t) => {
+test('a swap renames the indexes of older tasks', async (t) => {
   const server = await startServer(t)
   for (const uid of ['a', 'b']) await server.settle(t, server.post('/indexes', { uid }))
   const swap = await server.settle(t, server.post('/swap-indexes', [{ indexes: ['a', 'b'] }]))
@@ -159,7 +159,7 @@ test('swapped indexes take their older tasks along', async (t) => {
   t.deepEqual(swap.details as unknown, { swaps: [{ indexes: ['a', 'b'], rename: false }] })
 })
 
-test('swaps that cannot be are refused at once or fail as a task', async (t) => {
+test('invalid swaps are refused at once or fail as a task', async (t) => {
   const server = await startServer(t)
   for (const uid of ['a', 'b']) await server.settle(t, server.post('/indexes', { uid }))
   await checkRefusals(t, server, [
@@ -179,7 +179,7 @@ test('swaps that cannot be are refused at once or fail as a task', async (t) => 
   t.like(taken, { status: 'failed', error: { code: 'index_already_exists' } })
 })
 
-test('a batch tells how its parts on disk grew, and how long each step took', async (t) => {
+test('a batch reports the growth of its files, and the duration of each step', async (t) => {
   const server = await startServer(t)
   const documents = Array.from({ length: 200 }, (_, id) => ({ id, text: `a line of text, number ${id}` }))
   await server.settle(t, server.post('/indexes/ferries/documents', documents))

@@ -3,7 +3,7 @@ import type { Engine } from '../../ts/engine/index.js'
 import { startReceiver } from '../support/receiver.js'
 import { startServer, type TestServerOptions } from '../support/server.js'
 
-/** A server whose queue is held by a first task, number 0, until it is released. */
+/** A server whose queue is blocked by a first task, number 0, until it is released. */
 async function heldServer(t: ExecutionContext, options: TestServerOptions = {}) {
   let release: () => void = () => undefined
   const passed = new Promise<void>((resolve) => {
@@ -24,7 +24,7 @@ async function heldServer(t: ExecutionContext, options: TestServerOptions = {}) 
     })
   const limits = { ...options.limits, batchesMax: 1 }
   const server = await startServer(t, { ...options, limits, queueEngine: hold })
-  // Runs before the server is closed, which waits for its queue.
+  // Runs before the server closes, because closing waits for the queue.
   t.teardown(() => release())
   await server.post('/indexes', { uid: 'hold' })
   while ((await server.get('/tasks/0')).body.status !== 'processing') await pause()
@@ -41,7 +41,7 @@ async function heldServer(t: ExecutionContext, options: TestServerOptions = {}) 
 const pause = () => new Promise((resolve) => setTimeout(resolve, 5))
 const document = [{ id: 1 }]
 
-// Writes sent while the queue is held, as tasks 1, 2, …, and the batches they must end in.
+// Writes that are sent while the queue is blocked, as tasks 1, 2, …, and their expected batches.
 type Write = readonly [method: 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown]
 const add = (index: string, query = ''): Write => ['POST', `/indexes/${index}/documents${query}`, document]
 const settings = (index: string): Write => [
@@ -59,20 +59,20 @@ const merges: readonly (readonly [
   batches: readonly (readonly number[])[],
 ])[] = [
   [
-    'additions gather around those of other indexes',
+    'additions are batched across additions to other indexes',
     [add('a'), add('a'), add('b'), add('a')],
     [[1, 2, 4], [3]],
   ],
-  ['settings stand between additions', [add('a'), settings('a'), add('a')], [[1], [2], [3]]],
+  ['settings separate additions', [add('a'), settings('a'), add('a')], [[1], [2], [3]]],
   ['settings and a clear share a batch', [settings('a'), settings('a'), clear('a')], [[1, 2, 3]]],
   ['an addition joins a deletion by filter', [create('a'), byFilter('a'), add('a')], [[1], [2, 3]]],
   ['a deletion by filter does not join an addition', [add('a'), byFilter('a')], [[1], [2]]],
   [
-    'primary keys that differ keep additions apart',
+    'different primary keys separate additions',
     [add('a', '?primaryKey=id'), add('a', '?primaryKey=sku')],
     [[1], [2]],
   ],
-  ['a deletion of the index swallows additions', [add('a'), add('a'), ['DELETE', '/indexes/a']], [[1, 2, 3]]],
+  ['a deletion of the index includes earlier additions', [add('a'), add('a'), ['DELETE', '/indexes/a']], [[1, 2, 3]]],
 ]
 for (const [claim, writes, batches] of merges) {
   test(`batches: ${claim}`, async (t) => {
@@ -89,7 +89,7 @@ for (const [claim, writes, batches] of merges) {
   })
 }
 
-test('an addition that names another key than its index has fails in a batch of its own', async (t) => {
+test('an addition with a conflicting primary key fails in a separate batch', async (t) => {
   const server = await heldServer(t)
   await server.post('/indexes', { uid: 'a', primaryKey: 'code' })
   await server.post('/indexes/a/documents?primaryKey=code', [{ code: 1 }])
@@ -102,7 +102,7 @@ test('an addition that names another key than its index has fails in a batch of 
   t.is(second.error.code, 'index_primary_key_already_exists')
 })
 
-test('a batch tells what it is made of, how far it is, and why it holds no more', async (t) => {
+test('a batch reports its content, its progress, and why it stopped growing', async (t) => {
   const server = await heldServer(t, { limits: { tasksMax: 2 } })
   const { body: running } = await server.get('/batches/0')
   t.like(running, {
@@ -126,7 +126,7 @@ test('a batch tells what it is made of, how far it is, and why it holds no more'
   t.is((await server.get('/batches/0')).body.progress, null)
 })
 
-test('a cancelation takes waiting tasks into its batch, deletions of tasks count once', async (t) => {
+test('a cancelation includes waiting tasks in its batch, task deletions count once', async (t) => {
   const server = await heldServer(t)
   for (const index of ['a', 'b']) await server.post('/indexes', { uid: index })
   const { body } = await server.post('/tasks/cancel?uids=0,1,2')
@@ -151,7 +151,7 @@ test('a cancelation takes waiting tasks into its batch, deletions of tasks count
   t.is((await server.post('/indexes', { uid: 'c' })).body.taskUid, 6)
 })
 
-test('a webhook is called once for a batch, over HTTP from its making on', async (t) => {
+test('a webhook is called once per batch, from its creation on', async (t) => {
   const receiver = await startReceiver(t)
   const server = await heldServer(t, { allowedNetworks: ['127.0.0.0/8'] })
   t.is((await server.post('/webhooks', { url: receiver.url })).status, 201)

@@ -12,13 +12,13 @@ const masterKey = 'a-master-key-of-20-b'
 
 interface Stream {
   readonly answer: IncomingMessage
-  /** What came so far of the tasks or batches. */
+  /** The tasks or batches received so far. */
   readonly items: readonly TestBody[]
-  /** The whole text so far. */
+  /** The complete text received so far. */
   text(): string
-  /** Resolves once `met` holds for what came so far. */
+  /** Resolves when `met` accepts the received items. */
   until(met: (items: readonly TestBody[]) => boolean): Promise<void>
-  /** Resolves once the stream has ended, as a whole or not. */
+  /** Resolves when the stream has ended, complete or not. */
   readonly ended: Promise<void>
   close(): void
 }
@@ -75,7 +75,7 @@ async function open(
 const hasEnded = (uid: number) => (items: readonly TestBody[]) =>
   items.some((one) => one.uid === uid && one.finishedAt !== null)
 
-test('a stream of tasks shows each as it changes, in the form of the listing', async (t) => {
+test('a stream of tasks sends each changed task, in the form of lists', async (t) => {
   const server = await startServer(t, { features })
   await server.settle(t, server.post('/indexes', { uid: 'before' }))
   const stream = await open(t, server, '/tasks/stream')
@@ -100,7 +100,7 @@ test('a stream of tasks shows each as it changes, in the form of the listing', a
   )
 })
 
-test('a stream of tasks shows the ones that its filters match', async (t) => {
+test('a stream of tasks sends the tasks that match its filters', async (t) => {
   const server = await startServer(t, { features })
   const filters = ['indexUids=boats', 'statuses=failed', 'types=indexDeletion', 'uids=3', 'limit=1&uids=0,3']
   const streams = await Promise.all(filters.map((filter) => open(t, server, `/tasks/stream?${filter}`)))
@@ -116,7 +116,7 @@ test('a stream of tasks shows the ones that its filters match', async (t) => {
   t.is((await server.get('/batches/stream?other=1')).body.code, 'bad_request')
 })
 
-test('a stream of batches shows their beginning, their progress and their end', async (t) => {
+test('a stream of batches sends their start, progress and end', async (t) => {
   let release = (): void => undefined
   const released = new Promise<void>((resolve) => {
     release = resolve
@@ -154,7 +154,7 @@ test('a stream needs its feature and the action tasks.get', async (t) => {
   }
 })
 
-test('a key limited to an index follows its tasks alone, and loses the stream with its key', async (t) => {
+test('a key limited to an index receives only its tasks, and the stream ends with the key', async (t) => {
   const server = await startServer(t, { masterKey, features })
   const key = (await server.post('/keys', { actions: ['tasks.get'], indexes: ['boats'], expiresAt: null }))
     .body
@@ -183,7 +183,7 @@ test('a stream ends when its feature is switched off', async (t) => {
   t.deepEqual(stream.items, [])
 })
 
-test('a stream beyond the bound is refused until a client leaves', async (t) => {
+test('a stream beyond the limit is refused until a client disconnects', async (t) => {
   const server = await startServer(t, { features, changeStreamsMax: 1 })
   const first = await open(t, server, '/tasks/stream')
   const refused = await server.get('/batches/stream')
@@ -196,20 +196,20 @@ test('a stream beyond the bound is refused until a client leaves', async (t) => 
   t.is(next.answer.statusCode, 200)
 })
 
-test('a reader that is too far behind is shown nothing more, told why, and loses its stream', async (t) => {
+test('a client that is too far behind gets a reason and loses its stream', async (t) => {
   const stream = new ChangeStream(() =>
     Promise.reject(new Error('nothing is read for a reader that is gone')),
   )
   const events = stream.events()
   t.is((await events.next()).value, 'retry: 10000\n\n')
-  // The same tasks may change any number of times.
+  // The same tasks may change often.
   for (let time = 0; time < 3; time += 1) stream.note(Array.from({ length: 50_000 }, (_, uid) => uid))
   stream.note(Array.from({ length: 50_001 }, (_, position) => 50_000 + position))
   t.regex(String((await events.next()).value), /^event: lost\ndata: \{.*\}\n\n$/)
   t.true((await events.next()).done)
 })
 
-test('a key has at most half of the streams, so that others can follow too', async (t) => {
+test('a key has at most half of the streams', async (t) => {
   const server = await startServer(t, { features, masterKey, changeStreamsMax: 4 })
   const keyOf = async (): Promise<string> =>
     (await server.post('/keys', { actions: ['tasks.get'], indexes: ['*'], expiresAt: null })).body.key
@@ -222,7 +222,7 @@ test('a key has at most half of the streams, so that others can follow too', asy
   t.is((await open(t, server, '/tasks/stream', other)).answer.statusCode, 200)
 })
 
-test('streams with one filter read a change once, whatever their number', async (t) => {
+test('streams with the same filter read a change once, whatever their number', async (t) => {
   const server = await startServer(t, { features })
   const tasks = server.parts.tasks as { -readonly [K in keyof Tasks]: Tasks[K] }
   const { list } = tasks
@@ -240,7 +240,7 @@ test('streams with one filter read a change once, whatever their number', async 
   for (const { items } of streams) t.deepEqual(items.at(-1), listed[0])
 })
 
-test('a read is shared until something changes, and one that failed is not', async (t) => {
+test('a read is shared until the next change, a failed read is not shared', async (t) => {
   const reads = new SharedReads<number>()
   let count = 0
   const read = (isLasting: boolean) => reads.read('a', isLasting, async () => ++count)
@@ -261,7 +261,7 @@ test('changed uids are taken in rounds, ascending and each once', (t) => {
   t.true(changed.add([5, 3, 3]))
   t.true(changed.add([4, 5]))
   t.deepEqual(changed.taken(2), [3, 4])
-  // 3 has changed since it was taken, so that it comes once more, in the next round.
+  // 3 has changed since it was taken, so it is returned again in the next round.
   t.true(changed.add([3, 1]))
   t.deepEqual(changed.taken(2), [5])
   t.deepEqual(changed.taken(2), [1, 3])

@@ -52,7 +52,7 @@ test('tasks are listed newest first, by page and by filter', async (t) => {
   t.is((await server.get('/batches/0')).body.uid, 0)
 })
 
-test('finished tasks are deleted by filter; cancelling those changes nothing', async (t) => {
+test('finished tasks are deleted by filter; cancelling finished tasks changes nothing', async (t) => {
   const server = await startServer(t)
   for (const index of ['a', 'b']) await server.settle(t, server.post('/indexes', { uid: index }))
   const accepted = server.post('/tasks/cancel?indexUids=a&statuses=*')
@@ -74,7 +74,7 @@ test('finished tasks are deleted by filter; cancelling those changes nothing', a
   checkError(t, await server.get('/tasks/0'), 404, 'task_not_found')
 })
 
-test('a bad task filter is refused by its code, and a task operation without a filter is refused', async (t) => {
+test('a bad task filter is refused with its code, and a task operation without a filter is refused', async (t) => {
   const server = await startServer(t)
   const bad: readonly (readonly [string, string])[] = [
     ['limit=-1', 'invalid_task_limit'],
@@ -118,7 +118,7 @@ test('a bad task filter is refused by its code, and a task operation without a f
   t.is((await server.get('/tasks')).body.total, 0)
 })
 
-test('a key limited to some indexes sees their tasks alone', async (t) => {
+test('a key limited to some indexes sees only their tasks', async (t) => {
   const masterKey = 'harbour-lantern-4471-xyz'
   const server = await startServer(t, { masterKey })
   for (const uid of ['boats', 'trains']) await server.settle(t, server.post('/indexes', { uid }))
@@ -147,7 +147,7 @@ test('a key limited to some indexes sees their tasks alone', async (t) => {
   t.is(task.details.deletedTasks, 1)
 })
 
-test('the documents of an unfinished task are read back, one a line, whatever their format', async (t) => {
+test('the documents of an unfinished task are returned as NDJSON, whatever their format', async (t) => {
   const server = await startServer(t, { features: ['getTaskDocumentsRoute'], limits: { tasksMax: 0 } })
   const large = Array.from({ length: 400 }, (_, id) => ({ id, text: 'a ferry of the northern line' }))
   const sent: readonly (readonly [type: string, body: string, lines: readonly unknown[]])[] = [
@@ -169,7 +169,7 @@ test('the documents of an unfinished task are read back, one a line, whatever th
   checkError(t, await server.get('/tasks/x/documents'), 400, 'invalid_task_uids')
 })
 
-test('the task queue is compacted while it works', async (t) => {
+test('the task queue is compacted while it runs', async (t) => {
   const server = await startServer(t, { features: ['taskQueueCompactionRoute'] })
   const { status, body } = await server.post('/tasks/compact')
   t.is(status, 200)
@@ -179,7 +179,7 @@ test('the task queue is compacted while it works', async (t) => {
   t.is((await server.settle(t, server.post('/indexes', { uid: 'boats' }))).status, 'succeeded')
 })
 
-test('a key sees of a batch what belongs to its indexes, and nothing of others', async (t) => {
+test('a key sees only the parts of a batch that belong to its indexes', async (t) => {
   let release = (): void => undefined
   const released = new Promise<void>((resolve) => {
     release = resolve

@@ -11,7 +11,7 @@ import test from 'ava'
 import { checkError, checkRefusals } from '../support/refusals.js'
 import { startServer } from '../support/server.js'
 
-test('an unknown path answers 404 and a wrong verb 405 with the right ones, both without a body', async (t) => {
+test('an unknown path answers 404 and a wrong verb 405 with the allowed ones, both without a body', async (t) => {
   const server = await startServer(t, { masterKey: 'a-master-key-of-20-b' })
   const cases = [
     ['GET', '/ghost', 404, undefined],
@@ -40,7 +40,7 @@ test('a trailing slash and runs of slashes change nothing', async (t) => {
   }
 })
 
-test('a body is not needed where none is declared, whatever its content type', async (t) => {
+test('a route without a declared body needs none, whatever the content type', async (t) => {
   const server = await startServer(t)
   const headers = { 'content-type': 'application/json' }
   t.is((await server.request('POST', '/dumps', { headers })).status, 202)
@@ -49,7 +49,7 @@ test('a body is not needed where none is declared, whatever its content type', a
   t.is((await server.request('POST', '/tasks/cancel?uids=0', { headers })).status, 200)
 })
 
-test('JSON answers say that they are JSON, without a charset', async (t) => {
+test('JSON answers have the content type JSON, without a charset', async (t) => {
   const server = await startServer(t)
   t.is((await server.get('/health')).headers['content-type'], 'application/json')
   t.is((await server.get('/indexes/ghost')).headers['content-type'], 'application/json')
@@ -76,7 +76,7 @@ test('requests from pages of other origins are allowed, and their preflights nee
   }
 })
 
-test('answers are compressed as asked, small ones and errors too; brotli wins a tie', async (t) => {
+test('answers are compressed as requested, small ones and errors too; brotli wins a tie', async (t) => {
   const server = await startServer(t)
   const cases = [
     ['gzip', 'gzip', gunzipSync],
@@ -97,7 +97,7 @@ test('answers are compressed as asked, small ones and errors too; brotli wins a 
   }
 })
 
-test('compressed bodies are decompressed, those of unknown encodings are read as they are', async (t) => {
+test('compressed bodies are decompressed, bodies of unknown encodings are read unchanged', async (t) => {
   const server = await startServer(t)
   const body = Buffer.from('{"uid":"boats"}')
   const encoded = [
@@ -171,7 +171,7 @@ test('a request that asks for another protocol is answered, and the connection e
   t.regex(received, /^HTTP\/1\.1 200 [\s\S]*connection: close/i)
 })
 
-test('an upload that breaks off leaves nothing behind', async (t) => {
+test('an aborted upload leaves nothing behind', async (t) => {
   const server = await startServer(t)
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
   const head = 'host: x\r\ncontent-type: application/json\r\ncontent-length: 100'
@@ -183,7 +183,7 @@ test('an upload that breaks off leaves nothing behind', async (t) => {
   t.is(body.total, 0)
 })
 
-test('what is no HTTP request is answered with an error body', async (t) => {
+test('bytes that are not an HTTP request are answered with an error body', async (t) => {
   const server = await startServer(t)
   const cases = [
     ['NONSENSE\r\n\r\n', 400],

@@ -1,9 +1,9 @@
 /**
- * What may an answer cost that its client does not read?
+ * The cost of unread answers is bounded.
  *
- * 1. It holds no turn of the search queue.
- * 2. All of them have a limit of memory; beyond it, the oldest loses its connection.
- * 3. A connection on which nothing is read for a while is closed.
+ * 1. An unread answer occupies no slot of the search queue.
+ * 2. All unread answers together have a memory limit. Beyond it, the oldest one loses its connection.
+ * 3. A connection is closed when nothing is read for a while.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -12,7 +12,7 @@ import test, { type ExecutionContext } from 'ava'
 import { UnreadAnswers } from '../../ts/http/transport/index.js'
 import { startServer, type TestServer } from '../support/server.js'
 
-/** Larger than what the buffers of the system hold of an answer. */
+/** Exceeds the part of an answer that fits into the buffers of the system. */
 const DOCUMENTS = 200
 const TEXT_BYTES = 100_000
 const path = '/indexes/a/search'
@@ -24,7 +24,7 @@ async function fill(t: ExecutionContext, server: TestServer): Promise<void> {
   await server.settle(t, server.post('/indexes/a/documents', documents))
 }
 
-/** A client that has seen the beginning of its answer and reads no more until it is told to. */
+/** A client that has received the beginning of its answer and pauses reading. */
 class IdleReader {
   readonly #socket: Socket
   #bytes = 0
@@ -36,7 +36,7 @@ class IdleReader {
     })
   }
 
-  /** Asks for all documents. Resolves once the answer has begun to arrive. */
+  /** Requests all documents. Resolves when the answer has begun to arrive. */
   static async ask(t: ExecutionContext, server: TestServer): Promise<IdleReader> {
     const body = JSON.stringify({ q: 'film', limit: DOCUMENTS })
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1')
@@ -56,7 +56,7 @@ class IdleReader {
     return reader
   }
 
-  /** @returns whether the whole answer has come when the connection ends */
+  /** @returns true if the complete answer arrived before the connection ended */
   async readsAll(): Promise<boolean> {
     this.#socket.resume()
     if (!this.#socket.closed) await once(this.#socket, 'close')
@@ -64,7 +64,7 @@ class IdleReader {
   }
 }
 
-test('an answer that is not read holds no turn of the search queue', async (t) => {
+test('an unread answer occupies no slot of the search queue', async (t) => {
   const server = await startServer(t, { searchesRunningMax: 1, searchesWaitingMax: 0 })
   await fill(t, server)
   const unread = [await IdleReader.ask(t, server), await IdleReader.ask(t, server)]
@@ -72,7 +72,7 @@ test('an answer that is not read holds no turn of the search queue', async (t) =
   for (const reader of unread) t.true(await reader.readsAll())
 })
 
-test('beyond the bound of unread answers the oldest loses its connection, and no other', async (t) => {
+test('beyond the limit of unread answers only the oldest loses its connection', async (t) => {
   const server = await startServer(t, { unreadBytesMax: 2.5 * DOCUMENTS * TEXT_BYTES })
   await fill(t, server)
   const readers: IdleReader[] = []
@@ -82,7 +82,7 @@ test('beyond the bound of unread answers the oldest loses its connection, and no
   t.true(await (await IdleReader.ask(t, server)).readsAll(), 'what was read counts no more')
 })
 
-test('an answer that nothing is read of for a while loses its connection', async (t) => {
+test('an answer that is not read for a while loses its connection', async (t) => {
   const unread = new UnreadAnswers(1_000_000_000, 100)
   const bytes = 50_000_000
   const server = createServer((_request, response) => {

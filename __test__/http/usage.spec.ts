@@ -4,11 +4,11 @@ import { startServer, type TestAnswer, type TestServer } from '../support/server
 
 type Figures = Readonly<Record<string, Figure>>
 
-test('requests of every kind are counted under their event, and tell nothing about documents', async (t) => {
+test('requests of every kind are counted under their event, without data of documents', async (t) => {
   const usage = openUsage()
   const server = await startServer(t, { usage })
   const headers = { 'x-meilisearch-client': 'Tests (v1)' }
-  /** Sends what is counted, and asserts that it was answered as it should be. */
+  /** Sends a counted request, and asserts its status. */
   const sent = async (status: number, answer: Promise<TestAnswer>): Promise<void> => {
     const { status: answered, bytes } = await answer
     t.is(answered, status, bytes.toString())
@@ -188,7 +188,7 @@ for (const { of, act, event = 'Documents Added', creates } of creations) {
     const usage = openUsage()
     const server = await startServer(t, { usage })
     await act(server, t)
-    // The outcome is counted after its task has ended: once a request that came later has been answered.
+    // The outcome is counted after the end of its task: at the latest when a later request has been answered.
     await server.get('/tasks')
     const figures = usage.report().find(({ name }) => name === event)?.figures
     t.is(figures?.index_creation, creates)

@@ -1,7 +1,7 @@
 /**
- * Searches and settings of user-provided vectors at their edges: exact limits, ties, things said twice.
+ * Edge cases of searches and settings with user-provided vectors: exact limits, ties, repetitions.
  *
- * What is plain about them stands in `vectors.spec.ts` and `vector-documents.spec.ts`.
+ * The ordinary cases are in `vectors.spec.ts` and `vector-documents.spec.ts`.
  */
 import test, { type ExecutionContext } from 'ava'
 import { startServer, type TestBody, type TestServer } from '../support/server.js'
@@ -25,7 +25,7 @@ const post = (t: ExecutionContext, server: TestServer, ...documents: object[]): 
 const put = (t: ExecutionContext, server: TestServer, ...documents: object[]): Promise<TestBody> =>
   server.settle(t, server.put(`${path}/documents`, documents))
 
-/** A server with five points in a plane, of which `n` has no vector. */
+/** A server with five points in a plane. `n` has no vector. */
 async function plane(t: ExecutionContext): Promise<TestServer> {
   const server = await startServer(t)
   await configure(t, server, { embedders: { v: userProvided } })
@@ -44,7 +44,7 @@ const told = ({ hits }: TestBody) =>
 const shown = async (server: TestServer, id: string) =>
   (await server.get(`${path}/documents/${id}?retrieveVectors=true`)).body
 
-test('an embedder for given vectors is shown as it was set', async (t) => {
+test('an embedder for user-provided vectors is shown as it was set', async (t) => {
   const server = await startServer(t)
   t.is((await embed(t, server, { v: userProvided })).status, 'succeeded')
   t.deepEqual((await server.get(`${path}/settings/embedders`)).body, {
@@ -52,7 +52,7 @@ test('an embedder for given vectors is shown as it was set', async (t) => {
   } as unknown as TestBody)
 })
 
-test('a userProvided embedder with a parameter for making vectors is refused', async (t) => {
+test('a userProvided embedder with a parameter for generating vectors is refused', async (t) => {
   const server = await startServer(t)
   const refused: object[] = [
     { source: 'userProvided' },
@@ -92,7 +92,7 @@ test('binary quantization cannot be turned off before the embedder is removed', 
   t.deepEqual(told(await search(server, { vector: [0, 1], limit: 2 })), ['c 1', 'd 1'])
 })
 
-test('an embedder that is removed and added again has every vector, and no others', async (t) => {
+test('an embedder that is removed and added again has the same vectors', async (t) => {
   const server = await plane(t)
   await embed(t, server, { v: null })
   t.is((await embed(t, server, { v: userProvided })).status, 'succeeded')
@@ -103,7 +103,7 @@ test('an embedder that is removed and added again has every vector, and no other
   }
 })
 
-test('a document without vectors fails its task with all that came along', async (t) => {
+test('a document without vectors fails its task with all its documents', async (t) => {
   const server = await plane(t)
   const task = await post(t, server, { id: 'f', _vectors: { v: [1, 1] } }, { id: 'e' })
   t.is(task.error?.code, 'vector_embedding_error')
@@ -112,7 +112,7 @@ test('a document without vectors fails its task with all that came along', async
   t.is((await server.get(`${path}/stats`)).body.numberOfDocuments, 5)
 })
 
-test('a document without vectors is told of a key that may be misspelt', async (t) => {
+test('the error for a document without vectors suggests a misspelt key', async (t) => {
   const server = await plane(t)
   const messageOf = async (document: object) => (await post(t, server, document)).error?.message ?? ''
   t.regex(
@@ -158,7 +158,7 @@ test('stats count vectors, and documents that have any', async (t) => {
   t.deepEqual(await counts(), [0, 0])
 })
 
-test('hits whose scores a distribution cuts off stay in their order', async (t) => {
+test('hits whose scores are clipped by a distribution keep their order', async (t) => {
   const server = await plane(t)
   await embed(t, server, { v: { distribution: { mean: 0.9, sigma: 0.05 } } })
   const answer = await search(server, { vector: [4, 3] })
@@ -169,7 +169,7 @@ test('hits whose scores a distribution cuts off stay in their order', async (t) 
   )
 })
 
-test('of several vectors the nearest gives the score', async (t) => {
+test('the nearest of several vectors determines the score', async (t) => {
   const server = await plane(t)
   const v = [
     [1, 0],
@@ -197,7 +197,7 @@ const words = Array.from('abcdefghij', (letter) => `w${letter}`)
 const at = (cosine: number) => [cosine, Math.sqrt(1 - cosine * cosine)]
 const text = (count: number) => words.slice(0, count).join(' ')
 
-test('a hybrid search leaves vectors out if words score 0.45 or more, not below', async (t) => {
+test('a hybrid search skips vectors if words score 0.45 or more', async (t) => {
   const server = await worded(t, [
     { id: 'x', t: text(9), _vectors: { v: at(0.1) } },
     { id: 'y', t: text(9), _vectors: { v: at(0.9) } },
@@ -229,7 +229,7 @@ test('a hybrid search whose words do not fill the page uses vectors, however goo
   t.deepEqual(answer.queryVector, [1, 0])
 })
 
-test('of equal weighted scores the hit by vectors comes first', async (t) => {
+test('among equal weighted scores the hit by vectors comes first', async (t) => {
   const server = await worded(t, [
     { id: 'x', t: text(5), _vectors: { v: null } },
     { id: 'y', t: 'other', _vectors: { v: [0, 1] } },
@@ -243,7 +243,7 @@ test('of equal weighted scores the hit by vectors comes first', async (t) => {
   t.is(answer.semanticHitCount, 1)
 })
 
-test('every hit shows its vectors, and the answer the vector that was asked for', async (t) => {
+test('every hit has its vectors, and the answer the requested query vector', async (t) => {
   const server = await plane(t)
   const answer = await search(server, { vector: [3, 4], retrieveVectors: true })
   t.deepEqual(answer.queryVector, [3, 4])
@@ -253,7 +253,7 @@ test('every hit shows its vectors, and the answer the vector that was asked for'
   }
 })
 
-test('numbers beyond what can be stored fail their task and nothing else', async (t) => {
+test('numbers that cannot be stored fail only their task', async (t) => {
   const server = await plane(t)
   const refused: [string, string][] = [
     ['[1e400,1]', 'invalid_vectors_type'],
@@ -271,7 +271,7 @@ test('numbers beyond what can be stored fail their task and nothing else', async
     const answer = await server.post(`${path}/documents`, body)
     const failed =
       answer.status === 202 ? (await server.settle(t, Promise.resolve(answer))).error?.code : answer.body.code
-    // A number that no float holds is no JSON number to some parsers.
+    // Some parsers refuse a number that no float can hold as invalid JSON.
     t.true(failed === code || (v.includes('1e400') && failed === 'malformed_payload'), `${v}: ${failed}`)
   }
   for (const word of ['NaN', 'Infinity', '-Infinity']) {
@@ -285,7 +285,7 @@ test('numbers beyond what can be stored fail their task and nothing else', async
   t.deepEqual(told(await search(server, { vector: [3, 4], limit: 1 })), ['a 1'])
 })
 
-test('a hundred thousand dimensions are stored, searched and refused like two', async (t) => {
+test('a hundred thousand dimensions work like two', async (t) => {
   const server = await startServer(t)
   const dimensions = 100_000
   const long = (seed: number) => Array.from({ length: dimensions }, (_, at) => ((at * seed) % 7) - 3)

@@ -1,4 +1,4 @@
-/** What becomes of the vectors that documents bring. */
+/** Storage of the vectors in documents. */
 import test, { type ExecutionContext } from 'ava'
 import { startServer, type TestBody, type TestServer } from '../support/server.js'
 
@@ -23,7 +23,7 @@ async function stored(server: TestServer, id: string): Promise<TestBody> {
   return (await server.get(`${path}/documents/${id}?retrieveVectors=true`)).body
 }
 
-test('every form of vectors is taken, and reads back as one', async (t) => {
+test('every form of vectors is accepted, and is returned in the same form', async (t) => {
   const server = await plane(t)
   const forms: [unknown, unknown, boolean][] = [
     [[1, 2], [[1, 2]], false],
@@ -53,7 +53,7 @@ test('every form of vectors is taken, and reads back as one', async (t) => {
   }
 })
 
-test('malformed vectors fail their task by their code and leave the rest alone', async (t) => {
+test('malformed vectors fail their task with their code and affect nothing else', async (t) => {
   const server = await plane(t)
   const refused: [unknown, string][] = [
     [{ v: [1, 2, 3] }, 'invalid_vector_dimensions'],
@@ -97,7 +97,7 @@ test('malformed vectors fail their task by their code and leave the rest alone',
   t.is((await server.get(`${path}/stats`)).body.numberOfEmbeddings, 1)
 })
 
-test('a refused document does not harm the tasks beside it', async (t) => {
+test('a refused document does not affect other tasks of its batch', async (t) => {
   const server = await plane(t)
   const accepted = await Promise.all(
     [[1, 1], [1], [2, 2]].map((v, at) =>
@@ -129,7 +129,7 @@ test('vectors survive writes that do not mention them', async (t) => {
   t.deepEqual((await stored(server, 'a'))._vectors, { v: { embeddings: [], regenerate: false } })
 })
 
-test('vectors of names without an embedder stay in the document, and are merged by name', async (t) => {
+test('vectors with names of no embedder stay in the document, and are merged by name', async (t) => {
   const server = await plane(t)
   await put(t, server, { id: 'a', _vectors: { w: [1, [2]], x: null } })
   t.deepEqual((await stored(server, 'a'))._vectors, {
@@ -144,7 +144,7 @@ test('vectors of names without an embedder stay in the document, and are merged 
   t.deepEqual(distribution, { id: 2 })
 })
 
-test('an embedder that comes back finds the vectors it had', async (t) => {
+test('an embedder that is added again has its former vectors', async (t) => {
   const server = await plane(t)
   await settings(t, server, { embedders: { v: null } })
   t.deepEqual((await stored(server, 'a'))._vectors, { v: { embeddings: [[3, 4]], regenerate: false } })
@@ -160,7 +160,7 @@ test('an embedder that comes back finds the vectors it had', async (t) => {
   ] as unknown as typeof body.hits)
 })
 
-test('an embedder that documents do not suit fails its task and changes nothing', async (t) => {
+test('an embedder in conflict with documents fails its task and changes nothing', async (t) => {
   const server = await startServer(t)
   await post(t, server, { id: 1, _vectors: { v: [1, 2] } }, { id: 2, _vectors: { v: [1, 2], w: ['x'] } })
   const fail = async (embedders: object, code: string) => {
@@ -193,7 +193,7 @@ test('vectors are deleted with their documents', async (t) => {
   t.is(await embeddings(), 0)
 })
 
-test('of an id that comes twice in a payload the last vectors count', async (t) => {
+test('the last vectors of a repeated id in a payload count', async (t) => {
   const server = await plane(t)
   const task = await put(
     t,

@@ -1,4 +1,4 @@
-/** Documents with vectors, and searches by them: what clients of either engine see. */
+/** Documents with vectors, and searches by vectors, on both engines. */
 import test, { type ExecutionContext } from 'ava'
 import { startServer, type TestBody, type TestServer, type TestServerOptions } from '../support/server.js'
 
@@ -12,7 +12,7 @@ const points = [
   { id: 'n', _vectors: { v: null } },
 ]
 
-/** A server with five points in a plane, of which `n` has no vector. */
+/** A server with five points in a plane. `n` has no vector. */
 async function plane(t: ExecutionContext, embedder: object = {}, options: TestServerOptions = {}) {
   const server = await startServer(t, options)
   const v = { source: 'userProvided', dimensions: 2, ...embedder }
@@ -28,13 +28,13 @@ async function settled(t: ExecutionContext, server: TestServer, settings: object
 const put = (t: ExecutionContext, server: TestServer, ...documents: object[]) =>
   server.settle(t, server.put(`${path}/documents`, documents))
 
-/** The `_vectors` that a document shows. */
+/** The `_vectors` of a document. */
 async function vectorsOf(server: TestServer, id: string): Promise<unknown> {
   const { body } = await server.get(`${path}/documents/${id}?retrieveVectors=true`)
   return body._vectors
 }
 
-/** Hits as `id score`, scores rounded to what tells them apart. */
+/** Returns hits as `id score`, with scores rounded enough to distinguish them. */
 function told({ body }: { readonly body: TestBody }): string[] {
   return body.hits.map(({ id, _rankingScore: score }) => `${id} ${Number((score as number).toFixed(5))}`)
 }
@@ -44,7 +44,7 @@ async function checkScores(t: ExecutionContext, server: TestServer, vector: numb
   t.deepEqual(told(answer), expected, `of ${JSON.stringify(vector)}`)
 }
 
-test('hits come by the angle between vectors, those without one last', async (t) => {
+test('hits are ordered by the angle between vectors, documents without a vector last', async (t) => {
   const server = await plane(t)
   const answer = await server.post(`${path}/search`, { ...meaning, vector: [3, 4] })
   t.deepEqual(told(answer), ['a 1', 'b 0.98', 'c 0.9', 'd 0.5', 'n 0'])
@@ -64,7 +64,7 @@ test('a zero vector has a similarity of 1 to every vector, in the query and in a
   await checkScores(t, server, [0, 0], ['a 1', 'b 1', 'c 1', 'd 1', 'n 0'])
 })
 
-test('components whose squares are beyond floats are compared all the same', async (t) => {
+test('components whose squares overflow floats are compared correctly', async (t) => {
   const server = await plane(t)
   await put(t, server, { id: 'a', _vectors: { v: [3e38, 4e37] } }, { id: 'c', _vectors: { v: [1e-30, 0] } })
   const { body } = await server.post(`${path}/search`, { ...meaning, vector: [3e38, 4e37] })
@@ -72,7 +72,7 @@ test('components whose squares are beyond floats are compared all the same', asy
   t.true(body.hits.every(({ _rankingScore: score }) => typeof score === 'number' && score <= 1))
 })
 
-test('of a vector that is sent twice the last counts, whatever the first was', async (t) => {
+test('the last of a repeated vector counts, whatever the first one is', async (t) => {
   const server = await plane(t)
   const hybrid = '"hybrid":{"embedder":"v","semanticRatio":1},"limit":1'
   for (const first of ['[0,1]', '[0,1,2]', 'null', '[]']) {
@@ -85,7 +85,7 @@ test('of a vector that is sent twice the last counts, whatever the first was', a
   }
 })
 
-test('of several vectors the nearest counts', async (t) => {
+test('the nearest of several vectors counts', async (t) => {
   const server = await plane(t)
   const two = {
     v: [
@@ -104,7 +104,7 @@ test('of several vectors the nearest counts', async (t) => {
   t.is((await server.get(`${path}/stats`)).body.numberOfEmbeddedDocuments, 4)
 })
 
-test('a sort rule before the vectors outranks them, a sort rule after them decides among equals', async (t) => {
+test('a sort rule before the vectors outranks them, a sort rule after them breaks ties', async (t) => {
   const server = await plane(t)
   await settled(t, server, { sortableAttributes: ['x'], rankingRules: ['words', 'sort'] })
   await put(t, server, { id: 'b', x: 1 }, { id: 'd', x: 2 }, ...['a', 'c', 'n'].map((id) => ({ id, x: 0 })))
@@ -121,7 +121,7 @@ test('a sort rule before the vectors outranks them, a sort rule after them decid
   )
 })
 
-test('thresholds, filters, distinct and facets act on a search by meaning', async (t) => {
+test('thresholds, filters, distinct and facets apply to a search by meaning', async (t) => {
   const server = await plane(t)
   await settled(t, server, { filterableAttributes: ['id', 'kind'] })
   await put(t, server, ...['a', 'b', 'c', 'd'].map((id, at) => ({ id, kind: at < 2 ? 'near' : 'far' })))
@@ -140,7 +140,7 @@ test('thresholds, filters, distinct and facets act on a search by meaning', asyn
   t.is(page.body.totalHits, 5)
 })
 
-test('a distribution changes the scores that are shown, not the order', async (t) => {
+test('a distribution changes the shown scores, not the order', async (t) => {
   const shown: [object, string[]][] = [
     [{ mean: 0.5, sigma: 0.5 }, ['a 0.9', 'b 0.884', 'c 0.82', 'd 0.5', 'n 0']],
     [{ mean: 0.9, sigma: 0.05 }, ['a 1', 'b 1', 'c 0.5', 'd 0', 'n 0']],
@@ -162,7 +162,7 @@ test('score details show the similarity, and null without a vector', async (t) =
   t.deepEqual(body.hits[4]?._rankingScoreDetails, { vectorSort: { order: 0, similarity: null } })
 })
 
-test('bits are compared by how many differ, and read back as zeros and ones', async (t) => {
+test('bits are compared by the number of differences, and returned as zeros and ones', async (t) => {
   const server = await startServer(t)
   const v = { source: 'userProvided', dimensions: 4, binaryQuantized: true }
   await settled(t, server, { embedders: { v } })
@@ -181,7 +181,7 @@ test('bits are compared by how many differ, and read back as zeros and ones', as
   t.is(undone.error.code, 'invalid_settings_embedders')
 })
 
-test('vectors stored before become bits in place', async (t) => {
+test('stored vectors are converted to bits in place', async (t) => {
   const server = await plane(t)
   t.is((await settled(t, server, { embedders: { v: { binaryQuantized: true } } })).status, 'succeeded')
   t.deepEqual(await vectorsOf(server, 'd'), { v: { embeddings: [[0, 1]], regenerate: false } })
@@ -190,7 +190,7 @@ test('vectors stored before become bits in place', async (t) => {
   t.deepEqual(body.hits, [{ id: 'a', _rankingScore: 1 }])
 })
 
-/** Words that decide by how many of ten match: b 9, a 8, c none of them. */
+/** Words decide by the number of matches out of ten: b 9, a 8, c 0. */
 async function both(t: ExecutionContext): Promise<TestServer> {
   const server = await startServer(t)
   const v = { source: 'userProvided', dimensions: 2 }
@@ -207,7 +207,7 @@ async function both(t: ExecutionContext): Promise<TestServer> {
   return server
 }
 
-test('words and meaning merge by weighted scores, and each hit shows its own', async (t) => {
+test('words and meaning merge by weighted scores, and each hit has its own score', async (t) => {
   const server = await both(t)
   const q = Array.from('abcdefghij', (letter) => `w${letter}`).join(' ')
   const shown: [number, string[], number][] = [
@@ -224,7 +224,7 @@ test('words and meaning merge by weighted scores, and each hit shows its own', a
   }
 })
 
-test('a hybrid search leaves vectors out if words fill the page with good hits', async (t) => {
+test('a hybrid search skips vectors if words fill the page with good hits', async (t) => {
   const server = await both(t)
   const ask = async (semanticRatio: number, limit: number) => {
     const search = { q: 'wa', vector: [1, 0], hybrid: { embedder: 'v', semanticRatio }, limit }
@@ -237,7 +237,7 @@ test('a hybrid search leaves vectors out if words fill the page with good hits',
   t.deepEqual((await ask(0.1, 3)).queryVector, [1, 0], 'the page is not full')
 })
 
-test('a hybrid search without a vector is ranked by words, or refused if it cannot be', async (t) => {
+test('a hybrid search without a vector is ranked by words, or refused if that is impossible', async (t) => {
   const server = await plane(t)
   const ask = (body: object) => server.post(`${path}/search`, body)
   const hybrid = (semanticRatio: number) => ({ embedder: 'v', semanticRatio })
@@ -256,7 +256,7 @@ test('a hybrid search without a vector is ranked by words, or refused if it cann
   t.is(noMatch.body.semanticHitCount, 5)
 })
 
-test('searches that cannot be compared are refused by their code', async (t) => {
+test('searches without comparable vectors are refused with their code', async (t) => {
   const server = await plane(t)
   const refusals: [object, string][] = [
     [{ vector: [1, 0] }, 'missing_search_hybrid'],
@@ -284,7 +284,7 @@ test('searches that cannot be compared are refused by their code', async (t) => 
   t.is(unused.status, 200)
 })
 
-test('a search by vectors is answered by GET as by POST', async (t) => {
+test('a search by vectors has the same answer by GET and POST', async (t) => {
   const server = await plane(t)
   const query = 'vector=3,4&hybridEmbedder=v&hybridSemanticRatio=1&showRankingScore=true'
   t.deepEqual(told(await server.get(`${path}/search?${query}`)), ['a 1', 'b 0.98', 'c 0.9', 'd 0.5', 'n 0'])
@@ -292,7 +292,7 @@ test('a search by vectors is answered by GET as by POST', async (t) => {
   t.is(lone.body.code, 'invalid_search_hybrid_query')
 })
 
-test('vectors are shown if retrieveVectors is set, and hidden otherwise', async (t) => {
+test('vectors appear only if retrieveVectors is set', async (t) => {
   const server = await plane(t)
   const { body } = await server.post(`${path}/search`, { ...meaning, vector: [3, 4], retrieveVectors: true })
   t.deepEqual(body.queryVector, [3, 4])
@@ -302,7 +302,7 @@ test('vectors are shown if retrieveVectors is set, and hidden otherwise', async 
   t.deepEqual(plain.body.hits, [{ id: 'a' }])
 })
 
-test('similar documents come by similarity, without the document itself', async (t) => {
+test('similar documents are ordered by similarity, without the document itself', async (t) => {
   const server = await startServer(t)
   await settled(t, server, {
     embedders: { v: { source: 'userProvided', dimensions: 3 } },
@@ -338,7 +338,7 @@ test('a document without vectors has no similar documents', async (t) => {
   t.is(body.estimatedTotalHits, 4)
 })
 
-test('filters on _vectors match documents by the vectors they have', async (t) => {
+test('filters on _vectors match documents by their vectors', async (t) => {
   const server = await plane(t, {}, { features: ['multimodal'] })
   const shown: [string, string[] | string][] = [
     ['_vectors.v EXISTS', ['a', 'b', 'c', 'd']],

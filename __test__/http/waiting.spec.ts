@@ -6,10 +6,10 @@ import test, { type ExecutionContext } from 'ava'
 import { startProvider } from '../support/provider.js'
 import { startServer, type TestServer, type TestServerOptions } from '../support/server.js'
 
-/** No batch begins. */
+/** No batch starts. */
 const idle = { limits: { tasksMax: 0 } }
 
-/** A server with an index `slow`, whose documents are indexed once `release` is called. */
+/** A server with an index `slow`. Its documents are indexed when `release` is called. */
 async function held(
   t: ExecutionContext,
   options: TestServerOptions = {},
@@ -59,7 +59,7 @@ const writes: readonly (readonly [method: string, path: string, body?: unknown])
   ['DELETE', '/tasks?statuses=failed'],
 ]
 
-/** An operation of the API's description. */
+/** An operation of the OpenAPI description. */
 interface Described {
   readonly parameters?: readonly { readonly name: string; readonly schema: { readonly default?: unknown } }[]
 }
@@ -67,7 +67,7 @@ interface Described {
 const waiting = (path: string, waitMs: number | string): string =>
   `${path}${path.includes('?') ? '&' : '?'}waitMs=${waitMs}`
 
-test('every write that waits is answered with its whole task once that has ended', async (t) => {
+test('every write that waits is answered with its complete finished task', async (t) => {
   const server = await startServer(t, { features: ['dynamicSearchRules'] })
   for (const [method, path, body] of writes) {
     const what = `${method} ${path}`
@@ -85,7 +85,7 @@ test('a write whose task fails while it waits is answered with the error of the 
   t.like(body, { status: 'failed', type: 'indexDeletion', error: { code: 'index_not_found' } })
 })
 
-test('a write whose task ends too late, or that does not wait, is answered with its summary', async (t) => {
+test('a write is answered with a summary if its task ends too late or it does not wait', async (t) => {
   const server = await startServer(t, idle)
   for (const query of ['', '?waitMs=0', '?waitMs=20']) {
     const { status, body } = await server.post(`/indexes${query}`, { uid: 'boats' })
@@ -94,7 +94,7 @@ test('a write whose task ends too late, or that does not wait, is answered with 
   }
 })
 
-test('requests do not wait unless they ask for it', async (t) => {
+test('requests do not wait by default', async (t) => {
   const { paths } = (await (await startServer(t)).get('/openapi.json')).body as unknown as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
   }
@@ -104,7 +104,7 @@ test('requests do not wait unless they ask for it', async (t) => {
   for (const { schema } of found) t.is(schema.default, 0)
 })
 
-test('a task is answered once it has ended, and as it stands when the time is over', async (t) => {
+test('a task is answered when it has finished, or in its current state when the time is over', async (t) => {
   const { server, release } = await held(t)
   const { taskUid } = (await server.post('/indexes/slow/documents', [{ id: 1 }])).body
   t.regex((await server.get(`/tasks/${taskUid}?waitMs=20`)).body.status, /enqueued|processing/)
@@ -115,7 +115,7 @@ test('a task is answered once it has ended, and as it stands when the time is ov
   t.is((await server.get('/tasks/99?waitMs=60000')).body.code, 'task_not_found')
 })
 
-test('a cancelation ends the waiting for the tasks that it cancels', async (t) => {
+test('a cancelation ends waits for the canceled tasks', async (t) => {
   const { server } = await held(t)
   const write = server.post('/indexes/slow/documents?waitMs=60000', [{ id: 1 }])
   const uid = await newestTask(server, 1)
@@ -123,7 +123,7 @@ test('a cancelation ends the waiting for the tasks that it cancels', async (t) =
   t.like(await write, { status: 200, body: { taskUid: uid, status: 'canceled' } })
 })
 
-test('a time to wait that is no number of milliseconds up to a minute is refused, and enqueues nothing', async (t) => {
+test('a waitMs other than 0 to 60000 is refused, and enqueues nothing', async (t) => {
   const server = await startServer(t)
   for (const waitMs of ['60001', '-1', '1.5', 'long', '']) {
     for (const path of ['/indexes/boats', '/indexes/boats/documents', '/tasks?uids=*']) {
@@ -135,18 +135,18 @@ test('a time to wait that is no number of milliseconds up to a minute is refused
   t.is((await server.get('/tasks')).body.total, 0)
 })
 
-test('a route without parameters of its own still ignores all but the time to wait', async (t) => {
+test('a route without parameters ignores all parameters except waitMs', async (t) => {
   const server = await startServer(t)
   t.is((await server.post('/indexes?other=1', { uid: 'boats' })).status, 202)
   t.is((await server.post('/indexes/boats/documents?other=1', [{ id: 1 }])).body.code, 'bad_request')
   t.is((await server.delete('/tasks?waitMs=1')).body.code, 'missing_task_filters')
 })
 
-test('a request beyond the number of those that may wait is answered at once', async (t) => {
+test('a request beyond the limit of waiting requests is answered at once', async (t) => {
   const { server, release } = await held(t, { taskWaitsMax: 1 })
   const { taskUid } = (await server.post('/indexes/slow/documents', [{ id: 1 }])).body
   const first = server.get(`/tasks/${taskUid}?waitMs=60000`)
-  // The second request waits a minute only if it comes before the first.
+  // The second request waits a minute only if it arrives before the first.
   const statuses = [first, server.get(`/tasks/${taskUid}?waitMs=60000`)]
   t.regex((await Promise.race(statuses)).body.status, /enqueued|processing/)
   release()
@@ -154,15 +154,15 @@ test('a request beyond the number of those that may wait is answered at once', a
   t.deepEqual(ended.filter((status) => status === 'succeeded').length, 1)
 })
 
-test('a client that hangs up leaves its place to the next', async (t) => {
+test('a client that disconnects frees its place', async (t) => {
   const { server, release } = await held(t, { taskWaitsMax: 1 })
   const { taskUid } = (await server.post('/indexes/slow/documents', [{ id: 1 }])).body
   const clients = [1, 2].map(() => httpRequest(`${server.url}/tasks/${taskUid}?waitMs=60000`).end())
   for (const client of clients) client.on('error', () => undefined)
-  // The place is taken once one of two requests is answered.
+  // The place is taken when one of two requests is answered.
   await Promise.race(clients.map((client) => once(client, 'response')))
   for (const client of clients) client.destroy()
-  // Requests are answered at once until the server knows that the client has gone.
+  // Requests are answered at once until the server notices the disconnect.
   for (;;) {
     const next = server.get(`/tasks/${taskUid}?waitMs=60000`)
     if ((await Promise.race([next, sleep(1_000)])) !== undefined) continue
@@ -171,7 +171,7 @@ test('a client that hangs up leaves its place to the next', async (t) => {
   }
 })
 
-test('a stop of the queue answers those who wait, with the task as it stands', async (t) => {
+test('stopping the queue answers waiting requests with the current state of the task', async (t) => {
   const server = await startServer(t, idle)
   const write = server.post('/indexes?waitMs=60000', { uid: 'boats' })
   const uid = await newestTask(server, 0)

@@ -6,7 +6,7 @@ const url = 'https://hook.example/tasks?x=1'
 const nobody = '4bc0887a-0e41-4f3b-935d-0c451dcee9c8'
 const instance = '00000000-0000-0000-0000-000000000000'
 
-test('a webhook is made, changed header by header, and deleted', async (t) => {
+test('a webhook is created, changed header by header, and deleted', async (t) => {
   const server = await startServer(t)
   const { status, body } = await server.post('/webhooks', { url, headers: { 'x-a': '1', 'x-b': '2' } })
   t.is(status, 201)
@@ -24,7 +24,7 @@ test('a webhook is made, changed header by header, and deleted', async (t) => {
 
 test('secrets of webhooks are never shown', async (t) => {
   const server = await startServer(t)
-  // The API masks a secret by `XXX...`, behind the more of its start the longer it is.
+  // The API masks a secret by `XXX...`, after a prefix that grows with the length of the secret.
   const shown = [
     ['Bearer short', 'Bearer XXX...'],
     ['Bearer a-token-of-17-byt', 'Bearer a-XXXX...'],
@@ -37,7 +37,7 @@ test('secrets of webhooks are never shown', async (t) => {
   }
 })
 
-test('the webhook of the command line is listed and cannot be changed', async (t) => {
+test('the webhook of the launch options is listed and cannot be changed', async (t) => {
   const server = await startServer(t, { taskWebhook: { url, authorization: 'Bearer short' } })
   const { body } = await server.get('/webhooks')
   t.deepEqual(body.results as unknown, [
@@ -47,7 +47,7 @@ test('the webhook of the command line is listed and cannot be changed', async (t
   checkError(t, await server.patch(`/webhooks/${instance}`, { url }), 400, 'immutable_webhook')
 })
 
-test('bad webhooks are refused, and so is one too many', async (t) => {
+test('invalid webhooks and webhooks beyond the limit are refused', async (t) => {
   const server = await startServer(t)
   const path = '/webhooks'
   const tooMany = Object.fromEntries(Array.from({ length: 201 }, (_, i) => [`x-${i}`, 'y']))
@@ -73,14 +73,14 @@ test('bad webhooks are refused, and so is one too many', async (t) => {
   checkError(t, await server.post(path, { url }), 400, 'invalid_webhooks')
 })
 
-test('webhooks made at the same time are all stored, up to the limit', async (t) => {
+test('webhooks created at the same time are all stored, up to the limit', async (t) => {
   const server = await startServer(t)
   const answers = await Promise.all(Array.from({ length: 25 }, () => server.post('/webhooks', { url })))
   t.deepEqual(answers.map(({ status }) => status).sort(), [...Array(20).fill(201), ...Array(5).fill(400)])
   t.is((await server.get('/webhooks')).body.results.length, 20)
 })
 
-test('wherever a URL will be called, schemes other than http and https are refused', async (t) => {
+test('every URL that will be called must have the scheme http or https', async (t) => {
   const server = await startServer(t, { features: ['network', 'compositeEmbedders'] })
   const uuid = (await server.post('/webhooks', { url: 'HTTPS://example.com/hook' })).body.uuid
   const schemes = [
@@ -114,7 +114,7 @@ test('wherever a URL will be called, schemes other than http and https are refus
   }
   t.is((await server.get(`/webhooks/${uuid}`)).body.url, 'HTTPS://example.com/hook')
   t.is((await server.get('/tasks')).body.total, 0)
-  // Where an export leads is found out by its task, as the API has it.
+  // The task of an export checks its target, as in the API.
   await server.settle(t, server.post('/indexes', { uid: 'a' }))
   const task = await server.settle(t, server.post('/export', { url: schemes[0] }))
   t.is(task.error.code, 'remote_could_not_send_request')

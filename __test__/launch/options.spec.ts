@@ -34,10 +34,10 @@ function options(given: Given): LaunchOptions {
 
 const toml = (content: string): Given => ({ file: ['./config.toml', content] })
 
-/** Claim, sources, the options that must come out. */
+/** Claim, sources, expected options. */
 const read: readonly (readonly [string, Given, Partial<LaunchOptions>])[] = [
   [
-    'defaults hold when nothing is said',
+    'defaults apply without sources',
     {},
     {
       dbPath: './data.ms',
@@ -53,7 +53,7 @@ const read: readonly (readonly [string, Given, Partial<LaunchOptions>])[] = [
     },
   ],
   [
-    'an argument beats the environment, which beats the file',
+    'an argument overrides the environment, which overrides the file',
     {
       args: ['--db-path', 'from-args'],
       env: { SVC_DB_PATH: 'from-env', SVC_ENV: 'production' },
@@ -73,7 +73,7 @@ const read: readonly (readonly [string, Given, Partial<LaunchOptions>])[] = [
   ['a switch is on for anything else', { env: { SVC_NO_ANALYTICS: 'yes' } }, { noAnalytics: true }],
   ['words of any case name a log level', { args: ['--log-level', 'debug'] }, { logLevel: 'DEBUG' }],
   [
-    'modules of the log have levels of their own',
+    'log modules have separate levels',
     { args: ['--log-level', 'warn,tasks=Debug, siftd::http=off'] },
     { logLevel: 'WARN,tasks=DEBUG, siftd::http=OFF' },
   ],
@@ -92,12 +92,12 @@ const read: readonly (readonly [string, Given, Partial<LaunchOptions>])[] = [
     { maxIndexingThreads: 4 },
   ],
   [
-    'the former name of an option is heard',
+    'the former name of an option is accepted',
     { args: ['--experimental-dumpless-upgrade'] },
     { upgradeDb: true },
   ],
   [
-    'digits are a word of their own in names',
+    'digits are separate words in names',
     { args: ['--experimental-no-edition-2024-for-settings'] },
     { experimentalNoEdition2024ForSettings: true },
   ],
@@ -112,17 +112,17 @@ const read: readonly (readonly [string, Given, Partial<LaunchOptions>])[] = [
     { experimentalAllowedIpNetworks: ['10.0.0.0/8', '::1/128'] },
   ],
   [
-    'the size of a batch comes from the memory that is given',
+    'the size of a batch is derived from the given memory',
     { args: ['--max-indexing-memory', '1GiB'] },
     { maxIndexingMemory: 2 ** 30, experimentalLimitBatchedTasksTotalSize: 2 ** 29 },
   ],
   [
-    'more tasks of a batch than a commit holds count as those',
+    'the number of tasks of a batch is capped by the size of a commit',
     { args: ['--experimental-max-number-of-batched-tasks', '99999'] },
     { experimentalMaxNumberOfBatchedTasks: 10_000 },
   ],
   [
-    'a time longer than the longest timer counts as that',
+    'a time is capped by the longest timer',
     { args: ['--experimental-drop-search-after', '99999999999'] },
     { experimentalDropSearchAfter: 2_147_483 },
   ],
@@ -132,7 +132,7 @@ const read: readonly (readonly [string, Given, Partial<LaunchOptions>])[] = [
     { masterKey: 'sixteen bytes and more' },
   ],
   [
-    'a variable names the file of a secret',
+    'a variable gives the file of a secret',
     { env: { MEILI_MASTER_KEY_FILE: '/run/key' }, file: ['/run/key', 'k\r\n'] },
     { masterKey: 'k' },
   ],
@@ -147,7 +147,7 @@ const read: readonly (readonly [string, Given, Partial<LaunchOptions>])[] = [
     { masterKey: 'k' },
   ],
   [
-    'a variable beats a credential',
+    'a variable overrides a credential',
     {
       env: { CREDENTIALS_DIRECTORY: '/run/credentials', MEILI_MASTER_KEY: 'v' },
       file: ['/run/credentials/master-key', 'k'],
@@ -165,7 +165,7 @@ const read: readonly (readonly [string, Given, Partial<LaunchOptions>])[] = [
     { experimentalConfigEmbedderFailureModes: ['ignore_embedder_failures'] },
   ],
   [
-    'a named file is read',
+    'a given file is read',
     { args: ['--config-file-path', 'x.toml'], file: ['x.toml', 'dump_dir = "d"'] },
     { dumpDir: 'd' },
   ],
@@ -177,7 +177,7 @@ for (const [claim, given, expected] of read) {
   })
 }
 
-/** Sources, exit code, what the one line must say. */
+/** Sources, exit code, pattern of the error line. */
 const refused: readonly (readonly [Given, 1 | 2, RegExp])[] = [
   [{ args: ['--db-pat', 'x'] }, 2, /unknown option `--db-pat`, did you mean `--db-path`\?/],
   [{ args: ['stray'] }, 2, /unknown option `stray`/],
@@ -245,7 +245,7 @@ const textOf = (args: readonly string[], more: Given = {}): string => {
   return result.text
 }
 
-test('help shows of every option its name, variable, default and an example that is accepted', (t) => {
+test('help shows name, variable, default and an accepted example of every option', (t) => {
   const lines = textOf(['--help'])
     .split('\n')
     .map((line) => line.trim())
@@ -301,13 +301,13 @@ test('a malformed secret is not quoted', (t) => {
   t.notRegex(error.message, /12345/)
 })
 
-test('a misspelt variable is told, and a variable of another program is not', (t) => {
+test('a misspelt variable is reported, a variable of another program is not', (t) => {
   const result = launch({ env: { SVC_DB_PAHT: 'x', MEILI_PORT: '80', MASTER_KEY: 'k' } })
   if (result.kind !== 'run') return t.fail()
   t.deepEqual(result.remarks, ['the variable SVC_DB_PAHT sets no option; did you mean SVC_DB_PATH?'])
 })
 
-test('a validation names every mistake', (t) => {
+test('a validation reports every mistake', (t) => {
   const { mistakes } = launchMistakes({
     args: [],
     env: { SVC_HTTP_ADDR: 'nowhere' },
@@ -320,7 +320,7 @@ test('a validation names every mistake', (t) => {
   )
 })
 
-test('options without effect are told once they are given', (t) => {
+test('given options without effect are reported', (t) => {
   const result = launch({
     args: ['--max-indexing-threads', '1', '--experimental-no-edition-2024-for-settings'],
   })

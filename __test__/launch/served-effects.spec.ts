@@ -17,14 +17,14 @@ import { newDirectory, startServed } from './served.js'
 const fallback = ['--engine', 'fallback']
 const local = ['--experimental-allowed-ip-networks', '127.0.0.0/8']
 
-/** The names of each kind of archive: what imports it, and what excuses that there is none, or that there is data. */
+/** The options of each kind of archive: for the import, for a missing archive, and for existing data. */
 const imports = [
   ['--import-dump', '--ignore-missing-dump', '--ignore-dump-if-db-exists'],
   ['--import-snapshot', '--ignore-missing-snapshot', '--ignore-snapshot-if-db-exists'],
 ] as const
 
 for (const [imported, ignoreMissing, ignoreIfData] of imports)
-  test(`${imported} needs an archive and no data, unless told to ignore that`, async (t) => {
+  test(`${imported} requires an archive and no data, unless options ignore that`, async (t) => {
     const directory = await newDirectory(t)
     const archive = [...fallback, imported, join(directory, 'absent')]
     const refused = async (args: readonly string[], message: RegExp): Promise<void> => {
@@ -41,7 +41,7 @@ for (const [imported, ignoreMissing, ignoreIfData] of imports)
     t.is((await second.call('GET', '/indexes/kept')).status, 200)
   })
 
-test('--experimental-config-embedder-failure-modes lets documents in whose vectors cannot be made', async (t) => {
+test('--experimental-config-embedder-failure-modes accepts documents whose vectors cannot be made', async (t) => {
   const provider = await startProvider(t, () => ({ status: 400, text: 'no' }))
   const embedder = {
     source: 'rest',
@@ -100,13 +100,13 @@ test('--experimental-replication-parameters keeps all tasks', (t) => {
   t.is(stored('--experimental-replication-parameters'), Number.POSITIVE_INFINITY)
 })
 
-/** Documents of words that no two of them share, so that a segment soon fills the memory it may take. */
+/** Documents without common words, so that a segment soon reaches its memory limit. */
 const documents = Array.from({ length: 6_000 }, (_, id) => ({
   id,
   text: Array.from({ length: 30 }, (_, word) => `w${(id * 30 + word).toString(36)}`).join(' '),
 }))
 
-/** How many segments the native engine makes of one batch of all documents. */
+/** Returns the number of segments that the native engine creates for a batch of all documents. */
 async function segments(t: ExecutionContext, ...args: readonly string[]): Promise<number> {
   const directory = await newDirectory(t)
   const server = await startServed(t, directory, ['--engine', 'native', ...args])

@@ -1,4 +1,4 @@
-/** Servers that run in the process of a test with the options of a command line. */
+/** Servers in the test process, with the options of a command line. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ export interface Served {
   ): Promise<{ readonly status: number; readonly body: TestBody }>
   /** Sends a write and waits for its task. */
   settle(method: string, path: string, body: unknown): Promise<TestBody>
-  /** Done anyway when the test ends. */
+  /** Called automatically at the end of the test. */
   stop(): Promise<void>
 }
 
@@ -30,7 +30,7 @@ export async function newDirectory(t: ExecutionContext): Promise<string> {
 
 /**
  * Starts a server with its data in `directory`.
- * @param cores of the machine that the options are for
+ * @param cores number of cores of the machine that the options are computed for
  * @throws LaunchError if it does not start
  */
 export async function startServed(

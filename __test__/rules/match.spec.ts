@@ -121,7 +121,7 @@ for (const { name, conditions, yes, no } of cases) {
   })
 }
 
-test('rules act by precedence, those without one last, and the first pin of a document counts', async (t) => {
+test('rules apply by precedence, rules without one last, and the first pin of a document counts', async (t) => {
   const pin = (id: string, position: number) => ({
     selector: { id },
     action: { type: 'pin' as const, position },
@@ -139,7 +139,7 @@ test('rules act by precedence, those without one last, and the first pin of a do
   ])
 })
 
-test('a pin of one index applies to that index alone', async (t) => {
+test('a pin of one index applies only to that index', async (t) => {
   const action = { type: 'pin' as const, position: 0 }
   const rules = await RuleBook.of([
     rule('x', { actions: [{ selector: { id: '1', indexUid: 'books' }, action }] }),
@@ -148,7 +148,7 @@ test('a pin of one index applies to that index alone', async (t) => {
   t.deepEqual(pinsFor(rules, { ...search(), indexUid: 'books' }), [{ id: '1', position: 0 }])
 })
 
-test('pins beyond the hundredth are left out, and a filter of many alternatives is decided in time', async (t) => {
+test('pins beyond the hundredth are dropped, and a filter of many alternatives is evaluated in time', async (t) => {
   const actions = Array.from({ length: 300 }, (_, at) => ({
     selector: { id: String(at) },
     action: { type: 'pin' as const, position: at },
@@ -158,7 +158,7 @@ test('pins beyond the hundredth are left out, and a filter of many alternatives 
   t.true(await meets({ filter: { values: { f: 0 } } }, { filter: many }))
 })
 
-test('a change keeps what it does not name and resets what it names as null', (t) => {
+test('a change keeps absent members and resets null members', (t) => {
   const at = '2026-01-02T00:00:00Z'
   const made = changedRules(
     {},
@@ -181,7 +181,7 @@ test('a change keeps what it does not name and resets what it names as null', (t
   t.deepEqual(changedRules(changed, 'x', null, at), {})
 })
 
-/** Budget, how small it is, a search that the rule meets with the default alone. */
+/** Budget, its reduced value, and a search that meets the rule only with the default. */
 const budgets: readonly (readonly [Partial<RuleBudgets>, Conditions, Parameters<typeof search>[0]])[] = [
   [{ countedWordsMax: 1 }, { query: { words: 'solar' } }, { q: 'film solar' }],
   [{ activeRulesMax: 0 }, {}, {}],
@@ -212,7 +212,7 @@ test('the words of all rules together are within one budget', async (t) => {
   )
 })
 
-/** Runs `work` and counts the texts that it brings into their folded form. */
+/** Runs `work` and counts the texts that it folds. */
 function foldings(t: ExecutionContext, work: () => void): number {
   const { normalize } = String.prototype
   let count = 0
@@ -228,7 +228,7 @@ function foldings(t: ExecutionContext, work: () => void): number {
   return count
 }
 
-test.serial('a search folds its own texts once each, however many rules there are', async (t) => {
+test.serial('a search folds its texts once, whatever the number of rules', async (t) => {
   const many = Array.from({ length: 1000 }, (_, at) => {
     const conditions = { query: { words: `film n${at}` }, filter: { values: { genre: `g${at}` } } }
     return rule(`r${at}`, { conditions })
@@ -242,7 +242,7 @@ test.serial('a search folds its own texts once each, however many rules there ar
   t.is(count, 1 + 20 + 1)
 })
 
-test.serial('a rule that stays is not folded again when another one changes', async (t) => {
+test.serial('an unchanged rule is not folded again when another one changes', async (t) => {
   const known = Array.from({ length: 4 }, (_, at) => rule(`r${at}`, { description: 'Film' }))
   const before = await RuleBook.of(known)
   let after: Promise<RuleBook> | undefined
@@ -256,7 +256,7 @@ test.serial('a rule that stays is not folded again when another one changes', as
   )
 })
 
-test('a list query has to begin a word for each of its words', async (t) => {
+test('each word of a list query must begin a word of the rule', async (t) => {
   const rules = await RuleBook.of([
     rule('a', { description: 'Été solaire', lastUpdatedAt: '2026-01-01T00:00:00.5Z' }),
     rule('b', { conditions: { query: { words: 'solar film' } }, lastUpdatedAt: '2026-01-01T00:00:00.25Z' }),

@@ -1,4 +1,4 @@
-/** What changes of embedders cost, and what is known of them beside what was set. */
+/** Cost of embedder changes, and the facts stored with embedders. */
 import test from 'ava'
 import {
   defaultIndexSettings,
@@ -51,13 +51,13 @@ const costs: readonly (readonly [name: string, before: object, change: object, c
     ],
   ]
 for (const [name, before, change, cost] of costs) {
-  test(`a change of ${name} costs what the table says`, (t) => {
+  test(`a change of ${name} costs as the table says`, (t) => {
     const old = withEmbedder(before)
     t.is(remakesBetween(old, withEmbedder(change, old)).g, cost)
   })
 }
 
-test('fields that become searchable render again only templates that go through fields', (t) => {
+test('fields that become searchable render again only templates that iterate over fields', (t) => {
   const searchable = { searchableAttributes: ['a'] }
   const usual = withEmbedder(rest)
   t.is(remakesBetween(usual, mergeSettings(usual, searchable)).g, 'changed')
@@ -78,7 +78,7 @@ test('fragments keep their numbers until they are removed', (t) => {
   t.deepEqual(numbers(second), { a: 0, c: 1 })
 })
 
-test('dimensions that were learned of an embedder are not shown', (t) => {
+test('discovered dimensions of an embedder are not shown', (t) => {
   const { dimensions: _dimensions, ...g } = rest
   const settings = withEmbedder(g)
   const learned = { ...settings, embedders: { g: { ...settings.embedders.g, known: { dimensions: 7 } } } }

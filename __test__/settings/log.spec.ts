@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import test from 'ava'
 import { moduleLog, openLog, openLogWithOutlets } from '../../ts/telemetry/index.js'
 
-/** Keeps what is written, line by line. */
+/** Collects written lines. */
 function sink(): { stream: Writable; lines: () => string[] } {
   const chunks: string[] = []
   const stream = new Writable({
@@ -36,7 +36,7 @@ for (const mode of ['JSON', 'HUMAN'] as const) {
   })
 }
 
-test('a human line holds time, level, message and facts, and what a client sent stays on it', (t) => {
+test('a human line holds time, level, message and facts, and keeps client input on that line', (t) => {
   const { stream, lines } = sink()
   const log = openLog({ level: 'WARN', mode: 'HUMAN', destination: stream })
   log.warn({ index: 'films', query: 'two\nlines', tasks: [1, 2] }, 'a request\nwith a trick')
@@ -56,7 +56,7 @@ test('a log that is off writes nothing', (t) => {
   t.deepEqual(lines(), [])
 })
 
-test('each module logs from its own level on, and its lines name it', (t) => {
+test('each module logs from its own level on, and its lines have its name', (t) => {
   const { stream, lines } = sink()
   const log = openLog({ level: 'warn,tasks=debug,engine=off', mode: 'JSON', destination: stream })
   for (const module of ['tasks', 'engine', 'http'] as const)
@@ -77,7 +77,7 @@ test('each module logs from its own level on, and its lines name it', (t) => {
   )
 })
 
-test('levels change for loggers of modules that are in use, and for those made of them', (t) => {
+test('level changes apply to module loggers in use and to their children', (t) => {
   const { stream, lines } = sink()
   const { log, outlets } = openLogWithOutlets({ level: 'OFF', mode: 'JSON', destination: stream })
   const request = moduleLog(log, 'http').child({ reqId: 1 })

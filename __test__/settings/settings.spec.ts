@@ -26,7 +26,7 @@ const parseSettingsPatch = (body: unknown, features: typeof off): SettingsChange
 const parseSetting = (name: SettingName, body: unknown, features: typeof off): SettingsChange =>
   settingsChange(readBody(bytes(body), settingRoutes.find((route) => route.name === name)!.body), features)
 
-/** The code a body is refused with, or null. */
+/** Returns the code with which a body is refused, or null. */
 function refusal(act: () => unknown): string | null {
   try {
     act()
@@ -71,7 +71,7 @@ test('a plain instance shows twenty settings in the order of the API', (t) => {
 
 const filledIn = { facetSearch: false, filter: { equality: true, comparison: false } }
 
-/** Body → what is stored, and what the task shows where that differs. */
+/** Body → stored value, and the value in the task if it differs. */
 const accepted: readonly (readonly [SettingName, unknown, unknown, unknown?])[] = [
   ['displayedAttributes', ['title', 'author', 'title'], ['title', 'author'], ['title', 'author', 'title']],
   ['displayedAttributes', ['title', '*'], ['*'], ['title', '*']],
@@ -107,7 +107,7 @@ const accepted: readonly (readonly [SettingName, unknown, unknown, unknown?])[] 
 ]
 
 for (const [name, body, stored, shown = stored] of accepted) {
-  test(`${name} takes ${JSON.stringify(body)}`, (t) => {
+  test(`${name} accepts ${JSON.stringify(body)}`, (t) => {
     const change = parseSetting(name, body, off)
     t.deepEqual(change.details, { [name]: shown })
     t.deepEqual(mergeSettings(defaultIndexSettings, change.patch)[name], stored as never)
@@ -116,7 +116,7 @@ for (const [name, body, stored, shown = stored] of accepted) {
 
 const manySizes = { minWordSizeForTypos: { oneTypo: 8, twoTypos: 3 } }
 
-/** Body of a setting's own route → the code it is refused with. */
+/** Body of a setting's own route → the code of its refusal. */
 const refused: readonly (readonly [SettingName, unknown, string])[] = [
   ['searchableAttributes', 'title', 'invalid_settings_searchable_attributes'],
   ['filterableAttributes', [{ features: {} }], 'invalid_settings_filterable_attributes'],
@@ -192,7 +192,7 @@ for (const body of [[], 3, 'text', null, { colour: 1 }]) {
   })
 }
 
-test('every setting has a value that is refused by its own code', (t) => {
+test('every setting has a value that is refused with its own code', (t) => {
   for (const { name, code } of settingRoutes) {
     t.is(
       refusal(() => parseSettingsPatch({ [name]: { '?': 1.5 } }, on)),
@@ -201,7 +201,7 @@ test('every setting has a value that is refused by its own code', (t) => {
   }
 })
 
-test('the first mistake in payload order is the one reported', (t) => {
+test('the first mistake in payload order is reported', (t) => {
   const body = { pagination: { maxTotalHits: 0 }, stopWords: 1 }
   t.is(
     refusal(() => parseSettingsPatch(body, off)),
@@ -213,7 +213,7 @@ test('the first mistake in payload order is the one reported', (t) => {
   )
 })
 
-test('a mistake is located with the name of the setting in the whole object, without it in its own route', (t) => {
+test('a mistake has the name of the setting in its path in the complete object, but not in its own route', (t) => {
   const whole = t.throws(() => parseSettingsPatch({ pagination: { maxTotalHits: 'x' } }, off))
   t.regex(whole.message, /`\.pagination\.maxTotalHits`/)
   const alone = t.throws(() => parseSetting('pagination', { maxTotalHits: 'x' }, off))
@@ -221,7 +221,7 @@ test('a mistake is located with the name of the setting in the whole object, wit
   t.regex(alone.message, /positive integer.*string: `"x"`/)
 })
 
-test('a number written as a fraction is refused as an integer', (t) => {
+test('a fractional number is refused for an integer', (t) => {
   t.is(
     refusal(() => parseSettingsPatch('{"searchCutoffMs":50.0}', off)),
     'invalid_settings_search_cutoff_ms',
@@ -232,7 +232,7 @@ test('a number written as a fraction is refused as an integer', (t) => {
   )
 })
 
-test('an unknown key is answered with the nearest one', (t) => {
+test('an unknown key is refused with the nearest key', (t) => {
   const error = t.throws(() => parseSettingsPatch({ stopWord: [] }, off))
   t.regex(error.message, /`stopWord`: did you mean `stopWords`\?/)
 })
@@ -248,14 +248,14 @@ test('nested settings merge key by key and null resets one key', (t) => {
   })
 })
 
-test('words without typos are stored normalised', (t) => {
+test('words excluded from typos are stored normalised', (t) => {
   t.deepEqual(written('typoTolerance', { disableOnWords: ['Crème', 'axle'] }).typoTolerance.disableOnWords, [
     'axle',
     'creme',
   ])
 })
 
-test('typo sizes that conflict with the stored ones fail the task', (t) => {
+test('typo sizes in conflict with stored ones fail the task', (t) => {
   const stored = written('typoTolerance', { minWordSizeForTypos: { oneTypo: 7 } })
   const { patch } = parseSetting('typoTolerance', { minWordSizeForTypos: { twoTypos: 6 } }, off)
   t.is(
@@ -264,7 +264,7 @@ test('typo sizes that conflict with the stored ones fail the task', (t) => {
   )
 })
 
-test('the map of facet orders is replaced as a whole and always has a fallback', (t) => {
+test('the map of facet orders is replaced completely and always has a fallback', (t) => {
   const bodies = [{ sortFacetValuesBy: { genre: 'count' } }, { sortFacetValuesBy: { lang: 'count' } }]
   t.deepEqual(written('faceting', ...bodies, { maxValuesPerFacet: null }).faceting, {
     maxValuesPerFacet: 100,
@@ -276,7 +276,7 @@ test('synonyms are replaced, never merged', (t) => {
   t.deepEqual(written('synonyms', { Bike: ['cycle'] }, { cab: ['taxi'] }).synonyms, { cab: ['taxi'] })
 })
 
-test('a full reset names every setting and restores every default', (t) => {
+test('a full reset lists every setting and restores every default', (t) => {
   const reset = resetAllSettings()
   t.is(Object.keys(reset.details).length, 22)
   t.deepEqual(reset.details.searchableAttributes, ['*'])
@@ -307,7 +307,7 @@ test('an embedder is merged by field, removed by null, and never shows its key',
   t.deepEqual(written('embedders', { r: rest }, { r: null, ghost: null }).embedders, {})
 })
 
-test('binary quantization cannot be turned off, and goes with its embedder', (t) => {
+test('binary quantization cannot be turned off, and is removed with its embedder', (t) => {
   const quantised = { m: { source: 'userProvided', dimensions: 3, binaryQuantized: true } }
   const undo = { m: { source: 'userProvided', dimensions: 3, binaryQuantized: false } }
   t.is(
@@ -334,7 +334,7 @@ test('an index has 255 embedders at most', (t) => {
   )
 })
 
-test('faulty placeholders are reported before missing and forbidden fields', (t) => {
+test('invalid placeholders are reported before missing and forbidden fields', (t) => {
   const codeOf = (g: object): unknown => refusal(() => parseSettingsPatch({ embedders: { g } }, on))
   for (const g of [
     { source: 'rest', request: 'no place for a text', response: '{{embedding}}' },
@@ -349,7 +349,7 @@ test('faulty placeholders are reported before missing and forbidden fields', (t)
   t.is(codeOf({ source: 'ollama', request: '{{text}}' }), 'invalid_settings_embedders')
 })
 
-test('a template is refused when it is set if it has a tag or filter that rendering does not know', (t) => {
+test('a template with an unknown tag or filter is refused when it is set', (t) => {
   const template = (text: string) => ({ source: 'openAi', documentTemplate: text })
   const fragments = (text: string) => ({
     source: 'rest',

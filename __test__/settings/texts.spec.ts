@@ -16,7 +16,7 @@ const features = { foreignKeys: true, chatCompletions: true, compositeEmbedders:
 const request = (name: SettingName | null) => ({ name, limits: defaultJsonLimits, features })
 const bytes = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
-/** Enough for a thread of its own. */
+/** Large enough for the settings thread. */
 const synonyms = Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`w${i}`, [`v${i}`]]))
 const embedders = { mine: { source: 'userProvided', dimensions: 3 } }
 
@@ -26,11 +26,11 @@ const bodies: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'an embedder': { embedders },
   'an embedder among long settings': { synonyms, embedders, searchCutoffMs: 7 },
   'resets of long settings': { synonyms: null, stopWords: Object.keys(synonyms), dictionary: null },
-  'names of what every object has': { synonyms: { ...synonyms, constructor: ['__proto__'] } },
+  'names inherited by every object': { synonyms: { ...synonyms, constructor: ['__proto__'] } },
 }
 
 for (const [name, body] of Object.entries(bodies)) {
-  test(`${name}: texts of settings say what objects do`, async (t) => {
+  test(`${name}: settings as text equal settings as objects`, async (t) => {
     const thread = new SettingsThread()
     t.teardown(() => thread.close())
     const { update } = await thread.read(bytes(body), request(null))
@@ -56,7 +56,7 @@ for (const [name, body] of Object.entries(bodies)) {
   })
 }
 
-test('the first mistake of long settings is the one of short ones, with its code', async (t) => {
+test('long settings report the same first mistake as short ones, with its code', async (t) => {
   const thread = new SettingsThread()
   t.teardown(() => thread.close())
   const refusal = (value: unknown, name: SettingName | null) =>
@@ -73,7 +73,7 @@ test('the first mistake of long settings is the one of short ones, with its code
   await t.throwsAsync(thread.read(bytes({ foreignKeys: keys }), off), { code: 'feature_not_enabled' })
 })
 
-test('the event loop turns while long settings are read', async (t) => {
+test('the event loop is not blocked while long settings are read', async (t) => {
   const thread = new SettingsThread()
   t.teardown(() => thread.close())
   let turns = 0
@@ -85,7 +85,7 @@ test('the event loop turns while long settings are read', async (t) => {
   t.true(turns > 10, `${turns} turns`)
 })
 
-test('long settings are read again after the thread has ended', async (t) => {
+test('long settings can be read again after the thread has ended', async (t) => {
   const thread = new SettingsThread()
   t.teardown(() => thread.close())
   const first = await thread.read(bytes(synonyms), request('synonyms'))

@@ -14,7 +14,7 @@ interface World {
   readonly port: number
 }
 
-/** A server that answers every request with `served`, with a certificate of an authority made for the test. */
+/** A server that answers every request with `served`, with a certificate of a test authority. */
 async function serve(
   t: ExecutionContext,
   options: (authority: Authority) => Partial<SslOptions> | Promise<Partial<SslOptions>> = () => ({}),
@@ -46,7 +46,7 @@ async function serve(
   return { authority, port: (server.address() as AddressInfo).port }
 }
 
-test('TLS 1.2 and 1.3 are spoken, and nothing older', async (t) => {
+test('TLS 1.2 and 1.3 are accepted, older versions are refused', async (t) => {
   const { authority, port } = await serve(t)
   const trusting = ['-CAfile', authority.certificate]
   for (const [version, expected] of [
@@ -78,7 +78,7 @@ test('a client chooses HTTP/2 or HTTP/1.1 by ALPN, and without it gets HTTP/1.1'
 
 for (const isRequired of [false, true]) {
   const demand = isRequired ? 'required' : 'optional'
-  test(`client certificates, ${demand}: one of the authority is served, one of a stranger is not`, async (t) => {
+  test(`client certificates, ${demand}: a certificate of the authority is accepted, others are refused`, async (t) => {
     const { authority, port } = await serve(t, ({ certificate }) => ({
       sslAuthPath: certificate,
       sslRequireAuth: isRequired,
@@ -109,10 +109,10 @@ test('the OCSP response is stapled for clients that ask for it', async (t) => {
   t.regex(await clientTranscript(without.port, ['-status']), /OCSP response: no response sent/)
 })
 
-test('sessions are resumed by their id or by tickets, as each is allowed', async (t) => {
+test('sessions are resumed by id or by tickets, if the option allows it', async (t) => {
   const cases: readonly { readonly options: Partial<SslOptions>; readonly resumes: readonly string[] }[] = [
     { options: {}, resumes: [] },
-    // TLS 1.3 knows tickets only.
+    // TLS 1.3 only has tickets.
     { options: { sslResumption: true }, resumes: ['-tls1_2'] },
     { options: { sslTickets: true }, resumes: ['-tls1_2', '-tls1_3'] },
     { options: { sslResumption: true, sslTickets: true }, resumes: ['-tls1_2', '-tls1_3'] },
