@@ -16,7 +16,7 @@ use crate::indexing::{
 use crate::store::{CommitRecord, IndexDirectory};
 use crate::vector::{VectorPage, Vectors};
 
-/// The share of a batch in the threads for indexing, next to concurrent batches of other indexes.
+/// Share of a batch in the threads for indexing, which concurrent batches of other indexes use too.
 struct ThreadShare<'a> {
     writing: &'a AtomicUsize,
     /// Number of concurrent batches when this one began, including itself.

@@ -11,7 +11,7 @@ use crate::store::bitmap_bytes;
 pub struct FieldDocs {
     /// Documents of all words of the set.
     all: Vec<(FieldId, RoaringBitmap)>,
-    /// Documents of the words that forgive typos. `None` if all words do, so that only the field matters.
+    /// Documents of the words with typo tolerance. `None` if all words have it, so that only the field matters.
     forgiving: Option<Vec<(FieldId, RoaringBitmap)>>,
 }
 

@@ -21,8 +21,7 @@ pub const NEAR_DOCUMENTS_MIN: u64 = 2048;
 /// Once this many documents were read for a pair, the documents with both words are counted.
 const READ_DOCUMENTS_MIN: u64 = 32;
 
-/// The distances of a pair are computed and cached once this share (one in so many) of the documents with both words
-/// was read.
+/// The distances of a pair are computed and cached once one in this many of the documents with both words was read.
 const READ_SHARE: u64 = 4;
 
 impl Postings {
@@ -31,8 +30,8 @@ impl Postings {
         self.snapshot.settings().proximity_precision == ProximityPrecision::ByAttribute
     }
 
-    /// Returns the documents of the index where `right` follows `left`. The least distance of a document is the first
-    /// one that lists it. Computed once and cached; meant for frequent words. With [`Orders::Both`], also caches the
+    /// Returns the documents of the index where `right` follows `left`. May list a document at several distances; the
+    /// first is its least. Computed once and cached; meant for frequent words. With [`Orders::Both`], also caches the
     /// other order.
     pub fn near_docs(&self, left: &Side, right: &Side, orders: Orders) -> Result<Arc<ByDistance>> {
         if let Some(known) = self.cache().get::<Pairs>(&Both(left, right)) {

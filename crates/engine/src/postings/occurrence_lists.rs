@@ -85,8 +85,8 @@ impl Postings {
         self.visit_lists(lists.into_iter(), universe, visit)
     }
 
-    /// Returns all occurrences of a word, cached. `None` for frequent words, and until that is cheaper than the reads
-    /// for a `universe` each so far.
+    /// Returns all occurrences of a word, cached. `None` for frequent words, and until the reads of documents so far,
+    /// including those of `universe`, have cost as much.
     fn word_occurrences(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<Occurrences>>> {
         let frequency = word.frequency_bound();
         if frequency > OCCURRENCES_FREQUENCY_MAX {

@@ -26,8 +26,8 @@ const READ_COST: u64 = 16;
 const CACHED_FREQUENCY_MIN: u64 = 256;
 
 impl Postings {
-    /// Returns the positions of a frequent word, computed once and cached. `None` until computing them is cheaper than
-    /// the reads for a `universe` each so far.
+    /// Returns the positions of a frequent word, computed once and cached. `None` until the reads of documents so far,
+    /// including those of `universe`, have cost as much.
     pub fn word_positions(&self, word: &Word, universe: &RoaringBitmap) -> Result<Option<Arc<PositionDocs>>> {
         let frequency = word.frequency_bound();
         if frequency < CACHED_FREQUENCY_MIN {

@@ -112,7 +112,7 @@ impl Vectors {
         Ok((vectors, embedded.len()))
     }
 
-    /// Rewrites logs in the directory of an index without replaced records. `None` if no log has any.
+    /// Rewrites the logs in the directory of an index to drop replaced records. `None` if there are none.
     pub fn compacted(&self, directory: &Path) -> Result<Option<Self>> {
         let mut embedders = self.embedders.clone();
         let mut is_changed = false;
