@@ -35,14 +35,14 @@ interface Daemon {
   readonly ended: Promise<Ended>
   /** Resolves once the start screen is complete. */
   readonly screen: Promise<string>
-  /** Resolves with the line of the log that holds this text, once it is there. */
+  /** Resolves with the first log line that contains this text. */
   says(text: string): Promise<string>
   /** Asks it to stop. */
   stop(): void
   kill(signal: NodeJS.Signals): void
 }
 
-/** Runs the daemon in a directory of its own, without any configuration from outside. */
+/** Runs the daemon in a separate directory, without outside configuration. */
 function daemon(t: ExecutionContext, cwd: string, args: readonly string[]): Daemon {
   const env = { PATH: process.env.PATH, HOME: cwd, XDG_CONFIG_HOME: join(cwd, 'config') }
   const child = spawn(process.execPath, [program, ...args], {
@@ -90,7 +90,7 @@ const exists = (path: string): Promise<boolean> =>
 
 const served = ['--engine', 'fallback', '--http-addr', '127.0.0.1:0', '--log-level', 'warn']
 
-test('help and version are printed and nothing starts', async (t) => {
+test('--help and --version print and do not start the server', async (t) => {
   const cwd = await tempDir(t)
   const help = await daemon(t, cwd, ['--help']).ended
   t.is(help.code, 0)
@@ -103,7 +103,7 @@ test('help and version are printed and nothing starts', async (t) => {
   t.false(await exists(join(cwd, 'data.ms')))
 })
 
-test('a mistake on the command line is one line and exit code 2', async (t) => {
+test('a wrong option prints one line and exits with code 2', async (t) => {
   const cwd = await tempDir(t)
   const { code, stderr } = await daemon(t, cwd, ['--env', 'staging']).ended
   t.is(code, 2)
@@ -114,7 +114,7 @@ for (const [name, args] of [
   ['without', []],
   ['with a short', ['--master-key', 'too-short']],
 ] as const) {
-  test(`production ${name} master key refuses before the data directory exists`, async (t) => {
+  test(`production ${name} master key refuses to start and creates no data directory`, async (t) => {
     const cwd = await tempDir(t)
     const { code, stderr } = await daemon(t, cwd, ['--env', 'production', ...args]).ended
     t.is(code, 1)
@@ -144,7 +144,7 @@ test('a build names its commit: that of the environment, else the one that is ch
   }
 })
 
-test('a data directory of another version is refused untouched', async (t) => {
+test('a data directory of another version is refused and not changed', async (t) => {
   const cwd = await tempDir(t)
   await writeFile(join(cwd, 'VERSION'), '9.9.9')
   const { code, stderr } = await daemon(t, cwd, [...served, '--db-path', '.', '--upgrade-db']).ended
@@ -160,7 +160,7 @@ test('an emptied VERSION file is refused', async (t) => {
   t.is(code, 1)
 })
 
-test('the daemon says who it is, serves, and stops with exit code 0 when asked', async (t) => {
+test('the daemon prints its start screen, serves, and stops with exit code 0', async (t) => {
   const cwd = await tempDir(t)
   const first = daemon(t, cwd, served)
   const screen = await first.screen
@@ -171,7 +171,7 @@ test('the daemon says who it is, serves, and stops with exit code 0 when asked',
     commitDate: fact(screen, 'Commit date'),
     pkgVersion: version,
   })
-  t.regex(fact(screen, 'Engine'), /^fallback \(asked for\)$/)
+  t.regex(fact(screen, 'Engine'), /^fallback \(requested\)$/)
   t.is(fact(screen, 'Telemetry'), 'Disabled (no --telemetry-url)')
   t.regex(screen, /WARNING: No master key is set/)
   const health = await fetch(`${fact(screen, 'Server listening on')}/health`)
@@ -202,7 +202,7 @@ test('a data directory stays with the engine that wrote it', async (t) => {
   t.regex(refused.stderr, /written by the fallback engine.*--engine fallback/)
 })
 
-test('with a master key of enough bytes requests need a key', async (t) => {
+test('with a long enough master key requests need a key', async (t) => {
   const cwd = await tempDir(t)
   const running = daemon(t, cwd, [...served, '--master-key', 'sixteen-bytes-ok', '--env', 'production'])
   const url = fact(await running.screen, 'Server listening on')
@@ -213,7 +213,7 @@ test('with a master key of enough bytes requests need a key', async (t) => {
   t.is((await running.ended).code, 0)
 })
 
-test('a request under way is finished before the daemon stops, and new ones are refused', async (t) => {
+test('a shutdown finishes requests in flight and refuses new ones', async (t) => {
   const cwd = await tempDir(t)
   const running = daemon(t, cwd, served)
   const { hostname, port } = new URL(fact(await running.screen, 'Server listening on'))
@@ -226,7 +226,7 @@ test('a request under way is finished before the daemon stops, and new ones are 
   const closed = new Promise((resolve) => socket.once('close', resolve))
   const head = ['POST /indexes HTTP/1.1', 'Host: here', 'Content-Type: application/json']
   socket.write(`${head.join('\r\n')}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`)
-  // The body is waited for once the server has seen the head; a second request proves that it has.
+  // A second answered request proves that the server has read the first head and waits for the body.
   await fetch(`http://${hostname}:${port}/health`)
   running.stop()
   await t.throwsAsync(async () => {
@@ -238,7 +238,7 @@ test('a request under way is finished before the daemon stops, and new ones are 
   t.is((await running.ended).code, 0)
 })
 
-test('members of JSON lines are those of the documentation', async (t) => {
+test('JSON log lines have the documented fields', async (t) => {
   const page = await readFile(new URL('../../../../docs/behaviour/operations.md', import.meta.url), 'utf8')
   const rows = [...page.matchAll(/^\| (`[^`|]+`|all) \| (`level`.*|`reqId`.*|`route`.*|`signal`.*) \|$/gm)]
   const names = (text: string): string[] => [...text.matchAll(/`(\w+)`/g)].map(([, name = '']) => name)
@@ -273,7 +273,7 @@ test('members of JSON lines are those of the documentation', async (t) => {
     if (line !== 'all') t.deepEqual([...(printed.get(line) ?? [])].sort(), members.toSorted(), line)
 })
 
-test('the uid of an instance outlives its data directory, but not the copy of the user', async (t) => {
+test('the instance uid survives the loss of the data directory, through the copy in the user config', async (t) => {
   const cwd = await tempDir(t)
   const uid = async (): Promise<string> => {
     const running = daemon(t, cwd, served)
@@ -290,7 +290,7 @@ test('the uid of an instance outlives its data directory, but not the copy of th
   t.not(await uid(), first)
 })
 
-test('no request is logged once the log is switched off', async (t) => {
+test('no request is logged after the log is switched off', async (t) => {
   const args = [...served.slice(0, 4), '--experimental-enable-logs-route']
   const running = daemon(t, await tempDir(t), args)
   const url = fact(await running.screen, 'Server listening on')
@@ -320,7 +320,7 @@ hangUps('a SIGHUP without a certificate is logged and changes nothing', async (t
   t.is((await running.ended).code, 0)
 })
 
-test('an address in use ends the start with one line', async (t) => {
+test('an address in use ends the start with a one-line message', async (t) => {
   const [one, two] = [await tempDir(t), await tempDir(t)]
   const running = daemon(t, one, served)
   const { port } = new URL(fact(await running.screen, 'Server listening on'))
