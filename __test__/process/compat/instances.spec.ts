@@ -1,4 +1,4 @@
-/** Instances of every released version open, from their directory, their snapshot and their dump, and answer as then. */
+/** Opens the directory, snapshot and dump of an instance of every released version, and compares the answers. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,16 +8,16 @@ import { asked, EXCHANGES, type Exchange, parts, startInstance, steady } from '.
 import { nativeEngine } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-// Compiled tests lie in dist/, the instances beside the sources.
+// Compiled tests are in dist/, the instances next to the sources.
 const home = join(import.meta.dirname, '../../../../__test__/compat')
 const instances = readdirSync(home).filter((name) => name.startsWith('instance-'))
 
-test('there is an instance of either engine', (t) => {
+test('there is an instance of each engine', (t) => {
   for (const engine of ['native', 'fallback'])
     t.true(instances.some((name) => name.startsWith(`instance-${engine}-`)))
 })
 
-/** How to start from a part of an instance, and the engines that can. */
+/** How to start from a part of an instance, and with which engines. */
 const ways = [
   { part: parts.data, args: () => ['--upgrade-db', '--upgrade-without-snapshot'], engines: 'its own' },
   {
@@ -35,7 +35,7 @@ for (const name of instances) {
     for (const engine of engines === 'both' ? (['native', 'fallback'] as const) : [own]) {
       const run = engine === 'native' ? testNeeding([nativeEngine], test.serial) : test.serial
       run(
-        `${name}: ${part} opens with the ${engine} engine and answers as when it was written`,
+        `${name}: ${part} opens with the ${engine} engine and gives the recorded answers`,
         async (t: ExecutionContext) => {
           const data = join(await tempDir(t), 'data.ms')
           if (part === parts.data) await cp(join(home, name, part), data, { recursive: true })

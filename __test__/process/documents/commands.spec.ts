@@ -1,4 +1,4 @@
-/** Every command of README.md and docs/*.md does what its page says. */
+/** Runs every command in README.md and docs/*.md and compares its result with the page. */
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -10,16 +10,16 @@ import { startDaemon } from '../../support/daemon.js'
 import { isCi, otherThanWindows, type Requirement } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-/** What commands of pages call beside `siftd`. */
+/** Tools that the pages use in addition to `siftd`. */
 const tools: Requirement = {
   missing: ['bash', 'curl'].some((tool) => spawnSync(tool, ['--version']).error !== undefined)
-    ? 'bash and curl are not both there'
+    ? 'bash or curl is missing'
     : null,
   isDemanded: isCi,
 }
-const testWithTools = testNeeding([otherThanWindows('commands of pages are for a POSIX shell'), tools])
+const testWithTools = testNeeding([otherThanWindows('the pages use a POSIX shell'), tools])
 
-/** The films of the README, in a server of the reader's. */
+/** Starts a server with the films of the README. */
 const films = `siftd --no-analytics
 siftd import samples/films.ndjson --index films --primary-key id
 curl -s -X PATCH 'http://localhost:7700/indexes/films/settings' -H 'Content-Type: application/json' \\
@@ -27,7 +27,7 @@ curl -s -X PATCH 'http://localhost:7700/indexes/films/settings' -H 'Content-Type
 
 const KEY = 'a-key-of-at-least-16-bytes'
 
-/** What pages presume; a reader of any other page begins with an empty folder. */
+/** Preconditions of pages. All other pages begin with an empty folder. */
 const presumptions: Readonly<Record<string, (t: ExecutionContext) => Promise<Presumed>>> = {
   'docs/explain.md': async () => ({ before: films }),
   'docs/cli.md': async () => ({ before: 'siftd --no-analytics' }),
@@ -44,7 +44,7 @@ const presumptions: Readonly<Record<string, (t: ExecutionContext) => Promise<Pre
   },
 }
 
-/** Another server, with a master key. @returns its address */
+/** Starts another server, with a master key. @returns its address */
 async function daemon(t: ExecutionContext): Promise<string> {
   const data = await mkdtemp(join(tmpdir(), 'siftd-documents-'))
   const { port, kill } = await startDaemon(t, data, [
@@ -65,19 +65,19 @@ const nothing = async (): Promise<Presumed> => ({})
 
 for (const page of await commandPages()) {
   if (page.blocks.length === 0) continue
-  testWithTools(`a reader of ${page.path} can do what it says`, async (t) => {
+  testWithTools(`the commands in ${page.path} give the results that it shows`, async (t) => {
     const presumed = await (presumptions[page.path] ?? nothing)(t)
     report(t, await readAlong(t, page, presumed))
   })
 }
 
 function report(t: ExecutionContext, { faults, tried, notRun }: Reading): void {
-  t.log(`${tried} tried, ${notRun.length} not run`)
-  for (const one of notRun) t.log(`not run: ${one}`)
+  t.log(`${tried} run, ${notRun.length} skipped`)
+  for (const one of notRun) t.log(`skipped: ${one}`)
   t.deepEqual(faults, [])
 }
 
-test('every block of a page is tried, compared, or says why not', async (t) => {
+test('every code block of a page has a language that the test knows', async (t) => {
   const pages = await allPages()
   const unknown = pages.flatMap(({ path, blocks }) =>
     blocks.filter(({ language }) => !languages.includes(language)).map(({ line }) => `${path}:${line}`),
@@ -85,7 +85,7 @@ test('every block of a page is tried, compared, or says why not', async (t) => {
   t.deepEqual(unknown, [])
 })
 
-/** Pages with one mistake each, and what is said of it. */
+/** Pages with one mistake each, and the expected message. */
 const mistaken: readonly (readonly [string, string])[] = [
   ['```sh\ncurl -fs http://localhost:7700/indexes/ghost\n```', 'ends with 22'],
   ['```sh\ncurl -s http://localhost:7700/indexes/ghost\n```', 'index_not_found'],
@@ -107,14 +107,14 @@ const mistaken: readonly (readonly [string, string])[] = [
   ['```json\n{"a": }\n```', 'no JSON'],
 ]
 
-testWithTools('mistakes of a page are found, each where it is', async (t) => {
+testWithTools('mistakes in a page are found and reported with their line', async (t) => {
   const text = mistaken.map(([block]) => block).join('\n\n')
   const page = parsePage('made.md', text)
   const { faults } = await readAlong(t, page, { before: films })
-  const missed = mistaken.filter(([block, told]) => {
+  const missed = mistaken.filter(([block, message]) => {
     const first = text.slice(0, text.indexOf(block)).split('\n').length
     const lines = block.split('\n').map((_, at) => `made.md:${first + at}:`)
-    return !faults.some((one) => lines.some((place) => one.startsWith(place)) && one.includes(told))
+    return !faults.some((one) => lines.some((place) => one.startsWith(place)) && one.includes(message))
   })
   t.deepEqual(missed, [])
   t.is(faults.length, mistaken.length, faults.join('\n'))

@@ -1,4 +1,4 @@
-/** A shell that is given one command after another, as a reader types them. */
+/** A shell that runs one command after another, as a reader types them. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ export interface Ran {
   readonly errors: string
 }
 
-/** Longest time that one command may take on a busy machine. */
+/** Timeout of a command on a busy machine. */
 const COMMAND_MS_MAX = 60_000
 
 export class Shell {
@@ -19,8 +19,8 @@ export class Shell {
   #ended: (code: number) => void = () => undefined
 
   /**
-   * @param home where commands run
-   * @param directory for files of the shell itself
+   * @param home working directory of the commands
+   * @param directory directory for the files of this class
    */
   constructor(home: string, directory: string, env: NodeJS.ProcessEnv) {
     this.#directory = directory
@@ -33,7 +33,7 @@ export class Shell {
     this.#child.once('close', () => this.#ended(-1))
   }
 
-  /** Runs a command to its end. Directory and variables that it sets are there for the next one. */
+  /** Runs a command to its end. The next command sees its working directory and variables. */
   async run(command: string): Promise<Ran> {
     const [script, out, errors] = ['command', 'out', 'errors'].map((name) => join(this.#directory, name))
     writeFileSync(script!, command)
@@ -53,7 +53,7 @@ export class Shell {
   }
 }
 
-/** The commands of a block: lines that end within quotation marks or with a backslash go with the next. */
+/** Splits a block into commands. A line that ends inside quotes or with a backslash continues on the next. */
 export function commandsOf(block: string): readonly string[] {
   const commands: string[] = []
   let open = ''
@@ -75,7 +75,7 @@ function isOpen(text: string): boolean {
     else if (quote === '' && (letter === "'" || letter === '"')) quote = letter
     else if (quote === '"' && letter === '\\') at += 1
     else if (letter === quote) quote = ''
-    // A comment behind a command may hold an apostrophe.
+    // A comment after a command may contain an apostrophe.
     else if (quote === '' && letter === '#' && /\s/.test(text[at - 1] ?? ' '))
       at = text.indexOf('\n', at) < 0 ? text.length : text.indexOf('\n', at)
   }

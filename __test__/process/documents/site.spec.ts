@@ -1,4 +1,4 @@
-/** The documents as a site: whole, and without a link that leads nowhere. */
+/** The documents as a site: complete and without broken links. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -6,7 +6,7 @@ import { dirname, join, relative } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { allPages, commandPages, root } from '../../documents/markdown.js'
 
-/** Builds the site into a folder that goes with the test. */
+/** Builds the site into a folder that is removed when the test ends. */
 function built(t: ExecutionContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'siftd-site-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -18,7 +18,7 @@ function built(t: ExecutionContext): string {
 const pagesOf = (site: string): readonly string[] =>
   readdirSync(site, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.html'))
 
-/** Links and pictures of a page whose file or anchor is not there. */
+/** Returns links and pictures of a page whose file or anchor does not exist. */
 function broken(site: string, page: string): readonly string[] {
   const html = readFileSync(join(site, page), 'utf8')
   const addresses = [...html.matchAll(/\s(?:href|src)="([^"]*)"/g)].map((match) => match[1]!)
@@ -34,7 +34,7 @@ function broken(site: string, page: string): readonly string[] {
     .map((address) => `${page}: ${address}`)
 }
 
-test('no link of the site leads nowhere, and it runs no scripts', async (t) => {
+test('the site has no broken links and no scripts', async (t) => {
   const site = built(t)
   const pages = pagesOf(site)
   t.true(pages.length >= (await allPages()).length)
@@ -49,7 +49,7 @@ test('no link of the site leads nowhere, and it runs no scripts', async (t) => {
       ),
     ),
   )
-  // An anchor and a page that go are missed.
+  // A removed anchor and a removed page are detected.
   const anchor = join(site, 'docs/embedding.html')
   writeFileSync(anchor, readFileSync(anchor, 'utf8').replace('id="models-that-run-here"', ''))
   rmSync(join(site, 'docs/tls.html'))
@@ -57,7 +57,7 @@ test('no link of the site leads nowhere, and it runs no scripts', async (t) => {
   t.true(broken(site, 'index.html').includes('index.html: docs/tls.html'))
 })
 
-test('docs/README.md leads to every page', async (t) => {
+test('docs/README.md links to every page', async (t) => {
   const index = readFileSync(join(root, 'docs/README.md'), 'utf8')
   const missing = (await commandPages())
     .map(({ path }) => path.replace(/^docs\//, ''))

@@ -8,7 +8,7 @@ import { testNeeding } from '../../support/test-needing.js'
 
 const runs = testNeeding([nativeEngine])
 
-runs('a fault of the native engine is a line of the log and counts in the metrics', async (t) => {
+runs('a background fault of the native engine is logged and counted in the metrics', async (t) => {
   const data = await mkdtemp(join(tmpdir(), 'siftd-faults-'))
   t.teardown(() => rm(data, { recursive: true, force: true }))
   const options = ['--engine', 'native', '--log-format', 'json', '--log-level', 'warn']
@@ -31,7 +31,7 @@ runs('a fault of the native engine is a line of the log and counts in the metric
   const [index = ''] = await readdir(join(data, 'indexes')).then((names) =>
     names.filter((name) => name.includes('-')),
   )
-  // The name is that of a column that no commit needs any more; a directory is not removed as a file is.
+  // The engine removes this unused column file. A directory of that name makes the removal fail.
   const file = join(data, 'indexes', index, 'late-gone.column')
   await mkdir(file)
   await settle([{ id: 2 }])

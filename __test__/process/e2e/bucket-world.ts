@@ -1,4 +1,4 @@
-/** Servers that are kept in one bucket. */
+/** Starts servers that share a bucket. */
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
 import { tempDir } from '../../backup/archives.js'
@@ -16,13 +16,13 @@ import { testNeeding } from '../../support/test-needing.js'
 export const tests = testNeeding([storeServer('gofakes3')])
 
 const engine = ['--engine', testEngine]
-/** Keeps all tasks waiting. */
+/** Options that pause the task queue. */
 export const held = ['--experimental-max-number-of-batched-tasks', '0']
 
 export interface World {
   readonly directory: string
   readonly origin: string
-  /** Has the store answer nothing until it goes on. */
+  /** Stops all answers of the store until `continueStore`. */
   pauseStore(): void
   continueStore(): void
   start(name: string, ...args: readonly string[]): Promise<TestDaemon>
@@ -57,13 +57,13 @@ export async function settled(server: TestDaemon, uid: unknown) {
   for (;;) {
     const { body } = await server.call('GET', `/tasks/${uid}`)
     const { status, code } = body
-    // A follower does not know the newest tasks yet.
+    // A follower may not know the newest tasks yet.
     if (status !== 'enqueued' && status !== 'processing' && code !== 'task_not_found') return body
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
 
-/** The answer to a call, of a server that may close and open again meanwhile. */
+/** Repeats a call until it is answered, because the server may restart its instance in between. */
 export async function answered(server: TestDaemon, ...call: Parameters<TestDaemon['call']>): Promise<Reply> {
   for (;;) {
     if (server.ended()) throw new Error(server.log())
@@ -75,7 +75,7 @@ export async function answered(server: TestDaemon, ...call: Parameters<TestDaemo
 
 export async function add(server: TestDaemon, documents: readonly object[]) {
   const { status, body } = await server.call('POST', '/indexes/films/documents', documents)
-  if (status !== 202) throw new Error(`an addition was answered with ${status}: ${JSON.stringify(body)}`)
+  if (status !== 202) throw new Error(`adding documents was answered with ${status}: ${JSON.stringify(body)}`)
   return body.taskUid
 }
 
@@ -84,7 +84,7 @@ export const titles = async (server: TestDaemon, q: string): Promise<readonly un
   return (body.hits as unknown as readonly { title: string }[]).map(({ title }) => title)
 }
 
-/** Resolves once the bucket has what was written. */
+/** Resolves when the bucket has all writes so far. */
 export async function sent(server: TestDaemon): Promise<void> {
   await server.call('PATCH', '/experimental-features', { containsFilter: true })
 }

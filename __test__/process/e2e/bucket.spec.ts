@@ -1,9 +1,9 @@
 /**
- * A server that is kept in a bucket. Rules held here:
- * 1. An empty data directory becomes the instance that the bucket holds: documents, tasks, keys, uploads that wait.
- * 2. A directory that another server has taken over from writes nothing to the bucket, unless it is told to.
- * 3. With `--bucket-ack bucket` no write is answered that the bucket does not have.
- * 4. A start from a bucket that holds something else than a writer puts there ends with one line, and can be tried again.
+ * A server whose instance is kept in a bucket. Rules tested here:
+ * 1. An empty data directory becomes the instance in the bucket: documents, tasks, keys, waiting uploads.
+ * 2. After a takeover the former writer writes nothing to the bucket, unless `--bucket-take-over` is given.
+ * 3. With `--bucket-ack bucket` a write is acknowledged only if the bucket has it.
+ * 4. A start from a bucket with invalid objects exits with a one-line message, and can be repeated.
  */
 import { randomBytes } from 'node:crypto'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -14,14 +14,14 @@ import { freePort } from '../../support/daemon.js'
 import { bucket, storeAt } from '../../support/store-servers.js'
 import { add, answered, held, sent, settled, tests, titles, world } from './bucket-world.js'
 
-/** A body that is too long to be stored in its task. */
+/** A body too large for the task store, so it goes to the spool. */
 const many = Array.from({ length: 4000 }, (_, id) => ({
   id: id + 100,
   title: `film ${id} ${'x'.repeat(100)}`,
 }))
 
 tests(
-  'a server with an empty data directory is the one that was killed, with what it had acknowledged',
+  'a server with an empty data directory restores everything that a killed server acknowledged',
   async (t) => {
     const { directory, start } = await world(t)
     const first = await start('first', '--bucket-ack', 'bucket')
@@ -44,7 +44,7 @@ tests(
   },
 )
 
-tests('what an encrypted bucket holds is read with its key alone', async (t) => {
+tests('an encrypted bucket can be read only with its key', async (t) => {
   const { directory, start, origin } = await world(t)
   const [key, other] = [join(directory, 'key'), join(directory, 'other')]
   for (const path of [key, other]) await writeFile(path, randomBytes(32).toString('base64'))
@@ -67,9 +67,9 @@ tests('what an encrypted bucket holds is read with its key alone', async (t) => 
   t.deepEqual(await titles(second, 'solars'), ['Solaris'])
 })
 
-tests('a server goes on with its own data directory, and sends what the bucket did not have', async (t) => {
+tests('a server continues with its own data directory, and sends what the bucket lacks', async (t) => {
   const { directory, start } = await world(t)
-  // What is written within so long an interval is lost to the bucket when the process is killed.
+  // The long interval keeps the writes out of the bucket until the process is killed.
   const first = await start('first', '--bucket-interval', '3600000')
   await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
   await first.kill()
@@ -82,14 +82,14 @@ tests('a server goes on with its own data directory, and sends what the bucket d
 })
 
 tests(
-  'a server that another one has taken over from follows, and sets aside what it did not send',
+  'a former writer becomes a follower, and sets aside changes that it did not send',
   async (t) => {
     const { directory, start } = await world(t)
     const first = await start('first', '--bucket-ack', 'bucket')
     await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
     await sent(first)
     await first.stop()
-    // What is written within so long an interval is in no bucket when the process is killed.
+    // The long interval keeps the writes out of the bucket until the process is killed.
     const alone = await start('first', '--bucket-interval', '3600000')
     await settled(alone, await add(alone, [{ id: 9, title: 'Nostalghia' }]))
     await alone.kill()
@@ -114,7 +114,7 @@ tests(
   },
 )
 
-tests('a running server that another one takes over from refuses writes, and names the other', async (t) => {
+tests('a running writer refuses writes after a takeover, and names the new writer', async (t) => {
   const { start } = await world(t)
   const first = await start('first', '--bucket-ack', 'bucket')
   await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
@@ -125,7 +125,7 @@ tests('a running server that another one takes over from refuses writes, and nam
   t.regex(String(body.message), /send them to http:\/\/second\.example\.com:7700/)
 })
 
-tests('a server without data is told that its bucket does not answer', async (t) => {
+tests('a server without data reports that its bucket does not answer', async (t) => {
   const { start, pauseStore, continueStore } = await world(t)
   const nowhere = `http://127.0.0.1:${await freePort()}`
   for (const role of [[], ['--follow'], ['--bucket-until', '3']]) {
@@ -138,7 +138,7 @@ tests('a server without data is told that its bucket does not answer', async (t)
 })
 
 tests(
-  'a writer that was taken over from takes no writes before it has read the log to its end',
+  'a restarted former writer accepts no writes before it has read the log to its end',
   async (t) => {
     const { start, pauseStore, continueStore } = await world(t)
     const first = await start('first')
@@ -170,7 +170,7 @@ tests(
   },
 )
 
-tests('a server told to take over does so when its bucket answers late', async (t) => {
+tests('a server with --bucket-take-over takes over when its bucket answers late', async (t) => {
   const { start, pauseStore, continueStore } = await world(t)
   const first = await start('first', '--bucket-ack', 'bucket')
   await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
@@ -195,7 +195,7 @@ tests('a server told to take over does so when its bucket answers late', async (
   t.deepEqual((await titles(late, '')).toSorted(), ['Solaris', 'Stalker'])
 })
 
-tests('a server that makes keys as it starts waits for no bucket, and its clients do', async (t) => {
+tests('creating keys at the start does not wait for the bucket, but client writes do', async (t) => {
   const { start } = await world(t)
   const first = await start('first')
   await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
@@ -219,7 +219,7 @@ tests('a server that makes keys as it starts waits for no bucket, and its client
   t.deepEqual([status, body.code], [503, 'bucket_unavailable'])
 })
 
-tests('data that was never kept in a bucket is refused by one that holds another instance', async (t) => {
+tests('existing data and a bucket with another instance refuse the start', async (t) => {
   const { start } = await world(t)
   const first = await start('first', '--bucket-ack', 'bucket')
   await sent(first)
@@ -234,7 +234,7 @@ tests('data that was never kept in a bucket is refused by one that holds another
   )
 })
 
-tests('a former moment is served from a new data directory, and nothing of it is sent', async (t) => {
+tests('an earlier point in time is served from a new data directory, and nothing is sent', async (t) => {
   const { start, origin } = await world(t)
   const first = await start('first', '--bucket-ack', 'bucket')
   await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
@@ -260,7 +260,7 @@ tests('a former moment is served from a new data directory, and nothing of it is
 })
 
 tests(
-  'a server without data tells what is spoilt in its bucket, and starts once that is mended',
+  'a server without data reports a damaged object in its bucket, and starts once it is repaired',
   async (t) => {
     const { start, origin } = await world(t)
     for (const words of [['Solaris'], ['Stalker', 'Mirror']]) {

@@ -123,7 +123,7 @@ for (const [name, args] of [
   })
 }
 
-test('a build names its commit: that of the environment, else the one that is checked out', async (t) => {
+test('a build names its commit, from the environment or else from the checkout', async (t) => {
   const file = join(await tempDir(t), 'folder', 'build-info.json')
   const write = async (env: NodeJS.ProcessEnv): Promise<unknown> => {
     execFileSync(process.execPath, ['scripts/build-info.mjs', file], {
@@ -135,7 +135,7 @@ test('a build names its commit: that of the environment, else the one that is ch
   const given = { COMMIT_SHA: 'abc', COMMIT_DATE: '2026-01-01T00:00:00Z' }
   t.deepEqual(await write(given), { commitSha: 'abc', commitDate: '2026-01-01T00:00:00Z' })
   t.deepEqual(await write({ COMMIT_SHA: 'abc' }), { commitSha: 'abc', commitDate: 'unknown' })
-  // An archive of the sources is no checkout.
+  // An archive of the sources has no commit.
   const { commitSha, commitDate } = (await write({})) as Record<string, string>
   if (commitSha === 'unknown') t.is(commitDate, 'unknown')
   else {

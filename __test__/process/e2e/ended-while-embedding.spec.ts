@@ -17,7 +17,7 @@ for (const [engine, end] of [testEngine].flatMap((engine) =>
 )) {
   const runs = testNeeding(engine === 'native' ? [nativeEngine] : [], test)
   runs(
-    `${engine}: what was being embedded at the ${end} of the server is embedded and stored by the next`,
+    `${engine}: documents in embedding at the ${end} of a server are embedded by the next start`,
     async (t) => {
       let isHeld = true
       const provider = await startProvider(t, ({ body }) => (isHeld ? null : [...vectorOf(body)]))
@@ -34,9 +34,9 @@ for (const [engine, end] of [testEngine].flatMap((engine) =>
       t.is(
         (await first.call('GET', '/indexes/i/documents')).body.total,
         0,
-        'nothing is there before its vectors are',
+        'documents are visible only with their vectors',
       )
-      // A stop does not wait for a provider that may never answer.
+      // A shutdown does not wait for a provider that may never answer.
       await first[end]()
 
       isHeld = false

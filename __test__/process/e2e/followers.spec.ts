@@ -1,14 +1,14 @@
 /**
- * Servers that follow another one by its bucket. Rules held here:
- * 1. A follower serves reads of everything that the writer has sent, and refuses writes by a code that names the writer.
- * 2. A task has succeeded only where its documents are found.
- * 3. Without the bucket a follower serves what it has, also after a start, says how old that is, and is in good health.
- * 4. A writer that another one takes over from follows, without a restart by hand.
+ * Servers that follow another server through its bucket. Rules tested here:
+ * 1. A follower serves everything the writer has sent, and refuses writes with an error that names the writer.
+ * 2. A task is shown as succeeded only if its documents are found.
+ * 3. Without the bucket a follower serves its data, also after a restart, reports its age, and stays healthy.
+ * 4. After a takeover the former writer becomes a follower without a manual restart.
  */
 import type { TestDaemon } from '../../support/daemon.js'
 import { add, answered, sent, settled, tests, titles, world } from './bucket-world.js'
 
-/** The status of a task once it has ended, of a server that may close and open again meanwhile. */
+/** Waits for a task of a server that may restart its instance in between. @returns its final status */
 async function statusThrough(server: TestDaemon, uid: unknown): Promise<unknown> {
   for (;;) {
     const { status } = (await answered(server, 'GET', `/tasks/${uid}`)).body
@@ -18,7 +18,7 @@ async function statusThrough(server: TestDaemon, uid: unknown): Promise<unknown>
 }
 
 tests(
-  'a follower answers as the writer does, while documents, settings, keys and indexes change',
+  'a follower gives the same answers as the writer while documents, settings, keys and indexes change',
   async (t) => {
     const { start } = await world(t)
     const writer = await start(
@@ -90,7 +90,7 @@ tests(
   },
 )
 
-tests('a client that names what it has seen is answered once the follower has it', async (t) => {
+tests('a read that requires a position is answered once the follower has reached it', async (t) => {
   const { start } = await world(t)
   const writer = await start('writer', '--bucket-interval', '400')
   await settled(writer, await add(writer, [{ id: 0, title: 'Solaris' }]))
@@ -121,7 +121,7 @@ tests('a client that names what it has seen is answered once the follower has it
 })
 
 tests(
-  'without its bucket a follower serves what it has, after a start too, and its health tells',
+  'without its bucket a follower serves its data, also after a restart, and reports its age in /health',
   async (t) => {
     const { start, pauseStore, continueStore } = await world(t)
     const writer = await start('writer', '--bucket-ack', 'bucket')
@@ -150,7 +150,7 @@ tests(
 )
 
 tests(
-  'a writer that another one takes over from follows that one, and leads again when it is told to',
+  'after a takeover the former writer follows, and leads again with --bucket-take-over',
   async (t) => {
     const { start } = await world(t)
     const first = await start('first', '--bucket-ack', 'bucket')
@@ -158,7 +158,7 @@ tests(
     await sent(first)
     const second = await start('second', '--advertised-url', 'http://second.example.com:7700')
     const task = await add(second, [{ id: 2, title: 'Stalker' }])
-    // The first one closes and opens again, so that a request may meet a closed port.
+    // The first server reopens its instance, so a request may meet a closed port.
     t.is(await statusThrough(first, task), 'succeeded')
     t.deepEqual((await titles(first, '')).toSorted(), ['Solaris', 'Stalker'])
     const refused = await first.call('POST', '/indexes/films/documents', [{ id: 3 }])

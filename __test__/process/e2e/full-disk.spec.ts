@@ -10,13 +10,13 @@ import { testEngine } from '../../support/server.js'
 import { mountableDisks, smallDisk } from '../../support/small-disk.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-// Rules held here, on a real file system of 64 MiB:
-// 1. A write that does not fit is refused with `no_space_left_on_device`, or its task fails with it.
-// 2. Searches go on meanwhile, over what was there before.
-// 3. A server that was stopped starts on a disk that is full since, by giving up the reserve.
-// 4. Once there is room, everything works again without a restart, and nothing refused has left a trace.
+// Rules tested here, on a real file system of 64 MiB:
+// 1. A write that does not fit is refused with `no_space_left_on_device`, or its task fails with this code.
+// 2. Searches over existing data continue.
+// 3. A server starts on a full disk by releasing its reserve.
+// 4. Once there is space, everything works again without a restart, and refused writes have left no trace.
 
-/** Fills the disk until only `bytes` are left. */
+/** Fills the disk until only `bytes` are free. */
 async function leave(disk: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(disk)
   const file = await open(join(disk, 'ballast'), 'a')
@@ -32,7 +32,7 @@ async function leave(disk: string, bytes: number): Promise<void> {
   }
 }
 
-/** Documents whose words repeat nowhere, so that no compression makes them small. */
+/** Documents without repeated words, so that they do not compress. */
 const documents = (from: number, count: number) =>
   Array.from({ length: count }, (_, at) => ({
     id: from + at,
@@ -47,7 +47,7 @@ const documents = (from: number, count: number) =>
 for (const engine of [testEngine]) {
   const runs = testNeeding(engine === 'native' ? [mountableDisks, nativeEngine] : [mountableDisks])
   runs(
-    `${engine}: a full disk refuses writes, lets searches go on, and is forgotten once there is room`,
+    `${engine}: on a full disk writes are refused and searches work, and writes work again once there is space`,
     async (t) => {
       const disk = await smallDisk(t, 64)
       const { call } = await startDaemon(t, join(disk, 'data'), ['--engine', engine, '--log-level', 'off'])
@@ -66,7 +66,7 @@ for (const engine of [testEngine]) {
       t.is(first.status, 'succeeded')
       t.is(await found(), 200)
 
-      // The body fits, what the engine makes of it does not.
+      // The body fits, but the index files do not.
       const more = documents(1000, 4000)
       await leave(disk, JSON.stringify(more).length + 300_000)
       const posted = await call('POST', '/indexes/coast/documents', more)
@@ -154,6 +154,6 @@ test('a reserve in a directory that does not exist throws ENOENT', async (t) => 
   t.throws(() => reserve.hold(), { code: 'ENOENT' })
 })
 
-onDisks('a reserve that a disk has no space for is not held, and nothing is thrown', async (t) => {
+onDisks('a reserve that does not fit on the disk is skipped without an error', async (t) => {
   t.false(new DiskReserve(join(await smallDisk(t, 1), 'reserve')).hold())
 })

@@ -1,8 +1,8 @@
 /**
- * `open()` answers what the routes answer. Rules held here:
- * 1. Each method answers as its route does over the same directory.
- * 2. Mistakes have the code of the route.
- * 3. Options of the server have their effect, and tasks tell their changes.
+ * `open()` gives the same answers as the routes. Rules tested here:
+ * 1. Each method answers as its route does for the same directory.
+ * 2. Errors have the code of the route.
+ * 3. Server options take effect, and task changes are reported.
  */
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -27,7 +27,7 @@ const settings = {
   embedders: { by: { source: 'userProvided', dimensions: 2 } },
 }
 
-/** What is asked inside a process, and the route that must answer the same. */
+/** An in-process call, and the route that must give the same answer. */
 interface Reading {
   readonly name: string
   ask(siftd: Siftd): unknown
@@ -161,7 +161,7 @@ const mistakes: readonly (readonly [code: string, ask: (siftd: Siftd) => Promise
 
 for (const { name, needs } of chosenEngines)
   testNeeding([...needs, scriptInterpreter])(
-    `${name}: inside a process everything is answered as its route answers it`,
+    `${name}: in-process calls give the same answers as their routes`,
     async (t) => {
       t.timeout(300_000)
       const base = await mkdtemp(join(tmpdir(), 'siftd-open-'))
@@ -179,7 +179,7 @@ for (const { name, needs } of chosenEngines)
         const { taskUid } = await write
         const task = await siftd.waitForTask(taskUid)
         t.is(task.status, 'succeeded', JSON.stringify(task.error))
-        t.true(ended.has(taskUid), 'its end was told')
+        t.true(ended.has(taskUid), 'the end of the task was reported')
         return task
       }
       const index = siftd.index('films')
@@ -235,13 +235,13 @@ for (const { name, needs } of chosenEngines)
 const routed = async (daemon: TestDaemon, { method, path, body }: Reading): Promise<unknown> =>
   comparable((await daemon.call(method, path, body)).body)
 
-/** An answer without its time and what is drawn by lot. */
+/** Returns an answer without its duration and random parts. */
 const comparable = (answer: unknown): unknown =>
   JSON.parse(
     JSON.stringify(answer, (key, value) => (/^(processingTimeMs|requestUid)$/.test(key) ? undefined : value)),
   )
 
-test('options of the server have their effect inside a process', async (t) => {
+test('server options take effect in-process', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-open-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const siftd = await open({

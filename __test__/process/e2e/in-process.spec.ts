@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import test from 'ava'
 import { open } from '../../../ts/index.js'
 
-test('a directory is searched inside this process, and keeps what was written', async (t) => {
+test('a directory can be searched in-process, and writes are durable', async (t) => {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-open-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   const siftd = await open({ directory, engine: 'fallback', logLevel: 'OFF' })
@@ -44,7 +44,7 @@ test('a directory is searched inside this process, and keeps what was written', 
   await again.close()
 })
 
-test('inside a process no module of the HTTP layer is loaded', async (t) => {
+test('in-process use loads no module of the HTTP layer', async (t) => {
   const refusing = `
     import { register } from 'node:module'
     const resolve = (name, context, next) => {

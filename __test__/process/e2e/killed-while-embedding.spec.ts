@@ -1,4 +1,4 @@
-/** A server that is killed while documents are embedded does not send again what was answered. */
+/** A server killed while it embeds documents does not send answered texts again. */
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
@@ -10,12 +10,12 @@ import { testNeeding } from '../../support/test-needing.js'
 import { temporaryDirectory } from '../../tasks/test-queue.js'
 
 const DOCUMENTS = 2000
-/** Texts of forty requests under way. */
-const UNDER_WAY = 400
+/** Texts in forty concurrent requests. */
+const IN_FLIGHT = 400
 
 for (const engine of [testEngine]) {
   const runs = testNeeding(engine === 'native' ? [nativeEngine] : [], test)
-  runs(`${engine}: after a kill only texts under way are sent again`, async (t) => {
+  runs(`${engine}: after a kill only texts in flight are sent again`, async (t) => {
     const sent: string[] = []
     let halfWay: () => void = () => undefined
     const isHalfWay = new Promise<void>((resolve) => {
@@ -51,9 +51,9 @@ for (const engine of [testEngine]) {
       await new Promise((resolve) => setTimeout(resolve, 20))
     t.is(await status(), 'succeeded')
     t.is(new Set(sent).size, DOCUMENTS)
-    t.true(sent.length - DOCUMENTS <= UNDER_WAY, `${sent.length - DOCUMENTS} texts were sent again`)
+    t.true(sent.length - DOCUMENTS <= IN_FLIGHT, `${sent.length - DOCUMENTS} texts were sent again`)
     const { body } = await second.call('GET', '/indexes/i/documents/1999?retrieveVectors=true')
     t.deepEqual(body._vectors, { g: { embeddings: [vectorOf('text 1999')], regenerate: true } })
-    t.deepEqual(await readdir(join(data, 'paid_vectors')), [], 'the commit holds them all')
+    t.deepEqual(await readdir(join(data, 'paid_vectors')), [], 'the spool is empty after the commit')
   })
 }

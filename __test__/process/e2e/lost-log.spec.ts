@@ -11,11 +11,11 @@ import type { Requirement } from '../../support/requirements.js'
 import { mountableDisks, smallDisk } from '../../support/small-disk.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-// Rules held here:
-// 1. Standard error that takes no lines stops neither requests nor the end of the process.
-// 2. Lines come again once they can be written, and a line tells how many were lost.
+// Rules tested here:
+// 1. If standard error cannot be written, requests are still answered and the process still exits.
+// 2. Once it can be written again, lines appear again, and one line reports how many were lost.
 
-/** Opened for as long as the test runs. */
+/** Opens a file until the test ends. */
 function opened(t: ExecutionContext, path: string): number {
   const file = openSync(path, 'a')
   t.teardown(() => closeSync(file))
@@ -57,7 +57,7 @@ for (const [name, output, needs] of outputs) {
       const stderr = await output(t)
       const args = ['--engine', 'fallback', '--log-level', 'INFO']
       const { call, stop } = await startDaemon(t, join(await tempDir(t), 'data'), args, {}, stderr)
-      // Lines of 3 KB, which come to more than pipes and sockets take.
+      // Lines of 3 KB, in total more than the buffers of pipes and sockets.
       const metadata = 'x'.repeat(3_000)
       for (let round = 0; round < 30; round++) {
         const path = `/indexes/none/documents?fields=${metadata}`
@@ -70,7 +70,7 @@ for (const [name, output, needs] of outputs) {
 }
 
 testNeeding([mountableDisks])(
-  'lines are written again once a disk has space, and a line tells how many were lost',
+  'lines are written again once the disk has space, and one line reports how many were lost',
   async (t) => {
     const disk = await smallDisk(t, 4)
     await fillDisk(disk)
@@ -96,7 +96,7 @@ testNeeding([mountableDisks])(
   },
 )
 
-test('a start that fails tells so by its exit code where nothing can be written', (t) => {
+test('a failed start has its exit code even if standard error cannot be written', (t) => {
   const full = opened(t, '/dev/full')
   const { status } = spawnSync(process.execPath, [program, '--no-such-option'], {
     stdio: ['ignore', full, full],

@@ -10,19 +10,19 @@ import { temporaryDirectory } from '../../tasks/test-queue.js'
 
 const engine = testEngine
 
-/** Clients that arrive at once; fewer where the system lets fewer wait to be accepted. */
+/** Number of simultaneous clients, limited by the listen backlog of the system. */
 const clients = Math.min(2_000, waitingMax())
 
 function waitingMax(): number {
   try {
     return Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'))
   } catch {
-    // The least that any system allows.
+    // A backlog that every system allows.
     return 100
   }
 }
 
-/** Sends documents of one each, all at once. @returns when all have a connection, and their answers */
+/** Sends `count` concurrent writes of one document. @returns promises of all connections and all answers */
 function writeAll({ port }: TestDaemon, count: number, agent: Agent | false) {
   const writes = Array.from({ length: count }, (_, id) => {
     const body = JSON.stringify({ id })
@@ -47,7 +47,7 @@ function writeAll({ port }: TestDaemon, count: number, agent: Agent | false) {
         )
       })
     })
-    // A test that ends before does not wait for them.
+    // Ignores errors after the end of the test.
     answered.catch(() => undefined)
     sent.end(body)
     return { connected, answered }
@@ -64,13 +64,13 @@ async function settled(daemon: TestDaemon): Promise<void> {
   while ((await left()) > 0) await new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-const halts = testNeeding([otherThanWindows('Windows cannot halt a process and let it go on')], test)
+const halts = testNeeding([otherThanWindows('Windows cannot suspend and resume a process')], test)
 
-halts('clients that arrive while the server is busy get connections, and each is answered', async (t) => {
+halts('clients that connect while the server is suspended are all answered later', async (t) => {
   const daemon = await startDaemon(t, join(await temporaryDirectory(t), 'data'), ['--engine', engine])
   daemon.signal('SIGSTOP')
   const writes = writeAll(daemon, clients, false)
-  // The system makes connections by itself as long as there is room for them to wait.
+  // The system establishes connections by itself, up to the listen backlog.
   await writes.connected
   daemon.signal('SIGCONT')
   t.is(new Set(await writes.answered).size, clients)
@@ -79,7 +79,7 @@ halts('clients that arrive while the server is busy get connections, and each is
   t.is((await daemon.call('GET', '/indexes/notes/documents?limit=0')).body.total, clients)
 })
 
-test('two thousand writes at once over kept connections become as many tasks', async (t) => {
+test('two thousand concurrent writes over keep-alive connections become as many tasks', async (t) => {
   const daemon = await startDaemon(t, join(await temporaryDirectory(t), 'data'), ['--engine', engine])
   const agent = new Agent({ keepAlive: true, maxSockets: 100 })
   t.teardown(() => agent.destroy())

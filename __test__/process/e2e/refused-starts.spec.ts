@@ -16,7 +16,7 @@ interface Refusal {
   readonly errors: string
 }
 
-/** Starts a server that is expected to end. @param uid the user that runs it; absent: that of the tests */
+/** Starts a server that is expected to end. @param uid user of the process. Default: the user of the tests */
 function start(cwd: string, args: readonly string[], uid?: number): Promise<Refusal> {
   const env = { PATH: process.env.PATH, HOME: cwd, XDG_CONFIG_HOME: join(cwd, '..', 'config') }
   const child = spawn(
@@ -42,7 +42,7 @@ async function tempDir(t: ExecutionContext): Promise<string> {
   return path
 }
 
-/** Every file below `path` with its size and the time of its last change. */
+/** Returns every file below `path` with its size and modification time. */
 async function treeOf(path: string): Promise<readonly string[]> {
   const names = (await readdir(path, { recursive: true })).sort()
   return Promise.all(
@@ -53,7 +53,7 @@ async function treeOf(path: string): Promise<readonly string[]> {
   )
 }
 
-/** Starts a server in `cwd`, which must refuse with one line, and checks that nothing there has changed. */
+/** Starts a server in `cwd`. Asserts that it refuses with a one-line message and changes no file. */
 async function refuses(
   t: ExecutionContext,
   {
@@ -73,7 +73,7 @@ async function refuses(
   t.deepEqual(await treeOf(cwd), before, name)
 }
 
-/** A data directory with an index, written by an engine that has stopped. */
+/** Creates a data directory with an index, written by a server that has stopped. */
 async function written(t: ExecutionContext, parent: string, engine: string): Promise<string> {
   const path = join(parent, 'data.ms')
   const daemon = await startDaemon(t, path, ['--engine', engine, '--log-level', 'ERROR'], {
@@ -88,7 +88,7 @@ for (const engine of [testEngine]) {
   const needs = engine === 'native' ? [nativeEngine] : []
   const with_ = ['--engine', engine]
 
-  testNeeding(needs)(`${engine}: an address that cannot be had leaves nothing behind`, async (t) => {
+  testNeeding(needs)(`${engine}: an unusable address refuses the start and leaves no files`, async (t) => {
     const cwd = await tempDir(t)
     const holder = createServer().listen(0, '127.0.0.1')
     await new Promise((resolve) => holder.once('listening', resolve))
@@ -103,7 +103,7 @@ for (const engine of [testEngine]) {
       await refuses(t, { cwd, args: [...with_, '--http-addr', address, '--db-path', 'new/data.ms'], says })
   })
 
-  testNeeding(needs)(`${engine}: a directory in use stays as it is`, async (t) => {
+  testNeeding(needs)(`${engine}: a directory in use is refused and not changed`, async (t) => {
     const cwd = await tempDir(t)
     const path = join(cwd, 'data.ms')
     await startDaemon(t, path, [...with_, '--log-level', 'ERROR', '--no-analytics'])
@@ -112,7 +112,7 @@ for (const engine of [testEngine]) {
     t.regex(ended.errors, /^siftd: [^\n]*in use by process \d+[^\n]*stop it first\n$/)
   })
 
-  testNeeding(needs)(`${engine}: data of a newer version, or that is no data, stays as it is`, async (t) => {
+  testNeeding(needs)(`${engine}: data of a newer version and foreign directories are refused and not changed`, async (t) => {
     const cwd = await tempDir(t)
     await written(t, cwd, engine)
     await writeFile(join(cwd, 'data.ms', 'VERSION'), '9.9.9')
@@ -131,13 +131,13 @@ for (const engine of [testEngine]) {
     }
   })
 
-  const asOther = otherThanWindows('there is no user to change to')
+  const asOther = otherThanWindows('Windows cannot change the user')
   const unprivileged = {
-    missing: process.getuid?.() === 0 ? null : 'only root can change to a user',
+    missing: process.getuid?.() === 0 ? null : 'only root can change the user',
     isDemanded: false,
   }
   testNeeding([...needs, asOther, unprivileged])(
-    `${engine}: a directory that the user may not write to stays as it is`,
+    `${engine}: a directory that the user cannot write to is refused and not changed`,
     async (t) => {
       const NOBODY = 65_534
       const cwd = await tempDir(t)
@@ -151,7 +151,7 @@ for (const engine of [testEngine]) {
   )
 
   testNeeding([...needs, mountableDisks])(
-    `${engine}: a file system that is full or only read stays as it is`,
+    `${engine}: a full or read-only file system refuses the start and is not changed`,
     async (t) => {
       const cwd = await smallDisk(t, 20)
       const from = await tempDir(t)
@@ -167,14 +167,14 @@ for (const engine of [testEngine]) {
   )
 }
 
-testNeeding([nativeEngine])('data of the other engine stays as it is', async (t) => {
+testNeeding([nativeEngine])('data of the other engine is refused and not changed', async (t) => {
   const cwd = await tempDir(t)
   await written(t, cwd, 'fallback')
   const says = /written by the fallback engine, not the native one; start with --engine fallback/
   await refuses(t, { cwd, args: ['--engine', 'native'], says })
 })
 
-test('mistakes of options touch nothing', async (t) => {
+test('wrong options refuse the start and change nothing', async (t) => {
   const cwd = await tempDir(t)
   await writeFile(join(cwd, 'bad.toml'), 'colour = "red"')
   const cases: readonly (readonly [readonly string[], RegExp, (1 | 2)?])[] = [

@@ -1,4 +1,4 @@
-/** `siftd repair` makes anew what can be made anew, rescues the rest, and touches no sound index. */
+/** `siftd repair` rebuilds what it can, rescues readable documents, and changes no undamaged index. */
 import { appendFile, cp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,7 +16,7 @@ const films = Array.from({ length: 300 }, (_, id) => film(id))
 const star = (id: number) => ({ id, name: `star ${id}`, _vectors: { sight: [id / 10, 1, 0.5] } })
 const stars = Array.from({ length: 20 }, (_, id) => star(id))
 
-/** A data directory with `films` in three commits, `stars` with vectors, and a task of `films` that waits. */
+/** Creates a data directory with `films` in three commits, `stars` with vectors, and a waiting task of `films`. */
 async function made(t: ExecutionContext): Promise<string> {
   const directory = await tempDir(t)
   const server = await startServer(t, { directory })
@@ -51,7 +51,7 @@ async function answersOf(server: TestServer, index: string): Promise<unknown> {
   return [...answers.map(({ body }) => body.hits ?? body.code), listed.body.results ?? listed.body.code]
 }
 
-/** Answers of a server over a directory, once no task waits. */
+/** Starts a server with a directory and waits for all tasks. @returns its answers */
 async function answersIn(t: ExecutionContext, directory: string, index: string): Promise<unknown> {
   const server = await startServer(t, { directory })
   await idle(server)
@@ -60,7 +60,7 @@ async function answersIn(t: ExecutionContext, directory: string, index: string):
   return answers
 }
 
-/** Waits until no task is left to do. */
+/** Waits until no task is enqueued or processing. */
 async function idle(server: TestServer): Promise<void> {
   while ((await server.get('/tasks?statuses=enqueued,processing')).body.total > 0) await sleep(10)
 }
@@ -70,7 +70,7 @@ const repairOf = (directory: string, ...flags: string[]) =>
 
 const linesIn = async (path: string): Promise<number> => (await readFile(path, 'utf8')).split('\n').length - 1
 
-test(`${testEngine}: a sound directory is left as it is`, async (t) => {
+test(`${testEngine}: an undamaged directory is not changed`, async (t) => {
   const directory = await made(t)
   const before = await answersIn(t, await copyOf(t, directory), 'films')
   const { code, lines } = await repairOf(directory)
@@ -84,7 +84,7 @@ async function copyOf(t: ExecutionContext, directory: string): Promise<string> {
   return copy
 }
 
-test(`${testEngine}: an index that lost documents is renamed, its readable ones are in a file, others go on`, async (t) => {
+test(`${testEngine}: an index that lost documents is set aside, and the readable ones are rescued`, async (t) => {
   const directory = await made(t)
   const sound = await answersIn(t, await copyOf(t, directory), 'stars')
   await damageDocuments(await directoryOf(directory, 'films'))
@@ -95,7 +95,7 @@ test(`${testEngine}: an index that lost documents is renamed, its readable ones 
   t.is(lines.at(-1), `1 repairs in ${directory}, 1 of them with losses`)
   const rescued = join(directory, 'rescued', 'films.ndjson')
   t.true((await linesIn(rescued)) >= 100)
-  t.is((await stat(rescued)).mode & 0o077, 0, 'documents are private')
+  t.is((await stat(rescued)).mode & 0o077, 0, 'rescued documents are readable only by the owner')
 
   const server = await startServer(t, { directory })
   await idle(server)
@@ -122,7 +122,7 @@ test(`${testEngine}: an index that lost documents is renamed, its readable ones 
   )
 })
 
-test(`${testEngine}: with --accept-loss an index is built of what can be read, and its waiting tasks run`, async (t) => {
+test(`${testEngine}: --accept-loss rebuilds an index from readable documents and runs its tasks`, async (t) => {
   const directory = await made(t)
   await damageDocuments(await directoryOf(directory, 'films'))
   const { code, lines } = await repairOf(directory, '--accept-loss')
@@ -143,7 +143,7 @@ test(`${testEngine}: with --accept-loss an index is built of what can be read, a
 
 if (testEngine === 'native')
   for (const part of ['term', 'idx', 'pos', 'fast', 'fieldnorm'])
-    test(`native: an index with a damaged ${part} is built anew, and nothing is lost`, async (t) => {
+    test(`native: an index with a damaged ${part} is rebuilt without loss`, async (t) => {
       const directory = await made(t)
       const sound = await Promise.all(
         ['films', 'stars'].map(async (index) => answersIn(t, await copyOf(t, directory), index)),
@@ -156,7 +156,7 @@ if (testEngine === 'native')
       t.deepEqual(await answersIn(t, directory, 'stars'), sound[1])
     })
 
-test(`${testEngine}: an index without its directory is told, and other indexes go on`, async (t) => {
+test(`${testEngine}: an index without its directory is reported, and other indexes work`, async (t) => {
   const directory = await made(t)
   await rm(await directoryOf(directory, 'films'), { recursive: true })
   const { code, lines } = await repairOf(directory)
@@ -170,7 +170,7 @@ test(`${testEngine}: an index without its directory is told, and other indexes g
   t.is((await server.post('/indexes/stars/search', { q: 'star' })).status, 200)
 })
 
-test(`${testEngine}: a damaged task store is made anew of the indexes`, async (t) => {
+test(`${testEngine}: a damaged task store is rebuilt from the indexes`, async (t) => {
   const directory = await made(t)
   const sound = await answersIn(t, await copyOf(t, directory), 'stars')
   const store = join(directory, 'tasks', 'tasks.db')
@@ -181,7 +181,7 @@ test(`${testEngine}: a damaged task store is made anew of the indexes`, async (t
   t.deepEqual(await answersIn(t, directory, 'stars'), sound)
 })
 
-test(`${testEngine}: a lost VERSION is written, a newer one is left alone`, async (t) => {
+test(`${testEngine}: a lost VERSION is written, a newer one is not changed`, async (t) => {
   const directory = await made(t)
   await rm(join(directory, 'VERSION'))
   t.is((await repairOf(directory)).code, 0)
@@ -212,7 +212,7 @@ for (const [what, text] of [
   })
 
 if (testEngine === 'fallback')
-  test('fallback: a log whose first bytes are damaged loses nothing', async (t) => {
+  test('fallback: a log with damaged first bytes is repaired without loss', async (t) => {
     const directory = await made(t)
     const sound = await answersIn(t, await copyOf(t, directory), 'films')
     await flipBit(join(await directoryOf(directory, 'films'), 'commits.log'), 2)
@@ -222,7 +222,7 @@ if (testEngine === 'fallback')
   })
 
 if (testEngine === 'fallback')
-  test('fallback: a damaged file that only saves time is removed', async (t) => {
+  test('fallback: a damaged cache file is removed', async (t) => {
     const directory = await made(t)
     const snapshot = join(await directoryOf(directory, 'films'), 'built.snapshot')
     await writeFile(snapshot, 'no snapshot')
@@ -231,7 +231,7 @@ if (testEngine === 'fallback')
     t.true(lines.some((line) => /removed .*built\.snapshot/.test(line)))
   })
 
-test(`${testEngine}: a repair killed at any moment is repeated, and ends as one that was not`, async (t) => {
+test(`${testEngine}: a repair killed at any moment can be repeated, with the same result`, async (t) => {
   const directory = await made(t)
   await damageDocuments(await directoryOf(directory, 'films'))
   const whole = await copyOf(t, directory)
@@ -253,7 +253,7 @@ test(`${testEngine}: a repair killed at any moment is repeated, and ends as one 
   }
 })
 
-test(`${testEngine}: a directory that a server has open is refused in one line`, async (t) => {
+test(`${testEngine}: a directory in use is refused with a one-line message`, async (t) => {
   const directory = await made(t)
   await startDaemon(t, directory, [])
   const { code, lines, errors } = await repairOf(directory)
@@ -261,7 +261,7 @@ test(`${testEngine}: a directory that a server has open is refused in one line`,
   t.regex(errors[0] ?? '', /in use by process \d+/)
 })
 
-test('wrong usage, and directories that are not of siftd, end with one line', async (t) => {
+test('wrong usage and foreign directories end with a one-line message', async (t) => {
   const stranger = await tempDir(t)
   await appendFile(join(stranger, 'letter.txt'), 'dear')
   for (const [args, code] of [

@@ -4,7 +4,7 @@ import { tempDir } from '../../backup/archives.js'
 import { startDaemon } from '../../support/daemon.js'
 import { startProvider } from '../../support/provider.js'
 
-test('a provider is sent as many requests a minute as the option says', async (t) => {
+test('a provider receives at most as many requests per minute as the option allows', async (t) => {
   const provider = await startProvider(t, () => [1, 0])
   const daemon = await startDaemon(t, join(await tempDir(t), 'data.ms'), [
     ...['--embedder-requests-per-minute', '1', '--experimental-allowed-ip-networks', '127.0.0.0/8'],
@@ -22,7 +22,7 @@ test('a provider is sent as many requests a minute as the option says', async (t
   const first = await daemon.call('POST', `${index}/documents?waitMs=60000`, [{ id: 1, t: 'first' }])
   t.is(first.body.status, 'succeeded')
   const { taskUid } = (await daemon.call('POST', `${index}/documents`, [{ id: 2, t: 'second' }])).body
-  // The second request would have to come within a minute.
+  // The second request would come within the minute.
   while (!JSON.stringify((await daemon.call('GET', '/batches/2')).body).includes('embedding'));
   await daemon.call('POST', `/tasks/cancel?uids=${taskUid}&waitMs=60000`)
   t.deepEqual(

@@ -13,22 +13,22 @@ import { nativeEngine, otherThanWindows } from '../../support/requirements.js'
 import { askToStop, stopChannel } from '../../support/stopping.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-// Rules held here:
-// 1. A stop interrupts the batch under way, begins no other, and ends the process with code 0.
-// 2. What was interrupted is done whole after the next start.
-// 3. A stop ends a start that is not done, and leaves nothing of it.
-// 4. `npm start` ends with the server however it is told to.
+// Rules tested here:
+// 1. A shutdown interrupts the current batch, begins no other, and exits with code 0.
+// 2. The next start repeats the interrupted batch completely.
+// 3. A shutdown during an import ends the start and leaves no files.
+// 4. `npm start` ends with the server, whichever process gets the signal.
 
-/** Enough that a stop arrives while they are indexed. */
+/** Enough that the shutdown arrives while they are indexed. */
 const DOCUMENTS = { fallback: 60_000, native: 200_000 }
 
-/** Bounds hanging alone: what a stop may take is far below it. */
+/** Detects a hang. A normal shutdown is far faster. */
 const HANGING_MS = 20_000
 
 const lineOf = (id: number) =>
   `${JSON.stringify({ id, title: `title ${id} of ${id % 977}`, text: `some words ${id * 7} and ${id % 13} others` })}\n`
 
-/** A large body, made once for all tests of this file. */
+/** Writes a large body. */
 async function documentsFile(t: ExecutionContext, count: number): Promise<string> {
   const path = join(await tempDir(t), 'documents.ndjson')
   const file = createWriteStream(path)
@@ -51,7 +51,7 @@ async function post(daemon: TestDaemon, path: string, body: Buffer): Promise<num
 
 const pause = (ms = 20) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** The step a task is in, once it is in it. */
+/** Waits until the current batch is in this step. */
 async function until(daemon: TestDaemon, step: string): Promise<void> {
   for (;;) {
     const { results } = (await daemon.call('GET', '/batches?statuses=processing')).body
@@ -62,23 +62,23 @@ async function until(daemon: TestDaemon, step: string): Promise<void> {
   }
 }
 
-/** Stops it and waits for a bounded time. @returns its exit code and how long it took */
+/** Stops a daemon and asserts that it ends in time. @returns the duration in milliseconds */
 async function stopped(t: ExecutionContext, daemon: TestDaemon): Promise<number> {
   const from = performance.now()
-  const code = await Promise.race([daemon.stop(), pause(HANGING_MS).then(() => 'it did not end' as const)])
+  const code = await Promise.race([daemon.stop(), pause(HANGING_MS).then(() => 'did not end' as const)])
   t.is(code, 0, daemon.log())
   return performance.now() - from
 }
 
 for (const engine of ['fallback', 'native'] as const) {
   const count = DOCUMENTS[engine]
-  // Serial, because the time that a stop takes is measured.
+  // Serial, because the duration of the shutdown is measured.
   const runs = testNeeding(engine === 'native' ? [nativeEngine] : [])
   const args = ['--engine', engine, '--log-level', 'INFO']
 
   for (const step of ['computing document changes', 'indexing'])
     runs(
-      `${engine}: a stop amid ${step} of a large import ends soon; the next start finishes it`,
+      `${engine}: a shutdown during ${step} of a large import is fast, and the next start finishes it`,
       async (t) => {
         t.timeout(170_000)
         const body = await readFile(await documentsFile(t, count))
@@ -93,7 +93,7 @@ for (const engine of ['fallback', 'native'] as const) {
 
         const second = await startDaemon(t, data, args)
         const task = async (uid: unknown) => (await second.call('GET', `/tasks/${uid}`)).body
-        t.not((await task(behind)).status, 'succeeded', 'the batch behind it was not begun')
+        t.not((await task(behind)).status, 'succeeded', 'the next batch has not begun')
         while (['enqueued', 'processing'].includes((await task(behind)).status)) await pause(100)
         t.like(await task(taskUid), {
           status: 'succeeded',
@@ -103,7 +103,7 @@ for (const engine of ['fallback', 'native'] as const) {
       },
     )
 
-  runs(`${engine}: a stop amid the import of a dump ends the start and leaves nothing`, async (t) => {
+  runs(`${engine}: a shutdown during the import of a dump ends the start and leaves no files`, async (t) => {
     const data = join(await tempDir(t), 'data')
     const dumps = join(await tempDir(t), 'dumps')
     const source = await startDaemon(t, data, [...args, '--dump-dir', dumps])
@@ -120,7 +120,7 @@ for (const engine of ['fallback', 'native'] as const) {
     const [dump = ''] = await readdir(dumps)
 
     let imports = 0
-    /** Starts an import. @returns how its process ended, null if it was done before the import was seen to run */
+    /** Starts an import and stops it. @returns how its process ended, null if the import ended before the stop */
     const stoppedImport = async (target: string): Promise<unknown> => {
       const given = ['--db-path', target, '--http-addr', '127.0.0.1:0', '--import-dump', join(dumps, dump)]
       const child = spawn(process.execPath, [program, ...args, ...given], {
@@ -142,7 +142,7 @@ for (const engine of ['fallback', 'native'] as const) {
     }
     let target: string
     let code: unknown
-    // On a busy machine an import may be done before it is seen to run.
+    // On a busy machine the import may end before the stop.
     do {
       target = join(await tempDir(t), 'data')
       code = await stoppedImport(target)
@@ -152,7 +152,7 @@ for (const engine of ['fallback', 'native'] as const) {
   })
 }
 
-test.serial('uploads under way and idle connections do not hold up a stop', async (t) => {
+test.serial('uploads in flight and idle connections do not delay a shutdown', async (t) => {
   const daemon = await startDaemon(t, join(await tempDir(t), 'data'), ['--engine', 'fallback'])
   const upload = request({
     port: daemon.port,
@@ -168,7 +168,7 @@ test.serial('uploads under way and idle connections do not hold up a stop', asyn
   await failed
 })
 
-/** A search path with these commands only: without cargo nothing is built before the server starts. */
+/** Creates a PATH with only these commands. Without cargo nothing is built before the server starts. */
 async function commandsAlone(t: ExecutionContext, names: readonly string[]): Promise<string> {
   const directory = await tempDir(t)
   for (const name of names) {
@@ -179,7 +179,7 @@ async function commandsAlone(t: ExecutionContext, names: readonly string[]): Pro
   return directory
 }
 
-/** Requests to stop: how each is sent, and what Windows lacks for it. */
+/** Shutdown requests: how to send each, and why Windows does not support it. */
 const requests: readonly (readonly [string, (child: ChildProcess) => void, string | null])[] = [
   ['SIGTERM', (child) => child.kill('SIGTERM'), 'a signal ends a process at once'],
   ['SIGINT', (child) => child.kill('SIGINT'), 'a signal ends a process at once'],
@@ -188,7 +188,7 @@ const requests: readonly (readonly [string, (child: ChildProcess) => void, strin
 
 for (const [request, send, lack] of requests)
   testNeeding(lack === null ? [] : [otherThanWindows(lack)], test)(
-    `${request} stops a server with exit code 0, and no other message does`,
+    `${request} stops a server with exit code 0, and other messages do not`,
     async (t) => {
       const data = join(await tempDir(t), 'data')
       const args = ['--db-path', data, '--http-addr', '127.0.0.1:0', '--engine', 'fallback']
@@ -221,7 +221,7 @@ for (const [request, send, lack] of requests)
 
 const withGroups = testNeeding([otherThanWindows('Windows has no process groups')])
 for (const target of ['npm alone', 'its process group'])
-  withGroups(`npm start ends with the server when ${target} is told to stop`, async (t) => {
+  withGroups(`npm start ends with the server when ${target} gets the signal`, async (t) => {
     const data = join(await tempDir(t), 'data')
     const root = fileURLToPath(new URL('../../../../', import.meta.url))
     const given = ['--db-path', data, '--http-addr', '127.0.0.1:0', '--engine', 'fallback']
@@ -239,7 +239,7 @@ for (const target of ['npm alone', 'its process group'])
       try {
         process.kill(-(npm.pid ?? 0), 'SIGKILL')
       } catch {
-        // The group has ended, as it should have.
+        // The process group has already ended.
       }
     })
     const closed = new Promise((resolve) => npm.once('close', resolve))
@@ -248,13 +248,13 @@ for (const target of ['npm alone', 'its process group'])
       await pause(50)
     }
     process.kill(target === 'npm alone' ? (npm.pid ?? 0) : -(npm.pid ?? 0), 'SIGTERM')
-    // Standard error is closed by the last process that has it.
+    // Standard error is closed when the last process ends.
     t.not(await Promise.race([closed, pause(HANGING_MS).then(() => 'hanging')]), 'hanging')
     t.regex(log, /stopped\n/)
     await t.throwsAsync(access(join(data, 'tasks', 'lock')), { code: 'ENOENT' })
   })
 
-test('a stop answers who waits for a task and ends the streams of tasks', async (t) => {
+test('a shutdown answers requests that wait for tasks and ends task streams', async (t) => {
   const daemon = await startDaemon(t, join(await tempDir(t), 'data.ms'), [
     '--experimental-max-number-of-batched-tasks',
     '0',
@@ -266,6 +266,6 @@ test('a stop answers who waits for a task and ends the streams of tasks', async 
   while ((await daemon.call('GET', '/tasks/0')).status !== 200) await pause()
   t.is(await daemon.stop(), 0)
   t.like(await write, { status: 202, body: { taskUid: 0, status: 'enqueued' } })
-  // A connection that was cut would reject.
+  // A broken connection would reject.
   t.regex(await events, /^retry: 10000\n\ndata: \{"uid":0,/)
 })

@@ -21,7 +21,7 @@ async function start(t: ExecutionContext, args: readonly string[]): Promise<Serv
   return started.server
 }
 
-test('the first start is reported to the collector that the start screen names', async (t) => {
+test('the first start is reported to the collector on the start screen', async (t) => {
   const collector = await startCollector(t)
   const server = await start(t, ['--telemetry-url', collector.url])
   const { origin } = new URL(collector.url)
@@ -33,11 +33,11 @@ test('the first start is reported to the collector that the start screen names',
   t.is(await server.stop(30_000), 0)
   t.true(
     collector.events.some(({ event }) => event === 'Index Created'),
-    'what was counted since is reported when the server stops',
+    'counts since the start are reported at shutdown',
   )
 })
 
-test('a collector that never answers delays neither start nor stop', async (t) => {
+test('a collector that never answers delays neither start nor shutdown', async (t) => {
   const collector = await startCollector(t, 'never')
   const server = await start(t, ['--telemetry-url', collector.url])
   await collector.until('Launched')
@@ -53,7 +53,7 @@ test('with --no-analytics nothing is sent', async (t) => {
   t.deepEqual(collector.events, [])
 })
 
-test('a preview prints what would be sent, at the start and at the end, and sends nothing', async (t) => {
+test('a preview prints the batches of start and shutdown, and sends nothing', async (t) => {
   const collector = await startCollector(t)
   const server = await start(t, ['--telemetry-url', collector.url, '--telemetry-preview'])
   t.true(server.errors.includes('"Disabled (--telemetry-preview: batches are printed, not sent)"'))

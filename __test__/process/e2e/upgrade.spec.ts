@@ -1,4 +1,4 @@
-/** Data of an older version is upgraded by a task that runs before all others. */
+/** A task upgrades data of an older version before all other tasks. */
 import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { cp, mkdtemp, readdir, readFile, rm, unlink, writeFile } from 'node:fs/promises'
@@ -17,7 +17,7 @@ const version = packageVersion()
 const DOCUMENTS = 500
 
 const engine = ['--engine', testEngine]
-/** Keeps all tasks waiting. */
+/** Options that pause the task queue. */
 const held = ['--experimental-max-number-of-batched-tasks', '0']
 
 async function settled(server: TestDaemon, uid: unknown) {
@@ -34,7 +34,7 @@ const count = async (server: TestDaemon): Promise<unknown> =>
 const upgrades = async (server: TestDaemon) =>
   (await server.call('GET', '/tasks?types=upgradeDatabase')).body.results
 
-/** A stopped data directory with an index, and a task that waits. */
+/** Data directory of a stopped server, with an index and a waiting task. */
 let template = ''
 test.before(async (t) => {
   template = join(await mkdtemp(join(tmpdir(), 'siftd-upgrade-')), 'data.ms')
@@ -70,7 +70,7 @@ async function stopped(t: ExecutionContext) {
   return { parent, data, given, snapshots, start, refused, written, archive }
 }
 
-/** Path of each file → checksum. */
+/** Returns the checksum of each file by path. */
 async function filesIn(directory: string): Promise<Readonly<Record<string, string>>> {
   const entries = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((it) =>
     it.isFile(),
@@ -88,7 +88,7 @@ async function filesIn(directory: string): Promise<Readonly<Record<string, strin
 }
 
 test.serial(
-  'data of an older version without the flag, and data of a newer one, are refused untouched',
+  'data of an older version without the flag and data of a newer version are refused and not changed',
   async (t) => {
     const { data, snapshots, refused, written } = await stopped(t)
     for (const [by, args, message] of [
@@ -111,7 +111,7 @@ test.serial(
 )
 
 test.serial(
-  'an upgrade is a task that runs first; a snapshot of the data as it was is there before',
+  'an upgrade is a task that runs first, after a snapshot of the old data',
   async (t) => {
     const { parent, data, start, written, archive, snapshots } = await stopped(t)
     await written(OLDER)
@@ -131,7 +131,7 @@ test.serial(
     await server.stop()
 
     const again = await start('--upgrade-db')
-    t.is((await upgrades(again)).length, 1, 'nothing is left to upgrade')
+    t.is((await upgrades(again)).length, 1, 'no second upgrade runs')
     await again.stop()
 
     const restored = join(parent, 'restored.ms')
@@ -149,11 +149,11 @@ test.serial(
     t.is((await settled(back, (await upgrades(back))[0]?.uid)).status, 'succeeded')
     t.is((await settled(back, 1)).status, 'succeeded')
     t.is(await count(back), DOCUMENTS + 1)
-    t.false(existsSync(join(parent, 'others')), 'what was just restored needs no snapshot')
+    t.false(existsSync(join(parent, 'others')), 'a restored snapshot needs no new snapshot')
   },
 )
 
-test.serial('an upgrade is begun without a snapshot if a flag says so', async (t) => {
+test.serial('an upgrade runs without a snapshot with --upgrade-without-snapshot', async (t) => {
   const { start, written, snapshots } = await stopped(t)
   await written(OLDER)
   const server = await start('--upgrade-db', '--upgrade-without-snapshot')
@@ -162,7 +162,7 @@ test.serial('an upgrade is begun without a snapshot if a flag says so', async (t
 })
 
 test.serial(
-  'an upgrade whose snapshot cannot be written is refused in one line, and nothing was touched',
+  'an upgrade whose snapshot cannot be written is refused with a one-line message, without changes',
   async (t) => {
     const { data, refused, written, snapshots, start } = await stopped(t)
     await written(OLDER)

@@ -1,4 +1,4 @@
-/** `siftd verify` names each damage of a data directory that could change an answer, and changes nothing. */
+/** `siftd verify` reports each damage that could change an answer, and changes nothing. */
 
 import { createHash } from 'node:crypto'
 import { readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
@@ -15,7 +15,7 @@ import { startServer, testEngine } from '../../support/server.js'
 
 const films = Array.from({ length: 300 }, (_, id) => ({ id, title: `film ${id} ${'of words '.repeat(8)}` }))
 
-/** A data directory with an index of two commits, one of its directory's id, and an upload that waits. */
+/** Creates a data directory with an index of two commits and a waiting upload. @returns the paths of both */
 async function made(t: ExecutionContext): Promise<{ directory: string; index: string }> {
   const directory = await tempDir(t)
   const server = await startServer(t, { directory })
@@ -50,12 +50,12 @@ const fileIn = async (directory: string, pattern: RegExp): Promise<string> =>
       .at(-1) ?? '',
   )
 
-/** Paths below a directory, each with a digest of the file. */
+/** Returns the digest of each file by path below a directory. */
 async function contentsOf(directory: string): Promise<Readonly<Record<string, string>>> {
   const digests: [string, string][] = []
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath, entry.name)
-    // The lock comes and goes with those who read.
+    // Readers create and remove the lock.
     if (!entry.isFile() || path.endsWith(join('tasks', 'lock'))) continue
     digests.push([
       path,
@@ -73,9 +73,9 @@ const harms: readonly (readonly [string, (place: Place) => Promise<void>, RegExp
     async ({ index }) => flip(await fileIn(index, /\.store$|^commits\.log$|^commit-/), (n) => n >> 1),
     /index films: /,
   ],
-  ['an index directory that is gone', ({ index }) => rm(index, { recursive: true }), /index films: /],
+  ['a missing index directory', ({ index }) => rm(index, { recursive: true }), /index films: /],
   [
-    'the newest commit that is lost',
+    'a missing newest commit',
     async ({ index }) => {
       const newest = await fileIn(index, /^commits\.log$|^commit-/)
       if (newest.endsWith('.log')) return truncate(newest, (await readFile(newest)).length - 10)
@@ -84,12 +84,12 @@ const harms: readonly (readonly [string, (place: Place) => Promise<void>, RegExp
     /index films: .*(commits\.log|commit-\d{20}): .*(what came after is lost|is damaged|could not)/,
   ],
   [
-    'a file of commits that is empty',
+    'an empty commit file',
     async ({ index }) => truncate(await fileIn(index, /^commits\.log$|^commit-/)),
     /index films: /,
   ],
   [
-    'the newest file of commits that is gone',
+    'a missing newest commit file',
     async ({ index }) => rm(await fileIn(index, /^commits\.log$|^commit-/)),
     /index films: /,
   ],
@@ -99,7 +99,7 @@ const harms: readonly (readonly [string, (place: Place) => Promise<void>, RegExp
     /tasks\.db/,
   ],
   [
-    'a task store that is gone',
+    'a missing task store',
     ({ directory }) => rm(join(directory, 'tasks'), { recursive: true }),
     /tasks\.db .*missing/,
   ],
@@ -109,14 +109,14 @@ const harms: readonly (readonly [string, (place: Place) => Promise<void>, RegExp
     /task 2 will fail with `upload_damaged`/,
   ],
   [
-    'a version of the future',
+    'a newer version',
     ({ directory }) => writeFile(join(directory, 'VERSION'), '99.0.0\n'),
     /written by version 99\.0\.0/,
   ],
 ]
 
 for (const [what, harm, message] of harms)
-  test(`${testEngine}: ${what} is named with its cost and the exit code 1, and nothing is changed`, async (t) => {
+  test(`${testEngine}: ${what} is reported with its cost and exit code 1, and nothing is changed`, async (t) => {
     const place = await made(t)
     await harm(place)
     const before = await contentsOf(place.directory)
@@ -130,7 +130,7 @@ for (const [what, harm, message] of harms)
     t.regex(lines.at(-1) ?? '', /^\d+ damages in /)
   })
 
-test(`${testEngine}: a sound directory is found sound and stays as it was, byte for byte`, async (t) => {
+test(`${testEngine}: an undamaged directory passes and is not changed`, async (t) => {
   const { directory } = await made(t)
   const before = await contentsOf(directory)
   const { code, lines } = await runCommand(['verify', '--db-path', directory])
@@ -138,7 +138,7 @@ test(`${testEngine}: a sound directory is found sound and stays as it was, byte 
   t.deepEqual(await contentsOf(directory), before)
 })
 
-/** Opens and closes the directory as a server does. @returns what was logged */
+/** Opens and closes the directory as a server does. @returns the log */
 async function openedAndClosed(t: ExecutionContext, directory: string): Promise<readonly string[]> {
   const logged: string[] = []
   const destination = new Writable({
@@ -172,10 +172,10 @@ const protections: Readonly<Record<string, RegExp>> = {
 }
 
 for (const [file, message] of Object.entries(protections))
-  test(`${testEngine}: a flipped bit in ${file} is told with the exit code 1, and a start mends it`, async (t) => {
+  test(`${testEngine}: a flipped bit in ${file} is reported with exit code 1, and a start repairs it`, async (t) => {
     const { directory } = await made(t)
     await writeFile(join(directory, 'instance-uid'), 'aa0e2a5e-1f1f-4d3f-9a0a-2a1f4bb2a001')
-    // The hyphen of the uid: it has no checksum, so that another digit is another uid.
+    // Damages the hyphen of the uid. The uid has no checksum, so a changed digit would be another valid uid.
     await flip(join(directory, file), () => (file === 'instance-uid' ? 8 : 2))
     const before = await contentsOf(directory)
     const damaged = await runCommand(['verify', '--db-path', directory])
@@ -189,14 +189,14 @@ for (const [file, message] of Object.entries(protections))
     t.deepEqual([mended.code, mended.lines], [0, [`${directory} is sound`]])
   })
 
-test('wrong usage and a directory without data end with one line', async (t) => {
+test('wrong usage and a directory without data end with a one-line message', async (t) => {
   const nowhere = await runCommand(['verify', '--db-path', join(await tempDir(t), 'none')])
   t.deepEqual([nowhere.code, nowhere.errors.length], [1, 1])
   const wrong = await runCommand(['verify', '--databas'])
   t.deepEqual([wrong.code, wrong.errors.length], [2, 1])
 })
 
-test(`${testEngine}: a directory that a server has open is refused in one line`, async (t) => {
+test(`${testEngine}: a directory in use is refused with a one-line message`, async (t) => {
   const { directory } = await made(t)
   const server = await startDaemon(t, directory, [])
   const { code, lines, errors } = await runCommand(['verify', '--db-path', directory])

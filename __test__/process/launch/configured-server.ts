@@ -1,4 +1,4 @@
-/** A server with nearly every option set, through every source, for a test of what each changes. */
+/** A server with nearly every option set, through every source, to test the effect of each. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ export interface Configured {
   readonly engine: string
   readonly directory: string
   readonly url: string
-  /** The URL of a provider of vectors: `/silent` never answers, `/broken` with 500. */
+  /** URL of an embedding provider: `/silent` never answers, `/broken` answers with 500. */
   readonly provider: string
   readonly receiver: Receiver
   calls(): readonly Call[]
@@ -26,7 +26,7 @@ export interface Configured {
     body?: unknown,
   ): Promise<{ readonly status: number; readonly body: TestBody }>
   text(path: string): Promise<string>
-  /** The task of an answer, once it has ended. */
+  /** Waits for the task of an answer. @returns the finished task */
   finished(answer: { readonly body: TestBody }): Promise<TestBody>
   stop(): Promise<number | null>
 }
@@ -137,7 +137,7 @@ export async function startConfigured(t: ExecutionContext, engine: string): Prom
   }
 }
 
-/** Starts a server in a directory without any configuration from outside, and waits until it listens. */
+/** Starts a server in a directory without outside configuration, and waits until it listens. */
 async function start(
   t: ExecutionContext,
   cwd: string,

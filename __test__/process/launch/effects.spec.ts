@@ -1,4 +1,4 @@
-/** What does each launch option change? Every row of the table has an effect that a test sees. */
+/** Tests the effect of each launch option. Every row of the option table needs an entry here. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +14,7 @@ import { type Configured, startConfigured } from './configured-server.js'
 
 type Check = (t: ExecutionContext, server: Configured) => unknown
 
-/** A check of a server that has all these options, or the file that gives the option to a server and tests the effect. */
+/** A check of the server with all options set, or the spec file that sets the option and tests its effect. */
 type Effect = Check | { readonly seenIn: string }
 
 const served: Effect = { seenIn: 'launch/served-effects.spec.ts' }
@@ -118,7 +118,7 @@ const effects: Readonly<Record<OptionName, Effect>> = {
     const error = await failedEmbedder(server, 'silent')
     t.regex(error, /did not answer within 1000 ms/)
   },
-  // With the default, the eleven attempts would take minutes.
+  // With the default retry duration the eleven attempts would take minutes.
   experimentalRestEmbedderMaxRetryDurationSeconds: async (t, server) => {
     await failedEmbedder(server, 'broken')
     t.is(server.calls().filter(({ path }) => path === '/broken').length, 11)
@@ -180,7 +180,7 @@ const effects: Readonly<Record<OptionName, Effect>> = {
   configFilePath: has(/Config file path: +"settings\.toml"/),
 }
 
-/** Sends tasks until a batch of several ends for this reason. */
+/** Enqueues tasks until a batch of several tasks has this stop reason. */
 async function stopReason(
   t: ExecutionContext,
   { call }: Configured,
@@ -193,10 +193,10 @@ async function stopReason(
     const { body } = await call('GET', '/batches?limit=50')
     if (body.results.some((batch) => reason.test(String(batch.batchStrategy)))) return
   }
-  t.fail(`no batch ended by ${reason}`)
+  t.fail(`no batch stopped for ${reason}`)
 }
 
-/** The message of the task that sets an embedder whose provider answers as `path` says. */
+/** Sets an embedder with the faulty provider at `path`. @returns the error message of the task */
 async function failedEmbedder({ call, finished, provider }: Configured, path: string): Promise<string> {
   const shape = { request: { input: '{{text}}' }, response: { data: '{{embedding}}' } }
   const embedders = { [path]: { source: 'rest', url: `${provider}/${path}`, ...shape } }
@@ -223,7 +223,7 @@ async function webhook(t: ExecutionContext, { receiver }: Configured): Promise<v
 
 for (const engine of ['fallback', 'native']) {
   testNeeding(engine === 'native' ? [nativeEngine] : [])(
-    `${engine}: every option has its effect`,
+    `${engine}: every option takes effect`,
     async (t) => {
       t.timeout(600_000)
       const server = await startConfigured(t, engine)
@@ -231,7 +231,7 @@ for (const engine of ['fallback', 'native']) {
       for (const [name, effect] of Object.entries(effects)) {
         if (typeof effect !== 'function') continue
         t.log(name)
-        // A check that fails does not keep the others from running.
+        // Collects failures, so that all checks run.
         await (async () => effect(t, server))().catch((error: unknown) =>
           failures.push(`${name}: ${String(error)}`),
         )
@@ -242,7 +242,7 @@ for (const engine of ['fallback', 'native']) {
   )
 }
 
-test('every option is given to a server by the file that tests its effect', async (t) => {
+test('the spec file of each option sets that option', async (t) => {
   const specs = new Map<string, string>()
   const root = fileURLToPath(new URL('../../../../__test__/', import.meta.url))
   for (const path of await readdir(root, { recursive: true }))
@@ -255,10 +255,10 @@ test('every option is given to a server by the file that tests its effect', asyn
     t.deepEqual(others, [], where)
     const text = specs.get(path ?? '')
     if (text === undefined) {
-      t.fail(`there is no ${where}`)
+      t.fail(`${where} does not exist`)
       continue
     }
-    // As an argument, a variable, a line of a configuration file or a parsed option; not in a comment or a message.
+    // Matches an argument, variable, configuration line or parsed option, but no comment or message.
     const given = [
       ...flagsOf(name, row).flatMap((flag) => [`'--${flag}'`, `'--${flag}-file'`]),
       ...variablesOf(name, row).flatMap((variable) => [`'${variable}'`, `${variable}: `]),
@@ -272,7 +272,7 @@ test('every option is given to a server by the file that tests its effect', asyn
   }
 })
 
-/** Variable of a budget of search rules, and the budget that it sets. What each does is in `rules/match.spec.ts`. */
+/** Variables of the search rule budgets, and the budgets that they set. Effects: `rules/match.spec.ts`. */
 const budgets = [
   ['SVC_EXPERIMENTAL_DSR_FUEL_MAX_COUNTED_WORDS', 'countedWordsMax'],
   ['SVC_EXPERIMENTAL_DSR_FUEL_MAX_ACTIVE_RULES', 'activeRulesMax'],
@@ -288,7 +288,7 @@ test('each budget of search rules is set by its variable', (t) => {
   const budgetsOf = (env: Readonly<Record<string, string>>) => {
     const machine = { memoryBytes: 1e9, cores: 1 }
     const launch = parseLaunchOptions({ args: [], env, readFile: () => null, machine })
-    if (launch.kind !== 'run') throw new Error('no arguments ask for help')
+    if (launch.kind !== 'run') throw new Error('unexpected help')
     return ruleBudgets(launch.options)
   }
   t.deepEqual(budgetsOf({}), defaultRuleBudgets)

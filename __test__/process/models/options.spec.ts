@@ -1,4 +1,4 @@
-/** What do the options of local models change? */
+/** Tests the effects of the options for local models. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { modelRuntime } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
 
 testNeeding([modelRuntime])(
-  'models come from the hub of the options, with its token, into their folder, and run on their threads',
+  'local models use the hub, token, folder and threads of the options',
   async (t) => {
     const hub = await startHub(t, madeModel('bert').files)
     const directory = await mkdtemp(join(tmpdir(), 'siftd-models-'))

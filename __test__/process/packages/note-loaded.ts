@@ -1,4 +1,4 @@
-/** Hooks of Node.js that write the address of every module that a process loads to the file SIFTD_TEST_LOADED. */
+/** Node.js hooks that write the URL of every loaded module to the file SIFTD_TEST_LOADED. */
 import { appendFileSync } from 'node:fs'
 import type { LoadHook } from 'node:module'
 

@@ -1,4 +1,4 @@
-/** What a start loads. Its time depends on that, and no test can measure time. */
+/** Limits the modules that a start loads. They determine its duration, and tests cannot measure time reliably. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -10,10 +10,10 @@ import { testedEngines } from '../../support/engines.js'
 import { bundle } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-/** Modules of this project, and libraries in one count each, that all threads may load before a server listens. */
+/** Maximum number of modules that all threads load before a server listens. Each library counts once. */
 const modulesMax = { native: 540, fallback: 620 }
 
-/** What many servers never use: outgoing calls, tokens, archives, commands, words of Chinese, tokens of OpenAI. */
+/** Libraries that many servers never use: HTTP client, JWT, archives, commands, Chinese words, OpenAI tokens. */
 const loadedWhenUsed = [
   'undici',
   'jose',
@@ -29,7 +29,7 @@ const main = fileURLToPath(new URL('../../../ts/cli/siftd.js', import.meta.url))
 const hooks = new URL('./note-loaded.js', import.meta.url).href
 const registering = `data:text/javascript,import{register}from'node:module';register('${hooks}')`
 
-/** Addresses of the modules that a new server has loaded when it listens. */
+/** Starts a new server. @returns the URLs of the modules loaded until it listens */
 async function loadedBy(t: ExecutionContext, engine: string): Promise<readonly string[]> {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-start-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
@@ -67,7 +67,7 @@ for (const { name: kind, needs } of testedEngines) {
   )
 }
 
-/** Text of a file of the bundle and of all that it loads at once. */
+/** Returns the text of a bundle file and of all files that it imports statically. */
 async function bundledWith(name: string, known = new Set<string>()): Promise<string> {
   if (known.has(name)) return ''
   known.add(name)
@@ -82,6 +82,6 @@ testNeeding([bundle])('the thread of the task store loads no engine', async (t) 
     [...text.matchAll(/^\/\/ dist\/ts\/(.*)$/gm)].map(([, file = '']) => file)
   const ofEngines = (file: string): boolean => /^engine\/(?:native|fallback)\//.test(file)
   t.deepEqual(files(await bundledWith('store-worker.js')).filter(ofEngines), [])
-  // What finds them in the thread of the fallback engine would find them there.
+  // Proves that the search finds engines: the engine thread contains them.
   t.true(files(await bundledWith('thread.js')).some(ofEngines))
 })

@@ -51,11 +51,11 @@ for (const [colorScheme, width] of [
     await look('health')
     t.true(
       Boolean(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')),
-      'nothing stands out to the right',
+      'nothing overflows to the right',
     )
   })
 
-test('the keyboard alone reaches a hit, its explanation, and the sections', async (t) => {
+test('a hit, its explanation and the sections can be reached by keyboard', async (t) => {
   const { page } = await visit(t, (server) => fillFilms(t, server))
   await page.getByText('5 hits').waitFor()
   await page.keyboard.press('Tab')

@@ -1,4 +1,4 @@
-/** A real browser, in which the page is used as people use it. */
+/** Drives the page in a real browser. */
 import { accessSync, constants } from 'node:fs'
 import { createRequire } from 'node:module'
 import test, { type ExecutionContext } from 'ava'
@@ -14,19 +14,19 @@ const paths = [
 ]
 const executablePath = paths.find(isExecutable)
 
-/** Chromium. `npm test` installs it in CI, where it may. */
+/** Chromium. `npm test` installs it in CI if allowed. */
 export const browserOfTests: Requirement = {
-  missing: executablePath === undefined ? 'there is no Chromium; SIFTD_CHROMIUM names one' : null,
+  missing: executablePath === undefined ? 'no Chromium; set SIFTD_CHROMIUM to its path' : null,
   isDemanded: process.env.SIFTD_PAGE_TESTS === 'required',
 }
 
-/** Nothing that Chromium would do by itself over the network. */
+/** Options that disable Chromium's own network requests. */
 const args = [
   ...['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking'],
   ...['--disable-component-update', '--disable-sync'],
 ]
 
-/** A busy machine takes long; no test measures time. */
+/** Long timeout for a busy machine. No test measures time. */
 const WAIT_MS = 120_000
 
 let browser: Promise<Browser> | null = null
@@ -37,9 +37,9 @@ test.after.always('the browser is closed', async () => {
 export interface Visit {
   readonly server: TestServer
   readonly page: Page
-  /** Addresses of other servers that the page asked for. */
+  /** URLs on other servers that the page requested. */
   readonly outside: readonly string[]
-  /** Errors and refusals that the browser wrote into its console. */
+  /** Errors and policy violations in the browser console. */
   readonly complaints: readonly string[]
 }
 
@@ -50,7 +50,7 @@ export interface VisitOptions {
   readonly width?: number
 }
 
-/** Starts a server, lets `prepare` fill it, and opens its page. */
+/** Starts a server, fills it with `prepare`, and opens its page. */
 export async function visit(
   t: ExecutionContext,
   prepare: (server: TestServer) => Promise<unknown>,
@@ -73,7 +73,7 @@ export async function visit(
   })
   page.on('pageerror', (error) => complaints.push(error.message))
   page.on('console', (message) => {
-    // Chromium reports every answer of 400 and above, those too that a test provokes.
+    // Chromium logs every status from 400, including those that a test provokes.
     const isAnswer = message.text().startsWith('Failed to load resource')
     if (message.type() === 'error' && !isAnswer) complaints.push(message.text())
   })
@@ -81,10 +81,10 @@ export async function visit(
   return { server, page, outside, complaints }
 }
 
-/** Serious violations that axe finds in what is shown, each with its rule and element. */
+/** Returns the serious accessibility violations that axe finds, with rule and element. */
 export async function violations(page: Page): Promise<readonly string[]> {
   const source = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
-  // Playwright's own world evaluates it, so that the policy of the page stays as it is.
+  // Evaluated by Playwright, so that the content security policy of the page need not change.
   const { readFile } = await import('node:fs/promises')
   await page.evaluate(await readFile(source, 'utf8'))
   const found = (await page.evaluate('axe.run(document, { resultTypes: ["violations"] })')) as {
@@ -99,7 +99,7 @@ export async function violations(page: Page): Promise<readonly string[]> {
     .flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
 }
 
-/** The text of an element, hidden parts included. */
+/** Returns the text of an element, including hidden parts. */
 export const textOf = async (element: Locator): Promise<string> => (await element.textContent()) ?? ''
 
 const films = [
@@ -116,7 +116,7 @@ const films = [
   { id: 5, title: 'Solaris', year: 2002, genres: ['Drama', 'Romance'] },
 ]
 
-/** Some films, with facets and an order. */
+/** Adds some films with facets and a sortable attribute. */
 export async function fillFilms(t: ExecutionContext, server: TestServer): Promise<void> {
   const settings = { filterableAttributes: ['genres', 'year'], sortableAttributes: ['year'] }
   await server.settle(t, server.patch('/indexes/films/settings', settings))

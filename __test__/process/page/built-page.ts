@@ -1,14 +1,14 @@
-/** The page as it is served, built before the first test that needs it. */
+/** Builds the page before the first test that needs it. */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 let isBuilt = false
 
-/** Builds nothing where the sources have not changed. */
+/** Builds the page once per process. Skipped if the sources have not changed. */
 export function buildPage(): void {
   if (isBuilt) return
   const script = fileURLToPath(new URL('../../../../scripts/build-page.mjs', import.meta.url))
   const { status, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' })
-  if (status !== 0) throw new Error(`the page could not be built: ${stderr}`)
+  if (status !== 0) throw new Error(`cannot build the page: ${stderr}`)
   isBuilt = true
 }

@@ -1,4 +1,4 @@
-/** What an attacker writes into documents, uids and addresses is shown, and never run. */
+/** Hostile content in documents, uids and URLs is shown as text and never executed. */
 import { testNeeding } from '../../support/test-needing.js'
 import { browserOfTests, fillFilms, textOf, visit } from './browser.js'
 
@@ -6,7 +6,7 @@ const test = testNeeding([browserOfTests])
 
 const HTML = `<img src=x onerror="window.hacked = true"><script>window.hacked = true</script>`
 
-test('markup in documents, facets and field names is text, also where it is marked', async (t) => {
+test('markup in documents, facets and field names is shown as text, also when highlighted', async (t) => {
   const { page, complaints } = await visit(t, async (server) => {
     await server.settle(t, server.patch('/indexes/traps/settings', { filterableAttributes: ['tag'] }))
     const document = {
@@ -31,7 +31,7 @@ test('markup in documents, facets and field names is text, also where it is mark
   t.deepEqual(complaints, [])
 })
 
-test('fields and values may be named as what every object of JavaScript has', async (t) => {
+test('fields and values may have the names of built-in object properties', async (t) => {
   const { page, complaints } = await visit(t, async (server) => {
     await server.settle(
       t,
@@ -52,7 +52,7 @@ test('fields and values may be named as what every object of JavaScript has', as
   t.deepEqual(complaints, [])
 })
 
-test('addresses that are no state of the page, or name what is not there, are survived', async (t) => {
+test('URLs with an invalid state or unknown names do not break the page', async (t) => {
   const { server, page, complaints } = await visit(t, (server) => fillFilms(t, server))
   for (const hash of [
     '#/search/films?%7B"lanes"%3A[{"index"%3A7,"chosen"%3A[1],"ranges"%3A{"year"%3A[{}]}},null]}',
@@ -68,7 +68,7 @@ test('addresses that are no state of the page, or name what is not there, are su
   t.deepEqual(complaints, [])
 })
 
-test('a document of a megabyte and 20,000 values of a facet leave the page small', async (t) => {
+test('a document of a megabyte and 20,000 facet values keep the page small', async (t) => {
   const { page } = await visit(t, async (server) => {
     const settings = { filterableAttributes: ['tag'], faceting: { maxValuesPerFacet: 100_000 } }
     await server.settle(t, server.patch('/indexes/large/settings', settings))

@@ -3,7 +3,7 @@ import { browserOfTests, fillFilms, textOf, visit } from './browser.js'
 
 const test = testNeeding([browserOfTests])
 
-test('a file that is chosen is imported into a new index, and its documents are there', async (t) => {
+test('a chosen file is imported into a new index', async (t) => {
   const { server, page, complaints } = await visit(t, async () => undefined)
   await page.getByRole('link', { name: 'Create one' }).click()
   await page.getByRole('button', { name: 'New index' }).click()
@@ -18,7 +18,7 @@ test('a file that is chosen is imported into a new index, and its documents are 
   t.deepEqual(complaints, [])
 })
 
-test('a file that cannot be read is refused with what is wrong and what to do', async (t) => {
+test('an unreadable file is refused with the reason and advice', async (t) => {
   const { page } = await visit(t, (server) => fillFilms(t, server), { path: '/#/index/films' })
   await page.getByRole('tab', { name: 'Import' }).click()
   await page
@@ -28,11 +28,11 @@ test('a file that cannot be read is refused with what is wrong and what to do', 
   t.regex(await textOf(page.getByRole('alert')), /Check the file at the place that is named/)
 })
 
-test('a document is edited with all digits of its numbers, and deleted', async (t) => {
+test('a document can be edited without losing digits, and deleted', async (t) => {
   const { server, page } = await visit(t, (server) => fillFilms(t, server), { path: '/#/index/films' })
   await page.locator('.record').first().click()
   const editor = page.getByLabel('Document as JSON')
-  // Not by a function in the page: its policy refuses text that is made into code.
+  // Polls here, because the page's content security policy forbids evaluated code.
   while (!(await editor.inputValue()).includes('Solaris')) await page.waitForTimeout(10)
   await editor.fill('{ "id": 1, "title": "Solaris", "serial": 9007199254740993 }')
   await page.getByRole('button', { name: 'Save' }).click()
@@ -44,7 +44,7 @@ test('a document is edited with all digits of its numbers, and deleted', async (
   t.is((await server.get('/indexes/films/documents/1')).status, 404)
 })
 
-test('settings tell what a change costs before it is saved', async (t) => {
+test('settings show the cost of a change before it is saved', async (t) => {
   const { server, page } = await visit(t, (server) => fillFilms(t, server), { path: '/#/index/films' })
   await page.getByRole('tab', { name: 'Settings' }).click()
   await page.getByLabel('Stop words').fill('the\nof')

@@ -4,7 +4,7 @@ import { browserOfTests, fillFilms, textOf, visit } from './browser.js'
 const test = testNeeding([browserOfTests])
 const masterKey = 'a-master-key-of-20-b'
 
-test('a wrong key is refused with a reason, and the right one is kept in the tab alone', async (t) => {
+test('a wrong key is refused with a reason, and a valid key is kept only in the tab', async (t) => {
   const { page } = await visit(t, (server) => fillFilms(t, server), { server: { masterKey } })
   const key = page.getByLabel('Key', { exact: true })
   await key.fill('wrong "><script>')
@@ -23,7 +23,7 @@ test('a wrong key is refused with a reason, and the right one is kept in the tab
   await other.getByText('This instance asks for a key').waitFor()
 })
 
-test('a key of search alone searches the index that is named', async (t) => {
+test('a search-only key searches the named index', async (t) => {
   let searchKey = ''
   const { page } = await visit(
     t,

@@ -3,7 +3,7 @@ import { browserOfTests, fillFilms, textOf, visit } from './browser.js'
 
 const test = testNeeding([browserOfTests])
 
-test('hits follow what is typed, with the matches marked, and nothing is asked of other servers', async (t) => {
+test('hits follow the typed query with highlighted matches, without requests to other servers', async (t) => {
   const { page, outside, complaints } = await visit(t, (server) => fillFilms(t, server))
   await page.getByText('5 hits').waitFor()
   await page.keyboard.press('/')
@@ -15,7 +15,7 @@ test('hits follow what is typed, with the matches marked, and nothing is asked o
   t.deepEqual(complaints, [])
 })
 
-test('an index that a command makes is shown once it is there', async (t) => {
+test('an index created by a command appears', async (t) => {
   const { page, server } = await visit(t, async () => undefined)
   await page.getByText('siftd import films.ndjson').waitFor()
   await fillFilms(t, server)
@@ -23,7 +23,7 @@ test('an index that a command makes is shown once it is there', async (t) => {
   t.is(await page.locator('.hit').count(), 5)
 })
 
-test('a facet that is clicked narrows the hits, and its other values stay to choose', async (t) => {
+test('a clicked facet narrows the hits, and its other values stay available', async (t) => {
   const { page } = await visit(t, (server) => fillFilms(t, server))
   await page.getByLabel('Comedy').check()
   await page.getByText('1 hit', { exact: false }).first().waitFor()
@@ -38,7 +38,7 @@ test('a facet that is clicked narrows the hits, and its other values stay to cho
   t.is(await page.locator('.hit').count(), 0)
 })
 
-test('a filter is completed by keys alone', async (t) => {
+test('a filter can be completed by keyboard', async (t) => {
   const { page } = await visit(t, (server) => fillFilms(t, server))
   await page.getByText('5 hits').waitFor()
   await page.getByRole('combobox', { name: 'Filter' }).focus()
@@ -53,7 +53,7 @@ test('a filter is completed by keys alone', async (t) => {
   t.is(await page.getByRole('combobox', { name: 'Filter' }).inputValue(), 'genres = "Romance" ')
 })
 
-test('a mistake in a filter is told beside it, with its place marked', async (t) => {
+test('a mistake in a filter is shown next to it, with its position marked', async (t) => {
   const { page } = await visit(t, (server) => fillFilms(t, server))
   await page.getByRole('combobox', { name: 'Filter' }).fill('genres = Drama AND yeer > 3')
   await page.getByText('`yeer` is not filterable').waitFor()
@@ -61,7 +61,7 @@ test('a mistake in a filter is told beside it, with its place marked', async (t)
   t.is(await page.getByRole('combobox', { name: 'Filter' }).getAttribute('aria-invalid'), 'true')
 })
 
-test('why a document is a hit is drawn rule by rule, and Escape leads back to the hit', async (t) => {
+test('the explanation of a hit shows each rule, and Escape returns to the hit', async (t) => {
   const { page } = await visit(t, (server) => fillFilms(t, server))
   await page.getByRole('searchbox', { name: 'Query' }).fill('solaris')
   await page.getByText('2 hits').waitFor()
@@ -75,7 +75,7 @@ test('why a document is a hit is drawn rule by rule, and Escape leads back to th
   t.regex(String(await page.evaluate('document.activeElement.textContent')), /Why/)
 })
 
-test('why a document is no hit is told by its reasons', async (t) => {
+test('the explanation of a missing document shows the reasons', async (t) => {
   const { page } = await visit(t, (server) => fillFilms(t, server))
   await page.getByRole('searchbox', { name: 'Query' }).fill('mirror')
   await page.getByRole('combobox', { name: 'Filter' }).fill('year > 1970 AND genres = Comedy')
@@ -95,7 +95,7 @@ test('why a document is no hit is told by its reasons', async (t) => {
   await panel.getByRole('alert').waitFor()
 })
 
-test('two searches stand beside each other, and what moved is told', async (t) => {
+test('two searches can be compared side by side, with moved hits marked', async (t) => {
   const { page } = await visit(t, (server) => fillFilms(t, server))
   await page.getByText('5 hits').waitFor()
   await page.getByRole('button', { name: 'Compare' }).click()
@@ -107,7 +107,7 @@ test('two searches stand beside each other, and what moved is told', async (t) =
   await page.getByRole('region', { name: 'Search B' }).getByText('↑ 4 against A').waitFor()
 })
 
-test('a search is copied as code without the key', async (t) => {
+test('a search can be copied as code, without the key', async (t) => {
   const masterKey = 'a-master-key-of-20-b'
   const { page } = await visit(t, (server) => fillFilms(t, server), { server: { masterKey } })
   await page.getByLabel('Key', { exact: true }).fill(masterKey)
@@ -127,7 +127,7 @@ test('a search is copied as code without the key', async (t) => {
   }
 })
 
-test('images of documents are loaded after the switch alone', async (t) => {
+test('images of documents are loaded only after the switch', async (t) => {
   const { page, outside } = await visit(t, (server) => fillFilms(t, server))
   await page.getByText('5 hits').waitFor()
   t.deepEqual([outside, await page.locator('.hit img').count()], [[], 0])

@@ -12,12 +12,12 @@ test.before('the page is built', (t) => {
   buildPage()
 })
 
-/** What Chromium sends for an address that is typed. */
+/** Header that Chromium sends for a typed URL. */
 const ofBrowser = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' }
 const files = ['/page/page.js', '/page/page.css', '/page/icon.svg']
 const BYTES_MAX = 150_000
 
-test('browsers are shown the page at /, and programs are answered as ever', async (t) => {
+test('browsers get the page at /, and other clients get JSON', async (t) => {
   const server = await startServer(t, { page: true, masterKey: 'a-master-key-of-20-b' })
   const shown = await server.get('/', { headers: ofBrowser })
   t.is(shown.headers['content-type'], 'text/html; charset=utf-8')
@@ -29,13 +29,13 @@ test('browsers are shown the page at /, and programs are answered as ever', asyn
   }
 })
 
-test('without the option browsers are answered with JSON, and the files of the page are not there', async (t) => {
+test('without the option browsers get JSON, and the page files are not served', async (t) => {
   const server = await startServer(t)
   t.deepEqual(Object.keys((await server.get('/', { headers: ofBrowser })).body), ['status'])
   for (const path of files) t.is((await server.get(path)).status, 404, path)
 })
 
-test('the page may run its own scripts and ask its own server, and nothing else', async (t) => {
+test('the page may only run its own scripts and call its own server', async (t) => {
   const server = await startServer(t, { page: true })
   const { headers } = await server.get('/', { headers: ofBrowser })
   const policy = String(headers['content-security-policy']).split('; ')
@@ -53,7 +53,7 @@ test('the page may run its own scripts and ask its own server, and nothing else'
   t.regex(String(withImages.headers['content-security-policy']), /img-src 'self' data: https: http:;/)
 })
 
-test('files of the page come packed as the browser asks, are small, and are not sent twice', async (t) => {
+test('page files are compressed, small and cached', async (t) => {
   const server = await startServer(t, { page: true })
   let bytes = 0
   for (const path of files) {
@@ -73,7 +73,7 @@ test('files of the page come packed as the browser asks, are small, and are not 
   t.true(bytes < BYTES_MAX, `${bytes} bytes`)
 })
 
-test('in production the page is shown with --page alone, in development always', async (t) => {
+test('in production the page is served only with --page, in development always', async (t) => {
   t.timeout(120_000)
   const directory = await mkdtemp(join(tmpdir(), 'siftd-page-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))

@@ -3,11 +3,11 @@ import { browserOfTests, fillFilms, textOf, visit } from './browser.js'
 
 const test = testNeeding([browserOfTests])
 
-/** As many as the instance of the issue has. */
+/** Number of tasks that the page must handle. */
 const TASKS = 10_000
 const AT_ONCE = 50
 
-test('a task that waits is canceled from the list', async (t) => {
+test('a waiting task can be canceled from the list', async (t) => {
   let isHeld = true
   const { server, page } = await visit(
     t,
@@ -17,7 +17,7 @@ test('a task that waits is canceled from the list', async (t) => {
     {
       path: '/#/tasks',
       server: {
-        // The batch of documents does not end before it is canceled.
+        // The batch of documents does not end before its task is canceled.
         queueEngine: (engine) =>
           new Proxy(engine, {
             get: (target, name) =>
@@ -38,7 +38,7 @@ test('a task that waits is canceled from the list', async (t) => {
   t.is((await server.get('/tasks/0')).body.status, 'canceled')
 })
 
-test('a failed task tells what went wrong and what to do', async (t) => {
+test('a failed task shows the error and advice', async (t) => {
   const { page } = await visit(
     t,
     async (server) => {

@@ -21,7 +21,7 @@ async function fill(disk: string): Promise<void> {
 
 const onDisks = testNeeding([mountableDisks])
 
-onDisks('on a full disk what was taken is recorded and canceled, and nothing new is taken', async (t) => {
+onDisks('on a full disk accepted tasks are kept and can be canceled, and new ones are refused', async (t) => {
   const directory = await smallDisk(t, 8)
   const { tasks, start, hooks } = await testQueue(t, {
     directory,
@@ -34,7 +34,7 @@ onDisks('on a full disk what was taken is recorded and canceled, and nothing new
   start()
   await fill(directory)
   t.is((await statfs(directory)).bavail, 0)
-  // The store's file and log have free pages for some more tasks.
+  // The files of the store have free pages for some more tasks.
   let taken = 100
   const refusal = await (async () => {
     for (;;) {
@@ -59,7 +59,7 @@ onDisks('on a full disk what was taken is recorded and canceled, and nothing new
   t.is((await ended(tasks, (await tasks.enqueue(create('at-last'))).taskUid)).status, 'succeeded')
 })
 
-/** Lets every sync of a process fail while the file named by SYNCS_FAIL exists. */
+/** Makes every sync of a process fail while the file named by SYNCS_FAIL exists. */
 const failingSyncs = `
 const fs = require('node:fs')
 const real = fs.fsyncSync
@@ -70,7 +70,7 @@ fs.fsyncSync = (file) => {
 `
 for (const isHealed of [true, false])
   test.serial(
-    `after a failed sync the task store refuses writes until a restart, ${isHealed ? '' : 'still failing, '}and has none of them then`,
+    `after a failed sync the task store refuses writes until a restart${isHealed ? '' : ', also if syncs still fail'}`,
     async (t) => {
       const directory = await temporaryDirectory(t)
       const [patch, failing, data] = ['patch.cjs', 'failing', 'data'].map((name) =>
@@ -93,7 +93,7 @@ for (const isHealed of [true, false])
       }
       if (isHealed) await rm(failing)
       t.is((await first.call('POST', '/indexes', { uid: 'still-refused' })).body.code, 'io_error')
-      t.is((await first.call('GET', '/tasks/0')).status, 200, 'reading goes on')
+      t.is((await first.call('GET', '/tasks/0')).status, 200, 'reads continue')
       await first.kill()
       await rm(failing, { force: true })
       const second = await daemon()

@@ -15,15 +15,16 @@ import {
   temporary,
 } from '../../support/damaged-directory.js'
 
-// A task store that lacks something, beside indexes that are whole:
-// 1. One that is missing, empty, another one or behind what was acknowledged refuses the start, in one line.
+// An incomplete task store with intact indexes:
+// 1. A store that is missing, empty, of another instance or older than an acknowledged write refuses the start with a
+//    one-line message.
 // 2. A refused start changes no byte of the directory.
-// 3. A store that is complete opens, whatever its log looks like behind the last transaction.
-// 4. A directory that no index refers to is moved to `lost/`, one that was dropped is removed.
+// 3. A complete store opens, even if its log has garbage after the last transaction.
+// 4. An index directory without an index is moved to `lost/`. The directory of a deleted index is removed.
 
 /**
- * An instance with three indexes of two documents, as left by a kill and by a stop. The log of the killed one holds
- * everything.
+ * Builds an instance with three indexes of two documents, as left by a kill and by a shutdown. After the kill all data
+ * of the task store is in its log.
  */
 async function built(directory: string, engine: EngineKind): Promise<void> {
   const siftd = await open({ directory: join(directory, 'stopped'), engine, logLevel: 'OFF' })
@@ -31,7 +32,7 @@ async function built(directory: string, engine: EngineKind): Promise<void> {
     const { taskUid } = await siftd.index(uid).addDocuments([{ id: 1 }, { id: 2 }])
     await siftd.waitForTask(taskUid)
   }
-  // The names of the indexes may still be written beside them; their new file has another name until it is whole.
+  // The index catalogue may still be in writing. Its temporary file ends in `.new`.
   const filter = (path: string) => !path.endsWith('.new')
   await cp(join(directory, 'stopped'), join(directory, 'killed'), { recursive: true, filter })
   await rm(join(directory, 'killed', 'tasks', 'lock'))
@@ -44,7 +45,7 @@ test.after.always(() => rm(samples, { recursive: true, force: true }))
 
 type Ending = 'killed' | 'stopped'
 
-/** A copy of that instance. */
+/** Copies that instance. */
 async function sample(t: ExecutionContext, engine: EngineKind, ending: Ending): Promise<string> {
   const directory = join(await temporary(t), 'data')
   await cp(join(samples, engine, ending), directory, { recursive: true })
@@ -54,7 +55,7 @@ async function sample(t: ExecutionContext, engine: EngineKind, ending: Ending): 
 const killed = (t: ExecutionContext, engine: EngineKind) => sample(t, engine, 'killed')
 const stopped = (t: ExecutionContext, engine: EngineKind) => sample(t, engine, 'stopped')
 
-/** Changes a store without the server, with a build of SQLite that closes the file at once. */
+/** Changes a store without the server, with an SQLite build that closes the file at once. */
 function change(directory: string, sql: string): void {
   const connection = loadDriver('node-sqlite3-wasm').driver.open(store(directory))
   connection.exec('PRAGMA locking_mode = EXCLUSIVE')
@@ -73,7 +74,7 @@ async function flip(path: string, at: (bytes: number) => number): Promise<void> 
   await writeFile(path, content)
 }
 
-/** A store of another instance. */
+/** Replaces the store with that of another instance. */
 async function exchange(t: ExecutionContext, directory: string): Promise<void> {
   const other = await temporary(t)
   await (await opened(t, other, 'fallback')).close()
@@ -115,7 +116,7 @@ const faults: Readonly<Record<string, readonly [Ending, Fault]>> = {
 
 for (const engine of engineKinds) {
   for (const [name, [ending, damage]] of Object.entries(faults)) {
-    test(`${engine}: a task store with ${name} refuses the start and nothing is touched`, async (t) => {
+    test(`${engine}: a task store with ${name} refuses the start, and nothing is changed`, async (t) => {
       const directory = await sample(t, engine, ending)
       await damage(directory, t)
       const before = await contentOf(directory)
@@ -142,7 +143,7 @@ for (const engine of engineKinds) {
     t.deepEqual(await contentOf(directory), before)
   })
 
-  test(`${engine}: an older copy of the whole folder of tasks refuses the start`, async (t) => {
+  test(`${engine}: an older copy of the tasks folder refuses the start`, async (t) => {
     const directory = await stopped(t, engine)
     const [tasks, older] = [join(directory, 'tasks'), join(directory, 'older')]
     await cp(tasks, older, { recursive: true })
@@ -158,7 +159,7 @@ for (const engine of engineKinds) {
     t.deepEqual(await contentOf(directory), before)
   })
 
-  test(`${engine}: a directory that no index refers to is moved to lost, whole`, async (t) => {
+  test(`${engine}: a directory without an index is moved to lost/ unchanged`, async (t) => {
     const directory = await stopped(t, engine)
     const [id = ''] = await directoriesIn(join(directory, 'indexes'))
     const before = await contentOf(join(directory, 'indexes', id))
@@ -171,7 +172,7 @@ for (const engine of engineKinds) {
     t.deepEqual(await contentOf(join(directory, 'lost', lost)), before)
   })
 
-  test(`${engine}: a dropped directory that is still there is removed at the start`, async (t) => {
+  test(`${engine}: a leftover directory of a deleted index is removed at the start`, async (t) => {
     const directory = await stopped(t, engine)
     const siftd = await opened(t, directory)
     const before = await directoriesIn(join(directory, 'indexes'))
@@ -179,7 +180,7 @@ for (const engine of engineKinds) {
     const earlier = await asKilled(t, directory)
     await siftd.waitForTask((await siftd.index('boats').delete()).taskUid)
     const later = await asKilled(t, directory)
-    // As if the process had ended between the record of the deletion and the removal.
+    // Simulates a kill between the record of the deletion and the removal of the directory.
     await rm(join(later, 'indexes', dropped), { recursive: true, force: true })
     await rename(join(earlier, 'indexes', dropped), join(later, 'indexes', dropped))
     const store = await openStoreClient(
@@ -210,7 +211,7 @@ const directoriesIn = async (path: string): Promise<readonly string[]> =>
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => name)
 
-test('a mark that is missing or damaged beside a whole store is written anew', async (t) => {
+test('a missing or damaged mark of a complete store is rewritten', async (t) => {
   const directory = await stopped(t, 'fallback')
   const mark = join(directory, 'tasks.mark')
   for (const damage of [() => rm(mark), () => flip(mark, () => 12)]) {
@@ -229,7 +230,7 @@ test('a transaction that was never synced may be missing', async (t) => {
   t.is((await opened(t, directory)).indexes().length, 3)
 })
 
-test('the daemon refuses an incomplete task store in one line with exit code 1', async (t) => {
+test('the daemon refuses an incomplete task store with a one-line message and exit code 1', async (t) => {
   const directory = await killed(t, 'fallback')
   await rm(log(directory))
   await t.throwsAsync(startDaemon(t, directory, ['--engine', 'fallback', '--log-level', 'error']), {
@@ -237,7 +238,7 @@ test('the daemon refuses an incomplete task store in one line with exit code 1',
   })
 })
 
-test('a directory without tasks, their mark and indexes is a new one', async (t) => {
+test('a directory without tasks, mark and indexes counts as new', async (t) => {
   const directory = await stopped(t, 'fallback')
   await rm(join(directory, 'tasks.mark'))
   await rm(join(directory, 'tasks'), { recursive: true })

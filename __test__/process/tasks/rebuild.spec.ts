@@ -10,11 +10,11 @@ import type { TestBody } from '../../support/server.js'
 import { openFake } from '../../tasks/fake-engine.js'
 import { quiet } from '../../tasks/test-queue.js'
 
-// A task store made anew with --rebuild-task-store:
-// 1. Every index comes back under its name, renamed ones under the last, with settings and documents.
-// 2. New tasks and batches have uids above those in commits, so that nothing is taken for done.
-// 3. The old store is set aside. Keys that it holds undamaged are taken over.
-// 4. A complete store is left alone.
+// Rules of --rebuild-task-store:
+// 1. Every index comes back under its last name, with settings and documents.
+// 2. New tasks and batches have uids above those in commits, so that no new task counts as done.
+// 3. The old store is set aside. Its undamaged keys are kept.
+// 4. A complete store is not changed.
 
 const at = '2026-11-24T06:00:00Z'
 
@@ -22,7 +22,7 @@ async function settled(siftd: Siftd, task: Promise<{ readonly taskUid: number }>
   await siftd.waitForTask((await task).taskUid)
 }
 
-/** Three indexes, one with settings, one deleted and created again, in a store whose log holds everything. */
+/** Builds three indexes, one with settings, one deleted and recreated. All data of the task store is in its log. */
 async function killed(t: ExecutionContext, engine: EngineKind): Promise<string> {
   const directory = await temporary(t)
   const siftd = await opened(t, directory, engine)
@@ -41,9 +41,9 @@ const rebuilt = async (t: ExecutionContext, directory: string): Promise<Siftd> =
 }
 
 const losses: Readonly<Record<string, (directory: string) => Promise<unknown>>> = {
-  'whose log is gone': (directory) => rm(join(directory, 'tasks', 'tasks.db-wal')),
-  'that is gone': (directory) => rm(join(directory, 'tasks'), { recursive: true }),
-  'that is garbled': async (directory) => {
+  'without its log': (directory) => rm(join(directory, 'tasks', 'tasks.db-wal')),
+  'that is missing': (directory) => rm(join(directory, 'tasks'), { recursive: true }),
+  'that is damaged': async (directory) => {
     await rm(join(directory, 'tasks', 'tasks.db-wal'))
     await writeFile(join(directory, 'tasks', 'tasks.db'), 'x'.repeat(10_000))
   },
@@ -79,7 +79,7 @@ for (const engine of engineKinds) {
     })
   }
 
-  test(`${engine}: a task that waits after a rebuild is not taken for one of a commit`, async (t) => {
+  test(`${engine}: a new task after a rebuild is not mistaken for a committed one`, async (t) => {
     const directory = await killed(t, engine)
     await rm(join(directory, 'tasks', 'tasks.db-wal'))
     await (await rebuilt(t, directory)).close()
@@ -92,7 +92,7 @@ for (const engine of engineKinds) {
     t.like(await siftd.index('boats').document(5), { name: 'waited' })
   })
 
-  test(`${engine}: without the file of names indexes have the names that their commits tell`, async (t) => {
+  test(`${engine}: without the catalogue file indexes get the names from their commits`, async (t) => {
     const directory = await killed(t, engine)
     await rm(join(directory, 'tasks'), { recursive: true })
     await rm(join(directory, 'indexes', 'catalogue.json'))
@@ -105,7 +105,7 @@ for (const engine of engineKinds) {
   })
 }
 
-test('keys of a rebuilt task store are those of the old one, and a complete store is left alone', async (t) => {
+test('a rebuild keeps the keys of the old store, and does not change a complete store', async (t) => {
   const directory = await temporary(t)
   const masterKey = 'a-key-of-more-than-sixteen-bytes'
   const options = ['--engine', 'fallback', '--log-level', 'error', '--master-key', masterKey]
@@ -123,7 +123,7 @@ test('keys of a rebuilt task store are those of the old one, and a complete stor
   await first.stop()
   const store = join(directory, 'tasks', 'tasks.db')
   const content = await readFile(store)
-  // The number of its last transaction, in the header.
+  // Changes the last transaction number in the header, so that the store is refused as incomplete.
   content.writeInt32BE(1, 68)
   await writeFile(store, content)
   const second = await startDaemon(t, directory, [...options, '--rebuild-task-store'])
@@ -132,10 +132,10 @@ test('keys of a rebuilt task store are those of the old one, and a complete stor
   await second.stop()
   const third = await startDaemon(t, directory, [...options, '--rebuild-task-store'])
   t.deepEqual(await keys(third), before)
-  t.is((await readdir(join(directory, 'lost'))).length, 1, 'a complete store is left alone')
+  t.is((await readdir(join(directory, 'lost'))).length, 1, 'a complete store is not set aside')
 })
 
-test('a key with a bit flipped is left out of a rebuilt store, the others come back', async (t) => {
+test('a rebuild drops a key with a flipped bit and keeps the others', async (t) => {
   const directory = await temporary(t)
   const store = await openRestore(directory)
   const key = {
@@ -152,7 +152,7 @@ test('a key with a bit flipped is left out of a rebuilt store, the others come b
   await store.close()
   const path = join(directory, 'tasks', 'tasks.db')
   const content = await readFile(path)
-  // The name of the second key.
+  // Flips a bit in the name of the second key.
   content[content.indexOf('"name":"b"') + 8]! ^= 1
   await writeFile(path, content)
   const engine = await openFake(join(directory, 'indexes'))
@@ -170,7 +170,7 @@ test('a key with a bit flipped is left out of a rebuilt store, the others come b
   await close()
 })
 
-test('a key that was changed past the server is told by its row', async (t) => {
+test('a key changed behind the server is reported with its row', async (t) => {
   const directory = await temporary(t)
   const store = await openRestore(directory)
   await store.key({
@@ -189,7 +189,7 @@ test('a key that was changed past the server is told by its row', async (t) => {
   connection.exec('PRAGMA locking_mode = EXCLUSIVE')
   connection.exec(`UPDATE keys SET body = replace(body, '"indexes":[]', '"indexes":["*"]')`)
   connection.close()
-  // Without a mark the pages of the store are not compared.
+  // Without a mark the pages of the store are not checked.
   await rm(join(directory, 'tasks.mark'))
   const engine = await openFake(join(directory, 'indexes'))
   const { instance, close } = await openTasks({ directory, engine, log: quiet })
@@ -197,7 +197,7 @@ test('a key that was changed past the server is told by its row', async (t) => {
   await close()
 })
 
-test('a rebuilding that was interrupted is begun anew', async (t) => {
+test('an interrupted rebuild starts again', async (t) => {
   const directory = await killed(t, 'fallback')
   await rm(join(directory, 'tasks'), { recursive: true })
   const half = join(directory, 'tasks.rebuilding', 'tasks')

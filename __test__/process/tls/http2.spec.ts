@@ -11,7 +11,7 @@ interface Answer {
   readonly body: { readonly [key: string]: unknown }
 }
 
-/** Longest time a task may take on a busy machine. */
+/** Timeout of a task on a busy machine. */
 const TASK_MS_MAX = 60_000
 
 function ask(session: ClientHttp2Session, method: string, path: string, body?: unknown): Promise<Answer> {
@@ -50,7 +50,7 @@ async function serve(t: ExecutionContext, authority: Authority, engine: string):
 }
 
 for (const { name, needs } of chosenEngines) {
-  testNeeding([openssl, ...needs])(`${name}: everything works over one HTTP/2 connection`, async (t) => {
+  testNeeding([openssl, ...needs])(`${name}: all requests work over one HTTP/2 connection`, async (t) => {
     const authority = await makeAuthority(t)
     const server = await serve(t, authority, name)
     const session = connect(server.url, { rejectUnauthorized: false })
@@ -75,7 +75,7 @@ for (const { name, needs } of chosenEngines) {
       t.is((body.hits as unknown[]).length, 3)
     }
     const all = await ask(session, 'GET', '/indexes/films/documents?limit=1000')
-    t.is((all.body.results as unknown[]).length, 1_000, 'an answer longer than a window arrives whole')
+    t.is((all.body.results as unknown[]).length, 1_000, 'an answer longer than a flow-control window arrives completely')
 
     const refusals = [
       await ask(session, 'POST', '/indexes/films/search', { q: 5 }),
@@ -90,10 +90,10 @@ for (const { name, needs } of chosenEngines) {
     const given = session.request({ ':method': 'POST', ':path': '/indexes/films/search' })
     given.on('error', () => undefined)
     given.close()
-    t.is((await ask(session, 'GET', '/health')).status, 200, 'an abandoned request harms no other')
+    t.is((await ask(session, 'GET', '/health')).status, 200, 'an aborted request does not affect others')
 
     const closed = new Promise((resolve) => session.once('close', resolve))
-    t.is(await server.stop(30_000), 0, 'an open connection does not hold the server up')
+    t.is(await server.stop(30_000), 0, 'an open connection does not delay the shutdown')
     await closed
   })
 }

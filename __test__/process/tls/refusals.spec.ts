@@ -14,9 +14,9 @@ const run = promisify(execFile)
 
 interface Refused {
   readonly name: string
-  /** Files beside those of the authority, by their names. */
+  /** Files in addition to those of the authority, by name. */
   readonly files?: (authority: Authority) => Promise<Readonly<Record<string, string | Buffer>>>
-  /** Options by name. A value is the name of a file; true stands for a switch. */
+  /** Options by name. A value is a file name; true is a switch. */
   readonly options: Readonly<Record<string, string | true>>
   readonly code: number
   readonly line: RegExp
@@ -85,7 +85,7 @@ const cases: readonly Refused[] = [
     line: /^--ssl-cert-path: `\S+cut` holds a malformed certificate; expected PEM/,
   },
   {
-    name: 'an authority that is cut off after a whole one',
+    name: 'an authority that is cut off after a complete one',
     files: async ({ path }) => {
       const whole = await readFile(path('authority.pem'))
       return { cut: Buffer.concat([whole, whole.subarray(0, 200)]) }
@@ -137,7 +137,7 @@ const cases: readonly Refused[] = [
     line: /^`\S+short` and `\S+short\.key` cannot be used for TLS: .*key too small/,
   },
   {
-    name: 'an OCSP response of failure',
+    name: 'an unsuccessful OCSP response',
     files: async () => ({ failure: Buffer.from([0x30, 0x03, 0x0a, 0x01, 0x06]) }),
     options: { ...pair, 'ssl-ocsp-path': 'failure' },
     code: 1,
@@ -145,7 +145,7 @@ const cases: readonly Refused[] = [
   },
 ]
 
-/** The arguments of a case. */
+/** Returns the arguments of a case. */
 const argsOf = ({ options }: Refused, { path }: Authority): readonly string[] =>
   Object.entries(options).flatMap(([name, value]) =>
     value === true ? [`--${name}`] : [`--${name}`, path(value)],
@@ -163,7 +163,7 @@ async function prepare(t: ExecutionContext): Promise<Authority> {
   return authority
 }
 
-test('options and files that TLS cannot use are refused in one line that names them', async (t) => {
+test('unusable TLS options and files are refused with one line that names them', async (t) => {
   const authority = await prepare(t)
   const { log } = openLogWithOutlets({ level: 'OFF', mode: 'JSON' })
   for (const one of cases) {
@@ -183,7 +183,7 @@ test('options and files that TLS cannot use are refused in one line that names t
   }
 })
 
-test('a start that TLS cannot go on with ends with an exit code and leaves no data directory', async (t) => {
+test('a start with unusable TLS options fails and leaves no data directory', async (t) => {
   const authority = await prepare(t)
   const data = authority.path('data')
   const wholes = cases.filter(({ name }) =>

@@ -10,17 +10,17 @@ import { testNeeding } from '../../support/test-needing.js'
 
 const test = testNeeding([openssl, otherThanWindows('SIGHUP')])
 
-/** Longest wait for files to be read again. They are looked at every two seconds. */
+/** Timeout for a reload. The server checks the files every two seconds. */
 const RELOAD_MS_MAX = 30_000
 
 interface Answered {
   readonly status: number
-  /** The common name of the certificate that the server showed on this connection. */
+  /** Common name of the server certificate on this connection. */
   readonly certificate: string
   readonly localPort: number
 }
 
-/** A client of one connection, which it keeps. */
+/** A client that keeps one connection. */
 function client(t: ExecutionContext, port: number): (pause?: Promise<unknown>) => Promise<Answered> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1, rejectUnauthorized: false })
   t.teardown(() => agent.destroy())
@@ -61,7 +61,7 @@ async function start(
   return { authority, server: started.server, port: Number(new URL(started.server.url).port) }
 }
 
-/** Puts certificate and key of `name` into place, one after the other. */
+/** Replaces the certificate, then the key, with those of `name`. */
 async function replace({ path }: Authority, name: string): Promise<void> {
   for (const kind of ['pem', 'key']) {
     await copyFile(path(`${name}.${kind}`), path('fresh'))
@@ -82,7 +82,7 @@ for (const { how, ask } of [
   { how: 'SIGHUP', ask: (server: ServerProcess) => server.signal('SIGHUP') },
   { how: 'a change of the files', ask: () => undefined },
 ]) {
-  test(`after ${how} new connections get the new certificate, and old ones go on`, async (t) => {
+  test(`after ${how} new connections get the new certificate, and old connections stay open`, async (t) => {
     const { authority, server, port } = await start(t)
     const [idle, busy] = [client(t, port), client(t, port)]
     const before = await idle()
@@ -93,13 +93,13 @@ for (const { how, ask } of [
     ask(server)
     t.true(await shownUntil(t, port, 'new'))
     finish()
-    t.like(await underWay, { status: 401, certificate: 'old' }, 'the request under way was answered')
-    t.deepEqual(await idle(), before, 'the kept connection is still there')
+    t.like(await underWay, { status: 401, certificate: 'old' }, 'the request in flight was answered')
+    t.deepEqual(await idle(), before, 'the idle connection is still open')
     t.is(await server.stop(30_000), 0)
   })
 }
 
-test('files that cannot be used are logged once, and those in use stay', async (t) => {
+test('unusable files are logged once, and the current certificate stays in use', async (t) => {
   const { authority, server, port } = await start(t)
   await copyFile(authority.path('new.key'), authority.path('server.key'))
   const errors = () => server.log.filter(({ level }) => level === 'ERROR' || level === 'error')
@@ -111,7 +111,7 @@ test('files that cannot be used are logged once, and those in use stay', async (
   )
   t.is((await client(t, port)()).certificate, 'old')
   await sleep(5_000)
-  t.is(errors().length, 1, 'the same files are not complained about again')
+  t.is(errors().length, 1, 'the same files are not reported again')
   await writeFile(authority.path('server.pem'), '')
   server.signal('SIGHUP')
   while (errors().length === 1 && performance.now() < end) await sleep(100)
