@@ -2,8 +2,8 @@ import test from 'ava'
 import ipaddr from 'ipaddr.js'
 import { addressPolicy } from '../../ts/outbound/index.js'
 
-// Every entry of IANA's registries of special-purpose addresses (IPv4 and IPv6), of multicast, and the forms in which an
-// IPv6 address carries one of IPv4. Blocks inside others come after them and are judged by themselves.
+// Every entry of IANA's registries of special-purpose addresses (IPv4 and IPv6) and of multicast, and the IPv6 forms
+// of IPv4 addresses. Blocks inside others come after them and have their own result.
 const blocks: readonly (readonly [block: string, isPublic: boolean, purpose: string])[] = [
   ['0.0.0.0/8', false, 'this network'],
   ['10.0.0.0/8', false, 'private use'],
@@ -62,7 +62,7 @@ const blocks: readonly (readonly [block: string, isPublic: boolean, purpose: str
   ['ff00::/8', false, 'multicast'],
 ]
 
-// Public addresses next to special ones, or between them.
+// Public addresses next to or between special ones.
 const open = [
   ['1.1.1.1', '9.255.255.255', '11.0.0.0', '100.63.255.255', '100.128.0.0', '126.255.255.255', '128.0.0.0'],
   ['172.15.255.255', '172.32.0.0', '192.0.1.0', '192.88.98.255', '192.88.100.0', '198.17.255.255'],
@@ -70,7 +70,7 @@ const open = [
 ].flat()
 
 const malformed = ['localhost', '', '300.1.1.1', '1.2.3.4/8', '::1::', '[::1]']
-// Forms that resolvers take for 127.0.0.1 and for link-local addresses.
+// Forms that resolvers accept for 127.0.0.1 and for link-local addresses.
 const disguised = ['127.1', '0x7f.0.0.1', '2130706433', '0177.0.0.1', 'fe80::1%eth0', '::FFFF:7F00:1']
 
 function edgesOf(block: string): readonly string[] {
@@ -79,7 +79,7 @@ function edgesOf(block: string): readonly string[] {
   return [family.networkAddressFromCIDR(block), family.broadcastAddressFromCIDR(block)].map(String)
 }
 
-test('only public addresses are reached unless networks are allowed', (t) => {
+test('only public addresses are allowed by default', (t) => {
   const policy = addressPolicy([])
   for (const [block, isPublic, purpose] of blocks)
     for (const address of edgesOf(block)) t.is(policy.allows(address), isPublic, `${address}: ${purpose}`)
@@ -87,7 +87,7 @@ test('only public addresses are reached unless networks are allowed', (t) => {
   for (const address of open) t.true(policy.allows(address), address)
 })
 
-test('an allowed network is reached, its neighbours are not', (t) => {
+test('an allowed network is reachable, its neighbours are not', (t) => {
   const policy = addressPolicy(['127.0.0.0/8', '192.168.7.9', 'fd00::/8'])
   for (const address of ['127.0.0.1', '::ffff:127.9.9.9', '192.168.7.9', 'fd12::1', '1.1.1.1']) {
     t.true(policy.allows(address), address)
@@ -96,6 +96,6 @@ test('an allowed network is reached, its neighbours are not', (t) => {
     t.false(policy.allows(address), address)
 })
 
-test('without a policy everything is reached', (t) => {
+test('the policy `any` allows everything', (t) => {
   t.true(addressPolicy('any').allows('127.0.0.1'))
 })

@@ -14,7 +14,7 @@ import {
 
 type Seen = Pick<IncomingMessage, 'method' | 'url' | 'headers'> & { readonly body: string }
 
-/** A server that remembers what it was asked. */
+/** A server that records requests. */
 async function receiver(t: ExecutionContext, answer: (seen: Seen, response: ServerResponse) => void) {
   const seen: Seen[] = []
   const server = createServer((request, response) => {
@@ -22,9 +22,9 @@ async function receiver(t: ExecutionContext, answer: (seen: Seen, response: Serv
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const { method, url, headers } = request
-      const one = { method, url, headers, body: Buffer.concat(chunks).toString() }
-      seen.push(one)
-      answer(one, response)
+      const received = { method, url, headers, body: Buffer.concat(chunks).toString() }
+      seen.push(received)
+      answer(received, response)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -55,7 +55,7 @@ async function fails(t: ExecutionContext, call: Promise<unknown>, fault: Outboun
   t.is((error as { fault?: string } | undefined)?.fault, fault, error?.message)
 }
 
-test('a call returns status, headers and body, whatever the status', async (t) => {
+test('a call returns status, headers and body for any status', async (t) => {
   const { url, seen } = await receiver(t, (_, response) => response.writeHead(418, { 'x-a': 'b' }).end('tea'))
   const answer = await outbound(t).call(
     get(`${url}/p?q=1`, { method: 'POST', body: 'in', headers: { k: 'v' } }),
@@ -65,7 +65,7 @@ test('a call returns status, headers and body, whatever the status', async (t) =
   t.is(seen[0]?.headers.k, 'v')
 })
 
-test('a streamed body goes in chunks, again after a redirect that keeps the method', async (t) => {
+test('a streamed body is sent in chunks, and again after a redirect that keeps the method', async (t) => {
   const { url, seen } = await receiver(t, (one, response) =>
     one.url === '/from' ? response.writeHead(307, { location: '/to' }).end() : response.end(),
   )
@@ -88,7 +88,7 @@ test('a streamed body goes in chunks, again after a redirect that keeps the meth
   )
 })
 
-test('a redirect to another place takes no header of the caller along', async (t) => {
+test('a redirect to another origin drops the headers of the caller', async (t) => {
   const other = await receiver(t, (_, response) => response.end())
   const first = await receiver(t, (_, response) =>
     response.writeHead(302, { location: `${other.url}/there` }).end(),
@@ -101,7 +101,7 @@ test('a redirect to another place takes no header of the caller along', async (t
 })
 
 for (const status of [301, 302, 303, 307, 308])
-  test(`a call that refuses redirects sends nothing to where a ${status} leads`, async (t) => {
+  test(`a call that refuses redirects sends nothing to the target of a ${status}`, async (t) => {
     const other = await receiver(t, (_, response) => response.end())
     const first = await receiver(t, (one, response) =>
       response.writeHead(status, { location: one.url === '/near' ? '/there' : `${other.url}/there` }).end(),
@@ -117,7 +117,7 @@ for (const status of [301, 302, 303, 307, 308])
     t.deepEqual(other.seen, [])
   })
 
-test('addresses that are not public are refused, written out, resolved or redirected to', async (t) => {
+test('addresses that are not public are refused as literals, names and redirect targets', async (t) => {
   const { url, port, seen } = await receiver(t, (one, response) =>
     response
       .writeHead(302, { location: one.url === '/meta' ? 'http://169.254.169.254/' : 'http://10.0.0.1/' })
@@ -151,7 +151,7 @@ test('addresses that are not public are refused, written out, resolved or redire
   t.is(seen.length, 2, 'the first hop was allowed')
 })
 
-test('a call without an answer throws its reason', async (t) => {
+test('a call without an answer throws the reason', async (t) => {
   const { url } = await receiver(t, (one, response) => {
     if (one.url === '/silent') return
     if (one.url === '/round') response.writeHead(302, { location: '/round' }).end()
@@ -180,7 +180,7 @@ const streamed = async (body: AsyncIterable<Buffer>): Promise<string> => {
   return Buffer.concat(chunks).toString()
 }
 
-test('a long answer is read as it comes, with what the redirects to it said', async (t) => {
+test('a long answer is streamed, with the headers of the redirects before it', async (t) => {
   const other = await receiver(t, (_, response) => response.writeHead(206, { 'x-b': '2' }).end('est'))
   const { url } = await receiver(t, (_, response) =>
     response.writeHead(302, { location: other.url, 'x-a': '1' }).end(),
@@ -193,7 +193,7 @@ test('a long answer is read as it comes, with what the redirects to it said', as
   t.is(other.seen[0]?.headers.authorization, undefined, 'it may be a secret')
 })
 
-test('a long answer that does not begin, pauses, is cut or is given up throws its reason', async (t) => {
+test('a long answer that does not begin, stalls, is cut or is aborted throws the reason', async (t) => {
   const { url } = await receiver(t, ({ url: path }, response) => {
     if (path === '/silent') return
     response.writeHead(200, { 'content-length': 100 })
@@ -212,7 +212,7 @@ test('a long answer that does not begin, pauses, is cut or is given up throws it
   await fails(t, streamed(given.body), 'aborted')
 })
 
-test('pauses double up to the last, half of them by chance', (t) => {
+test('pauses double up to the last, and half of each is random', (t) => {
   const backoff = { firstMs: 100, lastMs: 1_000 }
   t.deepEqual(
     [1, 2, 3, 4, 5, 5_000].map((failures) => pauseMs(failures, backoff, () => 1)),
@@ -224,7 +224,7 @@ test('pauses double up to the last, half of them by chance', (t) => {
   )
 })
 
-test('a failure that may pass is tried again, up to a number of attempts', async (t) => {
+test('a temporary failure is retried, up to a number of attempts', async (t) => {
   const policy = {
     firstMs: 1,
     lastMs: 2,
@@ -255,14 +255,14 @@ test('a failure that may pass is tried again, up to a number of attempts', async
   t.is(calls, 4)
 })
 
-test('Retry-After is read in seconds and as a date', (t) => {
+test('Retry-After is parsed as seconds and as a date', (t) => {
   t.is(retryAfterMs({ 'retry-after': '3' }), 3_000)
   t.is(retryAfterMs({ 'retry-after': 'Thu, 01 Jan 1970 00:00:09 GMT' }, 4_000), 5_000)
   t.is(retryAfterMs({ 'retry-after': 'soon' }), null)
   t.is(retryAfterMs({}), null)
 })
 
-test('calls to one name at the same time look it up once, later ones again', async (t) => {
+test('concurrent calls to one name resolve it once, later calls again', async (t) => {
   let lookups = 0
   const resolve: OutboundSetup['resolve'] = (_name, _options, callback) => {
     lookups += 1
@@ -274,14 +274,14 @@ test('calls to one name at the same time look it up once, later ones again', asy
       call({ method: 'GET', url: `http://nowhere.test:${port}/`, timeoutMs: 5_000, answerBytesMax: null }),
       { message: /nowhere\.test/ },
     )
-  // Each port is an origin with a connection of its own.
+  // Each port is an origin with its own connection.
   await Promise.all([1, 2, 3, 4].map(failed))
   t.is(lookups, 1)
   await failed(5)
   t.is(lookups, 2)
 })
 
-/** A resolver that answers once it is let; a call that waits for it has no connection. */
+/** A resolver that never answers, so that calls wait without a connection. */
 function heldResolver() {
   let asked: () => void = () => undefined
   const wasAsked = new Promise<void>((resolve) => {
@@ -291,7 +291,7 @@ function heldResolver() {
   return { wasAsked, resolve }
 }
 
-test('a call is given up at once while its connection is not established', async (t) => {
+test('an aborted call ends at once while its connection is not established', async (t) => {
   const { wasAsked, resolve } = heldResolver()
   const controller = new AbortController()
   const request = get('http://example.test/', { signal: controller.signal, timeoutMs: 60_000 })
@@ -307,7 +307,7 @@ test('a call is given up at once while its connection is not established', async
   await both
 })
 
-test('closing ends calls whose connection is not established, and their sockets', async (t) => {
+test('close ends calls whose connection is not established, and their sockets', async (t) => {
   const { wasAsked, resolve } = heldResolver()
   const calls = openOutbound({ allowedNetworks: 'any', resolve })
   const failing = fails(t, calls.call(get('http://example.test/', { timeoutMs: 60_000 })), 'unreachable')

@@ -3,7 +3,7 @@ import type { ExecutionContext } from 'ava'
 import type { TestServer } from '../support/server.js'
 import type { Launched } from './world.js'
 
-/** Requests, and the figures that they leave in the next report, by event and by name. A pattern stands for a text. */
+/** Requests, and the figures that they cause in the next report, by event and name. A pattern matches a text. */
 export interface Drive {
   readonly of: string
   readonly run: (server: TestServer, t: ExecutionContext) => Promise<unknown>
@@ -216,7 +216,7 @@ export const drives: readonly Drive[] = [
     },
   },
   {
-    of: 'searches, of which one is refused while it is parsed and one later',
+    of: 'searches, one refused during parsing and one later',
     async run(server) {
       const search = (body: object) => server.post(`${films}/search`, body)
       await search({
@@ -284,7 +284,7 @@ export const drives: readonly Drive[] = [
     },
   },
   {
-    of: 'searches in the query string, for facet values and for similar documents, each refused once while it is parsed',
+    of: 'searches in the query string, for facet values and for similar documents, each refused once during parsing',
     async run(server) {
       await server.get(`${films}/search?q=alpha&limit=7`)
       await server.get(`${films}/search?limit=many`)
@@ -315,7 +315,7 @@ export const drives: readonly Drive[] = [
     },
   },
   {
-    of: 'multi-searches, of which one is refused while it is parsed',
+    of: 'multi-searches, one refused during parsing',
     async run(server) {
       const remote = { indexUid: 'books', federationOptions: { remote: 'far' } }
       await server.post('/multi-search', {
@@ -366,7 +366,7 @@ export const drives: readonly Drive[] = [
   },
 ]
 
-/** How an instance is started, and what it then says about itself. Some options exclude others. */
+/** Launch options, and the traits that the instance reports with them. Some options exclude others. */
 export const launches: readonly (Launched & { readonly traits: Readonly<Record<string, unknown>> })[] = [
   {
     args: [
@@ -425,7 +425,7 @@ export const launches: readonly (Launched & { readonly traits: Readonly<Record<s
       'infos.experimental_embedding_cache_entries': 150,
       'infos.experimental_logs_mode': 'json',
       'infos.experimental_search_queue_size': 200,
-      // The features are switched on by the requests above.
+      // The requests above enable the features.
       'infos.experimental_composite_embedders': true,
       'infos.experimental_contains_filter': true,
       'infos.experimental_edit_documents_by_function': true,

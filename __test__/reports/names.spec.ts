@@ -16,7 +16,7 @@ import { instanceUid, reportedServer, runOf } from './world.js'
 
 const DAY_MS = 86_400_000
 
-test('every metric of the documentation is reported with the value that was driven, and nothing of the data', async (t) => {
+test('every documented metric is reported with the expected value, and no data of users is reported', async (t) => {
   const sent: CollectedEvent[] = []
   const { server, reporter } = await reportedServer(
     t,
@@ -43,9 +43,9 @@ test('every metric of the documentation is reported with the value that was driv
     await run(server, t)
     await reporter.report()
     t.notRegex(JSON.stringify(sent), /alpha|title|genre|films|books|example|here|127\.0\.0\.1/, of)
-    for (const one of sent) t.like(one, { userId: instanceUid, context: { app: { version: '9.8.7' } } })
+    for (const event of sent) t.like(event, { userId: instanceUid, context: { app: { version: '9.8.7' } } })
     for (const [event, figures] of Object.entries(events)) {
-      const properties = sent.find((one) => one.event === event)?.properties
+      const properties = sent.find((each) => each.event === event)?.properties
       for (const [name, value] of Object.entries(figures))
         check(event, name, properties, value, neutralFigure(event, name))
     }
@@ -66,7 +66,7 @@ test('every metric of the documentation is reported with the value that was driv
   check('identify', 'stats.database_size', shown, databaseSize, 0)
   const { blocks, bsize } = await statfs(server.parts.directory)
   t.true((figureIn(shown, 'system.disk_size') as number) >= blocks * bsize)
-  // No build computes on a graphics card.
+  // No build uses a GPU.
   t.is(figureIn(shown, 'infos.gpu_enabled'), false)
   for (const name of ['system.disk_size', 'infos.gpu_enabled']) driven.add(name)
 
@@ -78,7 +78,7 @@ test('every metric of the documentation is reported with the value that was driv
   )
 })
 
-/** An engine that reports searches for `slow` as cut off by their time. */
+/** An engine that reports searches for `slow` as cut off by the time limit. */
 function withSlowSearches(engine: Engine): Engine {
   return new Proxy(engine, {
     get(target, name) {
@@ -94,13 +94,13 @@ function withSlowSearches(engine: Engine): Engine {
   })
 }
 
-/** The figure of that name, whose parts lead through objects. */
+/** Returns the figure with a dotted name. */
 const figureIn = (tree: unknown, name: string): unknown =>
   name
     .split('.')
     .reduce((node, part) => (node as Readonly<Record<string, unknown>> | undefined)?.[part], tree)
 
-/** The figure of an event for requests of which nothing was observed. */
+/** Returns the figure of an event without observations. */
 function neutralFigure(published: string, name: string): unknown {
   const usage = openUsage()
   const keyOf = (events: Readonly<Record<string, { readonly name: string }>>) =>

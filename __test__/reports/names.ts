@@ -1,4 +1,4 @@
-/** The names of all metrics that the service has to publish, by the tables of its documentation. */
+/** The names of all metrics that the service must publish, by the tables of its documentation. */
 export const metricNames = {
   instance: [
     'context.app.version',

@@ -4,7 +4,7 @@ import { openLogWithOutlets, openUsage, type UsageEvent, usageEvents } from '../
 import { type CollectedEvent, startCollector } from '../support/collector.js'
 import { instanceUid, reportedServer } from './world.js'
 
-/** Delivers to a collector, as a daemon does. */
+/** Delivers to a collector, like a daemon. */
 function delivery(t: ExecutionContext, url: string): Deliver {
   const collector = deliverTo(url)
   t.teardown(() => collector.close())
@@ -12,7 +12,7 @@ function delivery(t: ExecutionContext, url: string): Deliver {
 }
 
 // Case 45 of the operating rules.
-test('three searches are one event with their number and the clients that were named', async (t) => {
+test('three searches are one event with their number and their client names', async (t) => {
   const collector = await startCollector(t)
   const { server, reporter } = await reportedServer(t, delivery(t, collector.url))
   await server.settle(t, server.post('/indexes', { uid: 'plants' }))
@@ -31,7 +31,7 @@ test('three searches are one event with their number and the clients that were n
   t.deepEqual(
     collector.events.flatMap(({ event }) => event ?? []).sort(),
     ['Documents Searched POST', 'Index Created', 'Launched'],
-    'what was reported is not reported again',
+    'each event is reported once',
   )
   t.is(
     collector.events.filter(({ type }) => type === 'identify').length,
@@ -51,7 +51,7 @@ for (const { name, url } of [
     url: async (t: Parameters<typeof startCollector>[0]) => (await startCollector(t, 500)).url,
   },
 ]) {
-  test(`a collector that ${name} changes no answer`, async (t) => {
+  test(`a collector that ${name} does not affect answers`, async (t) => {
     const { server, reporter } = await reportedServer(t, delivery(t, await url(t)))
     await server.settle(t, server.post('/indexes', { uid: 'plants' }))
     const reporting = reporter.report()
@@ -93,7 +93,7 @@ test('a report of clients with long names is sent in batches of at most 500 kB',
   t.is(sent.length, 1 + events.length)
 })
 
-test('a batch has events and the time it was made, and is at most 500 kB to the byte', (t) => {
+test('a batch has the events and its time, and has at most 500 kB', async (t) => {
   const event = (bytes: number) => ({ type: 'track' as const, text: 'x'.repeat(bytes) })
   const [only] = batchesOf([event(10)], 0)
   t.deepEqual(JSON.parse(only ?? ''), { batch: [event(10)], sentAt: '1970-01-01T00:00:00.000Z' })
@@ -101,21 +101,21 @@ test('a batch has events and the time it was made, and is at most 500 kB to the 
   for (let bytes = 249_900; bytes < 250_000; bytes += 1) {
     for (const batch of batchesOf([event(bytes), event(bytes)], 0)) t.true(batch.length <= 500_000)
   }
-  t.deepEqual(batchesOf([event(500_000)], 0), [], 'an event that fits no batch is left out')
+  t.deepEqual(batchesOf([event(500_000)], 0), [], 'an event that fits into no batch is left out')
 })
 
-/** A reporter whose clock the test moves, and the names of the events that it sent. */
+/** A reporter with a clock that the test moves, and the names of the sent events. */
 function timed(deliver: Deliver = async () => undefined) {
   const usage = openUsage()
   const sent: string[][] = []
   let now = 1_000
-  let look = (): void => undefined
+  let check = (): void => undefined
   const clock: ReportClock = {
     now: () => now,
     every(_ms, due) {
-      look = due
+      check = due
       return () => {
-        look = () => undefined
+        check = () => undefined
       }
     },
   }
@@ -135,8 +135,8 @@ function timed(deliver: Deliver = async () => undefined) {
   })
   const pass = async (ms: number): Promise<void> => {
     now += ms
-    look()
-    // A report that is due has been delivered after its promises: none of them waits for anything.
+    check()
+    // A due report is delivered in pending promises, none of which waits for anything.
     await new Promise((resolve) => setImmediate(resolve))
   }
   return { usage, reporter, sent, pass }
@@ -144,7 +144,7 @@ function timed(deliver: Deliver = async () => undefined) {
 
 const minute = 60_000
 
-test('a report is sent once an hour has passed since the last one, and not before', async (t) => {
+test('a report is sent one hour after the last report, and not earlier', async (t) => {
   const { usage, sent, pass, reporter } = timed()
   t.teardown(() => reporter.close())
   usage.record('dumpCreated', {}, undefined)
@@ -159,7 +159,7 @@ test('a report is sent once an hour has passed since the last one, and not befor
   t.deepEqual(sent[1], ['identify', 'Snapshot Created'])
 })
 
-test('a report is sent before its hour once 500 kB were counted', async (t) => {
+test('a report is sent early once 500 kB are counted', async (t) => {
   const { usage, sent, pass, reporter } = timed()
   t.teardown(() => reporter.close())
   const fill = (event: UsageEvent): void => {
@@ -176,7 +176,7 @@ test('a report is sent before its hour once 500 kB were counted', async (t) => {
   t.true(usage.isEmpty)
 })
 
-test('what was counted since the last report is sent when the reporter closes', async (t) => {
+test('closing the reporter sends everything counted since the last report', async (t) => {
   const { usage, reporter, sent, pass } = timed()
   usage.record('dumpCreated', {}, undefined)
   await reporter.close()
@@ -186,7 +186,7 @@ test('what was counted since the last report is sent when the reporter closes', 
   t.is(sent.length, 1, 'a closed reporter sends nothing more')
 })
 
-test('a reporter that has counted nothing since its last report closes without one', async (t) => {
+test('closing the reporter sends no report if nothing was counted since the last one', async (t) => {
   const { usage, reporter, sent } = timed()
   usage.record('dumpCreated', {}, undefined)
   await reporter.report()
@@ -194,11 +194,11 @@ test('a reporter that has counted nothing since its last report closes without o
   t.is(sent.length, 1)
 })
 
-test('a reporter closes although its collector never answers', async (t) => {
+test('a reporter closes even if its collector never answers', async (t) => {
   const { usage, reporter, sent } = timed(() => new Promise(() => undefined))
   usage.record('dumpCreated', {}, undefined)
   void reporter.report()
   usage.record('snapshotCreated', {}, undefined)
   await reporter.close()
-  t.is(sent.length, 1, 'the report before the last one still waits')
+  t.is(sent.length, 1, 'the earlier report still waits')
 })

@@ -10,11 +10,11 @@ export const instanceUid = '5e0a3f0c-6f3b-4f5e-9b52-0d5f6f0f7c11'
 export interface Launched {
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** The text of the configuration file. Default: there is none. */
+  /** The text of the configuration file. Default: no file. */
   readonly file?: string
 }
 
-/** A start with these options. */
+/** Parses these launch options. */
 export function runOf({ args = [], env = {}, file }: Launched): Run {
   const run = parseLaunchOptions({
     args,
@@ -22,17 +22,17 @@ export function runOf({ args = [], env = {}, file }: Launched): Run {
     readFile: () => file ?? null,
     machine: { memoryBytes: 8e9, cores: 4 },
   })
-  if (run.kind !== 'run') throw new Error('these are options to run with')
+  if (run.kind !== 'run') throw new Error('these options do not start a server')
   return run
 }
 
 export interface ReportedOptions extends TestServerOptions {
   readonly launched?: Launched
-  /** When the instance started, in milliseconds since 1970. */
+  /** Start of the instance, in milliseconds since 1970. */
   readonly startedAt?: number
 }
 
-/** A server whose use is reported to `deliver`. */
+/** Starts a server that reports its usage to `deliver`. */
 export async function reportedServer(
   t: ExecutionContext,
   deliver: Deliver,

@@ -1,7 +1,7 @@
 import test from 'ava'
 import { openUsage } from '../../ts/telemetry/index.js'
 
-test('observations of a metric become the sum, maximum or share its name promises', (t) => {
+test('observations of a metric are combined as its name promises', (t) => {
   const usage = openUsage()
   const before = Date.now()
   usage.record('documentsFetched', { 'pagination.max_limit': 20, per_filter: false }, 'b; a')
@@ -30,10 +30,10 @@ test('observations of a metric become the sum, maximum or share its name promise
     'export.avg_payload_size': null,
     'export.total_received': 2,
   })
-  t.deepEqual(usage.report(), [], 'a report begins anew')
+  t.deepEqual(usage.report(), [], 'a report starts from zero')
 })
 
-test('searches are counted by what they ask for and how they end', (t) => {
+test('searches are counted by their parameters and outcomes', (t) => {
   const usage = openUsage()
   const searches = usage.searches('search')
   const answer = { degraded: false, usedNegativeOperator: true, terms: 3 }
@@ -75,7 +75,7 @@ test('searches are counted by what they ask for and how they end', (t) => {
   t.false('facets.total_distinct_facet_count' in report!.figures, 'a figure of searches for facet values')
 })
 
-test('the time of searches is their 99th percentile, to 5 %', (t) => {
+test('the time of searches is the 99th percentile, to 5 %', (t) => {
   const usage = openUsage()
   const answer = { degraded: false, usedNegativeOperator: false, terms: 1 }
   for (let i = 0; i < 99; i++) usage.searches('search').succeeded(answer, 10 + i * 10)
@@ -84,7 +84,7 @@ test('the time of searches is their 99th percentile, to 5 %', (t) => {
   t.true(figure >= 990 && figure <= 990 * 1.05, String(figure))
 })
 
-test('of values that clients choose a hundred are remembered, 200 characters of each', (t) => {
+test('at most a hundred words chosen by clients are recorded, 200 characters of each', (t) => {
   const usage = openUsage()
   for (let i = 0; i < 10_000; i++) usage.record('documentsAdded', {}, `${i}${'x'.repeat(5_000)}`)
   const words = usage.report()[0]?.figures.user_agent as readonly string[]

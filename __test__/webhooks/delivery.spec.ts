@@ -14,13 +14,13 @@ import {
   testQueue,
 } from '../tasks/test-queue.js'
 
-// What the delivery of webhooks promises:
-// 1. One call per batch, its tasks as lines, ascending.
-// 2. In the order of the batches, each repeated until a call succeeds.
-// 3. A restart goes on where the last call succeeded.
-// 4. A webhook made later is told of what finishes later.
-// 5. Deleting tasks takes nothing from those who have not been told.
-// 6. One webhook out of reach holds up no other.
+// Guarantees of webhook delivery:
+// 1. Each batch is one call, with one line per task, ascending.
+// 2. Batches are delivered in order, and each call is repeated until it succeeds.
+// 3. A restart continues after the last successful call.
+// 4. A new webhook only receives batches that finish later.
+// 5. Deleted tasks are still delivered to webhooks that have not received them.
+// 6. An unreachable webhook does not block others.
 
 async function hooks(
   t: ExecutionContext,
@@ -41,7 +41,7 @@ async function hooks(
 
 const headers = undefined
 
-test('a batch is told in one call, one line a task', async (t) => {
+test('a batch is delivered in one call, with one line per task', async (t) => {
   const receiver = await startReceiver(t)
   const queue = await testQueue(t)
   const webhooks = await hooks(t, queue)
@@ -68,7 +68,7 @@ test('a batch is told in one call, one line a task', async (t) => {
   t.is(receipt?.tasks[0]?.customMetadata, 'load 1')
 })
 
-test('a call that fails is repeated, and later batches wait for it', async (t) => {
+test('a failed call is repeated, and later batches wait for it', async (t) => {
   const receiver = await startReceiver(t, (call) => (call < 2 ? 500 : 204))
   const logged: object[] = []
   const queue = await testQueue(t)
@@ -86,7 +86,7 @@ test('a call that fails is repeated, and later batches wait for it', async (t) =
   t.is(webhooks.all().length, 1)
 })
 
-test('after a restart a webhook is told of what it was not told before, and of nothing else', async (t) => {
+test('after a restart a webhook receives only the batches that it has not received', async (t) => {
   const directory = await temporaryDirectory(t)
   const held = gate(t)
   let answer = 200
@@ -118,7 +118,7 @@ test('after a restart a webhook is told of what it was not told before, and of n
   t.true(receiver.uids().includes(1))
 })
 
-test('a webhook is told of what finishes after it was made; one that is gone, of nothing', async (t) => {
+test('a webhook receives batches that finish after its creation and none after its removal', async (t) => {
   const [early, late] = [await startReceiver(t), await startReceiver(t)]
   const queue = await testQueue(t)
   const webhooks = await hooks(t, queue)
@@ -133,11 +133,11 @@ test('a webhook is told of what finishes after it was made; one that is gone, of
   t.deepEqual([early.uids(), late.uids()], [[0], [1]])
 })
 
-test('tasks deleted before a webhook was told of them are told all the same', async (t) => {
+test('tasks deleted before a webhook has received them are delivered anyway', async (t) => {
   const directory = await temporaryDirectory(t)
   const receiver = await startReceiver(t)
   const first = await testQueue(t, { directory })
-  // Made, but not called yet.
+  // Created, but not called yet.
   await first.webhooks.put(
     { uuid: '4bc0887a-0e41-4f3b-935d-0c451dcee9c8', url: receiver.url, headers: {} },
     20,
@@ -155,10 +155,10 @@ test('tasks deleted before a webhook was told of them are told all the same', as
     [[[0, 'a']], [[1, 'b']], [[2, null]]],
   )
   while ((await second.webhooks.next('4bc0887a-0e41-4f3b-935d-0c451dcee9c8')) !== null) await undefined
-  t.deepEqual(await second.webhooks.tasks(0, -1, 10), [], 'what everyone was told of is not kept')
+  t.deepEqual(await second.webhooks.tasks(0, -1, 10), [], 'delivered tasks are not kept')
 })
 
-test('a webhook out of reach holds up no other, and hears of everything at its new address', async (t) => {
+test('an unreachable webhook blocks no others, and receives everything at its new address', async (t) => {
   const [good, other] = [await startReceiver(t), await startReceiver(t)]
   const queue = await testQueue(t)
   const webhooks = await hooks(t, queue)
@@ -174,7 +174,7 @@ test('a webhook out of reach holds up no other, and hears of everything at its n
   t.deepEqual(other.uids(), [0, 1, 2])
 })
 
-test('the webhook of the command line keeps its cursor as long as the option is given', async (t) => {
+test('the webhook of the command line keeps its cursor while the option is given', async (t) => {
   const directory = await temporaryDirectory(t)
   const receiver = await startReceiver(t)
   const open = async (launch: LaunchWebhook | null, index: string) => {

@@ -3,10 +3,10 @@ import { lookup } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 
-/** Networks that calls may reach in addition to public ones, as CIDR or single addresses. `any`: all addresses. */
+/** Networks that may be called in addition to public ones, as CIDR or single addresses. `any`: all addresses. */
 export type AllowedNetworks = 'any' | readonly string[]
 
-/** The addresses that calls of this process may reach. */
+/** Decides which addresses this process may call. */
 export interface AddressPolicy {
   /** @param address an IPv4 or IPv6 address as text, without brackets; anything else is refused */
   allows(address: string): boolean
@@ -16,7 +16,7 @@ export interface AddressPolicy {
 export class AddressRefusedError extends Error {
   override readonly name = 'AddressRefusedError'
 
-  /** @param host as the caller wrote it; the message does not tell which addresses it has */
+  /** @param host as the caller wrote it; the message does not reveal its addresses */
   constructor(readonly host: string) {
     super(
       `\`${host}\` leads to an address that is not public; --experimental-allowed-ip-networks can allow its network`,
@@ -24,7 +24,7 @@ export class AddressRefusedError extends Error {
   }
 }
 
-// Addresses that calls must not reach. Source: IANA's registries of special-purpose addresses, entries that are not
+// Addresses that must not be called. Source: IANA's registries of special-purpose addresses, entries that are not
 // globally reachable; IANA's registry of multicast addresses; RFC 7526 for the anycast address of 6to4 relays.
 const privateNetworks = [
   '0.0.0.0/8',
@@ -63,12 +63,12 @@ const publicNetworks = [
 ].map(network)
 
 /**
- * All IPv6 addresses that IANA assigns for global use. Addresses outside are never public: forms of IPv4 addresses
+ * All IPv6 addresses that IANA assigns for global use. All others are never public: forms of IPv4 addresses
  * (`::7f00:1`, `::ffff:0:7f00:1`), local translators, discard-only, unique local, link-local, site-local, multicast.
  */
 const globalUnicast = network('2000::/3')
 
-/** The prefix of IPv4 addresses behind a translator (RFC 6052). The policy checks such an address as IPv4. */
+/** The prefix of IPv4 addresses behind a translator (RFC 6052). These addresses are checked as IPv4. */
 const translated = network('64:ff9b::/96')
 
 type Network = readonly [ipaddr.IPv4 | ipaddr.IPv6, number]
@@ -93,10 +93,10 @@ export function addressPolicy(allowed: AllowedNetworks): AddressPolicy {
     allows(text) {
       if (!ipaddr.isValid(text)) return false
       const address = embedded(ipaddr.process(text))
-      if (added.some((one) => within(address, one))) return true
-      if (publicNetworks.some((one) => within(address, one))) return true
+      if (added.some((each) => within(address, each))) return true
+      if (publicNetworks.some((each) => within(address, each))) return true
       if (address.kind() === 'ipv6' && !within(address, globalUnicast)) return false
-      return !privateNetworks.some((one) => within(address, one))
+      return !privateNetworks.some((each) => within(address, each))
     },
   }
 }
@@ -116,8 +116,8 @@ const systemResolve: Resolve = (hostname, options, callback) =>
   lookup(hostname, { ...options, all: true }, (error, addresses) => callback(error, addresses ?? []))
 
 /**
- * Asks once for callers that want the same name at the same time. The system's resolver takes one of the few threads that
- * files need too, for seconds where no server of names answers.
+ * Resolves a name once for all callers that request it at the same time. The system's resolver takes one of the few
+ * threads that files need too, for seconds if no DNS server answers.
  */
 function sharing(resolve: Resolve): Resolve {
   const waiting = new Map<string, Parameters<Resolve>[2][]>()
@@ -132,14 +132,14 @@ function sharing(resolve: Resolve): Resolve {
     waiting.set(key, callbacks)
     resolve(hostname, options, (error, addresses) => {
       waiting.delete(key)
-      for (const one of callbacks) one(error, addresses)
+      for (const each of callbacks) each(error, addresses)
     })
   }
 }
 
 /**
  * A lookup for sockets that refuses a name if the policy forbids one of its addresses. The socket connects to the
- * addresses that were checked here, so that changing the DNS record between check and connection has no effect.
+ * checked addresses, so changing the DNS record after the check has no effect.
  */
 export function guardedLookup(policy: AddressPolicy, resolve: Resolve = systemResolve): LookupFunction {
   const shared = sharing(resolve)

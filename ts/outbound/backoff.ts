@@ -9,26 +9,26 @@ export interface Backoff {
 }
 
 /**
- * Milliseconds to wait after a failure. Up to half of the pause is random, so that callers that failed together do not
- * retry together.
+ * Returns the milliseconds to wait after a failure. Up to half of the pause is random, so that callers do not all retry
+ * at the same time.
  * @param failures failures in a row, at least 1
  * @param random from 0 to 1
  */
 export function pauseMs(failures: number, backoff: Backoff, random = Math.random): number {
   const { firstMs, lastMs, factor = 2 } = backoff
-  // The bound of 30 keeps the power finite. `lastMs` is smaller than any pause beyond it.
+  // The bound of 30 keeps the power finite. Pauses beyond it are longer than `lastMs` anyway.
   const longest = Math.min(firstMs * factor ** Math.min(failures - 1, 30), lastMs)
   return longest / 2 + (longest / 2) * random()
 }
 
 export interface RetryPolicy extends Backoff {
-  /** Attempts in all, at least one. */
+  /** Attempts in total, at least 1. */
   readonly attemptsMax: number
-  /** Whether another attempt may succeed. */
+  /** Returns true if another attempt may succeed. */
   worthRetrying(error: unknown): boolean
-  /** The pause that the other side asked for in place of the usual one; null if it asked for none. */
+  /** Returns the pause that the other side requested; null if none. */
   askedPauseMs?(error: unknown, usualMs: number): number | null
-  /** How to wait. Default: a timer. */
+  /** Waits between attempts. Default: a timer. */
   readonly wait?: Wait
   /** Ends the waiting. `call` must observe the signal itself. */
   readonly signal?: AbortSignal
@@ -40,7 +40,7 @@ export type Wait = (ms: number, signal?: AbortSignal) => Promise<void>
 export const waitOnTimer: Wait = (ms, signal) => sleep(ms, undefined, signal === undefined ? {} : { signal })
 
 /**
- * Repeats `call` until it succeeds or the policy ends the attempts; then it throws the last error. @param call gets the
+ * Repeats `call` until it succeeds or the policy ends the attempts; then throws the last error. @param call gets the
  * number of the attempt, from 1
  */
 export async function retrying<T>(call: (attempt: number) => Promise<T>, policy: RetryPolicy): Promise<T> {
@@ -56,11 +56,11 @@ export async function retrying<T>(call: (attempt: number) => Promise<T>, policy:
   }
 }
 
-/** Whether a request that was answered with this status may succeed later. */
+/** True if a request answered with this status may succeed later. */
 export const isTransientStatus = (status: number): boolean =>
   status === 408 || status === 425 || status === 429 || status >= 500
 
-/** The header `Retry-After` in milliseconds; null if it is missing or malformed. @param nowMs since 1970 */
+/** Parses the header `Retry-After` to milliseconds; null if missing or malformed. @param nowMs since 1970 */
 export function retryAfterMs(
   headers: Readonly<Record<string, string | readonly string[] | undefined>>,
   nowMs = Date.now(),

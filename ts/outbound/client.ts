@@ -26,11 +26,11 @@ export interface OutboundRequest {
   readonly headers?: Readonly<Record<string, string>>
   /** A function returns the chunks of the body. It is called again if a redirect needs the body again. */
   readonly body?: string | Uint8Array | (() => AsyncIterable<Uint8Array>)
-  /** For bodies that hold secrets, and answers that are trusted because of where they come from. Absent: followed. */
+  /** `refused` for bodies with secrets, and for answers trusted because of their origin. Absent: followed. */
   readonly redirects?: 'refused'
-  /** Milliseconds of the whole call: resolving, connecting, redirects, and reading the answer. */
+  /** Milliseconds of the complete call: resolving, connecting, redirects, and reading the answer. */
   readonly timeoutMs: number
-  /** Largest accepted body of the answer, in bytes; a larger one fails the call. null: the body is not read. */
+  /** Largest accepted body of the answer, in bytes. A larger body fails the call. null: the body is not read. */
   readonly answerBytesMax: number | null
   readonly signal?: AbortSignal
 }
@@ -39,7 +39,7 @@ export interface OutboundRequest {
 export interface OutboundAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
-  /** Empty if the request did not ask to read it. */
+  /** Empty if the request did not ask for it. */
   readonly body: Buffer
 }
 
@@ -48,24 +48,24 @@ export interface StreamRequest {
   /** An absolute URL, http or https. */
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Milliseconds until the answer begins, redirects included, and then between two of its chunks. */
+  /** Milliseconds until the answer begins, including redirects, and then between two chunks. */
   readonly idleMs: number
   readonly signal?: AbortSignal
 }
 
-/** An answer of any status, whose body comes as it is read. */
+/** An answer of any status with a streamed body. */
 export interface OutboundStream {
   readonly status: number
   readonly headers: OutboundAnswer['headers']
-  /** The headers of the redirects that led to it, the first at the front. */
+  /** The headers of the redirects before the answer, in order. */
   readonly redirects: readonly OutboundAnswer['headers'][]
   /** Rejects with OutboundError. */
   readonly body: AsyncIterable<Buffer>
-  /** Ends an answer whose body is not read. */
+  /** Ends an answer without reading its body. */
   discard(): void
 }
 
-/** Why a call got no answer. */
+/** Why a call has no answer. */
 export type OutboundFault =
   /** The URL cannot be called. */
   | 'url'
@@ -78,7 +78,7 @@ export type OutboundFault =
   /** The signal of the caller aborted. */
   | 'aborted'
 
-/** A call that got no answer. Its message names the host, never a header or the rest of the URL. */
+/** A call without an answer. Its message names the host, but never a header or the rest of the URL. */
 export class OutboundError extends Error {
   override readonly name = 'OutboundError'
 
@@ -93,7 +93,7 @@ export class OutboundError extends Error {
 
 /** Makes the HTTP calls of this process. No other module opens connections to other hosts. */
 export interface Outbound {
-  /** Sends a request and follows redirects, unless it refuses them. @throws OutboundError if there is no answer */
+  /** Sends a request and follows redirects, unless it refuses them. @throws OutboundError without an answer */
   call(request: OutboundRequest): Promise<OutboundAnswer>
   /** Sends a GET and follows redirects. @throws OutboundError if no answer begins */
   stream(request: StreamRequest): Promise<OutboundStream>
@@ -111,7 +111,7 @@ export interface OutboundSetup {
 export function openOutbound({ allowedNetworks, resolve }: OutboundSetup): Outbound {
   const policy = addressPolicy(allowedNetworks)
   let opened: Promise<Agent> | null = null
-  // Many servers never call out, and loading the library takes a tenth of a start.
+  // Loaded on demand: many servers never call out, and loading the library takes a tenth of a start.
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
   const agentOnce = (): Promise<Agent> => {
@@ -146,14 +146,14 @@ async function openAgent(lookup: LookupFunction, closing: AbortSignal): Promise<
   return new Agent({
     connections: CONNECTIONS_PER_ORIGIN_MAX,
     keepAliveTimeout: IDLE_CONNECTION_MS,
-    // `timeoutMs` of the request bounds the whole call.
+    // `timeoutMs` of the request limits the complete call.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: { timeout: CONNECT_TIMEOUT_MS, lookup, signal: closing },
   })
 }
 
-/** Sends a GET whose answer is read as it comes. */
+/** Sends a GET and streams the answer. */
 async function stream(agent: Agent, policy: AddressPolicy, request: StreamRequest): Promise<OutboundStream> {
   const url = parsedUrl(request.url)
   const idle = new AbortController()
@@ -166,7 +166,7 @@ async function stream(agent: Agent, policy: AddressPolicy, request: StreamReques
   try {
     const { answer, redirects } = await follow(agent, policy, { ...request, method: 'GET' }, url, signal)
     const { statusCode: status, headers, body } = answer
-    // A failure before the body is read is met by its reader.
+    // An error before the body is read is reported to its reader.
     body.on('error', () => undefined)
     const discard = (): void => {
       clearTimeout(timer)
@@ -177,7 +177,7 @@ async function stream(agent: Agent, policy: AddressPolicy, request: StreamReques
         for await (const chunk of body as AsyncIterable<Buffer>) {
           timer.refresh()
           yield chunk
-          // Time that the reader took is not the other side's.
+          // Excludes the time of the reader.
           timer.refresh()
         }
       } catch (error) {
@@ -192,10 +192,10 @@ async function stream(agent: Agent, policy: AddressPolicy, request: StreamReques
   }
 }
 
-/** What `follow` needs of a request. */
+/** The parts of a request that `follow` needs. */
 type Followed = Pick<OutboundRequest, 'method' | 'headers' | 'body' | 'redirects'>
 
-/** An answer that is no redirect, and how it was reached. */
+/** A final answer, and how it was reached. */
 interface Reached {
   readonly answer: Dispatcher.ResponseData
   readonly url: URL
@@ -226,7 +226,7 @@ async function follow(
     if (request.redirects === 'refused')
       throw new OutboundError(
         'redirects',
-        `\`${hop.url.host}\` redirects to another address, and what is sent to it goes nowhere else`,
+        `\`${hop.url.host}\` redirects to another address, but this request must not be sent elsewhere`,
       )
     passed.push(answer.headers)
     if (redirects === REDIRECTS_MAX) {
@@ -236,7 +236,7 @@ async function follow(
   }
 }
 
-/** One request of a chain of redirects. */
+/** A request in a chain of redirects. */
 interface Hop {
   readonly url: URL
   readonly method: OutboundRequest['method']
@@ -250,7 +250,7 @@ function send(
   { url, method, headers, body }: Hop,
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
-  // Node.js does not look up a literal address, so the policy checks it here.
+  // Node.js does not look up a literal address, so it is checked here.
   const literal = url.hostname.replace(/^\[|\]$/g, '')
   if (isIP(literal) !== 0 && !policy.allows(literal)) throw new AddressRefusedError(literal)
   const answer = agent.request({
@@ -264,7 +264,7 @@ function send(
   return unlessAborted(answer, signal)
 }
 
-/** The answer, or the reason of `signal` as soon as it aborts. The library ignores the signal until it is connected. */
+/** Rejects as soon as `signal` aborts. The library ignores the signal until it is connected. */
 function unlessAborted(
   answer: Promise<Dispatcher.ResponseData>,
   signal: AbortSignal,
@@ -283,14 +283,15 @@ function unlessAborted(
 const isRedirect = (status: number) => [301, 302, 303, 307, 308].includes(status)
 
 /**
- * The next request of a chain, by the Fetch standard. Headers that may hold secrets are sent to the same origin only.
+ * Returns the next request of a chain, by the Fetch standard. Headers that may have secrets are only sent to the same
+ * origin.
  */
 function redirected({ url, method, headers, body }: Hop, status: number, next: URL): Hop {
   const becomesGet = status === 303 || ((status === 301 || status === 302) && method === 'POST')
   const passedOn = Object.entries(headers).filter(([name]) => {
     const lower = name.toLowerCase()
     if (lower.startsWith('content-')) return !becomesGet
-    // Any header of the caller may hold a secret, whatever its name.
+    // Any header of the caller may have a secret, whatever its name.
     return next.origin === url.origin || ['accept', 'accept-encoding', 'range', 'user-agent'].includes(lower)
   })
   return {
@@ -335,7 +336,7 @@ function parsedUrl(text: string, base?: URL): URL {
   return url
 }
 
-/** Headers of the connection, which only the client sets. They are dropped from the headers of a request. */
+/** Headers of the connection. Only the client sets them, so they are dropped from requests. */
 const connectionHeaders = [
   'connection',
   'keep-alive',
@@ -364,7 +365,7 @@ function outboundError(
   if (error instanceof OutboundError) return error
   const cause = { cause: error }
   if (request.signal?.aborted)
-    return new OutboundError('aborted', `the call to \`${host}\` was given up`, cause)
+    return new OutboundError('aborted', `the call to \`${host}\` was aborted`, cause)
   if (timedOut) {
     return new OutboundError('timeout', `\`${host}\` did not answer within ${request.timeoutMs} ms`, cause)
   }

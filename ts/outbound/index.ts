@@ -1,4 +1,4 @@
-/** Here is a request to another host: is its address allowed, and what is the answer? */
+/** Makes HTTP requests to other hosts, if their addresses are allowed. */
 export { AddressRefusedError, type AllowedNetworks, addressPolicy, type Resolve } from './addresses.js'
 export {
   type Backoff,

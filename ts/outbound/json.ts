@@ -3,7 +3,7 @@ import { type JsonLimits, type JsonNode, readJsonInSlices } from '../parse/index
 import { SHORT_ANSWER_BYTES_MAX } from './limits.js'
 
 /**
- * The JSON of an answer. A long answer is parsed in slices, with a turn of the event loop between two of them.
+ * Parses the JSON of an answer. Parses a long answer in slices, with a turn of the event loop between them.
  * @throws ApiError `payload_too_large` for more values than `limits` allow, `malformed_payload` for bytes that are not
  * JSON or nested too deeply, `missing_payload` for an empty answer
  */

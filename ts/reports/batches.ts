@@ -1,37 +1,37 @@
 import type { Figure, UsageReport } from '../telemetry/index.js'
 import { BATCH_BYTES_MAX } from './limits.js'
 
-/** What every event says about the instance. */
+/** Properties of the instance in every event. */
 export interface Sender {
-  /** The uid of the instance, which stands for its anonymous user. */
+  /** The uid of the instance. It identifies the anonymous user. */
   readonly instanceUid: string
   /** The version of the service. */
   readonly version: string
 }
 
-/** The state of the instance: one group of figures by name, nested. */
+/** The state of the instance: nested groups of figures. */
 export type Traits = Readonly<Record<string, unknown>>
 
 /** An event as a collector receives it. */
 export type ReportEvent = Readonly<Record<string, unknown>> & { readonly type: 'identify' | 'track' }
 
-/** The event with the state of the instance. */
+/** Builds the event with the state of the instance. */
 export function identifyEvent(sender: Sender, traits: Traits, at: number): ReportEvent {
   return { type: 'identify', ...commonOf(sender, at), traits }
 }
 
-/** The event that is sent once, after the first start. */
+/** Builds the event of the first start, which is sent once. */
 export function launchedEvent(sender: Sender, at: number): ReportEvent {
   return { type: 'track', event: 'Launched', ...commonOf(sender, at), properties: {} }
 }
 
-/** The event for the requests of one kind. Its time is that of the first of them. */
+/** Builds the event for the requests of one kind. Its time is that of the first request. */
 export function trackEvent(sender: Sender, { name, count, firstAt, figures }: UsageReport): ReportEvent {
   const agents = figures.user_agent ?? []
   const all: Readonly<Record<string, Figure>> = {
     'requests.total_received': count,
     ...figures,
-    // The list of metrics has the one name, recorded events the other.
+    // Both names are needed: the list of metrics uses one, recorded events the other.
     'user-agent': agents,
   }
   return { type: 'track', event: name, ...commonOf(sender, firstAt), properties: nested(all) }
@@ -44,8 +44,8 @@ const commonOf = ({ instanceUid, version }: Sender, at: number) => ({
 })
 
 /**
- * Texts of batches, each of at most `BATCH_BYTES_MAX` bytes: `{"batch":[…],"sentAt":"…"}`. An event that is longer by
- * itself is left out.
+ * Serialises events to batches of at most `BATCH_BYTES_MAX` bytes: `{"batch":[…],"sentAt":"…"}`. Drops an event that
+ * does not fit alone.
  */
 export function batchesOf(events: readonly ReportEvent[], at: number): readonly string[] {
   const end = `],"sentAt":${JSON.stringify(new Date(at).toISOString())}}`
@@ -66,7 +66,7 @@ export function batchesOf(events: readonly ReportEvent[], at: number): readonly 
   return batches.map((texts) => `${start}${texts.join(',')}${end}`)
 }
 
-/** Objects by the parts of their names: `{"a.b": 1}` becomes `{"a": {"b": 1}}`. */
+/** Nests objects by the parts of their names: `{"a.b": 1}` becomes `{"a": {"b": 1}}`. */
 export function nested(flat: Readonly<Record<string, unknown>>): Traits {
   const tree: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(flat)) {

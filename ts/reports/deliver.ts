@@ -2,7 +2,7 @@ import { openOutbound } from '../outbound/index.js'
 import { SEND_MS_MAX } from './limits.js'
 import type { Deliver } from './reporter.js'
 
-/** Posts batches to a collector. Its address is an operator's choice, so that it may lie in a network of theirs. */
+/** Posts batches to a collector. The operator chooses its address, so it may be in a private network. */
 export function deliverTo(url: string): { readonly deliver: Deliver; close(): Promise<void> } {
   const outbound = openOutbound({ allowedNetworks: 'any' })
   return {

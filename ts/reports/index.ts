@@ -1,4 +1,4 @@
-/** Here is what was counted: what does the operator's collector get to know, and when? */
+/** Reports usage to the operator's collector. */
 export { batchesOf, nested, type Traits } from './batches.js'
 export { deliverTo } from './deliver.js'
 export {

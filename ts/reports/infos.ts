@@ -1,7 +1,7 @@
 import type { Feature, FeatureFlags } from '../instance/index.js'
 import type { OptionName, Run } from '../launch/index.js'
 
-/** Features that are published under a name of their own. */
+/** Features that are published under another name. */
 const featureInfos: Readonly<Partial<Record<Feature, string>>> = {
   metrics: 'enable_metrics',
   logsRoute: 'enable_logs_route',
@@ -20,7 +20,7 @@ const featureInfos: Readonly<Partial<Record<Feature, string>>> = {
   tasksStreamingRoute: 'tasks_streaming_route',
 }
 
-/** Launch options and features as they are published: values only where they name nothing, elsewhere whether one is set. */
+/** Launch options and features for publication: harmless values as they are, of others only if they are set. */
 export function infosOf(
   { options, given, configFile }: Pick<Run, 'options' | 'given' | 'configFile'>,
   flags: FeatureFlags,
@@ -56,7 +56,7 @@ export function infosOf(
     ssl_resumption: options.sslResumption,
     ssl_tickets: options.sslTickets,
     with_configuration_file: configFile !== null,
-    // No build computes on a graphics card.
+    // No build uses a GPU.
     gpu_enabled: false,
     ...Object.fromEntries(features),
     experimental_personalization: options.experimentalPersonalizationApiKey !== null,

@@ -10,15 +10,15 @@ import {
 } from './batches.js'
 import { BATCH_BYTES_MAX, LAST_REPORT_MS_MAX, LOOK_MS, REPORT_MS } from './limits.js'
 
-/** Where batches go. A rejection drops the batch. */
+/** Sends a batch. A rejection drops the batch. */
 export type Deliver = (batch: string) => Promise<void>
 
-/** When reports are due. */
+/** Time source of the reports. */
 export interface ReportClock {
-  /** Milliseconds of a clock that only moves forward. */
+  /** Milliseconds of a monotonic clock. */
   now(): number
-  /** Calls `look` every `ms` milliseconds. @returns ends it */
-  every(ms: number, look: () => void): () => void
+  /** Calls `check` every `ms` milliseconds. @returns a function that ends it */
+  every(ms: number, check: () => void): () => void
 }
 
 export interface ReporterSetup {
@@ -26,7 +26,7 @@ export interface ReporterSetup {
   readonly usage: Usage
   /** Reads the state of the instance. */
   readonly traits: () => Promise<Traits>
-  /** Whether the instance starts for the first time. */
+  /** True at the first start of the instance. */
   readonly isFirstStart: boolean
   readonly deliver: Deliver
   readonly log: Logger
@@ -34,18 +34,18 @@ export interface ReporterSetup {
   readonly clock?: ReportClock
 }
 
-/** Reports the use of an instance every hour, or once so much was counted that it fills a batch. */
+/** Reports usage every hour, or as soon as the counted events fill a batch. */
 export interface Reporter {
-  /** Reports now what was counted since the last report. Never rejects. */
+  /** Reports everything counted since the last report. Never rejects. */
   report(): Promise<void>
-  /** Ends the reports. The last one has what was counted since the one before, if anything, and gets a second. */
+  /** Ends the reports. Sends a last report if anything was counted, and waits at most a second for it. */
   close(): Promise<void>
 }
 
 const systemClock: ReportClock = {
   now: () => performance.now(),
-  every(ms, look) {
-    const timer = setInterval(look, ms).unref()
+  every(ms, check) {
+    const timer = setInterval(check, ms).unref()
     return () => clearInterval(timer)
   },
 }
@@ -64,10 +64,10 @@ export function openReporter(setup: ReporterSetup): Reporter {
       const events: ReportEvent[] = [identifyEvent(sender, await traits(), now)]
       if (isNew) events.push(launchedEvent(sender, now))
       isNew = false
-      for (const one of usage.report()) events.push(trackEvent(sender, one))
+      for (const counted of usage.report()) events.push(trackEvent(sender, counted))
       for (const batch of batchesOf(events, now)) await deliver(batch)
     } catch (error) {
-      // Telemetry that cannot be sent is dropped, since nothing depends on it.
+      // Drops telemetry that cannot be sent, since nothing depends on it.
       log.debug({ err: error }, 'telemetry was not sent')
     } finally {
       reporting -= 1

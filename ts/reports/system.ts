@@ -14,7 +14,7 @@ export async function systemFigures(directory: string, serverProvider: string | 
   }
 }
 
-/** The name and version of a Linux distribution, elsewhere the name of the system. */
+/** Name and version of the Linux distribution; elsewhere the name of the system. */
 async function distribution(): Promise<string> {
   const text = await readFile('/etc/os-release', 'utf8').catch(() => '')
   const lines = text.split('\n').map((line) => line.split('=', 2))
@@ -26,10 +26,10 @@ async function distribution(): Promise<string> {
   return `${value('NAME')} ${value('VERSION_ID')}`.trim() || type()
 }
 
-/** The capacity of the largest disk that is mounted, at least that of the directory; 0 if the system does not tell. */
+/** Capacity of the largest mounted disk, at least that of the directory; 0 if unknown. */
 async function largestDiskBytes(directory: string): Promise<number> {
   const mounts = await readFile('/proc/self/mounts', 'utf8').catch(() => '')
-  // The system call waits for a file system of a network that is out of reach, so only local devices are asked.
+  // Skips network file systems, as the system call blocks if they are unreachable.
   const points = mounts.split('\n').flatMap((line) => {
     const [device = '', point = ''] = line.split(' ')
     return device.startsWith('/dev/') ? [point] : []

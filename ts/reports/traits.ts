@@ -6,7 +6,7 @@ import type { Traits } from './batches.js'
 import { infosOf } from './infos.js'
 import { systemFigures } from './system.js'
 
-/** What the state of an instance is read from. */
+/** The sources of the state of an instance. */
 export interface Instance {
   readonly engine: Engine
   readonly tasks: Tasks
@@ -18,7 +18,7 @@ export interface Instance {
 
 const DAY_MS = 86_400_000
 
-/** The state of the instance as the identify event publishes it. @param startedAt in milliseconds since 1970 */
+/** Builds the state of the instance for the identify event. @param startedAt in milliseconds since 1970 */
 export async function traitsOf(instance: Instance, startedAt: number): Promise<Traits> {
   const { run, features, directory } = instance
   return {
@@ -26,7 +26,7 @@ export async function traitsOf(instance: Instance, startedAt: number): Promise<T
     system: await systemFigures(directory, run.options.serverProvider),
     stats: await statsOf(instance),
     infos: infosOf(run, features.flags),
-    // Source: the list of metrics has this name without the group as well.
+    // The list of metrics has this name also without the group.
     experimental_network: features.flags.network,
   }
 }
@@ -35,7 +35,7 @@ async function statsOf({ engine, tasks }: Instance) {
   let [bytes, documents, indexes] = [await tasks.bytes(), 0, 0]
   for (const { id } of tasks.indexes()) {
     indexes += 1
-    // An index that is damaged, or was deleted since the list was read, has none.
+    // A damaged or just deleted index has no figures.
     const stats = await engine.stats(id).catch(() => null)
     bytes += stats?.indexSize ?? 0
     documents += stats?.numberOfDocuments ?? 0

@@ -1,8 +1,8 @@
-/** Milliseconds up to which each millisecond has a class of its own. Classes of longer times grow with the time. */
+/** Milliseconds up to which each millisecond has its own class. Beyond, classes grow with the duration. */
 const EXACT_MS = 64
-/** Classes for each doubling of the duration. With 16 a figure is at most 5 % above the measured time. */
+/** Classes per doubling of the duration. With 16, a figure is at most 5 % above the measured time. */
 const CLASSES_PER_DOUBLING = 16
-/** Doublings that are told apart: up to half an hour. */
+/** Number of doublings, which reaches half an hour. */
 const DOUBLINGS = 15
 const CLASSES = EXACT_MS + 1 + DOUBLINGS * CLASSES_PER_DOUBLING
 
@@ -17,7 +17,7 @@ export class Durations {
     this.#total += 1
   }
 
-  /** The longest among the shortest 99 %, in milliseconds; null: none was added. */
+  /** The longest of the shortest 99 %, in milliseconds; null if none was added. */
   p99(): number | null {
     if (this.#total === 0) return null
     let left = Math.max(1, Math.floor(this.#total * 0.99))

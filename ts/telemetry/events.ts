@@ -1,9 +1,9 @@
 /**
- * The events of use that are counted, and how the observations of each metric become one figure. Events and metrics have
- * the names under which the service publishes them. No metric identifies a user, an address or the content of a
- * document. The name of a primary key is published only if a request sets it, as the list of metrics says.
+ * The counted usage events, and how the observations of each metric are combined. Events and metrics have their
+ * published names. No metric identifies a user, an address or the content of a document. The name of a primary key is
+ * published only if a request sets it, as the list of metrics says.
  *
- * any: whether one observation was true · sum, max, average: of numbers · union: all words · last: the newest value ·
+ * any: true if one observation was true · sum, max, average: of numbers · union: all words · last: the newest value ·
  * lastSet: the newest value that is not null
  */
 type Kind = 'any' | 'sum' | 'max' | 'average' | 'union' | 'last' | 'lastSet'
@@ -13,7 +13,7 @@ interface Counted {
   readonly metrics: Readonly<Record<string, Kind>>
 }
 
-/** A search for similar documents has neither words nor facets nor an order of its own. */
+/** Metrics without meaning for similar documents: such a search has no words, facets or sort. */
 const omittedBySimilar = [
   'sort.',
   'distinct',
@@ -26,7 +26,7 @@ const omittedBySimilar = [
   'locales',
 ]
 
-/** Searches of one index. `omits`: how the names of metrics begin that make no sense for this kind of search. */
+/** Searches of one index. `omits`: prefixes of the metrics without meaning for this kind of search. */
 export const searchEvents = {
   search: { name: 'Documents Searched POST', omits: ['facets.total_', 'facets.additional_'] },
   searchByGet: { name: 'Documents Searched GET', omits: ['facets.total_', 'facets.additional_'] },
@@ -63,10 +63,10 @@ const taskFilters = {
   filtered_by_before_finished_at: 'any',
   filtered_by_after_finished_at: 'any',
 } as const
-/** Events of which only the number of requests is published. */
+/** For events that only publish the number of requests. */
 const none = {} as const
 
-/** All other requests that are counted. */
+/** All other counted requests. */
 export const usageEvents = {
   multiSearch: {
     name: 'Documents Searched by Multi-Search POST',
@@ -201,7 +201,7 @@ export const usageEvents = {
   searchRulesDeleted: { name: 'Dynamic Search Rules Deleted', metrics: none },
 } as const satisfies Readonly<Record<string, Counted>>
 
-/** The type of an observation, by how observations become one figure. */
+/** Kind of metric → type of its observations. */
 interface Observed {
   readonly any: boolean | null
   readonly sum: number
@@ -217,7 +217,7 @@ export type UsageEvent = keyof typeof usageEvents
 
 type MetricsOf<E extends UsageEvent> = (typeof usageEvents)[E]['metrics']
 
-/** Observations of one request by metric. undefined and null: nothing was observed, except that null is a value of `last`. */
+/** Observations of one request by metric. undefined and null: not observed, except that null is a value of `last`. */
 export type Facts<E extends UsageEvent> = {
   readonly [M in keyof MetricsOf<E>]?: MetricsOf<E>[M] extends Kind
     ? Observed[MetricsOf<E>[M]] | undefined

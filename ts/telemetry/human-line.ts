@@ -9,8 +9,8 @@ const colours: Readonly<Record<string, string>> = {
 }
 
 /**
- * A JSON log line as text: time, level, module, message, and then `name=value` for each fact. The stack of an error follows on
- * separate lines.
+ * Formats a JSON log line as text: time, level, module, message, and `name=value` for each fact. The stack of an error
+ * follows on separate lines.
  */
 export function humanLine(json: string, coloured: boolean): string {
   const {
@@ -31,7 +31,7 @@ export function humanLine(json: string, coloured: boolean): string {
 const factText = (value: unknown): string =>
   typeof value === 'string' && /^[\w./:@+-]+$/.test(value) ? value : printable(String(JSON.stringify(value)))
 
-/** The text without line breaks, so that a text from a client cannot look like a line of the log. */
+/** Escapes line breaks, so that text from a client cannot imitate a log line. */
 const oneLine = (text: string): string => printable(text.replaceAll('\n', '\\n'))
 
 function errorText(error: unknown): string {

@@ -1,7 +1,4 @@
-/**
- * Here is an event: which line of the log, and which count of use, does it leave? Both stay inside the process and its
- * log.
- */
+/** Writes the log and counts usage. Both stay inside the process and its log. */
 
 export { type Facts, type SearchEvent, searchEvents, type UsageEvent, usageEvents } from './events.js'
 export { humanLine } from './human-line.js'

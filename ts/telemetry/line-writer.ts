@@ -2,16 +2,16 @@ import { write, writeSync } from 'node:fs'
 import { LAST_LINES_MS, RETRY_MS, UNWRITTEN_BYTES_MAX, WRITE_BYTES_MAX } from './limits.js'
 
 /**
- * Writes lines to a standard stream in the background, without ever throwing. A failed write is repeated. When too many
- * bytes wait, further lines are lost, and a later line tells how many.
+ * Writes lines to a standard stream in the background, without ever throwing. Repeats failed writes. If too many bytes
+ * wait, drops further lines, and reports their number in a later line.
  *
- * pino's own destination has two faults: it stops for good if its buffer fills up during an error, and it blocks the
- * end of the process while a pipe is full.
+ * pino's own destination has two faults: it stops for good if its buffer fills up during an error, and it blocks
+ * shutdown while a pipe is full.
  */
 export class LineWriter {
   readonly #fd: number
   readonly #lossLine: (lost: number) => string
-  /** Lines that wait, oldest first. Of the first buffer a part may have been written. */
+  /** Waiting lines, oldest first. The first buffer may be partly written. */
   #waiting: Buffer[] = []
   #waitingBytes = 0
   #lost = 0
@@ -20,19 +20,19 @@ export class LineWriter {
   #emptied: () => void = () => undefined
 
   /**
-   * @param stream such as `process.stderr`. Only its descriptor is used, but the stream must have been created, since
-   * Node.js   then sets pipes and sockets to fail a write that does not fit instead of blocking.
-   * @param lossLine makes the line that tells how many lines were lost, with its line end
+   * @param stream such as `process.stderr`. Only its descriptor is used, but the stream must exist: Node.js then makes
+   * writes to full pipes and sockets fail instead of block.
+   * @param lossLine formats the line that reports the number of lost lines, with its line end
    */
   constructor(stream: { readonly fd: number }, lossLine: (lost: number) => string) {
     this.#fd = stream.fd
     this.#lossLine = lossLine
   }
 
-  /** @param text one line or several, with line ends */
+  /** @param text one or more lines, with line ends */
   write(text: string): void {
     const line = Buffer.from(text)
-    // After a loss, further lines are lost too until the line that tells of the loss has been added.
+    // After a loss, all lines are dropped until the line that reports the loss is queued.
     if (this.#lost > 0 || this.#waitingBytes + line.length > UNWRITTEN_BYTES_MAX) {
       this.#lost++
       return
@@ -41,7 +41,7 @@ export class LineWriter {
     this.#writeOn()
   }
 
-  /** Resolves when all lines have been written, at the latest after `LAST_LINES_MS`. */
+  /** Resolves when all lines are written, or after `LAST_LINES_MS`. */
   async end(): Promise<void> {
     if (this.#waitingBytes === 0) return
     let timer: NodeJS.Timeout | undefined
@@ -52,10 +52,10 @@ export class LineWriter {
     clearTimeout(timer)
   }
 
-  /** Writes as much as possible at once, synchronously, before the process ends. */
+  /** Writes as much as possible synchronously, before the process ends. */
   writeNow(text = ''): void {
     if (text !== '') this.#add(Buffer.from(text))
-    // A running write completes by itself, so its bytes, the first buffer, are not written again.
+    // A running write completes on its own, so its bytes, the first buffer, are not written again.
     const rest = this.#isWriting ? this.#waiting.slice(1) : this.#waiting
     this.#waiting = []
     this.#waitingBytes = 0
@@ -63,7 +63,7 @@ export class LineWriter {
       for (const bytes of rest)
         for (let at = 0; at < bytes.length; ) at += writeSync(this.#fd, bytes, at, bytes.length - at)
     } catch {
-      // There is no other stream on which the failure could be reported.
+      // No other stream is available to report the failure.
     }
   }
 
@@ -111,7 +111,7 @@ export class LineWriter {
     this.#writeOn()
   }
 
-  /** Pauses before the next write. Every error may be temporary: space on a disk is freed, a pipe is read. */
+  /** Pauses before the next write. Every error may be temporary: a disk gets free space, a pipe is read. */
   #pause(): void {
     this.#retry = setTimeout(() => {
       this.#retry = null

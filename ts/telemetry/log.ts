@@ -7,7 +7,7 @@ import { LogOutlets } from './outlets.js'
 
 export type { Logger } from 'pino'
 
-/** Names of facts that hold secrets, at any level of a line. */
+/** Names of facts with secrets, at any level of a line. */
 const secretNames: ReadonlySet<string> = new Set([
   'masterKey',
   'apiKey',
@@ -21,10 +21,10 @@ const secretNames: ReadonlySet<string> = new Set([
 
 /** Options of a logger. */
 export interface LogOptions {
-  /** A level such as `INFO`, or a list such as `warn,tasks=debug`; modules that it does not name log at INFO. */
+  /** A level such as `INFO`, or a list such as `warn,tasks=debug`. Modules not in the list log at INFO. */
   readonly level: LaunchOptions['logLevel']
   readonly mode: LaunchOptions['experimentalLogsMode']
-  /** The stream that lines are written to. Default: stderr. */
+  /** The stream for the lines. Default: stderr. */
   readonly destination?: NodeJS.WritableStream
 }
 
@@ -32,17 +32,17 @@ export interface LogOptions {
 export interface OpenedLog {
   readonly log: Logger
   readonly outlets: LogOutlets
-  /** Standard error, for text beside the log; null if the options name another stream. */
+  /** Standard error, for other text than the log; null if the options name another stream. */
   readonly console: LineWriter | null
 }
 
-/** The logger of `openLogWithOutlets`, without its destinations. */
+/** Same as `openLogWithOutlets`, but returns only the logger. */
 export const openLog = (options: LogOptions): Logger => openLogWithOutlets(options).log
 
 /**
- * Opens a logger. In the mode HUMAN it writes one line of text per event, coloured on a terminal; in the mode JSON, one
- * object per line with `time` (RFC 3339), `level` (a word), `target` (the module), `msg` and the facts. Facts with a name of `secretNames` are
- * masked. Lines to stderr are written in the background, and may be lost while stderr cannot be written to.
+ * Opens a logger. In mode HUMAN it writes one line of text per event, coloured on a terminal. In mode JSON it writes
+ * one object per line with `time` (RFC 3339), `level` (a word), `target` (the module), `msg` and the facts. Masks facts
+ * named in `secretNames`. Lines to stderr are written in the background, and may be lost if stderr is blocked.
  */
 export function openLogWithOutlets({ level, mode, destination }: LogOptions): OpenedLog {
   const coloured = destination === undefined && process.stderr.isTTY === true
@@ -70,9 +70,9 @@ export function openLogWithOutlets({ level, mode, destination }: LogOptions): Op
   return { log, outlets, console }
 }
 
-/** A line in the form of pino's. */
+/** Formats a line like pino. */
 const lossLine = (lost: number): string => {
-  const msg = 'lines of the log were lost: they could not be written'
+  const msg = 'log lines were lost because they could not be written'
   return `${JSON.stringify({ level: 'WARN', time: new Date().toISOString(), target: 'cli', lost, msg })}\n`
 }
 
@@ -85,7 +85,7 @@ function withoutSecrets(facts: Record<string, unknown>, levels: number): Record<
   return Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, shown(name, value)]))
 }
 
-/** Whether a value is a plain object. Errors and other objects are left to pino's serializers. */
+/** True for a plain object. Errors and other objects are left to pino's serializers. */
 function isPlain(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }

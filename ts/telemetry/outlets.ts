@@ -1,25 +1,25 @@
 import { type Logger, pino } from 'pino'
 import type { LogLevel, LogModule, LogTarget } from '../launch/index.js'
 
-/** The property by which a destination asks pino to set `lastLevel` and `lastLogger` before each line. */
+/** Property of a destination. It makes pino set `lastLevel` and `lastLogger` before each line. */
 const metadata: unique symbol = Symbol.for('pino.metadata')
 
-/** The property of a logger that names its module. Loggers made from that logger inherit it. */
+/** Property of a logger with its module. Child loggers inherit it. */
 const moduleOf: unique symbol = Symbol('module')
-/** The property of a logger that holds the destinations of its lines. */
+/** Property of a logger with its destinations. */
 const outletsOf: unique symbol = Symbol('outlets')
 
 type Marked = Logger & { [moduleOf]?: LogModule; [outletsOf]?: LogOutlets }
 
 /** A destination of log lines. */
 export interface Outlet {
-  /** The lines that it gets. */
+  /** The lines that it receives. */
   readonly target: LogTarget
   /** @param line JSON with its line end */
   write(line: string): void
 }
 
-/** Levels as pino names them. */
+/** Translates levels to pino's names. */
 const pinoLevel = (level: LogLevel): string => (level === 'off' ? 'silent' : level)
 
 const numberOf = (level: LogLevel): number => pino.levels.values[level] ?? Number.POSITIVE_INFINITY
@@ -28,8 +28,8 @@ const levelIn = ({ others, modules }: LogTarget, module: LogModule | undefined):
   (module === undefined ? undefined : modules[module]) ?? others
 
 /**
- * The destinations of one logger: the console, and clients that follow the log for a while. Each gets the lines from
- * its own level on, which may differ from module to module.
+ * The destinations of one logger: the console, and clients that temporarily follow the log. Each has its own level,
+ * which may differ by module.
  */
 export class LogOutlets {
   readonly [metadata] = true
@@ -38,7 +38,7 @@ export class LogOutlets {
   /** The logger of the next line. pino sets it before each write. */
   lastLogger: Marked | null = null
   readonly #followers = new Set<Outlet>()
-  /** The loggers of modules. */
+  /** Loggers by module. */
   readonly #loggers = new Map<LogModule, Marked>()
   #root: Marked | null = null
   #console: Outlet
@@ -47,14 +47,14 @@ export class LogOutlets {
     this.#console = console
   }
 
-  /** Makes a logger write no more lines than its destinations want. @param log writes to this object */
+  /** Limits a logger to the lines that its destinations want. @param log writes to this object */
   attach(log: Logger): void {
     this.#root = log
     this.#root[outletsOf] = this
     this.#setLevels()
   }
 
-  /** The logger of a module. */
+  /** Returns the logger of a module. */
   module(module: LogModule): Logger {
     const known = this.#loggers.get(module)
     if (known !== undefined) return known
@@ -72,14 +72,14 @@ export class LogOutlets {
       if (this.lastLevel >= numberOf(levelIn(outlet.target, module))) outlet.write(line)
   }
 
-  /** Changes which lines the console shows. */
+  /** Sets which lines the console shows. */
   setConsoleTarget(target: LogTarget): void {
     const { write } = this.#console
     this.#console = { target, write }
     this.#setLevels()
   }
 
-  /** Writes lines to `outlet` too, until the returned function is called. */
+  /** Also writes lines to `outlet`, until the returned function is called. */
   follow(outlet: Outlet): () => void {
     this.#followers.add(outlet)
     this.#setLevels()
@@ -89,7 +89,7 @@ export class LogOutlets {
     }
   }
 
-  /** Gives each logger the lowest level that a destination wants of its module, so that it makes no other lines. */
+  /** Sets each logger to the lowest level that a destination wants for its module, to avoid unused lines. */
   #setLevels(): void {
     const targets = [this.#console, ...this.#followers].map(({ target }) => target)
     for (const log of [this.#root, ...this.#loggers.values()]) {
@@ -101,7 +101,7 @@ export class LogOutlets {
 }
 
 /**
- * The logger of one module: its lines name the module, and have the level of that module.
+ * Returns the logger of a module. Its lines have the name and the level of that module.
  * @param log any logger with the same destinations, such as that of another module
  */
 export const moduleLog = (log: { child(bindings: object): unknown }, module: LogModule): Logger =>

@@ -2,15 +2,15 @@ import { wasSent } from '../parse/index.js'
 import { Durations } from './durations.js'
 import { Agents, MostUsed, Words } from './words.js'
 
-/** Distinct names of facets that are told apart. */
+/** Most distinct facet names that are counted. */
 const FACET_NAMES_MAX = 1_000
 
-/** A filter as requests give it: an expression, or lists of them. */
+/** A filter of a request: an expression, or nested lists of expressions. */
 export type CountedFilter = string | readonly CountedFilter[]
 
 /**
- * The parameters of a search that are counted; each kind of search has some of them. A parameter with a default counts as
- * used if the client sent it (`wasSent`).
+ * The counted parameters of a search. Each kind of search has some of them. A parameter with a default counts as used
+ * if the client sent it (`wasSent`).
  */
 export interface CountedSearch {
   readonly filter?: CountedFilter | null
@@ -41,21 +41,21 @@ export interface CountedSearch {
   readonly media?: unknown
 }
 
-/** What an engine says about its answer. */
+/** Counted properties of an engine's answer. */
 export interface CountedAnswer {
   readonly degraded: boolean
   readonly usedNegativeOperator: boolean
-  /** Terms of the query. */
+  /** Number of query terms. */
   readonly terms: number
 }
 
 /**
- * Counts the searches of one kind: numbers and switches, never words, names or values of a search. Counting allocates
- * nothing, since it is part of every search.
+ * Counts the searches of one kind: numbers and switches, but never words, names or values. Counting allocates nothing,
+ * since it is part of every search.
  */
 export class SearchCounters {
   received = 0
-  /** When they were begun, in milliseconds since 1970. */
+  /** Start of the counting, in milliseconds since 1970. */
   readonly firstAt = Date.now()
   #succeeded = 0
   #failed = 0
@@ -101,7 +101,7 @@ export class SearchCounters {
   readonly #facetNames = new Words(FACET_NAMES_MAX)
   #moreFacetParameters = false
 
-  /** @param agent the header in which the client names itself */
+  /** @param agent the header that names the client */
   add(asked: CountedSearch, agent: string | undefined): void {
     this.received += 1
     this.#agents.add(agent)
@@ -124,15 +124,15 @@ export class SearchCounters {
 
   /**
    * Counts a search for facet values, in addition to `add`.
-   * @param facet its name, of which only a count is published
-   * @param hasMore whether it has parameters other than the name of the facet and the query for its values
+   * @param facet its name, only counted
+   * @param hasMore true if it has other parameters than the facet name and the facet query
    */
   addFacetSearch(facet: string, hasMore: boolean): void {
     this.#facetNames.add(facet)
     if (hasMore) this.#moreFacetParameters = true
   }
 
-  /** Counts a search that was refused before its parameters were known. */
+  /** Counts a search that was refused before its parameters were parsed. */
   refused(agent: string | undefined): void {
     this.received += 1
     this.#agents.add(agent)
@@ -193,7 +193,7 @@ export class SearchCounters {
     if (asked.showMatchesPosition) this.#matchesPosition = true
   }
 
-  /** Every figure under its published name. */
+  /** Returns all figures by their published names. */
   figures() {
     const p99 = this.#durations.p99()
     return {
@@ -242,10 +242,10 @@ export class SearchCounters {
   }
 }
 
-/** An average as the service publishes those of searches. */
+/** An average in the format of the published search metrics. */
 const average = (sum: number, count: number): string => (sum / count).toFixed(2)
 
-/** How the filter is written. */
+/** Returns the syntax of the filter. */
 export const filterSyntax = (filter: CountedFilter): 'string' | 'mixed' | 'array' =>
   typeof filter === 'string' ? 'string' : isMixed(filter) ? 'mixed' : 'array'
 
@@ -258,14 +258,14 @@ function isMixed(filter: readonly CountedFilter[]): boolean {
   return hasText && hasList
 }
 
-/** Whether an expression of the filter holds `word`. */
+/** True if an expression of the filter contains `word`. */
 export function mentions(filter: CountedFilter, word: string): boolean {
   if (typeof filter === 'string') return filter.includes(word)
-  // Elements are what clients sent; the engine refuses those of a wrong type later.
+  // The elements are unchecked client input. The engine refuses wrong types later.
   return Array.isArray(filter) && filter.some((part) => mentions(part, word))
 }
 
-/** Conditions that `AND` and `OR` join, at any depth. */
+/** Counts the conditions joined by `AND` and `OR`, at any depth. */
 function clausesIn(filter: string): number {
   let clauses = 1
   for (const operator of [' AND ', ' OR ']) {

@@ -13,7 +13,7 @@ export interface Tally {
 type Events = typeof usageEvents
 type Kinds<E> = E extends { readonly metrics: infer M } ? M[keyof M] : never
 
-/** Makes the tally of a metric by how its observations become one figure. Without any its figure is the neutral one. */
+/** Creates a tally by kind of metric. Without observations, its figure is a neutral value. */
 export const tallies: Readonly<Record<Kinds<Events[keyof Events]>, () => Tally>> = {
   any: () => reduced<boolean>(false, (so, now) => so || now),
   sum: () => reduced<number>(0, (so, now) => so + now),

@@ -7,29 +7,29 @@ import { Agents } from './words.js'
 export interface UsageReport {
   /** The published name of the event. */
   readonly name: string
-  /** How many requests. */
+  /** Number of requests. */
   readonly count: number
-  /** When the first of them came, in milliseconds since 1970. */
+  /** Time of the first request, in milliseconds since 1970. */
   readonly firstAt: number
-  /** A figure for every metric of the event, by its published name. */
+  /** A figure for every metric of the event, by published name. */
   readonly figures: Readonly<Record<string, Figure>>
 }
 
-/** Counts the use of the service in memory. It sends nothing. */
+/** Counts the use of the service in memory. Sends nothing. */
 export interface Usage {
-  /** Whether anything is counted. If not, a search need not read the clock. */
+  /** True if anything is counted. If false, a search need not read the clock. */
   readonly isOpen: boolean
-  /** The counters of a kind of search, for one search. */
+  /** Returns the counters for a kind of search. */
   searches(event: SearchEvent): SearchCounters
-  /** @param agent the header in which the client names itself */
+  /** @param agent the header that names the client */
   record<E extends UsageEvent>(event: E, facts: Facts<E>, agent: string | undefined): void
-  /** Adds facts about a request that was recorded before, such as what became of its task. */
+  /** Adds facts about a request that was already recorded, such as the outcome of its task. */
   observe<E extends UsageEvent>(event: E, facts: Facts<E>): void
-  /** Whether there is nothing to report. */
+  /** True if there is nothing to report. */
   readonly isEmpty: boolean
-  /** About how many bytes a report would have now. */
+  /** Approximate size of a report now. */
   bytes(): number
-  /** The requests since the last report. The next report starts from zero. */
+  /** Returns the requests since the last report, and starts again from zero. */
   report(): readonly UsageReport[]
 }
 
@@ -51,7 +51,7 @@ interface Event {
   readonly tallies: ReadonlyMap<string, Tally>
 }
 
-/** Opens a counter. Its memory is bounded whatever clients send. */
+/** Opens a counter. Its memory is bounded, whatever clients send. */
 export function openUsage(): Usage {
   let events = new Map<UsageEvent, Event>()
   let searches = new Map<SearchEvent, SearchCounters>()

@@ -1,12 +1,12 @@
-/** Distinct words of one metric that are recorded. Clients choose some words, such as user agents. */
+/** Distinct words recorded per metric. Clients choose some words, such as user agents. */
 const WORDS_MAX = 100
-/** Characters of a recorded word. */
+/** Characters recorded per word. */
 const WORD_CHARS_MAX = 200
 
-/** Distinct words in bounded memory. */
+/** A set of words in bounded memory. */
 export class Words {
   readonly #words = new Set<string>()
-  /** Clients repeat themselves, so that most words are known before the set is asked. */
+  /** Clients repeat words, so comparing with the last word mostly avoids the set. */
   #last: string | undefined
 
   constructor(private readonly max = WORDS_MAX) {}
@@ -26,12 +26,12 @@ export class Words {
   }
 }
 
-/** The names of clients, as their headers give them: several are separated by semicolons. */
+/** The client names in headers, separated by semicolons. */
 export class Agents {
   readonly #names = new Words()
   #last: string | undefined
 
-  /** @param header undefined: the client names itself nowhere */
+  /** @param header undefined: the client sent no name */
   add(header = 'unknown'): void {
     if (header === this.#last) return
     this.#last = header
@@ -55,7 +55,7 @@ export class MostUsed {
     if (count !== undefined || this.#counts.size < WORDS_MAX) this.#counts.set(word, (count ?? 0) + 1)
   }
 
-  /** null: none was added. */
+  /** Returns null if none was added. */
   word(): string | null {
     let [best, most]: [string | null, number] = [null, 0]
     for (const [word, count] of this.#counts) if (count > most) [best, most] = [word, count]

@@ -3,13 +3,13 @@ import { ApiError } from '../errors/index.js'
 import { LAUNCH_WEBHOOK, type StoredWebhook, type WebhookBody, type WebhookStore } from '../tasks/index.js'
 import { HEADERS_MAX, WEBHOOKS_MAX } from './limits.js'
 
-/** A change of a webhook. undefined leaves a member as it is, null removes it. */
+/** A change of a webhook. undefined keeps a member, null removes it. */
 export interface WebhookChange {
   readonly url: string | undefined
   readonly headers: ReadonlyMap<string, string | null> | null | undefined
 }
 
-/** The webhook that launch options configure. */
+/** The webhook from the launch options. */
 export interface LaunchWebhook {
   readonly url: string
   /** The value of the header `Authorization`; null: no such header. */
@@ -41,7 +41,7 @@ export class WebhookBook {
     return book
   }
 
-  /** All webhooks, ascending by uuid, including the one of the launch options. */
+  /** All webhooks, ascending by uuid, including that of the launch options. */
   all(): readonly StoredWebhook[] {
     const launch = this.#launch === null ? [] : [this.#launch]
     return [...launch, ...this.#known.values()].sort((a, b) => (a.uuid < b.uuid ? -1 : 1))
@@ -75,7 +75,7 @@ export class WebhookBook {
 
   async #put(webhook: StoredWebhook): Promise<StoredWebhook> {
     if (!(await this.#store.put(webhook, WEBHOOKS_MAX))) {
-      const message = `there are ${WEBHOOKS_MAX} webhooks already, which is the limit`
+      const message = `the limit of ${WEBHOOKS_MAX} webhooks is reached`
       throw new ApiError('invalid_webhooks', message)
     }
     this.#known.set(webhook.uuid, webhook)
@@ -92,7 +92,7 @@ export class WebhookBook {
     return known
   }
 
-  /** Runs changes one after the other, so that each builds on the one before it. */
+  /** Runs changes one at a time, so that each builds on the one before it. */
   #inTurn<T>(change: () => Promise<T>): Promise<T> {
     const done = this.#turn.then(change)
     this.#turn = done.catch(() => undefined)

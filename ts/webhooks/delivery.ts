@@ -5,7 +5,7 @@ import { jsonOf } from '../parse/index.js'
 import type { StoredWebhook, TaskLog, WebhookStore } from '../tasks/index.js'
 import { CALL_BACKOFF, CALL_TIMEOUT_MS, TASKS_PER_READ } from './limits.js'
 
-/** The services that a delivery needs. */
+/** The services for a delivery. */
 export interface DeliveryParts {
   readonly store: WebhookStore
   readonly outbound: Outbound
@@ -13,8 +13,8 @@ export interface DeliveryParts {
 }
 
 /**
- * Calls one webhook for every finished batch, oldest first, and repeats each call until it succeeds. The position is in
- * the store, so that a restart continues from there. A batch that was delivered just before a crash is delivered again.
+ * Calls one webhook for every finished batch, oldest first, and repeats each call until it succeeds. Its position is in
+ * the store, so that a restart continues there. After a crash, the batch delivered last may be delivered again.
  */
 export class Delivery {
   readonly #uuid: string
@@ -24,7 +24,7 @@ export class Delivery {
   #webhook: StoredWebhook
   #failures = 0
   #isWoken = false
-  #wake: (hurry: boolean) => void = () => undefined
+  #wake: (isImmediate: boolean) => void = () => undefined
 
   constructor(webhook: StoredWebhook, parts: DeliveryParts) {
     this.#uuid = webhook.uuid
@@ -33,13 +33,13 @@ export class Delivery {
     this.#ended = this.#run()
   }
 
-  /** To be called when a batch has finished. */
+  /** Called when a batch has finished. */
   wake(): void {
     this.#isWoken = true
     this.#wake(false)
   }
 
-  /** Uses another URL or other headers from the next call on, which is made at once. */
+  /** Uses another URL or other headers from the next call on, and makes this call at once. */
   change(webhook: StoredWebhook): void {
     this.#webhook = webhook
     this.#failures = 0
@@ -59,7 +59,7 @@ export class Delivery {
       try {
         const batchUid = await this.#parts.store.next(this.#uuid)
         if (batchUid === null) await this.#wait(null)
-        else await this.#tell(batchUid)
+        else await this.#deliver(batchUid)
         this.#failures = 0
       } catch (error) {
         if (this.#abort.signal.aborted) return
@@ -68,7 +68,7 @@ export class Delivery {
     }
   }
 
-  async #tell(batchUid: number): Promise<void> {
+  async #deliver(batchUid: number): Promise<void> {
     const { url, headers } = this.#webhook
     const { store, outbound } = this.#parts
     const { status } = await outbound.call({
@@ -91,7 +91,7 @@ export class Delivery {
     const facts = { webhook: this.#uuid, failures: this.#failures, againInMs: Math.round(pause) }
     const known = error instanceof OutboundError || error instanceof RefusedByReceiver
     if (known) this.#parts.log.warn({ ...facts, reason: error.message }, 'a webhook could not be called')
-    else this.#parts.log.error({ ...facts, err: error }, 'a webhook could not be told of a batch')
+    else this.#parts.log.error({ ...facts, err: error }, 'a batch could not be delivered to a webhook')
     return pause
   }
 
@@ -100,9 +100,9 @@ export class Delivery {
     if (this.#abort.signal.aborted || (ms === null && this.#isWoken)) return
     let timer: NodeJS.Timeout | undefined
     await new Promise<void>((resolve) => {
-      // A finished batch does not end a pause after a failure, or each batch would cause a retry.
-      this.#wake = (hurry) => {
-        if (ms === null || hurry) resolve()
+      // A finished batch must not end a pause after a failure, or each batch would cause a retry.
+      this.#wake = (isImmediate) => {
+        if (ms === null || isImmediate) resolve()
       }
       if (ms !== null) timer = setTimeout(resolve, ms)
     })
@@ -117,7 +117,7 @@ const ownHeaders = {
   'Accept-Encoding': 'gzip',
 }
 
-/** The headers of a call. A configured header replaces a default one of the same name in any case. */
+/** Returns the headers of a call. Configured headers replace default headers with the same name in any case. */
 function withOwn(configured: StoredWebhook['headers']): StoredWebhook['headers'] {
   const names = new Set(Object.keys(configured).map((name) => name.toLowerCase()))
   const own = Object.entries(ownHeaders).filter(([name]) => !names.has(name.toLowerCase()))
@@ -132,7 +132,7 @@ class RefusedByReceiver extends Error {
   }
 }
 
-/** The tasks of a batch as NDJSON, each as the API shows it. */
+/** The tasks of a batch as NDJSON, in the API's format. */
 async function* lines(store: WebhookStore, batchUid: number): AsyncGenerator<string> {
   for (let after = -1; ; ) {
     const tasks = await store.tasks(batchUid, after, TASKS_PER_READ)
@@ -145,7 +145,7 @@ async function* lines(store: WebhookStore, batchUid: number): AsyncGenerator<str
 
 function gzipped(text: AsyncIterable<string>): AsyncIterable<Uint8Array> {
   const gzip = createGzip()
-  // An error of the source destroys `gzip`, so that the reader of `gzip` gets it.
+  // An error of the source destroys `gzip`, so the reader of `gzip` receives it.
   pipeline(Readable.from(text), gzip, () => undefined)
   return gzip
 }

@@ -6,11 +6,11 @@ export const WEBHOOKS_MAX = 20
 /** Headers of one webhook. Source: the API. */
 export const HEADERS_MAX = 200
 
-/** Milliseconds of one call, from resolving the name to the end of the answer. Source: the API. */
+/** Milliseconds per call, from resolving the name to the end of the answer. Source: the API. */
 export const CALL_TIMEOUT_MS = 30_000
 
 /** Pauses after a failed call, which is repeated until it succeeds. Later batches wait meanwhile. */
 export const CALL_BACKOFF: Backoff = { firstMs: 500, lastMs: 60_000 }
 
-/** Tasks read from the store at a time, so that a large batch is never in memory as a whole. */
+/** Tasks per read from the store, so that a large batch is never completely in memory. */
 export const TASKS_PER_READ = 500

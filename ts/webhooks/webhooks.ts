@@ -17,11 +17,11 @@ export interface WebhooksSetup extends DeliveryParts {
   readonly launch: LaunchWebhook | null
 }
 
-/** Opens the webhooks and starts to deliver the batches that they have missed. */
+/** Opens the webhooks and starts to deliver missed batches. */
 export async function openWebhooks({ launch, ...parts }: WebhooksSetup): Promise<Webhooks> {
   const book = await WebhookBook.open(parts.store, launch)
   const deliveries = new Map(book.all().map((webhook) => [webhook.uuid, new Delivery(webhook, parts)]))
-  const deaf = parts.store.onBatch(() => {
+  const stopListening = parts.store.onBatch(() => {
     for (const delivery of deliveries.values()) delivery.wake()
   })
   return {
@@ -44,7 +44,7 @@ export async function openWebhooks({ launch, ...parts }: WebhooksSetup): Promise
       await delivery?.close()
     },
     async close() {
-      deaf()
+      stopListening()
       await Promise.all([...deliveries.values()].map((delivery) => delivery.close()))
     },
   }
