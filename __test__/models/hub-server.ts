@@ -1,4 +1,4 @@
-/** A hub of models on this machine: small files by itself, weights from another place, as hubs do it. */
+/** A model hub on this machine. As real hubs do, it serves small files itself and redirects weights to another URL. */
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,25 +15,25 @@ export interface HubRequest {
 export interface TestHub {
   readonly url: string
   readonly requests: readonly HubRequest[]
-  /** Paths of the requests for a file. */
+  /** Requests for a file. */
   asked(file: string): readonly HubRequest[]
 }
 
 export interface HubOptions {
-  /** Answers a request itself, and says so. */
+  /** Handles a request itself; returns true if it did. */
   readonly answer?: (request: HubRequest, response: ServerResponse) => boolean
-  /** What the hub says the SHA-256 of the weights is. Default: what it is. */
+  /** The SHA-256 of the weights that the hub claims. Default: the correct one. */
   readonly checksum?: string
-  /** Where weights are redirected to. Default: another path of this server. */
+  /** Redirect target for weights. Default: another path of this server. */
   readonly storage?: string
-  /** The bytes after which an answer with weights is cut; each answer takes the next, and the rest is whole. */
+  /** Bytes after which answers with weights are cut. Each answer takes the next number; later answers are complete. */
   readonly cuts?: number[]
-  /** Resolves once the bytes of the file up to `end` have been stored: a cut loses what is under way. */
+  /** Resolves once the client has stored the file up to `end`. Otherwise a cut would lose bytes in transit. */
   readonly stored?: (end: number) => Promise<void>
 }
 
 const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex')
-const gitNumber = (content: Buffer): string =>
+const gitHash = (content: Buffer): string =>
   createHash('sha1').update(`blob ${content.length}\0`).update(content).digest('hex')
 
 /** Starts a hub with the repository `org/tiny`. */
@@ -63,7 +63,7 @@ export async function startHub(
       const headers = { 'x-linked-etag': `"${checksum ?? sha256(content)}"`, 'x-repo-commit': COMMIT }
       response.writeHead(302, { ...headers, location: storage ?? '/storage' }).end()
     } else {
-      const headers = { etag: `"${gitNumber(content)}"`, 'x-repo-commit': COMMIT }
+      const headers = { etag: `"${gitHash(content)}"`, 'x-repo-commit': COMMIT }
       response.writeHead(200, { ...headers, 'content-length': content.length }).end(content)
     }
   }

@@ -1,10 +1,10 @@
 /**
  * Downloads of models.
  *
- * 1. A model is its files as the hub has them, in a folder of its revision; the hub is not asked twice.
- * 2. What was cut goes on where it ended, also in a later start; a file with another checksum is thrown away.
- * 3. Of several processes one downloads, and the others wait for it; if it ends, one of them goes on.
- * 4. A refusal names the model, the file and what to do, and leaves no model behind.
+ * 1. A model has the files of the hub, in a folder of its revision. The hub is not called again.
+ * 2. A cut download continues where it ended, also after a restart. A file with a wrong checksum is discarded.
+ * 3. If several processes need a model, one downloads it and the others wait. If it dies, another one continues.
+ * 4. A refusal names the model, the file and the remedy, and leaves no model behind.
  */
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
@@ -63,13 +63,13 @@ async function world(
   return { hub, directory, lines, get }
 }
 
-/** Where a process that downloads `org/tiny` shows that it does. */
+/** The lock of a process that downloads `org/tiny`. */
 const lockIn = (directory: string): string => join(directory, 'hub/org--tiny/main%lock')
 
 const parts = async (directory: string): Promise<readonly string[]> =>
   (await readdir(directory, { recursive: true })).filter((path) => path.endsWith('.part'))
 
-test('a model is downloaded once, file by file, all of them of one commit', async (t) => {
+test('a model is downloaded once, with all files of the same commit', async (t) => {
   const { hub, directory, lines, get } = await world(t)
   const folder = await get()
   t.is(folder, join(directory, 'hub', 'org--tiny', 'main'))
@@ -83,7 +83,7 @@ test('a model is downloaded once, file by file, all of them of one commit', asyn
   t.is(lines.at(-1), 'the model org/tiny is downloaded')
 })
 
-test('revisions lie apart, and a model without a file of pooling is a model', async (t) => {
+test('revisions have separate folders, and a model needs no pooling file', async (t) => {
   const { get } = await world(t, { files: new Map([...files].filter(([name]) => !name.includes('Pooling'))) })
   const [main, other] = [await get(), await get('org/tiny', 'v2')]
   t.not(main, other)
@@ -91,7 +91,7 @@ test('revisions lie apart, and a model without a file of pooling is a model', as
   t.true(existsSync(join(other, 'model.safetensors')))
 })
 
-test('a download that is cut goes on where it ended, until the file is whole', async (t) => {
+test('a cut download continues where it ended, until the file is complete', async (t) => {
   const { hub, directory, get } = await world(t, { cuts: [100_000, 50_000] })
   const folder = await get()
   t.deepEqual(await readFile(join(folder, 'model.safetensors')), weights)
@@ -100,7 +100,7 @@ test('a download that is cut goes on where it ended, until the file is whole', a
   t.deepEqual(await parts(directory), [])
 })
 
-test('what arrived before too many cuts is not downloaded again by a later start', async (t) => {
+test('a partial file is kept after too many cuts, and a later start continues it', async (t) => {
   const { hub, get } = await world(t, { cuts: [10_000, 10, 10, 10, 10, 10] })
   const { message } = await t.throwsAsync(get())
   t.regex(message, /`model.safetensors` cannot be downloaded: .*cannot be reached/)
@@ -108,7 +108,7 @@ test('what arrived before too many cuts is not downloaded again by a later start
   t.is(hub.asked('/storage').at(-1)?.range, 'bytes=10050-')
 })
 
-test('what arrived of a file that the hub has replaced since is thrown away', async (t) => {
+test('a partial file is discarded if the hub has replaced the file', async (t) => {
   const other = Buffer.alloc(weights.length, 1)
   const replaced = new Map(files)
   const { hub, get, directory } = await world(t, { cuts: [20_000, 1, 1, 1, 1, 1], files: replaced })
@@ -125,7 +125,7 @@ test('what arrived of a file that the hub has replaced since is thrown away', as
   )
 })
 
-test('a file that arrives with another checksum is refused, and nothing of it is left', async (t) => {
+test('a file with a wrong checksum is refused and removed', async (t) => {
   const { directory, get } = await world(t, { checksum: 'ab'.repeat(32) })
   const { message } = await t.throwsAsync(get())
   t.regex(message, /`model.safetensors` arrived with another checksum than the hub names, `abab/)
@@ -133,7 +133,7 @@ test('a file that arrives with another checksum is refused, and nothing of it is
   t.false(existsSync(join(directory, 'hub', 'org--tiny', 'main')))
 })
 
-test('a small file is held against the number that git gives it', async (t) => {
+test('a small file is checked against its git hash', async (t) => {
   const { get } = await world(t, {
     answer({ path }, response) {
       if (!path.endsWith('/tokenizer.json')) return false
@@ -182,7 +182,7 @@ for (const [what, options, model, revision, message] of [
   })
 }
 
-test('a file that is larger than such files are is refused before it is downloaded', async (t) => {
+test('a file above the size limit is refused before it is downloaded', async (t) => {
   const { directory, get } = await world(t, {
     answer({ path }, response) {
       if (!path.endsWith('/config.json')) return false
@@ -190,11 +190,11 @@ test('a file that is larger than such files are is refused before it is download
       return true
     },
   })
-  t.regex((await t.throwsAsync(get())).message, /`config.json` is larger than the 1048576 bytes/)
+  t.regex((await t.throwsAsync(get())).message, /`config.json` is larger than the limit of 1048576 bytes/)
   t.deepEqual(await parts(directory), [])
 })
 
-test('a token is sent to the hub and not to where it redirects, and its lack is told', async (t) => {
+test('a token is sent to the hub but not to redirect targets, and an error names a missing token', async (t) => {
   const storage = await startHub(t, files)
   const isClosed: HubOptions['answer'] = ({ authorization }, response) => {
     if (authorization === 'Bearer hf_x') return false
@@ -211,7 +211,7 @@ test('a token is sent to the hub and not to where it redirects, and its lack is 
   t.regex((await t.throwsAsync(closed.get())).message, /does not give out `org\/tiny` .*SVC_MODEL_HUB_TOKEN/)
 })
 
-test('a download ends as soon as it is given up', async (t) => {
+test('an aborted download ends at once', async (t) => {
   const giving = new AbortController()
   const { get } = await world(t, {
     answer({ path }, response) {
@@ -225,7 +225,7 @@ test('a download ends as soon as it is given up', async (t) => {
   t.is((error as { fault?: string }).fault, 'aborted')
 })
 
-test('several that want a model at once have it downloaded once', async (t) => {
+test('concurrent calls for a model download it once', async (t) => {
   const { hub, directory, lines, get } = await world(t)
   const folders = await Promise.all([get(), get(), get()])
   t.deepEqual([...new Set(folders)], [join(directory, 'hub/org--tiny/main')])
@@ -237,11 +237,11 @@ test('several that want a model at once have it downloaded once', async (t) => {
   t.deepEqual(await readdir(join(directory, 'hub/org--tiny')), ['main'])
 })
 
-test('a download whose process has ended is gone on with, and one that goes on is waited for', async (t) => {
+test('a download of a dead process is taken over, and that of a living process is waited for', async (t) => {
   const { directory, get } = await world(t, { staleMs: 2_000 })
   await mkdir(lockIn(directory), { recursive: true })
   const stop = new AbortController()
-  // The other process shows that it lives.
+  // The heartbeat of the other process.
   const beat = setInterval(() => void utimes(lockIn(directory), new Date(), new Date()), 20)
   const waiting = get('org/tiny', null, stop.signal)
   await new Promise((resolve) => setTimeout(resolve, 3_000))

@@ -1,13 +1,13 @@
 /**
- * A sentence encoder for reading: one text at a time, in 64-bit floats, without a library. Source: "Attention Is All You
- * Need"; BERT, RoBERTa and DistilBERT as their papers and published configurations describe them.
+ * A sentence encoder written for readability: one text at a time, in 64-bit floats, without a library. Source:
+ * "Attention Is All You Need"; the papers and published configurations of BERT, RoBERTa and DistilBERT.
  */
 import { layerNames, type TinyModel, vocabulary } from './tiny-model.js'
 
 type Vector = readonly number[]
 type Matrix = readonly Vector[]
 
-/** Numbers of the tokens of a text of known words, cut to what the model reads. */
+/** Returns the token numbers of a text of known words, cut to the positions of the model. */
 export function tokensOf({ sizes, family }: TinyModel, text: string): readonly number[] {
   const number = (word: string) => Math.max(vocabulary.indexOf(word), -1)
   const pieces = (word: string): readonly number[] => {
@@ -26,7 +26,7 @@ export function tokensOf({ sizes, family }: TinyModel, text: string): readonly n
   return [number('[CLS]'), ...words.flatMap(pieces).slice(0, room), number('[SEP]')]
 }
 
-/** The vector of each token. */
+/** Returns the vector of each token. */
 export function encoded(model: TinyModel, tokens: readonly number[]): Matrix {
   const { family, sizes } = model
   const rows = (name: string): Matrix => {
@@ -43,7 +43,7 @@ export function encoded(model: TinyModel, tokens: readonly number[]): Matrix {
   }
   const norm = (name: string, states: Matrix): Matrix =>
     states.map((state) => normed(state, row(`${name}.weight`), row(`${name}.bias`)))
-  // The padding of RoBERTa has the position 1, so its texts begin at 2.
+  // In RoBERTa position 1 is padding, so texts begin at position 2.
   const first = family === 'roberta' ? 2 : 0
   const word = rows('embeddings.word_embeddings.weight')
   const position = rows('embeddings.position_embeddings.weight')
@@ -85,13 +85,13 @@ export function encoded(model: TinyModel, tokens: readonly number[]): Matrix {
   return states
 }
 
-/** The mean of the vectors of a text's tokens. */
+/** Returns the mean of the vectors of a text's tokens. */
 export function meanVector(model: TinyModel, text: string): Vector {
   const states = encoded(model, tokensOf(model, text))
   return states.reduce(sum, zeros(model.sizes.hidden)).map((component) => component / states.length)
 }
 
-/** The vector of a text's first token. */
+/** Returns the vector of a text's first token. */
 export const firstVector = (model: TinyModel, text: string): Vector =>
   encoded(model, tokensOf(model, text))[0] ?? []
 
@@ -121,7 +121,7 @@ function softmax(scores: Vector): Vector {
 
 const gelu = (x: number): number => (x / 2) * (1 + erf(x / Math.SQRT2))
 
-/** The error function by its series; the tests stay where it converges. */
+/** The error function as a series. The tests only use values where it converges. */
 function erf(x: number): number {
   if (Math.abs(x) > 4) return Math.sign(x)
   let [term, total] = [x, x]

@@ -1,10 +1,10 @@
-/** Small sentence models with random weights, as files of a folder. */
+/** Creates small sentence models with random weights, as files of a folder. */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
 export type Family = 'bert' | 'roberta' | 'distilbert'
 
-/** The sizes of a model, by the names of BERT. */
+/** The sizes of a model, with BERT's names. */
 export interface Sizes {
   readonly hidden: number
   readonly layers: number
@@ -29,13 +29,13 @@ export interface TinyModel {
   readonly files: ReadonlyMap<string, Buffer>
 }
 
-/** The words that a tiny model knows; a word's number is its place. */
+/** The vocabulary of a tiny model. A word's number is its position. */
 export const vocabulary = [
   ...['[PAD]', '[UNK]', '[CLS]', '[SEP]'],
   ...['red', 'blue', 'green', 'car', 'boat', 'house', 'the', 'a', 'is', 'on', '##s', '##ing', 'run'],
 ]
 
-/** Numbers of a normal distribution, the same for the same seed. */
+/** Returns a generator of normally distributed numbers, the same for the same seed. */
 export function seeded(seed: number): () => number {
   let state = seed >>> 0 || 1
   const uniform = (): number => {
@@ -48,7 +48,7 @@ export function seeded(seed: number): () => number {
   return () => Math.sqrt(-2 * Math.log(uniform() || 1e-9)) * Math.cos(2 * Math.PI * uniform())
 }
 
-/** Names of the weights of a layer, by what they are. */
+/** Names of the weights of a layer, by their role. */
 export const layerNames = (family: Family, layer: number) => {
   const [start, ...parts] =
     family === 'distilbert'
@@ -67,7 +67,7 @@ export const layerNames = (family: Family, layer: number) => {
 }
 type LayerPart = 'query' | 'key' | 'value' | 'output' | 'attentionNorm' | 'widen' | 'narrow' | 'norm'
 
-/** A model of `words` words. @param settings merged into its config.json */
+/** Creates a model with `words` words. @param settings merged into its config.json */
 export function madeModel(
   family: Family,
   sizes: Sizes = tinySizes,
@@ -172,7 +172,7 @@ export function tokenizerOf(words: readonly string[]): object {
   }
 }
 
-/** A file of weights: the length of its head, the head as JSON, the numbers. */
+/** Builds a file of weights: the length of its header, the header as JSON, the numbers. */
 export function safetensors(weights: ReadonlyMap<string, Tensor>): Buffer {
   let end = 0
   const entries = [...weights].map(([name, { shape, values }]) => {
@@ -187,7 +187,7 @@ export function safetensors(weights: ReadonlyMap<string, Tensor>): Buffer {
   return Buffer.concat([length, head, ...numbers])
 }
 
-/** Writes the files of a model into a folder. */
+/** Writes the files of a model to a folder. */
 export async function writeModel(folder: string, files: ReadonlyMap<string, Buffer | string>): Promise<void> {
   for (const [name, content] of files) {
     await mkdir(dirname(join(folder, name)), { recursive: true })

@@ -44,7 +44,7 @@ function queued(specs: readonly Spec[]): QueuedTask[] {
   }))
 }
 
-/** Uids of each batch until the queue is empty; indexes come and go as the tasks ask for it. */
+/** Returns the uids of each batch until the queue is empty. Indexes are created and deleted as the tasks demand. */
 function batches(specs: readonly Spec[], existing: IndexFacts, limits: BatchLimits): number[][] {
   const indexes = new Map(existing)
   let queue = queued(specs)
@@ -77,12 +77,12 @@ const cases: readonly {
   readonly batches: readonly (readonly number[])[]
 }[] = [
   {
-    claim: 'additions to one index share a batch across those of another',
+    claim: 'additions to one index share a batch even if an addition to another index is between them',
     queue: [add('a'), add('a'), add('b'), add('a')],
     batches: [[0, 1, 3], [2]],
   },
   {
-    claim: 'settings between additions keep them apart',
+    claim: 'settings between additions separate them',
     queue: [add(), settings(), add()],
     batches: [[0], [1], [2]],
   },
@@ -92,63 +92,63 @@ const cases: readonly {
     batches: [[0, 1, 2]],
   },
   {
-    claim: 'an addition joins a deletion by filter, not the other way round',
+    claim: 'an addition joins a deletion by filter, but not the other way round',
     queue: [filter(), add(), filter()],
     indexes: keyed('id'),
     batches: [[0, 1], [2]],
   },
   {
-    claim: 'an addition naming another key than the index has runs alone',
+    claim: 'an addition that names another key than the index has runs alone',
     queue: [add('a', { primaryKey: 'sku' }), add('a', { primaryKey: 'code' })],
     indexes: keyed('code'),
     batches: [[0], [1]],
   },
   {
-    claim: 'a batch stops before an addition naming another key than the index has',
+    claim: 'a batch stops before an addition that names another key than the index has',
     queue: [add('a', { primaryKey: 'code' }), add('a', { primaryKey: 'sku' })],
     indexes: keyed('code'),
     batches: [[0], [1]],
   },
   {
-    claim: 'naming the key the index has is no conflict',
+    claim: 'naming the same key as the index is no conflict',
     queue: [add(), add('a', { primaryKey: 'code' }), add()],
     indexes: keyed('code'),
     batches: [[0, 1, 2]],
   },
   {
-    claim: 'without a key, one that infers it stops before one that names it',
+    claim: 'without a key, an addition that infers it stops before one that names it',
     queue: [add(), add('a', { primaryKey: 'code' })],
     batches: [[0], [1]],
   },
   {
-    claim: 'without a key, one that names it may be followed by one that does not',
+    claim: 'without a key, an addition that names it may be followed by one that does not',
     queue: [add('a', { primaryKey: 'code' }), add()],
     batches: [[0, 1]],
   },
   {
-    claim: 'two additions naming different keys are apart',
+    claim: 'two additions that name different keys are separated',
     queue: [add('a', { primaryKey: 'code' }), add(), add('a', { primaryKey: 'sku' })],
     batches: [[0, 1], [2]],
   },
   {
-    claim: 'a deleted index takes the additions in front of it along, and nothing behind it',
+    claim: 'an index deletion shares a batch with the additions before it, but not with those after it',
     queue: [add(), add(), drop(), add()],
     batches: [[0, 1, 2], [3]],
   },
   {
-    claim: 'an index deletion in front runs alone',
+    claim: 'an index deletion at the front runs alone',
     queue: [drop(), add()],
     indexes: keyed('id'),
     batches: [[0], [1]],
   },
   {
-    claim: 'five additions with room for two go in three batches',
+    claim: 'five additions with a limit of two run in three batches',
     queue: [add(), add(), add(), add(), add()],
     limits: { tasksMax: 2 },
     batches: [[0, 1], [2, 3], [4]],
   },
   {
-    claim: 'bytes bound a batch, but the first task is always taken',
+    claim: 'a batch has a size limit, but its first task may exceed it',
     queue: [
       add('a', { payloadBytes: 99 }),
       add('a', { payloadBytes: 4 }),
@@ -159,7 +159,7 @@ const cases: readonly {
     batches: [[0], [1, 2], [3]],
   },
   {
-    claim: 'a limit of no tasks holds the queue',
+    claim: 'a limit of zero tasks stops the queue',
     queue: [add(), on(null, 'taskCancelation')],
     limits: { tasksMax: 0 },
     batches: [],
@@ -183,7 +183,7 @@ const cases: readonly {
     batches: [[0], [1]],
   },
   {
-    claim: 'a swap is a barrier for both of its indexes and for no other',
+    claim: 'a swap is a barrier for its two indexes and for no others',
     queue: [add('a'), add('c'), swap('a', 'b'), add('a'), add('b'), add('c')],
     batches: [[0], [1, 5], [2], [3], [4]],
   },
@@ -198,7 +198,7 @@ const cases: readonly {
     batches: [[0], [1], [2], [3], [4], [5]],
   },
   {
-    claim: 'the newest cancelation goes first, alone, then deletions together, then the rest in its order',
+    claim: 'the newest cancelation runs first and alone, then deletions together, then the rest in order',
     queue: [
       add(),
       on(null, 'dumpCreation'),
@@ -222,7 +222,7 @@ for (const { claim, queue, indexes, limits, batches: expected } of cases) {
   })
 }
 
-// Rows: what was gathered. Columns: addition, deletion by ids, by filter, clear, settings, index deletion.
+// Rows: the batch so far. Columns: addition, deletion by ids, by filter, clear, settings, index deletion.
 const table: readonly (readonly [string, readonly Spec[], string])[] = [
   ['additions', [add()], 'yes yes no yes no yes'],
   ['deletions by ids', [ids()], 'yes yes yes yes no yes'],
@@ -246,7 +246,7 @@ for (const [row, gathered, verdicts] of table) {
   }
 }
 
-test('a batch says why it holds no more', (t) => {
+test('a batch explains why it ends', (t) => {
   const why = (specs: readonly Spec[], limits: Partial<BatchLimits> = {}) =>
     nextBatch(queued(specs), keyed('id'), { ...roomy, ...limits })?.why ?? ''
   t.regex(why([add(), add(), add()], { tasksMax: 2 }), /limit of 2 tasks/)

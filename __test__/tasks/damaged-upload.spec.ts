@@ -5,9 +5,9 @@ import { engineKinds, opened, temporary } from '../support/damaged-directory.js'
 import { startServer, type TestServer } from '../support/server.js'
 import { ended, testQueue } from './test-queue.js'
 
-// An upload that is no longer what was received:
-// 1. Its task fails with `upload_damaged`, nothing of it is applied, and the tasks beside it go on.
-// 2. It is not shown, and not dumped, as if it were whole.
+// If an upload differs from what was received:
+// 1. Its task fails with `upload_damaged`, none of it is applied, and other tasks continue.
+// 2. It is neither listed nor dumped.
 
 const lines = (first: number) =>
   Array.from({ length: 200 }, (_, n) => `{"id":${first + n},"title":"a title that makes it longer"}\n`)
@@ -20,7 +20,7 @@ const damages: Readonly<Record<string, (path: string) => Promise<unknown>>> = {
   deleted: (path) => rm(path),
 }
 
-/** Two uploads that wait; the first one is damaged. */
+/** Enqueues two uploads and damages the first one. */
 async function waiting(server: TestServer, directory: string, damage: (path: string) => Promise<unknown>) {
   const uploads = join(directory, 'update_files')
   const headers = { 'content-type': 'application/x-ndjson' }
@@ -35,7 +35,7 @@ async function waiting(server: TestServer, directory: string, damage: (path: str
 }
 
 for (const [name, damage] of Object.entries(damages)) {
-  test(`an upload ${name} fails its task alone, and none of it is applied`, async (t) => {
+  test(`an upload ${name} fails only its task, and none of it is applied`, async (t) => {
     const directory = await temporary(t)
     const held = await startServer(t, {
       directory,
@@ -71,13 +71,13 @@ for (const [name, damage] of Object.entries(damages)) {
   })
 }
 
-test('a dump over a damaged upload fails by its code', async (t) => {
+test('a dump with a damaged upload fails with `upload_damaged`', async (t) => {
   const directory = await temporary(t)
   const server = await startServer(t, { directory, limits: { tasksMax: 0 } })
   await waiting(server, directory, damages.deleted!)
   await server.post('/dumps')
   await server.stop()
-  // Beside the dump the addition could end, and its upload would be needed no more.
+  // Concurrently to the dump, the addition could end, and its upload would no longer be needed.
   const again = await startServer(t, { directory, limits: { batchesMax: 1 } })
   for (;;) {
     const { body } = await again.get('/tasks/2')
@@ -90,7 +90,7 @@ test('a dump over a damaged upload fails by its code', async (t) => {
 })
 
 for (const engine of engineKinds) {
-  test(`${engine}: an upload of a program is checked like one over HTTP`, async (t) => {
+  test(`${engine}: an upload in process is checked like an upload over HTTP`, async (t) => {
     const directory = await temporary(t)
     const siftd = await opened(t, directory, engine)
     const { taskUid } = await siftd
@@ -100,7 +100,7 @@ for (const engine of engineKinds) {
   })
 }
 
-test('an upload of a task that stored no checksum is checked by its length', async (t) => {
+test('an upload without a stored checksum is checked by its length', async (t) => {
   const { tasks, start, directory } = await testQueue(t)
   const slot = await tasks.spool('ndjson')
   await writeFile(slot.path, lines(0).join(''))

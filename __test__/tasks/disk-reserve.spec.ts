@@ -4,13 +4,13 @@ import test from 'ava'
 import { add, batchesOf, cancel, create, drop, ended, forget, settings, testQueue } from './test-queue.js'
 
 // When the task store or the disk becomes full:
-// 1. New tasks are refused unless they free space, and accepted tasks are carried out.
-// 2. New tasks are accepted again once there is space, without a restart.
-// 3. With too many tasks stored, the oldest finished ones are deleted.
+// 1. New tasks are refused unless they free space. Accepted tasks are executed.
+// 2. New tasks are accepted again once space is free, without a restart.
+// 3. If too many tasks are stored, the oldest finished ones are deleted.
 
 const long = (serial: number) => settings(`boats-${serial}`, { stopWords: ['x'.repeat(8_000)] })
 
-test('a full task store takes only tasks that free space, and goes on once it has some', async (t) => {
+test('a full task store only accepts tasks that free space, until it has space again', async (t) => {
   const { tasks, start } = await testQueue(t, { capacity: { storeBytesMax: 1024 * 1024 } })
   let taken = 0
   const refusal = await (async () => {
@@ -26,7 +26,7 @@ test('a full task store takes only tasks that free space, and goes on once it ha
   t.like(refusal, { code: 'no_space_left_on_device', status: 422 })
   t.true(taken > 5)
   await t.throwsAsync(add(tasks, 'boats', [{ id: 1 }]), { message: /no space/ })
-  await t.throwsAsync(tasks.enqueue(cancel('?uids=999')), { message: /no space/ }, 'it is about no task')
+  await t.throwsAsync(tasks.enqueue(cancel('?uids=999')), { message: /no space/ }, 'it matches no task')
   const last = taken - 1
   await tasks.enqueue(cancel(`?uids=${last}`, last))
   await tasks.enqueue(drop('boats-0'))
@@ -40,7 +40,7 @@ test('a full task store takes only tasks that free space, and goes on once it ha
   t.is((await ended(tasks, (await tasks.enqueue(create('after'))).taskUid)).status, 'succeeded')
 })
 
-test('the oldest finished tasks are deleted once too many are stored, the waiting ones stay', async (t) => {
+test('the oldest finished tasks are deleted once too many are stored, waiting tasks are kept', async (t) => {
   const first = await testQueue(t)
   first.start()
   for (let i = 0; i < 5; i++) {
@@ -50,7 +50,7 @@ test('the oldest finished tasks are deleted once too many are stored, the waitin
   const { tasks, start } = await testQueue(t, { directory: first.directory, storedTasksMax: 6 })
   await tasks.enqueue(create('last'))
   start()
-  // The deletion runs before the last task, which has not ended then.
+  // The deletion runs before the last task, which has not ended yet.
   t.is((await ended(tasks, 5)).status, 'succeeded')
   const cleanup = await ended(tasks, 6)
   t.like(cleanup, { type: 'taskDeletion', status: 'succeeded' })
@@ -62,7 +62,7 @@ test('the oldest finished tasks are deleted once too many are stored, the waitin
   t.deepEqual((await batchesOf(tasks)).flat().sort(), [5, 6])
 })
 
-test('compacting gives the space of deleted tasks back and loses nothing', async (t) => {
+test('compaction frees the space of deleted tasks and loses nothing', async (t) => {
   const { tasks, start, directory } = await testQueue(t)
   start()
   for (let i = 0; i < 40; i++) await ended(tasks, (await tasks.enqueue(long(i))).taskUid)

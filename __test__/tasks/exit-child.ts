@@ -1,4 +1,4 @@
-/** A process that ends without closing its task store: node exit-child.js DIRECTORY DRIVER TASKS [closed] */
+/** A process that exits without closing its task store: node exit-child.js DIRECTORY DRIVER TASKS [closed] */
 import { join } from 'node:path'
 import type { DriverName } from '../../ts/tasks/index.js'
 import { openTasks } from '../../ts/tasks/index.js'

@@ -30,7 +30,7 @@ const diskFull = () => {
 
 const failures: readonly (readonly [string, () => void, string])[] = [
   [
-    'a mistake found at the commit',
+    'an invalid document found at the commit',
     () => {
       throw new EngineError('invalid_document_geo_field', 'the latitude is missing')
     },
@@ -48,7 +48,7 @@ const failures: readonly (readonly [string, () => void, string])[] = [
 
 for (const stage of ['prepare', 'commit'] as const) {
   for (const [name, fail, code] of failures) {
-    test(`${name} at ${stage} fails every task of the batch, and the queue goes on`, async (t) => {
+    test(`${name} at ${stage} fails every task of the batch, and the queue continues`, async (t) => {
       const logged: object[] = []
       const log: TaskLog = { ...quiet, error: (facts) => void logged.push(facts) }
       const { tasks, start, hooks, engine } = await testQueue(t, { log })
@@ -82,7 +82,7 @@ for (const stage of ['prepare', 'commit'] as const) {
   }
 }
 
-test('an index asked for by a batch that fails as a whole exists, empty', async (t) => {
+test('an index created by a batch that fails completely exists and is empty', async (t) => {
   const { tasks, start, hooks } = await testQueue(t)
   hooks.commit = (batch) => {
     if (batch.operations[0]?.kind === 'documents') throw new EngineError('invalid_document_geo_field', 'no')
@@ -93,7 +93,7 @@ test('an index asked for by a batch that fails as a whole exists, empty', async 
   t.is(tasks.index('ferries')?.primaryKey, null)
 })
 
-test('an index that cannot be created leaves nothing behind', async (t) => {
+test('an index that cannot be created leaves no files', async (t) => {
   const { tasks, start, hooks, engine, close } = await testQueue(t)
   hooks.commit = diskFull
   await tasks.enqueue(create('ferries'))
@@ -105,7 +105,7 @@ test('an index that cannot be created leaves nothing behind', async (t) => {
   t.deepEqual(await engine.list(), [])
 })
 
-test('settings that do not fit the stored ones fail alone', async (t) => {
+test('settings that conflict with the stored ones fail alone', async (t) => {
   const { tasks, start, engine } = await testQueue(t)
   await tasks.enqueue(settings('ferries', { stopWords: ['of'] }))
   await tasks.enqueue(settings('ferries', { typoTolerance: { minWordSizeForTypos: { oneTypo: 10 } } }))
@@ -118,7 +118,7 @@ test('settings that do not fit the stored ones fail alone', async (t) => {
   t.deepEqual([stored.stopWords, stored.searchCutoffMs], [['of'], 7])
 })
 
-test('settings that the documents refuse fail alone, those after them do not contain them', async (t) => {
+test('settings that the documents reject fail alone, and later settings do not include them', async (t) => {
   const { tasks, start, engine } = await testQueue(t)
   await add(tasks, 'ferries', [{ id: 1, _geo: 'nowhere' }])
   await tasks.enqueue(settings('ferries', { stopWords: ['of'] }))
@@ -142,7 +142,7 @@ test('settings that the documents refuse fail alone, those after them do not con
   t.deepEqual([stored.stopWords, stored.filterableAttributes, stored.searchCutoffMs], [['of'], [], 7])
 })
 
-test('a commit whose outcome was not recorded is recorded at the next start, not run again', async (t) => {
+test('a commit without a recorded outcome is recorded at the next start, not repeated', async (t) => {
   const { tasks, start, directory, close } = await testQueue(t)
   start()
   await ended(tasks, (await add(tasks, 'ferries', [{ id: 1 }, { id: 2 }])).taskUid)
@@ -159,15 +159,15 @@ test('a commit whose outcome was not recorded is recorded at the next start, not
     documents: 0,
   }
   const held = await testQueue(t, { directory })
-  await add(held.tasks, 'ferries', [{ id: 9 }]) // 1: earlier versions did not pass it to the engine, since a clear follows
+  await add(held.tasks, 'ferries', [{ id: 9 }]) // 1: earlier versions did not pass it to the engine before a clear
   await held.tasks.enqueue(deleteIds('ferries', '1')) // 2
   await held.tasks.enqueue(clear('ferries')) // 3
   await add(held.tasks, 'ferries', [{}]) // 4
-  await add(held.tasks, 'ferries', [{ id: 5 }]) // 5: came later
+  await add(held.tasks, 'ferries', [{ id: 5 }]) // 5: arrived later
   const id = held.tasks.index('ferries')?.id ?? ''
   const file = join(directory, 'indexes', id, 'index.json')
   await held.close()
-  // The commit of a process that died before it could record the outcome.
+  // Imitates the commit of a process that crashed before it could record the outcome.
   const state = JSON.parse(await readFile(file, 'utf8')) as object
   await writeFile(file, JSON.stringify({ ...state, documents: {}, lastCommit: report }))
 
@@ -209,12 +209,12 @@ for (const { name, outcomes, expected } of [
     expected: 'enqueued' as const,
   },
   {
-    name: 'a deletion of all documents behind it',
+    name: 'a deletion of all documents after it',
     outcomes: [{ taskUid: 3, touched: true, deletedDocuments: 0 }],
     expected: 'succeeded' as const,
   },
 ])
-  test(`an addition that a found commit does not name, with ${name}, is ${expected} at the next start`, async (t) => {
+  test(`an addition missing in a recovered commit, with ${name}, is ${expected} at the next start`, async (t) => {
     const { tasks, start, directory, close } = await testQueue(t)
     start()
     await ended(tasks, (await tasks.enqueue(create('ferries', 'id'))).taskUid)
@@ -235,7 +235,7 @@ for (const { name, outcomes, expected } of [
     t.is((await again.tasks.get(3, null))?.status, 'succeeded')
   })
 
-test('additions in front of a clear fail with the commit that clears, and nothing is gone', async (t) => {
+test('additions before a clear fail with the commit of the clear, and no document is lost', async (t) => {
   const { tasks, start, hooks, engine } = await testQueue(t)
   start()
   await ended(tasks, (await add(tasks, 'ferries', [{ id: 1 }, { id: 2 }])).taskUid)
@@ -259,22 +259,22 @@ test('additions in front of a clear fail with the commit that clears, and nothin
 })
 
 for (const isCanceled of [false, true])
-  test(`a commit that is there though its task ${isCanceled ? 'was canceled' : 'failed'} is gone after a restart`, async (t) => {
+  test(`a commit stored although its task ${isCanceled ? 'was canceled' : 'failed'} is reverted at a restart`, async (t) => {
     const { tasks, start, hooks, directory, close } = await testQueue(t)
     start()
     await ended(tasks, (await add(tasks, 'ferries', [{ id: 1 }])).taskUid)
     const held = gate(t)
-    let isThere: () => void = () => undefined
-    const there = new Promise<void>((resolve) => {
-      isThere = resolve
+    let markStored: () => void = () => undefined
+    const stored = new Promise<void>((resolve) => {
+      markStored = resolve
     })
     hooks.committed = async () => {
-      isThere()
+      markStored()
       await held.passed
       throw new Error('EIO: i/o error, fsync')
     }
     await add(tasks, 'ferries', [{ id: 2 }]) // 1
-    await there
+    await stored
     if (isCanceled) await tasks.enqueue(cancel('?uids=1', 1))
     held.open()
     t.is((await ended(tasks, 1)).status, isCanceled ? 'canceled' : 'failed')
@@ -290,11 +290,11 @@ for (const isCanceled of [false, true])
     t.deepEqual(
       Object.keys((await last.engine.read(id)).documents),
       ['1', '3'],
-      'only that one is taken back',
+      'only the failed commit is reverted',
     )
   })
 
-test('an index whose failed commit cannot be taken back is refused, and the server starts', async (t) => {
+test('an index whose failed commit cannot be reverted is refused, and the server starts', async (t) => {
   const { tasks, start, hooks, directory, close } = await testQueue(t)
   start()
   await ended(tasks, (await add(tasks, 'ferries', [{ id: 1 }])).taskUid)
@@ -315,7 +315,7 @@ test('an index whose failed commit cannot be taken back is refused, and the serv
   await opened.close()
   const again = await testQueue(t, { directory })
   const id = again.tasks.index('ferries')?.id ?? ''
-  t.deepEqual(Object.keys((await again.engine.read(id)).documents), ['1'], 'it is tried again')
+  t.deepEqual(Object.keys((await again.engine.read(id)).documents), ['1'], 'the next start tries again')
 })
 
 const alone = [
@@ -328,7 +328,7 @@ const alone = [
   { name: 'an edit', task: edit('ferries'), uid: 'ferries', counts: { editedDocuments: 3 } },
 ]
 for (const { name, task, uid, counts = {} } of alone)
-  test(`${name} just before the process ended cannot be canceled any more`, async (t) => {
+  test(`${name} just before the process ended can no longer be canceled`, async (t) => {
     const { tasks, start, directory, close } = await testQueue(t)
     start()
     await ended(tasks, (await tasks.enqueue(create('ferries'))).taskUid)
@@ -361,17 +361,17 @@ for (const { name, task, uid, counts = {} } of alone)
   })
 
 for (const kind of ['an index', 'a new index'] as const)
-  test(`who is told that additions to ${kind} are done finds their uploads gone`, async (t) => {
+  test(`when a client sees that additions to ${kind} succeeded, their uploads are removed`, async (t) => {
     const { tasks, start, directory } = await testQueue(t)
     await tasks.enqueue(create(kind === 'an index' ? 'ferries' : 'others'))
-    // Many uploads, so that removing them takes longer than the answer.
+    // Uses many uploads, so that removing them takes longer than the answer.
     for (let id = 0; id < 100; id++) await add(tasks, 'ferries', [{ id }])
     start()
     t.is((await ended(tasks, 100)).status, 'succeeded')
     t.deepEqual(await readdir(join(directory, 'update_files')), [])
   })
 
-test('what belongs to no index is set aside at the start, an upload of no task is removed', async (t) => {
+test('a start quarantines the files of unknown indexes and removes uploads without a task', async (t) => {
   const directory = await temporaryDirectory(t)
   const first = await testQueue(t, { directory })
   await add(first.tasks, 'ferries', [{ id: 1 }])
@@ -390,7 +390,7 @@ test('what belongs to no index is set aside at the start, an upload of no task i
 })
 
 for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
-  test(`${driver}: a second owner of the directory is refused, the first goes on`, async (t) => {
+  test(`${driver}: a second owner of the directory is refused, the first continues`, async (t) => {
     const first = await testQueue(t, { driver })
     const engine = await openFake(join(first.directory, 'indexes'))
     await t.throwsAsync(openTasks({ directory: first.directory, engine, log: quiet, driver }), {
@@ -401,22 +401,22 @@ for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
     t.is((await ended(first.tasks, 0)).status, 'succeeded')
   })
 
-  test(`${driver}: a lock whose process is gone is taken over`, async (t) => {
+  test(`${driver}: a lock of a dead process is taken over`, async (t) => {
     const first = await testQueue(t, { driver })
     const lock = join(first.directory, 'tasks', 'lock')
     const owner = JSON.parse(await readFile(lock, 'utf8')) as { pid: number; started: string }
     await first.close()
-    // Another process with the same pid, as after a restart of a container.
+    // Imitates another process with the same pid, as after a restart of a container.
     await writeFile(lock, JSON.stringify({ ...owner, started: '1' }))
     const second = await testQueue(t, { directory: first.directory, driver })
     t.is(second.driver, driver)
   })
 
   const lives = [
-    ['has ended, though its parent does not ask how', 'sleep 0.2 & echo $!; exec sleep 60', 'Z'],
+    ['is a zombie', 'sleep 0.2 & echo $!; exec sleep 60', 'Z'],
     ['is about to end', 'sleep 0.7 & echo $!; wait; exec sleep 60', 'S'],
   ] as const
-  // Other systems do not tell the state of a process.
+  // Other systems do not report the state of a process.
   for (const [owner, life, state] of process.platform === 'linux' ? lives : []) {
     test(`${driver}: a lock whose process ${owner} is taken over`, async (t) => {
       const first = await testQueue(t, { driver })
@@ -436,7 +436,7 @@ for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
     })
   }
 
-  test(`${driver}: a damaged store is refused and left as it is`, async (t) => {
+  test(`${driver}: a damaged store is refused and not changed`, async (t) => {
     const first = await testQueue(t, { driver })
     for (let i = 0; i < 20; i++) await first.tasks.enqueue(create(`boats-${i}`))
     await first.close()
@@ -458,16 +458,16 @@ for (const driver of ['libsql', 'node-sqlite3-wasm'] as const) {
   })
 }
 
-test('a clock set back lets no date fall with rising uids, and no task end before it came', async (t) => {
+test('after a clock is set back, dates still increase with uids, and no task ends before it arrives', async (t) => {
   const first = await testQueue(t, { driver: 'libsql' })
   await first.tasks.enqueue(create('ferries'))
   await first.close()
-  // As if the clock had been a year ahead until now.
+  // Imitates a clock that was a year ahead until now.
   const ahead = 365 * 86_400 * 1_000_000
   const connection = loadDriver('libsql').driver.open(join(first.directory, 'tasks', 'tasks.db'))
   connection.exec(`UPDATE tasks SET enqueued_at = enqueued_at + ${ahead}`)
   connection.close()
-  // The checksums of its pages are not to be compared.
+  // Without the mark, the checksums of the pages are not compared.
   await rm(join(first.directory, 'tasks.mark'))
   const { tasks, start } = await testQueue(t, { directory: first.directory, driver: 'libsql' })
   await tasks.enqueue(create('boats'))
@@ -490,7 +490,7 @@ test('stores move between drivers', async (t) => {
   t.is((await second.tasks.get(0, null))?.type, 'indexCreation')
 })
 
-test('closing waits for the step under way and loses nothing', async (t) => {
+test('closing waits for the current step and loses nothing', async (t) => {
   const { tasks, start, hooks, directory, close } = await testQueue(t)
   const [committing, held] = [gate(t), gate(t)]
   hooks.commit = () => {

@@ -12,18 +12,18 @@ import {
 } from '../../ts/engine/index.js'
 import { defaultIndexSettings, type IndexSettings, parsedSettings } from '../../ts/settings/index.js'
 
-/** An index of the fake engine: one JSON file, which each commit replaces. */
+/** An index of the fake engine: one JSON file that each commit replaces. */
 export interface FakeIndex {
   readonly primaryKey: string | null
   readonly settings: IndexSettings
-  /** Document id → how often it was written. */
+  /** Document id → its value, and how often it was written. */
   readonly documents: Readonly<Record<string, { readonly value: Document; readonly writes: number }>>
   readonly lastCommit: BatchReport | null
 }
 
 type Document = Readonly<Record<string, unknown>>
 
-/** Functions of a test that the engine calls and waits for. They may throw. */
+/** Functions of a test that the engine calls and awaits. They may throw. */
 export interface Hooks {
   prepare?: (batch: Batch) => Promise<void> | void
   /** Called before the commit is written. */
@@ -33,12 +33,12 @@ export interface Hooks {
 }
 
 /**
- * A small engine that gives the guarantees which the queue relies on: one durable commit per batch that carries its
- * report, failures of single tasks within a batch, and nothing visible before the commit.
+ * A small engine with the guarantees that the queue needs: one durable commit per batch with its report, failures of
+ * single tasks in a batch, and no visible changes before the commit.
  */
 export interface FakeEngine extends Engine {
   readonly hooks: Hooks
-  /** Batches committed so far in this process, by batch uid. */
+  /** Batches committed so far in this process. */
   readonly commits: Batch[]
   read(index: string): Promise<FakeIndex>
 }
@@ -148,7 +148,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     explain: unsupported,
     facetSearch: unsupported,
     similar: unsupported,
-    // Each document counts how often it was written, so that a batch that was carried out twice is found.
+    // Reports how often each document was written, so that a repeated batch is detected.
     async documents(index) {
       const documents = Object.values((await read(index)).documents)
       const results = documents.map(({ value, writes }) => ({ ...value, writes }))
@@ -172,7 +172,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
 const textOf = async (payload: Payload): Promise<string> =>
   'text' in payload ? payload.text : readFile(payload.path, 'utf8')
 
-/** An index after a batch, and the report. @param read returns the text of a payload */
+/** Applies a batch to an index. @returns the index and the outcomes @param read returns the text of a payload */
 export async function applied(
   index: FakeIndex,
   batch: Batch,
@@ -215,7 +215,7 @@ export async function applied(
         case 'settings': {
           const settings = parsedSettings(operation.settings)
           if (settings.filterableAttributes.includes('_geo') && hasInvalidGeo(state)) {
-            throw new EngineError('invalid_document_geo_field', 'a document has no place that can be read')
+            throw new EngineError('invalid_document_geo_field', 'a document has an invalid `_geo`')
           }
           state = { ...state, settings }
           outcomes.push({ taskUid, touched: true })

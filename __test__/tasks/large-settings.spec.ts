@@ -2,11 +2,11 @@ import test from 'ava'
 import { storedContent } from '../../ts/tasks/store/new-row.js'
 import { ended, settings, testQueue } from './test-queue.js'
 
-// Rules held here, of settings as long as they are allowed to be:
-// 1. The store keeps what they are to do once, and reads what earlier versions kept.
-// 2. One commit does not carry complete settings over and over.
+// Rules for settings of the maximum length:
+// 1. The store keeps their content only once, and reads content of earlier versions.
+// 2. A commit does not carry complete settings for each task.
 
-test('settings that an earlier version stored are carried out', async (t) => {
+test('settings stored by an earlier version are executed', async (t) => {
   const patch = { stopWords: ['of', ',"patch":'], synonyms: null }
   const earlier = { kind: 'settings', patch, details: patch, isReset: true, mayCreateIndex: false }
   const { tasks, start } = await testQueue(t)
@@ -25,7 +25,7 @@ test('settings that an earlier version stored are carried out', async (t) => {
   t.deepEqual((await ended(tasks, 0)).details, patch)
 })
 
-test('settings of many tasks share a commit as long as they are short together', async (t) => {
+test('settings of many tasks share a commit if they are short in total', async (t) => {
   const { tasks, start, engine } = await testQueue(t)
   await tasks.enqueue(settings('ferries', { stopWords: ['x'.repeat(5_000_000)] }))
   for (const searchCutoffMs of [1, 2, 3]) await tasks.enqueue(settings('ferries', { searchCutoffMs }))

@@ -9,12 +9,12 @@ import { Store } from '../../ts/tasks/store/store.js'
 import fc from '../support/property.js'
 import { storedSets } from './sets.js'
 
-// Listings of a store with several eras, spans of arrival and chunks of a set, compared with the definition of filters:
-// 1. Tasks and batches are those that meet every filter, ascending or descending; totals count them.
-// 2. Pages begin at `from` and hold `limit` and one more.
-// 3. Deleting tasks takes them, and batches without any left, out of both.
-// 4. Sets that were updated by each change equal those made from the rows.
-// 5. Sets made from the rows are right even if the clock was set back before.
+// Listings of a store with several eras, arrival spans and set chunks, compared with the definition of filters:
+// 1. Listed tasks and batches match every filter, ascending or descending. Totals count them.
+// 2. A page begins at `from` and has `limit` rows and one more.
+// 3. Deleting tasks removes them, and batches without remaining tasks.
+// 4. Sets updated by each change equal sets rebuilt from the rows.
+// 5. Sets rebuilt from the rows are correct even if the clock was set back.
 
 const FIRST_UID = 60_000
 const TASKS = 9_000
@@ -24,8 +24,8 @@ const STEP = 1_000_000
 const day = Date.UTC(2026, 0, 1) * 1000
 
 /**
- * Batches of 1 to 40 tasks and one of 3,000, run late, out of the order of arrival and side by side. Some of the last
- * ones run, and the last tasks wait.
+ * Fills a store with batches of 1 to 40 tasks and one of 3,000. They run late, out of the order of arrival and
+ * concurrently. Some of the last batches are still running, and the last tasks wait.
  */
 function filled(): { store: Store; connection: Connection } {
   const connection = loadDriver().driver.open(':memory:')
@@ -246,14 +246,14 @@ function setsOf(connection: Connection) {
   )
 }
 
-test('listings find what their filters say, whatever is asked', (t) => {
+test('listings return the tasks and batches that match random filters', (t) => {
   const testQueue = filled()
   t.notThrows(() => agree(testQueue))
   const { stored, real } = setsOf(testQueue.connection)
   t.deepEqual(stored, real)
 })
 
-test('dates that a clock set back let fall rise again when sets are made anew', (t) => {
+test('rebuilding the sets raises dates that decreased after the clock was set back', (t) => {
   const { store, connection } = filled()
   const back = 3_600 * STEP
   connection.exec(`BEGIN;
@@ -264,7 +264,7 @@ test('dates that a clock set back let fall rise again when sets are made anew', 
   t.notThrows(() => agree({ store, connection }))
 })
 
-test('listings stay right while tasks are deleted', (t) => {
+test('listings stay correct while tasks are deleted', (t) => {
   const testQueue = filled()
   const { store, connection } = testQueue
   const ended = store.match({ statuses: ['succeeded', 'failed', 'canceled'] })

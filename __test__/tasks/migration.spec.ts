@@ -13,11 +13,11 @@ import { storedSets } from './sets.js'
 import { ended, quiet, temporaryDirectory, testQueue } from './test-queue.js'
 
 // Task stores of other versions:
-// 1. One of version 3 opens, shows what it showed, and goes on with what waits.
-// 2. One of version 5, the last without checksums, has them once it was opened, also if that was interrupted.
-// 3. One of a later version is refused and left as it is.
+// 1. A store of version 3 opens, lists the same tasks, and runs the waiting ones.
+// 2. A store of version 5, the last without checksums, gets them when it is opened, even if that is interrupted.
+// 3. A store of a later version is refused and not changed.
 
-/** A data directory whose task store was made by that SQL. */
+/** Creates a data directory with a task store made by this SQL. */
 async function directoryOf(t: ExecutionContext, sql: string): Promise<string> {
   const directory = await temporaryDirectory(t)
   await mkdir(join(directory, 'tasks'))
@@ -31,11 +31,11 @@ const sqlOf = (version: number) =>
   readFile(new URL(`../../../__test__/compat/tasks-${version}.sql`, import.meta.url), 'utf8')
 const version3 = () => sqlOf(3)
 
-/** The identity of the store of version 5, and its last transaction. */
+/** The identity and the last transaction of the store of version 5. */
 const mark5 = { store: '4b3005e3-dfff-41b2-8f1c-fc0f62aacb5e', sequence: 13 }
 
 for (const driver of driverNames.filter((name) => name !== 'node:sqlite')) {
-  test(`${driver}: a store of version 3 opens, lists what it held and goes on`, async (t) => {
+  test(`${driver}: a store of version 3 opens, lists its tasks and runs the waiting ones`, async (t) => {
     const directory = await directoryOf(t, await version3())
     const { tasks, start, close } = await testQueue(t, { directory, driver })
     const cases: readonly (readonly [TaskFilter, readonly number[], readonly number[]])[] = [
@@ -63,7 +63,7 @@ for (const driver of driverNames.filter((name) => name !== 'node:sqlite')) {
         JSON.stringify(filter),
       )
     }
-    // The sample has no indexes, so the engine creates that of the task.
+    // The sample has no index directories, so the engine creates the index of the task.
     start()
     t.is((await ended(tasks, 10)).batchUid, 8)
     await close()
@@ -89,7 +89,7 @@ const interruptions: Readonly<Record<string, (directory: string) => void>> = {
 }
 for (const driver of driverNames.filter((name) => name !== 'node:sqlite')) {
   for (const [name, interrupted] of Object.entries(interruptions)) {
-    test(`${driver}: a store of version 5 has checksums once it was opened${name}`, async (t) => {
+    test(`${driver}: a store of version 5 gets checksums when it is opened${name}`, async (t) => {
       const directory = await directoryOf(t, await sqlOf(5))
       new MarkWriter(markPath(directory), mark5).close()
       interrupted(directory)
@@ -121,7 +121,7 @@ for (const driver of driverNames.filter((name) => name !== 'node:sqlite')) {
 }
 
 for (const version of [3, 5]) {
-  test(`a store of version ${version} from elsewhere opens, and its triggers never run`, async (t) => {
+  test(`a foreign store of version ${version} opens, and its triggers never run`, async (t) => {
     const endless = `CREATE TRIGGER "endless ""loop" AFTER UPDATE ON batches BEGIN DELETE FROM tasks WHERE uid IN (
       WITH RECURSIVE n (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT -x FROM n); END;`
     const directory = await directoryOf(t, `${await sqlOf(version)} ${endless}`)
@@ -135,7 +135,7 @@ for (const version of [3, 5]) {
     )
   })
 
-  test(`a store of version ${version} from elsewhere with columns that are computed is refused`, async (t) => {
+  test(`a foreign store of version ${version} with computed columns is refused`, async (t) => {
     for (const definition of [
       'ALTER TABLE keys ADD COLUMN extra INTEGER CHECK (length(randomblob(1000000)) > 0)',
       'ALTER TABLE keys ADD COLUMN extra INTEGER AS (abs(1))',
@@ -148,7 +148,7 @@ for (const version of [3, 5]) {
   })
 }
 
-test('a store of a later version is refused and left as it is', async (t) => {
+test('a store of a later version is refused and not changed', async (t) => {
   const later = `${await version3()} PRAGMA user_version = ${SCHEMA_VERSION + 1};`
   const directory = await directoryOf(t, later)
   const path = join(directory, 'tasks', 'tasks.db')

@@ -6,13 +6,13 @@ import { open } from '../../ts/index.js'
 import { loadDriver } from '../../ts/tasks/store/driver.js'
 import { type EngineKind, engineKinds, opened, temporary } from '../support/damaged-directory.js'
 
-// Files of an index that are missing or too short:
-// 1. The index is damaged then. Older or empty data is never served, and the index is not created again.
-// 2. Other indexes, and the server, go on.
+// If files of an index are missing or too short:
+// 1. The index counts as damaged. Older or empty data is never served, and the index is not created again.
+// 2. The server and other indexes continue.
 // 3. A commit that was not recorded yet is no damage.
-// 4. If the file `engine` is lost, the files of the indexes tell which engine wrote them.
+// 4. If the file `engine` is lost, the engine is detected from the files of the indexes.
 
-/** Two indexes, the first of three commits. */
+/** Creates two indexes, the first with three commits. */
 async function built(directory: string, engine: EngineKind): Promise<void> {
   const siftd = await open({ directory, engine, logLevel: 'OFF' })
   for (const [uid, id] of [
@@ -30,7 +30,7 @@ const samples = await mkdtemp(join(tmpdir(), 'siftd-missing-'))
 for (const engine of engineKinds) await built(join(samples, engine), engine)
 test.after.always(() => rm(samples, { recursive: true, force: true }))
 
-/** A copy of that instance, and where its first index lies. */
+/** Copies that instance. Also returns the directory of its first index. */
 async function sample(t: ExecutionContext, engine: EngineKind) {
   const directory = join(await temporary(t), 'data')
   await cp(join(samples, engine), directory, { recursive: true })
@@ -71,11 +71,11 @@ const damages: Readonly<Record<EngineKind, Readonly<Record<string, Damage>>>> = 
 
 for (const engine of engineKinds) {
   for (const [name, damage] of Object.entries(damages[engine])) {
-    test(`${engine}: an index with ${name} is damaged, the other one goes on`, async (t) => {
+    test(`${engine}: an index with ${name} is damaged, the other one continues`, async (t) => {
       const { directory, index } = await sample(t, engine)
       await damage(index)
       const left = await readFile(log(index)).catch(() => null)
-      // The second start must come to the same conclusion as the first one.
+      // The second start must reach the same result as the first.
       for (const start of ['first', 'second']) {
         const siftd = await opened(t, directory)
         const boats = siftd.index('boats')
@@ -87,7 +87,7 @@ for (const engine of engineKinds) {
         await siftd.close()
       }
       if (left !== null && left.length > 0)
-        t.deepEqual(await readFile(log(index)), left, 'nothing was cut off')
+        t.deepEqual(await readFile(log(index)), left, 'the log was not truncated')
       const siftd = await opened(t, directory)
       t.is((await siftd.waitForTask((await siftd.index('boats').delete()).taskUid)).status, 'succeeded')
       await siftd.waitForTask((await siftd.index('boats').addDocuments([{ id: 4 }])).taskUid)
@@ -105,14 +105,14 @@ for (const engine of engineKinds) {
     await rm(store, { recursive: true })
     await cp(`${store}.before`, store, { recursive: true })
     await rm(join(store, 'lock'))
-    // The mark names the transaction that the older store lacks.
+    // The mark names a transaction that is missing in the older store.
     await rm(join(directory, 'tasks.mark'))
     t.true((await readdir(index)).length > 0)
     const siftd = await opened(t, directory)
     t.deepEqual(await siftd.index('boats').document(4), { id: 4 })
   })
 
-  test(`${engine}: who wrote the indexes is told by their files if the file \`engine\` is lost`, async (t) => {
+  test(`${engine}: if the file \`engine\` is lost, the engine is detected from the index files`, async (t) => {
     for (const damage of [(file: string) => rm(file), (file: string) => truncate(file, 3)]) {
       const { directory } = await sample(t, engine)
       await damage(join(directory, 'engine'))
@@ -123,7 +123,7 @@ for (const engine of engineKinds) {
     }
   })
 
-  test(`${engine}: a catalogue of an earlier version expects a commit of every index`, async (t) => {
+  test(`${engine}: with a catalogue of an earlier version, every index must have a commit`, async (t) => {
     const { directory, index } = await sample(t, engine)
     const connection = loadDriver('node-sqlite3-wasm').driver.open(join(directory, 'tasks', 'tasks.db'))
     connection.exec('PRAGMA locking_mode = EXCLUSIVE')
@@ -137,7 +137,7 @@ for (const engine of engineKinds) {
   })
 }
 
-test('indexes that do not tell who wrote them need an engine that is asked for', async (t) => {
+test('if the engine cannot be detected from the index files, it must be given', async (t) => {
   const { directory, index } = await sample(t, 'fallback')
   await rm(join(directory, 'engine'))
   for (const name of await readdir(join(index, '..')))

@@ -14,9 +14,9 @@ import { openFake } from './fake-engine.js'
 import { create, quiet, temporaryDirectory, testQueue } from './test-queue.js'
 
 // The pages of a task store's file have checksums:
-// 1. A store that this program wrote passes, whether it was closed, killed, or its process ended without closing it.
-// 2. One changed bit of the file refuses the start, unless it lies in a page that is read from the log.
-// 3. Checksums that are missing or damaged are told once, and made anew.
+// 1. A store written by this program passes, whether it was closed, killed, or its process exited without closing it.
+// 2. A changed bit in the file prevents the start, unless its page is read from the log.
+// 3. Missing or damaged checksums are reported once and computed again.
 // 4. Checkpoints keep the log short.
 
 const drivers: readonly DriverName[] = ['libsql', 'node-sqlite3-wasm']
@@ -29,7 +29,7 @@ type Ending = 'killed' | 'stopped' | 'exited'
 const how: Readonly<Record<Ending, string>> = {
   killed: 'was killed',
   stopped: 'closed it',
-  exited: 'ended without closing it',
+  exited: 'exited without closing it',
 }
 
 const samples = await mkdtemp(join(tmpdir(), 'siftd-pages-'))
@@ -37,7 +37,7 @@ const sampleOf = (driver: DriverName, ending: string) => join(samples, `${driver
 for (const driver of drivers) await built(driver)
 test.after.always(() => rm(samples, { recursive: true, force: true }))
 
-/** A store after each ending. */
+/** Creates a store for each ending. */
 async function built(driver: DriverName): Promise<void> {
   const [killed, stopped, exited] = [
     sampleOf(driver, 'killed'),
@@ -58,7 +58,7 @@ async function unlock(directory: string): Promise<void> {
   await rm(join(directory, 'tasks', 'lock'), { force: true })
 }
 
-/** Runs a process that adds tasks and ends without closing the store. */
+/** Runs a process that adds tasks and exits without closing the store. */
 async function exit(directory: string, driver: DriverName, tasks: number): Promise<void> {
   const child = fileURLToPath(new URL('./exit-child.js', import.meta.url))
   await promisify(execFile)(process.execPath, [child, directory, driver, String(tasks)])
@@ -73,7 +73,7 @@ async function copyOf(t: ExecutionContext, driver: DriverName, ending: Ending): 
 
 const fileIn = (directory: string, name: string) => join(directory, 'tasks', name)
 
-/** Opens a queue, counts its tasks, and tells what was warned of. */
+/** Opens a queue. Also returns its number of tasks and the logged warnings. */
 async function reopened(t: ExecutionContext, directory: string, driver: DriverName) {
   const warnings: string[] = []
   const log = { ...quiet, warn: (facts: { reason?: string }) => void warnings.push(String(facts.reason)) }
@@ -84,7 +84,7 @@ async function reopened(t: ExecutionContext, directory: string, driver: DriverNa
 
 for (const driver of drivers) {
   for (const ending of ['killed', 'stopped', 'exited'] as const) {
-    test(`${driver}: a store whose process ${how[ending]} opens without a doubt, again and again`, async (t) => {
+    test(`${driver}: a store whose process ${how[ending]} opens without warnings, repeatedly`, async (t) => {
       const directory = await copyOf(t, driver, ending)
       for (const more of [0, 1]) {
         const { tasks, total, warnings, close } = await reopened(t, directory, driver)
@@ -95,7 +95,7 @@ for (const driver of drivers) {
       }
     })
 
-    test(`${driver}: a bit flipped in the file of a store whose process ${how[ending]} refuses the start`, async (t) => {
+    test(`${driver}: a bit flipped in the file of a store whose process ${how[ending]} prevents the start`, async (t) => {
       const directory = await copyOf(t, driver, ending)
       const path = fileIn(directory, 'tasks.db')
       const { pages } = readLogAt(`${path}-wal`)
@@ -124,14 +124,14 @@ for (const driver of drivers) {
           `byte ${at}`,
         )
       }
-      t.true(refused > FLIPS / 4, `${refused} flips lay in pages of the file`)
+      t.true(refused > FLIPS / 4, `${refused} flips were in pages of the file`)
       t.is(objection(inspectStore(directory)), null)
     })
   }
 
-  test(`${driver}: a process that ends without closing its store may do so again and again`, async (t) => {
+  test(`${driver}: a process may repeatedly exit without closing its store`, async (t) => {
     const directory = await copyOf(t, driver, 'exited')
-    // More than one checkpoint, a few transactions, and none.
+    // More than one checkpoint, a few transactions, and no transaction.
     for (const more of [300, 3, 0]) await exit(directory, driver, more)
     const { total, warnings } = await reopened(t, directory, driver)
     t.is(total, TASKS + 20 + 303)
@@ -143,7 +143,7 @@ for (const driver of drivers) {
     t.true(size < 5_000_000, `${size} bytes`)
   })
 
-  test(`${driver}: a rewritten store opens without a doubt`, async (t) => {
+  test(`${driver}: a compacted store opens without warnings`, async (t) => {
     const directory = await copyOf(t, driver, 'stopped')
     const { tasks } = await reopened(t, directory, driver)
     await tasks.compact()
@@ -169,7 +169,7 @@ const losses: Readonly<Record<string, (checksums: string) => Promise<unknown>>> 
 }
 for (const [name, damage] of Object.entries(losses)) {
   for (const ending of ['killed', 'stopped'] as const) {
-    test(`checksums that are ${name}, of a store whose process ${how[ending]}, are told and made anew`, async (t) => {
+    test(`checksums ${name}, of a store whose process ${how[ending]}, are reported and computed again`, async (t) => {
       const directory = await copyOf(t, 'libsql', ending)
       await damage(fileIn(directory, 'tasks.db-checksums'))
       const first = await reopened(t, directory, 'libsql')
@@ -182,7 +182,7 @@ for (const [name, damage] of Object.entries(losses)) {
   }
 }
 
-test('a file system without hard links loses the checksums of a killed store, and those alone', async (t) => {
+test('without hard links, a killed store only loses its checksums', async (t) => {
   const directory = await copyOf(t, 'libsql', 'stopped')
   const patch = join(await temporaryDirectory(t), 'patch.cjs')
   await writeFile(patch, `require('node:fs').linkSync = () => { throw new Error('ENOTSUP') }`)

@@ -1,4 +1,4 @@
-/** Pages of tasks and batches end early where they would be large; following `next` shows all of them. */
+/** Large pages of tasks and batches end early. Following `next` lists all of them. */
 import test from 'ava'
 import { rebuildSets } from '../../ts/tasks/listing/membership.js'
 import { loadDriver } from '../../ts/tasks/store/driver.js'
@@ -7,7 +7,7 @@ import { Sql } from '../../ts/tasks/store/sql.js'
 import { Store } from '../../ts/tasks/store/store.js'
 import { startServer, type TestBody, type TestServer } from '../support/server.js'
 
-/** Uids by page, walked by `next`. */
+/** Follows `next` through a listing. Returns the uids of each page. */
 async function walked(server: TestServer, listing: string, limit: number): Promise<number[][]> {
   const pages: number[][] = []
   let from = ''
@@ -20,13 +20,13 @@ async function walked(server: TestServer, listing: string, limit: number): Promi
     }
     pages.push(page.results.map(({ uid }) => uid as unknown as number))
     if (pages.at(-1)?.[0] !== page.from || page.limit !== limit)
-      throw new Error('a page without its beginning')
+      throw new Error('a page does not begin at `from`')
     if (page.next === null) return pages
     from = `&from=${page.next}`
   }
 }
 
-test('a page of large details holds fewer tasks than asked for, and tells where the next one starts', async (t) => {
+test('a page of large details has fewer tasks than requested, and names the start of the next page', async (t) => {
   const server = await startServer(t)
   const words = Array.from({ length: 150_000 }, (_, at) => `word-${at}`)
   const path = '/indexes/a/settings/displayed-attributes'
@@ -43,7 +43,7 @@ test('a page of large details holds fewer tasks than asked for, and tells where 
   t.is((await server.get('/tasks?limit=0')).body.results.length, 0)
 })
 
-test('a page holds 10,000 rows, however many were asked for', (t) => {
+test('a page has at most 10,000 rows, even if more were requested', (t) => {
   const connection = loadDriver().driver.open(':memory:')
   const store = new Store(connection, {
     isCompared: true,
@@ -63,6 +63,6 @@ test('a page holds 10,000 rows, however many were asked for', (t) => {
   t.deepEqual(
     [taskRows(rows, false)[0]?.uid, taskRows(rows, false)[shown]?.uid],
     [10_500, 500],
-    'and the row behind it',
+    'and the first row of the next page',
   )
 })

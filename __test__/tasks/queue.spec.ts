@@ -67,7 +67,7 @@ test('a created index is in the catalogue once its task has succeeded', async (t
   )
 })
 
-test('a waiting task shows no batch and no end', async (t) => {
+test('a waiting task has no batch and no end', async (t) => {
   const { tasks } = await testQueue(t)
   const { taskUid, enqueuedAt } = await add(tasks, 'ferries', [{ id: 1 }])
   t.deepEqual(await tasks.get(taskUid, null), {
@@ -87,7 +87,7 @@ test('a waiting task shows no batch and no end', async (t) => {
   t.is(tasks.index('ferries'), null)
 })
 
-test('added documents are counted and metadata comes back', async (t) => {
+test('added documents are counted and metadata is returned', async (t) => {
   const { tasks, start } = await testQueue(t)
   start()
   const summary = await add(tasks, 'ferries', [{ id: 1 }, { id: 2 }, { id: 2 }], {
@@ -99,7 +99,7 @@ test('added documents are counted and metadata comes back', async (t) => {
   t.is(task.customMetadata, 'night-load')
 })
 
-test('an upload is gone once its task has ended, and when it could not be registered', async (t) => {
+test('an upload is removed when its task has ended', async (t) => {
   const { tasks, start, directory } = await testQueue(t)
   await add(tasks, 'ferries', [{ id: 1 }])
   t.is((await readdir(join(directory, 'update_files'))).length, 1)
@@ -110,7 +110,7 @@ test('an upload is gone once its task has ended, and when it could not be regist
   t.deepEqual(await readdir(join(directory, 'update_files')), [])
 })
 
-test('what needs an index fails without one', async (t) => {
+test('tasks that need an index fail without one', async (t) => {
   const { tasks, start } = await testQueue(t)
   await tasks.enqueue(drop('ghost'))
   await tasks.enqueue(deleteIds('ghost', '1', '2'))
@@ -138,7 +138,7 @@ test('what needs an index fails without one', async (t) => {
   t.is(tasks.index('ghost'), null)
 })
 
-test('an index asked for by a task that fails exists all the same', async (t) => {
+test('a failed task that may create its index still creates it', async (t) => {
   const { tasks, start } = await testQueue(t)
   await add(tasks, 'ferries', [{ name: 'no id' }])
   start()
@@ -148,7 +148,7 @@ test('an index asked for by a task that fails exists all the same', async (t) =>
   t.is(tasks.index('ferries')?.primaryKey, null)
 })
 
-test('a task that fails alone leaves its neighbours in the batch as they are', async (t) => {
+test('a task that fails does not affect other tasks in its batch', async (t) => {
   const { tasks, start } = await testQueue(t)
   await add(tasks, 'ferries', [{ id: 1 }])
   await add(tasks, 'ferries', [{ name: 'no id' }])
@@ -180,7 +180,7 @@ test('creating an index twice fails the second time', async (t) => {
   t.is(tasks.index('ferries')?.primaryKey, 'code')
 })
 
-test('pages go down or up the uids and name the next one', async (t) => {
+test('pages are descending or ascending by uid and name the next page', async (t) => {
   const { tasks } = await testQueue(t)
   for (let i = 0; i < 10; i++) await tasks.enqueue(create(`boats-${i}`))
   const page = async (limit: number, from: number | null, reverse: boolean) => {
@@ -200,7 +200,7 @@ test('pages go down or up the uids and name the next one', async (t) => {
   })
 })
 
-test('batches of different indexes run side by side, each index in its own order', async (t) => {
+test('batches of different indexes run concurrently, tasks of an index in order', async (t) => {
   const { tasks, start, hooks } = await testQueue(t)
   const held = gate(t)
   hooks.commit = (batch) => (batch.indexUid === 'slow' ? held.passed : undefined)
@@ -210,7 +210,7 @@ test('batches of different indexes run side by side, each index in its own order
   await add(tasks, 'slow', [{ id: 2 }]) // 1
   await add(tasks, 'quick', [{ id: 1 }]) // 2
   await tasks.enqueue(swap(['other', 'slow'])) // 3
-  await add(tasks, 'other', [{ id: 1 }]) // 4, behind the swap
+  await add(tasks, 'other', [{ id: 1 }]) // 4, after the swap
   await add(tasks, 'quick', [{ id: 2 }]) // 5
   t.is((await ended(tasks, 2)).batchUid, 1)
   t.is((await ended(tasks, 5)).batchUid, 2)
@@ -234,7 +234,7 @@ test('batches of different indexes run side by side, each index in its own order
   t.true((first.results[0]?.finishedAt ?? '') > (second.results[0]?.finishedAt ?? ''))
 })
 
-test('a dump waits for no preparation, and no batch waits for it', async (t) => {
+test('a dump does not wait for a preparation, and no batch waits for the dump', async (t) => {
   const [preparation, reading, written] = [gate(t), gate(t), gate(t)]
   const seen: [number, string, number | null][] = []
   const { tasks, start, hooks } = await testQueue(t, {
@@ -265,7 +265,7 @@ test('a dump waits for no preparation, and no batch waits for it', async (t) => 
   ])
 })
 
-test('an upload that a dump reads stays until it has been read, although its task has ended', async (t) => {
+test('an upload that a dump reads is kept until it is read, even if its task has ended', async (t) => {
   const [preparation, reading, written] = [gate(t), gate(t), gate(t)]
   const lines: string[] = []
   const { tasks, start, hooks, directory } = await testQueue(t, {
@@ -298,7 +298,7 @@ test('an upload that a dump reads stays until it has been read, although its tas
   t.deepEqual(await readdir(join(directory, 'update_files')), [])
 })
 
-test('a cancelation ends a dump, and what waited for it goes on', async (t) => {
+test('a cancelation ends a dump, and waiting tasks continue', async (t) => {
   const begun = gate(t)
   const { tasks, start } = await testQueue(t, {
     writeDump: (source) =>
@@ -316,7 +316,7 @@ test('a cancelation ends a dump, and what waited for it goes on', async (t) => {
   t.is((await ended(tasks, 1)).status, 'succeeded')
 })
 
-test('filters select tasks, totals count them, batches with such a member follow', async (t) => {
+test('filters select tasks and their batches, and totals count them', async (t) => {
   const { tasks, start, hooks } = await testQueue(t)
   const held = gate(t)
   hooks.commit = (batch) => (batch.indexUid === 'slow' ? held.passed : undefined)
@@ -326,7 +326,7 @@ test('filters select tasks, totals count them, batches with such a member follow
   start()
   await ended(tasks, 2)
   await add(tasks, 'trains', [{ id: 1 }]) // 3: batch 3
-  await tasks.enqueue(swap(['boats_a', 'trains'])) // 4: batch 4; afterwards 0 1 2 are of trains, 3 of boats_a
+  await tasks.enqueue(swap(['boats_a', 'trains'])) // 4: batch 4; then 0 1 2 belong to trains, 3 to boats_a
   await ended(tasks, 4)
   await tasks.enqueue(settings('boats_a', { stopWords: ['of'] })) // 5: batch 5
   await ended(tasks, 5)
@@ -336,8 +336,8 @@ test('filters select tasks, totals count them, batches with such a member follow
   while ((await tasks.get(6, null))?.status !== 'processing') await new Promise((go) => setTimeout(go, 2))
   await add(tasks, 'slow', [{ id: 2 }]) // 7: enqueued
 
-  // Filter, tasks, batches; and how many more of both count in totals without being listed: swaps that speak of the index,
-  // and what a key limited to some indexes is not shown.
+  // Filter, tasks, batches. `more`: tasks and batches that count in totals but are not listed: swaps of the index, and
+  // entries that an API key limited to some indexes may not see.
   type Case = readonly [TaskFilter, readonly number[], readonly number[], more?: readonly [number, number]]
   const cases: readonly Case[] = [
     [{}, [0, 1, 2, 3, 4, 5, 6, 7], [0, 1, 2, 3, 4, 5, 6]],
@@ -394,7 +394,7 @@ test('filters select tasks, totals count them, batches with such a member follow
   await ended(tasks, 6)
 })
 
-test('bounds of dates separate by microseconds', async (t) => {
+test('date bounds are exact to the microsecond', async (t) => {
   const { tasks } = await testQueue(t)
   const { enqueuedAt } = await tasks.enqueue(create('ferries'))
   const [seconds = '', fraction = '0'] = enqueuedAt.replace('Z', '').split('.')
@@ -405,7 +405,7 @@ test('bounds of dates separate by microseconds', async (t) => {
   t.deepEqual(await uidsOf(tasks, { afterEnqueuedAt: `${seconds}.${digits}001Z` }), [])
 })
 
-test('a key limited to an index sees its tasks and batches only', async (t) => {
+test('a key limited to an index sees only its tasks and batches', async (t) => {
   const { tasks, start } = await testQueue(t)
   await tasks.enqueue(create('a'))
   await tasks.enqueue(create('b'))
@@ -453,12 +453,12 @@ test('canceled tasks join the batch of their cancelation', async (t) => {
     canceled: 2,
     succeeded: 1,
   })
-  // Uploads go after the outcome was recorded; closing waits for it.
+  // Uploads are removed after the outcome is recorded. Closing waits for it.
   await held.close()
   t.deepEqual(await readdir(join(directory, 'update_files')), [])
 })
 
-test('a cancelation stops the running batch, the others of it run again', async (t) => {
+test('a cancelation stops the running batch, and its other tasks run again', async (t) => {
   const { tasks, start, hooks, engine } = await testQueue(t)
   const [preparing, held] = [gate(t), gate(t)]
   hooks.prepare = () => {
@@ -471,7 +471,7 @@ test('a cancelation stops the running batch, the others of it run again', async 
   await preparing.passed
   t.true(tasks.isIndexing('ferries'))
   await tasks.enqueue(cancel('?uids=1', 1))
-  // The engine is still preparing, yet the cancelation ends.
+  // The cancelation ends although the engine is still preparing.
   t.like(await ended(tasks, 2), { status: 'succeeded', details: { canceledTasks: 1 } })
   t.like(await tasks.get(1, null), { status: 'canceled', canceledBy: 2 })
   held.open()
@@ -490,7 +490,7 @@ test('a newer cancelation cancels an older one', async (t) => {
   t.like(await ended(tasks, 1), { status: 'canceled', canceledBy: 2, details: { canceledTasks: 0 } })
 })
 
-test('a deleted task is gone for good and its uid is not used again', async (t) => {
+test('a deleted task is gone for good and its uid is not reused', async (t) => {
   const { tasks, start, directory, close } = await testQueue(t)
   start()
   await tasks.enqueue(create('ferries'))
@@ -531,7 +531,7 @@ test('waiting tasks are never deleted', async (t) => {
   t.is((await ended(tasks, 0)).status, 'succeeded')
 })
 
-test('a deletion of running tasks waits for their batches alone, and holds up nothing', async (t) => {
+test('a deletion of running tasks only waits for their batches and blocks nothing else', async (t) => {
   const [ferries, trains] = [gate(t), gate(t)]
   const begun = new Map(['ferries', 'trains', 'ships'].map((uid) => [uid, gate(t)]))
   const { tasks, start } = await testQueue(t, {
@@ -590,7 +590,7 @@ test('a batch shows the merged details and the counts of its tasks', async (t) =
   })
 })
 
-test('a batch of counters adds them up; names that objects have anyway are counted like others', async (t) => {
+test('a batch sums up counters, also for an index named like an object property', async (t) => {
   const { tasks, start } = await testQueue(t)
   await add(tasks, '__proto__', [{ id: 1 }, { id: 2 }])
   await add(tasks, '__proto__', [{ id: 2 }])
@@ -640,7 +640,7 @@ test('a running batch shows its progress', async (t) => {
   await ended(tasks, 0)
 })
 
-test('additions in front of an index deletion end with it, and the index never shows', async (t) => {
+test('additions before an index deletion end with it, and the index is never visible', async (t) => {
   const { tasks, start } = await testQueue(t)
   await add(tasks, 'tmp', [{ id: 1 }])
   await add(tasks, 'tmp', [{ id: 2 }])
@@ -653,7 +653,7 @@ test('additions in front of an index deletion end with it, and the index never s
   t.is(tasks.index('tmp'), null)
 })
 
-test('a deleted index tells how many documents went with it, and its files go', async (t) => {
+test('a deletion of an index reports the number of its documents, and removes its files', async (t) => {
   const { tasks, start, engine } = await testQueue(t)
   start()
   await add(tasks, 'tmp', [{ id: 1 }, { id: 2 }])
@@ -664,7 +664,7 @@ test('a deleted index tells how many documents went with it, and its files go', 
   t.is(tasks.index('tmp'), null)
 })
 
-test('additions in front of a clear succeed and count nothing', async (t) => {
+test('additions before a clear succeed and count nothing', async (t) => {
   const { tasks, start } = await testQueue(t)
   await add(tasks, 'ferries', [{ id: 1 }])
   await tasks.enqueue(deleteIds('ferries', '1'))
@@ -677,7 +677,7 @@ test('additions in front of a clear succeed and count nothing', async (t) => {
   })
 })
 
-test('a swap exchanges indexes and relabels the tasks before it', async (t) => {
+test('a swap exchanges indexes and relabels earlier tasks', async (t) => {
   const { tasks, start } = await testQueue(t)
   await tasks.enqueue(create('a', 'x'))
   await tasks.enqueue(create('b', 'y'))
@@ -695,7 +695,7 @@ test('a swap exchanges indexes and relabels the tasks before it', async (t) => {
   t.deepEqual((await tasks.get(2, null))?.details, { swaps: [{ indexes: ['c', 'b'], rename: false }] })
 })
 
-test('a swap that cannot be is refused as a whole', async (t) => {
+test('an impossible swap is refused completely', async (t) => {
   const { tasks, start } = await testQueue(t)
   for (const uid of ['a', 'b', 'c']) await tasks.enqueue(create(uid, uid))
   await tasks.enqueue(swap(['a', 'b'], ['c', 'zz']))
@@ -736,7 +736,7 @@ test('a rename moves the index and its history; its own task is listed under bot
   t.is(tasks.index('new')?.primaryKey, 'id')
 })
 
-test('a rename onto a taken name fails, onto itself succeeds', async (t) => {
+test('a rename to a taken name fails, to the same name succeeds', async (t) => {
   const { tasks, start } = await testQueue(t)
   await tasks.enqueue(create('a'))
   await tasks.enqueue(create('b'))
@@ -748,7 +748,7 @@ test('a rename onto a taken name fails, onto itself succeeds', async (t) => {
   t.is(tasks.index('a')?.primaryKey, null)
 })
 
-test('updatedAt moves when an index changes, and only then', async (t) => {
+test('updatedAt changes only when an index changes', async (t) => {
   const { tasks, start } = await testQueue(t)
   start()
   const updatedAfter = async (enqueue: () => Promise<{ taskUid: number }>) => {
@@ -781,7 +781,7 @@ test('settings tasks of one batch build on each other', async (t) => {
   t.deepEqual([stored.stopWords, stored.pagination.maxTotalHits, stored.searchCutoffMs], [[], 5, 7])
 })
 
-test('concurrent arrivals get uids without gaps, in the order of their dates', async (t) => {
+test('concurrent tasks get uids without gaps, in the order of their dates', async (t) => {
   const { tasks } = await testQueue(t)
   const summaries = await Promise.all(
     Array.from({ length: 200 }, (_, i) => tasks.enqueue(create(`boats-${i}`))),

@@ -3,10 +3,10 @@ import { loadDriver } from '../../ts/tasks/store/driver.js'
 import { replicatedTables } from '../../ts/tasks/store/replicated-tables.js'
 import { SCHEMA } from '../../ts/tasks/store/schema.js'
 
-/** Tables that follow from others, or tell of the files of one directory. */
+/** Tables that are derived from others, or describe the files of one directory. */
 const others = ['disposable', 'failed_commits', 'sets', 'swap_names']
 
-test('every table is replicated with all its columns, or is known to be made elsewhere', (t) => {
+test('every table is replicated with all its columns, or listed as not replicated', (t) => {
   const connection = loadDriver().driver.open(':memory:')
   t.teardown(() => connection.close())
   connection.exec(SCHEMA)

@@ -23,16 +23,16 @@ const batchKinds = {
 
 type Named = readonly [string, readonly number[]]
 
-/** The stored sets of uids, and the sets that follow from the rows, each as sorted pairs of name and uids. */
+/** Returns the stored sets of uids, and the sets computed from the rows, each as sorted pairs of name and uids. */
 export function storedSets(rows: ReadRows): {
   readonly stored: readonly Named[]
   readonly real: readonly Named[]
 } {
-  return { stored: sorted(decoded(rows)), real: sorted(counted(rows)) }
+  return { stored: sorted(decoded(rows)), real: sorted(computed(rows)) }
 }
 
-/** The sets that follow from the rows. */
-function counted(rows: ReadRows): Map<string, Set<number>> {
+/** Computes the sets from the rows. */
+function computed(rows: ReadRows): Map<string, Set<number>> {
   const sets = new Map<string, Set<number>>()
   const put = (name: string, uid: Value) => {
     const set = sets.get(name) ?? new Set()
@@ -78,7 +78,7 @@ function decoded(rows: ReadRows): Map<string, Set<number>> {
     const set = sets.get(name) ?? new Set()
     const bytes = Buffer.from(String(row.bytes), 'hex')
     const offsets = bytes.length === 8192 ? bitsOf(bytes) : listOf(bytes)
-    if (offsets.length !== row.n) throw new Error(`${name} counts ${row.n} of ${offsets.length}`)
+    if (offsets.length !== row.n) throw new Error(`${name} counts ${row.n} instead of ${offsets.length}`)
     for (const offset of offsets) set.add(Number(row.chunk) * 65_536 + offset)
     sets.set(name, set)
   }

@@ -21,14 +21,14 @@ export const quiet: TaskLog = { debug: nothing, info: nothing, warn: nothing, er
 
 function nothing(): void {}
 
-/** A directory that disappears with the test. */
+/** Creates a directory that is removed after the test. */
 export async function temporaryDirectory(t: ExecutionContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-tasks-'))
   t.teardown(() => rm(directory, { recursive: true, force: true }))
   return directory
 }
 
-/** A queue over a fake engine, held until `start`. */
+/** A queue with a fake engine. Runs no tasks until `start`. */
 export interface TestQueue extends OpenedTasks {
   readonly directory: string
   readonly engine: FakeEngine
@@ -168,17 +168,17 @@ export async function add(
   })
 }
 
-/** The task once it has ended. */
+/** Waits for the end of a task and returns it. */
 export async function ended(tasks: Tasks, uid: number): Promise<Task> {
   for (;;) {
     const found = await tasks.get(uid, null)
-    if (found === null) throw new Error(`there is no task ${uid}`)
+    if (found === null) throw new Error(`task ${uid} does not exist`)
     if (found.finishedAt !== null) return found
     await new Promise((resolve) => setTimeout(resolve, 2))
   }
 }
 
-/** Uids of all tasks, by batch in the order in which the batches ran. */
+/** Returns the uids of all tasks by batch, in the order of batch uids. */
 export async function batchesOf(tasks: Tasks): Promise<number[][]> {
   const { results } = await tasks.list({}, { limit: 1000, from: null, reverse: true })
   const batches = new Map<number, number[]>()
@@ -189,7 +189,7 @@ export async function batchesOf(tasks: Tasks): Promise<number[][]> {
   return [...batches].sort(([a], [b]) => a - b).map(([, uids]) => uids)
 }
 
-/** A promise that `open`, or else the end of the test, resolves. */
+/** A promise that resolves when `open` is called or the test ends. */
 export function gate(t: ExecutionContext): { readonly passed: Promise<void>; open(): void } {
   let open: () => void = () => undefined
   const passed = new Promise<void>((resolve) => {

@@ -15,14 +15,14 @@ test('durations are days and seconds with the fewest exact digits', (t) => {
   for (const [micros, text] of cases) t.is(formatDuration(micros), text)
 })
 
-test('dates carry a fraction only if there is one, without trailing zeros', (t) => {
+test('dates have a fraction only if needed, without trailing zeros', (t) => {
   const whole = Date.UTC(2031, 1, 3, 23, 59, 59) * 1000
   t.is(formatDate(whole), '2031-02-03T23:59:59Z')
   t.is(formatDate(whole + 500_000), '2031-02-03T23:59:59.5Z')
   t.is(formatDate(whole + 1), '2031-02-03T23:59:59.000001Z')
 })
 
-test('a date is read with its offset; digits finer than the store still separate', (t) => {
+test('a date is parsed with its offset, and digits below a microsecond still count', (t) => {
   const at = Date.UTC(2031, 1, 4) * 1000
   t.deepEqual(parseDate('2031-02-04T00:00:00Z'), { floor: at, ceil: at })
   t.deepEqual(parseDate('2031-02-04T01:30:00+01:30'), { floor: at, ceil: at })

@@ -2,10 +2,10 @@ import test from 'ava'
 import { edited, UidSet } from '../../ts/tasks/listing/uid-set.js'
 import fc from '../support/property.js'
 
-/** Members of a chunk at which it is stored as a bitmap. */
+/** At this number of members, a chunk is stored as a bitmap. */
 const LISTED_MAX = 4_096
 
-/** Edits of a chunk, few and many, dense and sparse, so that lists become bitmaps and lists again. */
+/** Edits of a chunk: few and many, dense and sparse, so that lists become bitmaps and lists again. */
 const edits = fc
   .tuple(fc.constantFrom(40, 6_000, 65_536), fc.constantFrom(2, 300, 5_000), fc.integer(), fc.nat(10))
   .map(([span, count, seed, additions]) => {
@@ -17,7 +17,7 @@ const edits = fc
     return new Map(Array.from({ length: count }, () => [below(span), below(10) < additions] as const))
   })
 
-test('an edited chunk holds what a set would, and says when nothing changes', (t) => {
+test('an edited chunk equals a set with the same edits, and null means no change', (t) => {
   const property = fc.property(fc.array(edits, { maxLength: 12 }), (steps) => {
     const members = new Set<number>()
     let stored: Uint8Array | null = null

@@ -4,10 +4,10 @@ import { type FakeEngine, openFake } from './fake-engine.js'
 import { add, cancel, ended, forget, quiet, temporaryDirectory } from './test-queue.js'
 
 // The task that upgrades a data directory:
-// 1. It runs before everything that waits, and cannot be canceled.
-// 2. It is enqueued once, however many starts it takes.
-// 3. If it fails, nothing else runs, and its record stays.
-// 4. The next start tries it again in a batch of the same uid, of which webhooks are told again.
+// 1. It runs before all waiting tasks, and cannot be canceled.
+// 2. It is enqueued only once, regardless of the number of starts.
+// 3. If it fails, no other task runs, and its record is kept.
+// 4. The next start retries it in a batch with the same uid, which webhooks receive again.
 
 const upgrade = { from: '0.0.8', to: '0.0.9' }
 
@@ -22,12 +22,12 @@ async function opened(t: ExecutionContext, directory: string, given: object, bro
 
 const waitsFor = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-test('an upgrade runs before all tasks that wait, once, and cannot be canceled', async (t) => {
+test('an upgrade runs once, before all waiting tasks, and cannot be canceled', async (t) => {
   const directory = await temporaryDirectory(t)
   const first = await opened(t, directory, {})
   await add(first.tasks, 'plants', [{ id: 1 }])
   await first.close()
-  // The process ended before the start could note that the task is enqueued.
+  // Imitates starts that end before they could note that the task is enqueued.
   for (const _ of [1, 2]) await (await opened(t, directory, { upgrade })).close()
   const { tasks, start } = await opened(t, directory, { upgrade })
   const found = await tasks.list({ types: ['upgradeDatabase'] }, { limit: 5, from: null, reverse: false })
@@ -42,7 +42,7 @@ test('an upgrade runs before all tasks that wait, once, and cannot be canceled',
   t.is((await ended(tasks, 1)).status, 'succeeded')
 })
 
-test('a failed upgrade halts the queue until the next start, which tries it again', async (t) => {
+test('a failed upgrade stops the queue until the next start, which retries it', async (t) => {
   const directory = await temporaryDirectory(t)
   const before = await opened(t, directory, {})
   await before.webhooks.put(
@@ -81,7 +81,7 @@ test('a failed upgrade halts the queue until the next start, which tries it agai
   await ended(next.tasks, 3)
   const done = await ended(next.tasks, 2)
   const task = await next.tasks.get(1, null)
-  // The deletion of tasks was asked for while this one was unfinished, and finds it finished now.
+  // The deletion was enqueued before this task had ended, and finds it ended now.
   t.is(task, null)
   t.is(done.status, 'succeeded')
   t.is(await next.webhooks.next('b9a1c6de-0c2f-4f0b-8f53-0f4c3a7e1c11'), 1)

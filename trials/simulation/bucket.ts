@@ -4,7 +4,7 @@ import { keysOfBase, readBase } from '../../ts/replication/base.js'
 import { LogState } from '../../ts/replication/log-state.js'
 import type { Actor, Life, World } from './world.js'
 
-/** What a server reaches the bucket by. */
+/** Access of a server to the bucket. */
 export interface Place {
   readonly store: ObjectStore
   readonly repeating: Repeating
@@ -12,14 +12,14 @@ export interface Place {
 }
 
 /**
- * An object store on the other side of a network: a call arrives late or never, an answer is lost, and what a process has
- * asked for may happen after its end.
+ * A simulated object store behind a network: calls are delayed or lost, answers are lost, and calls of a process may
+ * take effect after its end.
  */
 export class Bucket {
   readonly #world: World
   readonly #isWell: () => boolean
   readonly #memory = memoryStore()
-  /** Calls under way do not end with the process that made them. */
+  /** Running calls do not end with the process that made them. */
   readonly #network: Life = { isOver: false }
   readonly #listeners = new Set<() => void>()
 
@@ -28,12 +28,12 @@ export class Bucket {
     this.#isWell = isWell
   }
 
-  /** Calls `listener` whenever something was written. */
+  /** Calls `listener` after each write. */
   onChange(listener: () => void): void {
     this.#listeners.add(listener)
   }
 
-  /** The bucket as a process reaches it. */
+  /** Returns the access of a process to the bucket. */
   placeOf(actor: Actor): Place {
     const { world, memory } = { world: this.#world, memory: this.#memory }
     const call = <T>(name: string, effect: () => Promise<T>): Promise<T> => this.#call(actor, name, effect)
@@ -75,7 +75,7 @@ export class Bucket {
     return actor.waits(carriedOut())
   }
 
-  /** Looks for what the two newest bases, or a moment behind the older of them, need and that is gone. */
+  /** Checks that all objects exist that the two newest checkpoints need, or any state after the older one. */
   async inspect(): Promise<void> {
     const memory = this.#memory
     const log = new Log({ store: memory, wait: async () => undefined, onRetry: () => undefined })
@@ -102,7 +102,7 @@ export class Bucket {
   }
 }
 
-/** Keys of the objects that hold files of indexes. */
+/** Keys of the objects that hold index files. */
 const keysIn = ({ files }: LogState): readonly string[] =>
   files
     .ids()

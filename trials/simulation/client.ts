@@ -18,11 +18,11 @@ import type { World } from './world.js'
 
 const names = ['boats', 'ferries', 'lakes']
 
-/** What the clients of all servers have asked for. */
+/** The requests of the clients of all servers. */
 export interface Asked {
-  /** By the name that a client gave the task. */
+  /** Name given by the client → content of the task. */
   readonly wishes: Map<string, TaskContent>
-  /** Names of tasks that the bucket has, as clients were told. */
+  /** Names of tasks that are in the bucket, by acknowledgements to clients. */
   readonly kept: Set<string>
   count: number
 }
@@ -41,7 +41,7 @@ export class Client {
     this.#total = asked
   }
 
-  /** Sends a request. If the process ends before it answers, no answer comes. */
+  /** Sends a request. If the process ends first, no answer arrives. */
   ask(opened: OpenedTasks, sending: Sending | null): void {
     const { tasks } = sending?.writes ?? opened
     void this.#asked(tasks, sending).catch(() => this.#world.note('a request is refused'))

@@ -21,13 +21,13 @@ import { identify, Machine } from './machine.js'
 import { about, type Taken } from './sending.js'
 import type { Actor, Life, World } from './world.js'
 
-/** A machine that is made from the bucket. */
+/** A machine that was created from the bucket. */
 interface Copied {
   readonly machine: Machine
   readonly store: Store
   readonly copy: InstanceCopy
   readonly target: CopyTarget
-  /** The last transaction of the image that it began with, and that of the entries which the base covers. */
+  /** Last transaction of the initial image, and of the log records that the checkpoint covers. */
   readonly image: Reached
   readonly covered: Reached | null
 }
@@ -36,15 +36,15 @@ export interface Parts {
   readonly world: World
   readonly bucket: Bucket
   readonly driver: DriverName | undefined
-  /** All machines, also those whose process ended before it had made them. */
+  /** All machines, including those whose process ended during their creation. */
   readonly machines: Set<Machine>
 }
 
-/** Whether something is gone that was there when the copy was begun, so that it has to be begun anew. */
+/** True if objects disappeared during a copy, so that it must start again. */
 const isPassedOver = (error: unknown): boolean =>
   error instanceof PassedOverError || error instanceof DamagedPartError || error instanceof DamagedBaseError
 
-/** Begins a copy with the newest base. @returns null if there is none */
+/** Starts a copy from the newest checkpoint. @returns null if there is none */
 async function begun({ world, driver, machines }: Parts, place: Place): Promise<Copied | null> {
   const seq = await place.log.newestBase(never)
   if (seq === null) return null
@@ -72,16 +72,16 @@ async function begun({ world, driver, machines }: Parts, place: Place): Promise<
   }
 }
 
-/** A follower, which is compared with the rows that the writer had after the same transaction. */
+/** A follower. Its rows are compared with those of the leader after the same transaction. */
 export class Following {
   readonly #parts: Parts
   readonly #history: History
   readonly #life: Life
   readonly #actor: Actor
   #copied: Copied | null = null
-  /** Whether the entries that were read reach as far as the image of the base. */
+  /** True once the log records that were read include the state of the checkpoint's image. */
   #hasPassedImage = false
-  /** States that were compared with those of the writer. */
+  /** Number of states that were compared with the leader's. */
   compared = 0
 
   constructor(parts: Parts, history: History, life: Life) {
@@ -121,7 +121,7 @@ export class Following {
     this.#copied = null
   }
 
-  /** @returns whether it met the end of the log */
+  /** @returns true at the end of the log */
   async #step(place: Place): Promise<boolean> {
     if (this.#copied === null) {
       this.#hasPassedImage = false
@@ -156,7 +156,7 @@ export class Following {
     }
   }
 
-  /** Compares with what a writer has, once it has sent all and this one has read it. */
+  /** Compares with the leader's data, once the leader has sent everything and the follower has read it. */
   conclude(writer: Machine): void {
     const { world } = this.#parts
     if (this.#copied === null) {
@@ -176,13 +176,13 @@ export class Following {
   }
 }
 
-/** A machine that became the writer. */
+/** A machine that became the leader. */
 export interface Successor {
   readonly machine: Machine
   readonly taken: Taken
 }
 
-/** Makes a new machine from the bucket and takes over. @returns null if there is nothing in the bucket to begin with */
+/** Creates a machine from the bucket and takes over. @returns null if the bucket is empty */
 export async function succeed(parts: Parts, life: Life): Promise<Successor | null> {
   const { world, bucket } = parts
   const actor = world.actor(life)

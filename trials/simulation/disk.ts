@@ -10,10 +10,10 @@ import type { World } from './world.js'
 const full = () => new Error('database or disk is full')
 
 /**
- * A task store in memory that behaves as one on a disk: a power cut loses transactions that were not synced, the disk
- * can be full, and a sync can fail.
+ * An in-memory task store with the faults of a disk: a power cut loses transactions that were not synced, the disk can
+ * be full, and a sync can fail.
  *
- * Commits are savepoints of one transaction that is always open; only a synced one ends it.
+ * Commits are savepoints in one open transaction, which only a synced commit ends.
  */
 export class Disk implements Connection {
   readonly #world: World
@@ -25,11 +25,11 @@ export class Disk implements Connection {
   #isSynced = true
   #isFull = false
   #failsNextSync = false
-  /** Writes that still fit on a full disk, since the reserve was given up. */
+  /** Writes that still fit on a full disk after its reserve was given up. */
   #slack = 0
   #reserved = true
 
-  /** @param driver the build of SQLite; absent: the one that siftd would choose here */
+  /** @param driver the SQLite build; absent: the one that siftd would choose here */
   constructor(world: World, driver?: DriverName) {
     this.#world = world
     this.#driver = driver
@@ -39,7 +39,7 @@ export class Disk implements Connection {
   /** Called after each transaction. */
   committed: () => void = () => undefined
 
-  /** The mark beside the store. It survives each power cut, which is the worst case for the store. */
+  /** The mark next to the store. It survives each power cut, which is the worst case for the store. */
   mark: { readonly identity: string; readonly sequence: number } | null = null
 
   /** The reserve of this disk. */
@@ -84,7 +84,7 @@ export class Disk implements Connection {
 
   /** Reads rows directly from the database. @param rest of the query, from `FROM` on */
   rows<C extends string>(columns: readonly C[], rest: string): readonly Readonly<Record<C, Value>>[] {
-    // As one row of JSON: row by row the driver takes most of a run.
+    // Reads all rows as one JSON text, because reading single rows through the driver dominates a run.
     const pairs = columns.map((column) => `'${column}', ${column}`).join(', ')
     const sql = `SELECT json_group_array(json_object(${pairs})) AS found FROM (SELECT ${columns.join(', ')} ${rest})`
     const statement = this.#reads.get(sql) ?? this.#real.prepare(sql)
@@ -103,7 +103,7 @@ export class Disk implements Connection {
     end: (): void => undefined,
   }
 
-  /** Becomes what a file holds. */
+  /** Loads the content of a file. */
   load(path: string): void {
     const file = loadDriver(this.#driver).driver.open(path)
     copyTables(file, this.#real)
@@ -129,7 +129,7 @@ export class Disk implements Connection {
       all: (parameters) => statement.all(parameters),
       run: (parameters) => {
         if (this.#isFull && this.#slack === 0 && this.#world.chance(0.3)) {
-          // SQLite may undo the whole transaction by itself then.
+          // SQLite may then roll back the complete transaction itself.
           if (this.#world.chance(0.5)) this.#rollback()
           throw full()
         }
@@ -160,8 +160,7 @@ export class Disk implements Connection {
     if (this.#isSynced && this.#failsNextSync) {
       this.#failsNextSync = false
       this.#world.note('a sync fails')
-      // A real store then overwrites the frames that a failed sync has left; `faults.spec.ts` tests that on a real
-      // disk.
+      // A real store then overwrites the frames left by the failed sync. `faults.spec.ts` tests this on a real disk.
       this.#rollback()
       throw new Error('disk I/O error')
     }
@@ -181,7 +180,7 @@ export class Disk implements Connection {
   }
 }
 
-/** Copies tables, and what of the header the store uses, to a connection without tables. */
+/** Copies tables and the header fields in use to an empty connection. */
 function copyTables(from: Connection, to: Connection): void {
   const made = from
     .prepare('SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rowid')
@@ -198,11 +197,11 @@ function copyTables(from: Connection, to: Connection): void {
     if (columns.length === 0) continue
     const places = columns.map(() => '?').join(', ')
     const inserted = to.prepare(`INSERT INTO ${name} (${columns.join(', ')}) VALUES (${places})`)
-    // One build gives blobs in a form that it does not take.
+    // One build returns blobs in a type that it does not accept as a parameter.
     const taken = (value: Value) => (value instanceof ArrayBuffer ? new Uint8Array(value) : value)
     for (const row of rows) inserted.run(Object.values(row).map(taken))
   }
-  // Triggers would repeat what the copied rows show.
+  // Created after the rows, because triggers would repeat their changes.
   for (const { type, name, sql } of made) if (type !== 'table' && isOwn(name)) to.exec(String(sql))
   for (const name of ['application_id', 'user_version'])
     to.exec(`PRAGMA ${name} = ${from.prepare(`PRAGMA ${name}`).all([])[0]?.[name]}`)

@@ -1,7 +1,7 @@
 import { localValues, OUTBOX_STORED_AS, replicatedTables } from '../../ts/tasks/store/replicated-tables.js'
 import type { Disk } from './disk.js'
 
-/** The rows that other servers get, table by table. */
+/** The replicated rows, by table. */
 export type Rows = ReadonlyMap<string, readonly string[]>
 
 export function rowsOf(disk: Disk): Rows {
@@ -16,7 +16,7 @@ export function rowsOf(disk: Disk): Rows {
   )
 }
 
-/** A difference between two states in one line; null: they are the same. */
+/** Describes a difference between two states in one line; null if they are equal. */
 export function difference(wanted: Rows, found: Rows): string | null {
   for (const [name, rows] of wanted) {
     const others = found.get(name) ?? []
@@ -28,11 +28,11 @@ export function difference(wanted: Rows, found: Rows): string | null {
   return null
 }
 
-/** The rows after each transaction that a store has numbered, by the identity of its numbers. */
+/** The rows after each numbered transaction of a store, by the identity of its outbox. */
 export class History {
   readonly #states = new Map<string, Rows>()
 
-  /** Notes the rows of a store after its last transaction. */
+  /** Records the rows of a store after its last transaction. */
   note(disk: Disk): void {
     const [identity] = disk.rows(['body'], `FROM instance WHERE name = '${OUTBOX_STORED_AS}'`)
     const [last] = disk.rows(['seq'], `FROM sqlite_sequence WHERE name = 'outbox'`)
@@ -40,7 +40,7 @@ export class History {
     this.#states.set(keyOf(JSON.parse(String(identity.body)), Number(last?.seq ?? 0)), rowsOf(disk))
   }
 
-  /** undefined: that transaction was made together with others. */
+  /** undefined: that transaction was committed together with others. */
   at(outbox: string, last: number): Rows | undefined {
     return this.#states.get(keyOf(outbox, last))
   }

@@ -9,11 +9,11 @@ import { Disk } from './disk.js'
 import type { Applied, EngineFiles, Files } from './parts.js'
 import type { World } from './world.js'
 
-/** Where directories are: in memory where the system has such a place. */
+/** Parent of the data directories: in memory if the system supports it. */
 const shared = '/dev/shm'
 const base = readdirSync('/dev').includes('shm') ? shared : tmpdir()
 
-/** A data directory. Its store, indexes and uploads are in memory; real files are there for what is sent and fetched. */
+/** A data directory. Its store, indexes and uploads are in memory. Files to send and fetched files are real. */
 export class Machine {
   readonly disk: Disk
   readonly files: Files = new Map()
@@ -30,13 +30,13 @@ export class Machine {
     this.disk = new Disk(world, driver)
   }
 
-  /** Where real files are. */
+  /** The directory of the real files. */
   get directory(): string {
     this.#directory ??= mkdtempSync(join(base, 'siftd-simulation-'))
     return this.#directory
   }
 
-  /** The store as a process that does not serve it has it open. @param image whether a fetched image becomes the store */
+  /** Opens the store without serving it. @param isImage true to replace the store by a fetched image first */
   replica(isImage: boolean): Store {
     if (isImage) this.disk.load(imagePath(this.directory))
     return new Store(this.disk, {
@@ -48,7 +48,7 @@ export class Machine {
     })
   }
 
-  /** A path of an upload, where its bytes are unless it is gone. */
+  /** Returns the path of an upload. Writes the file first, or removes it if the upload is gone. */
   uploadPath(name: string): string {
     const path = join(uploadsPath(this.directory), name)
     mkdirSync(dirname(path), { recursive: true })
@@ -58,7 +58,7 @@ export class Machine {
     return path
   }
 
-  /** Writes an index as it is now into a directory. @returns does so at a later time */
+  /** Captures the current state of an index. @returns a function that writes it to a directory */
   copierOf(index: string): (directory: string) => void {
     const content = this.written.indexes.get(index)
     const applied = [...(this.written.applied.get(index) ?? [])]
@@ -66,16 +66,16 @@ export class Machine {
     return (directory) => {
       mkdirSync(directory, { recursive: true })
       if (content === undefined) return
-      writeFileSync(join(directory, 'applied'), applied.map((one) => `${JSON.stringify(one)}\n`).join(''))
+      writeFileSync(join(directory, 'applied'), applied.map((each) => `${JSON.stringify(each)}\n`).join(''))
       const last = content.lastCommit?.batchUid ?? 'none'
       writeFileSync(join(directory, `commit-${last}`), JSON.stringify(content))
-      // Longer than what goes into an entry, every second time.
+      // Every second time longer than the content of a log record may be.
       if (merges > 0)
         writeFileSync(join(directory, `merged-${merges}`), 'm'.repeat(merges % 2 === 0 ? 300_000 : 10))
     }
   }
 
-  /** Takes indexes and uploads from the files that were fetched. */
+  /** Loads indexes and uploads from the fetched files. */
   takeFetched(): void {
     const indexes = indexesPath(this.directory)
     for (const id of names(indexes)) {
@@ -94,7 +94,7 @@ export class Machine {
     for (const name of names(uploads)) this.files.set(name, readFileSync(join(uploads, name), 'utf8'))
   }
 
-  /** Uid of the batch that an index ends with, by its fetched files; null without any. */
+  /** Returns the batch uid of the newest commit of an index in the fetched files; null if none. */
   lastFetched(id: string): number | null {
     const commit = names(join(indexesPath(this.directory), id)).find((name) => name.startsWith('commit-'))
     return commit === undefined ? null : Number(commit.slice('commit-'.length))
@@ -108,7 +108,7 @@ export class Machine {
   }
 }
 
-/** Gives a store the identity that its changes are numbered under. */
+/** Sets the identity of a store's outbox. */
 export function identify(store: Store, identity: string): void {
   store.transaction([() => store.putValue(OUTBOX_STORED_AS, identity)], true)
 }

@@ -1,17 +1,15 @@
-/** npm run trials -- simulation: see the help below. Ends with 1 at a problem. */
+/** npm run trials -- simulation: see the help below. Exits with 1 if there is a problem. */
 import { parseArgs } from 'node:util'
 import { withinMinutes } from '../deadline.js'
 import { simulate } from './simulation.js'
 
 const help = `npm run trials -- simulation [options]
-
 Simulates runs of the task queue with crashes, power cuts, full disks and, in one run of five, a bucket with a second
-server. A seed gives the same run each time.
-
-  --runs N           seeds to try                        (default 1000)
+server. The same seed gives the same run.
+  --runs N           number of seeds to run              (default 1000)
   --seed S           the first seed                      (default: random)
   --bucket           a bucket in every run
-  --minutes N        stop after that time                (default: no limit)
+  --minutes N        stop after this time                (default: no limit)
 
 Examples
   npm run trials -- simulation --runs 5000 --bucket
@@ -31,14 +29,14 @@ if (values.help) {
   process.exit(0)
 }
 const first = Number(values.seed)
-const goesOn = withinMinutes(values.minutes)
+const hasTime = withinMinutes(values.minutes)
 let runs = 0
 let events = 0
 let tasks = 0
 let takeovers = 0
 let compared = 0
 let bad = 0
-for (; runs < Number(values.runs) && goesOn(); runs++) {
+for (; runs < Number(values.runs) && hasTime(); runs++) {
   const report = await simulate(first + runs, values.bucket ? { hasBucket: true } : {})
   events += report.events
   tasks += report.tasks
@@ -48,6 +46,6 @@ for (; runs < Number(values.runs) && goesOn(); runs++) {
   bad++
   console.log(`seed ${first + runs}:`, report.problems)
 }
-const figures = `${tasks} tasks, ${events} events, ${takeovers} takeovers, ${compared} states of followers compared`
+const figures = `${tasks} tasks, ${events} events, ${takeovers} takeovers, ${compared} follower states compared`
 console.log(`${runs} runs from seed ${first}: ${figures}, ${bad} runs with problems`)
 process.exitCode = bad === 0 ? 0 : 1

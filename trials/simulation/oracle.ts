@@ -22,12 +22,12 @@ const taskColumns = [
 type Row = Readonly<Record<(typeof taskColumns)[number], Value>>
 type BatchRow = Readonly<Record<'uid' | 'ended' | 'stats', Value>>
 
-/** What a client asked for, under the name it gave the task. */
+/** Name given by the client → content of the task. */
 export type Wishes = ReadonlyMap<string, TaskContent>
 
 const isFinal = ({ status }: Row) => status === 'succeeded' || status === 'failed' || status === 'canceled'
 
-/** Members of an ended task that never change. A swap may rename its index. */
+/** Columns of an ended task that never change. A swap may rename its index. */
 const lastingColumns = [
   'uid',
   'status',
@@ -41,27 +41,27 @@ const lastingColumns = [
 ] as const
 const lasting = (row: Row) => JSON.stringify(lastingColumns.map((name) => row[name]))
 
-/** Setting the same primary key again changes nothing, so after a crash such a task runs again. */
+/** Setting the same primary key again changes nothing, so after a crash such a task may run again. */
 const isRepeated = (entry: Applied, before: Applied | undefined) =>
   entry.kind === 'primaryKey' && before?.kind === 'primaryKey' && before.uid === entry.uid
 
-/** Observes a run from outside, and reports facts that were true once and are not any more. */
+/** Observes a run from outside, and reports violated invariants. */
 export class Oracle {
   readonly #world: World
   readonly #disk: Disk
   readonly #engine: EngineFiles
   readonly #wishes: Wishes
-  /** Task uid → the task as it ended. */
+  /** Task uid → the task when it ended. */
   readonly #ended = new Map<number, Row>()
   readonly #gone = new Set<number>()
   readonly #acknowledged = new Map<number, string>()
-  /** Ids of indexes that were in the catalogue once. */
+  /** Ids of indexes that have ever been in the catalogue. */
   readonly #indexes = new Set<unknown>()
   readonly #batches = new Map<number, BatchRow>()
   readonly #told = new Map<number, ReadonlyMap<number, string>>()
-  /** Tasks and batches that had ended on another machine. */
+  /** Tasks and batches that ended on another machine. */
   readonly #inherited = { tasks: new Set<number>(), batches: new Set<number>() }
-  /** Names of tasks that were deleted. */
+  /** Names of deleted tasks. */
   readonly deleted = new Set<string>()
   #looks = 0
 
@@ -72,7 +72,7 @@ export class Oracle {
     this.#wishes = wishes
   }
 
-  /** Takes what is there at the first start as the work of another machine. */
+  /** Registers existing tasks and batches as the work of another machine. Called at the first start. */
   inherit(): void {
     for (const { uid } of this.#disk.rows(['uid'], 'FROM batches WHERE ended IS NOT NULL'))
       this.#inherited.batches.add(Number(uid))
@@ -83,31 +83,31 @@ export class Oracle {
     this.look()
   }
 
-  /** Names of tasks that are there. */
+  /** Names of existing tasks. */
   names(): ReadonlySet<string> {
     return new Set(
       this.#disk.rows(['custom_metadata'], 'FROM tasks').map((row) => String(row.custom_metadata)),
     )
   }
 
-  /** Whether the catalogue named that index once. */
+  /** True if the catalogue has ever named that index. */
   wasNamed(id: string): boolean {
     return this.#indexes.has(id)
   }
 
-  /** A client got the acknowledgement of its task. */
+  /** Called when a client receives the acknowledgement of its task. */
   acknowledge(uid: number, name: string): void {
-    if (this.#acknowledged.has(uid)) this.#world.problem(`task uid ${uid} was given twice`)
+    if (this.#acknowledged.has(uid)) this.#world.problem(`task uid ${uid} was assigned twice`)
     this.#acknowledged.set(uid, name)
   }
 
-  /** A webhook accepted the report of a batch. */
+  /** Called when the webhook has accepted a batch. */
   tell(batchUid: number, tasks: readonly { readonly uid: number; readonly status: string }[]): void {
     const place = (uid: number) => Number(this.#batches.get(uid)?.ended)
     const last = [...this.#told.keys()].find((uid) => place(uid) > place(batchUid))
-    // A power cut may lose the cursor of a webhook, which is then told of a batch again.
+    // A power cut may lose the cursor of a webhook, which then receives a batch again.
     if (last !== undefined && !this.#told.has(batchUid))
-      this.#world.problem(`batch ${batchUid} was told after batch ${last}, which ended later`)
+      this.#world.problem(`batch ${batchUid} was delivered after batch ${last}, which ended later`)
     this.#told.set(batchUid, new Map(tasks.map(({ uid, status }) => [uid, status])))
   }
 
@@ -118,7 +118,7 @@ export class Oracle {
     let arrival = 0
     for (const row of tasks) {
       if (Number(row.enqueued_at) < arrival)
-        this.#world.problem(`task ${row.uid} arrived before the one before it`)
+        this.#world.problem(`task ${row.uid} arrived earlier than the task before it`)
       arrival = Number(row.enqueued_at)
       this.#lookAt(row)
     }
@@ -145,10 +145,10 @@ export class Oracle {
     if (known === undefined) {
       if (isFinal(row)) this.#ended.set(uid, row)
     } else if (lasting(known) !== lasting(row)) {
-      this.#world.problem(`task ${uid} had ended as ${lasting(known)} and is now ${lasting(row)}`)
+      this.#world.problem(`task ${uid} ended as ${lasting(known)} and is now ${lasting(row)}`)
     }
     const name = this.#acknowledged.get(uid)
-    if (name !== undefined && name !== row.custom_metadata) this.#world.problem(`task ${uid} is another one`)
+    if (name !== undefined && name !== row.custom_metadata) this.#world.problem(`task ${uid} was replaced`)
   }
 
   #lookAtCursors(): void {
@@ -156,13 +156,13 @@ export class Oracle {
       for (const [uid, { ended }] of this.#batches) {
         const isKnown = this.#told.has(uid) || this.#inherited.batches.has(uid)
         if (Number(ended) <= Number(delivered) && !isKnown) {
-          this.#world.problem(`the cursor of a webhook passed batch ${uid}, of which it was not told`)
+          this.#world.problem(`the cursor of a webhook passed batch ${uid}, which was not delivered`)
         }
       }
     }
   }
 
-  /** Running batches share no index, and none holds a task while an older one of its index waits. */
+  /** Running batches share no index, and none has a task while an older task of the same index waits. */
   #lookAtOrder(): void {
     const columns = ['uid', 'batch_uid', 'index_uid', 'type', 'status', 'touches'] as const
     const rows = this.#disk.rows(
@@ -194,7 +194,7 @@ export class Oracle {
     for (const set of expected) if (!found.has(set)) this.#world.problem(`listings would not find ${set}`)
   }
 
-  /** Checks everything once no task waits. */
+  /** Checks everything at the end, when no task waits. */
   conclude(): void {
     this.look()
     this.#lookAtSets()
@@ -216,11 +216,11 @@ export class Oracle {
     const known = this.#disk.rows(['id'], 'FROM catalogue').map(({ id }) => String(id))
     const onDisk = [...this.#engine.indexes.keys()]
     if (JSON.stringify(known.sort()) !== JSON.stringify(onDisk.sort())) {
-      this.#world.problem(`the catalogue holds ${known.length} indexes, the engine ${onDisk.length}`)
+      this.#world.problem(`the catalogue has ${known.length} indexes, the engine ${onDisk.length}`)
     }
   }
 
-  /** Checks that each task was applied according to its outcome, in the order of the uids. */
+  /** Checks that each task was applied according to its outcome, in the order of uids. */
   #concludeApplied(): void {
     const times = new Map<number, number>()
     for (const [id, log] of this.#engine.applied) {
@@ -231,7 +231,7 @@ export class Oracle {
       for (const [position, uid] of uids.entries()) {
         times.set(uid, (times.get(uid) ?? 0) + 1)
         if (uid <= (uids[position - 1] ?? -1))
-          this.#world.problem(`an index saw task ${uid} after a later one`)
+          this.#world.problem(`task ${uid} was applied to an index after a later task`)
       }
     }
     for (const [uid, row] of this.#ended) {
@@ -246,13 +246,13 @@ export class Oracle {
     }
   }
 
-  /** Whether a task that failed or was without effect has done nothing but create its index. */
+  /** True if a task that failed or had no effect only created its index. */
   #onlyMadeIndex({ uid, kind }: Applied): boolean {
     const wish = this.#wishes.get(String(this.#ended.get(uid)?.custom_metadata))
     return kind === 'primaryKey' && (wish?.kind === 'documents' || wish?.kind === 'settings')
   }
 
-  /** How often the engine must have applied the task, null if that is undetermined. */
+  /** Returns how often the engine must have applied the task; null if undetermined. */
   #expected(uid: number, row: Row, { kind }: TaskContent): number | null {
     const members = [...this.#ended.values()].filter((other) => other.batch_uid === row.batch_uid)
     const kindOf = (other: Row) => this.#wishes.get(String(other.custom_metadata))?.kind
@@ -308,7 +308,7 @@ export class Oracle {
       }
       const told = this.#told.get(uid)
       if (members.some((row) => told?.get(Number(row.uid)) !== row.status)) {
-        this.#world.problem(`a webhook was not told how the tasks of batch ${uid} ended`)
+        this.#world.problem(`a webhook did not receive the outcomes of batch ${uid}`)
       }
     }
   }

@@ -17,7 +17,7 @@ import { fileCalls, PendingRequests, type StoreClient } from '../../ts/tasks/sto
 import type { Machine } from './machine.js'
 import type { Life, World } from './world.js'
 
-/** The thread of the store. Requests wait until it takes all of them at once, and answers are delivered together. */
+/** The thread of the store. Requests queue up until it takes them all at once. Answers are delivered together. */
 export function storeClient(
   world: World,
   life: Life,
@@ -73,7 +73,7 @@ export function storeClient(
   }
 }
 
-/** Uploads, by file name. */
+/** Uploads by file name. */
 export type Files = Map<string, string>
 
 export function spool(world: World, life: Life, files: Files): Spool {
@@ -114,7 +114,7 @@ export function spool(world: World, life: Life, files: Files): Spool {
   }
 }
 
-/** A quarantine that reports directories which the catalogue once named: they must not be moved there. */
+/** A quarantine. Reports directories that have ever been in the catalogue, as they must not be moved here. */
 export function quarantine(
   world: World,
   life: Life,
@@ -124,7 +124,7 @@ export function quarantine(
   return {
     async index(id) {
       await world.point(life, 'set aside')
-      if (wasNamed(id)) world.problem(`the index ${id} was set aside`)
+      if (wasNamed(id)) world.problem(`the index ${id} was quarantined`)
       written.indexes.delete(id)
       return id
     },
@@ -132,7 +132,7 @@ export function quarantine(
   }
 }
 
-/** An operation that the engine applied. */
+/** An operation applied by the engine. */
 export interface Applied {
   readonly uid: number
   readonly kind: Operation['kind']
@@ -141,11 +141,11 @@ export interface Applied {
 /** The files of the engine, which survive a process. */
 export interface EngineFiles {
   readonly indexes: Map<string, FakeIndex>
-  /** Index id → the operations applied to it, in order, also after it was dropped. */
+  /** Index id → operations applied to it, in order. Kept after the index is dropped. */
   readonly applied: Map<string, Applied[]>
-  /** Tasks in a batch that was made to fail. */
+  /** Uids of tasks in batches with an injected fault. */
   readonly failed: Set<number>
-  /** Index id → how often its files were merged in the background. */
+  /** Index id → number of background merges of its files. */
   readonly merges: Map<string, number>
 }
 
@@ -191,7 +191,7 @@ export function engine(world: World, life: Life, machine: Machine, isWell: () =>
     adopt: unsupported,
     cacheFigures: unsupported,
     async prepare(index, batch) {
-      if (busy.has(index)) world.problem(`two batches are prepared at once on one index, ${batch.uid} second`)
+      if (busy.has(index)) world.problem(`batch ${batch.uid} is prepared while another one is, on the same index`)
       const own = ++ticket
       busy.set(index, own)
       try {

@@ -22,17 +22,17 @@ import type { Actor, Life, World } from './world.js'
 
 export const INSTANCE = '00000000-0000-4000-8000-000000000000'
 
-/** Whose log it is, as a server says that takes it over. */
+/** The identity of the log for a server that takes it over. */
 export const about = { instanceUid: INSTANCE, address: null, engine: 'fallback', version: '0.0.0' } as const
 
-/** A log that was taken over, and who did so. */
+/** A log after a takeover, and the actor that took it over. */
 export interface Taken {
   readonly place: Place
   readonly actor: Actor
   readonly connected: Connected
 }
 
-/** A process, with whether its store has failed so that only a restart helps. */
+/** A process. `hasFailed`: its store has failed, so that only a restart helps. */
 interface SendingLife extends Life {
   hasFailed: boolean
 }
@@ -47,8 +47,8 @@ export interface SendingParts {
 }
 
 /**
- * A sender of a process, over the store of the simulation and by its time. Each of its calls is the work of an actor of its
- * own, since it makes several at a time.
+ * The sender of a process, with the simulated store and time. Each call runs as its own actor, because several calls
+ * run at the same time.
  */
 export class Sending {
   readonly #parts: SendingParts
@@ -56,7 +56,7 @@ export class Sending {
   readonly #place: Place
   readonly #ack: Acknowledgement
   readonly #sender: Sender
-  /** Makes bases. */
+  /** The actor that makes checkpoints. */
   readonly #bases: Actor
   readonly #isSole: boolean
   #hasLed = false
@@ -78,7 +78,7 @@ export class Sending {
       const { err } = facts as { readonly err?: Error }
       world.note(`${message}: ${err ?? ''}`)
       if (String(err).includes('no more writes')) life.hasFailed = true
-      // A base may be removed between two calls for it, here without any delay.
+      // A checkpoint may be removed between two calls for it, as garbage is not delayed here.
       const isExpected = err instanceof BucketError || err instanceof DamagedBaseError || isOfDisk(err)
       if (err !== undefined && !isExpected && !isQuiet.test(String(err)))
         world.problem(`${message}: ${err.stack}`)
@@ -110,22 +110,22 @@ export class Sending {
     this.#sender.start()
   }
 
-  /** What clients write to. */
+  /** The interface for writes of clients. */
   get writes(): Writes {
     return acknowledging(this.#opened, this.#sender, this.#ack, () => true)
   }
 
-  /** Whether a write may have been taken. */
+  /** True if a write may have been accepted. */
   get mayWrite(): boolean {
     return this.#hasLed || this.#isSole
   }
 
-  /** Resolves once the bucket has all that was written before; rejects if that is not known. */
+  /** Resolves once the bucket has all earlier writes. Rejects if that is unknown. */
   acknowledged(): Promise<void> {
     return this.#sender.acknowledged()
   }
 
-  /** Makes all that was written durable, so that it is sent. */
+  /** Makes all writes durable, so that they are sent. */
   sendAll(): Promise<void> {
     return this.#opened.outgoing.sync()
   }
@@ -134,7 +134,7 @@ export class Sending {
     return this.#sender.stop()
   }
 
-  /** Carries out work as an actor of its own. */
+  /** Runs work as a separate actor. */
   async #doing<T>(work: () => Promise<T>): Promise<T> {
     const actor = this.#parts.world.actor(this.#parts.life)
     try {
@@ -171,7 +171,7 @@ export class Sending {
       },
       ...{ instanceUid: INSTANCE, indexes: () => this.#opened.tasks.indexes() },
       engine: engine(world, life, machine, () => true),
-      // Of its own, since calls to the file system that a killed process has begun are carried out here.
+      // A separate directory for each process, because file system calls of a killed process still complete here.
       scratch: await mkdtemp(join(machine.directory, 'outgoing-')),
       now: () => world.elapsedMs,
       aheadBytes: world.pick([0, 1_000_000]),
@@ -224,12 +224,12 @@ export class Sending {
     try {
       return await shipper.ship(signal)
     } finally {
-      // What is left of a base whose actor is done is one call.
+      // If the actor of a checkpoint is done, at most one call of it is left.
       if (this.#bases.isOver) await shipper.baseIdle()
     }
   }
 
-  /** Begins a base, whose way to the bucket is work next to that of the log. */
+  /** Starts a checkpoint. It is uploaded concurrently to the log. */
   #beginBase(shipper: Shipper, ...given: Parameters<Shipper['beginBase']>): Promise<void> {
     if (!this.#bases.isOver) return Promise.resolve()
     this.#bases.isOver = false
@@ -244,7 +244,7 @@ export class Sending {
     })
   }
 
-  /** The same, with pages of all lengths, while each call is an event that is waited for. */
+  /** Wraps `outgoing`: pages have random lengths, and each call is awaited as an event. */
   #waitedFor(outgoing: OutgoingChanges): OutgoingChanges {
     const { world, machine } = this.#parts
     // The actor that makes the call waits.
@@ -271,6 +271,6 @@ export class Sending {
   }
 }
 
-/** Whether the disk of the simulation has failed, which a restart mends. */
+/** True if the simulated disk has failed, which a restart repairs. */
 const isOfDisk = (error: unknown): boolean =>
   /disk I.O error|disk is full|the disk failed|no space|read-only|could not be recorded/.test(String(error))

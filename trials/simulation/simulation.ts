@@ -1,5 +1,5 @@
 import { quiet } from '../../__test__/tasks/test-queue.js'
-import { noPaidVectors } from '../../ts/embedders/index.js'
+import { noVectorSpool } from '../../ts/embedders/index.js'
 import type { OpenedTasks, TaskContent } from '../../ts/tasks/index.js'
 import { assemble } from '../../ts/tasks/open.js'
 import type { DriverName } from '../../ts/tasks/store/driver.js'
@@ -15,33 +15,33 @@ import { type Life, World } from './world.js'
 
 export interface SimulationReport {
   readonly seed: number
-  /** Violations that were found. */
+  /** Violations found. */
   readonly problems: readonly string[]
   readonly events: number
-  /** Digest of all events in their order, the same for the same seed. */
+  /** Digest of all events in order. The same seed gives the same digest. */
   readonly digest: string
   readonly tasks: number
-  /** States of followers that were compared with the writer's, and takeovers. */
+  /** Number of follower states compared with the leader's, and number of takeovers. */
   readonly compared: number
   readonly takeovers: number
 }
 
 const WEBHOOK = '11111111-1111-4111-8111-111111111111'
 
-/** Most events without a request of a client; more of them mean a loop that never ends. */
+/** Most events without a client request. More events mean an endless loop. */
 const STEPS_TO_REST_MAX = 20_000
 
-/** What the seed does not decide. */
+/** Options that override the seed. */
 export interface SimulationSetup {
-  /** The build of SQLite; absent: the one that siftd would choose here. */
+  /** The SQLite build; absent: the one that siftd would choose here. */
   readonly driver?: DriverName
-  /** Whether the instance is kept in a bucket; absent: in one of five runs, since it takes long. */
+  /** True to replicate to a bucket; absent: in one of five runs, because it is slow. */
   readonly hasBucket?: boolean
 }
 
 /**
- * One run of the queue with simulated disk, engine, clients and webhook. With a bucket there are a follower and servers that
- * take over as well. The seed decides what happens and when.
+ * Runs the queue with simulated disk, engine, clients and webhook. With a bucket, also a follower and servers that take
+ * over. The seed decides all events and their order.
  */
 export async function simulate(seed: number, given: SimulationSetup = {}): Promise<SimulationReport> {
   const run = new Simulation(seed, given)
@@ -52,7 +52,7 @@ export async function simulate(seed: number, given: SimulationSetup = {}): Promi
   }
 }
 
-const noScript = () => Promise.reject(new Error('nothing runs scripts here'))
+const noScript = () => Promise.reject(new Error('the simulation runs no scripts'))
 
 class Process implements Life {
   isOver = false
@@ -63,7 +63,7 @@ class Process implements Life {
   constructor(readonly server: Server) {}
 }
 
-/** A machine, with those who ask and watch the processes on it. */
+/** A machine with its clients and the oracle that checks it. */
 class Server {
   readonly oracle: Oracle
   readonly client: Client
@@ -86,12 +86,12 @@ class Simulation {
   readonly #history = new History()
   readonly #machines = new Set<Machine>()
   readonly #asked: Asked = { wishes: new Map<string, TaskContent>(), kept: new Set(), count: 0 }
-  /** All servers that there were. */
+  /** All servers so far. */
   readonly #servers: Server[] = []
   readonly #follower: Following | null
-  /** Processes of servers that others have taken over from, and that do not know it yet. */
+  /** Processes of former leaders that have not noticed the takeover yet. */
   readonly #former = new Set<Process>()
-  /** The process that is about to take over. */
+  /** The process that is taking over. */
   #candidate: Life | null = null
   #takeovers = 0
   readonly #limits: { readonly tasksMax: number }
@@ -123,10 +123,10 @@ class Simulation {
     const moves = 100 + this.#world.below(400)
     for (let move = 0; move < moves; move++) await this.#move()
     this.#isWell = true
-    // Servers that others have taken over from try to record their batches for as long as their disks are full.
+    // Former leaders try to record their batches as long as their disks are full.
     for (const { disk } of this.#machines) disk.heal()
     await this.#rest()
-    // A last start must find nothing to recover and nothing to remove.
+    // The last start must find nothing to recover and nothing to remove.
     this.#restart('a last start')
     await this.#rest()
     const { server } = this.#process
@@ -145,13 +145,13 @@ class Simulation {
     return this.#process.server.machine.disk
   }
 
-  /** Followers have all that the writer has: the one that was there, and one that begins now. */
+  /** Checks that followers have all data of the leader: the follower of the run, and one that starts now. */
   async #concludeBucket(bucket: Bucket): Promise<void> {
     const late = this.#following()
     for (let sends = 0; sends < 2; sends++) {
       const { sending } = this.#process
-      if (sending === null) return this.#world.problem('at the end there is no writer')
-      void sending.sendAll().catch(() => this.#world.note('what was written cannot be made durable'))
+      if (sending === null) return this.#world.problem('at the end there is no leader')
+      void sending.sendAll().catch(() => this.#world.note('the writes cannot be made durable'))
       await this.#world.settle()
       await this.#rest()
     }
@@ -161,12 +161,12 @@ class Simulation {
     await bucket.inspect()
   }
 
-  /** All that clients were told the bucket has is there, unless a client has deleted it. */
+  /** Checks that all tasks acknowledged as being in the bucket exist, unless a client has deleted them. */
   #requireKept(): void {
     const names = this.#process.server.oracle.names()
     const deleted = this.#servers.map(({ oracle }) => oracle.deleted)
     for (const name of this.#asked.kept)
-      if (!names.has(name) && !deleted.some((one) => one.has(name)))
+      if (!names.has(name) && !deleted.some((each) => each.has(name)))
         this.#world.problem(`the bucket had ${name}, and it is lost`)
   }
 
@@ -180,7 +180,7 @@ class Simulation {
     return { world: this.#world, bucket, driver: this.#driver, machines: this.#machines }
   }
 
-  /** A follower that runs from now on; null without a bucket. */
+  /** Starts a follower; null without a bucket. */
   #following(): Following | null {
     if (this.#bucket === null) return null
     const follower = new Following(this.#copying(this.#bucket), this.#history, { isOver: false })
@@ -188,7 +188,7 @@ class Simulation {
     return follower
   }
 
-  /** Another server takes over, while the writer may run on and not know it. */
+  /** Another server takes over. The old leader may continue without noticing it. */
   #takeOver(bucket: Bucket): void {
     this.#world.note('another server begins to take over')
     const life: Life = { isOver: false }
@@ -209,7 +209,7 @@ class Simulation {
     )
   }
 
-  /** Whether another server has taken over from the writer and did not begin to write. */
+  /** True if another server has taken over from the leader but does not write. */
   get #isLeaderless(): boolean {
     return this.#candidate === null && this.#process.sending?.isFenced === true
   }
@@ -239,7 +239,7 @@ class Simulation {
     if (opened !== null) server.client.ask(opened, sending)
   }
 
-  /** What happens with a bucket alone. */
+  /** Causes an event that only happens with a bucket. */
   #disturb(bucket: Bucket): void {
     const world = this.#world
     const { written } = this.#process.server.machine
@@ -261,7 +261,7 @@ class Simulation {
     else this.#disk.fill()
   }
 
-  /** Runs until no event is left. If the store refuses writes, the process is restarted. */
+  /** Runs until no event is left. Restarts the process if its store refuses writes. */
   async #rest(): Promise<void> {
     for (let steps = 0; ; steps++) {
       if (steps > STEPS_TO_REST_MAX) {
@@ -291,14 +291,14 @@ class Simulation {
       .then(() => opened.close())
       .then(closed, closed)
     await this.#world.settle()
-    // One that another server takes over from meanwhile is ended.
+    // A process that loses its leadership meanwhile is ended.
     for (let steps = 0; !isClosed && !closing.isOver; steps++) {
       if (!(await this.#world.step()) && !(await this.#world.pass()) && !isClosed) {
         this.#world.problem('closing never ends')
         break
       }
       if (steps > STEPS_TO_REST_MAX) {
-        this.#world.problem('closing goes round in circles')
+        this.#world.problem('closing loops endlessly')
         break
       }
     }
@@ -311,7 +311,7 @@ class Simulation {
     this.#process = this.#start(this.#process.server, null)
   }
 
-  /** @param taken the log, if it was taken over for this process */
+  /** @param taken the log, if this process took it over */
   #start(server: Server, taken: Taken | null): Process {
     const life = new Process(server)
     const fail = () => {
@@ -351,7 +351,7 @@ class Simulation {
       {
         store,
         spool: spool(world, life, machine.files),
-        paidVectors: noPaidVectors,
+        vectorSpool: noVectorSpool,
         path: 'memory',
         clock: world.clock(life),
         runScript: noScript,
@@ -376,7 +376,7 @@ class Simulation {
     life.sending = new Sending({ world: this.#world, bucket, machine, life, onFenced }, opened, taken)
   }
 
-  /** A webhook that is told of each batch. Some deliveries fail. */
+  /** A webhook that receives each batch. Some deliveries fail. */
   async #listen(life: Process, { webhooks }: OpenedTasks): Promise<void> {
     let isWoken = false
     let wake: () => void = () => undefined
@@ -392,7 +392,7 @@ class Simulation {
         continue
       }
       const tasks = await webhooks.tasks(batchUid, -1, 10_000)
-      await this.#world.point(life, `the webhook is told of batch ${batchUid}`)
+      await this.#world.point(life, `the webhook receives batch ${batchUid}`)
       if (!this.#isWell && this.#world.chance(0.2)) continue
       life.server.oracle.tell(batchUid, tasks)
       await this.#world.point(life, 'the webhook answers')

@@ -5,28 +5,28 @@ import type { Timing } from '../../ts/replication/alarm.js'
 import type { Clock } from '../../ts/tasks/clock.js'
 import type { Micros } from '../../ts/tasks/time.js'
 
-/** One process: from its start until it ends or is killed. */
+/** A process, from its start until it ends or is killed. */
 export interface Life {
   isOver: boolean
 }
 
 /**
- * Work of a process beside the queue, such as sending: it waits for events of the world, or reads and writes files.
+ * Work of a process outside the queue, such as sending: it waits for events of the world, or reads and writes files.
  *
- * How long files take is not known, so that of several actors one works at a time, in the order in which events let
- * them go on.
+ * The duration of file access is not deterministic. So only one actor works at a time, in the order of the events that
+ * resume them.
  */
 export class Actor {
-  /** Whose work is under way, where a process has several. */
+  /** The working actor, for processes with several actors. */
   static readonly #working = new AsyncLocalStorage<Actor>()
   readonly #turns: Turns
   #waits = 0
   #wake: (() => void) | null = null
   #isWoken = false
-  /** Whether it is done for good. */
+  /** True once it is done for good. */
   isOver = false
 
-  /** @param life of the process, which may become another one that goes on with its work */
+  /** @param life of the process; may later be replaced by a process that continues the work */
   constructor(
     public life: Life,
     turns: Turns,
@@ -34,12 +34,12 @@ export class Actor {
     this.#turns = turns
   }
 
-  /** Whether events or files will make it go on. */
+  /** True while it works, so that the next event must wait for it. */
   get isAtFiles(): boolean {
     return !this.isOver && !this.life.isOver && this.#waits === 0 && this.#wake === null
   }
 
-  /** The same promise, which an event of the world resolves. Within `doing` of another actor that one waits for it. */
+  /** Returns the promise of a world event. While another actor's `doing` runs, that actor waits for it instead. */
   async waits<T>(event: Promise<T>): Promise<T> {
     const actor = Actor.#working.getStore() ?? this
     actor.#waits++
@@ -51,12 +51,12 @@ export class Actor {
     }
   }
 
-  /** Resolves when it may begin to work. */
+  /** Resolves when it may start to work. */
   begin(): Promise<void> {
     return this.#turns.take(this)
   }
 
-  /** Carries out work of this actor. */
+  /** Runs work of this actor. */
   doing<T>(work: () => Promise<T>): Promise<T> {
     return Actor.#working.run(this, async () => {
       await this.begin()
@@ -78,19 +78,19 @@ export class Actor {
   }
 }
 
-/** Which actor may work, and which ones wait until it is done. */
+/** Decides which actor may work, and queues the others. */
 class Turns {
   #working: Actor | null = null
   readonly #queue: { readonly actor: Actor; readonly begin: () => void }[] = []
 
-  /** Resolves when it is the turn of `actor`. */
+  /** Resolves when `actor` may work. */
   async take(actor: Actor): Promise<void> {
     if (this.#working !== actor && (this.#working?.isAtFiles || this.#queue.length > 0))
       await new Promise<void>((begin) => this.#queue.push({ actor, begin }))
     this.#working = actor
   }
 
-  /** Lets the next actor work if the one before is done. */
+  /** Lets the next actor work if the current one is done. */
   pass(): void {
     if (this.#working?.isAtFiles) return
     const next = this.#queue.shift()
@@ -99,14 +99,14 @@ class Turns {
   }
 }
 
-/** Events of looks that find nothing. */
+/** Events of polls without a result. */
 const QUIET =
   /^the bucket (is asked to (get|list)|answers)|^store (outbox|uploads|changes|value|sync|answers)/
 
-/** Milliseconds without other events after which looks are taken to find nothing any more. */
+/** Milliseconds with only such events, after which polls are expected to stay without a result. */
 const QUIET_MS = 12_000
 
-/** Violations that are kept; one of them often leads to many. */
+/** Violations that are recorded. A violation often leads to many others. */
 const PROBLEMS_MAX = 10
 
 interface Step {
@@ -117,26 +117,26 @@ interface Step {
 
 interface Timer {
   readonly at: number
-  /** Whether it only has something looked at from time to time. */
+  /** True for a timer that only polls from time to time. */
   readonly isIdle: boolean
   readonly life: Life
   done(): void
 }
 
 /**
- * The events that could happen next, one of which is picked at random. No timer is a real one, and the next event waits
- * until no actor works at files, so the same seed gives the same run.
+ * The possible next events, from which a random one is picked. Timers are simulated, and the next event waits until no
+ * actor works on files, so the same seed gives the same run.
  */
 export class World {
   readonly random: () => number
-  /** Violations that were found. */
+  /** Violations found. */
   readonly problems: string[] = []
   #steps: Step[] = []
   #timers: Timer[] = []
   #actors: Actor[] = []
   readonly #turns = new Turns()
   #elapsedMs = 0
-  /** When something happened last that is no look. */
+  /** Time of the last event that was not a poll. */
   #busyAt = 0
   #setBackMs = 0
   readonly #trace = createHash('sha256')
@@ -171,17 +171,17 @@ export class World {
     if (this.problems.length < PROBLEMS_MAX && !this.problems.includes(what)) this.problems.push(what)
   }
 
-  /** Number of events, and a digest of all of them in their order. */
+  /** Number of events, and a digest of them in order. */
   summary(): { readonly events: number; readonly digest: string } {
     return { events: this.#happened, digest: this.#trace.copy().digest('hex') }
   }
 
-  /** Adds `run` to the events that can happen next in that process. */
+  /** Adds `run` to the possible next events of a process. */
   later(life: Life, name: string, run: () => void): void {
     if (!life.isOver) this.#steps.push({ life, name, run })
   }
 
-  /** Resolves when the event is picked; never if the process ends before. */
+  /** Resolves when the event is picked; never if the process ends first. */
   point(life: Life, name: string): Promise<void> {
     return new Promise((resolve) => this.later(life, name, resolve))
   }
@@ -197,7 +197,7 @@ export class World {
     return true
   }
 
-  /** Jumps to the next timer; false if there is none, or if they only have things looked at, and found nothing for long. */
+  /** Jumps to the next timer; false if there is none, or if only polls are left and have long been without a result. */
   async pass(): Promise<boolean> {
     const next = this.#timers.reduce<Timer | null>(
       (first, timer) => (first === null || timer.at < first.at ? timer : first),
@@ -215,7 +215,7 @@ export class World {
     return true
   }
 
-  /** Waits until all promises that can resolve have done so. */
+  /** Waits until all promises that can resolve have resolved, and no actor works. */
   async settle(): Promise<void> {
     do {
       await new Promise((resolve) => setImmediate(resolve))
@@ -223,7 +223,7 @@ export class World {
     } while (this.#actors.some(({ isAtFiles }) => isAtFiles))
   }
 
-  /** An actor of a process. @param actor of an earlier process, which becomes this one's */
+  /** Creates an actor of a process. @param actor of an earlier process, to reuse for this one */
   actor(life: Life, actor = new Actor(life, this.#turns)): Actor {
     actor.life = life
     actor.isOver = false
@@ -231,7 +231,7 @@ export class World {
     return actor
   }
 
-  /** Milliseconds since the beginning. */
+  /** Milliseconds since the start of the run. */
   get elapsedMs(): number {
     return this.#elapsedMs
   }
@@ -252,7 +252,7 @@ export class World {
     return { now: () => this.now(), after: (ms, done) => this.#after(life, ms, false, done) }
   }
 
-  /** The time of work that looks for something to do again and again. */
+  /** The timing of work that polls. */
   idleTiming(life: Life): Timing {
     return { now: () => this.#elapsedMs, after: (ms, done) => this.#after(life, ms, true, done) }
   }
@@ -265,7 +265,7 @@ export class World {
     }
   }
 
-  /** The time, which moves on by a microsecond with each call. */
+  /** The time. It advances by a microsecond with each call. */
   now(): Micros {
     this.#elapsedMs += 0.001
     return 1_750_000_000_000_000 + Math.round((this.#elapsedMs - this.#setBackMs) * 1000)

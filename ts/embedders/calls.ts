@@ -1,7 +1,7 @@
 /**
- * Here are texts and a provider: which vectors does it return?
+ * Requests vectors from a provider.
  *
- * A failure that may be temporary is retried with growing pauses. Any other is reported at once, with the beginning of
+ * A failure that may be temporary is retried with backoff. Any other failure is reported at once, with the beginning of
  * the provider's answer but without secrets. Source: vectors §5.2, §5.3.
  */
 import { ApiError } from '../errors/index.js'
@@ -45,24 +45,24 @@ export interface FailureModes {
 export interface CallSetup {
   readonly outbound: Outbound
   readonly models: Models
-  /** Milliseconds of one request. */
+  /** Timeout of one request, in milliseconds. */
   readonly timeoutMs: number
   /** Longest pause between attempts, in milliseconds. */
   readonly pauseMsMax: number
-  /** How to wait between attempts. Default: a timer. */
+  /** Waits between attempts. Default: a timer. */
   readonly wait?: Wait
-  /** Bounds the requests of a minute. */
+  /** Limits the requests per minute. */
   readonly rate: RequestRate
 }
 
 export interface CallOptions {
   readonly signal?: AbortSignal
-  /** When the vector is no longer needed, by `performance.now()`; absent: no deadline. */
+  /** Time of `performance.now()` after which the vector is no longer needed; absent: no deadline. */
   readonly deadline?: number
   readonly counts?: CallCounts
-  /** Takes note of each answer, of any status. */
+  /** Called with each answer, whatever its status. */
   readonly note?: (answer: OutboundAnswer) => void
-  /** The number of components of each vector; null: any number, the same for all vectors of a request. */
+  /** Number of components of each vector; null: any number, but the same for all vectors of a request. */
   readonly dimensions: number | null
 }
 
@@ -80,7 +80,7 @@ class FailedRequest extends Error {
 }
 
 /**
- * The vectors of one request, in order of `inputs`.
+ * Returns the vectors of one request, in the order of `inputs`.
  * @throws ApiError `vector_embedding_error`, or the reason of `signal`
  */
 export const callProvider = (
@@ -93,7 +93,7 @@ export const callProvider = (
     ? callModel(setup, provider, inputs, options)
     : callService(setup, provider, inputs, options)
 
-/** Runs a model here, which counts as no request. */
+/** Runs a local model. This does not count as a request. */
 async function callModel(
   { models }: CallSetup,
   { model }: LocalModel,
@@ -108,7 +108,7 @@ async function callModel(
     const found = vectors[0]?.length ?? 0
     if (dimensions === null || dimensions === found) return vectors
     throw new ModelError(
-      `the model \`${model.model}\` makes vectors of ${found} dimensions, but made some of ${dimensions} before`,
+      `the model \`${model.model}\` returns vectors of ${found} dimensions, but returned ${dimensions} dimensions before`,
     )
   } catch (error) {
     throw error instanceof ModelError ? embeddingError(error.message) : error
@@ -145,7 +145,7 @@ async function callService(
   }
 }
 
-/** Whether a provider answered 400, so that the input itself may be at fault. */
+/** True if a provider answered 400, so that the input itself may be invalid. */
 export const wasRefused = (error: unknown): boolean =>
   error instanceof ApiError && (error as { status400?: boolean }).status400 === true
 
@@ -166,7 +166,7 @@ async function attempt(
   })
   if (!isInTime) {
     const reason = 'the requests of this minute are used up; see `--embedder-requests-per-minute`'
-    throw new FailedRequest(`${endpointOf(provider.url)} was not asked: ${reason}`, false)
+    throw new FailedRequest(`${endpointOf(provider.url)} was not called: ${reason}`, false)
   }
   if (counts !== undefined) counts.total++
   try {
@@ -193,7 +193,7 @@ async function answerOf(
   { deadline, note, signal }: CallOptions,
 ): Promise<unknown> {
   const left = deadline === undefined ? timeoutMs : Math.min(timeoutMs, deadline - performance.now())
-  if (left <= 0) throw new FailedRequest('there was no time left to ask for a vector', false)
+  if (left <= 0) throw new FailedRequest('no time was left to request a vector', false)
   const endpoint = endpointOf(provider.url)
   let answer: OutboundAnswer
   try {
@@ -257,19 +257,19 @@ function vectorOf(value: unknown, wrong: (reason: string) => Error): Float32Arra
   if (value.length === 0 || value.length > DIMENSIONS_MAX) throw wrong(`found ${value.length} dimensions`)
   const vector = new Float32Array(value.length)
   for (const [at, component] of value.entries()) {
-    if (typeof component !== 'number') throw wrong('a vector holds something that is no number')
+    if (typeof component !== 'number') throw wrong('a vector has a component that is not a number')
     vector[at] = component
-    if (!Number.isFinite(vector[at])) throw wrong(`\`${component}\` is beyond what 32-bit floats hold`)
+    if (!Number.isFinite(vector[at])) throw wrong(`\`${component}\` does not fit into a 32-bit float`)
   }
   return vector
 }
 
-/** The provider and the key that its requests are counted by. */
+/** Identifies the provider and API key whose requests are counted together. */
 function accountOf({ url, headers }: Service): string {
   return JSON.stringify([URL.canParse(url) ? new URL(url).origin : url, headers])
 }
 
-/** The URL without user name, password and query string, which may hold secrets. */
+/** Returns the URL without user name, password and query string, which may contain secrets. */
 function endpointOf(url: string): string {
   try {
     const { origin, pathname } = new URL(url)
@@ -279,7 +279,7 @@ function endpointOf(url: string): string {
   }
 }
 
-/** The beginning of a provider's answer, with secrets masked in case it repeats them. */
+/** Returns the beginning of a provider's answer. Masks secrets, as the answer may repeat them. */
 function excerptOf(body: Buffer, { secrets }: Service): string {
   let text = body.subarray(0, 4 * PROVIDER_TEXT_MAX).toString()
   for (const secret of secrets) {

@@ -1,4 +1,4 @@
-/** Makes vectors of documents and searches; the parts are `pages.ts` and `inferred-dimensions.ts`. */
+/** Embeds documents and searches; see also `pages.ts` and `inferred-dimensions.ts`. */
 import { waitOnTimer } from '../outbound/index.js'
 import { type EmbedderFields, type EmbeddersByName, searchingFields } from '../settings/index.js'
 import { callProvider, type EmbedOptions } from './calls.js'
@@ -16,27 +16,27 @@ import {
 import { embeddingError, providerOf } from './providers.js'
 import { RequestRate } from './request-rate.js'
 
-/** The input of a search to be embedded. */
+/** The input for the vector of a search. */
 export interface EmbeddedSearch {
   readonly q: string | null
   readonly media: unknown
 }
 
-/** Makes vectors of documents and searches, with the providers that the settings name. */
+/** Embeds documents and searches with the providers in the settings. */
 export interface Embedders {
   /**
-   * The settings `after`, with the number of components that each embedder's provider returns where the settings do not
-   * say it. Only embedders that differ from `before` are asked.
+   * Completes the settings `after`: adds the number of components that each embedder's provider returns, unless the
+   * settings have it. Only calls embedders that differ from `before`.
    * @throws ApiError `vector_embedding_error` if a provider cannot be reached or does not fit the settings
    */
   settled(before: EmbeddersByName, after: EmbeddersByName, options: EmbedOptions): Promise<EmbeddersByName>
   /**
-   * Vectors of documents, a result for each page, in their order. Pages are fetched as their requests can be sent.
+   * Returns the vectors of documents, one result per page, in order. Fetches pages as fast as requests can be sent.
    * @throws ApiError `vector_embedding_error`, `invalid_document_fields`
    */
   documents(pages: AsyncIterable<DocumentsPage>, options: DocumentsOptions): AsyncIterable<EmbeddedPage>
   /**
-   * The vector of a search.
+   * Returns the vector of a search.
    * @param options `deadline`: by `performance.now()`
    * @throws ApiError `vector_embedding_error`
    */
@@ -48,11 +48,11 @@ export interface Embedders {
 }
 
 export interface EmbeddersSetup extends Omit<DocumentsSetup, 'rate'> {
-  /** How many vectors of queries are cached; 0 caches none. */
+  /** Number of cached query vectors; 0 disables the cache. */
   readonly cachedQueries: number
-  /** Requests that a provider may be sent in a minute with one key, by this process; null: any number. */
+  /** Requests per minute that this process sends to a provider with one API key; null: no limit. */
   readonly requestsPerMinute: number | null
-  /** Milliseconds of a clock that never goes back. Default: that of the process. */
+  /** Milliseconds of a monotonic clock. Default: that of the process. */
   readonly now?: () => number
 }
 
@@ -72,7 +72,7 @@ export function openEmbedders(given: EmbeddersSetup): Embedders {
       const known = key === null ? undefined : cache.get(key)
       if (known !== undefined) return known
       const [vector] = await callProvider(setup, providerOf(searching, setup.defaults), [input], call)
-      if (vector === undefined) throw new TypeError('a call for one vector gave none')
+      if (vector === undefined) throw new TypeError('a request for one vector returned none')
       if (key !== null) cache.put(key, vector)
       return vector
     },
@@ -88,6 +88,6 @@ async function inputOf(
   if (media !== null && (fragments === undefined || fields !== searching)) {
     throw embeddingError('`media` needs an embedder of source `rest` with `searchFragments`')
   }
-  // Source: recorded answers. The search embedder of a composite one gets the query unchanged, without fragments.
+  // The search embedder of a composite embedder gets the query unchanged, without fragments. Source: recorded answers.
   return fragments === undefined || fields !== searching ? (q ?? '') : searchInput(fragments, { q, media })
 }

@@ -1,4 +1,4 @@
-/** A cache of at most `max` values, which drops the least recently used one. */
+/** A least-recently-used cache of at most `max` values. */
 export class EmbeddingCache<V> {
   readonly #values = new Map<string, V>()
   readonly #max: number
@@ -10,7 +10,7 @@ export class EmbeddingCache<V> {
   get(key: string): V | undefined {
     const value = this.#values.get(key)
     if (value !== undefined) {
-      // A map iterates in the order of insertion, so its first entry is the least recently used one.
+      // A map iterates in insertion order, so its first key is the least recently used.
       this.#values.delete(key)
       this.#values.set(key, value)
     }

@@ -1,4 +1,4 @@
-/** Here is a document or a search: which text is embedded for it, and which vector does its provider return? */
+/** Renders the input of documents and searches, and requests their vectors from providers. */
 export type { CallCounts, FailureModes } from './calls.js'
 export {
   type EmbeddedSearch,
@@ -7,12 +7,12 @@ export {
   openEmbedders,
 } from './embedders.js'
 export type { DocumentsPage, EmbeddedPage } from './pages.js'
-export {
-  noPaidVectors,
-  openPaidVectors,
-  type PaidVectorStore,
-  type PaidVectors,
-} from './paid-vectors.js'
 export { embeddingError } from './providers.js'
 export { RenderThread } from './render-thread.js'
 export { documentContext, type TemplateContext, TemplateError } from './templates.js'
+export {
+  noVectorSpool,
+  openVectorSpool,
+  type SpooledVectors,
+  type VectorSpool,
+} from './vector-spool.js'

@@ -1,4 +1,4 @@
-/** Here are settings of embedders: how many components do their vectors have, and do their providers answer? */
+/** Learns the number of vector components from providers, and checks that the providers answer. */
 import { ownValue } from '../parse/index.js'
 import {
   type EmbedderFields,
@@ -15,17 +15,17 @@ export interface LearningSetup extends CallSetup {
   readonly defaults: ProviderDefaults
 }
 
-/** A text that is embedded to learn the number of components. */
+/** The text to embed for learning the number of components. */
 const PROBE = 'test'
 
-/** Texts that both embedders of a composite one embed, to check that they are the same model. */
+/** Texts for comparing the two halves of a composite embedder, which must use the same model. */
 const COMPARED = [
   'the quick brown fox jumps over the lazy dog',
   'a list of three items: apples, pears, plums',
   'In 1969 people walked on the Moon for the first time.',
 ]
 
-/** Largest distance between the vectors of both for one text. Source: vectors §2.4. */
+/** Largest distance between the two vectors of one text. Source: vectors §2.4. */
 const DISTANCE_MAX = 0.01
 
 /** Fields that do not influence the number of components. */
@@ -70,7 +70,8 @@ async function learned(
 }
 
 /**
- * The number of components that the provider returns; null if the settings say it, or the user provides the vectors.
+ * Requests the number of components from the provider. Returns null if the settings have it, or the user provides the
+ * vectors.
  * @throws ApiError `vector_embedding_error`
  */
 async function inferred(
@@ -87,7 +88,7 @@ async function inferred(
   const asked = await probed(setup, name, searching, options)
   const [a, b] = [made ?? dimensionsSet(indexing), asked ?? dimensionsSet(searching)]
   if (a !== b) {
-    const reason = `its indexing half makes vectors of ${a} dimensions, its searching half of ${b}`
+    const reason = `its indexing half returns vectors of ${a} dimensions, its searching half of ${b}`
     throw embeddingError(`the embedder \`${name}\` cannot work: ${reason}`)
   }
   if (!usesFragments(indexing) && !usesFragments(searching))
@@ -95,24 +96,24 @@ async function inferred(
   return made
 }
 
-/** The number of components of an embedder's vectors; null: not known. */
+/** Number of components of an embedder's vectors; null if unknown. */
 export function dimensionsOf(fields: EmbedderFields): number | null {
   const known = (fields.known ?? {}) as Known
   return dimensionsSet(indexingFields(fields)) ?? known.dimensions ?? null
 }
 
-/** The number of components by the settings; null if they do not say it. */
+/** Number of components in the settings; null if they have none. */
 const dimensionsSet = (fields: EmbedderFields): number | null =>
   (fields.dimensions as number | undefined) ?? openAiDimensions(fields)
 
-/** The number of components of OpenAI's models; null for other sources. Source: vectors §2.3. */
+/** Number of components of OpenAI's models; null for other sources. Source: vectors §2.3. */
 const openAiDimensions = (fields: EmbedderFields): number | null =>
   sourceOf(fields) !== 'openAi' ? null : fields.model === 'text-embedding-3-large' ? 3072 : 1536
 
 const usesFragments = (fields: EmbedderFields): boolean =>
   fields.indexingFragments !== undefined || fields.searchFragments !== undefined
 
-/** Checks that both documents and queries are embedded by fragments, or neither. */
+/** Checks that documents and queries both use fragments, or neither does. */
 function requireFragments(name: string, indexing: EmbedderFields, searching: EmbedderFields): void {
   const count = (fragments: unknown): number => Object.keys((fragments ?? {}) as object).length
   const lacks = (what: string) =>
@@ -152,7 +153,7 @@ async function compare(
     const other = asked?.[at]
     if (other !== undefined && distance(vector, other) <= DISTANCE_MAX) continue
     throw embeddingError(
-      `the halves of the embedder \`${name}\` do not make the same vectors, so they are different models`,
+      `the halves of the embedder \`${name}\` do not return the same vectors, so they are different models`,
     )
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Here is a document before and after a change: which vectors stay, and which input has to be embedded?
+ * Compares a document before and after a change: determines the vectors to keep and the input to embed.
  *
  * Source: vectors §2.10, §3.
  */
@@ -21,7 +21,7 @@ export interface EmbedderView {
   readonly searchableAttributes: readonly string[]
 }
 
-/** A document that may have to be embedded, as the engine reports it. */
+/** A document that may need new vectors, as reported by the engine. */
 export interface Subject {
   readonly id: string
   readonly document: Document
@@ -29,18 +29,18 @@ export interface Subject {
   readonly keeps: boolean
 }
 
-/** A vector that a document is to have. */
+/** A vector of a document after the change. */
 export interface Slot {
   /** The document id, for messages. */
   readonly id: string
-  /** The number of the fragment; null for a vector of the whole document. */
+  /** The number of the fragment; null for a vector of the complete document. */
   readonly fragment: number | null
-  /** The input to embed; undefined: the document's present vector of that fragment stays. */
+  /** The input to embed; undefined: keeps the present vector of this fragment. */
   readonly input: unknown
 }
 
 /**
- * The vectors that a document is to have; null if its present ones stay.
+ * Returns the vectors that a document needs; null to keep all present vectors.
  * @throws ApiError `invalid_document_fields` if its template fails
  */
 export async function slotsOf(
@@ -96,7 +96,7 @@ async function fragmentSlots(
     .sort((a, b) => a.fragment - b.fragment)
 }
 
-/** Rendered fragments of a document by name, without those whose templates fail because the document lacks a field. */
+/** Renders the fragments of a document, by name. Leaves out those that fail because the document lacks a field. */
 async function renderedFragments(
   document: Document,
   { fields, searchableAttributes }: EmbedderView,
@@ -113,7 +113,7 @@ async function renderedFragments(
   return rendered
 }
 
-/** The result of rendering; null if the template fails. */
+/** Returns the result of rendering; null if the template fails. */
 async function attempted<T>(rendering: Promise<T>): Promise<T | null> {
   try {
     return await rendering
@@ -124,7 +124,7 @@ async function attempted<T>(rendering: Promise<T>): Promise<T | null> {
 }
 
 /**
- * The input to embed for a search: the only search fragment that can be rendered with it.
+ * Returns the input for a search: the only search fragment that can be rendered with it.
  * @throws ApiError `vector_embedding_error` if no fragment can be rendered, or more than one
  */
 export async function searchInput(
@@ -143,9 +143,7 @@ export async function searchInput(
   const names = (rendering.length === 0 ? Object.keys(fragments) : rendering.map(({ name }) => name)).join(
     '`, `',
   )
-  const found = rendering.length === 0 ? 'none' : 'more than one'
-  throw new ApiError(
-    'vector_embedding_error',
-    `${found} of the search fragments fits the query: \`${names}\``,
-  )
+  const found =
+    rendering.length === 0 ? 'none of the search fragments fits' : 'more than one search fragment fits'
+  throw new ApiError('vector_embedding_error', `${found} the query: \`${names}\``)
 }

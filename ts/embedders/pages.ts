@@ -1,4 +1,4 @@
-/** Here are the documents of a batch, page by page: which vectors do they get? */
+/** Embeds the documents of a batch, page by page. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { ApiError } from '../errors/index.js'
 import { waitOnTimer } from '../outbound/index.js'
@@ -7,10 +7,10 @@ import type { EmbedOptions, FailureModes } from './calls.js'
 import { dimensionsOf, type LearningSetup } from './inferred-dimensions.js'
 import { type EmbedderView, type Slot, type Subject, slotsOf } from './inputs.js'
 import { RENDERING_TURN_MS } from './limits.js'
-import type { PaidVectors } from './paid-vectors.js'
 import { providerOf } from './providers.js'
 import { RequestWindow } from './request-window.js'
 import { BatchRequests } from './requests.js'
+import type { SpooledVectors } from './vector-spool.js'
 
 /** Documents of one embedder. */
 export interface DocumentsPage {
@@ -22,15 +22,15 @@ export interface DocumentsPage {
 /** The vectors of a document. */
 export interface EmbeddedDocument {
   readonly slots: readonly Slot[]
-  /** One per slot with an `input`, in their order. */
+  /** A vector for each slot with an `input`, in order. */
   readonly vectors: readonly Float32Array[]
 }
 
-/** One result per subject; null for a document whose vectors do not change. */
+/** A result for each subject; null for a document whose vectors do not change. */
 export type EmbeddedPage = readonly (EmbeddedDocument | null)[]
 
 export interface DocumentsOptions extends EmbedOptions {
-  readonly paid: PaidVectors
+  readonly spooled: SpooledVectors
 }
 
 export interface DocumentsSetup extends LearningSetup {
@@ -38,20 +38,20 @@ export interface DocumentsSetup extends LearningSetup {
 }
 
 /**
- * Implements `Embedders.documents`. While requests of one page are under way, the next ones are fetched and rendered,
- * as many as keep the window of requests full.
+ * Implements `Embedders.documents`. While requests of one page are running, fetches and renders the next pages, as many
+ * as keep the window of requests full.
  */
 export async function* embeddedPages(
   setup: DocumentsSetup,
   pages: AsyncIterable<DocumentsPage>,
-  { paid, signal, counts }: DocumentsOptions,
+  { spooled, signal, counts }: DocumentsOptions,
 ): AsyncGenerator<EmbeddedPage> {
   const window = new RequestWindow(setup.wait ?? waitOnTimer, setup.pauseMsMax, signal)
   const { failureModes } = setup
   const requests = new BatchRequests({
     calls: setup,
     window,
-    paid,
+    spooled,
     failureModes,
     ...(counts !== undefined && { counts }),
   })
@@ -66,7 +66,7 @@ export async function* embeddedPages(
         if (next.done === true) break
         const slots = await rendered(next.value, failureModes)
         const page = embedded(next.value, slots)
-        // The loop below meets the failure when it is the turn of this page.
+        // The failure is handled in the loop below, when it reaches this page.
         page.catch(() => undefined)
         made.push(page)
       }
@@ -94,7 +94,7 @@ export async function* embeddedPages(
     let next = 0
     return slots.map((some) => {
       if (some === null) return null
-      // A slot whose failure is ignored is left out.
+      // Leaves out slots whose failure is ignored.
       const filled = some.flatMap((slot) => {
         const vector = slot.input === undefined ? undefined : vectors[next++]
         return vector === null ? [] : [{ slot, vector }]
@@ -107,7 +107,7 @@ export async function* embeddedPages(
   }
 }
 
-/** Renders the templates of documents, with pauses in which the event loop serves requests. */
+/** Renders the templates of documents. Pauses regularly, so that the event loop can serve requests. */
 async function rendered(
   { subjects, after, before }: DocumentsPage,
   { ignoreTemplates }: FailureModes,

@@ -1,7 +1,4 @@
-/**
- * Here are the settings of an embedder: which model runs here, or which request goes to which URL, and where are the
- * vectors in its answer?
- */
+/** Translates the settings of an embedder to a local model, or to the requests and answers of a service. */
 import { ApiError } from '../errors/index.js'
 import type { ModelUse, Pooling } from '../models/index.js'
 import {
@@ -18,13 +15,13 @@ import {
 import { TEXTS_PER_MODEL_CALL, TEXTS_PER_REQUEST } from './limits.js'
 import { fittingTokens } from './tokens.js'
 
-/** What makes an embedder's vectors. */
+/** The source of an embedder's vectors. */
 export type Provider = Service | LocalModel
 
 interface AnyProvider {
-  /** Equal for embedders that make the same vectors of the same input; holds no secret. */
+  /** Equal for embedders that return the same vectors for the same input. Contains no secret. */
   readonly identity: string
-  /** Texts or fragments in one request. */
+  /** Texts or fragments per request. */
   readonly inputsPerRequest: number
 }
 
@@ -33,22 +30,22 @@ export interface LocalModel extends AnyProvider {
   readonly model: ModelUse
 }
 
-/** How to call the service that makes an embedder's vectors. */
+/** A service that returns an embedder's vectors, and how to call it. */
 export interface Service extends AnyProvider {
   /** An absolute URL, http or https. */
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
   /** Texts that error messages must not contain. */
   readonly secrets: readonly string[]
-  /** The body of a request. */
+  /** Builds the body of a request. */
   request(inputs: readonly unknown[]): unknown
-  /** The vectors in an answer. @throws Error that names the missing part */
+  /** Extracts the vectors from an answer. @throws Error that names the missing part */
   vectors(answer: unknown): readonly unknown[]
-  /** A shorter form of a text that the provider refused as too long. Absent: texts cannot be shortened. */
+  /** Shortens a text that the provider refused as too long. Absent: texts cannot be shortened. */
   shortened?(text: string): Promise<unknown>
 }
 
-/** Values from the environment for fields that the settings do not have. */
+/** Values from the environment for fields missing in the settings. */
 export interface ProviderDefaults {
   readonly openAiKey: string | null
   readonly ollamaUrl: string
@@ -57,7 +54,7 @@ export interface ProviderDefaults {
 /** The error for input that cannot be embedded. */
 export const embeddingError = (message: string): ApiError => new ApiError('vector_embedding_error', message)
 
-/** The provider of an embedder. @throws ApiError `vector_embedding_error` if its settings name none */
+/** Returns the provider of an embedder. @throws ApiError `vector_embedding_error` if its settings name none */
 export function providerOf(fields: EmbedderFields, defaults: ProviderDefaults): Provider {
   if (sourceOf(fields) === 'huggingFace') return localModel(fields)
   const found = findService(fields, defaults)
@@ -97,9 +94,9 @@ function findService(fields: EmbedderFields, defaults: ProviderDefaults): FoundS
     case 'userProvided':
       throw embeddingError('an embedder of source `userProvided` makes no vectors: give one in `vector`')
     case 'huggingFace':
-      throw new TypeError('a model that runs here is no service')
+      throw new TypeError('a local model is not a service')
     case 'composite':
-      throw new TypeError('a composite embedder is talked to by its halves')
+      throw new TypeError('a composite embedder is called through its halves')
   }
 }
 
@@ -110,7 +107,7 @@ const json = { 'content-type': 'application/json' }
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value : null)
 
-/** A model that accepts no `dimensions` in its requests. */
+/** A model that accepts no `dimensions` in requests. */
 const fixedModel = 'text-embedding-ada-002'
 
 function openAi(fields: EmbedderFields, defaults: ProviderDefaults): FoundService {
@@ -123,7 +120,7 @@ function openAi(fields: EmbedderFields, defaults: ProviderDefaults): FoundServic
     headers: { ...bearer(apiKey), ...json },
     inputsPerRequest: TEXTS_PER_REQUEST,
     secrets: secretsOf(apiKey, {}),
-    // Tokens are sent as one flat array, so a text that was cut goes alone.
+    // Tokens are sent as one flat array, so a shortened text is sent alone.
     request: (inputs) => ({ model, input: Array.isArray(inputs[0]) ? inputs[0] : inputs, ...shrunk }),
     vectors: (answer) => takenFromAnswer(openAiAnswer, answer),
     shortened: fittingTokens,
@@ -177,7 +174,7 @@ function rest(fields: EmbedderFields): FoundService {
   const request = templateOf('request', usesFragments ? '{{fragment}}' : '{{text}}')
   const response = templateOf('response', '{{embedding}}')
   if ((request.repeated === null) !== (response.repeated === null)) {
-    throw embeddingError('`request` and `response` must both have a `"{{..}}"`, or none of them')
+    throw embeddingError('`request` and `response` must both have a `"{{..}}"`, or neither of them')
   }
   const headers = (fields.headers ?? {}) as Readonly<Record<string, string>>
   return {
@@ -190,7 +187,7 @@ function rest(fields: EmbedderFields): FoundService {
   }
 }
 
-/** The headers `own`, replaced by those of `given` with the same name in any case. */
+/** Merges headers. Those in `given` replace those in `own` with the same name in any case. */
 function overlaid(
   own: Readonly<Record<string, string>>,
   given: Readonly<Record<string, string>>,
@@ -200,7 +197,7 @@ function overlaid(
   return { ...Object.fromEntries(others), ...given }
 }
 
-/** The secrets of a request. An error message could contain them, since a provider may repeat what it was sent. */
+/** Returns the secrets of a request. A provider may repeat them in its answer, and so in error messages. */
 function secretsOf(apiKey: unknown, headers: Readonly<Record<string, string>>): readonly string[] {
   return [textOf(apiKey) ?? '', ...Object.values(headers)].filter((secret) => secret.length > 3)
 }

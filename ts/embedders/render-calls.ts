@@ -1,15 +1,15 @@
-/** What the thread of renderings is asked, and what it answers. */
+/** The calls to the rendering thread, and its answers. */
 import { checkFragment, renderFragment, renderText, type TemplateContext } from './templates.js'
 
 export type RenderCall =
-  /** Parses every template of a fragment; a text is a fragment of one template. */
+  /** Parses every template of a fragment. A text is a fragment with one template. */
   | { readonly kind: 'check'; readonly fragment: unknown }
   | { readonly kind: 'fragment'; readonly fragment: unknown; readonly context: TemplateContext }
   | {
       readonly kind: 'text'
       readonly template: string
       readonly context: TemplateContext
-      /** Bytes that the text is cut to; null: not cut. */
+      /** Maximum bytes of the text, which is cut; null: not cut. */
       readonly bytesMax: number | null
     }
 

@@ -11,27 +11,27 @@ interface Waiting {
 }
 
 /**
- * Renders templates that are tried out, on a thread of its own and one after another: however many are asked for, they take the
- * memory and the processor of one, and the main thread none. The thread ends after a while without calls.
+ * Renders templates for the render route, in its own thread and one at a time. This bounds memory and processor use,
+ * and keeps the main thread free. The thread ends after an idle time.
  */
 export class RenderThread {
-  /** The first one is running. */
+  /** The first call is running. */
   readonly #calls: Waiting[] = []
   #worker: Worker | null = null
   #idle: NodeJS.Timeout | undefined
   #isClosed = false
 
-  /** Parses every template of a fragment without running it. @throws TemplateError @throws ApiError `too_many_requests` */
+  /** Parses every template of a fragment without running it. @throws TemplateError, ApiError `too_many_requests` */
   async check(fragment: unknown): Promise<void> {
     await this.#done({ kind: 'check', fragment })
   }
 
-  /** As `renderFragment`. @throws TemplateError @throws ApiError `too_many_requests` */
+  /** Same as `renderFragment`. @throws TemplateError, ApiError `too_many_requests` */
   fragment(fragment: unknown, context: TemplateContext): Promise<unknown> {
     return this.#done({ kind: 'fragment', fragment, context })
   }
 
-  /** As `renderText`. @throws TemplateError @throws ApiError `too_many_requests` */
+  /** Same as `renderText`. @throws TemplateError, ApiError `too_many_requests` */
   text(template: string, context: TemplateContext, bytesMax: number | null): Promise<unknown> {
     return this.#done({ kind: 'text', template, context, bytesMax })
   }
@@ -67,7 +67,7 @@ export class RenderThread {
     }
     clearTimeout(this.#idle)
     this.#worker ??= this.#start()
-    // The process must not end before the answer, even if nothing else keeps it running.
+    // Keeps the process running until the answer arrives.
     this.#worker.ref()
     this.#worker.postMessage(next.call)
   }
@@ -96,7 +96,7 @@ export class RenderThread {
     this.#runNext()
   }
 
-  /** Ends the thread unless a call comes soon. */
+  /** Ends the thread after an idle time. */
   #rest(): void {
     this.#worker?.unref()
     this.#idle = setTimeout(() => {
@@ -116,7 +116,7 @@ export class RenderThread {
         reject(
           isOutOfMemory
             ? new TemplateError('rendering', `it takes more than ${RENDER_THREAD_MB_MAX} MB of memory`)
-            : new Error(`the thread of renderings ended: ${error.message}`),
+            : new Error(`the rendering thread ended: ${error.message}`),
         ),
       )
   }

@@ -1,4 +1,4 @@
-/** The entry of the thread of renderings, which `render-thread.ts` starts. */
+/** Entry point of the rendering thread; see `render-thread.ts`. */
 import { parentPort } from 'node:worker_threads'
 import { type RenderAnswer, type RenderCall, rendered } from './render-calls.js'
 import { TemplateError } from './templates.js'

@@ -1,38 +1,38 @@
-/** When may the next request be sent to a provider that takes so many a minute? */
+/** Limits the requests per minute to each provider. */
 import type { Wait } from '../outbound/index.js'
 import { IDLE_ACCOUNTS_MAX, RATE_TOLERANCE_MS } from './limits.js'
 
-/** Where requests are counted together: one provider, called with one key. */
+/** Requests that are counted together: those to one provider with one API key. */
 interface Account {
-  /** When the next request may be sent, by the clock. */
+  /** Time of the clock from which the next request may be sent. */
   nextAt: number
-  /** Requests that wait, the next one first; searches come before documents. */
+  /** Waiting requests in order. Searches come before documents. */
   readonly queue: Waiting[]
 }
 
 interface Waiting {
   readonly isUrgent: boolean
-  /** Tells that it may be the first in the queue now. */
+  /** Called when it may have become the first in the queue. */
   moved: () => void
 }
 
 export interface TurnOptions {
   readonly signal?: AbortSignal
-  /** When the answer is no longer needed, by the clock. A request with a deadline goes before those without. */
+  /** Time of the clock after which the answer is useless. Requests with a deadline go first. */
   readonly deadline?: number
 }
 
 export interface RateSetup {
-  /** null: no bound. */
+  /** null: no limit. */
   readonly perMinute: number | null
   readonly wait: Wait
-  /** Milliseconds of a clock that never goes back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number
 }
 
 /**
- * Spaces requests evenly, so that no minute has more than `perMinute`, retries included. What a late timer missed is
- * made up for within `RATE_TOLERANCE_MS`.
+ * Spaces requests evenly, so that each minute has at most `perMinute`, including retries. After a late timer, requests
+ * catch up within `RATE_TOLERANCE_MS`.
  */
 export class RequestRate {
   readonly #setup: RateSetup
@@ -44,7 +44,7 @@ export class RequestRate {
   }
 
   /**
-   * Resolves when a request may be sent.
+   * Waits until a request may be sent.
    * @param name of the account
    * @returns false if the deadline comes first
    * @throws the reason of the signal
@@ -79,7 +79,7 @@ export class RequestRate {
     }
   }
 
-  /** Resolves when `me` may have become the first of its queue, when its signal aborts, or when no time is left. */
+  /** Resolves when `me` may have become the first of its queue, when its signal aborts, or at its deadline. */
   async #moved(me: Waiting, leftMs: number): Promise<void> {
     const given = new AbortController()
     const moved = new Promise<void>((resolve) => {
@@ -91,7 +91,7 @@ export class RequestRate {
     await Promise.race([moved, ...late]).finally(() => given.abort())
   }
 
-  /** Wakes all requests when the signal aborts. All requests of a batch share one, and one listener. */
+  /** Wakes all requests when the signal aborts. The requests of a batch share a signal, and so one listener. */
   #listen(signal: AbortSignal): void {
     if (this.#heard.has(signal)) return
     this.#heard.add(signal)

@@ -1,14 +1,13 @@
-/** How many requests to a provider may be under way at a time, and what happens to the rest once one has failed? */
+/** Limits the concurrent requests of a batch, and aborts the others when one fails. */
 import { type OutboundAnswer, retryAfterMs, type Wait } from '../outbound/index.js'
 import { REQUESTS_AT_ONCE } from './limits.js'
 
-/** Takes note of an answer of any status. */
+/** Receives each answer, whatever its status. */
 export type NoteAnswer = (answer: OutboundAnswer) => void
 
 /**
- * The requests of one batch, of all its pages together. A provider that answers 429 is asked by half as many requests
- * at a time, and by one more after each round without such an answer. A pause that it asks for holds every request
- * that has not begun.
+ * The requests of one batch, across all its pages. An answer 429 halves the number of concurrent requests. Each round
+ * without one raises it by one. A pause requested by the provider delays all requests that have not begun.
  */
 export class RequestWindow {
   readonly #waiting: (() => void)[] = []
@@ -19,9 +18,9 @@ export class RequestWindow {
   #width = REQUESTS_AT_ONCE
   #running = 0
   #answered = 0
-  /** Counts how often the window has been narrowed, so that answers to one round of requests narrow it once. */
+  /** Number of times the window was narrowed, so that the answers to one round of requests narrow it only once. */
   #narrowings = 0
-  /** When the provider may be asked again, by `performance.now()`. */
+  /** Time of `performance.now()` from which the provider may be called again. */
   #resumesAt = 0
   #vacated: () => void = () => undefined
   #failure: { readonly error: unknown } | null = null
@@ -34,7 +33,7 @@ export class RequestWindow {
     this.signal = signal === undefined ? stopping : AbortSignal.any([signal, stopping])
   }
 
-  /** Whether enough requests wait to keep the window full while another page is rendered. */
+  /** True if enough requests wait to keep the window full while another page is rendered. */
   get isFull(): boolean {
     return this.#waiting.length >= this.#width
   }
@@ -48,7 +47,7 @@ export class RequestWindow {
     }
   }
 
-  /** Sends one request when it is its turn. The first failure aborts all other requests. */
+  /** Sends a request when its turn comes. The first failure aborts all other requests. */
   async run<T>(send: (note: NoteAnswer) => Promise<T>): Promise<T> {
     try {
       await this.#turn()
@@ -66,15 +65,15 @@ export class RequestWindow {
     }
   }
 
-  /** The failure that aborted the other requests; `otherwise` if there was none. */
+  /** Returns the failure that aborted the other requests; `otherwise` if there is none. */
   failure(otherwise: unknown): unknown {
     return this.#failure === null ? otherwise : this.#failure.error
   }
 
-  /** Aborts what is under way. */
+  /** Aborts all requests. */
   stop(): void {
     this.#stopping.abort()
-    // Waiting requests begin, and end at once.
+    // Waiting requests start, but end at once because the signal is aborted.
     for (const begin of this.#waiting.splice(0)) this.#begin(begin)
     this.#vacated()
   }
@@ -125,14 +124,14 @@ export class RequestWindow {
   }
 }
 
-/** Milliseconds until a provider that has no requests left takes the next one; null if it does not say so. */
+/** Milliseconds until a provider without remaining requests accepts the next; null if the headers do not say. */
 function exhaustedMs(headers: OutboundAnswer['headers']): number | null {
   return headers['x-ratelimit-remaining-requests'] === '0'
     ? durationMs(String(headers['x-ratelimit-reset-requests']))
     : null
 }
 
-/** A duration as OpenAI writes it, such as `1h2m3.5s` or `20ms`; null if it is malformed. */
+/** Parses a duration in OpenAI's format, such as `1h2m3.5s` or `20ms`; null if malformed. */
 function durationMs(text: string): number | null {
   const parts = /^(?:(\d{1,4})h)?(?:(\d{1,4})m)?(?:(\d{1,6}(?:\.\d{1,9})?)s)?(?:(\d{1,9})ms)?$/.exec(text)
   if (parts === null || text === '') return null

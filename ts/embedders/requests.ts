@@ -1,10 +1,10 @@
-/** Here are the inputs of documents: which of their vectors have been paid for, and which requests make the rest? */
+/** Finds the vectors of document inputs in the spool, and requests the others. */
 import { ApiError } from '../errors/index.js'
 import { type CallCounts, type CallSetup, callProvider, type FailureModes, wasRefused } from './calls.js'
 import { NAMED_DOCUMENTS_MAX } from './limits.js'
-import { type PaidVector, type PaidVectors, paidKey } from './paid-vectors.js'
 import type { Provider } from './providers.js'
 import type { NoteAnswer, RequestWindow } from './request-window.js'
+import { type SpooledVector, type SpooledVectors, spoolKey } from './vector-spool.js'
 
 /** A text or fragment of a document. */
 export interface DocumentInput {
@@ -15,7 +15,7 @@ export interface DocumentInput {
 export interface RequestsSetup {
   readonly calls: CallSetup
   readonly window: RequestWindow
-  readonly paid: PaidVectors
+  readonly spooled: SpooledVectors
   readonly counts?: CallCounts
   readonly failureModes: FailureModes
 }
@@ -27,15 +27,15 @@ interface Wanted {
   /** Ids of documents with this input. */
   readonly ids: string[]
   readonly vector: Promise<Float32Array | null>
-  /** Ends `vector`. */
+  /** Resolves `vector`. */
   readonly settle: (vector: Float32Array | null) => void
   readonly fail: (error: unknown) => void
 }
 
-/** The requests of one batch. Equal inputs are sent once. */
+/** The requests of one batch. Sends equal inputs once. */
 export class BatchRequests {
   readonly #setup: RequestsSetup
-  /** Inputs that have been sent and not been answered. */
+  /** Inputs that were sent but not answered yet. */
   readonly #underWay = new Map<string, Wanted>()
 
   constructor(setup: RequestsSetup) {
@@ -43,8 +43,8 @@ export class BatchRequests {
   }
 
   /**
-   * The vectors of `inputs`, in their order; null where a failure is to be ignored.
-   * @param dimensions components of each vector; null: not known
+   * Returns the vectors of `inputs`, in order; null where a failure is ignored.
+   * @param dimensions components of each vector; null: unknown
    */
   async vectors(
     provider: Provider,
@@ -54,10 +54,10 @@ export class BatchRequests {
     const found: Promise<Float32Array | null>[] = []
     const wanted: Wanted[] = []
     for (const { id, input } of inputs) {
-      const key = paidKey(provider.identity, JSON.stringify(input))
+      const key = spoolKey(provider.identity, JSON.stringify(input))
       const same = this.#underWay.get(key)
       same?.ids.push(id)
-      const vector = same?.vector ?? (await this.#paid(key, dimensions))
+      const vector = same?.vector ?? (await this.#spooled(key, dimensions))
       if (vector !== null) {
         found.push(Promise.resolve(vector))
         continue
@@ -73,19 +73,19 @@ export class BatchRequests {
     return Promise.all(found)
   }
 
-  async #paid(key: string, dimensions: number | null): Promise<Float32Array | null> {
-    const vector = await this.#setup.paid.get(key)
+  async #spooled(key: string, dimensions: number | null): Promise<Float32Array | null> {
+    const vector = await this.#setup.spooled.get(key)
     return vector === null || vector.length !== (dimensions ?? vector.length) ? null : vector
   }
 
-  /** Ends the vectors of `wanted`, whatever happens. */
+  /** Sends one request and settles all `wanted` vectors. */
   async #send(provider: Provider, wanted: readonly Wanted[], dimensions: number | null): Promise<void> {
-    const { window, paid } = this.#setup
+    const { window, spooled } = this.#setup
     try {
       const vectors = await window.run(async (note) => {
         const made = await this.#made(provider, wanted, dimensions, note)
-        // The next request waits until these vectors are noted, so that no more are lost than are under way.
-        await paid.put(wanted.flatMap(({ key }, at) => paidVector(key, made[at] ?? null)))
+        // The next request waits until these vectors are spooled, so that a crash only loses running requests.
+        await spooled.put(wanted.flatMap(({ key }, at) => spooledVector(key, made[at] ?? null)))
         return made
       })
       for (const [at, { settle }] of wanted.entries()) settle(vectors[at] ?? null)
@@ -97,8 +97,8 @@ export class BatchRequests {
   }
 
   /**
-   * One request. If the provider refuses it because a text may be too long, each text is shortened and sent alone.
-   * Source: vectors §5.4.
+   * Sends one request. If the provider refuses it because a text may be too long, shortens each text and sends it
+   * alone. Source: vectors §5.4.
    */
   async #made(
     provider: Provider,
@@ -128,7 +128,7 @@ export class BatchRequests {
     }
   }
 
-  /** No vectors, if failures are to be ignored. @throws ApiError that names documents */
+  /** Returns no vectors if failures are ignored. @throws ApiError that lists documents */
   #refused(error: unknown, wanted: readonly Wanted[]): readonly null[] {
     if (!(error instanceof ApiError)) throw error
     const { failureModes, window } = this.#setup
@@ -137,7 +137,7 @@ export class BatchRequests {
   }
 }
 
-const paidVector = (key: string, vector: Float32Array | null): readonly PaidVector[] =>
+const spooledVector = (key: string, vector: Float32Array | null): readonly SpooledVector[] =>
   vector === null ? [] : [{ key, vector }]
 
 function wantedInput(input: unknown, key: string, id: string): Wanted {
@@ -147,12 +147,12 @@ function wantedInput(input: unknown, key: string, id: string): Wanted {
     settle = resolve
     fail = reject
   })
-  // The page that asked for the vector handles a failure, which may come before it looks.
+  // The page that waits for the vector handles a failure, possibly later than it occurs.
   vector.catch(() => undefined)
   return { input, key, ids: [id], vector, settle, fail }
 }
 
-/** The documents of a request, the first of them by name. */
+/** Lists the documents of a request, up to `NAMED_DOCUMENTS_MAX` by name. */
 function namedOf(wanted: readonly Wanted[]): string {
   const ids = [...new Set(wanted.flatMap((one) => one.ids))]
   const named = ids.slice(0, NAMED_DOCUMENTS_MAX).map((id) => `\`${id}\``)

@@ -10,7 +10,7 @@ import {
   STEPS_PER_CHECK,
 } from './limits.js'
 
-/** A template that does not parse, or whose rendering fails. */
+/** A template that does not parse or fails to render. */
 export class TemplateError extends Error {
   override readonly name = 'TemplateError'
   readonly when: 'parsing' | 'rendering'
@@ -21,31 +21,31 @@ export class TemplateError extends Error {
   }
 }
 
-/** A field of a document, as templates see it. */
+/** A field of a document in templates. */
 export interface TemplateField {
   readonly name: string
   readonly value: unknown
   readonly is_searchable: boolean
 }
 
-/** The values that a template can name. */
+/** The values available to a template. */
 export type TemplateContext =
   | { readonly doc: Readonly<Record<string, unknown>>; readonly fields?: readonly TemplateField[] }
   | { readonly q?: unknown; readonly media?: unknown }
 
-/** Fields that templates cannot see. */
+/** Fields that are hidden from templates. */
 const hiddenFields: ReadonlySet<string> = new Set(['_vectors', '_geo', '_geojson'])
 
-/** A rendering within limits of time and output, which all templates of a fragment share. */
+/** A rendering with limits of time and output. All templates of a fragment share the limits. */
 class Rendering {
-  /** Milliseconds left, not counting the pauses. */
+  /** Milliseconds left, without pauses. */
   #msLeft = RENDER_MS_MAX
   #charsLeft: number
   readonly #cuts: boolean
 
   /**
    * @param charsMax characters of all output
-   * @param cuts whether output beyond it is dropped; otherwise the rendering fails
+   * @param cuts true to drop further output; false to fail the rendering
    */
   constructor(charsMax: number, cuts: boolean) {
     this.#charsLeft = charsMax
@@ -56,7 +56,7 @@ class Rendering {
   async text(template: string, scope: TemplateContext): Promise<string> {
     const parsed = parsedTemplate(template)
     const output = { buffer: '', write: (html: unknown) => this.#write(output, String(html)) }
-    // `sync`, since templates see no promises.
+    // `sync`, because templates see no promises.
     const context = new Context(scope, liquid().options, { sync: true }, { liquid: liquid() })
     try {
       await this.#run(liquid().renderer.renderTemplates(parsed, context, output))
@@ -74,8 +74,8 @@ class Rendering {
   }
 
   /**
-   * Runs the generator of liquidjs, which yields generators for nested templates, with pauses for the event loop. The
-   * stack of open generators is explicit, so that the time can be checked inside any of them.
+   * Runs the generator of liquidjs, which yields generators for nested templates, with pauses for the event loop. Keeps
+   * an explicit stack of open generators, so that the time can be checked inside any of them.
    */
   async #run(steps: Steps): Promise<void> {
     const open: Steps[] = [steps]
@@ -115,8 +115,8 @@ class Rendering {
 type Steps = Iterator<unknown, unknown, unknown>
 
 /**
- * Whether a value is a generator, by the test that liquidjs makes. A document holds no functions, so none of its values
- * is; the state of a loop has a function `next`, and no others.
+ * Returns true if a value is a generator, by the same test as liquidjs. Values of a document never are, as they have no
+ * functions. The state of a loop has a function `next`, but not the others.
  */
 function isSteps(value: unknown): value is Steps {
   if (typeof value !== 'object' || value === null) return false
@@ -124,7 +124,7 @@ function isSteps(value: unknown): value is Steps {
   return [next, fail, end].every((method) => typeof method === 'function')
 }
 
-/** By their texts: a template is rendered for each document, and to parse it takes as long as to render it. */
+/** Text → parsed template. A template is rendered for each document, and parsing takes as long as rendering. */
 const parsedByText = new LRUCache<string, Template[]>({
   maxSize: PARSED_CHARS_MAX,
   sizeCalculation: (_, text) => text.length + 1,
@@ -143,8 +143,8 @@ function parsedTemplate(template: string): Template[] {
 }
 
 /**
- * The text of a template, rendered with pauses for the event loop.
- * @param bytesMax bytes of UTF-8 that the text is cut to, at the end of a character; null: not cut
+ * Renders a template to text, with pauses for the event loop.
+ * @param bytesMax maximum bytes of UTF-8; a longer text is cut at the end of a character; null: not cut
  * @throws TemplateError if rendering fails or exceeds its limits of time, memory or output
  */
 export async function renderText(
@@ -152,14 +152,14 @@ export async function renderText(
   context: TemplateContext,
   bytesMax: number | null,
 ): Promise<string> {
-  // A text of `bytesMax` bytes has at most as many characters.
+  // A text of `bytesMax` bytes has at most that many characters.
   const cutAt = bytesMax === null ? Number.POSITIVE_INFINITY : bytesMax
   const cuts = cutAt <= RENDER_CHARS_MAX
   const text = await new Rendering(Math.min(cutAt, RENDER_CHARS_MAX), cuts).text(template, context)
   return cutToBytes(text, cutAt)
 }
 
-/** Renders a fragment, which is JSON in which every string is a template. @throws TemplateError */
+/** Renders a fragment: JSON in which every string is a template. @throws TemplateError */
 export async function renderFragment(fragment: unknown, context: TemplateContext): Promise<unknown> {
   requireFewTemplates(fragment)
   const rendering = new Rendering(RENDER_CHARS_MAX, false)
@@ -183,7 +183,7 @@ export function checkFragment(fragment: unknown): void {
   for (const template of requireFewTemplates(fragment)) parsedTemplate(template)
 }
 
-/** The templates of a fragment. @throws TemplateError if they exceed the limits */
+/** Returns the templates of a fragment. @throws TemplateError if they exceed the limits */
 function requireFewTemplates(fragment: unknown): readonly string[] {
   try {
     return templatesOf(fragment)
@@ -193,7 +193,7 @@ function requireFewTemplates(fragment: unknown): readonly string[] {
 }
 
 /**
- * The values that templates can name for `document`.
+ * Returns the values that templates can use for `document`.
  * @param searchable the searchable attributes of the index
  */
 export function documentContext(
@@ -208,7 +208,7 @@ export function documentContext(
   }
 }
 
-/** `text` cut to at most `bytesMax` bytes of UTF-8, at the end of a character. */
+/** Cuts `text` to at most `bytesMax` bytes of UTF-8, at the end of a character. */
 function cutToBytes(text: string, bytesMax: number): string {
   if (3 * text.length <= bytesMax) return text
   const bytes = Buffer.from(text)

@@ -1,22 +1,22 @@
-/** Here is a text that a model of OpenAI refused: which of its tokens does the model take? */
+/** Shortens a text that a model of OpenAI refused, by counting its tokens. */
 import { setImmediate as turn } from 'node:timers/promises'
 import { OPENAI_TOKENS_MAX, RENDERING_TURN_MS, TOKENIZED_RUN_MAX } from './limits.js'
 
-/** The vocabulary cl100k_base takes 30 MB of memory, so it is loaded when a text is refused for the first time. */
+/** The vocabulary cl100k_base takes 30 MB of memory, so it is loaded only when the first text is refused. */
 const loadVocabulary = () => import('gpt-tokenizer/encoding/cl100k_base')
 
 /**
- * The first tokens of a text, as many as a model takes; the text itself if it has no more. The event loop serves
- * requests meanwhile.
+ * Returns the first tokens of a text, as many as a model accepts; the text itself if it has no more. Pauses regularly,
+ * so that the event loop can serve requests.
  */
 export async function fittingTokens(text: string): Promise<string | readonly number[]> {
-  // A token is at least one byte, and a text in UTF-16 has at most three bytes per unit.
+  // A token is at least one byte, and UTF-16 text has at most three bytes per unit.
   if (3 * text.length <= OPENAI_TOKENS_MAX) return text
   const { encodeGenerator } = await loadVocabulary()
   const tokens: number[] = []
   let since = performance.now()
   for (const part of partsOf(text)) {
-    // Names of control tokens in a text are words like any other.
+    // Treats names of control tokens in a text as ordinary words.
     for (const word of encodeGenerator(part, { disallowedSpecial: new Set() })) {
       tokens.push(...word)
       if (tokens.length > OPENAI_TOKENS_MAX) return tokens.slice(0, OPENAI_TOKENS_MAX)
@@ -29,8 +29,8 @@ export async function fittingTokens(text: string): Promise<string | readonly num
 }
 
 /**
- * A text, cut where a run of spaces or of other characters is longer than words are: the time of finding the tokens of
- * a run is the square of its length.
+ * Splits a text inside runs of spaces, or of other characters, that are longer than words. Tokenising a run takes time
+ * quadratic in its length.
  */
 function* partsOf(text: string): Generator<string> {
   let [from, run] = [0, 0]

@@ -1,17 +1,17 @@
-/** Here is a file from a hub and what the hub said about it: did it arrive whole? */
+/** Checks that a file from a hub arrived complete. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import type { OutboundStream } from '../outbound/index.js'
 
-/** The checksum of a file by its hub: SHA-256 of large files, the number that git gives to others. */
+/** The checksum of a file on its hub: SHA-256 for large files, the git object id for others. */
 export interface Checksum {
   readonly kind: 'sha256' | 'git'
   /** Hexadecimal. */
   readonly digest: string
 }
 
-/** The checksum that an answer, or a redirect on the way to it, names; null: none does. */
+/** Returns the checksum in the headers of an answer or of a redirect before it; null if there is none. */
 export function checksumIn({ headers, redirects }: OutboundStream): Checksum | null {
   for (const name of ['x-linked-etag', 'etag']) {
     for (const from of [...redirects, headers]) {
@@ -22,7 +22,7 @@ export function checksumIn({ headers, redirects }: OutboundStream): Checksum | n
   return null
 }
 
-/** Whether the file at `path` has this checksum. */
+/** Returns true if the file at `path` has this checksum. */
 export async function hasChecksum(path: string, { kind, digest }: Checksum): Promise<boolean> {
   const hash = createHash(kind === 'git' ? 'sha1' : 'sha256')
   if (kind === 'git') hash.update(`blob ${(await stat(path)).size}\0`)

@@ -1,8 +1,8 @@
 /**
- * Here is a file of a hub: how does it get onto the disk whole?
+ * Downloads a file of a hub completely.
  *
- * What has arrived lies beside its place under a name with the checksum of the whole, so that the next attempt, also
- * after a restart, asks for the rest only, and only of the same file.
+ * A partial file is stored next to the target under a name with the checksum of the complete file. The next attempt,
+ * also after a restart, only requests the rest, and only of the same file.
  */
 import { open, readdir, rename, rm, stat, statfs } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
@@ -21,26 +21,26 @@ import { ModelError } from './model-error.js'
 
 export interface Download {
   readonly url: string
-  /** Sent to the hub itself, not to where it redirects. */
+  /** Sent to the hub itself, but not to redirect targets. */
   readonly headers: Readonly<Record<string, string>>
-  /** Where the file is to lie; its folder exists. */
+  /** Target path; its folder exists. */
   readonly path: string
   readonly bytesMax: number
   readonly signal: AbortSignal
-  /** Told after each chunk. `total`: null if the hub does not say. */
+  /** Called after each chunk. `total`: null if the hub does not send it. */
   progress(bytes: number, total: number | null): void
 }
 
 export interface DownloadSetup {
   readonly outbound: Outbound
-  /** How to wait between attempts. Default: a timer. */
+  /** Waits between attempts. Default: a timer. */
   readonly wait?: Wait
 }
 
-/** What became of a download: the headers of the answer, or that there is no such file. */
+/** Result of a download: the headers of the answer, or the status if the file is missing. */
 export type Downloaded = { readonly found: OutboundStream['headers'] } | { readonly missing: number }
 
-/** An attempt that failed, but may succeed if it is repeated. */
+/** A failed attempt that may succeed if repeated. */
 class CutError extends Error {
   override readonly name = 'CutError'
 
@@ -79,7 +79,7 @@ export async function download(setup: DownloadSetup, file: Download): Promise<Do
   }
 }
 
-/** What has arrived of a file. */
+/** The partial file of an earlier attempt. */
 interface Part {
   readonly path: string
   readonly digest: string
@@ -99,7 +99,7 @@ async function attempt(setup: DownloadSetup, file: Download): Promise<Downloaded
   if (part !== null && (status === 416 || (status === 206 && !continues(answer, part, checksum)))) {
     answer.discard()
     await rm(part.path)
-    throw new CutError('the hub has another file now than the one that was begun')
+    throw new CutError('the file on the hub changed during the download')
   }
   if (status !== 200 && status !== 206) {
     answer.discard()
@@ -121,12 +121,12 @@ async function attempt(setup: DownloadSetup, file: Download): Promise<Downloaded
   return { found: { ...Object.assign({}, ...answer.redirects), ...answer.headers } }
 }
 
-/** Appends an answer to what has arrived. */
+/** Appends the body of an answer to the partial file. */
 async function received(answer: OutboundStream, file: Download, to: string, begun: number): Promise<void> {
   const length = Number(answer.headers['content-length'] ?? Number.NaN)
   const total = Number.isSafeInteger(length) ? begun + length : null
   const tooLarge = () =>
-    new ModelError(`\`${basename(file.path)}\` is larger than the ${file.bytesMax} bytes that are downloaded`)
+    new ModelError(`\`${basename(file.path)}\` is larger than the limit of ${file.bytesMax} bytes`)
   try {
     if ((total ?? 0) > file.bytesMax) throw tooLarge()
     await requireRoom(dirname(file.path), total ?? 0)
@@ -153,21 +153,21 @@ async function received(answer: OutboundStream, file: Download, to: string, begu
 async function requireRoom(directory: string, bytes: number): Promise<void> {
   const { bavail, bsize } = await statfs(directory)
   if (bavail * bsize - bytes >= DISK_RESERVE_BYTES) return
-  throw new ModelError(`the disk of \`${directory}\` has no room for ${bytes} bytes more`)
+  throw new ModelError(`the disk of \`${directory}\` has no room for another ${bytes} bytes`)
 }
 
-/** Whether an answer 206 goes on where `part` ends, in the same file. */
+/** True if an answer 206 continues at the end of `part`, in the same file. */
 const continues = (answer: OutboundStream, part: Part, checksum: Checksum | null): boolean =>
   checksum?.digest === part.digest &&
   String(answer.headers['content-range']).startsWith(`bytes ${part.bytes}-`)
 
 const PART = '.part'
 
-/** What has no checksum is never continued, so its part has a name that is not looked for. */
+/** Without a checksum a download cannot be continued, so the name of its partial file is never searched for. */
 const partPath = (path: string, checksum: Checksum | null): string =>
   `${path}.${checksum?.digest ?? 'unchecked'}${PART}`
 
-/** What has arrived of the file at `path`, if it can be continued. */
+/** Returns the partial file of the file at `path`, if it can be continued. */
 async function partOf(path: string): Promise<Part | null> {
   const [directory, start] = [dirname(path), `${basename(path)}.`]
   for (const name of await readdir(directory)) {

@@ -7,22 +7,21 @@ export interface LockOptions {
   readonly signal: AbortSignal
   /** Called once if another process holds the lock. */
   readonly onWait: () => void
-  /** Milliseconds without a sign of life after which a holder is taken for gone. */
+  /** Milliseconds without a heartbeat after which the holder counts as dead. */
   readonly staleMs?: number
 }
 
 /**
- * Runs `work` while no other process does that holds a lock of the same path, on this machine or another one that has the
- * folder mounted.
+ * Runs `work` while no other process holds the lock at this path, on this machine or another with the folder mounted.
  *
- * The lock is a directory, which one process alone can make. Its holder touches it now and then; those who wait compare
- * what they see with what they saw, so that clocks need not agree.
+ * The lock is a directory, which only one process can create. Its holder touches it regularly. Waiting processes check
+ * that its date changes, so clocks need not agree.
  */
 export async function locked<T>(path: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
   await acquire(path, options)
   const beat = setInterval(() => {
     const now = new Date()
-    // A lock that was taken away is missed by the work itself, whose files are gone.
+    // If the lock was taken away, the work itself fails because its files are gone.
     utimes(path, now, now).catch(() => undefined)
   }, LOCK_BEAT_MS)
   beat.unref()
@@ -47,7 +46,7 @@ async function acquire(
     const at = await touchedAt(path)
     if (seen === null || seen.at !== at) seen = { at, since: performance.now() }
     else if (performance.now() - seen.since > staleMs) {
-      // One of those who wait moves it; the others find nothing to move.
+      // Only one waiting process can move it. The rename of the others fails.
       const aside = `${path}-${process.pid}-${seen.since}`
       await rename(path, aside).catch(() => undefined)
       await rm(aside, { recursive: true, force: true })
@@ -67,7 +66,7 @@ async function made(path: string): Promise<boolean> {
   }
 }
 
-/** When the lock was touched last; 0 if it is gone. */
+/** Returns when the lock was last touched; 0 if it does not exist. */
 const touchedAt = (path: string): Promise<number> =>
   stat(path).then(
     ({ mtimeMs }) => mtimeMs,

@@ -1,8 +1,8 @@
 /**
- * Here is a repository of a hub: where on this disk are the files of its model?
+ * Finds the files of a hub model on this disk.
  *
- * They are downloaded when they are first asked for, into a folder that gets its name once all of them have arrived.
- * From then on the hub is not asked again.
+ * They are downloaded at the first request, into a folder with a temporary name. The folder gets its final name once
+ * all have arrived. Later requests do not call the hub.
  */
 import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -12,19 +12,19 @@ import { CONFIG_BYTES_MAX, PROGRESS_MS, TOKENIZER_BYTES_MAX, WEIGHTS_BYTES_MAX }
 import { ModelError, type ModelName } from './model-error.js'
 
 export interface HubSetup extends DownloadSetup {
-  /** Where models lie; created when absent. */
+  /** Folder of the models; created if missing. */
   readonly directory: string
   /** The address of the hub, http or https. */
   readonly hubUrl: string
-  /** For models that are not for everybody. */
+  /** Access token for models that are not public. */
   readonly hubToken: string | null
-  /** Milliseconds after which a process that downloads and shows no sign of life is taken for gone. */
+  /** Milliseconds without a heartbeat after which another downloading process counts as dead. */
   readonly lockStaleMs?: number
-  /** Told what is downloaded, a line now and then. */
+  /** Called with a line about the download from time to time. */
   report(line: string): void
 }
 
-/** The files of a model, the small ones first: they show whether it can run here. */
+/** The files of a model. The small files come first, as they show if the model can run here. */
 const files = [
   { name: 'config.json', bytesMax: CONFIG_BYTES_MAX, isOptional: false },
   { name: '1_Pooling/config.json', bytesMax: CONFIG_BYTES_MAX, isOptional: true },
@@ -33,12 +33,12 @@ const files = [
 ] as const
 
 /**
- * The folder of a model of the hub, which is downloaded if it is not there yet.
+ * Returns the folder of a hub model. Downloads the model if it is missing.
  * @throws ModelError, or OutboundError `aborted`
  */
 export async function hubFolder(setup: HubSetup, name: ModelName, signal: AbortSignal): Promise<string> {
   const { model, revision } = checked(name)
-  // Names of a hub have no `--`, and its revisions are encoded: two models never share a folder.
+  // Names on a hub have no `--`, and revisions are encoded, so two models never share a folder.
   const folder = join(setup.directory, 'hub', model.replace('/', '--'), encodeURIComponent(revision))
   if (await isThere(folder)) return folder
   const lock = {
@@ -46,7 +46,7 @@ export async function hubFolder(setup: HubSetup, name: ModelName, signal: AbortS
     onWait: () => setup.report(`another process downloads the model ${model}: waiting for it`),
     ...(setup.lockStaleMs !== undefined && { staleMs: setup.lockStaleMs }),
   }
-  // No encoded revision ends so. Two processes that append to the same file would garble it.
+  // No encoded revision ends like this. The lock prevents that two processes append to the same file.
   return locked(`${folder}%lock`, lock, async () =>
     (await isThere(folder)) ? folder : downloaded(setup, { model, revision }, folder, signal),
   )
@@ -76,7 +76,7 @@ async function downloaded(
       if (isOptional && answer.missing === 404) continue
       throw missing({ model, revision }, file, answer.missing)
     }
-    // A branch may move on between two files.
+    // Pins the commit, because a branch may change between two files.
     const named = answer.found['x-repo-commit']
     if (typeof named === 'string' && /^[0-9a-f]{40}$/.test(named)) commit = named
   }
@@ -92,7 +92,7 @@ const isThere = (path: string): Promise<boolean> =>
     () => false,
   )
 
-/** A name that is safe as part of a URL and of a path. @throws ModelError */
+/** Checks that a name is safe in a URL and in a path. @throws ModelError */
 function checked({ model, revision }: ModelName): { readonly model: string; readonly revision: string } {
   const isName = (part: string) => /^\w[\w.-]{0,95}$/.test(part) && !/--|\.\./.test(part)
   const parts = model.split('/')

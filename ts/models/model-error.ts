@@ -1,9 +1,9 @@
-/** Why a model cannot be had or run here. The message is for the user who named it. */
+/** A model cannot be loaded or run. The message is for the user who named it. */
 export class ModelError extends Error {
   override readonly name = 'ModelError'
 }
 
-/** A model as settings of an embedder name it. */
+/** A model as named in the settings of an embedder. */
 export interface ModelName {
   /** A repository of the hub, such as `BAAI/bge-base-en-v1.5`, or the absolute path of a folder. */
   readonly model: string

@@ -1,4 +1,4 @@
-/** Makes vectors with models that run in this process. */
+/** Embeds texts with models that run in this process. */
 import { isAbsolute } from 'node:path'
 import { LRUCache } from 'lru-cache'
 import { type HubSetup, hubFolder } from './hub.js'
@@ -8,17 +8,17 @@ import { localFolder } from './local-folder.js'
 import { ModelError, type ModelName } from './model-error.js'
 import { type LoadedModel, type LoadModel, loadRuntime, type Pooling } from './runtime.js'
 
-/** A model, and how it makes its vectors. */
+/** A model and its pooling. */
 export interface ModelUse extends ModelName {
   readonly pooling: Pooling
 }
 
 export interface VectorsOptions {
-  /** Gives up. A model that only this call waits for is no longer downloaded. */
+  /** Aborts the call. A model that only this call waits for is no longer downloaded. */
   readonly signal?: AbortSignal
   /**
-   * When the vectors of a search are no longer needed, by `performance.now()`; the model is loaded all the same. Absent:
-   * the texts are of documents.
+   * Time of `performance.now()` after which the vectors of a search are useless. The model is loaded anyway. Absent:
+   * the texts are from documents.
    */
   readonly deadline?: number
 }
@@ -26,27 +26,27 @@ export interface VectorsOptions {
 /** Models that run here. */
 export interface Models {
   /**
-   * The vectors of `texts`, in their order. The first call for a model downloads and loads it.
+   * Returns the vectors of `texts`, in order. The first call for a model downloads and loads it.
    * @throws ModelError, or the reason of `signal`
    */
   vectors(use: ModelUse, texts: readonly string[], options: VectorsOptions): Promise<readonly Float32Array[]>
-  /** Ends everything under way. */
+  /** Aborts everything. */
   close(): void
 }
 
 export interface ModelsSetup extends HubSetup {
-  /** Threads for documents, of all models together. */
+  /** Threads for documents, shared by all models. */
   readonly threads: number
-  /** The version of this program, which that of the addon must equal. */
+  /** Version of this program. The addon must have the same version. */
   readonly version: string
 }
 
-/** A model that is loaded, or is about to be. */
+/** A model that is loaded or being loaded. */
 interface Entry {
   readonly key: string
   readonly model: Promise<LoadedModel>
   readonly loading: AbortController
-  /** Calls that wait for it. */
+  /** Number of calls that wait for it. */
   waiting: number
   isLoaded: boolean
 }
@@ -54,7 +54,7 @@ interface Entry {
 export function openModels(setup: ModelsSetup): Models {
   const loaded = new LRUCache<string, Entry>({ max: LOADED_MODELS_MAX })
   const closing = new AbortController()
-  // A search does not wait for the documents of a batch. libuv has four threads, and this takes two at most.
+  // Searches must not wait for the documents of a batch. libuv has four threads; this takes at most two.
   const lanes = { searches: new Lane(), documents: new Lane() }
   let load: LoadModel | null = null
 
@@ -65,7 +65,7 @@ export function openModels(setup: ModelsSetup): Models {
     const loading = new AbortController()
     const signal = AbortSignal.any([loading.signal, closing.signal])
     const model = (async () => {
-      // Before a download: without the addon it would be in vain.
+      // Loads the addon before a download, which would be useless without it.
       load ??= loadRuntime(setup.threads, setup.version)
       const folder = isAbsolute(use.model)
         ? await localFolder(use, setup.directory)
@@ -105,7 +105,7 @@ export function openModels(setup: ModelsSetup): Models {
   return {
     async vectors(use, texts, { signal, deadline }) {
       const late = deadline === undefined ? null : AbortSignal.timeout(msUntil(deadline))
-      const signals = [signal, late, closing.signal].filter((one) => one !== undefined && one !== null)
+      const signals = [signal, late, closing.signal].filter((each) => each !== undefined && each !== null)
       const either = AbortSignal.any(signals)
       try {
         const model = await loadedModel(use, either, late === null)
@@ -127,7 +127,7 @@ export function openModels(setup: ModelsSetup): Models {
 
 const msUntil = (deadline: number): number => Math.max(0, Math.ceil(deadline - performance.now()))
 
-/** `value`, or the reason of `signal` as soon as it aborts. */
+/** Resolves to `value`. Rejects with the reason of `signal` as soon as it aborts. */
 function untilAborted<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = (): void => reject(signal.reason)

@@ -1,16 +1,16 @@
-/** The addon that runs models: how it is loaded, and what is said where it is missing. */
+/** Loads the addon that runs models, or explains why it is missing. */
 import { addonPackage, addonPlatform, loadAddon } from '../engine/index.js'
 import type * as EmbedAddon from './addon-types.js'
 import { ModelError } from './model-error.js'
 
-/** How the vectors of tokens become one. */
+/** How the vectors of tokens are combined. */
 export type Pooling = 'useModel' | 'forceCls' | 'forceMean'
 
 /** A model in memory. */
 export interface LoadedModel {
   readonly dimensions: number
   /**
-   * The vectors of `texts`, in their order, made off the main thread. Those of a search have a thread of their own.
+   * Returns the vectors of `texts`, in order, computed off the main thread. Searches have their own thread.
    * @throws ModelError, or the reason of `signal`
    */
   embed(texts: readonly string[], isSearch: boolean, signal: AbortSignal): Promise<readonly Float32Array[]>
@@ -19,9 +19,9 @@ export interface LoadedModel {
 /** Reads a model from its folder, off the main thread. @throws ModelError */
 export type LoadModel = (folder: string, pooling: Pooling) => Promise<LoadedModel>
 
-/** Loads the addon. @param threads for documents, of all models together @throws ModelError that says what to install */
+/** Loads the addon. @param threads for documents, shared by all models @throws ModelError with the package to install */
 export function loadRuntime(threads: number, version: string): LoadModel {
-  // The addon divides texts among its own threads. candle reads from the environment alone that it starts no others.
+  // The addon distributes texts over its own threads. Only this variable keeps candle from starting others.
   process.env.CANDLE_NUM_THREADS = '1'
   const loaded = loadAddon('embed')
   if (!loaded.ok) throw new ModelError(lacking(loaded.reasons, version))
@@ -52,14 +52,14 @@ export function loadRuntime(threads: number, version: string): LoadModel {
 }
 
 function vectorsIn(bytes: Buffer, dimensions: number): readonly Float32Array[] {
-  // A copy of its own lies where floats may lie.
+  // Copies the bytes, because floats must be aligned.
   const all = new Float32Array(new Uint8Array(bytes).buffer)
   return Array.from({ length: all.length / dimensions }, (_, at) =>
     all.slice(at * dimensions, (at + 1) * dimensions),
   )
 }
 
-/** What the addon says of a model is the user's to mend; anything else is a mistake of ours. */
+/** Errors of the addon about a model are reported to the user. Any other error is a bug. */
 function rethrown(error: unknown): never {
   const { code, message } = error as { readonly code?: unknown; readonly message: string }
   throw code === 'InvalidArg' ? new ModelError(message) : error

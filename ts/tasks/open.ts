@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Embedders, embeddingError, openPaidVectors, type PaidVectorStore } from '../embedders/index.js'
+import { type Embedders, embeddingError, openVectorSpool, type VectorSpool } from '../embedders/index.js'
 import { BackgroundFaults, type Engine, loadScripts, type RunScript } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import { optionOf } from '../launch/index.js'
@@ -130,14 +130,14 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
     const path = storePath(directory)
     const quarantine = quarantineIn(directory)
     const names = catalogueFile(directory)
-    const paidVectors = openPaidVectors(join(directory, 'paid_vectors'), (facts, message) =>
+    const vectorSpool = openVectorSpool(join(directory, 'paid_vectors'), (facts, message) =>
       log.warn(facts, message),
     )
     const clock = systemClock
     return await assemble(setup, {
       store,
       spool,
-      paidVectors,
+      vectorSpool,
       path,
       clock,
       runScript,
@@ -154,7 +154,7 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
 export interface QueueResources {
   readonly store: StoreClient
   readonly spool: Spool
-  readonly paidVectors: PaidVectorStore
+  readonly vectorSpool: VectorSpool
   /** Path of the store's file. */
   readonly path: string
   readonly clock: Clock
@@ -166,7 +166,7 @@ export interface QueueResources {
 /** Builds the queue over an open store, and makes it consistent with the engine. */
 export async function assemble(
   setup: Omit<TasksSetup, 'directory' | 'driver'>,
-  { store, spool, paidVectors, path, clock, runScript, quarantine, names }: QueueResources,
+  { store, spool, vectorSpool, path, clock, runScript, quarantine, names }: QueueResources,
 ): Promise<OpenedTasks> {
   const { engine, log } = setup
   const start = await store.call('start', [])
@@ -186,7 +186,7 @@ export async function assemble(
     log,
     clock,
     embedders,
-    paidVectors,
+    vectorSpool,
     settingsThread,
     runScript,
     exportIndex,

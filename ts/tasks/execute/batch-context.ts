@@ -1,5 +1,5 @@
 /** The inputs and results of executing a batch. */
-import type { Embedders, PaidVectorStore } from '../../embedders/index.js'
+import type { Embedders, VectorSpool } from '../../embedders/index.js'
 import type { Engine, RunScript, Step } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
 import type { SettingsThread } from '../../settings/index.js'
@@ -40,7 +40,7 @@ export interface BatchContext {
   readonly clock: Clock
   readonly embedders: Embedders
   /** Received vectors that are not yet committed. */
-  readonly paidVectors: PaidVectorStore
+  readonly vectorSpool: VectorSpool
   readonly settingsThread: SettingsThread
   readonly runScript: RunScript
   /** The file that lists the indexes, used to rebuild a lost task store. */

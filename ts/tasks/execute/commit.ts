@@ -1,5 +1,5 @@
 /** Prepares, embeds and commits one batch of an index. Each step can be interrupted. */
-import type { PaidVectors } from '../../embedders/index.js'
+import type { SpooledVectors } from '../../embedders/index.js'
 import type { BatchReport, Operation, Prepared, VectorPage } from '../../engine/index.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { vectorsFor } from './embedding.js'
@@ -22,23 +22,23 @@ export async function commitOf(
   indexUid: string,
   operations: readonly Operation[],
   run: Run,
-  { engine, embedders, paidVectors, catalogue }: BatchContext,
+  { engine, embedders, vectorSpool, catalogue }: BatchContext,
 ): Promise<BatchReport> {
   await run.released(id)
   run.step('preparing')
   run.follow(() => engine.progress(id))
   const preparing = engine.prepare(id, { uid: run.batchUid, indexUid, operations }, run.signal)
   const prepared = await interruptible(preparing)
-  const paid = prepared.work > 0 ? await paidVectors.open(indexUid) : null
+  const spooled = prepared.work > 0 ? await vectorSpool.open(indexUid) : null
   try {
-    const vectors = paid === null ? [] : await embedded(paid)
+    const vectors = spooled === null ? [] : await embedded(spooled)
     await run.begun
     if (!(await run.mayCommit()) || run.signal.aborted) return giveUp()
     const report = await committed(vectors)
-    await paid?.committed()
+    await spooled?.committed()
     return report
   } finally {
-    await paid?.close()
+    await spooled?.close()
   }
 
   async function committed(vectors: readonly VectorPage[]): Promise<BatchReport> {
@@ -58,11 +58,11 @@ export async function commitOf(
     }
   }
 
-  async function embedded(paid: PaidVectors): Promise<readonly VectorPage[]> {
+  async function embedded(spooled: SpooledVectors): Promise<readonly VectorPage[]> {
     run.step('embedding')
     const { signal, requests: counts } = run
     try {
-      return await vectorsFor(prepared, { engine, embedders, paid, signal, counts, count: run.count })
+      return await vectorsFor(prepared, { engine, embedders, spooled, signal, counts, count: run.count })
     } catch (error) {
       if (signal.aborted) giveUp()
       await engine.abandon(prepared)

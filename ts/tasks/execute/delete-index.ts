@@ -8,7 +8,7 @@ import { effects, failed, indexOf, notFound, succeeded, type Unfinished } from '
 export async function deleteIndex(
   tasks: readonly PendingTask[],
   run: Run,
-  { engine, catalogue, paidVectors, log }: BatchContext,
+  { engine, catalogue, vectorSpool, log }: BatchContext,
 ): Promise<Unfinished> {
   const uid = indexOf(tasks[0])
   const row = catalogue.row(uid)
@@ -17,7 +17,7 @@ export async function deleteIndex(
   }
   if (row !== null) await run.released(row.id)
   const present = row === null ? 0 : await documentsIn(row)
-  await paidVectors.forget(uid)
+  await vectorSpool.forget(uid)
   const outcomes = tasks.map((task) => succeeded(task, swallowed(task, present)))
   return effects({
     outcomes,

@@ -4,7 +4,7 @@ import {
   type EmbeddedPage,
   type Embedders,
   embeddingError,
-  type PaidVectors,
+  type SpooledVectors,
 } from '../../embedders/index.js'
 import {
   type Engine,
@@ -19,7 +19,7 @@ export interface EmbeddingRun {
   readonly engine: Engine
   readonly embedders: Embedders
   /** Received vectors of this index that earlier batches did not commit. */
-  readonly paid: PaidVectors
+  readonly spooled: SpooledVectors
   readonly signal: AbortSignal
   readonly counts: EmbedderCounts
   /** Sets the progress within the step. */
@@ -31,12 +31,12 @@ export interface EmbeddingRun {
  * @throws ApiError of an embedder; also rejects when the signal is aborted
  */
 export async function vectorsFor(prepared: Prepared, run: EmbeddingRun): Promise<readonly VectorPage[]> {
-  const { engine, embedders, paid, signal, counts, count } = run
+  const { engine, embedders, spooled, signal, counts, count } = run
   const made: VectorPage[] = []
   const embedding: WorkPage[] = []
   let finished = 0
   count('document', finished, prepared.work)
-  for await (const documents of embedders.documents(pages(), { paid, signal, counts })) {
+  for await (const documents of embedders.documents(pages(), { spooled, signal, counts })) {
     const page = embedding.shift()!
     const vectors = vectorPage(page, documents)
     if (vectors.docids.length > 0) made.push(vectors)

@@ -226,8 +226,8 @@ export class Membership {
 }
 
 /**
- * Rebuilds all sets from the rows, for a store without some of them. If the clock was set back, dates may decrease. They
- * are raised to those of the batch before, because listings rely on their order.
+ * Rebuilds all sets from the rows, for a store without some of them. If the clock was set back, dates may decrease.
+ * They are raised to those of the batch before, because listings rely on their order.
  */
 export function rebuildSets(sql: Sql): void {
   sql.run('DELETE FROM sets', [])

@@ -1,55 +1,56 @@
-/**
- * Which vectors has a provider made that no commit holds yet?
- *
- * A batch notes its vectors here as they arrive. One that fails, is canceled or dies finds them again when its texts
- * are embedded anew. They are not synced: after a power cut the last of them may be paid for twice.
- *
- *     file   = "siftdpv1", record*
- *     record = crc32 of the rest u32 LE, components u32 LE, key 16 bytes, components f32 in the machine's byte order
- */
 import { createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
-import { DIMENSIONS_MAX, PAID_AGE_MS_MAX, PAID_BYTES_MAX, PAID_READ_BYTES } from './limits.js'
+import { DIMENSIONS_MAX, SPOOL_AGE_MS_MAX, SPOOL_BYTES_MAX, SPOOL_READ_BYTES } from './limits.js'
 
-/** The vectors of one index. A failure of the disk loses vectors, never a batch. */
-export interface PaidVectors {
-  /** The vector of a key; null if it is not there. */
+/**
+ * The vector spool: vectors received from providers that no commit has yet.
+ *
+ * A batch spools its vectors as they arrive. If it fails, is canceled or crashes, the next batch with the same texts
+ * finds them here. They are not synced: after a power cut the last vectors may have to be requested again.
+ *
+ *     file   = "siftdpv1", record*
+ *     record = crc32 of the rest u32 LE, components u32 LE, key 16 bytes, components f32 in the machine's byte order
+ */
+
+/** The spooled vectors of one index. A disk failure loses vectors, but never fails a batch. */
+export interface SpooledVectors {
+  /** Returns the vector of a key; null if it is not spooled. */
   get(key: string): Promise<Float32Array | null>
-  put(entries: readonly PaidVector[]): Promise<void>
-  /** Drops the vectors that this batch has put or found, since a commit holds them now. */
+  put(entries: readonly SpooledVector[]): Promise<void>
+  /** Drops the vectors that this batch has put or got, because a commit has them now. */
   committed(): Promise<void>
   close(): Promise<void>
 }
 
-export interface PaidVector {
-  /** Of `paidKey`. */
+export interface SpooledVector {
+  /** Result of `spoolKey`. */
   readonly key: string
   readonly vector: Float32Array
 }
 
-/** The vectors of all indexes. */
-export interface PaidVectorStore {
-  /** Opens those of an index. One batch of an index runs at a time. */
-  open(indexUid: string): Promise<PaidVectors>
-  /** Forgets those of an index that is deleted. */
+/** The spooled vectors of all indexes. */
+export interface VectorSpool {
+  /** Opens the spool of an index. Only one batch of an index runs at a time. */
+  open(indexUid: string): Promise<SpooledVectors>
+  /** Removes the spool of a deleted index. */
   forget(indexUid: string): Promise<void>
 }
 
-/** Reports why vectors are not noted or were dropped. */
-export type PaidVectorLog = (facts: object, message: string) => void
+/** Reports why vectors are not spooled or were dropped. */
+export type VectorSpoolLog = (facts: object, message: string) => void
 
 const MAGIC = Buffer.from('siftdpv1')
 const KEY_BYTES = 16
 const HEAD_BYTES = 8 + KEY_BYTES
 
-/** The key of what an embedder is sent. @param identity of the provider, see `Provider` */
-export const paidKey = (identity: string, input: string): string =>
+/** Returns the key of an embedder input. @param identity of the provider, see `Provider` */
+export const spoolKey = (identity: string, input: string): string =>
   createHash('sha256').update(identity).update('\0').update(input).digest('binary').slice(0, KEY_BYTES)
 
-/** A store that keeps nothing. */
-export const noPaidVectors: PaidVectorStore = {
+/** A spool that keeps nothing. */
+export const noVectorSpool: VectorSpool = {
   open: () =>
     Promise.resolve({
       get: () => Promise.resolve(null),
@@ -61,14 +62,14 @@ export const noPaidVectors: PaidVectorStore = {
 }
 
 /**
- * Opens the store in a directory of its own, creating it when the first vector comes. All files together have at most
- * `bytesMax` bytes, and files that no batch has used for a week are removed.
+ * Opens the spool in a directory, which is created when the first vector arrives. All files together have at most
+ * `bytesMax` bytes. Files that no batch has used for a week are removed.
  */
-export function openPaidVectors(
+export function openVectorSpool(
   directory: string,
-  log: PaidVectorLog,
-  bytesMax: number = PAID_BYTES_MAX,
-): PaidVectorStore {
+  log: VectorSpoolLog,
+  bytesMax: number = SPOOL_BYTES_MAX,
+): VectorSpool {
   const pathOf = (indexUid: string): string =>
     join(directory, `${createHash('sha256').update(indexUid).digest('hex').slice(0, 32)}.vectors`)
   return {
@@ -77,20 +78,20 @@ export function openPaidVectors(
       try {
         await removeOld(directory, path)
       } catch (error) {
-        log({ err: error, directory }, 'vectors of earlier batches could not be cleared away')
+        log({ err: error, directory }, 'old spooled vectors could not be removed')
       }
       return VectorFile.read(path, log, bytesMax, () => bytesIn(directory))
     },
     async forget(indexUid) {
       const path = pathOf(indexUid)
       await rm(path, { force: true }).catch((error: unknown) =>
-        log({ err: error, path }, 'vectors of a deleted index could not be removed'),
+        log({ err: error, path }, 'spooled vectors of a deleted index could not be removed'),
       )
     },
   }
 }
 
-/** Where a record begins, by its key. */
+/** Key → offset of its record. */
 type Offsets = Map<string, number>
 
 interface FileContent {
@@ -99,24 +100,24 @@ interface FileContent {
   readonly end: number
 }
 
-class VectorFile implements PaidVectors {
+class VectorFile implements SpooledVectors {
   readonly #path: string
-  readonly #log: PaidVectorLog
+  readonly #log: VectorSpoolLog
   readonly #bytesMax: number
   readonly #bytesOfAll: () => Promise<number>
   readonly #offsets: Offsets
   readonly #used = new Set<string>()
   #file: FileHandle | null
   #end: number
-  /** Bytes that this file may grow to; null: not asked yet. */
+  /** Size that this file may grow to, in bytes; null: not computed yet. */
   #room: number | null = null
   #isFailed = false
   #writing: Promise<void> = Promise.resolve()
-  readonly #pending: PaidVector[] = []
+  readonly #pending: SpooledVector[] = []
 
   private constructor(
     path: string,
-    log: PaidVectorLog,
+    log: VectorSpoolLog,
     bytesMax: number,
     bytesOfAll: () => Promise<number>,
     content: FileContent,
@@ -130,10 +131,10 @@ class VectorFile implements PaidVectors {
     this.#end = content.end
   }
 
-  /** Reads the file up to its first damaged record; what follows is dropped. */
+  /** Reads the file up to its first damaged record. Drops the rest. */
   static async read(
     path: string,
-    log: PaidVectorLog,
+    log: VectorSpoolLog,
     bytesMax: number,
     bytesOfAll: () => Promise<number>,
   ): Promise<VectorFile> {
@@ -144,12 +145,12 @@ class VectorFile implements PaidVectors {
     try {
       const { offsets, end } = await recordsIn(file)
       if (end < (await file.stat()).size) {
-        log({ path, from: end }, 'vectors that a batch left are damaged; they will be made again')
+        log({ path, from: end }, 'spooled vectors are damaged; they will be requested again')
         await file.truncate(end)
       }
       return made({ file, offsets, end })
     } catch (error) {
-      log({ err: error, path }, 'vectors that a batch left cannot be read; they will be made again')
+      log({ err: error, path }, 'spooled vectors cannot be read; they will be requested again')
       await file.close().catch(() => undefined)
       await rm(path, { force: true }).catch(() => undefined)
       return made(none)
@@ -168,20 +169,20 @@ class VectorFile implements PaidVectors {
         return vector
       }
     } catch (error) {
-      this.#log({ err: error, path: this.#path }, 'a vector that was noted cannot be read')
+      this.#log({ err: error, path: this.#path }, 'a spooled vector cannot be read')
     }
     this.#offsets.delete(key)
     return null
   }
 
-  put(entries: readonly PaidVector[]): Promise<void> {
+  put(entries: readonly SpooledVector[]): Promise<void> {
     this.#pending.push(...entries)
-    // Writes follow each other, so that each knows where it begins; one takes all that came during the one before.
+    // Serialises writes, because each must know its offset. A write includes everything that arrived meanwhile.
     this.#writing = this.#writing.then(() => this.#append(this.#pending.splice(0)))
     return this.#writing
   }
 
-  async #append(entries: readonly PaidVector[]): Promise<void> {
+  async #append(entries: readonly SpooledVector[]): Promise<void> {
     if (this.#isFailed || entries.length === 0) return
     try {
       const records = entries.map(({ key, vector }) => recordOf(key, vector))
@@ -200,8 +201,8 @@ class VectorFile implements PaidVectors {
       this.#end = offset
     } catch (error) {
       this.#isFailed = true
-      this.#log({ err: error, path: this.#path }, 'vectors cannot be noted until they are committed')
-      // What was written in part is cut off, and a full disk gets its space back.
+      this.#log({ err: error, path: this.#path }, 'vectors cannot be spooled until they are committed')
+      // Truncates a partial write, which also frees the space on a full disk.
       await this.#file?.truncate(this.#end).catch(() => undefined)
     }
   }
@@ -218,16 +219,16 @@ class VectorFile implements PaidVectors {
           unused.map(([, offset]) => offset),
         )
       }
-      // Windows replaces and removes no file that is open.
+      // Windows cannot replace or remove an open file.
       await this.close()
       if (unused.length > 0) await rename(partial, this.#path)
       else await rm(this.#path, { force: true })
     } catch (error) {
-      this.#log({ err: error, path: this.#path }, 'vectors that are committed could not be dropped')
+      this.#log({ err: error, path: this.#path }, 'committed vectors could not be dropped from the spool')
     }
   }
 
-  /** Writes a file with the records at `offsets` alone. */
+  /** Writes a file that only has the records at `offsets`. */
   async #copyTo(path: string, offsets: readonly number[]): Promise<void> {
     const copy = await open(path, 'w')
     try {
@@ -254,7 +255,7 @@ async function created(path: string): Promise<FileHandle> {
   return open(path, 'w+')
 }
 
-/** The records of a file up to the first that is damaged or cut off, and where they end. */
+/** Returns the records of a file up to the first that is damaged or truncated, and the end of the last one. */
 async function recordsIn(file: FileHandle): Promise<{ readonly offsets: Offsets; readonly end: number }> {
   const offsets: Offsets = new Map()
   const magic = await exactly(file, 0, MAGIC.length)
@@ -267,7 +268,7 @@ async function recordsIn(file: FileHandle): Promise<{ readonly offsets: Offsets;
     const wanted = rest.length < HEAD_BYTES ? HEAD_BYTES : lengthOf(rest)
     if (wanted > HEAD_BYTES + 4 * DIMENSIONS_MAX) return { offsets, end }
     if (rest.length < wanted) {
-      const more = await chunkAt(file, end + rest.length, Math.max(PAID_READ_BYTES, wanted))
+      const more = await chunkAt(file, end + rest.length, Math.max(SPOOL_READ_BYTES, wanted))
       if (more.length === 0) return { offsets, end }
       chunk = Buffer.concat([rest, more])
       taken = 0
@@ -297,7 +298,7 @@ function recordOf(key: string, vector: Float32Array): Buffer {
 
 function vectorIn(record: Buffer, key: string): Float32Array | null {
   if (record.readUInt32LE(0) !== crc32(record.subarray(4)) || keyIn(record) !== key) return null
-  // A copy, since the components of a record may begin anywhere in memory.
+  // Copies, because the components of a record may not be aligned in memory.
   const bytes = Uint8Array.from(record.subarray(HEAD_BYTES))
   return new Float32Array(bytes.buffer)
 }
@@ -308,7 +309,7 @@ async function chunkAt(file: FileHandle, position: number, length: number): Prom
   return buffer.subarray(0, bytesRead)
 }
 
-/** `length` bytes from `position`; null if the file ends before. */
+/** Reads `length` bytes at `position`; null if the file is shorter. */
 async function exactly(file: FileHandle, position: number, length: number): Promise<Buffer | null> {
   if (length > HEAD_BYTES + 4 * DIMENSIONS_MAX) return null
   const bytes = await chunkAt(file, position, length)
@@ -320,11 +321,11 @@ async function bytesIn(directory: string): Promise<number> {
   return sizes.reduce((sum, { size }) => sum + size, 0)
 }
 
-/** Removes files that have not been written for a week, except that of the index to be embedded. */
+/** Removes files that have not been written for a week, except the file of the current index. */
 async function removeOld(directory: string, except: string): Promise<void> {
   const now = Date.now()
   for (const { path, mtimeMs } of await filesIn(directory)) {
-    if (path !== except && now - mtimeMs > PAID_AGE_MS_MAX) await rm(path, { force: true })
+    if (path !== except && now - mtimeMs > SPOOL_AGE_MS_MAX) await rm(path, { force: true })
   }
 }
 
