@@ -123,7 +123,10 @@ const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, 
   'is empty': [Buffer.alloc(0), /not a complete gzip-compressed tar archive/],
   'holds no entries': [[], /not a complete gzip-compressed tar archive/],
   'holds no entry of a dump': [[{ path: 'notes.txt', content: 'x' }], /no metadata\.json/],
-  'has a path outside its root': [[metadata, { path: '../escaped', content: 'x' }], /not the path of a file inside/],
+  'has a path outside its root': [
+    [metadata, { path: '../escaped', content: 'x' }],
+    /not the path of a file inside/,
+  ],
   'has a path that leaves its root midway': [
     [metadata, { path: 'indexes/../../escaped', content: 'x' }],
     /not the path of a file inside/,

@@ -218,11 +218,7 @@ test('the next snapshot removes the remains of a killed process', async (t) => {
 
 /** Damages of an archive, as functions of its bytes. */
 const damages: readonly (readonly [string, (bytes: Buffer) => Buffer | Promise<Buffer>, RegExp])[] = [
-  [
-    'a truncated archive',
-    (bytes) => bytes.subarray(0, Math.floor(bytes.length * 0.7)),
-    /cannot be imported/,
-  ],
+  ['a truncated archive', (bytes) => bytes.subarray(0, Math.floor(bytes.length * 0.7)), /cannot be imported/],
   ['an archive without its last entry', (bytes) => withoutLast(bytes), /no contents\.json/],
   [
     'an archive with a flipped bit in a file',
@@ -236,7 +232,11 @@ const damages: readonly (readonly [string, (bytes: Buffer) => Buffer | Promise<B
   ],
   ['a file that is not an archive', () => Buffer.from('no archive'), /cannot be imported/],
   ['an empty file', () => Buffer.alloc(0), /cannot be imported/],
-  ['a path outside the archive', () => archiveOf([{ path: '../outside', content: 'x' }]), /not the path of a file inside/],
+  [
+    'a path outside the archive',
+    () => archiveOf([{ path: '../outside', content: 'x' }]),
+    /not the path of a file inside/,
+  ],
   [
     'a link',
     () => archiveOf([{ path: 'indexes/a', type: 'SymbolicLink', linkpath: '/etc/passwd' }]),

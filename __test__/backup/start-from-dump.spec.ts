@@ -252,7 +252,7 @@ test('imported tasks of another writer are listed, even without their batches', 
     JSON.stringify({ uid, startedAt: at(startedAt), finishedAt: at(42), details: {}, stats: {} })
   const entries = [
     { path: 'tasks/queue.jsonl', content: tasks.join('\n') },
-    // One batch belongs to no task, and the batch of the last task has no line.
+    // A batch belongs to no task, and the batch of the last task has no line.
     { path: 'batches/queue.jsonl', content: [batch(0, 41), batch(1, 30), batch(9, 41)].join('\n') },
   ]
   await writeFile(archive, archiveOf([metadata, ...entries]))

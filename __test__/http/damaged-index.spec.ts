@@ -102,57 +102,57 @@ for (const [name, harm] of [
     t.is((await server.get('/indexes/books/search?q=film&limit=3')).body.hits.length, 3)
   })
 
+  test.serial(`${testEngine}: an index with ${name} is found by verification, others are not`, async (t) => {
+    const { server, id } = await damaged(t, harm)
+    const { status, body } = await server.get('/verify')
+    t.is(status, 200)
+    const findings = body.findings as readonly {
+      indexUid: string
+      file: string
+      cost: string
+      isHarmful: boolean
+    }[]
+    t.true(findings.length > 0)
+    for (const { indexUid, file, cost, isHarmful } of findings) {
+      t.deepEqual([indexUid, isHarmful], ['films', true])
+      t.true(file.includes(id), file)
+      t.regex(cost, /run `siftd repair`.* or restore a backup, or delete the index/)
+    }
+    t.is((await server.settle(t, server.delete('/indexes/films'))).status, 'succeeded')
+    // The directory of a deleted index is removed after the end of its task.
+    const left = (await server.get('/verify')).body.findings as typeof findings
+    t.false(left.some(({ isHarmful }) => isHarmful))
+  })
+
   test.serial(
-    `${testEngine}: an index with ${name} is found by verification, others are not`,
+    `${testEngine}: an index with ${name} is shown as damaged, and excluded from sums and dumps`,
     async (t) => {
-      const { server, id } = await damaged(t, harm)
-      const { status, body } = await server.get('/verify')
-      t.is(status, 200)
-      const findings = body.findings as readonly {
-        indexUid: string
-        file: string
-        cost: string
-        isHarmful: boolean
-      }[]
-      t.true(findings.length > 0)
-      for (const { indexUid, file, cost, isHarmful } of findings) {
-        t.deepEqual([indexUid, isHarmful], ['films', true])
-        t.true(file.includes(id), file)
-        t.regex(cost, /run `siftd repair`.* or restore a backup, or delete the index/)
-      }
-      t.is((await server.settle(t, server.delete('/indexes/films'))).status, 'succeeded')
-      // The directory of a deleted index is removed after the end of its task.
-      const left = (await server.get('/verify')).body.findings as typeof findings
-      t.false(left.some(({ isHarmful }) => isHarmful))
+      const { server, dumpDirectory, id } = await damaged(t, harm)
+      const stats = await server.get('/stats')
+      t.is(stats.status, 200)
+      t.deepEqual(Object.keys(stats.body.indexes as object), ['books'])
+      t.regex((stats.body.damagedIndexes as { films: string }).films, new RegExp(id))
+      const { results } = (await server.get('/indexes')).body
+      t.deepEqual(
+        results.map(({ uid, damage }) => [uid, typeof damage]),
+        [
+          ['books', 'undefined'],
+          ['films', 'string'],
+        ],
+      )
+      t.is((await server.get('/indexes/films')).body.damage, results[1]?.damage)
+      const metrics = (await server.get('/metrics')).bytes.toString()
+      t.regex(metrics, /index_docs_count\{index="books"\} 20/)
+      t.notRegex(metrics, /index_docs_count\{index="films"\}/)
+      t.regex(metrics, /damaged_index_count 1/)
+      const dump = await server.settle(t, server.post('/dumps'))
+      t.is(dump.status, 'succeeded')
+      t.deepEqual(Object.keys(dump.details.damagedIndexes as object), ['films'])
+      const entries = await entriesOf(t, join(dumpDirectory, `${dump.details.dumpUid}.dump`))
+      const indexes = [...entries.keys()].filter((path) => path.startsWith('indexes/'))
+      t.true(indexes.length > 0 && indexes.every((path) => path.startsWith('indexes/books/')), indexes.join())
     },
   )
-
-  test.serial(`${testEngine}: an index with ${name} is shown as damaged, and excluded from sums and dumps`, async (t) => {
-    const { server, dumpDirectory, id } = await damaged(t, harm)
-    const stats = await server.get('/stats')
-    t.is(stats.status, 200)
-    t.deepEqual(Object.keys(stats.body.indexes as object), ['books'])
-    t.regex((stats.body.damagedIndexes as { films: string }).films, new RegExp(id))
-    const { results } = (await server.get('/indexes')).body
-    t.deepEqual(
-      results.map(({ uid, damage }) => [uid, typeof damage]),
-      [
-        ['books', 'undefined'],
-        ['films', 'string'],
-      ],
-    )
-    t.is((await server.get('/indexes/films')).body.damage, results[1]?.damage)
-    const metrics = (await server.get('/metrics')).bytes.toString()
-    t.regex(metrics, /index_docs_count\{index="books"\} 20/)
-    t.notRegex(metrics, /index_docs_count\{index="films"\}/)
-    t.regex(metrics, /damaged_index_count 1/)
-    const dump = await server.settle(t, server.post('/dumps'))
-    t.is(dump.status, 'succeeded')
-    t.deepEqual(Object.keys(dump.details.damagedIndexes as object), ['films'])
-    const entries = await entriesOf(t, join(dumpDirectory, `${dump.details.dumpUid}.dump`))
-    const indexes = [...entries.keys()].filter((path) => path.startsWith('indexes/'))
-    t.true(indexes.length > 0 && indexes.every((path) => path.startsWith('indexes/books/')), indexes.join())
-  })
 
   test.serial(`${testEngine}: an index with ${name} is excluded from exports`, async (t) => {
     const { server } = await damaged(t, harm)
@@ -185,28 +185,25 @@ async function refill(t: ExecutionContext, server: TestServer, uid: string): Pro
   t.is((await server.get(`/indexes/${uid}/search?q=film&limit=3`)).body.hits.length, 3)
 }
 
-test.serial(
-  `${testEngine}: verification reports a damaged waiting upload and its task`,
-  async (t) => {
-    const directory = await tempDir(t)
-    const server = await startServer(t, { directory, limits: { tasksMax: 0 } })
-    const large = Array.from({ length: 3000 }, (_, id) => ({ id, title: 'a long title '.repeat(10) }))
-    const { body: task } = await server.post('/indexes/films/documents', large)
-    t.deepEqual((await server.get('/verify')).body, { findings: [] })
-    const [name = ''] = await readdir(join(directory, 'update_files'))
-    const path = join(directory, 'update_files', name)
-    const bytes = await readFile(path)
-    bytes[1000]! ^= 1
-    await writeFile(path, bytes)
-    const { findings } = (await server.get('/verify')).body as unknown as {
-      findings: Record<string, unknown>[]
-    }
-    t.is(findings.length, 1)
-    t.like(findings[0], { indexUid: 'films', isHarmful: true })
-    t.true(String(findings[0]?.file).endsWith(name))
-    t.regex(String(findings[0]?.cost), new RegExp(`task ${task.taskUid} .*upload_damaged`))
-  },
-)
+test.serial(`${testEngine}: verification reports a damaged waiting upload and its task`, async (t) => {
+  const directory = await tempDir(t)
+  const server = await startServer(t, { directory, limits: { tasksMax: 0 } })
+  const large = Array.from({ length: 3000 }, (_, id) => ({ id, title: 'a long title '.repeat(10) }))
+  const { body: task } = await server.post('/indexes/films/documents', large)
+  t.deepEqual((await server.get('/verify')).body, { findings: [] })
+  const [name = ''] = await readdir(join(directory, 'update_files'))
+  const path = join(directory, 'update_files', name)
+  const bytes = await readFile(path)
+  bytes[1000]! ^= 1
+  await writeFile(path, bytes)
+  const { findings } = (await server.get('/verify')).body as unknown as {
+    findings: Record<string, unknown>[]
+  }
+  t.is(findings.length, 1)
+  t.like(findings[0], { indexUid: 'films', isHarmful: true })
+  t.true(String(findings[0]?.file).endsWith(name))
+  t.regex(String(findings[0]?.cost), new RegExp(`task ${task.taskUid} .*upload_damaged`))
+})
 
 test.serial(`${testEngine}: verification requires a key for all actions`, async (t) => {
   const masterKey = 'a-master-key-of-32-characters-xx'

@@ -23,7 +23,12 @@ const failures: readonly {
     calls: 11,
     message: /answered 500: out of order/,
   },
-  { what: 'does not answer JSON', answer: () => ({ status: 200, text: '<html>' }), calls: 11, message: /not JSON/ },
+  {
+    what: 'does not answer JSON',
+    answer: () => ({ status: 200, text: '<html>' }),
+    calls: 11,
+    message: /not JSON/,
+  },
   {
     what: 'gives other dimensions',
     answer: () => [1, 2, 3],

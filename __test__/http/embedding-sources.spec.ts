@@ -48,16 +48,19 @@ test.serial(
   },
 )
 
-test.serial('a text that an openAi model refuses for another reason fails its batch and is named', async (t) => {
-  const answer: Answer = ({ body }) => {
-    const { input } = body as { input: unknown[] }
-    return input.includes('bad') ? { status: 400, text: 'moderated' } : openAiAnswer(input)
-  }
-  const { add, provider, settings } = await world(t, answer)
-  await settings({ g: { source: 'openAi', url: provider.url, ...template } })
-  const task = await add({ id: 1, t: 'fine' }, { id: 2, t: 'bad' }, { id: 3, t: 'fine too' })
-  t.regex(task.error.message, /^document `2` cannot be embedded: .*moderated/)
-})
+test.serial(
+  'a text that an openAi model refuses for another reason fails its batch and is named',
+  async (t) => {
+    const answer: Answer = ({ body }) => {
+      const { input } = body as { input: unknown[] }
+      return input.includes('bad') ? { status: 400, text: 'moderated' } : openAiAnswer(input)
+    }
+    const { add, provider, settings } = await world(t, answer)
+    await settings({ g: { source: 'openAi', url: provider.url, ...template } })
+    const task = await add({ id: 1, t: 'fine' }, { id: 2, t: 'bad' }, { id: 3, t: 'fine too' })
+    t.regex(task.error.message, /^document `2` cannot be embedded: .*moderated/)
+  },
+)
 
 for (const [path, shape] of [
   ['/api/embed', { model: 'm', input: ['red'] }],

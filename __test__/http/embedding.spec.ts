@@ -24,23 +24,20 @@ test.serial('sent vectors with regeneration are kept until the text changes', as
   t.deepEqual(await vectors('1'), generated([4, 2]))
 })
 
-test.serial(
-  'within a batch a text is embedded only if it differs from the embedded one',
-  async (t) => {
-    const { server, vectors, provider } = await world(t, bare, { ...single, ...template })
-    const lines = [
-      { id: 1, t: 'red' },
-      { id: 1, t: 'green', _vectors: { g: { regenerate: true, embeddings: [7, 7] } } },
-      { id: 1, t: 'green', x: 1 },
-      { id: 2, t: 'red', _vectors: { g: { regenerate: true, embeddings: [7, 7] } } },
-      { id: 2, t: 'blue' },
-    ]
-    await server.settle(t, server.post('/indexes/i/documents', lines))
-    t.deepEqual(await vectors('1'), generated([7, 7]))
-    t.deepEqual(await vectors('2'), generated([4, 2]))
-    t.is(provider.calls.length, 1)
-  },
-)
+test.serial('within a batch a text is embedded only if it differs from the embedded one', async (t) => {
+  const { server, vectors, provider } = await world(t, bare, { ...single, ...template })
+  const lines = [
+    { id: 1, t: 'red' },
+    { id: 1, t: 'green', _vectors: { g: { regenerate: true, embeddings: [7, 7] } } },
+    { id: 1, t: 'green', x: 1 },
+    { id: 2, t: 'red', _vectors: { g: { regenerate: true, embeddings: [7, 7] } } },
+    { id: 2, t: 'blue' },
+  ]
+  await server.settle(t, server.post('/indexes/i/documents', lines))
+  t.deepEqual(await vectors('1'), generated([7, 7]))
+  t.deepEqual(await vectors('2'), generated([4, 2]))
+  t.is(provider.calls.length, 1)
+})
 
 test.serial('a document that no longer includes vectors gets new ones', async (t) => {
   const { add, update, vectors, provider } = await world(t, bare, { ...single, ...template })
@@ -51,24 +48,21 @@ test.serial('a document that no longer includes vectors gets new ones', async (t
   t.deepEqual(await vectors('1'), generated([4, 2]))
 })
 
-test.serial(
-  'a new embedder embeds stored documents, but never documents without regeneration',
-  async (t) => {
-    const { add, settings, vectors, provider } = await world(t, bare)
-    await add({ id: 1, t: 'red', u: 'x' }, { id: 2, t: 'blue', u: 'y', _vectors: { g: [0, 1] } })
-    await settings({ g: { ...single, ...template, url: provider.url } })
-    t.deepEqual(await vectors('1'), generated([3, 18]))
-    t.is(provider.calls.length, 1)
-    await settings({ g: { documentTemplate: '{{doc.t}}{% if doc.never %}!{% endif %}' } })
-    t.is(provider.calls.length, 1)
-    await settings({ g: { documentTemplate: '{{doc.u}}' } })
-    t.deepEqual(await vectors('1'), generated([1, 24]))
-    t.deepEqual(await vectors('2'), { g: { embeddings: [[0, 1]], regenerate: false } })
-    t.is(provider.calls.length, 2)
-    await settings({ g: { apiKey: 'secret' } })
-    t.is(provider.calls.length, 2)
-  },
-)
+test.serial('a new embedder embeds stored documents, but never documents without regeneration', async (t) => {
+  const { add, settings, vectors, provider } = await world(t, bare)
+  await add({ id: 1, t: 'red', u: 'x' }, { id: 2, t: 'blue', u: 'y', _vectors: { g: [0, 1] } })
+  await settings({ g: { ...single, ...template, url: provider.url } })
+  t.deepEqual(await vectors('1'), generated([3, 18]))
+  t.is(provider.calls.length, 1)
+  await settings({ g: { documentTemplate: '{{doc.t}}{% if doc.never %}!{% endif %}' } })
+  t.is(provider.calls.length, 1)
+  await settings({ g: { documentTemplate: '{{doc.u}}' } })
+  t.deepEqual(await vectors('1'), generated([1, 24]))
+  t.deepEqual(await vectors('2'), { g: { embeddings: [[0, 1]], regenerate: false } })
+  t.is(provider.calls.length, 2)
+  await settings({ g: { apiKey: 'secret' } })
+  t.is(provider.calls.length, 2)
+})
 
 test.serial('the default template contains only searchable fields', async (t) => {
   const { server, add, provider } = await world(t, bare, single)

@@ -1,7 +1,7 @@
 /**
  * Explanations of the position of a document among the hits of a search, or of its absence.
  * 1. A hit has the position, score and details of the search.
- * 2. A document that is not a hit has a reason for its absence, with the data of that reason.
+ * 2. A document outside the hits has a reason for its absence, with the data of the reason.
  * 3. Each step of the query lists its alternatives, and their positions in the document.
  * 4. Documents hidden from a tenant are not found; mistakes have the codes of a search.
  */

@@ -78,23 +78,20 @@ withModels('a search with a model here is one with the same vectors given by the
   t.true(batch !== undefined && !('embedderRequests' in (batch.stats as object)), 'no provider was asked')
 })
 
-withModels(
-  'a model of a hub is downloaded by the settings task, and kept for all embedders',
-  async (t) => {
-    const hub = await startHub(t, model.files)
-    const { settings, add } = await world(t, hub.url)
-    const embedder = { source: 'huggingFace', model: 'org/tiny', documentTemplate }
-    t.is((await settings('i', { e: embedder })).status, 'succeeded')
-    const { length } = hub.requests
-    t.true(length > 0)
-    t.is((await add('i', documents)).status, 'succeeded')
-    t.is((await settings('other', { e: { ...embedder, pooling: 'forceCls' } })).status, 'succeeded')
-    t.is(hub.requests.length, length)
-    const missing = await settings('other', { f: { ...embedder, revision: 'v9' } })
-    t.is(missing.error.code, 'vector_embedding_error')
-    t.regex(missing.error.message, /no model `org\/tiny` at the revision `v9`/)
-  },
-)
+withModels('a model of a hub is downloaded by the settings task, and kept for all embedders', async (t) => {
+  const hub = await startHub(t, model.files)
+  const { settings, add } = await world(t, hub.url)
+  const embedder = { source: 'huggingFace', model: 'org/tiny', documentTemplate }
+  t.is((await settings('i', { e: embedder })).status, 'succeeded')
+  const { length } = hub.requests
+  t.true(length > 0)
+  t.is((await add('i', documents)).status, 'succeeded')
+  t.is((await settings('other', { e: { ...embedder, pooling: 'forceCls' } })).status, 'succeeded')
+  t.is(hub.requests.length, length)
+  const missing = await settings('other', { f: { ...embedder, revision: 'v9' } })
+  t.is(missing.error.code, 'vector_embedding_error')
+  t.regex(missing.error.message, /no model `org\/tiny` at the revision `v9`/)
+})
 
 withModels('a composite embedder may search with a model here', async (t) => {
   const { server, settings, add, folder } = await world(t)

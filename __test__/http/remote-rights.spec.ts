@@ -72,7 +72,7 @@ function authors({ status, body }: TestAnswer): unknown {
 
 const french = { id: 'a1', country: 'FR' }
 
-test('foreign keys of a remote are followed with the rights of the client's key or token', async (t) => {
+test('foreign keys of a remote are followed with the rights of the requesting key or token', async (t) => {
   const near = await pair(t)
   const booksAlone = await bearer(near, ['books'])
   t.deepEqual(authors(await search(near, hydrated, booksAlone)), ['a1'])

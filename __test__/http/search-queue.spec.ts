@@ -56,7 +56,7 @@ test('a search is refused with Retry-After when the running and waiting searches
   const first = server.post(path, { q: 'first' })
   await gate.untilStarted(1)
   const [second, third] = [server.post(path, { q: 'second' }), server.post(path, { q: 'third' })]
-  // One search waits and the other is refused; the network decides the order.
+  // The network decides the order: one search waits and the other is refused.
   const refused = await Promise.race([second, third])
   checkError(t, refused, 503, 'too_many_search_requests')
   t.is(refused.headers['retry-after'], '10')

@@ -8,9 +8,9 @@ import { startServer, testEngine } from '../support/server.js'
 //  3      a task has the metadata of its write and its counters
 //  4, 6   a failed task has a code and counters of zero
 //  5      snapshots: tasks/queue.spec.ts, a snapshot task has no details
-//  7      an embedder
+//  7      the key of an embedder never appears in details
 //  8–10   a page of tasks begins at `from` and ends before `next`
-//  11     tasks.spec.ts, a bad task filter is refused by its code
+//  11     tasks.spec.ts, a bad task filter is refused with its code
 //  12     a star among the values of a task filter disables the filter
 //  13     a task filter by date covers the complete day; tasks/time.spec.ts and tasks/queue.spec.ts by the microsecond
 //  14     a cancelation without a filter is refused, a cancelation by star is accepted
@@ -67,7 +67,7 @@ test('a failed task has a code and counters of zero', async (t) => {
   })
 })
 
-test('an embedder's key never appears in details', async (t) => {
+test('the key of an embedder never appears in details', async (t) => {
   const server = await startServer(t)
   const apiKey = 'sk-abcdefghijklmnop'
   const embedders = { harbour: { source: 'openAi', apiKey } }

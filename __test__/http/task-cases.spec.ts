@@ -72,7 +72,11 @@ const merges: readonly (readonly [
     [add('a', '?primaryKey=id'), add('a', '?primaryKey=sku')],
     [[1], [2]],
   ],
-  ['a deletion of the index includes earlier additions', [add('a'), add('a'), ['DELETE', '/indexes/a']], [[1, 2, 3]]],
+  [
+    'a deletion of the index includes earlier additions',
+    [add('a'), add('a'), ['DELETE', '/indexes/a']],
+    [[1, 2, 3]],
+  ],
 ]
 for (const [claim, writes, batches] of merges) {
   test(`batches: ${claim}`, async (t) => {

@@ -54,7 +54,4 @@ function rulesOf(searchRules: unknown): ReturnType<typeof readRules> {
 }
 
 const unreadable = (): ApiError =>
-  new ApiError(
-    'bad_request',
-    'the header with search rights from another instance cannot be read',
-  )
+  new ApiError('bad_request', 'the header with search rights from another instance cannot be read')

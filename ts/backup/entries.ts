@@ -4,7 +4,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { isWithin } from '../parse/index.js'
 import { ArchiveError } from './archive-error.js'
 import type { Unpacked } from './archive-reader.js'
-import { ENTRY_JSON, LINE_BYTES_MAX, ENTRY_BYTES_MAX } from './limits.js'
+import { ENTRY_BYTES_MAX, ENTRY_JSON, LINE_BYTES_MAX } from './limits.js'
 
 /** Paths of the entries that an import reads. */
 const known = [
@@ -23,9 +23,7 @@ export async function bytesOf(unpacked: Unpacked, path: string): Promise<Buffer 
   if (file === undefined) return null
   const { size } = await stat(file)
   if (size > ENTRY_BYTES_MAX)
-    throw new ArchiveError(
-      `${path} has ${size} bytes, the maximum is ${ENTRY_BYTES_MAX}`,
-    )
+    throw new ArchiveError(`${path} has ${size} bytes, the maximum is ${ENTRY_BYTES_MAX}`)
   return readFile(file)
 }
 

@@ -148,7 +148,8 @@ async function restoreQueue(
 function rising(): (uid: number, at: string) => void {
   let last = -1
   return (uid, at) => {
-    if (uid <= last) throw new ArchiveError(`${at}: the uid ${uid} is not greater than the previous one, ${last}`)
+    if (uid <= last)
+      throw new ArchiveError(`${at}: the uid ${uid} is not greater than the previous one, ${last}`)
     last = uid
   }
 }

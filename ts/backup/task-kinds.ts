@@ -13,7 +13,6 @@ import { ArchiveError } from './archive-error.js'
 import { type Fields, unexpected } from './fields.js'
 import {
   anything,
-  unchanged,
   boolean,
   byteCount,
   choice,
@@ -25,6 +24,7 @@ import {
   record,
   text,
   uid,
+  unchanged,
 } from './forms.js'
 import { decodeRoaring, encodeRoaring } from './roaring.js'
 import { rulePatchForm } from './rules.js'

@@ -14,7 +14,7 @@ import {
 } from '../tasks/index.js'
 import { RebuildError, rebuildIndex } from './rebuild-index.js'
 import type { Repair, RepairRequest } from './request.js'
-import { writeRescued, UNFINISHED_PREFIX, RESCUED_DIRECTORY } from './rescued-files.js'
+import { RESCUED_DIRECTORY, UNFINISHED_PREFIX, writeRescued } from './rescued-files.js'
 
 /**
  * Repairs a data directory: first its task store, then one index after another.
@@ -58,7 +58,8 @@ async function removeLeftovers(directory: string): Promise<void> {
     if (error.code === 'ENOENT') return []
     throw error
   })
-  for (const name of names) if (name.startsWith(UNFINISHED_PREFIX)) await rm(join(rescued, name), { force: true })
+  for (const name of names)
+    if (name.startsWith(UNFINISHED_PREFIX)) await rm(join(rescued, name), { force: true })
 }
 
 /** @returns null for an undamaged index */

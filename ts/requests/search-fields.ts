@@ -49,8 +49,7 @@ const nonEmpty: Type<string> = refined(string, (text, at) => {
 
 /** A component of a vector. Must fit into a 32-bit float. */
 const component: Type<number> = refined(number(), (value, at) => {
-  if (!Number.isFinite(Math.fround(value)))
-    throw badValue(`\`${value}\` is too large for a 32-bit float`, at)
+  if (!Number.isFinite(Math.fround(value))) throw badValue(`\`${value}\` is too large for a 32-bit float`, at)
   return value
 })
 

@@ -75,7 +75,8 @@ export function mergeEmbedders(
 
 function mergeEmbedder(current: EmbedderFields | undefined, patch: EmbedderFields, at: At): EmbedderFields {
   const source = sourceOf(Object.hasOwn(patch, 'source') ? patch : (current ?? {}))
-  const before = current === undefined || sourceOf(current) === source ? (current ?? {}) : sourceIndependent(current)
+  const before =
+    current === undefined || sourceOf(current) === source ? (current ?? {}) : sourceIndependent(current)
   const fields: Record<string, unknown> = { ...pick(before, allowed[source]), source }
   for (const [name, value] of Object.entries(patch)) {
     if (name === 'source') continue

@@ -130,28 +130,27 @@ test.serial(
     t.deepEqual(await readdir(snapshots), [`data.ms-before-${version}.snapshot`])
     await server.stop()
 
-    const again = await start('--upgrade-db')
-    t.is((await upgrades(again)).length, 1, 'no second upgrade runs')
-    await again.stop()
+  const again = await start('--upgrade-db')
+  t.is((await upgrades(again)).length, 1, 'no second upgrade runs')
+  await again.stop()
 
-    const restored = join(parent, 'restored.ms')
-    const unasked = await runCommand(['--db-path', restored, ...engine, '--import-snapshot', archive])
-    t.regex(unasked.errors.join('\n'), /written by version 0\.0\.9/)
-    const own = [
-      ...engine,
-      '--snapshot-dir',
-      join(parent, 'others'),
-      '--import-snapshot',
-      archive,
-      '--upgrade-db',
-    ]
-    const back = await startDaemon(t, restored, own)
-    t.is((await settled(back, (await upgrades(back))[0]?.uid)).status, 'succeeded')
-    t.is((await settled(back, 1)).status, 'succeeded')
-    t.is(await count(back), DOCUMENTS + 1)
-    t.false(existsSync(join(parent, 'others')), 'a restored snapshot needs no new snapshot')
-  },
-)
+  const restored = join(parent, 'restored.ms')
+  const unasked = await runCommand(['--db-path', restored, ...engine, '--import-snapshot', archive])
+  t.regex(unasked.errors.join('\n'), /written by version 0\.0\.9/)
+  const own = [
+    ...engine,
+    '--snapshot-dir',
+    join(parent, 'others'),
+    '--import-snapshot',
+    archive,
+    '--upgrade-db',
+  ]
+  const back = await startDaemon(t, restored, own)
+  t.is((await settled(back, (await upgrades(back))[0]?.uid)).status, 'succeeded')
+  t.is((await settled(back, 1)).status, 'succeeded')
+  t.is(await count(back), DOCUMENTS + 1)
+  t.false(existsSync(join(parent, 'others')), 'a restored snapshot needs no new snapshot')
+})
 
 test.serial('an upgrade runs without a snapshot with --upgrade-without-snapshot', async (t) => {
   const { start, written, snapshots } = await stopped(t)

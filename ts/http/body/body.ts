@@ -13,7 +13,7 @@ import {
   readNode,
   type Type,
 } from '../../requests/index.js'
-import { BODY_IDLE_MS_MAX, bodyLimits, SHORT_BYTES_MAX, VALUE_BYTES, UNSLICED_BYTES_MAX } from '../limits.js'
+import { BODY_IDLE_MS_MAX, bodyLimits, SHORT_BYTES_MAX, UNSLICED_BYTES_MAX, VALUE_BYTES } from '../limits.js'
 import type { BodyBudget, BodyReservation } from './budget.js'
 import { ByteCollector } from './byte-collector.js'
 import { noteGarbage } from './young-garbage.js'

@@ -48,7 +48,11 @@ export async function reportReplication({ replicated }: Measured, report: Report
   )
   report.gauge('siftd_bucket_away_seconds', 'seconds since calls to the bucket began to fail', awaySeconds)
   if (staleSeconds !== null)
-    report.gauge('siftd_follower_stale_seconds', 'seconds since the end of the log was last reached', staleSeconds)
+    report.gauge(
+      'siftd_follower_stale_seconds',
+      'seconds since the end of the log was last reached',
+      staleSeconds,
+    )
 }
 
 /** Returns null for an index that is damaged or was deleted in the meantime. */

@@ -86,9 +86,7 @@ async function reportCaches({ engine, answers }: Measured, report: Report): Prom
   const entries = report.gauges('siftd_cache_entries', 'entries that are cached', ['kind'])
   const bytes = report.gauges('siftd_cache_bytes', 'bytes of entries that are cached', ['kind'])
   const hits = report.counters('siftd_cache_hits_total', 'lookups that found an entry', ['kind'])
-  const misses = report.counters('siftd_cache_misses_total', 'lookups that found no entry', [
-    'kind',
-  ])
+  const misses = report.counters('siftd_cache_misses_total', 'lookups that found no entry', ['kind'])
   for (const { kind, ...one } of [...kinds, answers.figures()]) {
     entries.set({ kind }, one.entries)
     bytes.set({ kind }, one.bytes)

@@ -12,8 +12,8 @@ import {
 } from '../../searches/index.js'
 import {
   askRemote,
-  mergedAnswer,
   mayJoin,
+  mergedAnswer,
   type NamedPart,
   type Network,
   readPart,

@@ -87,7 +87,10 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
     },
   )
 
-  async function searchSeparately(queries: readonly PositionedQuery[], context: RequestContext): Promise<Uint8Array> {
+  async function searchSeparately(
+    queries: readonly PositionedQuery[],
+    context: RequestContext,
+  ): Promise<Uint8Array> {
     const { access, joined, includeMetadata, onDisconnect, progress } = context
     for (const one of queries) {
       requirePlain(one)
