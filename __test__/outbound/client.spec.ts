@@ -281,7 +281,7 @@ test('concurrent calls to one name resolve it once, later calls again', async (t
   t.is(lookups, 2)
 })
 
-/** A resolver that never answers, so that calls wait without a connection. */
+/** Creates a resolver without answers. Calls through it wait without a connection. */
 function heldResolver() {
   let asked: () => void = () => undefined
   const wasAsked = new Promise<void>((resolve) => {

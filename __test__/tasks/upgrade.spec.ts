@@ -27,7 +27,7 @@ test('an upgrade runs once, before all waiting tasks, and cannot be canceled', a
   const first = await opened(t, directory, {})
   await add(first.tasks, 'plants', [{ id: 1 }])
   await first.close()
-  // Imitates starts that end before they could note that the task is enqueued.
+  // Imitates starts that end before they could record the enqueued task.
   for (const _ of [1, 2]) await (await opened(t, directory, { upgrade })).close()
   const { tasks, start } = await opened(t, directory, { upgrade })
   const found = await tasks.list({ types: ['upgradeDatabase'] }, { limit: 5, from: null, reverse: false })

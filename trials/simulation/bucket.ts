@@ -5,7 +5,7 @@ import { LogState } from '../../ts/replication/log-state.js'
 import type { Actor, Life, World } from './world.js'
 
 /** Access of a server to the bucket. */
-export interface Place {
+export interface BucketAccess {
   readonly store: ObjectStore
   readonly repeating: Repeating
   readonly log: Log
@@ -17,15 +17,15 @@ export interface Place {
  */
 export class Bucket {
   readonly #world: World
-  readonly #isWell: () => boolean
+  readonly #isHealthy: () => boolean
   readonly #memory = memoryStore()
   /** Running calls do not end with the process that made them. */
   readonly #network: Life = { isOver: false }
   readonly #listeners = new Set<() => void>()
 
-  constructor(world: World, isWell: () => boolean) {
+  constructor(world: World, isHealthy: () => boolean) {
     this.#world = world
-    this.#isWell = isWell
+    this.#isHealthy = isHealthy
   }
 
   /** Calls `listener` after each write. */
@@ -34,7 +34,7 @@ export class Bucket {
   }
 
   /** Returns the access of a process to the bucket. */
-  placeOf(actor: Actor): Place {
+  accessFor(actor: Actor): BucketAccess {
     const { world, memory } = { world: this.#world, memory: this.#memory }
     const call = <T>(name: string, effect: () => Promise<T>): Promise<T> => this.#call(actor, name, effect)
     const store: ObjectStore = {
@@ -62,20 +62,20 @@ export class Bucket {
   async #call<T>(actor: Actor, name: string, effect: () => Promise<T>): Promise<T> {
     const world = this.#world
     const isWrite = /^(create|put|delete)/.test(name)
-    const carriedOut = async (): Promise<T> => {
+    const perform = async (): Promise<T> => {
       await world.point(isWrite ? this.#network : actor.life, `the bucket is asked to ${name}`)
-      if (!this.#isWell() && world.chance(0.03)) throw new BucketError('no answer', 'unanswered')
-      if (!this.#isWell() && world.chance(0.02)) throw new BucketError('come back later', 'busy')
+      if (!this.#isHealthy() && world.chance(0.03)) throw new BucketError('no answer', 'unanswered')
+      if (!this.#isHealthy() && world.chance(0.02)) throw new BucketError('come back later', 'busy')
       const result = await effect()
       if (isWrite) for (const listener of this.#listeners) listener()
       await world.point(actor.life, 'the bucket answers')
-      if (!this.#isWell() && world.chance(0.03)) throw new BucketError('the answer is lost', 'unanswered')
+      if (!this.#isHealthy() && world.chance(0.03)) throw new BucketError('the answer is lost', 'unanswered')
       return result
     }
-    return actor.waits(carriedOut())
+    return actor.waits(perform())
   }
 
-  /** Checks that all objects exist that the two newest checkpoints need, or any state after the older one. */
+  /** Checks that no object is missing for the two newest checkpoints, or for any state after the older one. */
   async inspect(): Promise<void> {
     const memory = this.#memory
     const log = new Log({ store: memory, wait: async () => undefined, onRetry: () => undefined })
@@ -111,6 +111,6 @@ const keysIn = ({ files }: LogState): readonly string[] =>
 
 async function listed(store: ObjectStore, prefix: string, after?: string) {
   const found = []
-  for await (const one of store.list(prefix, after === undefined ? {} : { after })) found.push(one)
+  for await (const object of store.list(prefix, after === undefined ? {} : { after })) found.push(object)
   return found
 }

@@ -19,11 +19,11 @@ import type { World } from './world.js'
 const names = ['boats', 'ferries', 'lakes']
 
 /** The requests of the clients of all servers. */
-export interface Asked {
+export interface Requests {
   /** Name given by the client → content of the task. */
-  readonly wishes: Map<string, TaskContent>
+  readonly contents: Map<string, TaskContent>
   /** Names of tasks that are in the bucket, by acknowledgements to clients. */
-  readonly kept: Set<string>
+  readonly inBucket: Set<string>
   count: number
 }
 
@@ -32,26 +32,26 @@ export class Client {
   readonly #world: World
   readonly #files: Files
   readonly #oracle: Oracle
-  readonly #total: Asked
+  readonly #requests: Requests
 
-  constructor(world: World, files: Files, asked: Asked, oracle: Oracle) {
+  constructor(world: World, files: Files, requests: Requests, oracle: Oracle) {
     this.#world = world
     this.#files = files
     this.#oracle = oracle
-    this.#total = asked
+    this.#requests = requests
   }
 
   /** Sends a request. If the process ends first, no answer arrives. */
   ask(opened: OpenedTasks, sending: Sending | null): void {
     const { tasks } = sending?.writes ?? opened
-    void this.#asked(tasks, sending).catch(() => this.#world.note('a request is refused'))
+    void this.#send(tasks, sending).catch(() => this.#world.note('a request is refused'))
   }
 
-  async #asked(tasks: OpenedTasks['tasks'], sending: Sending | null): Promise<void> {
+  async #send(tasks: OpenedTasks['tasks'], sending: Sending | null): Promise<void> {
     const world = this.#world
-    const name = `wish-${this.#total.count++}`
-    const task = await this.#wish(tasks, name)
-    this.#total.wishes.set(name, task.content)
+    const name = `request-${this.#requests.count++}`
+    const task = await this.#randomTask(tasks, name)
+    this.#requests.contents.set(name, task.content)
     world.note(`asks for ${task.content.kind} of ${task.indexUid} as ${name}`)
     const { taskUid } = await tasks.enqueue({ ...task, customMetadata: name })
     world.note(`${name} is task ${taskUid}`)
@@ -60,10 +60,10 @@ export class Client {
     if (sending === null) return
     await sending.acknowledged()
     world.note(`the bucket has ${name}`)
-    this.#total.kept.add(name)
+    this.#requests.inBucket.add(name)
   }
 
-  async #wish(tasks: OpenedTasks['tasks'], name: string): Promise<NewTask> {
+  async #randomTask(tasks: OpenedTasks['tasks'], name: string): Promise<NewTask> {
     const world = this.#world
     const index = world.pick(names)
     const other = world.pick(names.filter((uid) => uid !== index))

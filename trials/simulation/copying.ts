@@ -15,7 +15,7 @@ import {
 import { imagePath } from '../../ts/tasks/index.js'
 import type { DriverName } from '../../ts/tasks/store/driver.js'
 import type { Store } from '../../ts/tasks/store/store.js'
-import type { Bucket, Place } from './bucket.js'
+import type { Bucket, BucketAccess } from './bucket.js'
 import { difference, type History, rowsOf } from './history.js'
 import { identify, Machine } from './machine.js'
 import { about, type Taken } from './sending.js'
@@ -45,14 +45,14 @@ const isPassedOver = (error: unknown): boolean =>
   error instanceof PassedOverError || error instanceof DamagedPartError || error instanceof DamagedBaseError
 
 /** Starts a copy from the newest checkpoint. @returns null if there is none */
-async function begun({ world, driver, machines }: Parts, place: Place): Promise<Copied | null> {
-  const seq = await place.log.newestBase(never)
+async function startCopy({ world, driver, machines }: Parts, access: BucketAccess): Promise<Copied | null> {
+  const seq = await access.log.newestBase(never)
   if (seq === null) return null
   const machine = new Machine(world, driver)
   machines.add(machine)
   try {
-    const { image, reached } = await readBase(place.store, seq, never)
-    await fetchImage(image.parts, imagePath(machine.directory), place.store, never)
+    const { image, reached } = await readBase(access.store, seq, never)
+    await fetchImage(image.parts, imagePath(machine.directory), access.store, never)
     const store = machine.replica(true)
     const target: CopyTarget = {
       adopt: async () => undefined,
@@ -63,7 +63,7 @@ async function begun({ world, driver, machines }: Parts, place: Place): Promise<
       drop: async () => undefined,
     }
     await target.apply({}, seq)
-    const setup = { ...place, directory: machine.directory, until: null, progress: () => undefined }
+    const setup = { ...access, directory: machine.directory, until: null, progress: () => undefined }
     const copy = await resumeCopy(setup, seq, never)
     return { machine, store, target, copy, image: image.reached, covered: reached }
   } catch (error) {
@@ -94,14 +94,14 @@ export class Following {
 
   async run(): Promise<void> {
     const { world, bucket } = this.#parts
-    const place = bucket.placeOf(this.#actor)
+    const access = bucket.accessFor(this.#actor)
     await this.#actor.begin()
     for (;;) {
       try {
         if (world.chance(0.02)) this.#forget()
-        const isEnd = await this.#step(place)
+        const isEnd = await this.#step(access)
         if (isEnd) {
-          const base = await place.log.newestBase(never)
+          const base = await access.log.newestBase(never)
           if (base !== null && this.#copied !== null && base >= this.#copied.copy.next)
             throw new PassedOverError(`the entries up to ${base} may be gone`)
         }
@@ -122,10 +122,10 @@ export class Following {
   }
 
   /** @returns true at the end of the log */
-  async #step(place: Place): Promise<boolean> {
+  async #step(access: BucketAccess): Promise<boolean> {
     if (this.#copied === null) {
       this.#hasPassedImage = false
-      this.#copied = await begun(this.#parts, place)
+      this.#copied = await startCopy(this.#parts, access)
       if (this.#copied === null) return true
     }
     const isEnd = await this.#copied.copy.advance(this.#copied.target, never)
@@ -183,19 +183,19 @@ export interface Successor {
 }
 
 /** Creates a machine from the bucket and takes over. @returns null if the bucket is empty */
-export async function succeed(parts: Parts, life: Life): Promise<Successor | null> {
+export async function createSuccessor(parts: Parts, life: Life): Promise<Successor | null> {
   const { world, bucket } = parts
   const actor = world.actor(life)
-  const place = bucket.placeOf(actor)
+  const access = bucket.accessFor(actor)
   try {
     await actor.begin()
     for (;;) {
       let copied: Copied | null = null
       try {
-        copied = await begun(parts, place)
+        copied = await startCopy(parts, access)
         if (copied === null) return null
-        const connected = await tookOver(parts, place, copied)
-        return { machine: copied.machine, taken: { place, actor, connected } }
+        const connected = await takeOverWith(parts, access, copied)
+        return { machine: copied.machine, taken: { access, actor, connected } }
       } catch (error) {
         world.note(`taking over fails: ${String(error)}`)
         copied?.machine.destroy()
@@ -208,19 +208,19 @@ export async function succeed(parts: Parts, life: Life): Promise<Successor | nul
   }
 }
 
-async function tookOver({ world }: Parts, place: Place, copied: Copied): Promise<Connected> {
+async function takeOverWith({ world }: Parts, access: BucketAccess, copied: Copied): Promise<Connected> {
   const { copy, target, store, machine } = copied
   while (!(await copy.advance(target, never)));
   const writer = `writer-${world.below(1e9)}`
   identify(store, writer)
   const taken = await takeOver(
-    place,
+    access,
     { ...about, writer, next: copy.next, known: null },
     (seq, entry) => copy.take(seq, entry),
     never,
   )
   await copy.settle(target, never)
-  const missing = await fetchUploads(store.uploads(), machine.directory, place.store, never)
+  const missing = await fetchUploads(store.uploads(), machine.directory, access.store, never)
   if (missing.length > 0) throw new DamagedPartError(`uploads are missing: ${missing.join(', ')}`)
   machine.takeFetched()
   return taken

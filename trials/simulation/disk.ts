@@ -197,7 +197,7 @@ function copyTables(from: Connection, to: Connection): void {
     if (columns.length === 0) continue
     const places = columns.map(() => '?').join(', ')
     const inserted = to.prepare(`INSERT INTO ${name} (${columns.join(', ')}) VALUES (${places})`)
-    // One build returns blobs in a type that it does not accept as a parameter.
+    // A SQLite build returns blobs in a type that it does not accept as a parameter.
     const taken = (value: Value) => (value instanceof ArrayBuffer ? new Uint8Array(value) : value)
     for (const row of rows) inserted.run(Object.values(row).map(taken))
   }

@@ -23,7 +23,7 @@ type Row = Readonly<Record<(typeof taskColumns)[number], Value>>
 type BatchRow = Readonly<Record<'uid' | 'ended' | 'stats', Value>>
 
 /** Name given by the client → content of the task. */
-export type Wishes = ReadonlyMap<string, TaskContent>
+export type Contents = ReadonlyMap<string, TaskContent>
 
 const isFinal = ({ status }: Row) => status === 'succeeded' || status === 'failed' || status === 'canceled'
 
@@ -50,7 +50,7 @@ export class Oracle {
   readonly #world: World
   readonly #disk: Disk
   readonly #engine: EngineFiles
-  readonly #wishes: Wishes
+  readonly #contents: Contents
   /** Task uid → the task when it ended. */
   readonly #ended = new Map<number, Row>()
   readonly #gone = new Set<number>()
@@ -58,18 +58,18 @@ export class Oracle {
   /** Ids of indexes that have ever been in the catalogue. */
   readonly #indexes = new Set<unknown>()
   readonly #batches = new Map<number, BatchRow>()
-  readonly #told = new Map<number, ReadonlyMap<number, string>>()
+  readonly #delivered = new Map<number, ReadonlyMap<number, string>>()
   /** Tasks and batches that ended on another machine. */
   readonly #inherited = { tasks: new Set<number>(), batches: new Set<number>() }
   /** Names of deleted tasks. */
   readonly deleted = new Set<string>()
-  #looks = 0
+  #checks = 0
 
-  constructor(world: World, disk: Disk, engine: EngineFiles, wishes: Wishes) {
+  constructor(world: World, disk: Disk, engine: EngineFiles, contents: Contents) {
     this.#world = world
     this.#disk = disk
     this.#engine = engine
-    this.#wishes = wishes
+    this.#contents = contents
   }
 
   /** Registers existing tasks and batches as the work of another machine. Called at the first start. */
@@ -80,7 +80,7 @@ export class Oracle {
       if (isFinal(row)) this.#inherited.tasks.add(Number(row.uid))
       if (row.custom_metadata !== null) this.#acknowledged.set(Number(row.uid), String(row.custom_metadata))
     }
-    this.look()
+    this.check()
   }
 
   /** Names of existing tasks. */
@@ -102,17 +102,17 @@ export class Oracle {
   }
 
   /** Called when the webhook has accepted a batch. */
-  tell(batchUid: number, tasks: readonly { readonly uid: number; readonly status: string }[]): void {
-    const place = (uid: number) => Number(this.#batches.get(uid)?.ended)
-    const last = [...this.#told.keys()].find((uid) => place(uid) > place(batchUid))
+  deliver(batchUid: number, tasks: readonly { readonly uid: number; readonly status: string }[]): void {
+    const positionOf = (uid: number) => Number(this.#batches.get(uid)?.ended)
+    const last = [...this.#delivered.keys()].find((uid) => positionOf(uid) > positionOf(batchUid))
     // A power cut may lose the cursor of a webhook, which then receives a batch again.
-    if (last !== undefined && !this.#told.has(batchUid))
+    if (last !== undefined && !this.#delivered.has(batchUid))
       this.#world.problem(`batch ${batchUid} was delivered after batch ${last}, which ended later`)
-    this.#told.set(batchUid, new Map(tasks.map(({ uid, status }) => [uid, status])))
+    this.#delivered.set(batchUid, new Map(tasks.map(({ uid, status }) => [uid, status])))
   }
 
   /** Checks the store after each of its transactions. */
-  look(): void {
+  check(): void {
     const tasks = this.#disk.rows(taskColumns, 'FROM tasks ORDER BY uid')
     const present = new Set(tasks.map(({ uid }) => Number(uid)))
     let arrival = 0
@@ -120,7 +120,7 @@ export class Oracle {
       if (Number(row.enqueued_at) < arrival)
         this.#world.problem(`task ${row.uid} arrived earlier than the task before it`)
       arrival = Number(row.enqueued_at)
-      this.#lookAt(row)
+      this.#checkTask(row)
     }
     for (const [uid, row] of this.#ended) {
       if (present.has(uid)) continue
@@ -134,12 +134,12 @@ export class Oracle {
     for (const row of this.#disk.rows(['uid', 'ended', 'stats'], 'FROM batches WHERE ended IS NOT NULL')) {
       this.#batches.set(Number(row.uid), row)
     }
-    this.#lookAtCursors()
-    this.#lookAtOrder()
-    if (this.#looks++ % 4 === 0) this.#lookAtSets()
+    this.#checkCursors()
+    this.#checkOrder()
+    if (this.#checks++ % 4 === 0) this.#checkSets()
   }
 
-  #lookAt(row: Row): void {
+  #checkTask(row: Row): void {
     const uid = Number(row.uid)
     const known = this.#ended.get(uid)
     if (known === undefined) {
@@ -151,10 +151,10 @@ export class Oracle {
     if (name !== undefined && name !== row.custom_metadata) this.#world.problem(`task ${uid} was replaced`)
   }
 
-  #lookAtCursors(): void {
+  #checkCursors(): void {
     for (const { delivered } of this.#disk.rows(['delivered'], 'FROM webhooks WHERE body IS NOT NULL')) {
       for (const [uid, { ended }] of this.#batches) {
-        const isKnown = this.#told.has(uid) || this.#inherited.batches.has(uid)
+        const isKnown = this.#delivered.has(uid) || this.#inherited.batches.has(uid)
         if (Number(ended) <= Number(delivered) && !isKnown) {
           this.#world.problem(`the cursor of a webhook passed batch ${uid}, which was not delivered`)
         }
@@ -163,7 +163,7 @@ export class Oracle {
   }
 
   /** Running batches share no index, and none has a task while an older task of the same index waits. */
-  #lookAtOrder(): void {
+  #checkOrder(): void {
     const columns = ['uid', 'batch_uid', 'index_uid', 'type', 'status', 'touches'] as const
     const rows = this.#disk.rows(
       columns,
@@ -186,7 +186,7 @@ export class Oracle {
     }
   }
 
-  #lookAtSets(): void {
+  #checkSets(): void {
     const { stored, real } = storedSets((columns, rest) => this.#disk.rows(columns, rest))
     const texts = (sets: typeof stored) => sets.map((set) => JSON.stringify(set))
     const [found, expected] = [new Set(texts(stored)), new Set(texts(real))]
@@ -196,8 +196,8 @@ export class Oracle {
 
   /** Checks everything at the end, when no task waits. */
   conclude(): void {
-    this.look()
-    this.#lookAtSets()
+    this.check()
+    this.#checkSets()
     const problem = (what: string) => this.#world.problem(what)
     for (const { uid, status } of this.#disk.rows(['uid', 'status'], 'FROM tasks')) {
       if (!this.#ended.has(Number(uid))) problem(`task ${uid} is still ${status}`)
@@ -236,26 +236,26 @@ export class Oracle {
     }
     for (const [uid, row] of this.#ended) {
       if (this.#inherited.tasks.has(uid)) continue
-      const wish = this.#wishes.get(String(row.custom_metadata))
-      if (wish === undefined) continue
-      const expected = this.#expected(uid, row, wish)
+      const content = this.#contents.get(String(row.custom_metadata))
+      if (content === undefined) continue
+      const expected = this.#expected(uid, row, content)
       const found = times.get(uid) ?? 0
       if (expected !== null && found !== expected) {
-        this.#world.problem(`task ${uid} (${wish.kind}, ${row.status}) was applied ${found} times`)
+        this.#world.problem(`task ${uid} (${content.kind}, ${row.status}) was applied ${found} times`)
       }
     }
   }
 
   /** True if a task that failed or had no effect only created its index. */
   #onlyMadeIndex({ uid, kind }: Applied): boolean {
-    const wish = this.#wishes.get(String(this.#ended.get(uid)?.custom_metadata))
-    return kind === 'primaryKey' && (wish?.kind === 'documents' || wish?.kind === 'settings')
+    const content = this.#contents.get(String(this.#ended.get(uid)?.custom_metadata))
+    return kind === 'primaryKey' && (content?.kind === 'documents' || content?.kind === 'settings')
   }
 
   /** Returns how often the engine must have applied the task; null if undetermined. */
   #expected(uid: number, row: Row, { kind }: TaskContent): number | null {
     const members = [...this.#ended.values()].filter((other) => other.batch_uid === row.batch_uid)
-    const kindOf = (other: Row) => this.#wishes.get(String(other.custom_metadata))?.kind
+    const kindOf = (other: Row) => this.#contents.get(String(other.custom_metadata))?.kind
     if (row.status !== 'succeeded') {
       const { code } = JSON.parse(String(row.error ?? '{}')) as { code?: string }
       const isFault = code === 'internal' || code === 'no_space_left_on_device'
@@ -306,8 +306,8 @@ export class Oracle {
       if (totalNbTasks !== members.length) {
         this.#world.problem(`batch ${uid} counts ${totalNbTasks} tasks and has ${members.length}`)
       }
-      const told = this.#told.get(uid)
-      if (members.some((row) => told?.get(Number(row.uid)) !== row.status)) {
+      const delivered = this.#delivered.get(uid)
+      if (members.some((row) => delivered?.get(Number(row.uid)) !== row.status)) {
         this.#world.problem(`a webhook did not receive the outcomes of batch ${uid}`)
       }
     }

@@ -48,7 +48,7 @@ export function storeClient(
   function serve(): void {
     const requests = inbox
     inbox = []
-    const replies = groupCommit.carryOut(requests)
+    const replies = groupCommit.execute(requests)
     if (requests.some(({ call }) => writingCalls[call] !== undefined)) recorded()
     outbox.push(() => exchange.receive(replies))
     if (outbox.length === 1) world.later(life, 'store answers', answer)
@@ -149,8 +149,8 @@ export interface EngineFiles {
   readonly merges: Map<string, number>
 }
 
-/** An engine that answers after random delays. @param isWell false: it fails at random */
-export function engine(world: World, life: Life, machine: Machine, isWell: () => boolean): Engine {
+/** An engine that answers after random delays. @param isHealthy false: it fails at random */
+export function engine(world: World, life: Life, machine: Machine, isHealthy: () => boolean): Engine {
   const { written, files } = machine
   const pins = new Map<number, (directory: string) => void>()
   let pinned = 0
@@ -164,7 +164,7 @@ export function engine(world: World, life: Life, machine: Machine, isWell: () =>
   const busy = new Map<string, number>()
   let ticket = 0
   const fault = (share: number, batch?: Batch) => {
-    if (isWell() || !world.chance(share)) return
+    if (isHealthy() || !world.chance(share)) return
     for (const { taskUid } of batch?.operations ?? []) written.failed.add(taskUid)
     world.note('the engine fails')
     const kind = world.below(3)
@@ -191,7 +191,8 @@ export function engine(world: World, life: Life, machine: Machine, isWell: () =>
     adopt: unsupported,
     cacheFigures: unsupported,
     async prepare(index, batch) {
-      if (busy.has(index)) world.problem(`batch ${batch.uid} is prepared while another one is, on the same index`)
+      if (busy.has(index))
+        world.problem(`batch ${batch.uid} is prepared while another one is, on the same index`)
       const own = ++ticket
       busy.set(index, own)
       try {

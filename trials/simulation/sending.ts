@@ -15,7 +15,7 @@ import {
   Shipper,
 } from '../../ts/replication/index.js'
 import type { OpenedTasks, OutgoingChanges } from '../../ts/tasks/index.js'
-import type { Bucket, Place } from './bucket.js'
+import type { Bucket, BucketAccess } from './bucket.js'
 import type { Machine } from './machine.js'
 import { engine } from './parts.js'
 import type { Actor, Life, World } from './world.js'
@@ -27,7 +27,7 @@ export const about = { instanceUid: INSTANCE, address: null, engine: 'fallback',
 
 /** A log after a takeover, and the actor that took it over. */
 export interface Taken {
-  readonly place: Place
+  readonly access: BucketAccess
   readonly actor: Actor
   readonly connected: Connected
 }
@@ -53,7 +53,7 @@ export interface SendingParts {
 export class Sending {
   readonly #parts: SendingParts
   readonly #opened: OpenedTasks
-  readonly #place: Place
+  readonly #access: BucketAccess
   readonly #ack: Acknowledgement
   readonly #sender: Sender
   /** The actor that makes checkpoints. */
@@ -68,7 +68,7 @@ export class Sending {
     this.#opened = opened
     const actor = world.actor(life, taken?.actor)
     actor.isOver = true
-    this.#place = taken?.place ?? bucket.placeOf(actor)
+    this.#access = taken?.access ?? bucket.accessFor(actor)
     this.#bases = world.actor(life)
     this.#bases.isOver = true
     this.#ack = world.pick(['local', 'bucket'])
@@ -90,7 +90,7 @@ export class Sending {
       isSole: this.#isSole,
       reachability: new Reachability(() => world.elapsedMs),
       connect: () =>
-        this.#doing(async () => {
+        this.#asActor(async () => {
           const found = connected ?? (await this.#connect())
           connected = null
           this.#hasLed = true
@@ -135,10 +135,10 @@ export class Sending {
   }
 
   /** Runs work as a separate actor. */
-  async #doing<T>(work: () => Promise<T>): Promise<T> {
+  async #asActor<T>(work: () => Promise<T>): Promise<T> {
     const actor = this.#parts.world.actor(this.#parts.life)
     try {
-      return await actor.doing(work)
+      return await actor.run(work)
     } finally {
       actor.isOver = true
     }
@@ -147,8 +147,8 @@ export class Sending {
   async #connect(): Promise<Connected> {
     for (;;) {
       try {
-        const claimant = { ...about, outgoing: this.#waitedFor(this.#opened.outgoing), takesOver: false }
-        return await connect(this.#place, claimant, never)
+        const claimant = { ...about, outgoing: this.#awaited(this.#opened.outgoing), takesOver: false }
+        return await connect(this.#access, claimant, never)
       } catch (error) {
         if (!(error instanceof PassedOverError)) throw error
       }
@@ -157,10 +157,10 @@ export class Sending {
 
   async #sendingOf({ writer, fence, state, base }: Connected): Promise<SenderParts> {
     const { world, life, machine, bucket } = this.#parts
-    const { log, store, repeating } = this.#place
+    const { log, store, repeating } = this.#access
     const shipper = new Shipper({
       ...{
-        outgoing: this.#waitedFor(this.#opened.outgoing),
+        outgoing: this.#awaited(this.#opened.outgoing),
         log,
         store,
         repeating,
@@ -187,12 +187,12 @@ export class Sending {
         get next() {
           return writer.next
         },
-        look: (signal) => this.#doing(() => writer.look(signal)),
-        yieldAsked: (signal) => this.#doing(() => writer.yieldAsked(signal)),
+        look: (signal) => this.#asActor(() => writer.look(signal)),
+        yieldAsked: (signal) => this.#asActor(() => writer.yieldAsked(signal)),
       },
       garbage: {
         sweep: (inUse, signal) =>
-          this.#doing(async () => {
+          this.#asActor(async () => {
             const removed = await garbage.sweep(inUse, signal)
             await bucket.inspect()
             return removed
@@ -210,11 +210,11 @@ export class Sending {
         },
         references: () => shipper.references(),
         settled: (ageMs) => shipper.settled(ageMs),
-        ship: (signal) => this.#doing(() => this.#shipped(shipper, signal)),
-        refresh: (ageMs, signal) => this.#doing(() => shipper.refresh(ageMs, signal)),
-        ahead: (id, signal) => this.#doing(() => shipper.ahead(id, signal)),
-        upload: (name, signal) => this.#doing(() => shipper.upload(name, signal)),
-        beginBase: (signal, told) => this.#beginBase(shipper, signal, told),
+        ship: (signal) => this.#asActor(() => this.#shipped(shipper, signal)),
+        refresh: (ageMs, signal) => this.#asActor(() => shipper.refresh(ageMs, signal)),
+        ahead: (id, signal) => this.#asActor(() => shipper.ahead(id, signal)),
+        upload: (name, signal) => this.#asActor(() => shipper.upload(name, signal)),
+        beginBase: (signal, done) => this.#beginBase(shipper, signal, done),
         end: () => shipper.end(),
       },
     }
@@ -233,7 +233,7 @@ export class Sending {
   #beginBase(shipper: Shipper, ...given: Parameters<Shipper['beginBase']>): Promise<void> {
     if (!this.#bases.isOver) return Promise.resolve()
     this.#bases.isOver = false
-    return this.#bases.doing(async () => {
+    return this.#bases.run(async () => {
       try {
         await shipper.beginBase(...given)
       } finally {
@@ -245,7 +245,7 @@ export class Sending {
   }
 
   /** Wraps `outgoing`: pages have random lengths, and each call is awaited as an event. */
-  #waitedFor(outgoing: OutgoingChanges): OutgoingChanges {
+  #awaited(outgoing: OutgoingChanges): OutgoingChanges {
     const { world, machine } = this.#parts
     // The actor that makes the call waits.
     const waits = <T>(event: Promise<T>): Promise<T> => this.#bases.waits(event)

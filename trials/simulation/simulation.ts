@@ -4,8 +4,8 @@ import type { OpenedTasks, TaskContent } from '../../ts/tasks/index.js'
 import { assemble } from '../../ts/tasks/open.js'
 import type { DriverName } from '../../ts/tasks/store/driver.js'
 import { Bucket } from './bucket.js'
-import { type Asked, Client } from './client.js'
-import { Following, type Parts, succeed } from './copying.js'
+import { Client, type Requests } from './client.js'
+import { createSuccessor, Following, type Parts } from './copying.js'
 import { History } from './history.js'
 import { Machine } from './machine.js'
 import { Oracle } from './oracle.js'
@@ -46,7 +46,7 @@ export interface SimulationSetup {
 export async function simulate(seed: number, given: SimulationSetup = {}): Promise<SimulationReport> {
   const run = new Simulation(seed, given)
   try {
-    return await run.carryOut()
+    return await run.run()
   } finally {
     run.destroy()
   }
@@ -71,10 +71,10 @@ class Server {
   constructor(
     world: World,
     readonly machine: Machine,
-    asked: Asked,
+    requests: Requests,
   ) {
-    this.oracle = new Oracle(world, machine.disk, machine.written, asked.wishes)
-    this.client = new Client(world, machine.files, asked, this.oracle)
+    this.oracle = new Oracle(world, machine.disk, machine.written, requests.contents)
+    this.client = new Client(world, machine.files, requests, this.oracle)
   }
 }
 
@@ -85,7 +85,7 @@ class Simulation {
   readonly #bucket: Bucket | null
   readonly #history = new History()
   readonly #machines = new Set<Machine>()
-  readonly #asked: Asked = { wishes: new Map<string, TaskContent>(), kept: new Set(), count: 0 }
+  readonly #requests: Requests = { contents: new Map<string, TaskContent>(), inBucket: new Set(), count: 0 }
   /** All servers so far. */
   readonly #servers: Server[] = []
   readonly #follower: Following | null
@@ -97,13 +97,14 @@ class Simulation {
   readonly #limits: { readonly tasksMax: number }
   readonly #storedTasksMax: number
   #process: Process
-  #isWell = true
+  #isHealthy = true
 
   constructor(seed: number, { driver, hasBucket }: SimulationSetup) {
     this.#seed = seed
     this.#world = new World(seed)
     this.#driver = driver
-    this.#bucket = (hasBucket ?? this.#world.chance(0.2)) ? new Bucket(this.#world, () => this.#isWell) : null
+    this.#bucket =
+      (hasBucket ?? this.#world.chance(0.2)) ? new Bucket(this.#world, () => this.#isHealthy) : null
     this.#limits = { tasksMax: this.#world.pick([1, 2, 5, 100]) }
     this.#storedTasksMax = this.#world.pick([12, 1_000_000])
     this.#follower = this.#following()
@@ -117,12 +118,12 @@ class Simulation {
     for (const machine of this.#machines) machine.destroy()
   }
 
-  async carryOut(): Promise<SimulationReport> {
+  async run(): Promise<SimulationReport> {
     await this.#rest()
-    this.#isWell = false
+    this.#isHealthy = false
     const moves = 100 + this.#world.below(400)
     for (let move = 0; move < moves; move++) await this.#move()
-    this.#isWell = true
+    this.#isHealthy = true
     // Former leaders try to record their batches as long as their disks are full.
     for (const { disk } of this.#machines) disk.heal()
     await this.#rest()
@@ -136,7 +137,7 @@ class Simulation {
     if (files.size > 0) this.#world.problem(`${files.size} uploads are left behind`)
     return {
       ...{ seed: this.#seed, problems: this.#world.problems, ...this.#world.summary() },
-      ...{ tasks: this.#asked.wishes.size, takeovers: this.#takeovers },
+      ...{ tasks: this.#requests.contents.size, takeovers: this.#takeovers },
       compared: this.#follower?.compared ?? 0,
     }
   }
@@ -145,7 +146,7 @@ class Simulation {
     return this.#process.server.machine.disk
   }
 
-  /** Checks that followers have all data of the leader: the follower of the run, and one that starts now. */
+  /** Checks that followers have all data of the leader: the follower of the run, and a new follower. */
   async #concludeBucket(bucket: Bucket): Promise<void> {
     const late = this.#following()
     for (let sends = 0; sends < 2; sends++) {
@@ -157,21 +158,21 @@ class Simulation {
     }
     const { machine } = this.#process.server
     for (const follower of [this.#follower, late]) follower?.conclude(machine)
-    this.#requireKept()
+    this.#requireInBucket()
     await bucket.inspect()
   }
 
   /** Checks that all tasks acknowledged as being in the bucket exist, unless a client has deleted them. */
-  #requireKept(): void {
+  #requireInBucket(): void {
     const names = this.#process.server.oracle.names()
     const deleted = this.#servers.map(({ oracle }) => oracle.deleted)
-    for (const name of this.#asked.kept)
+    for (const name of this.#requests.inBucket)
       if (!names.has(name) && !deleted.some((each) => each.has(name)))
         this.#world.problem(`the bucket had ${name}, and it is lost`)
   }
 
   #serverOf(machine: Machine): Server {
-    const server = new Server(this.#world, machine, this.#asked)
+    const server = new Server(this.#world, machine, this.#requests)
     this.#servers.push(server)
     return server
   }
@@ -193,7 +194,7 @@ class Simulation {
     this.#world.note('another server begins to take over')
     const life: Life = { isOver: false }
     this.#candidate = life
-    const taken = (successor: Awaited<ReturnType<typeof succeed>>): void => {
+    const taken = (successor: Awaited<ReturnType<typeof createSuccessor>>): void => {
       this.#candidate = null
       if (successor === null) return
       this.#world.note('another server takes over')
@@ -202,9 +203,9 @@ class Simulation {
       const server = this.#serverOf(successor.machine)
       server.oracle.inherit()
       this.#process = this.#start(server, successor.taken)
-      this.#requireKept()
+      this.#requireInBucket()
     }
-    succeed(this.#copying(bucket), life).then(taken, (error: unknown) =>
+    createSuccessor(this.#copying(bucket), life).then(taken, (error: unknown) =>
       this.#world.problem(`taking over fails: ${error instanceof Error ? error.stack : error}`),
     )
   }
@@ -332,7 +333,7 @@ class Simulation {
       machine.disk.committed = () => {
         this.#history.note(machine.disk)
       }
-    const store = storeClient(world, life, machine, bucket !== null, () => oracle.look())
+    const store = storeClient(world, life, machine, bucket !== null, () => oracle.check())
     const log = {
       ...quiet,
       error: (facts: object, message: string) => {
@@ -343,7 +344,7 @@ class Simulation {
     }
     const opened = await assemble(
       {
-        engine: engine(world, life, machine, () => this.#isWell),
+        engine: engine(world, life, machine, () => this.#isHealthy),
         log,
         limits: this.#limits,
         storedTasksMax: this.#storedTasksMax,
@@ -393,8 +394,8 @@ class Simulation {
       }
       const tasks = await webhooks.tasks(batchUid, -1, 10_000)
       await this.#world.point(life, `the webhook receives batch ${batchUid}`)
-      if (!this.#isWell && this.#world.chance(0.2)) continue
-      life.server.oracle.tell(batchUid, tasks)
+      if (!this.#isHealthy && this.#world.chance(0.2)) continue
+      life.server.oracle.deliver(batchUid, tasks)
       await this.#world.point(life, 'the webhook answers')
       await webhooks.delivered(WEBHOOK, batchUid)
     }

@@ -35,11 +35,11 @@ export class Actor {
   }
 
   /** True while it works, so that the next event must wait for it. */
-  get isAtFiles(): boolean {
+  get isWorking(): boolean {
     return !this.isOver && !this.life.isOver && this.#waits === 0 && this.#wake === null
   }
 
-  /** Returns the promise of a world event. While another actor's `doing` runs, that actor waits for it instead. */
+  /** Returns the promise of a world event. Within `run` of another actor, that actor waits instead. */
   async waits<T>(event: Promise<T>): Promise<T> {
     const actor = Actor.#working.getStore() ?? this
     actor.#waits++
@@ -57,7 +57,7 @@ export class Actor {
   }
 
   /** Runs work of this actor. */
-  doing<T>(work: () => Promise<T>): Promise<T> {
+  run<T>(work: () => Promise<T>): Promise<T> {
     return Actor.#working.run(this, async () => {
       await this.begin()
       return work()
@@ -85,14 +85,14 @@ class Turns {
 
   /** Resolves when `actor` may work. */
   async take(actor: Actor): Promise<void> {
-    if (this.#working !== actor && (this.#working?.isAtFiles || this.#queue.length > 0))
+    if (this.#working !== actor && (this.#working?.isWorking || this.#queue.length > 0))
       await new Promise<void>((begin) => this.#queue.push({ actor, begin }))
     this.#working = actor
   }
 
   /** Lets the next actor work if the current one is done. */
   pass(): void {
-    if (this.#working?.isAtFiles) return
+    if (this.#working?.isWorking) return
     const next = this.#queue.shift()
     this.#working = next?.actor ?? null
     next?.begin()
@@ -220,7 +220,7 @@ export class World {
     do {
       await new Promise((resolve) => setImmediate(resolve))
       this.#turns.pass()
-    } while (this.#actors.some(({ isAtFiles }) => isAtFiles))
+    } while (this.#actors.some(({ isWorking }) => isWorking))
   }
 
   /** Creates an actor of a process. @param actor of an earlier process, to reuse for this one */

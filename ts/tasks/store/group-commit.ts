@@ -60,7 +60,7 @@ export class GroupCommit {
     this.#removeFile = removeFile
   }
 
-  carryOut(requests: readonly Request[]): readonly Reply[] {
+  execute(requests: readonly Request[]): readonly Reply[] {
     const writes = requests.filter(({ call }) => writingCalls[call] !== undefined)
     const reads = requests.filter(({ call }) => writingCalls[call] === undefined)
     return [...this.#write(writes), ...reads.map((request) => reply(request, this.#perform(request)))]

@@ -54,7 +54,7 @@ async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): 
       else requests.push(message.message)
       message = receiveMessageOnPort(port) as typeof message
     }
-    port.postMessage(groupCommit.carryOut(requests) satisfies StoreMessage)
+    port.postMessage(groupCommit.execute(requests) satisfies StoreMessage)
     try {
       checkpoints.whenLong()
     } catch (error) {
