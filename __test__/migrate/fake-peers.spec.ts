@@ -4,11 +4,11 @@ import { copySettings } from '../../ts/migrate/settings.js'
 import { OutboundError } from '../../ts/outbound/index.js'
 import { type Peer, type PeerCall, PeerError } from '../../ts/peer/index.js'
 
-// Instances that refuse what real ones refuse only when they are large, or of another maker.
+// Fake instances with refusals that real instances show only when they are large, or with another program.
 
 type Answer = (method: string, path: string, body: unknown) => unknown
 
-/** @param answer a value for each call; it may throw */
+/** @param answer returns the answer to a call, or throws */
 function fakePeer(answer: Answer): Peer {
   const bytes: Peer['bytes'] = async (method, path, { body }: PeerCall = {}) =>
     Buffer.from(JSON.stringify(answer(method, path, body)))
@@ -24,7 +24,7 @@ function fakePeer(answer: Answer): Peer {
 const index = { uid: 'films', primaryKey: 'id', createdAt: '2024-01-01T00:00:00Z' }
 const DOCUMENTS = 1_000
 
-/** Lists documents, of which it sends at most `pageMax` at a time. */
+/** Lists documents, at most `pageMax` per page. */
 const listing = (pageMax: number, limits: number[]): Peer =>
   fakePeer((_method, _path, body) => {
     const { offset, limit } = body as { offset: number; limit: number }
@@ -39,7 +39,7 @@ const listing = (pageMax: number, limits: number[]): Peer =>
     return { results, offset, limit, total: DOCUMENTS }
   })
 
-test('pages and uploads that are too large are made smaller, and every document arrives once', async (t) => {
+test('pages and uploads that are too large are split, and every document is copied once', async (t) => {
   const limits: number[] = []
   const got: string[] = []
   const to = fakePeer((method, _path, body) => {
@@ -64,7 +64,7 @@ test('pages and uploads that are too large are made smaller, and every document 
   t.true(limits.includes(400) && limits.includes(100), limits.join())
 })
 
-test('progress ends before the first upload that fails', async (t) => {
+test('progress stops before the first failed upload', async (t) => {
   let uploads = 0
   const to = fakePeer((method, path) => {
     if (method !== 'GET') return { taskUid: ++uploads }
@@ -81,7 +81,7 @@ test('progress ends before the first upload that fails', async (t) => {
   t.deepEqual(seen, [100])
 })
 
-test('a stand-in is made once, and does not replace what was set in its place', async (t) => {
+test('a substitute embedder is created once and does not replace a later embedder', async (t) => {
   const vectors = { local: { embeddings: [[1, 2, 3]], regenerate: true } }
   const from = fakePeer(() => ({ results: [{ _vectors: {} }, { _vectors: vectors }], total: 2 }))
   const source = {

@@ -1,4 +1,4 @@
-/** Instances that migrations run between: a source full of things, and targets of either engine. */
+/** Instances for migrations: a source with all kinds of data, and targets of both engines. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
@@ -10,7 +10,7 @@ import { startServer, type TestBody, type TestServer } from '../support/server.j
 export const masterKey = 'harbour-lantern-4471-xyz'
 export const FILMS = 3_000
 const keyUid = '6f1d2a34-9b0c-4e57-8a11-3c5d7e9f0b24'
-/** As a user would send it. No output may show it. */
+/** Secrets that no output may show. */
 export const embedderSecret = 'provider-secret-of-thirty-characters'
 export const hookSecret = 'Bearer hook-secret-of-thirty-characters'
 
@@ -19,12 +19,12 @@ const samples = readFileSync(new URL('../../../samples/films.ndjson', import.met
   .split('\n')
   .map((line) => JSON.parse(line) as Readonly<Record<string, unknown>>)
 
-/** The samples over and over, each time with another number in the title. */
+/** Repeated samples with different numbers in the titles. */
 const films = Array.from({ length: FILMS }, (_, at) => {
   const sample = samples[at % samples.length]
   return JSON.stringify({ ...sample, id: at, title: `${sample?.title} ${at % 97}` })
 })
-// Numbers that JavaScript would round, and one that it would write without its point.
+// Numbers that JavaScript would round, and a number that it would write without its decimal point.
 films.push('{"id":9007199254740993,"title":"Big","exact":12345678901234567890,"float":1.0}')
 
 const filmSettings = {
@@ -45,7 +45,7 @@ const filmSettings = {
   searchCutoffMs: 700,
 }
 
-/** Rules that change answers to the searches below, and one that is off. */
+/** Rules that change answers of the searches below, and an inactive rule. */
 const rules = {
   beacons: {
     description: 'keepers first',
@@ -99,7 +99,7 @@ export async function startSource(t: ExecutionContext): Promise<Source> {
   return { server, provider }
 }
 
-/** Vectors of users: one, several, none, and some that a provider may replace. */
+/** User-provided vectors: one, several, none, and some that may be regenerated. */
 async function fillPlaces(t: ExecutionContext, server: TestServer): Promise<void> {
   const embedders = { own: { source: 'userProvided', dimensions: 3 } }
   await server.settle(t, server.patch('/indexes/places/settings', { embedders }))
@@ -117,7 +117,7 @@ async function fillPlaces(t: ExecutionContext, server: TestServer): Promise<void
   await server.settle(t, server.post('/indexes/places/documents?primaryKey=code', places))
 }
 
-/** Vectors of a provider, which needs a key and is asked for the number of dimensions. */
+/** Vectors of a provider that needs a key and determines the number of dimensions. */
 async function fillTexts(t: ExecutionContext, server: TestServer, { url }: TestProvider): Promise<void> {
   const embedder = {
     source: 'rest',

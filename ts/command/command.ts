@@ -1,4 +1,4 @@
-/** What every command of the program has in common: help, arguments, mistakes in them, exit codes. */
+/** Common code of all commands: help, arguments, usage errors, exit codes. */
 import { styleText } from 'node:util'
 import {
   Command as Arguments,
@@ -11,35 +11,35 @@ import { type CommandOutput, silentOutput } from './output.js'
 
 export type { Arguments }
 
-/** 0: all is well. 1: what the command was asked about is not as it should be. */
+/** 0: success. 1: the command found a problem. */
 export type ExitCode = 0 | 1
 
-/** A command of the program beside the server: `siftd NAME …`. */
+/** A command of the program: `siftd NAME …`. */
 export interface Command {
   /**
-   * Reads the arguments after the name, and does what they ask for.
+   * Parses the arguments after the name and runs the command.
    * @throws LaunchError with exit code 2 for wrong usage, PeerError for an instance that fails or refuses
    */
   run(args: readonly string[], output: CommandOutput): Promise<ExitCode>
-  /** Its arguments, for what describes commands. */
+  /** Its arguments, for completion scripts. */
   describe(): CommandUnknownOpts
 }
 
-/** A command by the first argument of the program. Its code is loaded only when it runs. */
+/** Name of a command, with a function that loads its code. */
 export interface CommandEntry {
   readonly name: string
-  /** One line for `siftd --help`. */
+  /** Summary line for `siftd --help`. */
   readonly summary: string
   load(): Promise<Command>
 }
 
-/** An option that is needed in several places, as commander has it. */
+/** Option class of commander, for options that several commands share. */
 export { Option } from '@commander-js/extra-typings'
 
-/** Columns of a help that goes to no terminal, and the most it takes on one. */
+/** Columns of help texts: at most this many on a terminal, exactly this many elsewhere. */
 const HELP_COLUMNS = 100
 
-/** The title over the options that name a server, which stand last in a help. */
+/** Title of the options that name a server. This group is last in a help text. */
 export const SERVER_GROUP = 'Server:'
 
 const serverLast: Help['groupItems'] = (items, visible, groupOf) => {
@@ -50,8 +50,8 @@ const serverLast: Help['groupItems'] = (items, visible, groupOf) => {
 }
 
 /**
- * Makes a command of its options and actions.
- * @param build adds them to a new command; an action tells a finding by `output.finding()`
+ * Defines a command.
+ * @param build adds options and actions to a new command; an action reports a problem with `output.finding()`
  */
 export function defineCommand(
   name: string,
@@ -61,7 +61,7 @@ export function defineCommand(
     const command = new Arguments(`siftd ${name}`)
       .configureOutput({
         writeOut: (text) => output.line(text.replace(/\n$/, '')),
-        // Mistakes are thrown, and shown where every error of the program is.
+        // Usage errors are thrown and printed like all other errors of the program.
         outputError: () => undefined,
         writeErr: () => undefined,
         getOutHelpWidth: () => Math.min(process.stdout.columns ?? HELP_COLUMNS, HELP_COLUMNS),
@@ -95,15 +95,15 @@ export function defineCommand(
   }
 }
 
-/** A text whose paragraphs are one line each, for a help that breaks lines itself. Lines that begin with a space stay. */
+/** Joins the lines of each paragraph, since commander wraps lines itself. Lines that begin with a space stay. */
 const unwrapped = (text: string): string => text.replaceAll(/(?<=[^\n])\n(?=[^\n ])/g, ' ')
 
-/** Examples at the end of a help, each on a line of `text`. */
+/** Formats examples for the end of a help text. @param text one example per line */
 export const examples = (text: string): string => `
 Examples:
 ${text.trim().replaceAll(/^ */gm, '  ')}`
 
-/** Ends a command whose help was asked for and shown. */
+/** Thrown after the help was printed, to end the command. */
 class HelpShown extends Error {}
 
 function throwMistakes(command: CommandUnknownOpts, path: readonly string[]): void {
@@ -117,7 +117,7 @@ function usageError(mistake: CommanderError, command: CommandUnknownOpts, path: 
   if (mistake.exitCode === 0) return new HelpShown()
   const asked = `${path.join(' ').replace(/^siftd /, '')}: `
   const hint = ` (see ${path.join(' ')} --help)`
-  // A group without the name of a command of it: commander would print the whole help as an error.
+  // The subcommand is missing: commander would print the complete help as an error.
   if (mistake.code === 'commander.help') {
     const names = command.commands.map((one) => `\`${one.name()}\``).join(', ')
     return new LaunchError(`${asked}expected one of ${names}${hint}`, 2)

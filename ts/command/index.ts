@@ -1,4 +1,4 @@
-/** Here are arguments after a command's name: what do they ask for, and where does the answer go? */
+/** Framework for commands: arguments, options, output, progress. */
 export {
   type Arguments,
   type Command,

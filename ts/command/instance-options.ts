@@ -1,38 +1,40 @@
-/** The options that name a running instance: its URL and its key. */
+/** Options for the URL and the key of a running instance. */
 import { readFileSync } from 'node:fs'
 import { LaunchError } from '../launch/index.js'
 import { isHttpUrl } from '../parse/index.js'
 import type { PeerAddress, PeerFlag } from '../peer/index.js'
 import { type Arguments, Option, SERVER_GROUP } from './command.js'
 
-/** The server of commands that name one server. */
+/** Default server of commands. */
 const DEFAULT_URL = 'http://localhost:7700'
 
-/** `--from-key <key>`, to be added to a command beside `--from <url>`. */
+/** Option such as `--from-key <key>`, for a command with `--from <url>`. */
 export const keyOption = <F extends PeerFlag>(flag: F) =>
   new Option(`--${flag}-key <key>` as `--${F}-key <key>`, `Key of --${flag}`)
 
 export const keyFileOption = <F extends PeerFlag>(flag: F) =>
   new Option(
     `--${flag}-key-file <file>` as `--${F}-key-file <file>`,
-    'File that holds that key, so that no list of processes shows it',
+    'File that holds that key, so that process lists do not show it',
   )
 
-/** Gives a command the options that name its server. */
+/** Adds the options that name a server to a command. */
 export const onServer = (command: Arguments) =>
   command
     .addOption(
-      new Option('--url <url>', `Its URL (default: SVC_URL, or ${DEFAULT_URL})`).helpGroup(SERVER_GROUP),
+      new Option('--url <url>', `URL of the server (default: SVC_URL, or ${DEFAULT_URL})`).helpGroup(
+        SERVER_GROUP,
+      ),
     )
-    .addOption(new Option('--key <key>', 'A key of it (default: SVC_KEY)').helpGroup(SERVER_GROUP))
+    .addOption(new Option('--key <key>', 'API key (default: SVC_KEY)').helpGroup(SERVER_GROUP))
     .addOption(
       new Option(
         '--key-file <file>',
-        'A file that holds the key, so that no list of processes shows it (default: SVC_KEY_FILE)',
+        'File that holds the key, so that process lists do not show it (default: SVC_KEY_FILE)',
       ).helpGroup(SERVER_GROUP),
     )
 
-/** The values of these options. */
+/** Values of the options of `onServer`. */
 export interface ServerOptions {
   readonly url?: string | undefined
   readonly key?: string | undefined
@@ -40,8 +42,8 @@ export interface ServerOptions {
 }
 
 /**
- * The server that options and the environment name; an option wins over both variables of the key.
- * @throws LaunchError with exit code 2; it shows no key
+ * Returns the server that options and environment name. A key option overrides both key variables.
+ * @throws LaunchError with exit code 2; its message shows no key
  */
 export function serverOf(options: ServerOptions, env: NodeJS.ProcessEnv = process.env): PeerAddress {
   const given = options.key ?? options.keyFile
@@ -60,9 +62,9 @@ export function serverOf(options: ServerOptions, env: NodeJS.ProcessEnv = proces
 }
 
 /**
- * The instance that options such as `--from`, `--from-key` and `--from-key-file` name.
- * @param fallback the URL if none is given; null: one must be given
- * @throws LaunchError with exit code 2; it shows no key
+ * Returns the instance that options such as `--from`, `--from-key` and `--from-key-file` name.
+ * @param fallback default URL; null: the option is required
+ * @throws LaunchError with exit code 2; its message shows no key
  */
 export function instanceOf(
   flag: PeerFlag,
@@ -97,7 +99,6 @@ function keyOf(
     const { code } = error as NodeJS.ErrnoException
     throw new LaunchError(`${fileName}: ${file} cannot be read: ${code}`, 2)
   }
-  if (text === '' || /\s/.test(text))
-    throw new LaunchError(`${fileName}: ${file} must hold a key and nothing else`, 2)
+  if (text === '' || /\s/.test(text)) throw new LaunchError(`${fileName}: ${file} must contain only a key`, 2)
   return text
 }

@@ -1,31 +1,31 @@
-/** Where a command reports: results to the standard output, all else to the standard error. */
+/** Output of commands: results to the standard output, everything else to the standard error. */
 import { styleText } from 'node:util'
 import { LaunchError } from '../launch/index.js'
 import { printable } from '../parse/index.js'
 import { openProgress } from './progress.js'
 
 export interface CommandOutput {
-  /** Whether the standard output is a terminal that shows colours. The variable NO_COLOR denies it. */
+  /** True if the standard output is a terminal with colours, and NO_COLOR is not set. */
   readonly hasColors: boolean
   /** Prints a line of the result. */
   line(text: string): void
-  /** Prints a part of a long result. Resolves when more can be taken. */
+  /** Prints a part of a long result. Resolves when the stream can accept more. */
   write(part: string | Uint8Array): Promise<void>
-  /** Prints a line beside the result. */
+  /** Prints a line to the standard error. */
   note(text: string): void
   /**
-   * Shows how far a long step is.
+   * Shows the progress of a long step.
    * @param total 0: unknown
-   * @param detail is shown behind the bar of a terminal
+   * @param detail shown after the progress bar on a terminal
    */
   progress(doing: string, finished: number, total: number, detail?: string): void
-  /** Makes the exit code 1: what the command was asked about is not as it should be. */
+  /** Sets the exit code to 1: the command found a problem. */
   finding(): void
 }
 
 const nothing = (): void => undefined
 
-/** Prints nothing, for a command that is only described or called by other code. */
+/** Prints nothing. For commands that are only described or called by other code. */
 export const silentOutput: CommandOutput = {
   hasColors: false,
   line: nothing,
@@ -35,7 +35,7 @@ export const silentOutput: CommandOutput = {
   finding: nothing,
 }
 
-/** The outputs of this process. `end` erases what only shows progress. */
+/** The output of this process. `end` erases the progress bar. */
 export interface Terminal {
   readonly output: CommandOutput
   end(): void
@@ -49,7 +49,7 @@ export async function openTerminal(): Promise<Terminal> {
   const write = async (part: string | Uint8Array): Promise<void> => {
     progress.end()
     if (stdout.destroyed) throw new LaunchError('the standard output was closed', 1)
-    // A file or a pipe gets every byte.
+    // Control characters are removed only on terminals.
     const shown = stdout.isTTY === true ? printableParts(Buffer.from(part).toString()) : part
     if (!stdout.write(shown)) await drained(stdout)
   }
@@ -68,7 +68,7 @@ export async function openTerminal(): Promise<Terminal> {
   return { output, end: progress.end }
 }
 
-/** Resolves when a stream takes more, or never will. */
+/** Resolves when a stream can accept more or is closed. */
 const drained = (stream: NodeJS.WriteStream): Promise<void> =>
   new Promise((resolve) => {
     const done = (): void => {
@@ -80,25 +80,25 @@ const drained = (stream: NodeJS.WriteStream): Promise<void> =>
 
 export type Colour = 'red' | 'yellow' | 'green' | 'dim' | 'bold'
 
-/** A text in a colour, if the output shows any. */
+/** Colours a text if the output has colours. */
 export const coloured = (
   { hasColors }: Pick<CommandOutput, 'hasColors'>,
   colour: Colour,
   text: string,
 ): string => (hasColors ? styleText(colour, text) : text)
 
-// The codes of `coloured`, which are harmless wherever they come from.
+// The codes of `coloured`. They are harmless, also in texts of other instances.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control characters
 const colourCodes = /(\u001b\[(?:1|2|22|31|32|33|39)m)/
 
-/** The text with its colours, and without other control characters. */
+/** Removes control characters other than colours from a text. */
 export const printableParts = (text: string): string =>
   text
     .split(colourCodes)
     .map((part, at) => (at % 2 === 1 ? part : printable(part)))
     .join('')
 
-/** Rows as lines of aligned columns, the first one being their titles. */
+/** Formats rows as lines with aligned columns. The first row has the titles. */
 export function tableLines(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]!.length)))
   return rows.map((row) =>

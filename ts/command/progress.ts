@@ -1,11 +1,11 @@
-/** Here is a long step: how far is it, on a terminal or in a log? */
+/** Progress of long steps, on a terminal or in a log. */
 
-/** Milliseconds between two lines if there is no terminal. */
+/** Milliseconds between two lines without a terminal. */
 const LOG_MS = 10_000
-/** Updates of the bar in a second. */
+/** Updates of the bar per second. */
 const FRAMES_PER_SECOND = 10
 
-/** Takes a line from time to time if there is no terminal. */
+/** Receives a line from time to time if there is no terminal. */
 export type ProgressLog = (doing: string, finished: number, total: number) => void
 
 /** Shows the progress of a long start or command. */
@@ -16,7 +16,7 @@ export interface Progress {
   end(): void
 }
 
-/** A bar with the time left on a terminal; without a terminal, a line of the log from time to time. */
+/** Shows a bar with the remaining time on a terminal. Without a terminal it logs a line from time to time. */
 export async function openProgress(terminal: NodeJS.WriteStream, log: ProgressLog): Promise<Progress> {
   if (!terminal.isTTY) return lines(log)
   const { default: library } = await import('cli-progress')
@@ -33,11 +33,11 @@ export async function openProgress(terminal: NodeJS.WriteStream, log: ProgressLo
     fps: FRAMES_PER_SECOND,
     clearOnComplete: true,
     hideCursor: null,
-    // A signal ends the process as it does without a bar.
+    // Signals are handled as without a bar.
     gracefulExit: false,
-    // A line longer than the terminal is wide is cut, and the terminal's own setting stays.
+    // Cuts lines at the width of the terminal and keeps the wrap setting of the terminal.
     linewrap: null,
-    // The time left follows the pace of about the last ten seconds.
+    // The remaining time is computed from the rate of about the last ten seconds.
     etaBuffer: 100,
   })
   return {
@@ -64,7 +64,7 @@ function lines(log: ProgressLog): Progress {
   }
 }
 
-/** Seconds in the largest fitting units, such as `2 min 5 s`. */
+/** Formats seconds in the largest fitting units, such as `2 min 5 s`. */
 export function shownSeconds(seconds: number): string {
   if (!Number.isFinite(seconds)) return '?'
   const whole = Math.max(1, Math.ceil(seconds))

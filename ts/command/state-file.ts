@@ -1,13 +1,13 @@
-/** How far a long command has come, for the next run of it. */
+/** Progress of a long command, so that its next run can continue. */
 import { createHash } from 'node:crypto'
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** What is known of each part of the work by its name, in a file that is there only until all has succeeded. */
+/** A file with the state of each part of the work, by name. It is deleted when everything has succeeded. */
 export class StateFile<S> {
   readonly path: string
   readonly #states: Record<string, S>
-  /** Writes happen one after the other. */
+  /** The last write. Writes run one after the other. */
   #last: Promise<void> = Promise.resolve()
 
   private constructor(path: string, states: Record<string, S>) {
@@ -16,16 +16,16 @@ export class StateFile<S> {
   }
 
   /**
-   * @param given its path; null: a name in the current directory that only this work has
-   * @param work what the work is about, such as URLs
-   * @typeParam S what the file holds of a part; it is not checked
+   * @param given path of the file; null: a file in the current directory with a name that is unique for this work
+   * @param work texts that identify the work, such as URLs
+   * @typeParam S state of a part; it is not checked
    */
   static async open<S>(
     given: string | null,
     command: string,
     work: readonly string[],
   ): Promise<StateFile<S>> {
-    // The hash keeps names and passwords of URLs out of the name.
+    // Hashed, so that user names and passwords in URLs do not appear in the file name.
     const hash = createHash('sha256').update(work.join('\n')).digest('hex').slice(0, 12)
     const path = given ?? join(process.cwd(), `siftd-${command}-${hash}.json`)
     return new StateFile<S>(path, await readStates<S>(path))
@@ -35,7 +35,9 @@ export class StateFile<S> {
     return Object.hasOwn(this.#states, part) ? (this.#states[part] ?? null) : null
   }
 
-  /** Resolves once the file has it. The file is replaced whole, so that a kill leaves it as it was or as it is now. */
+  /**
+   * Resolves once the state is in the file. The file is replaced atomically, so a kill leaves the old or the new file.
+   */
   set(part: string, state: S): Promise<void> {
     this.#states[part] = state
     this.#last = this.#last.then(async () => {
@@ -56,7 +58,7 @@ async function readStates<S>(path: string): Promise<Record<string, S>> {
     const found: unknown = JSON.parse(await readFile(path, 'utf8'))
     return typeof found === 'object' && found !== null ? (found as Record<string, S>) : {}
   } catch (error) {
-    // Without a readable file the work begins anew, which does no harm.
+    // Without a readable file the work starts over, which is harmless.
     if (error instanceof SyntaxError || (error as NodeJS.ErrnoException).code === 'ENOENT') return {}
     throw error
   }

@@ -1,4 +1,4 @@
-/** A data directory whose server does not run, behind the same interface as a server on the network. */
+/** Access to a data directory without a running server, with the same interface as a server on the network. */
 import { resolve } from 'node:path'
 import { openAuth } from '../auth/index.js'
 import { buildServer, defaultHttpOptions } from '../http/index.js'
@@ -8,12 +8,12 @@ import type { Outbound } from '../outbound/index.js'
 import { closedUsage, openLogWithOutlets } from '../telemetry/index.js'
 import { openWebhooks } from '../webhooks/index.js'
 
-/** Answers calls in this process, and listens nowhere. */
+/** Answers calls in this process, without listening on an address. */
 export type AtRest = Pick<Outbound, 'call' | 'close'>
 
 /**
- * Opens a data directory for reading. Its waiting tasks stay as they are, since its queue is not started.
- * @throws LaunchError if it holds no data, or is in use
+ * Opens a data directory for reading. Enqueued tasks are not processed, since the queue is not started.
+ * @throws LaunchError if the directory holds no data or is in use
  */
 export async function openAtRest(dbPath: string): Promise<AtRest> {
   const directory = resolve(dbPath)
@@ -26,7 +26,7 @@ export async function openAtRest(dbPath: string): Promise<AtRest> {
     readFile: () => null,
     machine: machine(),
   })
-  if (launch.kind !== 'run') throw new Error('no argument asks for help')
+  if (launch.kind !== 'run') throw new Error('the arguments do not ask for help')
   const { options } = launch
   const { log, outlets } = openLogWithOutlets({ level: 'OFF', mode: 'HUMAN' })
   const version = packageVersion()
@@ -67,7 +67,7 @@ export async function openAtRest(dbPath: string): Promise<AtRest> {
   return {
     async call({ method, url, headers = {}, body }) {
       const { pathname, search } = new URL(url)
-      if (typeof body === 'function') throw new Error('a directory at rest is only read')
+      if (typeof body === 'function') throw new Error('a directory at rest can only be read')
       const {
         statusCode,
         headers: answered,

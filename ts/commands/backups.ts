@@ -1,4 +1,4 @@
-/** `siftd dump` and `siftd snapshot`: copies of an instance that its server writes. */
+/** `siftd dump` and `siftd snapshot`: ask a server to write a copy of its instance. */
 import { type Command, defineCommand, examples, jsonOption } from '../command/index.js'
 import { onServer, withServer } from './service.js'
 import { enqueued, reportTask } from './task-output.js'
@@ -26,7 +26,7 @@ const backup = ({ name, path, description }: Backup): Command =>
 export const dump = backup({
   name: 'dump',
   path: '/dumps',
-  description: `Lets a server write a dump of everything it holds, into its --dump-dir.
+  description: `Asks a server to write a dump of all its data to its --dump-dir.
 
 A dump can be read by later versions and by either engine: siftd --import-dump FILE.`,
 })
@@ -34,7 +34,7 @@ A dump can be read by later versions and by either engine: siftd --import-dump F
 export const snapshot = backup({
   name: 'snapshot',
   path: '/snapshots',
-  description: `Lets a server write a snapshot of its data directory, into its --snapshot-dir.
+  description: `Asks a server to write a snapshot of its data directory to its --snapshot-dir.
 
-A snapshot is a copy of files, quick to write and to start from: siftd --import-snapshot FILE.`,
+A snapshot is a copy of files, fast to write and to start from: siftd --import-snapshot FILE.`,
 })

@@ -8,20 +8,20 @@ import { pathOf } from './task-output.js'
 
 const SEARCHES = 500
 const CONCURRENCY = 4
-/** Documents whose words are searched for if no file of queries is given. */
+/** Documents that provide queries if no file of queries is given. */
 const SAMPLED_DOCUMENTS = 200
 
 export const bench = defineCommand('bench', (command, output) =>
   onServer(command)
-    .description(`Measures how fast a running server answers searches, as its users see it.
+    .description(`Measures how fast a running server answers searches, as seen by its clients.
 
-Searches for the lines of --queries, or for words of the documents themselves, as often as --searches says. Prints the
-time within which half of the answers came (p50) and 99 of 100 (p99), and the searches a second. The exit code is 1 if a
-search failed.`)
+Searches for the lines of --queries, or for words of the documents, --searches times. Prints the median time of an answer
+(p50), the time within which 99 of 100 answers arrived (p99), and the searches per second. The exit code is 1 if a search
+failed.`)
     .argument('<index>', 'The uid of the index')
-    .option('--queries <file>', 'Queries, one a line')
-    .option('--searches <n>', `How often to search (default: ${SEARCHES})`, countFor('--searches'))
-    .option('--concurrency <n>', `Searches at a time (default: ${CONCURRENCY})`, countFor('--concurrency'))
+    .option('--queries <file>', 'Queries, one per line')
+    .option('--searches <n>', `Number of searches (default: ${SEARCHES})`, countFor('--searches'))
+    .option('--concurrency <n>', `Concurrent searches (default: ${CONCURRENCY})`, countFor('--concurrency'))
     .option('--json', 'Prints the figures as one JSON object')
     .addHelpText(
       'after',
@@ -32,7 +32,7 @@ search failed.`)
     .action(async (index, options) => {
       const { searches = SEARCHES, concurrency = CONCURRENCY } = options
       if (searches === 0 || concurrency === 0)
-        throw new LaunchError('bench: --searches and --concurrency begin at 1', 2)
+        throw new LaunchError('bench: --searches and --concurrency must be at least 1', 2)
       const figures = await withServer(options, async (peer) => {
         const queries = options.queries === undefined ? await sampled(peer, index) : linesOf(options.queries)
         if (queries.length === 0) throw new LaunchError('bench: there is nothing to search for', 1)
@@ -90,7 +90,7 @@ async function searchOnce(peer: Peer, index: string, q: string): Promise<void> {
   await peer.bytes('POST', `${pathOf(index)}/search`, { body: { q } })
 }
 
-/** Words of the first documents, each the beginning of a text. */
+/** Returns queries from the first documents: the first two words of their texts. */
 async function sampled(peer: Peer, index: string): Promise<readonly string[]> {
   const body = { limit: SAMPLED_DOCUMENTS }
   const bytes = await peer.bytes('POST', `${pathOf(index)}/documents/fetch`, { body, isRepeatable: true })

@@ -14,13 +14,16 @@ import { fetchDocuments, PageReader, type Peer } from '../peer/index.js'
 import { onData, onServer, withData, withServer } from './service.js'
 import { enqueued, pathOf, reportTask } from './task-output.js'
 
-const filterOption = new Option('--filter <filter>', 'Those that pass a filter such as "year > 1970"')
-const fieldsOption = new Option('--fields <list>', 'Prints these attributes only').argParser(listOf)
-const vectorsOption = new Option('--vectors', 'Prints their vectors too')
+const filterOption = new Option(
+  '--filter <filter>',
+  'Only documents that match a filter such as "year > 1970"',
+)
+const fieldsOption = new Option('--fields <list>', 'Prints only these attributes').argParser(listOf)
+const vectorsOption = new Option('--vectors', 'Prints vectors too')
 
 export const documents = defineCommand('documents', (command, output) => {
   command
-    .description('Reads, exports and deletes documents. To add some, see siftd import --help.')
+    .description('Reads, exports and deletes documents. To add documents, see siftd import --help.')
     .addHelpText(
       'after',
       examples(`
@@ -36,15 +39,15 @@ export const documents = defineCommand('documents', (command, output) => {
 function addGet(command: Arguments, output: CommandOutput): void {
   onData(command.command('get'))
     .summary('prints documents')
-    .description(`Prints documents, a JSON object a line.
+    .description(`Prints documents, one JSON object per line.
 
-The exit code is 1 if one of the ids is of no document.`)
+The exit code is 1 if a document is missing.`)
     .argument('<index>', 'The uid of the index')
-    .argument('[ids...]', 'Ids of the documents (default: the first ones)')
+    .argument('[ids...]', 'Ids of the documents (default: the first documents)')
     .addOption(filterOption)
     .addOption(fieldsOption)
     .addOption(vectorsOption)
-    .option('--limit <n>', 'Documents at most (default: 20)', countFor('--limit'))
+    .option('--limit <n>', 'Maximum number of documents (default: 20)', countFor('--limit'))
     .option('--offset <n>', 'Documents to skip', countFor('--offset'))
     .addHelpText(
       'after',
@@ -59,7 +62,7 @@ The exit code is 1 if one of the ids is of no document.`)
       for (const line of lines) output.line(line)
       const missing = new Set(ids).size - lines.length
       if (ids.length === 0 || missing <= 0 || options.filter !== undefined || offset > 0) return
-      output.note(`${missing} of these ids are of no document`)
+      output.note(`${missing} of these ids do not exist`)
       output.finding()
     })
 }
@@ -67,9 +70,9 @@ The exit code is 1 if one of the ids is of no document.`)
 function addExport(command: Arguments, output: CommandOutput): void {
   onData(command.command('export'))
     .summary('writes all documents of an index as NDJSON')
-    .description(`Writes all documents of an index as NDJSON, a JSON object a line, in the order of the index.
+    .description(`Writes all documents of an index as NDJSON, one JSON object per line, in the order of the index.
 
-Their numbers are written as they were added. siftd import reads the file.`)
+Numbers are written exactly as they were added. siftd import reads the file.`)
     .argument('<index>', 'The uid of the index')
     .option('-o, --output <file>', 'Writes to this file (default: the standard output)')
     .addOption(filterOption)
@@ -111,7 +114,7 @@ function addDelete(command: Arguments, output: CommandOutput): void {
       const { filter, all } = options
       const given = [ids.length > 0, filter !== undefined, all === true].filter((is) => is).length
       if (given !== 1)
-        throw new LaunchError('documents delete: expected ids, --filter or --all, and one of them alone', 2)
+        throw new LaunchError('documents delete: expected ids, --filter or --all, and only one of them', 2)
       await withServer(options, async (peer) => {
         const path = `${pathOf(index)}/documents`
         const taskUid = all
@@ -136,7 +139,7 @@ const wantedOf = ({ filter, fields, vectors }: Wanted): object => ({
   ...(vectors && { retrieveVectors: true }),
 })
 
-/** Takes the parts of an export. */
+/** Receives the parts of an export. */
 interface Sink {
   write(part: string): Promise<void>
   end(): Promise<void>

@@ -6,17 +6,17 @@ import { pathOf } from './task-output.js'
 
 export const explain = defineCommand('explain', (command, output) =>
   onData(command)
-    .description(`Tells why a document is where it is among the hits of a search, or why it is none.
+    .description(`Explains the rank of a document in a search, or why it is not a hit.
 
-Shows its position and score, what each ranking rule said of it, which word of the query stands where in it and under
-which spelling, and for a document that is no hit what keeps it out. What the other options do not name is set by --body,
-a JSON object with members of the body of POST /indexes/INDEX/search. The exit code is 0 for a hit, 1 for none.`)
+Prints the position and score of the document, the details of each ranking rule, and the places and spellings of the query
+words in the document. For a document that is not a hit it prints the reasons. --body sets further search parameters: a JSON
+object with members of the body of POST /indexes/INDEX/search. The exit code is 0 for a hit, 1 otherwise.`)
     .argument('<index>', 'The uid of the index')
-    .argument('<id>', 'The key of the document')
+    .argument('<id>', 'The id of the document')
     .argument('[query]', 'The words of the search')
     .option('--filter <filter>', 'The filter of the search')
-    .option('--body <json>', 'Further members of the search', objectOf('--body'))
-    .option('--json', 'Prints the whole answer, as one line')
+    .option('--body <json>', 'Further search parameters', objectOf('--body'))
+    .option('--json', 'Prints the complete answer on one line')
     .addHelpText(
       'after',
       examples(`
@@ -39,7 +39,7 @@ a JSON object with members of the body of POST /indexes/INDEX/search. The exit c
 function draw(answer: Explanation, output: CommandOutput): void {
   const { id, position, rankingScore, rankingScoreDetails, foundBy, reasons, query } = answer
   if (position !== null) output.line(`${id} is hit ${position + 1}, found by ${foundBy}`)
-  else output.line(`${id} is no hit`)
+  else output.line(`${id} is not a hit`)
   for (const reason of reasons) for (const line of reasonLines(reason)) output.line(`  ${line}`)
   if (rankingScore !== null) output.line(`score ${rankingScore}`)
   const rules = Object.entries(rankingScoreDetails ?? {}).map(([rule, said]) => [rule, saidText(said)])
@@ -48,7 +48,7 @@ function draw(answer: Explanation, output: CommandOutput): void {
   for (const { text, phrase, parts, isInDocument, isOptional, spellings, spellingsTotal } of query.steps) {
     const here = spellings.filter(({ places }) => places.length > 0)
     if (parts !== null && here.length === 0) continue
-    const state = isInDocument ? '' : isOptional ? ' (missing, which the strategy allows)' : ' (missing)'
+    const state = isInDocument ? '' : isOptional ? ' (missing, but optional)' : ' (missing)'
     output.line(`${phrase === null ? text : `"${phrase.map((word) => word ?? '…').join(' ')}"`}${state}`)
     const rows = here.map((one) => [
       `  ${one.text}`,
@@ -74,17 +74,17 @@ function reasonLines(reason: Reason): readonly string[] {
     case 'filter':
       return ['it does not pass the filter:', ...clauseLines(reason.clause, 1)]
     case 'excludedWords':
-      return ['it holds what the query excludes with `-`']
+      return ['it contains words that the query excludes with `-`']
     case 'missingWords':
-      return [`it lacks ${reason.words.join(', ')}`]
+      return [`it does not contain ${reason.words.join(', ')}`]
     case 'rankingScoreThreshold':
       return [`its score ${reason.score} is below rankingScoreThreshold ${reason.threshold}`]
     case 'distinct':
       return [`${reason.id} is a better hit with the same ${reason.attribute}, which is distinct`]
     case 'searchCutoff':
-      return ['the time of the search was over before it was ranked']
+      return ['the search was cut off before it was ranked']
     case 'tooFarDown':
-      return [`it comes after the first ${reason.hitsLookedAt} hits, which are all that were looked at`]
+      return [`it comes after the first ${reason.hitsLookedAt} hits; later hits were not examined`]
   }
 }
 

@@ -1,4 +1,4 @@
-/** Here is a running server or a directory at rest: what does it hold, and how is that changed from a command line? */
+/** Commands that read and change the data of a server, or read a directory at rest. */
 import type { CommandEntry } from '../command/index.js'
 
 /** The commands that talk to a server. */
@@ -15,7 +15,7 @@ export const serverCommands: readonly CommandEntry[] = [
   },
   {
     name: 'explain',
-    summary: 'tells why a document is where it is among the hits of a search',
+    summary: 'explains the rank of a document in a search',
     load: async () => (await import('./explain.js')).explain,
   },
   {
@@ -25,12 +25,12 @@ export const serverCommands: readonly CommandEntry[] = [
   },
   {
     name: 'indexes',
-    summary: 'lists, creates and deletes indexes, and counts what they hold',
+    summary: 'lists, creates and deletes indexes, and counts their content',
     load: async () => (await import('./indexes.js')).indexes,
   },
   {
     name: 'settings',
-    summary: 'prints the settings of an index, compares them with a file, and applies one',
+    summary: 'prints settings of an index, compares them with a file, applies a file',
     load: async () => (await import('./settings.js')).settings,
   },
   {
@@ -45,12 +45,12 @@ export const serverCommands: readonly CommandEntry[] = [
   },
   {
     name: 'dump',
-    summary: 'lets a server write a dump',
+    summary: 'asks a server to write a dump',
     load: async () => (await import('./backups.js')).dump,
   },
   {
     name: 'snapshot',
-    summary: 'lets a server write a snapshot',
+    summary: 'asks a server to write a snapshot',
     load: async () => (await import('./backups.js')).snapshot,
   },
   {

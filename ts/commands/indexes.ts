@@ -22,7 +22,7 @@ const rowShape = { uid: isText, primaryKey: maybe(isText), createdAt: isText, up
 const statsShape = { numberOfDocuments: isCount, fieldDistribution: isObject }
 
 export const indexes = defineCommand('indexes', (command, output) => {
-  command.description('Lists, creates and deletes indexes, and counts what they hold.').addHelpText(
+  command.description('Lists, creates and deletes indexes, and counts their content.').addHelpText(
     'after',
     examples(`
         siftd indexes list
@@ -44,11 +44,11 @@ export const indexes = defineCommand('indexes', (command, output) => {
     })
   onServer(command.command('create'))
     .summary('creates an index')
-    .description('Creates an empty index. siftd import creates a missing one by itself.')
+    .description('Creates an empty index. siftd import creates a missing index itself.')
     .argument('<index>', 'The uid of the index: letters, digits, - and _')
     .option(
       '--primary-key <field>',
-      'The field that identifies its documents (default: guessed from the first ones)',
+      'The field that identifies its documents (default: guessed from the first documents)',
     )
     .option('--no-wait', 'Does not wait until it is created')
     .addOption(jsonOption)
@@ -74,7 +74,7 @@ export const indexes = defineCommand('indexes', (command, output) => {
     )
   onData(command.command('stats'))
     .summary('counts the documents and bytes of indexes')
-    .description('Counts the documents, fields and bytes of all indexes, or of those that are named.')
+    .description('Counts the documents, fields and bytes of all indexes, or of the given indexes.')
     .argument('[indexes...]', 'Uids of the indexes (default: all)')
     .addOption(jsonOption)
     .addHelpText('after', examples('siftd indexes stats\nsiftd indexes stats films --json'))

@@ -5,7 +5,7 @@ import { defaultJsonLimits, readJson, toText } from '../parse/index.js'
 
 export type JsonObject = Readonly<Record<string, unknown>>
 
-/** Reads the value of an option that is a JSON object. It throws a LaunchError with exit code 2. */
+/** Parser for an option with a JSON object. It throws a LaunchError with exit code 2. */
 export const objectOf =
   (name: string) =>
   (text: string): JsonObject => {
@@ -19,7 +19,7 @@ export const objectOf =
     throw new LaunchError(`${name}: expected a JSON object`, 2)
   }
 
-/** The JSON object in a file; `-` is the standard input. @throws LaunchError with exit code 2 */
+/** Reads a JSON object from a file; `-` is the standard input. @throws LaunchError with exit code 2 */
 export function objectIn(path: string): JsonObject {
   let text: string
   try {
@@ -30,7 +30,7 @@ export function objectIn(path: string): JsonObject {
   return objectOf(path)(text)
 }
 
-/** An answer, and the entries of one of its lists as lines of JSON with their numbers as they were written. */
+/** Parses an answer. `lines` has the items of a list as JSON, with numbers exactly as in the answer. */
 export function jsonOf<T>(
   bytes: Buffer,
   list: string,

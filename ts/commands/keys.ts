@@ -27,7 +27,7 @@ export const keys = defineCommand('keys', (command, output) => {
     )
   onServer(command.command('list'))
     .summary('lists the keys')
-    .description('Lists the keys with what they allow. The keys themselves are printed with --json only.')
+    .description('Lists the keys with their permissions. Only --json prints the keys themselves.')
     .addOption(jsonOption)
     .addHelpText('after', examples('siftd keys list\nsiftd keys list --json | jq -r .key'))
     .action(async (options) => {
@@ -41,12 +41,12 @@ export const keys = defineCommand('keys', (command, output) => {
     })
   onServer(command.command('create'))
     .summary('creates a key and prints it')
-    .description('Creates a key and prints it alone on a line.')
-    .requiredOption('--actions <list>', 'What it allows, such as search,documents.*', listOf)
-    .requiredOption('--indexes <list>', 'On which indexes, such as films,books-* or *', listOf)
-    .option('--expires-at <date>', 'Until when, such as 2050-01-31 (default: for ever)')
-    .option('--name <name>', 'What people call it')
-    .option('--description <text>', 'What it is for')
+    .description('Creates a key and prints only the key.')
+    .requiredOption('--actions <list>', 'Allowed actions, such as search,documents.*', listOf)
+    .requiredOption('--indexes <list>', 'Allowed indexes, such as films,books-* or *', listOf)
+    .option('--expires-at <date>', 'Expiry date, such as 2050-01-31 (default: never)')
+    .option('--name <name>', 'Name of the key')
+    .option('--description <text>', 'Description of the key')
     .addOption(jsonOption)
     .addHelpText(
       'after',
@@ -64,8 +64,8 @@ export const keys = defineCommand('keys', (command, output) => {
     })
   onServer(command.command('delete'))
     .summary('deletes keys')
-    .description('Deletes keys. Requests with them are refused from then on.')
-    .argument('<keys...>', 'Their uids, or the keys themselves')
+    .description('Deletes keys. Requests with them are refused afterwards.')
+    .argument('<keys...>', 'Uids of the keys, or the keys themselves')
     .addHelpText('after', examples('siftd keys delete 6062abda-a5aa-4414-ac91-ecd7944c0f8d'))
     .action((deleted, options) =>
       withServer(options, async (peer) => {

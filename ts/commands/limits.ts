@@ -1,2 +1,2 @@
-/** Attempts of a call by a command that a person waits for. */
+/** Attempts of a call in an interactive command. */
 export const ATTEMPTS_MAX = 3

@@ -13,24 +13,20 @@ interface Answer {
 
 export const search = defineCommand('search', (command, output) =>
   onData(command)
-    .description(`Searches an index and prints the hits, a JSON object a line.
+    .description(`Searches an index and prints the hits, one JSON object per line.
 
-What the other options do not name is set by --body, a JSON object with members of the body of POST
-/indexes/INDEX/search. The exit code is 0 even if nothing is found.`)
+--body sets further parameters: a JSON object with members of the body of POST /indexes/INDEX/search. The exit code is 0
+even if nothing is found.`)
     .argument('<index>', 'The uid of the index')
-    .argument('[query]', 'The words to search for (default: every document)')
+    .argument('[query]', 'The words to search for (default: all documents)')
     .option('--filter <filter>', 'A filter such as "year > 1970 AND genre = drama"')
-    .option('--sort <list>', 'Such as year:desc,title:asc', listOf)
-    .option(
-      '--facets <list>',
-      'Counts the values of these attributes; the counts go to the standard error',
-      listOf,
-    )
-    .option('--fields <list>', 'Prints these attributes only', listOf)
-    .option('--limit <n>', 'Hits at most (default: 20)', countFor('--limit'))
+    .option('--sort <list>', 'Sort order, such as year:desc,title:asc', listOf)
+    .option('--facets <list>', 'Counts the values of these attributes, printed to the standard error', listOf)
+    .option('--fields <list>', 'Prints only these attributes', listOf)
+    .option('--limit <n>', 'Maximum number of hits (default: 20)', countFor('--limit'))
     .option('--offset <n>', 'Hits to skip', countFor('--offset'))
-    .option('--body <json>', 'Further members of the request', objectOf('--body'))
-    .option('--json', 'Prints the whole answer, as one line')
+    .option('--body <json>', 'Further search parameters', objectOf('--body'))
+    .option('--json', 'Prints the complete answer on one line')
     .addHelpText(
       'after',
       examples(`

@@ -1,4 +1,4 @@
-/** The server, or the directory at rest, that the options of a command name. */
+/** Opens the server or the directory at rest that the options of a command name. */
 import {
   type Arguments,
   Option,
@@ -14,12 +14,12 @@ import { ATTEMPTS_MAX } from './limits.js'
 
 export { onServer }
 
-/** Gives a command that only reads the options for a server or a directory. */
+/** Adds the options for a server or a directory to a read-only command. */
 export const onData = (command: Arguments) =>
   onServer(command).addOption(
     new Option(
       '--db-path <directory>',
-      'Reads a data directory whose server does not run, in place of a server',
+      'Reads a data directory instead of a server; no server may use it',
     ).helpGroup(SERVER_GROUP),
   )
 
@@ -34,7 +34,7 @@ export async function withServer<T>(
   setup: PeerSetup = { attemptsMax: ATTEMPTS_MAX },
 ): Promise<T> {
   const address = serverOf(options)
-  // The user names the address, so that it is not refused as private.
+  // The user chose the address, so private addresses are allowed.
   const outbound = openOutbound({ allowedNetworks: 'any' })
   try {
     return await use(openPeer(outbound, address, setup))

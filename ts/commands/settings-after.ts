@@ -1,4 +1,4 @@
-/** What settings would come to if others were sent, by the rules of the server itself. */
+/** Computes the settings after a change, with the rules of the server. */
 import { defaultJsonLimits, readJson, readNode } from '../parse/index.js'
 import {
   defaultIndexSettings,
@@ -11,13 +11,13 @@ import {
 } from '../settings/index.js'
 import type { JsonObject } from './json-argument.js'
 
-/** Whether a feature is on is for the server to say. */
+/** All features are on here. The server refuses settings of features that are off. */
 const features = { foreignKeys: true, chatCompletions: true, multimodal: true, compositeEmbedders: true }
 
 /**
- * Settings as an API shows them, before and after `sent` is merged into them.
- * @param found as the server shows them; those that this version does not know are left out
- * @throws ApiError for the first mistake of `sent`
+ * Returns settings as in API answers, before and after `sent` is merged into them.
+ * @param found settings of the server; settings that this version does not know are ignored
+ * @throws ApiError for the first mistake in `sent`
  */
 export function settingsAfter(
   found: JsonObject,

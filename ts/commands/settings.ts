@@ -9,18 +9,16 @@ import { settingsAfter } from './settings-after.js'
 import { enqueued, pathOf, reportTask } from './task-output.js'
 
 export const settings = defineCommand('settings', (command, output) => {
-  command
-    .description('Prints the settings of an index, compares them with a file, and applies one.')
-    .addHelpText(
-      'after',
-      examples(`
+  command.description('Prints settings of an index, compares them with a file, applies a file.').addHelpText(
+    'after',
+    examples(`
         siftd settings get films > films.settings.json
         siftd settings diff films films.settings.json || echo drifted
         siftd settings apply films films.settings.json`),
-    )
+  )
   onData(command.command('get'))
     .summary('prints the settings of an index')
-    .description('Prints the settings of an index as JSON, ready for a file.')
+    .description('Prints the settings of an index as JSON.')
     .argument('<index>', 'The uid of the index')
     .option('--json', 'Prints them on one line')
     .addHelpText('after', examples('siftd settings get films > films.settings.json'))
@@ -29,13 +27,13 @@ export const settings = defineCommand('settings', (command, output) => {
       output.line(JSON.stringify(found, null, options.json ? 0 : 2))
     })
   onData(command.command('diff'))
-    .summary('prints in what an index differs from a file of settings')
-    .description(`Prints the settings that applying FILE would change, each with its value now and then.
+    .summary('prints the differences between an index and a file of settings')
+    .description(`Prints the settings that applying FILE would change, with their old and new values.
 
-FILE is a JSON object such as siftd settings get prints, and may hold some settings only; null stands for the default,
-and - for the standard input. The exit code is 0 if nothing would change, 1 for drift, 2 for wrong usage.`)
+FILE is a JSON object as printed by siftd settings get; it may have only some of the settings. null means the default value.
+The file - is the standard input. The exit code is 0 if nothing would change, 1 for drift, 2 for wrong usage.`)
     .argument('<index>', 'The uid of the index')
-    .argument('<file>', 'The settings that it should have')
+    .argument('<file>', 'The file of settings')
     .addOption(jsonOption)
     .addHelpText('after', examples('siftd settings diff films films.settings.json'))
     .action(async (index, file, options) => {
@@ -44,14 +42,14 @@ and - for the standard input. The exit code is 0 if nothing would change, 1 for 
       printDrift(driftOf(found, wanted), options.json, output)
     })
   onServer(command.command('apply'))
-    .summary('gives an index the settings of a file')
-    .description(`Gives an index the settings of FILE, waits until they hold, and compares.
+    .summary('applies the settings of a file to an index')
+    .description(`Applies the settings of FILE to an index, waits until they are in effect, and compares.
 
-Settings that FILE does not hold stay. Nothing is sent if nothing would change. The exit code is 0 if the index has the
-settings in the end, 1 if it was refused or drift remains, 2 for wrong usage.`)
-    .argument('<index>', 'The uid of the index, which is created if it is missing')
-    .argument('<file>', 'The settings that it shall have')
-    .option('--no-wait', 'Does not wait until they hold')
+Settings that are not in FILE do not change. Nothing is sent if nothing would change. The exit code is 0 if the index has
+the settings at the end, 1 if they were refused or drift remains, 2 for wrong usage.`)
+    .argument('<index>', 'The uid of the index. It is created if it does not exist')
+    .argument('<file>', 'The file of settings')
+    .option('--no-wait', 'Does not wait until they are in effect')
     .addOption(jsonOption)
     .addHelpText('after', examples('siftd settings apply films films.settings.json'))
     .action(async (index, file, options) => {
@@ -73,7 +71,7 @@ settings in the end, 1 if it was refused or drift remains, 2 for wrong usage.`)
 const settingsOf = (peer: Peer, index: string): Promise<JsonObject> =>
   peer.json<JsonObject>('GET', `${pathOf(index)}/settings`)
 
-/** null for an index that does not exist. */
+/** Returns null if the index does not exist. */
 function ifMissing(error: unknown): null {
   if ((error as { readonly code?: unknown }).code === 'index_not_found') return null
   throw error
@@ -85,14 +83,14 @@ interface Drift {
   readonly wanted: unknown
 }
 
-/** The settings that `wanted` would change. @throws LaunchError with exit code 2 if `wanted` is not accepted */
+/** Returns the settings that `wanted` would change. @throws LaunchError with exit code 2 if `wanted` is not accepted */
 function driftOf(found: JsonObject, wanted: JsonObject): readonly Drift[] {
   try {
     const { before, after } = settingsAfter(found, wanted)
     return (
       Object.keys(wanted)
         .filter((setting) => !isDeepStrictEqual(before[setting], after[setting]))
-        // A secret of the file that masks like the one of the index counts as equal.
+        // A secret of the file counts as equal if its mask equals the mask in the index.
         .filter((setting) => !isDeepStrictEqual(found[setting], after[setting]))
         .map((setting) => ({ setting, now: found[setting], wanted: after[setting] }))
     )

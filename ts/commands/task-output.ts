@@ -1,9 +1,9 @@
-/** How commands show the tasks of a server, and wait for those they asked for. */
+/** Enqueues tasks, waits for them and prints them. */
 import { type CommandOutput, coloured } from '../command/index.js'
 import type { OutboundRequest } from '../outbound/index.js'
 import { acceptedTask, endedTask, type Peer, type PeerTask } from '../peer/index.js'
 
-/** Asks for a task. @returns its uid */
+/** Enqueues a task. @returns its uid */
 export async function enqueued(
   peer: Peer,
   method: OutboundRequest['method'],
@@ -14,17 +14,19 @@ export async function enqueued(
   return (await peer.json<{ taskUid: number }>(method, path, call)).taskUid
 }
 
-export interface TaskWishes {
+export interface TaskOptions {
   readonly json?: true | undefined
-  /** Whether the command waits until the task has ended. */
+  /** True to wait until the task has ended. */
   readonly wait?: boolean
 }
 
-/** Prints how a task ended, which is a finding if it did not succeed; without waiting, that it is enqueued. */
+/**
+ * Waits for a task and prints its result; reports a finding if it failed. Without waiting, prints that it is enqueued.
+ */
 export async function reportTask(
   peer: Peer,
   taskUid: number,
-  { json, wait = true }: TaskWishes,
+  { json, wait = true }: TaskOptions,
   output: CommandOutput,
 ): Promise<void> {
   if (!wait) {

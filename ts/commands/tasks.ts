@@ -4,7 +4,7 @@ import { endedTask, isCount, isText, list, maybe, object, type Peer, type PeerTa
 import { onServer, withServer } from './service.js'
 import { enqueued, printTask, reportTask } from './task-output.js'
 
-/** Tasks that a watch looks for at a time. */
+/** Most tasks that a watch without uids waits for. */
 const WATCHED_MAX = 1_000
 
 interface ListedTask extends PeerTask {
@@ -23,15 +23,13 @@ const taskShape = {
 const pageShape = { results: list(object(taskShape)), total: isCount }
 
 export const tasks = defineCommand('tasks', (command, output) => {
-  command
-    .description('Lists, watches and cancels tasks: the writes that a server was asked for.')
-    .addHelpText(
-      'after',
-      examples(`
+  command.description('Lists, watches and cancels tasks: the writes of a server.').addHelpText(
+    'after',
+    examples(`
         siftd tasks list --status failed
         siftd tasks watch
         siftd tasks cancel 12`),
-    )
+  )
   onServer(command.command('list'))
     .summary('lists tasks, newest first')
     .description('Lists tasks, newest first.')
@@ -40,9 +38,9 @@ export const tasks = defineCommand('tasks', (command, output) => {
       'enqueued, processing, succeeded, failed or canceled; may be repeated',
       collected,
     )
-    .option('--type <type>', 'Such as documentAdditionOrUpdate; may be repeated', collected)
+    .option('--type <type>', 'Type such as documentAdditionOrUpdate; may be repeated', collected)
     .option('--index <uid>', 'Tasks of this index; may be repeated', collected)
-    .option('--limit <n>', 'Tasks at most (default: 20)', countFor('--limit'))
+    .option('--limit <n>', 'Maximum number of tasks (default: 20)', countFor('--limit'))
     .addOption(jsonOption)
     .addHelpText(
       'after',
@@ -63,10 +61,10 @@ export const tasks = defineCommand('tasks', (command, output) => {
       if (total > results.length) output.note(`${results.length} of ${total} tasks (--limit lists more)`)
     })
   onServer(command.command('watch'))
-    .summary('waits for tasks and prints how each ended')
-    .description(`Waits for tasks and prints how each ended.
+    .summary('waits for tasks and prints their results')
+    .description(`Waits for tasks and prints their results.
 
-Without uids it waits for all that are enqueued or running now. The exit code is 1 if one of them failed or was
+Without uids it waits for all tasks that are enqueued or running now. The exit code is 1 if a task failed or was
 canceled.`)
     .argument('[tasks...]', 'Uids of the tasks')
     .addOption(jsonOption)

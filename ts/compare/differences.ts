@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { SCORE_TOLERANCE } from './limits.js'
 
-/** In what two answers may differ, in the order of the summary. */
+/** Kinds of differences between two answers, in the order of the summary. */
 export const kinds = ['refusal', 'ids', 'order', 'total', 'facets', 'scores'] as const
 export type Kind = (typeof kinds)[number]
 
@@ -14,18 +14,18 @@ export type Answer =
 
 export interface Difference {
   readonly kind: Kind
-  /** The position of the query in a multi-search; null outside of one. */
+  /** Position of the query in a multi-search; null for a single search. */
   readonly query: number | null
   readonly left: unknown
   readonly right: unknown
 }
 
-/** @param primaryKeyOf the primary key of an index; null if it is not known */
+/** Returns the primary key of an index; null if not known. */
 export type PrimaryKeyOf = (indexUid: string) => string | null
 
 /**
- * All differences between two answers to one search.
- * @param indexUid of a single search; null for a multi-search, whose answers name their indexes
+ * Returns all differences between two answers to a search.
+ * @param indexUid of a single search; null for a multi-search, where each result names its index
  */
 export function differencesOf(
   left: Answer,
@@ -68,14 +68,14 @@ function resultDifferences(
   if (!isDeepStrictEqual(counts, otherCounts)) add('total', counts, otherCounts)
   const [counted, otherCounted] = [picked(left, facets), picked(right, facets)]
   if (!isDeepStrictEqual(counted, otherCounted)) add('facets', counted, otherCounted)
-  // Scores of different documents say nothing about each other.
+  // Scores of different documents are not comparable.
   const [scores, otherScores] = [hits.map(scoreOf), others.map(scoreOf)]
   if (isSamePage && scores.some((score, at) => !isNear(score, otherScores[at] ?? null)))
     add('scores', scores, otherScores)
   return found
 }
 
-/** Any value as an object; an instance may answer anything. */
+/** Returns any value as an object, since an instance may answer anything. */
 const fieldsOf = (value: unknown): Fields =>
   typeof value === 'object' && value !== null ? (value as Fields) : {}
 
@@ -84,7 +84,7 @@ const hitsOf = ({ hits }: Fields): readonly Fields[] => (Array.isArray(hits) ? h
 const picked = (fields: Fields, names: readonly string[]): Fields =>
   Object.fromEntries(names.filter((name) => fields[name] !== undefined).map((name) => [name, fields[name]]))
 
-/** The id of a hit as JSON; the fields that the hit shows if its id is not among them. */
+/** Returns the id of a hit as JSON. If the hit does not have its id, returns its displayed fields. */
 function idOf(hit: Fields, indexUid: string | null, primaryKeyOf: PrimaryKeyOf): string {
   const _federation = hit._federation == null ? undefined : fieldsOf(hit._federation)
   const uid = _federation === undefined ? indexUid : String(_federation.indexUid)

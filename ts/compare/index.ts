@@ -1,4 +1,4 @@
-/** Here are searches and two running instances: which of them do they answer differently, and in what? */
+/** `siftd compare`: runs searches on two instances and prints the differences of their answers. */
 import { readFileSync } from 'node:fs'
 import {
   type CommandOutput,
@@ -19,28 +19,28 @@ import { type Query, readQueries, searchedIndex, withScores } from './queries.js
 
 export const compare = defineCommand('compare', (command, output) =>
   command
-    .description(`Asks two running instances the same searches and prints where their answers differ.
+    .description(`Runs the same searches on two running instances and prints the differences of their answers.
 
-FILE has one search on each line (- reads them from the standard input):
+FILE has one search per line (- is the standard input):
   {"indexUid": "films", "q": "solaris", "facets": ["genre"], "limit": 5}
   {"method": "POST", "path": "/multi-search", "body": {"queries": [{"indexUid": "films", "q": "alien"}]}}
 
 The second form is a recorded request; requests that are not searches are skipped.
 
-Compared are the ids of the page in their order, totals, facets, and the codes of refusals. The exit code is 0 if all
-answers are equal, 1 if some differ or an instance fails, 2 for wrong usage.`)
+Compares the ids of the hits in order, totals, facets, and error codes. The exit code is 0 if all answers are equal, 1 if
+some differ or an instance fails, 2 for wrong usage.`)
     .argument('<file>', 'The searches')
-    .option('--left <url>', 'The one instance')
+    .option('--left <url>', 'The first instance')
     .addOption(keyOption('left'))
     .addOption(keyFileOption('left'))
-    .option('--right <url>', 'The other instance')
+    .option('--right <url>', 'The second instance')
     .addOption(keyOption('right'))
     .addOption(keyFileOption('right'))
     .option('--scores', 'Compares ranking scores too, within 0.000001')
-    .option('--limit <n>', 'Asks the first n searches only', countFor('--limit'))
+    .option('--limit <n>', 'Runs only the first n searches', countFor('--limit'))
     .option(
       '--show <n>',
-      `Prints n differing searches at most (default: ${SHOWN_DEFAULT})`,
+      `Prints at most n differing searches (default: ${SHOWN_DEFAULT})`,
       countFor('--show'),
     )
     .addOption(jsonOption)
@@ -85,7 +85,7 @@ interface Sides {
   readonly right: Peer
 }
 
-/** Asks all searches, a few at a time. @param compared called for each in the order of the file */
+/** Runs all searches, a few at a time. @param compared called for each search in the order of the file */
 async function compareAll(
   { left, right }: Sides,
   queries: readonly Query[],
@@ -111,7 +111,7 @@ async function compareAll(
   }
 }
 
-/** A search that is refused is an answer too: both sides may refuse it. A key that is refused is not. */
+/** A refused search counts as an answer, since both sides may refuse it. A refused key is an error. */
 async function answerOf(peer: Peer, { method, path, body }: Query): Promise<Answer> {
   try {
     const call = { isRepeatable: true, ...(body !== null && { body }) }
@@ -123,7 +123,7 @@ async function answerOf(peer: Peer, { method, path, body }: Query): Promise<Answ
   }
 }
 
-/** Prints differences as they are found, and how many there were of each kind. */
+/** Prints differences when they are found, and counts them by kind. */
 class Report {
   readonly #output: CommandOutput
   readonly #options: { readonly asJson: boolean; readonly shown: number }

@@ -1,6 +1,6 @@
 import { LaunchError } from '../launch/index.js'
 
-/** A search that both sides are asked. */
+/** A search to run on both sides. */
 export interface Query {
   /** The line of the file, from 1. */
   readonly line: number
@@ -11,16 +11,16 @@ export interface Query {
 
 export interface QueryFile {
   readonly queries: readonly Query[]
-  /** Recorded requests that are no searches. */
+  /** Number of recorded requests that are not searches. */
   readonly skipped: number
 }
 
 type Line = Readonly<Record<string, unknown>>
 
 /**
- * The searches of a file with one on each line: a search body with `indexUid`, or a recorded request with `method`,
+ * Parses a file with one search per line: a search body with `indexUid`, or a recorded request with `method`,
  * `path` and `body`.
- * @param limit searches to read at most
+ * @param limit most searches to read
  * @throws LaunchError with exit code 2 that names the line
  */
 export function readQueries(text: string, limit: number): QueryFile {
@@ -46,7 +46,7 @@ function readQuery(text: string, line: number): Query | null {
   return { line, method: 'POST', path: `/indexes/${encodeURIComponent(indexUid)}/search`, body }
 }
 
-/** The search of a recorded request; null if it is none. */
+/** Returns the search of a recorded request; null if it is not a search. */
 function recorded({ method = 'POST', body = null }: Line, path: string, line: number): Query | null {
   const [route = '', parameters] = path.split('?', 2)
   const isMulti = route === '/multi-search'
@@ -58,7 +58,7 @@ function recorded({ method = 'POST', body = null }: Line, path: string, line: nu
   return { line, method, path, body: read as Line }
 }
 
-/** The uid in `/indexes/{uid}/search`; null for any other path. */
+/** Returns the uid in `/indexes/{uid}/search`; null for other paths. */
 export function searchedIndex(path: string): string | null {
   const [before, indexes, uid, search, ...more] = path.split('?', 1)[0]?.split('/') ?? []
   const isSearch = before === '' && indexes === 'indexes' && search === 'search' && more.length === 0
@@ -74,7 +74,7 @@ function objectIn(text: string): Line | null {
   }
 }
 
-/** The same search, with the score of each hit in its answer. */
+/** Returns the search with scores of the hits enabled. */
 export function withScores(query: Query): Query {
   const { body, path } = query
   if (body === null) {

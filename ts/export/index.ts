@@ -1,4 +1,4 @@
-/** Here is an index: how is it copied to another instance? */
+/** Exports indexes to other instances over HTTP. */
 import { documentPages } from '../engine/index.js'
 import type { Outbound } from '../outbound/index.js'
 import {
@@ -13,20 +13,20 @@ import { PAYLOAD_BYTES_MIN, PAYLOAD_MARGIN_BYTES } from './limits.js'
 import { TargetInstance } from './target.js'
 
 /**
- * Copies indexes over HTTP: first the settings, if the index is new there or the task overrides its settings, then the
- * documents with their vectors, in compressed requests. The export has finished when the other instance has accepted
- * all of them as tasks of its own.
+ * Copies indexes over HTTP: first the settings, if the index is new on the target or the task overrides its settings,
+ * then the documents with their vectors, in compressed requests. The export is finished when the target has accepted
+ * all requests as tasks.
  *
- * The documents of a request have at most `payloadBytesMax` bytes before compression, since a body's limit there counts
- * them so. A document that is longer by itself is sent alone, and the other instance decides.
- * @param bodyBytesMax bytes of a request body that this instance accepts; the other one is taken to be set up alike
+ * The documents of a request have at most `payloadBytesMax` bytes before compression, like the body limit of the target
+ * counts them. A longer document is sent alone, and the target may refuse it.
+ * @param bodyBytesMax body limit of this instance, assumed to be the same on the target
  */
 export function exporterOver(outbound: Outbound, bodyBytesMax: number): ExportIndex {
   const payloadBytesMax = Math.max(PAYLOAD_BYTES_MIN, bodyBytesMax - PAYLOAD_MARGIN_BYTES)
   return async ({ engine, pin }, source, target) => {
     const { index, filter, overrideSettings } = source
     const instance = new TargetInstance(outbound, target)
-    // The settings are read first, so that nothing is created there for an index that cannot be read here.
+    // Reads the settings first, so that nothing is created on the target if the index cannot be read.
     const settings = parsedSettings(await engine.pinnedSettings(pin))
     const exists = await instance.hasIndex(index.uid)
     if (!exists) await instance.createIndex(index.uid, index.primaryKey)
@@ -58,10 +58,10 @@ export function exporterOver(outbound: Outbound, bodyBytesMax: number): ExportIn
 
 const LINE_END_BYTES = 1
 
-/** The lines as one body, without the last line end. */
+/** Joins lines to a body, without the last line end. */
 const bodyOf = (lines: readonly Buffer[]): Buffer => Buffer.concat(lines).subarray(0, -LINE_END_BYTES)
 
-/** The lines of a page, each with its line end. */
+/** Yields the lines of a page, each with its line end. */
 function* linesOf(lines: Buffer): Generator<Buffer> {
   for (let start = 0; start < lines.length; ) {
     const end = lines.indexOf('\n', start) + LINE_END_BYTES
@@ -70,7 +70,10 @@ function* linesOf(lines: Buffer): Generator<Buffer> {
   }
 }
 
-/** The settings to send. Secrets are in clear if the target gets them, since it needs them to call its embedders. */
+/**
+ * Returns the settings to send. With `withSecrets`, secrets are not masked, since the target needs them for its
+ * embedders.
+ */
 function settingsBody(settings: IndexSettings, { withSecrets }: Pick<ExportTarget, 'withSecrets'>): object {
   const {
     foreignKeys: _foreignKeys,

@@ -11,7 +11,7 @@ import {
   UPLOAD_MS_MAX,
 } from './limits.js'
 
-/** The instance that receives indexes. Every method throws an ApiError if that instance refuses the call. */
+/** The instance that receives indexes. Methods throw an ApiError if it refuses the call. */
 export class TargetInstance {
   readonly #send: SendCall
 
@@ -57,7 +57,7 @@ export class TargetInstance {
     }
   }
 
-  /** Every call may be repeated: settings and documents replace what they name, and an index is created once. */
+  /** Every call may be repeated: settings and documents are replaced, and an index is created only once. */
   #sent(method: OutboundRequest['method'], path: string, call: PeerCall = {}): Promise<Buffer> {
     const limits = { timeoutMs: REQUEST_MS_MAX, answerBytesMax: ANSWER_BYTES_MAX }
     return this.#send(method, path, { ...limits, isRepeatable: true, ...call })

@@ -6,29 +6,29 @@ export interface DocumentsCopy {
   readonly from: Peer
   readonly to: Peer
   readonly index: IndexFacts
-  /** Documents that an earlier run has copied. */
+  /** Number of documents that an earlier run has copied. */
   readonly copied: number
-  /** Called after each part that the target has indexed. */
+  /** Called after each upload that the target has indexed. */
   progress(documents: number, total: number): Promise<void>
 }
 
 /** An upload that the target has accepted. */
 interface Upload {
   readonly taskUid: number
-  /** The positions of its documents: from `offset` to before `end`. */
+  /** Positions of its documents: from `offset` to before `end`. */
   readonly offset: number
   readonly end: number
 }
 
 /**
- * Copies the documents of an index with their vectors. The next page is read while earlier ones are indexed.
- * @returns documents of the source when the last page was read
- * @throws PeerError that names the documents that were refused
+ * Copies the documents of an index with their vectors. Reads the next page while earlier pages are indexed.
+ * @returns number of documents of the source when the last page was read
+ * @throws PeerError that names the refused documents
  */
 export async function copyDocuments(copy: DocumentsCopy): Promise<number> {
   const { from, index, copied, progress } = copy
   const reader = new PageReader(from, index.uid, { retrieveVectors: true })
-  // Each resolves once its upload and all before it are indexed, so that progress never counts past a gap.
+  // Each promise resolves once its upload and all earlier ones are indexed, so progress never skips a failed upload.
   const waiting: Promise<void>[] = []
   let indexed: Promise<void> = Promise.resolve()
   let reading = reader.read(copied)
@@ -55,13 +55,13 @@ export async function copyDocuments(copy: DocumentsCopy): Promise<number> {
   }
 }
 
-/** The same promise. Its error is thrown where it is awaited, however much later that is. */
+/** Returns the promise and marks its error as handled, since it is awaited later. */
 function awaitedLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined)
   return promise
 }
 
-/** Sends a page, in halves if the target refuses it as too large. */
+/** Sends a page. Splits it into halves if the target refuses it as too large. */
 async function upload(copy: DocumentsCopy, page: Page): Promise<readonly Upload[]> {
   const { to, index } = copy
   const { lines, offset } = page
@@ -89,6 +89,6 @@ function finished({ to, index }: DocumentsCopy, { taskUid, offset, end }: Upload
     to,
     { taskUid },
     doing,
-    'correct them on the source and start again: the copy goes on here',
+    'correct them on the source and start again: the copy continues here',
   )
 }

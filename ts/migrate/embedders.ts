@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import { HIDDEN_SECRET } from '../settings/index.js'
 
-/** An embedder as `GET /settings` shows it. */
+/** An embedder as in `GET /settings`. */
 export type Embedder = Readonly<Record<string, unknown>>
 export type Embedders = Readonly<Record<string, Embedder>>
 
-/** The secrets of an embedder that an instance masks, each as its path in the settings. */
+/** Returns the paths of the masked secrets in an embedder. */
 export function maskedSecrets(embedder: Embedder): readonly string[] {
   return Object.entries(embedder).flatMap(([name, value]) => {
     if (name === 'apiKey') return isMasked(value) ? [name] : []
@@ -19,11 +19,11 @@ export function maskedSecrets(embedder: Embedder): readonly string[] {
   })
 }
 
-/** Whether a text is a mask and not a secret. Source: vectors §2.8. */
+/** Returns true if a text is a mask, not a secret. Source: vectors §2.8. */
 export const isMasked = (value: unknown): boolean =>
   typeof value === 'string' && value.endsWith(HIDDEN_SECRET)
 
-/** Whether two instances show the same embedder. `dimensions` count only if the source states them. */
+/** Returns true if both embedders are equal. `dimensions` are compared only if the source states them. */
 export function isSameEmbedder(source: Embedder, target: Embedder | undefined): boolean {
   if (target === undefined) return false
   const { dimensions, ...shown } = target
@@ -31,23 +31,27 @@ export function isSameEmbedder(source: Embedder, target: Embedder | undefined): 
 }
 
 export interface PushedEmbedder {
-  /** null: it cannot be set on the target. */
+  /** null: the embedder cannot be set on the target. */
   readonly embedder: Embedder | null
-  /** Whether it only keeps the vectors, so that it must not replace what the user has set on the target since. */
+  /**
+   * True for a substitute that only keeps the vectors. It must not replace an embedder that the user has set on the
+   * target.
+   */
   readonly isStandIn: boolean
-  /** What the user has to know or do; null: nothing. */
+  /** Note for the user; null: none. */
   readonly remark: string | null
 }
 
 /**
- * An embedder as it is sent to the target, so that the settings task there calls no provider: it could not without the
- * secrets, and it need not, since the vectors come with the documents.
+ * Returns the embedder to send to the target. Its settings task must not call the provider: the secrets are missing,
+ * and the vectors are copied with the documents.
  *
- * Masked secrets are left out, because a mask would be stored as if it were the secret. Where the source found the
- * number of dimensions by asking the provider, the number is stated. Where neither helps, a `userProvided` embedder
- * stands in: a model that runs inside the reference, and a composite one whose halves would be compared by calls.
- * @param path the settings of the index, for the remark
- * @param dimensions of the vectors that the source holds; null: it holds none
+ * Masked secrets are omitted, since the target would store a mask as the secret. If the source found the number of
+ * dimensions by a call of the provider, the number is set. A `userProvided` embedder replaces embedders for which this
+ * is not enough: a model that runs inside the source, and a composite embedder, whose halves would be compared by
+ * calls.
+ * @param path settings of the index, for the remark
+ * @param dimensions of the vectors in the source; null: it has none
  */
 export function pushedEmbedder(
   { path, embedder }: { readonly path: string; readonly embedder: Embedder },
@@ -64,11 +68,11 @@ export function pushedEmbedder(
       return {
         embedder: null,
         isStandIn: true,
-        remark: `${reason} and has no vectors: it is left out; set it by ${where}`,
+        remark: `${reason} and has no vectors: it is not copied; set it with ${where}`,
       }
     const { distribution, binaryQuantized } = embedder
     const standIn = { source: 'userProvided', dimensions, distribution, binaryQuantized }
-    const remark = `${reason}: its vectors are kept in an embedder of source userProvided; to embed new documents and queries, set an embedder by ${where}`
+    const remark = `${reason}: its vectors are kept in an embedder of source userProvided; to embed new documents and queries, set an embedder with ${where}`
     return { embedder: withoutUndefined(standIn), isStandIn: true, remark }
   }
   const isAsked = embedder.source === 'rest' || embedder.source === 'ollama'

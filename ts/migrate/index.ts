@@ -1,4 +1,4 @@
-/** Here are two running instances: how does everything of the one get into the other over HTTP, and is it all there? */
+/** `siftd migrate`: copies a running instance into another over HTTP and compares both. */
 
 import {
   type CommandOutput,
@@ -25,29 +25,29 @@ export const migrate = defineCommand('migrate', (command, output) =>
     .description(`Copies a running instance of Meilisearch or siftd into a running siftd, over HTTP.
 
 Copies experimental features, indexes with settings, documents and vectors, dynamic search rules, keys and webhooks, and
-lists what it cannot copy. A run that was stopped goes on where it was when it is started again. The exit code is 0 if
-all is equal in the end, 1 if something differs or failed, 2 for wrong usage.`)
+lists what it cannot copy. An interrupted run continues where it stopped when it is started again. The exit code is 0 if
+there are no differences at the end, 1 if something differs or failed, 2 for wrong usage.`)
     .option('--from <url>', 'The instance to copy')
     .addOption(keyOption('from'))
     .addOption(keyFileOption('from'))
     .option('--to <url>', `The siftd to copy into (default: ${DEFAULT_TARGET})`)
     .addOption(keyOption('to'))
     .addOption(keyFileOption('to'))
-    .option('--index <uid>', 'Copies this index only; may be repeated', collected)
-    .option('--skip <part>', `Leaves out ${instanceParts.join(', ')}; may be repeated`, collected)
+    .option('--index <uid>', 'Copies only this index; may be repeated', collected)
+    .option('--skip <part>', `Skips a part: ${instanceParts.join(', ')}; may be repeated`, collected)
     .option(
       '--state <file>',
-      'Where the progress is kept until all is copied (default: siftd-migrate-….json in the current directory)',
+      'File with the progress until everything is copied (default: siftd-migrate-….json in the current directory)',
     )
     .option('--dry-run', 'Prints what would be copied')
-    .option('--verify', 'Compares only')
+    .option('--verify', 'Only compares')
     .addHelpText(
       'after',
       examples(`
         siftd migrate --from http://old:7700 --from-key-file old.key --to-key-file new.key
         siftd migrate --from http://old:7700 --to http://new:7700 --index films --index books
-        siftd migrate --from http://old:7700 --dry-run       what would be copied
-        siftd migrate --from http://old:7700 --verify        what differs; copies nothing`),
+        siftd migrate --from http://old:7700 --dry-run       shows what would be copied
+        siftd migrate --from http://old:7700 --verify        shows the differences; copies nothing`),
     )
     .action((options) => migrated(options, output)),
 )
@@ -64,7 +64,7 @@ async function migrated(options: MigrateOptions, output: CommandOutput): Promise
   const from = instanceOf('from', { ...options }, null)
   const to = instanceOf('to', { ...options }, DEFAULT_TARGET)
   const selection = { indexes: options.index ?? null, skipped: skippedParts(options.skip ?? []) }
-  // The user names both addresses, so that none of them is refused as private.
+  // The user chose both addresses, so private addresses are allowed.
   const outbound = openOutbound({ allowedNetworks: 'any' })
   try {
     const migration: Migration = {
@@ -88,7 +88,7 @@ async function migrated(options: MigrateOptions, output: CommandOutput): Promise
     }
     const found = await differences(migration.from, migration.to, selection)
     for (const difference of found) output.line(`differs: ${difference}`)
-    output.line(found.length === 0 ? 'all is equal' : `${found.length} differences`)
+    output.line(found.length === 0 ? 'no differences' : `${found.length} differences`)
     if (found.length > 0) output.finding()
   } finally {
     await outbound.close()

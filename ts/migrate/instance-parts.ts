@@ -3,13 +3,13 @@ import { isText, type Peer, PeerError } from '../peer/index.js'
 import { isMasked } from './embedders.js'
 import type { FeatureFlags, Inventory, KeyFacts, WebhookFacts } from './inventory.js'
 
-/** What was copied, and what the user has to know or do, each a line. */
+/** Names of the copied parts, and notes for the user, one per line. */
 export interface PartCopy {
   readonly copied: readonly string[]
   readonly remarks: readonly string[]
 }
 
-/** Experimental features that are on at the source alone, by whether the target knows them. */
+/** Experimental features that are enabled only on the source: off on the target, or unknown to it. */
 export function missingFeatures(
   source: FeatureFlags,
   target: FeatureFlags,
@@ -21,7 +21,7 @@ export function missingFeatures(
   }
 }
 
-/** Switches features on. Features that are on at the target alone stay on. */
+/** Enables features on the target. Features that are enabled only on the target stay enabled. */
 export async function copyFeatures(to: Peer, source: Inventory, target: Inventory): Promise<PartCopy> {
   const { off, unknown } = missingFeatures(source.features, target.features)
   if (off.length > 0) {
@@ -30,15 +30,15 @@ export async function copyFeatures(to: Peer, source: Inventory, target: Inventor
   }
   return {
     copied: off,
-    remarks: unknown.map((name) => `feature \`${name}\` is on at the source and unknown to the target`),
+    remarks: unknown.map((name) => `feature \`${name}\` is enabled on the source and unknown to the target`),
   }
 }
 
-/** Keys that can be made on the target: it refuses keys that have expired. @param nowMs since 1970 */
+/** Keys that have not expired. The target refuses expired keys. @param nowMs since 1970 */
 export const livingKeys = (keys: readonly KeyFacts[] | null, nowMs: number): readonly KeyFacts[] =>
   (keys ?? []).filter(({ expiresAt }) => expiresAt === null || Date.parse(expiresAt) > nowMs)
 
-/** Creates the keys that the target lacks, under their uids: a value is derived of uid and master key. */
+/** Creates missing keys on the target with the same uids, since key values are derived from uid and master key. */
 export async function copyKeys(to: Peer, source: Inventory, target: Inventory): Promise<PartCopy> {
   const there = new Set((target.keys ?? []).map(({ uid }) => uid))
   const copied: string[] = []
@@ -49,7 +49,7 @@ export async function copyKeys(to: Peer, source: Inventory, target: Inventory): 
       await to.json('POST', '/keys', { body: { uid, name, description, actions, indexes, expiresAt } })
       copied.push(uid)
     } catch (error) {
-      // A key may name actions of a newer version. All others are still of use.
+      // The key may have actions of a newer version. The other keys are still copied.
       if (!(error instanceof PeerError) || error.status !== 400) throw error
       remarks.push(`key ${uid}: ${error.message}`)
     }
@@ -57,14 +57,14 @@ export async function copyKeys(to: Peer, source: Inventory, target: Inventory): 
   return { copied, remarks }
 }
 
-/** The text that names a webhook. The path of its URL may be a secret. */
+/** Name of a webhook for messages. Omits the path of the URL, which may be a secret. */
 export const webhookName = ({ url }: WebhookFacts): string => `webhook of ${new URL(url).host}`
 
-/** Webhooks that can be made over HTTP. */
+/** Webhooks that can be created over HTTP. */
 export const editableWebhooks = (webhooks: readonly WebhookFacts[]): readonly WebhookFacts[] =>
   webhooks.filter(({ isEditable }) => isEditable)
 
-/** Webhooks of the source without an equal one of the target. @param equal compares two of them */
+/** Webhooks of the source that are missing on the target. @param equal compares two webhooks */
 export function missingWebhooks(
   source: readonly WebhookFacts[],
   target: readonly WebhookFacts[],
@@ -78,19 +78,19 @@ export function missingWebhooks(
   })
 }
 
-/** Headers that the source shows in clear. */
+/** Headers that are not masked. */
 const shownHeaders = ({ headers }: WebhookFacts): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(headers).filter(([, value]) => !isMasked(value)))
 
 export const sameWebhook = (a: WebhookFacts, b: WebhookFacts): boolean =>
   a.url === b.url && isDeepStrictEqual(a.headers, b.headers)
 
-/** Whether `target` may be a copy of `source`, whose masked headers were left out or set since. */
+/** Returns true if `target` may be a copy of `source`. Masked headers are not compared. */
 const isCopyOf = (source: WebhookFacts, target: WebhookFacts): boolean =>
   source.url === target.url &&
   Object.entries(shownHeaders(source)).every(([name, value]) => target.headers[name] === value)
 
-/** Creates the webhooks that the target lacks. Their uuids are new, since the API takes none. */
+/** Creates missing webhooks on the target, with new uuids, since the API does not accept uuids. */
 export async function copyWebhooks(to: Peer, source: Inventory, target: Inventory): Promise<PartCopy> {
   const missing = missingWebhooks(source.webhooks, target.webhooks, isCopyOf)
   const remarks: string[] = []

@@ -22,7 +22,7 @@ export interface IndexFacts {
 
 export const indexShape = { uid: isText, primaryKey: maybe(isText), createdAt: isText }
 
-/** Counts of an index. Older versions of the reference do not count embeddings. */
+/** Counts of an index. Older versions of Meilisearch do not count embeddings. */
 export interface IndexCounts {
   readonly numberOfDocuments: number
   readonly numberOfEmbeddings?: number
@@ -39,7 +39,7 @@ export interface KeyFacts {
   readonly uid: string
   readonly name: string | null
   readonly description: string | null
-  /** The value. It is compared and never shown. */
+  /** The key value. It is compared and never printed. */
   readonly key: string
   readonly actions: readonly string[]
   readonly indexes: readonly string[]
@@ -53,7 +53,7 @@ const keyShape = {
 
 export interface WebhookFacts {
   readonly uuid: string
-  /** False for the one that is set when the instance is launched. */
+  /** False for the webhook of the command line. */
   readonly isEditable: boolean
   readonly url: string
   readonly headers: Readonly<Record<string, string>>
@@ -63,7 +63,7 @@ const webhooksShape = {
   results: list(object({ uuid: isText, isEditable: isFlag, url: isUrl, headers: mapOf(isText) })),
 }
 
-/** A dynamic search rule. Members that have no value are absent. */
+/** A dynamic search rule. Members without a value are absent. */
 export interface RuleFacts {
   readonly uid: string
   readonly lastUpdatedAt: string
@@ -74,29 +74,29 @@ const ruleShape = { uid: isText, lastUpdatedAt: isText }
 export type Settings = Readonly<Record<string, unknown>>
 export type FeatureFlags = Readonly<Record<string, boolean>>
 
-/** Parts of an instance that belong to no index. */
+/** Parts of an instance outside of indexes. */
 export const instanceParts = ['features', 'rules', 'keys', 'webhooks'] as const
 export type InstancePart = (typeof instanceParts)[number]
 
-/** What of the source is to be copied. */
+/** Selection of the indexes and parts to copy. */
 export interface Selection {
   /** Uids; null: all indexes. */
   readonly indexes: readonly string[] | null
   readonly skipped: ReadonlySet<InstancePart>
 }
 
-/** What an instance holds. */
+/** Content of an instance. */
 export interface Inventory {
   readonly indexes: readonly IndexFacts[]
   readonly features: FeatureFlags
-  /** null: the instance has no master key, and so no keys. */
+  /** null: the instance has no master key and therefore no keys. */
   readonly keys: readonly KeyFacts[] | null
-  /** null: they cannot be listed, since their feature is off or the version has none. */
+  /** null: they cannot be listed, since the feature is disabled or not supported. */
   readonly rules: readonly RuleFacts[] | null
   readonly webhooks: readonly WebhookFacts[]
 }
 
-/** Reads everything of `peer` but settings and documents. Parts that are skipped are left empty. */
+/** Reads everything except settings and documents. Skipped parts are empty. */
 export async function inventoryOf(peer: Peer, { indexes, skipped }: Selection): Promise<Inventory> {
   const all = await listAll<IndexFacts>(peer, '/indexes', indexShape)
   return {
@@ -125,13 +125,13 @@ async function webhooksOf(peer: Peer): Promise<readonly WebhookFacts[]> {
       await peer.json<{ results: readonly WebhookFacts[] }>('GET', '/webhooks', { shape: webhooksShape })
     ).results
   } catch (error) {
-    // Versions of the reference before 1.17 have no webhooks but the one of their launch.
+    // Meilisearch before 1.17 has only the webhook of the command line.
     if (error instanceof PeerError && error.status === 404) return []
     throw error
   }
 }
 
-/** The dynamic search rules of an instance; null if its feature is off, or its version has none. */
+/** Lists dynamic search rules; null if the feature is disabled or not supported. */
 export async function rulesOf(peer: Peer): Promise<readonly RuleFacts[] | null> {
   try {
     return await listAll<RuleFacts>(peer, '/dynamic-search-rules', ruleShape, 'POST')

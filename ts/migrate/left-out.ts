@@ -2,10 +2,10 @@ import { type Peer, PeerError } from '../peer/index.js'
 import { editableWebhooks, livingKeys } from './instance-parts.js'
 import type { Inventory, Selection } from './inventory.js'
 
-/** A part of an instance that no API can write, or that this service does not have. */
+/** A part that cannot be written over the API, or that siftd does not support. */
 interface Part {
   readonly path: string
-  /** What is left out, judged by the answer to a GET of `path`; null: nothing. */
+  /** Describes what is not copied, given the answer of `GET path`; null: nothing. */
   describe(answer: Readonly<Record<string, unknown>>): string | null
 }
 
@@ -25,7 +25,7 @@ const parts: readonly Part[] = [
     describe: ({ remotes }) => {
       const names = Object.keys((remotes ?? {}) as object)
       return names.length > 0
-        ? `the network with ${names.join(', ')}: name them by PATCH /network if the target shall ask them too`
+        ? `the network with ${names.join(', ')}: set them with PATCH /network if the target should use them too`
         : null
     },
   },
@@ -33,7 +33,7 @@ const parts: readonly Part[] = [
 
 const isCount = (value: unknown): boolean => typeof value === 'number' && value > 0
 
-/** What the source has and a migration does not copy, each a line. */
+/** Returns the parts of the source that a migration does not copy, one per line. */
 export async function leftOut(
   from: Peer,
   source: Inventory,
@@ -47,12 +47,12 @@ export async function leftOut(
     found.push('the webhook of the command line: launch the target with --task-webhook-url')
   if (source.rules === null && !skipped.has('rules') && source.features.dynamicSearchRules === false)
     found.push(
-      'dynamic search rules, if the source has any: they are shown only while its feature `dynamicSearchRules` is on',
+      'dynamic search rules, if the source has any: they are listed only while its feature `dynamicSearchRules` is enabled',
     )
   return found.filter((line) => line !== null)
 }
 
-/** The answer to a GET; empty if the source refuses it, as versions and features do that do not have the part. */
+/** Returns the answer to a GET; empty if the source refuses it, since it may not support the part. */
 async function answerOf(from: Peer, path: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     return await from.json<Readonly<Record<string, unknown>>>('GET', path)

@@ -1,8 +1,8 @@
-/** Milliseconds in which an upload has to be answered. */
+/** Milliseconds within which an upload must be answered. */
 export const UPLOAD_MS_MAX = 300_000
 
-/** Uploads that were accepted and have not been indexed. Further pages wait, so that a stopped run repeats few. */
+/** Most uploads that are accepted but not indexed. Limits the work that an interrupted run repeats. */
 export const UPLOADS_WAITING_MAX = 4
 
-/** Documents in which the length of an embedder's vectors is looked for. */
+/** Documents to read to find the vector length of each embedder. */
 export const SAMPLE_DOCUMENTS = 100

@@ -14,12 +14,12 @@ import {
 import { copyRules } from './rules.js'
 import { copySettings } from './settings.js'
 
-/** How far the documents of an index have been copied. */
+/** Copy progress of the documents of an index. */
 export interface IndexState {
-  /** When the index was made on either side. An index that was made again begins anew. */
+  /** Creation dates of the index on both sides. A recreated index is copied from its start. */
   readonly sourceCreatedAt: string
   readonly targetCreatedAt: string
-  /** Documents of the source, in its order, that the target has indexed. */
+  /** Number of documents of the source, in its order, that the target has indexed. */
   readonly documents: number
 }
 
@@ -30,7 +30,10 @@ export interface Migration {
   readonly output: CommandOutput
 }
 
-/** What the instances hold. @throws PeerError if one of them cannot be read, or cannot hold what is to be copied */
+/**
+ * Reads the inventories of both instances.
+ * @throws PeerError if an instance cannot be read, or the selection cannot be copied
+ */
 export async function surveyed({ from, to, selection }: Migration): Promise<{
   readonly source: Inventory
   readonly target: Inventory
@@ -43,7 +46,7 @@ export async function surveyed({ from, to, selection }: Migration): Promise<{
   if (missing !== undefined) throw new PeerError(`--index: the source has no index \`${missing}\``)
   if (target.keys === null && livingKeys(source.keys, Date.now()).length > 0)
     throw new PeerError(
-      `--to ${to.origin}: has no master key, so that it cannot hold keys: start it with one, or leave keys out by --skip keys`,
+      `--to ${to.origin}: has no master key and therefore no keys: start it with a master key, or add --skip keys`,
     )
   return { source, target }
 }
@@ -55,12 +58,12 @@ export async function describe(
   target: Inventory,
 ): Promise<void> {
   const { off } = missingFeatures(source.features, target.features)
-  if (off.length > 0) output.line(`would switch on: ${off.join(', ')}`)
+  if (off.length > 0) output.line(`would enable: ${off.join(', ')}`)
   for (const { uid, primaryKey } of source.indexes) {
     const exists = target.indexes.some((index) => index.uid === uid)
     const { numberOfDocuments, numberOfEmbeddings = 0 } = await countsOf(from, uid)
     const what = `${numberOfDocuments} documents, ${numberOfEmbeddings} embeddings, primary key ${primaryKey ?? 'not set'}`
-    output.line(`would copy index \`${uid}\`${exists ? ' into the one that is there' : ''}: ${what}`)
+    output.line(`would copy index \`${uid}\`${exists ? ' into the existing index' : ''}: ${what}`)
   }
   output.line(`would copy ${source.rules?.length ?? 0} dynamic search rules`)
   output.line(`would copy ${livingKeys(source.keys, Date.now()).length} keys`)
@@ -70,10 +73,10 @@ export async function describe(
 /**
  * Copies everything.
  *
- * Indexes get their settings before their documents, so that each document is indexed once: a change of settings
- * afterwards would read and index all of them again. All settings come before the first document, because they may be
- * refused and take seconds, where documents may take hours. Webhooks come last: they would be told about the copying.
- * @returns what the user has to know or do, each a line
+ * Settings are copied before documents, so that each document is indexed once: a later change of settings would index
+ * all documents again. All settings are copied before the first document, since they may be refused and take seconds,
+ * while documents may take hours. Webhooks are copied last, so that they are not called for the copied tasks.
+ * @returns notes for the user, one per line
  */
 export async function copyAll(
   migration: Migration,
@@ -85,7 +88,7 @@ export async function copyAll(
   const remarks: string[] = []
   const features = await copyFeatures(to, source, target)
   remarks.push(...features.remarks)
-  if (features.copied.length > 0) output.line(`switched on: ${features.copied.join(', ')}`)
+  if (features.copied.length > 0) output.line(`enabled: ${features.copied.join(', ')}`)
   // Settings may name other indexes.
   for (const index of source.indexes) await makeIndex(migration, index, target)
   for (const { uid } of source.indexes) remarks.push(...(await settingsCopied(migration, uid)))
@@ -119,7 +122,7 @@ async function makeIndex(
       body: { primaryKey },
       shape: acceptedTask,
     })
-    await finishedTask(to, task, doing, `delete the index on the target, or leave it out`)
+    await finishedTask(to, task, doing, `delete the index on the target, or do not copy it`)
   }
 }
 
@@ -149,7 +152,7 @@ async function documentsCopied(
     known.targetCreatedAt === createdAt &&
     known.documents <= here.numberOfDocuments
   const copied = isSame ? known.documents : 0
-  if (copied > 0) output.line(`index \`${uid}\`: goes on after ${copied} documents`)
+  if (copied > 0) output.line(`index \`${uid}\`: continues after ${copied} documents`)
   const total = await copyDocuments({
     from,
     to,
@@ -164,6 +167,6 @@ async function documentsCopied(
   return total === there.numberOfDocuments
     ? []
     : [
-        `index \`${uid}\`: the source changed while it was copied, from ${there.numberOfDocuments} to ${total} documents: start again when it rests`,
+        `index \`${uid}\`: the source changed while it was copied, from ${there.numberOfDocuments} to ${total} documents: start again when it no longer changes`,
       ]
 }

@@ -7,11 +7,11 @@ import { SAMPLE_DOCUMENTS } from './limits.js'
 export interface SettingsCopy {
   /** Names of the settings that were sent. */
   readonly sent: readonly string[]
-  /** What the user has to know or do, each a line. */
+  /** Notes for the user, one per line. */
   readonly remarks: readonly string[]
 }
 
-/** Names of the settings in which two instances differ. What only the target has of embedders does not count. */
+/** Names of the settings that differ. Embedders that only the target has are ignored. */
 export function differingSettings(source: Settings, target: Settings): readonly string[] {
   return Object.keys(source).filter((name) => {
     if (name === 'embedders') return differingEmbedders(source, target).length > 0
@@ -28,7 +28,7 @@ export function differingEmbedders(source: Settings, target: Settings): readonly
 
 const embeddersOf = (settings: Settings): Embedders => (settings.embedders ?? {}) as Embedders
 
-/** Sends those settings of an index in which the instances differ, as one task. */
+/** Sends the settings of an index that differ, as one task. */
 export async function copySettings(
   uid: string,
   { from, source, to, target }: { from: Peer; source: Settings; to: Peer; target: Settings },
@@ -38,7 +38,7 @@ export async function copySettings(
   const known = differing.filter((name) => name in target)
   const remarks = differing
     .filter((name) => !(name in target))
-    .map((name) => `index \`${uid}\`: the target does not know the setting \`${name}\`: it is left out`)
+    .map((name) => `index \`${uid}\`: the target does not know the setting \`${name}\`: it is not copied`)
   const body: Record<string, unknown> = Object.fromEntries(known.map((name) => [name, source[name]]))
   if (known.includes('embedders')) {
     const names = differingEmbedders(source, target)
@@ -68,12 +68,12 @@ export async function copySettings(
     to,
     task,
     `index \`${uid}\`: setting ${sent.join(', ')}`,
-    'change it on the source, or leave the index out by naming the others with --index',
+    'change it on the source, or select the other indexes with --index',
   )
   return { sent, remarks }
 }
 
-/** The length of vectors by embedder, as far as a few documents show it. */
+/** Returns the vector length of each embedder, found in a sample of documents. */
 async function vectorLengths(from: Peer, uid: string): Promise<ReadonlyMap<string, number>> {
   interface Page {
     readonly results: readonly { readonly _vectors?: Readonly<Record<string, { embeddings?: unknown }>> }[]

@@ -14,7 +14,7 @@ import {
 import { missingRules } from './rules.js'
 import { differingEmbedders, differingSettings } from './settings.js'
 
-/** Everything of the source that the target does not have in the same way, each a line. Empty: all is equal. */
+/** Returns the parts of the source that are missing or different on the target, one per line; empty: no differences. */
 export async function differences(from: Peer, to: Peer, selection: Selection): Promise<readonly string[]> {
   const [source, target] = await Promise.all([inventoryOf(from, selection), inventoryOf(to, selection)])
   const found: string[] = []
@@ -36,7 +36,7 @@ async function indexDifferences(
   const of = `index \`${uid}\``
   const found: string[] = []
   if (index.primaryKey !== other.primaryKey)
-    found.push(`${of}: primary key ${index.primaryKey} there, ${other.primaryKey} here`)
+    found.push(`${of}: primary key ${index.primaryKey} on the source, ${other.primaryKey} on the target`)
   const [counts, otherCounts, settings, otherSettings] = await Promise.all([
     countsOf(from, uid),
     countsOf(to, uid),
@@ -51,7 +51,7 @@ async function indexDifferences(
   for (const [what, name] of counted) {
     const count = counts[name]
     if (count !== undefined && count !== otherCounts[name])
-      found.push(`${of}: ${count} ${what} there, ${otherCounts[name] ?? 'not counted'} here`)
+      found.push(`${of}: ${count} ${what} on the source, ${otherCounts[name] ?? 'not counted'} on the target`)
   }
   for (const name of differingSettings(settings, otherSettings)) {
     if (name !== 'embedders') found.push(`${of}: the setting \`${name}\``)
@@ -71,26 +71,28 @@ function partDifferences(source: Inventory, target: Inventory): readonly string[
   }))
   const values = pairs.filter(({ key, other }) => other !== undefined && other.key !== key.key)
   return [
-    ...[...off, ...unknown].map((name) => `feature \`${name}\` is off`),
+    ...[...off, ...unknown].map((name) => `feature \`${name}\` is disabled`),
     ...pairs.flatMap(({ key, other }) => {
       if (other === undefined) return [`key ${key.uid} is missing`]
-      return isDeepStrictEqual(rightsOf(key), rightsOf(other)) ? [] : [`key ${key.uid} has other rights`]
+      return isDeepStrictEqual(rightsOf(key), rightsOf(other))
+        ? []
+        : [`key ${key.uid} has different permissions`]
     }),
     ...(values.length > 0
       ? [
-          `${values.length} keys have other values, since the master keys differ: give clients the new ones, or start the target with the master key of the source`,
+          `${values.length} keys have other values, since the master keys differ: give clients the new keys, or start the target with the master key of the source`,
         ]
       : []),
     ...missingRules(source.rules, target.rules).map(
-      ({ uid }) => `dynamic search rule \`${uid}\` is missing or another`,
+      ({ uid }) => `dynamic search rule \`${uid}\` is missing or different`,
     ),
     ...missingWebhooks(source.webhooks, target.webhooks, sameWebhook).map(
-      (webhook) => `${webhookName(webhook)} is missing or has other headers`,
+      (webhook) => `${webhookName(webhook)} is missing or has different headers`,
     ),
   ]
 }
 
-/** What a key allows, in a form that does not depend on the order of lists or the way a date is written. */
+/** Permissions of a key, independent of the order of lists and the format of dates. */
 const rightsOf = ({ actions, indexes, expiresAt }: KeyFacts): unknown => ({
   actions: new Set(actions),
   indexes: new Set(indexes),

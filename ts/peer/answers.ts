@@ -1,9 +1,9 @@
-/** What of an answer its reader relies on. Another instance may be of any version, or none of ours. */
+/** Checks of answers of other instances, which may have any version or be another program. */
 
-/** Whether a value is as expected. */
+/** Returns true if a value is valid. */
 export type Check = (value: unknown) => boolean
 
-/** Checks of the members of an object. Others may be there. */
+/** Checks of members of an object. It may have other members. */
 export type Shape = Readonly<Record<string, Check>>
 
 export const isText: Check = (value) => typeof value === 'string'
@@ -13,7 +13,7 @@ export const isObject: Check = (value) => typeof value === 'object' && value !==
 export const isTexts: Check = (value) => Array.isArray(value) && value.every(isText)
 export const isUrl: Check = (value) => typeof value === 'string' && URL.canParse(value)
 
-/** Null or absent too. */
+/** Also accepts null and absent values. */
 export const maybe =
   (check: Check): Check =>
   (value) =>
@@ -24,7 +24,7 @@ export const object =
   (value) =>
     mistakeIn(value, shape) === null
 
-/** An object, all of whose members are as expected. */
+/** An object with valid members under any names. */
 export const mapOf =
   (check: Check): Check =>
   (value) =>
@@ -35,7 +35,7 @@ export const list =
   (value) =>
     Array.isArray(value) && value.every(check)
 
-/** Where the value is not of the shape: the name of a member, or an empty text for the value itself. Null: nowhere. */
+/** Returns the name of the first invalid member, or an empty text if the value is not an object; null: it is valid. */
 export function mistakeIn(value: unknown, shape: Shape): string | null {
   if (!isObject(value)) return ''
   const members = value as Readonly<Record<string, unknown>>

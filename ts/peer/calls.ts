@@ -15,25 +15,25 @@ import { RefusedError } from './refused-error.js'
 
 const compressed = promisify(gzip)
 
-/** Another instance, and how it is called. */
+/** Another instance, and options for calls to it. */
 export interface CallTarget {
   /** Base URL. */
   readonly url: string
-  /** Sent as bearer token; null: none is sent. */
+  /** Sent as bearer token; null: no token is sent. */
   readonly key: string | null
-  /** For calls that do no harm when repeated. */
+  /** Retries of calls that may be repeated. */
   readonly retries: Backoff & { readonly attemptsMax: number }
-  /** Ends calls and the pauses between them. */
+  /** Aborts calls and the pauses between them. */
   readonly signal?: AbortSignal
 }
 
 export interface PeerCall {
-  /** A value goes as JSON; text and bytes as NDJSON unless `contentType` says otherwise. */
+  /** Objects are sent as JSON, texts and bytes as NDJSON unless `contentType` is set. */
   readonly body?: object | string | Uint8Array
   readonly contentType?: string
-  /** Whether the body is sent gzipped. */
+  /** True to compress the body with gzip. */
   readonly isCompressed?: boolean
-  /** Whether repeating the call does no harm. Default: for GET and PATCH. */
+  /** True if the call may be repeated. Default: true for GET and PATCH. */
   readonly isRepeatable?: boolean
   readonly timeoutMs?: number
   readonly answerBytesMax?: number
@@ -43,8 +43,8 @@ export interface PeerCall {
 export type BoundedCall = PeerCall & Required<Pick<PeerCall, 'timeoutMs' | 'answerBytesMax'>>
 
 /**
- * Calls an instance, again if that may help; resolves to the body of an answer with a status of success.
- * @throws RefusedError for any other status, OutboundError if there is no answer
+ * Calls an instance, with retries if they may help. Resolves to the body of a successful answer.
+ * @throws RefusedError for an error status, OutboundError without an answer
  */
 export type SendCall = (method: OutboundRequest['method'], path: string, call: BoundedCall) => Promise<Buffer>
 
@@ -104,7 +104,7 @@ function worthRetrying(error: unknown): boolean {
   return error instanceof OutboundError && (error.fault === 'unreachable' || error.fault === 'timeout')
 }
 
-/** What the body of an error status says. */
+/** Reads code and message from the body of an error answer. */
 function errorIn(body: Buffer): { readonly code: string | null; readonly message: string } {
   const text = body.toString()
   let found: unknown

@@ -14,11 +14,11 @@ import { PeerError } from './peer-error.js'
 
 /** Consecutive documents of an index. */
 export interface Page {
-  /** The position of the first. */
+  /** Position of the first document. */
   readonly offset: number
-  /** Each document as one line of JSON, with its numbers as they were written. */
+  /** Each document as a line of JSON, with numbers exactly as they were added. */
   readonly lines: readonly string[]
-  /** Documents of the index. */
+  /** Number of documents of the index. */
   readonly total: number
 }
 
@@ -51,7 +51,7 @@ export class PageReader {
   }
 }
 
-/** The documents of an index that a body of `POST …/documents/fetch` asks for. */
+/** Fetches documents with a body of `POST …/documents/fetch`. */
 export async function fetchDocuments(from: Peer, uid: string, body: object): Promise<Page> {
   return (await fetchPage(from, uid, { offset: 0, ...body })).page
 }
@@ -72,7 +72,7 @@ async function fetchPage(
   return { page: { offset: body.offset, lines, total: totalOf(answer) }, bytes: bytes.length }
 }
 
-/** Documents to ask for after a page of `documents` documents that took `bytes`. */
+/** Returns the size of the next page, given a page of `documents` documents with `bytes` bytes. */
 export function nextPageDocuments(asked: number, documents: number, bytes: number): number {
   const fitting = Math.floor((documents * PAGE_BYTES_AIM) / bytes)
   return Math.max(1, Math.min(fitting, asked * PAGE_GROWTH_MAX, PAGE_DOCUMENTS_MAX))

@@ -1,4 +1,4 @@
-/** Here is another running instance: what does it answer, and why not? */
+/** HTTP client for other running instances. */
 export {
   type Check,
   isCount,

@@ -4,10 +4,10 @@ import type { Peer } from './peer.js'
 import { PeerError } from './peer-error.js'
 
 /**
- * All entries of a list that is answered in pages, such as `/indexes` and `/keys`.
+ * Returns all entries of a paged list, such as `/indexes` and `/keys`.
  * @param shape of each entry
- * @param method POST for a list that takes offset and limit in its body
- * @throws PeerError also for a list without end
+ * @param method POST for a list with offset and limit in the body
+ * @throws PeerError, also if the list exceeds the limits
  */
 export async function listAll<T>(
   peer: Peer,

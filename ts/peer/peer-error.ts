@@ -1,13 +1,13 @@
 import { LaunchError } from '../launch/index.js'
 import { printable } from '../parse/index.js'
 
-/** An instance that cannot be reached, or that refused a call. The message is one line and shows no key. */
+/** An instance cannot be reached or refused a call. The message is one line and shows no key. */
 export class PeerError extends LaunchError {
   override readonly name = 'PeerError'
 
   /**
    * @param status of the answer; null if there was none
-   * @param code the API's code of the refusal; null if there was none
+   * @param code error code of the API; null if there was none
    */
   constructor(
     message: string,

@@ -13,38 +13,38 @@ import {
 import { PeerError } from './peer-error.js'
 import { RefusedError } from './refused-error.js'
 
-/** The flag that names an instance on a command line, without its dashes. */
+/** The command line option that names an instance, without dashes. */
 export type PeerFlag = 'from' | 'to' | 'left' | 'right' | 'url' | 'db-path'
 
-/** An instance as a command line names it. */
+/** An instance as given on the command line. */
 export interface PeerAddress {
   readonly flag: PeerFlag
   readonly url: string
   readonly key: string | null
-  /** What messages call the instance. Default: the URL without user name, password and path. */
+  /** Name of the instance in messages. Default: the URL without user name, password and path. */
   readonly shownAs?: string
 }
 
 export interface PeerSetup {
-  /** Attempts of a call that does no harm when repeated. Default: about a minute of them. */
+  /** Attempts of a repeatable call. Default: retries for about a minute. */
   readonly attemptsMax?: number
-  /** Ends calls and the pauses between them. */
+  /** Aborts calls and the pauses between them. */
   readonly signal?: AbortSignal
 }
 
-/** Another running instance. Every method throws a PeerError if the instance cannot be reached or refuses the call. */
+/** Another running instance. Methods throw a PeerError if the instance cannot be reached or refuses the call. */
 export interface Peer {
   readonly flag: PeerFlag
   /** The URL without user name, password and path. */
   readonly origin: string
-  /** The body of an answer with a status of success. */
+  /** Returns the body of a successful answer. */
   bytes(method: OutboundRequest['method'], path: string, call?: PeerCall): Promise<Buffer>
   /**
-   * The same as an object of JSON.
-   * @typeParam T what the API answers there; only the members of `shape` are checked
+   * Returns the answer as a JSON object.
+   * @typeParam T type of the answer; only the members of `shape` are checked
    */
   json<T>(method: OutboundRequest['method'], path: string, call?: PeerCall & { shape?: Shape }): Promise<T>
-  /** Checks that the instance is there, in one attempt. */
+  /** Checks that the instance answers, in one attempt. */
   greet(): Promise<void>
 }
 
@@ -96,7 +96,7 @@ export function openPeer(
     const mistake = mistakeIn(value, shape)
     if (mistake === null) return value as T
     const where =
-      mistake === '' ? 'not answered with an object of JSON' : `answered with a wrong \`${mistake}\``
+      mistake === '' ? 'not answered with a JSON object' : `answered with an invalid \`${mistake}\``
     throw new PeerError(`${shown}: ${method} ${path.split('?', 1)[0]} is ${where}: is it a search instance?`)
   }
 
@@ -111,7 +111,7 @@ export function openPeer(
   }
 }
 
-/** Undefined for anything but JSON within the limits. */
+/** Parses JSON. Returns undefined if it is invalid or exceeds the limits. */
 function parsed(body: Buffer): unknown {
   if (!isWithin(body, answerJsonLimits)) return undefined
   try {
@@ -126,4 +126,4 @@ const keyFlag = (flag: PeerFlag): string => (flag === 'url' ? '--key' : `--${fla
 const adviceOnKey = (flag: PeerFlag, key: string | null): string =>
   key === null
     ? `; give its master key or an admin key by ${keyFlag(flag)}-file or ${keyFlag(flag)}`
-    : `; the key of --${flag} is wrong, has expired or may not do this: give the master key or an admin key`
+    : `; the key of --${flag} is wrong, has expired or lacks the permission: give the master key or an admin key`

@@ -3,9 +3,9 @@ export class RefusedError extends Error {
   override readonly name = 'RefusedError'
 
   /**
-   * @param code the API's code of the refusal; null if there was none
-   * @param reason its message, or the start of a body that is no JSON; it does not show the key of the call
-   * @param retryAfter milliseconds after which the instance asks to be called again; null if it does not
+   * @param code error code of the API; null if there was none
+   * @param reason error message, or the start of a body that is not JSON; it does not show the key of the call
+   * @param retryAfter milliseconds from the Retry-After header; null if there was none
    */
   constructor(
     readonly status: number,
@@ -16,7 +16,7 @@ export class RefusedError extends Error {
     super(reason)
   }
 
-  /** Status, code and reason in a line. */
+  /** Status, code and reason in one line. */
   get summary(): string {
     const words = [String(this.status), this.code, this.reason]
     return words.filter((word) => word !== null && word !== '').join(' ')

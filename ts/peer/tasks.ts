@@ -13,7 +13,7 @@ import { PeerError } from './peer-error.js'
 /** The answer to a write. */
 export const acceptedTask = { taskUid: isCount }
 
-/** A task as the API shows it. */
+/** A task as in API answers. */
 export interface PeerTask {
   readonly uid: number
   readonly status: string
@@ -24,7 +24,7 @@ export interface PeerTask {
   readonly duration?: string | null
 }
 
-/** The task once it has ended, however it did. */
+/** Waits until a task has ended, successfully or not. */
 export async function endedTask(peer: Peer, taskUid: number): Promise<PeerTask> {
   for (let pause = TASK_POLL_FIRST_MS; ; pause = Math.min(pause * 1.5, TASK_POLL_LAST_MS)) {
     const task = await peer.json<PeerTask>('GET', `/tasks/${taskUid}?waitMs=${TASK_WAIT_MS}`, {
@@ -32,7 +32,7 @@ export async function endedTask(peer: Peer, taskUid: number): Promise<PeerTask> 
       shape: { status: isText, error: maybe(object({ message: isText, code: isText })) },
     })
     if (['succeeded', 'failed', 'canceled'].includes(task.status)) return task
-    // A server that knows no `waitMs`, or lets too many others wait, answers at once.
+    // A server that does not support `waitMs`, or has too many waiting clients, answers at once.
     await sleep(pause)
   }
 }

@@ -1,8 +1,8 @@
 /**
- * The commands that talk to a server or read a directory at rest, run as processes. Rules held here:
- * 1. Results go to the standard output, all else to the standard error.
- * 2. The exit code is 0 if all is well, 1 for a finding or a refusal, 2 for wrong usage.
- * 3. Reading commands print the same of a directory at rest as of its server.
+ * Commands that call a server or read a directory at rest, run as processes. Rules:
+ * 1. Results go to the standard output, everything else to the standard error.
+ * 2. The exit code is 0 for success, 1 for a finding or a refusal, 2 for wrong usage.
+ * 3. Reading commands print the same for a directory at rest as for its server.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ const films = [
 ]
 const filmLines = films.map((film) => JSON.stringify(film))
 
-/** A command with what it prints. A pattern stands for one line that matches. */
+/** A command and its expected output. A pattern matches one line. */
 interface Case {
   readonly args: readonly string[]
   readonly input?: string
@@ -35,7 +35,7 @@ interface Case {
   readonly errors?: readonly (string | RegExp)[]
 }
 
-/** In their order, on a new server. FILE stands for a file of settings. */
+/** Run in this order on a new server. FILE is replaced by a file of settings. */
 const cases: readonly Case[] = [
   { args: ['indexes', 'list'], lines: ['INDEX  PRIMARY KEY  UPDATED'] },
   {
@@ -94,13 +94,13 @@ const cases: readonly Case[] = [
     args: ['explain', 'films', '1', 'stalker', '--filter', 'genre = drama AND NOT genre = drama'],
     code: 1,
     lines: [
-      '1 is no hit',
+      '1 is not a hit',
       '  it does not pass the filter:',
       '    fails  AND',
       '      passes genre = drama',
       '      fails  NOT',
       '        passes genre = drama',
-      '  it lacks stalker',
+      '  it does not contain stalker',
       'stalker (missing)',
       '  and 1 more in other documents',
     ],
@@ -161,7 +161,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-/** Commands that print the same of a directory at rest. */
+/** Commands that print the same for a directory at rest. */
 const readings: readonly (readonly string[])[] = [
   ['search', 'films', 'stalker'],
   ['documents', 'export', 'films'],
@@ -172,7 +172,7 @@ const readings: readonly (readonly string[])[] = [
 
 for (const { name, needs } of chosenEngines) {
   testNeeding(needs)(
-    `${name}: commands print results, findings and refusals where they belong`,
+    `${name}: commands print results to standard output, findings and refusals to standard error`,
     async (t) => {
       t.timeout(600_000)
       const directory = await tempDir(t)
@@ -204,7 +204,7 @@ for (const { name, needs } of chosenEngines) {
         t.is(outcome.code, one.code ?? 0, shown)
         t.true(matches(outcome.lines, one.lines ?? []), shown)
         t.true(matches(outcome.errors, one.errors ?? []), shown)
-        t.false(shown.includes(masterKey), 'no key is shown')
+        t.false(shown.includes(masterKey), 'no key is printed')
       }
       const listed = await runCommand(['keys', 'list'], '', env)
       t.true(
@@ -232,7 +232,7 @@ const matches = (found: readonly string[], expected: readonly (string | RegExp)[
   found.length === expected.length &&
   expected.every((one, at) => (typeof one === 'string' ? one === found[at] : one.test(found[at]!)))
 
-/** An outcome without the time that a search took. */
+/** An outcome without the duration of searches. */
 const comparable = ({ code, lines, errors }: Outcome): object => ({
   code,
   lines,
@@ -256,7 +256,7 @@ const usage: readonly (readonly [args: readonly string[], error: RegExp])[] = [
   [['keys', 'create', '--actions', 'search'], /required option '--indexes <list>' not specified/],
 ]
 
-test('wrong usage is one line that says what to do, with exit code 2', async (t) => {
+test('wrong usage gives one line with a remedy and exit code 2', async (t) => {
   for (const [args, message] of usage) {
     const run = async () => (await commandNamed(args[0])!.load()).run(args.slice(1), silentOutput)
     const error = await t.throwsAsync(run, { instanceOf: LaunchError, message }, args.join(' '))

@@ -9,11 +9,11 @@ import { isCi, type Requirement } from '../../support/requirements.js'
 import { startServer } from '../../support/server.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-const secret = 'a-secret-of-many-bytes-that-nobody-sees'
+const secret = 'a-secret-of-many-bytes-for-the-tests'
 
 interface Case {
   readonly env: Readonly<Record<string, string>>
-  /** What must be found; `subject: state`. */
+  /** Expected findings, as `subject: state`. */
   readonly states: readonly string[]
   readonly code: 0 | 1
 }
@@ -27,7 +27,7 @@ const cases: readonly Case[] = [
   { env: {}, states: ['master key: odd'], code: 0 },
   { env: { SVC_ENV: 'production' }, states: ['master key: bad'], code: 1 },
   { env: { SVC_MASTER_KEY: secret, SVC_HTTP_ADDR: 'PORT' }, states: ['address: odd'], code: 0 },
-  // A start makes the folders above too.
+  // A start creates missing parent directories.
   { env: { SVC_MASTER_KEY: secret, SVC_DB_PATH: 'OTHER/none/data' }, states: ['directory: good'], code: 0 },
   { env: { SVC_MASTER_KEY: secret, SVC_DB_PATH: 'OTHER' }, states: ['directory: bad'], code: 1 },
   { env: { SVC_MASTER_KEY: secret, SVC_LOG_LEVEL: 'loud' }, states: ['configuration: bad'], code: 1 },
@@ -39,7 +39,7 @@ const cases: readonly Case[] = [
   },
 ]
 
-test('the doctor names each fault with its fix, changes nothing, and shows no secret', async (t) => {
+test('the doctor reports each fault with its fix, changes nothing, and prints no secret', async (t) => {
   t.timeout(300_000)
   const directory = await tempDir(t)
   const other = join(directory, 'other')
@@ -64,7 +64,7 @@ test('the doctor names each fault with its fix, changes nothing, and shows no se
         `${state} in ${shown}`,
       )
     for (const { state, fix } of findings) t.is(fix === null, state === 'good', shown)
-    t.false(outcome.lines.join('').includes(secret), 'no secret is shown')
+    t.false(outcome.lines.join('').includes(secret), 'no secret is printed')
   }
   t.deepEqual(await readdir(directory, { recursive: true }), before)
   const plain = await runCommand(['doctor', '--db-path', data])
@@ -78,7 +78,7 @@ test('the doctor names each fault with its fix, changes nothing, and shows no se
   )
 })
 
-test('a bench prints p50, p99 and the rate of searches for words of the documents', async (t) => {
+test('a bench prints p50, p99 and the rate of searches', async (t) => {
   const server = await startServer(t)
   await server.settle(t, server.post('/indexes/films/documents?primaryKey=id', [{ id: 1, title: 'Solaris' }]))
   const options = ['--url', server.url, '--searches', '20', '--json']
@@ -99,14 +99,14 @@ const completed: readonly (readonly [words: readonly string[], expected: string]
   [['--http-addr', ''], 'import'],
 ]
 
-/** A bash that completes, which Windows and some containers have not. */
+/** A bash with completion. Windows and some containers do not have it. */
 const bash: Requirement = {
   missing:
-    spawnSync('bash', ['-c', 'complete'], { encoding: 'utf8' }).status === 0 ? null : 'there is no bash',
+    spawnSync('bash', ['-c', 'complete'], { encoding: 'utf8' }).status === 0 ? null : 'bash is missing',
   isDemanded: isCi,
 }
 
-testNeeding([bash], test)('bash completes commands and options by the script for it', async (t) => {
+testNeeding([bash], test)('the completion script of bash completes commands and options', async (t) => {
   const { lines } = await runCommand(['completion', 'bash'])
   for (const [words, expected] of completed) {
     const line = ['siftd', ...words].map((word) => `'${word}'`).join(' ')

@@ -12,7 +12,7 @@ import { testNeeding } from '../../support/test-needing.js'
 const health = (address: string, env: Readonly<Record<string, string>> = {}) =>
   runCommand(['health'], '', { SVC_HTTP_ADDR: address, ...env })
 
-test('a server is available without a key, also at the address that stands for all', async (t) => {
+test('a server is available without a key, also with the wildcard address', async (t) => {
   const directory = await tempDir(t)
   const env = { SVC_MASTER_KEY: 'a-master-key-of-a-trial' }
   const { port } = await startDaemon(t, join(directory, 'data'), ['--engine', 'fallback'], env)
@@ -24,7 +24,7 @@ test('a server is available without a key, also at the address that stands for a
   }
 })
 
-test('an address where nothing, or something else, listens is a finding', async (t) => {
+test('an address without a server, or with another program, is a finding', async (t) => {
   const address = `127.0.0.1:${await freePort()}`
   const nothing = await health(address)
   t.deepEqual([nothing.code, nothing.lines], [1, [`${address}: does not answer: ECONNREFUSED`]])
@@ -49,13 +49,13 @@ test('a server that accepts and never answers is a finding', async (t) => {
   t.deepEqual([code, lines], [1, [`127.0.0.1:${port}: does not answer within 4 seconds`]])
 })
 
-test('a mistake in the options, and a port that is not known, are wrong usage', async (t) => {
+test('an invalid option and an unknown port are wrong usage', async (t) => {
   for (const address of ['nonsense', '127.0.0.1:0']) t.is((await health(address)).code, 2, address)
 })
 
 for (const isDemanded of [false, true])
   testNeeding([openssl])(
-    `a server with TLS is available${isDemanded ? ' when it demands certificates of clients' : ''}`,
+    `a server with TLS is available${isDemanded ? ' when it demands client certificates' : ''}`,
     async (t) => {
       const authority = await makeAuthority(t)
       const { cert, key } = await authority.issue('server')

@@ -1,8 +1,8 @@
 /**
- * `siftd import`, run as a process. Rules held here:
- * 1. NDJSON, JSON and CSV, packed or not, from files and the standard input, come in as they are written.
- * 2. A document that the server refuses is named with the reason, and all others are indexed.
- * 3. A run that was interrupted or killed goes on after the documents that were indexed.
+ * `siftd import`, run as a process. Rules:
+ * 1. NDJSON, JSON and CSV, compressed or not, from files and the standard input, are imported unchanged.
+ * 2. A refused document is reported with the reason, and all others are indexed.
+ * 3. An interrupted or killed run continues after the indexed documents.
  * 4. A damaged input ends the import with one line.
  */
 import { readdir, writeFile } from 'node:fs/promises'
@@ -50,7 +50,7 @@ const inputs: readonly Input[] = [
 const documentsOf = async (server: TestServer, index: string) =>
   (await server.get(`/indexes/${index}/documents?limit=1000`)).body.results
 
-test('each format comes in as it is written, whole or in batches of a document', async (t) => {
+test('each format is imported unchanged, in one batch or one batch per document', async (t) => {
   t.timeout(300_000)
   const directory = await tempDir(t)
   const server = await startServer(t)
@@ -67,7 +67,7 @@ test('each format comes in as it is written, whole or in batches of a document',
   }
 })
 
-test('several files and the standard input go into one index, and documents are merged if asked for', async (t) => {
+test('several files and the standard input are imported into one index, and --update merges documents', async (t) => {
   const directory = await tempDir(t)
   const server = await startServer(t)
   const file = join(directory, 'a.csv')
@@ -79,12 +79,12 @@ test('several files and the standard input go into one index, and documents are 
   t.deepEqual(await documentsOf(server, 'films'), [{ id: '1', title: 'Solaris', year: '1972' }])
 })
 
-test('refused documents are named with the reason, and all others are indexed', async (t) => {
+test('refused documents are reported with the reason, and all others are indexed', async (t) => {
   const server = await startServer(t)
   const lines = Array.from({ length: 40 }, (_, at) => ({ id: at + 1, n: at }) as Record<string, unknown>)
   lines[6] = { n: 6 }
   lines[30] = { id: 'a b' }
-  // A newer version of a document behind a refused one stays the newer one.
+  // A newer version of a document after a refused document must win.
   lines[39] = { id: 1, n: 'newest' }
   const input = [...lines.map((line) => JSON.stringify(line)), '[1]'].join('\n')
   const options = [
@@ -116,7 +116,7 @@ test('refused documents are named with the reason, and all others are indexed', 
   t.is(stored.find(({ id }) => (id as unknown) === 1)?.n, 'newest')
 })
 
-test('an import of nothing but refused documents gives up', async (t) => {
+test('an import with only refused documents gives up', async (t) => {
   const server = await startServer(t)
   const input = Array.from({ length: 100 }, () => '{"title": "none"}').join('\n')
   const options = ['--index', 'films', '--primary-key', 'id', '--url', server.url]
@@ -129,43 +129,40 @@ for (const [way, needs] of [
   ['kill', []],
   ['interrupt', [otherThanWindows('a signal ends a process at once')]],
 ] as const)
-  testNeeding(needs, test)(
-    `an import that was ended by ${way} goes on after the documents that were indexed`,
-    async (t) => {
-      const directory = await tempDir(t)
-      let held = false
-      const server = await startServer(t, { limits: { tasksMax: 1 } })
-      const file = join(directory, 'films.ndjson')
-      await writeFile(
-        file,
-        Array.from({ length: 600 }, (_, id) => JSON.stringify({ id, title: `film ${id}` })).join('\n'),
-      )
-      const state = join(directory, 'state.json')
-      const options = ['--index', 'films', '--primary-key', 'id', '--url', server.url, '--state', state]
-      const args = ['import', file, ...options, '--batch-bytes', '300']
-      const running = startCommand(args)
-      while (!held) {
-        await new Promise((resolve) => setTimeout(resolve, 10))
-        held = (await readdir(directory)).includes('state.json')
-      }
-      running[way]()
-      const ended = await running.outcome
-      t.is(ended.code, way === 'kill' ? null : 1)
-      if (way === 'interrupt')
-        t.regex(ended.errors.at(-1) ?? '', /^siftd: interrupted after \d+ documents; the same/)
-      const again = await runCommand(args)
-      t.is(again.code, 0, JSON.stringify(again))
-      const [, skipped] = /^goes on after (\d+) documents of films.ndjson$/.exec(again.errors[0] ?? '') ?? []
-      const [, indexed] = /^(\d+) documents indexed/.exec(again.lines[0] ?? '') ?? []
-      t.true(Number(skipped) > 0)
-      t.is(Number(skipped) + Number(indexed), 600)
-      t.is((await server.get('/indexes/films/documents?limit=1')).body.total, 600)
-      t.false(
-        (await readdir(directory)).includes('state.json'),
-        'the file is there only until all is imported',
-      )
-    },
-  )
+  testNeeding(needs, test)(`an import ended by ${way} continues after the indexed documents`, async (t) => {
+    const directory = await tempDir(t)
+    let held = false
+    const server = await startServer(t, { limits: { tasksMax: 1 } })
+    const file = join(directory, 'films.ndjson')
+    await writeFile(
+      file,
+      Array.from({ length: 600 }, (_, id) => JSON.stringify({ id, title: `film ${id}` })).join('\n'),
+    )
+    const state = join(directory, 'state.json')
+    const options = ['--index', 'films', '--primary-key', 'id', '--url', server.url, '--state', state]
+    const args = ['import', file, ...options, '--batch-bytes', '300']
+    const running = startCommand(args)
+    while (!held) {
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      held = (await readdir(directory)).includes('state.json')
+    }
+    running[way]()
+    const ended = await running.outcome
+    t.is(ended.code, way === 'kill' ? null : 1)
+    if (way === 'interrupt')
+      t.regex(ended.errors.at(-1) ?? '', /^siftd: interrupted after \d+ documents; the same/)
+    const again = await runCommand(args)
+    t.is(again.code, 0, JSON.stringify(again))
+    const [, skipped] = /^continues after (\d+) documents of films.ndjson$/.exec(again.errors[0] ?? '') ?? []
+    const [, indexed] = /^(\d+) documents indexed/.exec(again.lines[0] ?? '') ?? []
+    t.true(Number(skipped) > 0)
+    t.is(Number(skipped) + Number(indexed), 600)
+    t.is((await server.get('/indexes/films/documents?limit=1')).body.total, 600)
+    t.false(
+      (await readdir(directory)).includes('state.json'),
+      'the state file is deleted when everything is imported',
+    )
+  })
 
 const damaged: readonly (readonly [name: string, content: string | Buffer, error: RegExp])[] = [
   [
@@ -195,7 +192,7 @@ test('a damaged input ends the import with one line', async (t) => {
   }
 })
 
-test('a wrong address is told at once', async (t) => {
+test('a wrong address is reported at once', async (t) => {
   const wrong = ['import', '-', '--index', 'films', '--url', 'http://127.0.0.1:9']
   const { code, errors } = await runCommand(wrong, ndjson)
   t.is(code, 1)

@@ -9,7 +9,7 @@ import { tempDir } from '../../backup/archives.js'
 import { runCommand } from '../../support/command.js'
 import { startServer } from '../../support/server.js'
 
-test('differences are found by kind, printed and counted', async (t) => {
+test('differences are printed and counted by kind', async (t) => {
   const [left, right] = await Promise.all([startServer(t), startServer(t)])
   const films = [
     { id: 1, title: 'Solaris', year: 1972 },
@@ -82,7 +82,7 @@ test('differences are found by kind, printed and counted', async (t) => {
   })
 })
 
-test('wrong usage is told in one line, with exit code 2', async (t) => {
+test('wrong usage gives one line and exit code 2', async (t) => {
   const directory = await tempDir(t)
   const sides = ['--left', 'http://127.0.0.1:9', '--right', 'http://127.0.0.1:9']
   for (const [args, text, line] of [

@@ -1,4 +1,4 @@
-/** Instances that answer anything: commands end with one line that a terminal shows as it is, and with little memory. */
+/** Instances with arbitrary answers: commands end with one printable line and use little memory. */
 import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -11,7 +11,7 @@ import { PeerError } from '../../../ts/peer/index.js'
 import { tempDir } from '../../backup/archives.js'
 import { runCommand } from '../../support/command.js'
 
-/** A healthy instance that is empty but for what it answers to some paths. */
+/** An empty healthy instance, except for the given answers. */
 async function instance(
   t: ExecutionContext,
   answers: Readonly<Record<string, unknown>>,
@@ -52,7 +52,7 @@ const malformed: readonly (readonly [path: string, answers: readonly unknown[]])
   ['/dynamic-search-rules', [...nothing, { results: [{ uid: 'r' }], total: 1 }]],
 ]
 for (const [path, answers] of malformed)
-  test(`migrate ends with one line for an instance that answers anything at ${path}`, async (t) => {
+  test(`migrate ends with one line for arbitrary answers at ${path}`, async (t) => {
     const sound = await instance(t, {})
     for (const answer of answers) {
       const url = await instance(t, { [path]: answer ?? 'null' })
@@ -67,7 +67,7 @@ for (const [path, answers] of malformed)
     }
   })
 
-test('settings and counts of another shape end a migration with one line', async (t) => {
+test('invalid settings and counts end a migration with one line', async (t) => {
   const indexes = { results: [films], total: 1 }
   const sound = { '/indexes': indexes, '/indexes/films/stats': { numberOfDocuments: 0 } }
   const to = await instance(t, sound)
@@ -84,16 +84,13 @@ test('settings and counts of another shape end a migration with one line', async
   }
 })
 
-test('a list without end, and an answer that is nested without end, are given up', async (t) => {
+test('an endless list and a deeply nested answer are refused', async (t) => {
   const page = { results: Array.from({ length: 10_000 }, () => films), total: 1e9 }
   const sound = await instance(t, {})
   for (const [answer, message] of [
     [page, /lists more than 100000 entries/],
-    [Buffer.alloc(20_000_000, '['), /not answered with an object of JSON/],
-    [
-      Buffer.from(`{"results":[${'[],'.repeat(6_000_000)}[]],"total":1}`),
-      /not answered with an object of JSON/,
-    ],
+    [Buffer.alloc(20_000_000, '['), /not answered with a JSON object/],
+    [Buffer.from(`{"results":[${'[],'.repeat(6_000_000)}[]],"total":1}`), /not answered with a JSON object/],
   ] as const) {
     const url = await instance(t, { '/indexes': answer })
     const error = await t.throwsAsync(migrate.run(['--from', url, '--to', sound], silentOutput))
@@ -105,7 +102,7 @@ test('a list without end, and an answer that is nested without end, are given up
 const searches = { '/indexes': { results: [films], total: 1 } }
 const path = '/indexes/films/search'
 
-test('answers of another shape to searches are compared, or refused in one line', async (t) => {
+test('invalid answers to searches are compared, or refused in one line', async (t) => {
   const file = join(await tempDir(t), 'searches.ndjson')
   await writeFile(file, `${JSON.stringify({ indexUid: 'films' })}\n`)
   const right = await instance(t, { ...searches, [path]: { hits: [] } })
@@ -138,7 +135,7 @@ test('control characters of an instance do not reach the terminal', async (t) =>
     const outcome = await runCommand(['compare', '--left', left, '--right', right, file])
     const printed = [...outcome.lines, ...outcome.errors].join('\n')
     t.is(outcome.code, code, printed)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test is about them
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the test checks them
     t.notRegex(printed, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/)
     t.true(printed.includes('owned'), printed)
   }

@@ -6,7 +6,7 @@ import { runCommand } from '../../support/command.js'
 
 const path = '/indexes/films/settings'
 
-test('an embedder is sent without masks, with the dimensions that its provider would be asked for', (t) => {
+test('an embedder is sent without masked secrets, with the dimensions that its provider would be called for', (t) => {
   const rest = {
     source: 'rest',
     url: 'http://a',
@@ -17,7 +17,7 @@ test('an embedder is sent without masks, with the dimensions that its provider w
   const { embedder, remark } = pushedEmbedder({ path, embedder: rest }, 3)
   t.deepEqual(embedder, { source: 'rest', url: 'http://a', headers: { a: 'b' }, dimensions: 3 })
   t.regex(remark ?? '', /apiKey and headers\.token again.*PATCH \/indexes\/films\/settings\/embedders/)
-  // OpenAI's models have known dimensions, so that nothing is asked.
+  // The dimensions of OpenAI models are known, so the provider is not called.
   const openAi = { source: 'openAi', model: 'text-embedding-3-small', apiKey: 'sk-abXXXXXX...' }
   t.deepEqual(pushedEmbedder({ path, embedder: openAi }, 1536).embedder, {
     source: 'openAi',
@@ -27,7 +27,7 @@ test('an embedder is sent without masks, with the dimensions that its provider w
   t.deepEqual(pushedEmbedder({ path, embedder: own }, 3), { embedder: own, isStandIn: false, remark: null })
 })
 
-test('an embedder that the target could not set up gets a stand-in that keeps its vectors', (t) => {
+test('an embedder that the target cannot use is replaced by a substitute that keeps its vectors', (t) => {
   const local = { source: 'huggingFace', model: 'a/b', distribution: { mean: 0.5, sigma: 0.1 } }
   const composite = {
     source: 'composite',
@@ -40,21 +40,21 @@ test('an embedder that the target could not set up gets a stand-in that keeps it
   t.is(pushedEmbedder({ path, embedder: local }, null).embedder, null)
 })
 
-test('embedders are compared with their masks, and with dimensions if the source states them', (t) => {
+test('embedders are compared with their masks, and by dimensions only if the source states them', (t) => {
   const shown = { source: 'ollama', model: 'm', apiKey: 'abcXXXXX...' }
   t.true(isSameEmbedder(shown, { ...shown, dimensions: 3 }))
   t.false(isSameEmbedder({ ...shown, dimensions: 4 }, { ...shown, dimensions: 3 }))
   t.false(isSameEmbedder(shown, { source: 'ollama', model: 'm' }))
 })
 
-test('pages are steered to a number of bytes, and grow by steps', (t) => {
+test('page sizes approach the target bytes with bounded growth', (t) => {
   t.is(nextPageDocuments(100, 100, 100_000), 400)
   t.is(nextPageDocuments(5_000, 5_000, 50_000), 5_000)
   t.is(nextPageDocuments(100, 100, 80 * 1024 * 1024), 10)
   t.is(nextPageDocuments(1, 1, 80 * 1024 * 1024), 1)
 })
 
-test('the help of the program names every command, and each has a help with examples', async (t) => {
+test('the help lists every command, and each command has a help with examples', async (t) => {
   const { lines } = await runCommand(['--help'])
   for (const { name } of commands) {
     t.true(lines.includes(`  siftd ${name} --help`), name)

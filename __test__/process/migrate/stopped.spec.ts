@@ -12,12 +12,12 @@ import { runCommand, startCommand } from '../../support/command.js'
 import { chosenEngines } from '../../support/engines.js'
 import { testNeeding } from '../../support/test-needing.js'
 
-// Rules held here:
-// 1. A migration that was killed goes on after the documents that the target has indexed.
-// 2. An index that was made again on the target is copied from its beginning.
-// 3. What fails is told in one line with what to do, and by the exit code; no line shows a key.
+// Rules:
+// 1. A killed migration continues after the documents that the target has indexed.
+// 2. An index that was recreated on the target is copied from its beginning.
+// 3. A failure gives one line with a remedy, and the exit code. No line shows a key.
 
-/** Stands before a source and holds back pages of films while `isHolding`. */
+/** A proxy of a source. Holds back pages of films while `isHolding`. */
 async function startGate(t: ExecutionContext, source: string) {
   const gate = { url: '', isHolding: true, pages: 0 }
   const held: ServerResponse[] = []
@@ -54,7 +54,7 @@ const documentsIn = async (state: string): Promise<number> => {
 }
 
 for (const { name, needs } of chosenEngines) {
-  testNeeding(needs)(`${name}: a killed migration goes on where it was`, async (t) => {
+  testNeeding(needs)(`${name}: a killed migration continues where it stopped`, async (t) => {
     const [{ server }, target] = await Promise.all([startSource(t), startTarget(t, name)])
     const gate = await startGate(t, server.url)
     const args = [...migration(gate.url, target), '--index', 'films', '--skip', 'webhooks']
@@ -68,13 +68,13 @@ for (const { name, needs } of chosenEngines) {
     const pages = gate.pages
     const { code, lines } = await runCommand(args)
     t.is(code, 0, lines.join('\n'))
-    t.true(lines.includes('index `films`: goes on after 2100 documents'), lines.join('\n'))
+    t.true(lines.includes('index `films`: continues after 2100 documents'), lines.join('\n'))
     t.true(gate.pages - pages < 5, `${gate.pages - pages} pages were read`)
     t.is((await target.call('GET', '/indexes/films/stats')).numberOfDocuments, FILMS + 1)
   })
 }
 
-test('an index that was made again is copied from its beginning', async (t) => {
+test('a recreated index is copied from its beginning', async (t) => {
   const [{ server }, target] = await Promise.all([startSource(t), startTarget(t, 'fallback')])
   const gate = await startGate(t, server.url)
   const args = [...migration(gate.url, target), '--index', 'films', '--skip', 'webhooks']
@@ -87,10 +87,10 @@ test('an index that was made again is copied from its beginning', async (t) => {
   gate.isHolding = false
   const { code, lines } = await runCommand(args)
   t.is(code, 0, lines.join('\n'))
-  t.false(lines.some((line) => line.includes('goes on after')))
+  t.false(lines.some((line) => line.includes('continues after')))
 })
 
-test('what fails is told in one line', async (t) => {
+test('a failure gives one line', async (t) => {
   const [{ server }, target, open] = await Promise.all([
     startSource(t),
     startTarget(t, 'fallback'),
@@ -127,7 +127,7 @@ test('what fails is told in one line', async (t) => {
   }
 })
 
-test('wrong usage is told in one line, with exit code 2', async (t) => {
+test('wrong usage gives one line and exit code 2', async (t) => {
   const from = ['--from', 'http://127.0.0.1:9']
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [[], /--from is missing/],

@@ -1,4 +1,4 @@
-/** Here are documents one by one: which of them go in one request? */
+/** Groups documents into batches, one request each. */
 
 import { BATCH_DOCUMENTS_MAX } from './limits.js'
 import type { Format, Source } from './source.js'
@@ -8,15 +8,15 @@ export interface Batch {
   readonly format: Format
   readonly header: Buffer
   readonly documents: readonly Buffer[]
-  /** The position of the first in the input, from 0. */
+  /** Position of the first document in the input, from 0. */
   readonly offset: number
-  /** Bytes of the input that had been read when the batch was full. */
+  /** Bytes of the input that were read when the batch was complete. */
   readonly readBytes: number
 }
 
 /**
- * The documents of a source in batches of about `bytesMax` bytes.
- * @param skipped documents at the beginning that are left out
+ * Yields the documents of a source in batches of about `bytesMax` bytes.
+ * @param skipped number of documents to skip at the beginning
  */
 export async function* batchesOf(source: Source, bytesMax: number, skipped: number): AsyncGenerator<Batch> {
   let documents: Buffer[] = []
@@ -31,14 +31,14 @@ export async function* batchesOf(source: Source, bytesMax: number, skipped: numb
       yield taken()
       ;[documents, bytes, offset] = [[], 0, position - 1]
     }
-    // The chunk of the file, which the document is a part of, is not held by it.
+    // Copied, so that the document does not keep the chunk of the file in memory.
     documents.push(Buffer.from(document))
     bytes += document.length
   }
   if (documents.length > 0) yield taken()
 }
 
-/** Both halves of a batch of several documents. */
+/** Splits a batch of several documents into halves. */
 export function halvesOf(batch: Batch): readonly [Batch, Batch] {
   const half = Math.ceil(batch.documents.length / 2)
   return [

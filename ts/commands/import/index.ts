@@ -1,4 +1,4 @@
-/** `siftd import`: files of documents → an index of a server. */
+/** `siftd import`: adds files of documents to an index of a server. */
 import {
   type CommandOutput,
   defineCommand,
@@ -14,36 +14,37 @@ import { pathOf } from '../task-output.js'
 import { batchesOf } from './batches.js'
 import { BATCH_BYTES } from './limits.js'
 import { Pace } from './pace.js'
-import { describeInput, formats, type Input, openSource, type Source, type SourceWishes } from './source.js'
+import { describeInput, formats, type Input, openSource, type Source, type SourceOptions } from './source.js'
 import { type Refused, Uploader } from './upload.js'
 
 export const importDocuments = defineCommand('import', (command, output) =>
   onServer(command)
-    .description(`Adds the documents of files to an index, and waits until they are searchable.
+    .description(`Adds the documents of files to an index and waits until they are searchable.
 
-Reads NDJSON, JSON and CSV, each also packed by gzip; - is the standard input. Files are read and sent in batches, so
-that their size does not matter. A document that the server refuses is named with the reason, and the others are
-indexed. A run that was interrupted goes on where it was when the same command is given again. The exit code is 0 if
-every document is indexed, 1 if one was refused or the server fails, 2 for wrong usage.`)
+Reads NDJSON, JSON and CSV, also compressed with gzip; - is the standard input. Files are read and sent in batches, so they
+may be of any size. Refused documents are listed with the reason; all others are indexed. To continue an interrupted import,
+run the same command again. The exit code is 0 if all documents are indexed, 1 if a document was refused or the server
+failed, 2 for wrong usage.`)
     .argument('<files...>', 'The files')
-    .requiredOption('--index <uid>', 'The index, which is created if it is missing')
+    .requiredOption('--index <uid>', 'The index. It is created if it does not exist')
     .option(
       '--primary-key <field>',
-      'The field that identifies documents (default: guessed from the first ones)',
+      'The field that identifies documents (default: guessed from the first documents)',
     )
-    .option('--update', 'Merges into documents with the same id, in place of replacing them')
+    .option('--update', 'Merges documents with the same id instead of replacing them')
     .addOption(
-      new Option('--format <format>', 'Default: told by the name of the file, or its first bytes').choices(
-        formats,
-      ),
+      new Option(
+        '--format <format>',
+        'Format of the input (default: from the file name, or the first bytes)',
+      ).choices(formats),
     )
-    .option('--csv-delimiter <character>', 'Between cells of CSV (default: a comma, or a tab for .tsv)')
-    .option('--batch-bytes <n>', `Bytes of a request (default: ${BATCH_BYTES})`, bytesOf)
+    .option('--csv-delimiter <character>', 'Delimiter of CSV cells (default: a comma, or a tab for .tsv)')
+    .option('--batch-bytes <n>', `Bytes per request (default: ${BATCH_BYTES})`, bytesOf)
     .option(
       '--state <file>',
-      'Where the progress is kept until all is imported (default: siftd-import-….json in the current directory)',
+      'File with the progress until everything is imported (default: siftd-import-….json in the current directory)',
     )
-    .option('--json', 'Prints the outcome as one JSON object')
+    .option('--json', 'Prints the result as a JSON object')
     .addHelpText(
       'after',
       examples(`
@@ -58,16 +59,16 @@ interface ImportOptions extends ServerOptions {
   readonly index: string
   readonly primaryKey?: string | undefined
   readonly update?: true | undefined
-  readonly format?: SourceWishes['format'] | undefined
+  readonly format?: SourceOptions['format'] | undefined
   readonly csvDelimiter?: string | undefined
   readonly batchBytes?: number | undefined
   readonly state?: string | undefined
   readonly json?: true | undefined
 }
 
-/** How far an input has been imported. */
+/** Import progress of an input. */
 interface InputState {
-  /** Documents from its beginning that are indexed or refused. */
+  /** Number of documents from its beginning that are indexed or refused. */
   readonly documents: number
 }
 
@@ -86,7 +87,7 @@ async function imported(
     await withServer(options, (peer) => run.all(peer), { signal: interrupted.signal })
   } catch (error) {
     if (!interrupted.signal.aborted) throw error
-    throw new LaunchError(`interrupted after ${run.summary}; the same command goes on from there`, 1)
+    throw new LaunchError(`interrupted after ${run.summary}; the same command continues from there`, 1)
   } finally {
     process.off('SIGINT', interrupt)
   }
@@ -117,7 +118,7 @@ class Import {
   }
 
   async all(peer: Peer): Promise<void> {
-    // A wrong address is told at once, and not after the retries that a restart of a server needs.
+    // Reports a wrong address at once, not after the retries that bridge a server restart.
     await peer.greet()
     const { index, state: path = null } = this.#options
     const identities = this.#inputs.map(({ path: file, identity }) => `${file} ${identity}`)
@@ -135,7 +136,7 @@ class Import {
     const { format = null, csvDelimiter = null, batchBytes = BATCH_BYTES, update } = this.#options
     const source = await openSource(input, { format, csvDelimiter })
     const skipped = state.of(input.path)?.documents ?? 0
-    if (skipped > 0) this.#output.note(`goes on after ${shown(skipped)} documents of ${input.name}`)
+    if (skipped > 0) this.#output.note(`continues after ${shown(skipped)} documents of ${input.name}`)
     const uploader = new Uploader({
       peer,
       path: `${pathOf(this.#options.index)}/documents${this.#parameters(source)}`,
@@ -164,7 +165,7 @@ class Import {
     return given.length === 0 ? '' : `?${given.join('&')}`
   }
 
-  /** Prints how the import ended. */
+  /** Prints the result of the import. */
   report(): void {
     const { index, json } = this.#options
     const indexed = this.#documents - this.#refused.length

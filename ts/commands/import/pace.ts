@@ -1,14 +1,14 @@
 import type { CommandOutput } from '../../command/index.js'
 
-/** Milliseconds over which the shown rate is measured. */
+/** Milliseconds over which the rate is averaged. */
 const WINDOW_MS = 5_000
 
-/** Shows how far an import is, and how fast. */
+/** Shows the progress and rate of an import. */
 export class Pace {
   readonly #output: Pick<CommandOutput, 'progress'>
   readonly #bytes: number
   readonly #startedAt = performance.now()
-  /** Documents at moments of the last seconds, the oldest first. */
+  /** Document counts of the last seconds, oldest first. */
   #recent: readonly (readonly [at: number, documents: number])[] = [[this.#startedAt, 0]]
 
   /** @param bytes of all inputs; 0: unknown */
@@ -18,7 +18,7 @@ export class Pace {
     output.progress('importing', 0, bytes)
   }
 
-  /** Since the beginning. */
+  /** Seconds since the start. */
   get seconds(): number {
     return (performance.now() - this.#startedAt) / 1000
   }
@@ -26,7 +26,7 @@ export class Pace {
   /** @param readBytes bytes of the inputs whose documents are indexed */
   show(documents: number, readBytes: number): void {
     const now = performance.now()
-    // The last moment before the window stays, since batches may take longer than the window is.
+    // Keeps the last count before the window, since a batch may take longer than the window.
     const before = this.#recent.findLastIndex(([at]) => now - at >= WINDOW_MS)
     this.#recent = [...this.#recent.slice(Math.max(0, before)), [now, documents]]
     const [since, first] = this.#recent[0]!

@@ -1,4 +1,4 @@
-/** Here is a file, or the standard input: which documents does it hold, in which bytes? */
+/** Reads the documents of a file or of the standard input, byte for byte. */
 import { createReadStream } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -13,15 +13,15 @@ import { DOCUMENT_BYTES_MAX, READ_BYTES } from './limits.js'
 export const formats = ['ndjson', 'json', 'csv'] as const
 export type Format = (typeof formats)[number]
 
-/** An input with the facts that do not need its content. */
+/** An input, and facts that do not need its content. */
 export interface Input {
   /** `-` is the standard input. */
   readonly path: string
-  /** What messages call it. */
+  /** Name for messages. */
   readonly name: string
-  /** null: unknown, as of a pipe. */
+  /** Size; null: unknown, as for a pipe. */
   readonly bytes: number | null
-  /** Differs if the file changes; null for what cannot be read a second time. */
+  /** Changes if the file changes; null: the input can be read only once. */
   readonly identity: string | null
 }
 
@@ -30,21 +30,21 @@ export interface Source {
   readonly format: Format
   /** The first line of CSV; empty for JSON. */
   readonly header: Buffer
-  /** What separates cells of CSV, if it is no comma; null for JSON. */
+  /** Delimiter of CSV cells; null for a comma, and for JSON. */
   readonly csvDelimiter: string | null
-  /** Each document as the bytes that it has in the input. @throws LaunchError if the input is damaged */
+  /** Yields the bytes of each document as in the input. @throws LaunchError if the input is damaged */
   documents(): AsyncIterable<Buffer>
-  /** Bytes of the input, as it lies on the disk, that have been read so far. */
+  /** Bytes of the input read so far, before decompression. */
   readBytes(): number
 }
 
-export interface SourceWishes {
-  /** null: told by the name, or by the first bytes. */
+export interface SourceOptions {
+  /** null: detected by the name or the first bytes. */
   readonly format: Format | null
   readonly csvDelimiter: string | null
 }
 
-/** @throws LaunchError with exit code 2 if there is no such file */
+/** @throws LaunchError with exit code 2 if the file does not exist */
 export async function describeInput(path: string): Promise<Input> {
   if (path === '-') return { path, name: 'the standard input', bytes: null, identity: null }
   let file: FileHandle | null = null
@@ -67,8 +67,8 @@ export async function describeInput(path: string): Promise<Input> {
   }
 }
 
-/** Opens an input, which is read as its documents are asked for. */
-export async function openSource({ path, name }: Input, wishes: SourceWishes): Promise<Source> {
+/** Opens an input. It is read while its documents are consumed. */
+export async function openSource({ path, name }: Input, options: SourceOptions): Promise<Source> {
   const raw = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: READ_BYTES })
   let readBytes = 0
   const counted = new PassThrough({
@@ -78,12 +78,12 @@ export async function openSource({ path, name }: Input, wishes: SourceWishes): P
       done(null, chunk)
     },
   })
-  // Its errors reach `counted`, and with it the reader.
+  // Errors of `raw` reach the reader through `counted`.
   pipeline(raw, counted).catch(() => undefined)
   const text = await uncompressed(counted, name)
   const start = await startOf(text, name)
-  const format = wishes.format ?? formatOf(path, start)
-  const delimiter = wishes.csvDelimiter ?? (/\.tsv(\.gz)?$/i.test(path) ? '\t' : ',')
+  const format = options.format ?? formatOf(path, start)
+  const delimiter = options.csvDelimiter ?? (/\.tsv(\.gz)?$/i.test(path) ? '\t' : ',')
   if (format !== 'csv') {
     const documents = () => jsonDocuments(text, format, name)
     return { format, header: Buffer.alloc(0), csvDelimiter: null, documents, readBytes: () => readBytes }
@@ -95,7 +95,7 @@ export async function openSource({ path, name }: Input, wishes: SourceWishes): P
   return { format, header, csvDelimiter, documents: () => records, readBytes: () => readBytes }
 }
 
-/** The bytes of a stream, unpacked if they are those of gzip. */
+/** Decompresses a stream if it is compressed with gzip. */
 async function uncompressed(stream: Readable, name: string): Promise<Readable> {
   const start = await startOf(stream, name)
   if (start[0] !== 0x1f || start[1] !== 0x8b) return stream
@@ -104,7 +104,7 @@ async function uncompressed(stream: Readable, name: string): Promise<Readable> {
   return unpacked
 }
 
-/** The first bytes of a stream, which are read again later. */
+/** Returns the first bytes of a stream without consuming them. */
 async function startOf(stream: Readable, name: string): Promise<Buffer> {
   try {
     for (;;) {
@@ -152,7 +152,7 @@ async function* jsonDocuments(
   }
 }
 
-/** The records of CSV as they are written, the header first. */
+/** Yields the raw records of CSV, the header first. */
 async function* csvRecords(text: Readable, delimiter: string, name: string): AsyncGenerator<Buffer> {
   const parser = csvParser({
     delimiter,

@@ -1,4 +1,4 @@
-/** Here are batches: have they been indexed, and if not, which document is to blame? */
+/** Sends batches and finds the documents that the server refuses. */
 import { acceptedTask, endedTask, type Peer, PeerError, RefusedError } from '../../peer/index.js'
 import { type Batch, halvesOf, payloadOf } from './batches.js'
 import { BATCHES_WAITING_MAX, REFUSED_MAX, UPLOAD_MS_MAX } from './limits.js'
@@ -13,11 +13,11 @@ export interface Refused {
 
 export interface UploadTarget {
   readonly peer: Peer
-  /** The path of the documents of the index, with its parameters. */
+  /** Path of the documents of the index, with parameters. */
   readonly path: string
-  /** PUT merges into documents that are there, POST replaces them. */
+  /** PUT merges with existing documents, POST replaces them. */
   readonly method: 'POST' | 'PUT'
-  /** Tells that all documents of a batch and of those before it are indexed or refused. */
+  /** Called when all documents of a batch and of earlier batches are indexed or refused. */
   indexed(batch: Batch): Promise<void>
   refused(document: Refused): void
 }
@@ -26,20 +26,20 @@ export interface UploadTarget {
 interface Refusal {
   readonly code: string | null
   readonly status: number | null
-  /** The server's own words. */
+  /** Message of the server. */
   readonly reason: string
-  /** A line that says which call was refused, too. */
+  /** Message that also names the refused call. */
   readonly message: string
 }
 
 /** A batch that was sent. */
 interface Sent {
   readonly batch: Batch
-  /** The uid of its task, or why it was not accepted. */
+  /** Uid of its task, or the reason why it was not accepted. */
   readonly answer: number | Refusal
 }
 
-/** Sends batches in order, several before the first is indexed, and finds the documents that are refused. */
+/** Sends batches in order, several at a time, and finds refused documents. */
 export class Uploader {
   readonly #target: UploadTarget
   readonly #waiting: Sent[] = []
@@ -49,7 +49,7 @@ export class Uploader {
     this.#target = target
   }
 
-  /** Sends a batch, once there is room for it. @throws PeerError if something else than a document is refused */
+  /** Sends a batch, once few enough are pending. @throws PeerError for errors other than refused documents */
   async add(batch: Batch): Promise<void> {
     if (this.#waiting.length >= BATCHES_WAITING_MAX) await this.#settleFirst()
     this.#waiting.push(await this.#send(batch))
@@ -64,7 +64,7 @@ export class Uploader {
     const first = this.#waiting.shift()!
     const refusal = await this.#refusalOf(first)
     if (refusal !== null) {
-      // Later batches may hold newer versions of the same documents, so that they are sent once more, behind.
+      // Later batches may have newer versions of the same documents, so they are sent again afterwards.
       const later = this.#waiting.splice(0)
       for (const sent of later) await this.#refusalOf(sent)
       await this.#narrow(first.batch, refusal)
@@ -73,7 +73,7 @@ export class Uploader {
     await this.#target.indexed(first.batch)
   }
 
-  /** Indexes what is good of a batch that was refused, and names the rest. */
+  /** Splits a refused batch until the refused documents are found. Indexes all others. */
   async #narrow(batch: Batch, refusal: Refusal): Promise<void> {
     if (!isAboutDocuments(refusal)) throw this.#failure(batch, refusal)
     if (batch.documents.length === 1) {
@@ -84,9 +84,7 @@ export class Uploader {
       })
       this.#refused++
       if (this.#refused < REFUSED_MAX) return
-      throw new PeerError(
-        `gave up after ${REFUSED_MAX} refused documents; correct the input, and start again`,
-      )
+      throw new PeerError(`gave up after ${REFUSED_MAX} refused documents; correct the input and start again`)
     }
     for (const half of halvesOf(batch)) {
       const found = await this.#refusalOf(await this.#send(half))
@@ -108,7 +106,7 @@ export class Uploader {
     }
   }
 
-  /** null: the batch is indexed. */
+  /** Returns null if the batch is indexed. */
   async #refusalOf({ answer }: Sent): Promise<Refusal | null> {
     if (typeof answer !== 'number') return answer
     const { status, error } = await endedTask(this.#target.peer, answer)
@@ -124,7 +122,7 @@ export class Uploader {
   }
 }
 
-/** Whether a smaller batch may be accepted: a document is to blame, or the size. */
+/** Returns true if a smaller batch may be accepted: the reason is a document or the size. */
 const isAboutDocuments = ({ code, status }: Refusal): boolean =>
   status === 413 ||
   (code !== null &&
