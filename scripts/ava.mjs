@@ -1,6 +1,6 @@
-// The entry point of ava, whose TAP report of 6.4.1, the last version for Node 20, throws instead of telling what failed
-// if tests hang or if an error has a property that is undefined: then nobody learns which test it was. What fails is
-// written here, everything else as ava does. The files that took longest are named at the end.
+// Entry point of ava with a fixed TAP reporter. The reporter of ava 6.4.1, the last version for Node 20, throws if
+// tests hang or if an error has an undefined property, and then does not report the failed test. This one writes
+// failures itself and lists the slowest files at the end.
 import { relative } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { root } from './setup.mjs'
@@ -17,7 +17,7 @@ function writeFailure(reporter, title, lines) {
   reporter.reportStream.write(`${stripVTControlCharacters(text)}\n`)
 }
 
-/** Of an error as ava sends it from the process of a test: all that it tells is optional. */
+/** Returns the lines of an error from a test process. All its properties are optional. */
 const linesOf = (error, logs = []) =>
   [
     ...logs,
@@ -40,7 +40,7 @@ Object.assign(TapReporter.prototype, {
     for (const [file, titles] of pendingTests) {
       for (const title of titles) {
         writeFailure(this, this.prefixTitle(file, title), [
-          `no test ended for ${period} ms, and this one had not`,
+          `did not end; no test ended for ${period} ms`,
         ])
       }
     }

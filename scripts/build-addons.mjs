@@ -1,10 +1,10 @@
-// Builds binary packages where there is Rust:
+// Builds binary packages if Rust is installed:
 //
 //   node scripts/build-addons.mjs [--required] [--profile dev] [--target TRIPLE] engine|embed …
 //
-// `engine` is the engine and the script interpreter, `embed` runs local embedding models. With `--required` a machine
-// without Rust is a failure. For another target than this machine's, zig and cargo-zigbuild compile. The profile `dev`
-// takes half the time of `release`, which is the default.
+// `engine` is the engine and the script interpreter, `embed` runs local embedding models. With `--required` missing
+// Rust is an error. Other targets than this machine's are compiled with zig and cargo-zigbuild. The profile `dev` takes
+// half the time of the default `release`.
 import { parseArgs } from 'node:util'
 import { parseTriple } from '@napi-rs/cli'
 import { binaryPackages, buildAddon } from './setup.mjs'
@@ -23,5 +23,5 @@ const outcomes = []
 for (const addon of positionals.flatMap((name) => binaryPackages[name]))
   outcomes.push(await buildAddon(addon, { profile, other }))
 const lacksRust = outcomes.includes('no-rust')
-if (lacksRust) console.error('nothing is built: Rust is missing, https://rustup.rs')
+if (lacksRust) console.error('nothing was built: Rust is missing, see https://rustup.rs')
 process.exit(outcomes.includes('failed') || (lacksRust && values.required) ? 1 : 0)

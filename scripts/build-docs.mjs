@@ -1,9 +1,9 @@
-// Renders the documents as a site of plain HTML, without scripts, into dist/docs/ or another folder:
+// Renders the documents as an HTML site without scripts, into dist/docs/ or another folder:
 //
 //   npm run docs [-- FOLDER]
 //
-// Pages lie as in the repository, `docs/tls.md` as `docs/tls.html`; README.md is the first one. Links lead to rendered
-// pages, to copies of other files, and to indexes of folders. The contents beside each page are those of docs/README.md.
+// Pages have the same paths as in the repository: `docs/tls.md` becomes `docs/tls.html`. README.md is the start page.
+// Links lead to rendered pages, copies of other files, and folder indexes. The navigation comes from docs/README.md.
 import {
   copyFileSync,
   existsSync,
@@ -32,14 +32,14 @@ function markdownBelow(folder) {
     .sort()
 }
 
-/** The path of a page in the site. Hosts of sites leave out folders that begin with a dot. */
+/** Returns the path of a page in the site. Removes leading dots, because web hosts skip such folders. */
 const placeOf = (path) =>
   path
     .replace(/^\.github\//, '')
     .replace(/(^|\/)README\.md$/, '$1index.html')
     .replace(/\.md$/, '.html')
 
-/** The anchor of a heading, as GitHub makes it. */
+/** Returns the anchor of a heading, as GitHub generates it. */
 function anchorOf(text, taken) {
   const plain = text
     .toLowerCase()
@@ -54,12 +54,12 @@ function anchorOf(text, taken) {
 const escaped = (text) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
-/** Files beside pages that links lead to, by their path in the repository. */
+/** Linked files other than pages, by their path in the repository. */
 const copies = new Set()
-/** Folders that links lead to. */
+/** Linked folders. */
 const folders = new Set()
 
-/** Where a link of a page leads in the site. */
+/** Translates a link of a page to its target in the site. */
 function linkFrom(page, href) {
   if (/^(?:[a-z]+:|#)/i.test(href)) return href
   const [path, anchor] = href.split('#')
@@ -71,7 +71,7 @@ function linkFrom(page, href) {
 function targetOf(target, page, href) {
   if (pages.includes(target)) return placeOf(target)
   const path = join(root, target)
-  if (!existsSync(path)) throw new Error(`${page} links to ${href}, which is not there`)
+  if (!existsSync(path)) throw new Error(`${page} links to ${href}, which does not exist`)
   if (!statSync(path).isDirectory()) {
     copies.add(target)
     return target
@@ -80,10 +80,10 @@ function targetOf(target, page, href) {
   return `${target}/index.html`
 }
 
-/** The first heading of a page. */
+/** Returns the first heading of a page. */
 const titleOf = (page) => /^# (.+)$/m.exec(readFileSync(join(root, page), 'utf8'))?.[1] ?? page
 
-/** The body of a page. */
+/** Renders the body of a page. */
 function rendered(page) {
   const taken = new Map()
   const marked = new Marked({
@@ -99,7 +99,7 @@ function rendered(page) {
       image({ href, text: alt }) {
         return `<img src="${escaped(linkFrom(page, href))}" alt="${escaped(alt)}">`
       },
-      // Wide code and tables scroll by themselves, so that the page does not; keys scroll what has the focus.
+      // Wide code and tables scroll separately from the page. `tabindex` allows scrolling with the keyboard.
       code({ text }) {
         return `<pre tabindex="0"><code>${escaped(text)}</code></pre>\n`
       },
@@ -109,7 +109,7 @@ function rendered(page) {
         const body = token.rows.map((cells) => row(cells, 'td')).join('\n')
         return `<div class="wide" tabindex="0"><table><thead>${row(token.header, 'th')}</thead><tbody>\n${body}\n</tbody></table></div>\n`
       },
-      // The documents hold no markup but comments for tests and what GitHub needs to show a picture.
+      // The only markup in the documents is comments for tests and pictures.
       html({ text: markup }) {
         const picture = /^<img src="([^"]+)" alt="([^"]+)"[^>]*>$/.exec(markup.trim())
         return picture ? `<img src="${linkFrom(page, picture[1])}" alt="${picture[2]}">` : ''
@@ -119,7 +119,7 @@ function rendered(page) {
   return marked.parse(readFileSync(join(root, page), 'utf8'))
 }
 
-/** The headings of docs/README.md, each with the targets of the list below it. */
+/** Returns the headings of docs/README.md, each with the targets of the list below it. */
 function contents() {
   const text = readFileSync(join(root, index), 'utf8')
   return text
@@ -179,7 +179,7 @@ ${body}</main>
   )
 }
 
-/** The list of a folder's pages; of its files, which are copied, if it has no pages. */
+/** Renders the list of a folder's pages. If it has none, lists its files and copies them. */
 function indexOf(folder) {
   const inside = pages.filter((page) => posix.dirname(page) === folder)
   const files = readdirSync(join(root, folder)).filter((name) => statSync(join(root, folder, name)).isFile())

@@ -1,10 +1,10 @@
-// Writes which commit is built, for `GET /version` and the start screen:
+// Writes the commit of the build, for `GET /version` and the start screen:
 //
 //   node scripts/build-info.mjs [FILE]
 //
-// The server reads dist/build-info.json, which is the default.
-// COMMIT_SHA and COMMIT_DATE come first, for builds from an archive or an image without git; then the commit that is
-// checked out; else the parts stay unknown.
+// The default is dist/build-info.json, which the server reads.
+// Uses COMMIT_SHA and COMMIT_DATE if set, for builds from an archive or without git; otherwise the checked-out commit;
+// otherwise `unknown`.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -23,7 +23,7 @@ export function writeBuildInfo(file = join(root, 'dist', 'build-info.json')) {
   writeFileSync(file, `${JSON.stringify(info)}\n`)
 }
 
-/** SHA and date of the commit that is checked out here; {} if this folder is no checkout of its own. */
+/** Returns SHA and date of the checked-out commit; {} if this folder is not a git checkout. */
 function checkedOut() {
   if (!existsSync(join(root, '.git'))) return {}
   const git = (...args) => spawnSync('git', args, { cwd: root, encoding: 'utf8' }).stdout?.trim() ?? ''

@@ -1,9 +1,9 @@
-// Builds the page of `page/` into dist/page/, compressed as it is served:
+// Builds `page/` into dist/page/, compressed as it is served:
 //
 //   node scripts/build-page.mjs
 //
-// The scripts become one module, minified; markup, style sheet and icon are taken as they are. Nothing is built while
-// the sources and the bundler are the same as last time.
+// The scripts become one minified module. Markup, style sheet and icon are not changed. Skips the build if sources and
+// bundler have not changed.
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -13,10 +13,10 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const sources = join(root, 'page')
 const out = join(root, 'dist', 'page')
-/** Tells which packages are inside, for their licences. */
+/** Lists the bundled files, for their licences. */
 const bundledFiles = join(root, 'dist', 'page-files.json')
 
-/** @throws if the sources do not bundle, or the bundler is not installed */
+/** @throws if bundling fails or the bundler is not installed */
 export async function buildPage() {
   const stamp = join(out, '.built')
   const wanted = hashOfSources()
@@ -34,7 +34,7 @@ async function bundle() {
   const build = await rolldown({ input: join(sources, 'main.tsx'), platform: 'browser' })
   try {
     const { output } = await build.generate({ format: 'es', minify: true })
-    if (output.length !== 1) throw new Error(`the page is one module, not ${output.length} files`)
+    if (output.length !== 1) throw new Error(`expected one module, not ${output.length} files`)
     const modules = Object.keys(output[0].modules).filter((path) => path.includes('node_modules'))
     writeFileSync(bundledFiles, JSON.stringify(modules.map((path) => relative(root, path)).sort()))
     return Buffer.from(output[0].code)
@@ -43,7 +43,7 @@ async function bundle() {
   }
 }
 
-/** The sheets of `styles/`, in the order of the numbers in their names. */
+/** Joins the sheets of `styles/`, in the order of the numbers in their names. */
 function styleSheet() {
   const folder = join(sources, 'styles')
   return Buffer.concat(
@@ -53,7 +53,7 @@ function styleSheet() {
   )
 }
 
-/** Writes the forms that browsers accept; the server unpacks one of them for clients that accept neither. */
+/** Writes brotli and gzip. The server decompresses one for clients that accept neither. */
 function write(name, bytes) {
   const params = { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length }
   writeFileSync(join(out, `${name}.br`), brotliCompressSync(bytes, { params }))
@@ -66,7 +66,7 @@ function hashOfSources() {
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .sort()
-  // The lock names the versions of the bundler and of the library that is bundled.
+  // The lock file contains the versions of the bundler and of the bundled library.
   for (const path of [...paths, fileURLToPath(import.meta.url), join(root, 'package-lock.json')])
     hash.update(relative(root, path)).update('\0').update(readFileSync(path)).update('\0')
   return hash.digest('hex')

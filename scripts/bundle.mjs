@@ -1,16 +1,16 @@
-// Bundles the compiled program with the libraries it uses, since a start that loads hundreds of files takes twice as long:
+// Bundles the compiled program with its libraries, since loading hundreds of files doubles the start time:
 //
 //   node scripts/bundle.mjs
 //
-// Reads dist/ts and writes dist/bundle, where every file lies beside the others: modules find the files of their threads
-// by `import.meta.url`. Libraries that read files of their own stay apart.
+// Reads dist/ts and writes dist/bundle. All output files are in one folder, because modules find their thread files by
+// `import.meta.url`. Libraries that read their own files are not bundled.
 import { writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** Libraries that load native or WebAssembly files of theirs. */
+/** Libraries that load their own native or WebAssembly files. */
 export const unbundled = ['libsql', 'node-sqlite3-wasm', 'jieba-wasm']
 
 const entries = {
@@ -25,7 +25,7 @@ const entries = {
 
 const compiled = join(root, 'dist', 'ts')
 
-/** Modules that do something when they are loaded. */
+/** Modules with side effects when loaded. */
 const running = new Set([...Object.values(entries), 'cli/main.js'].map((path) => join(compiled, path)))
 
 export async function bundle() {
@@ -38,7 +38,7 @@ export async function bundle() {
     ),
     platform: 'node',
     external: unbundled,
-    // Loading a module of ours does nothing by itself, so a thread gets only those of which it uses something.
+    // Our other modules have no side effects, so each thread gets only the modules that it uses.
     treeshake: { moduleSideEffects: (path) => !path.startsWith(compiled) || running.has(path) },
     output: {
       dir,
@@ -49,7 +49,7 @@ export async function bundle() {
       comments: { legal: false },
     },
   })
-  // Tells which packages are inside, for their licences.
+  // Lists the bundled files, for their licences.
   const modules = output.flatMap((chunk) => (chunk.type === 'chunk' ? Object.keys(chunk.modules) : []))
   const files = modules.filter((path) => path.includes('node_modules')).map((path) => relative(root, path))
   writeFileSync(join(root, 'dist', 'bundled-files.json'), JSON.stringify(files.sort()))

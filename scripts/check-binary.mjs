@@ -1,16 +1,16 @@
-// Whether binaries load where they are meant to:  node scripts/check-binary.mjs NAME.PLATFORM.node …
+// Checks that binaries can be loaded on their platform:  node scripts/check-binary.mjs NAME.PLATFORM.node …
 //
-// Binaries for Linux: for glibc none asks for a version newer than 2.31, that of Debian 11; for musl none names a library
-// of glibc. Others have nothing to check here.
+// A glibc binary must need at most version 2.31, that of Debian 11. A musl binary must not need a library of glibc.
+// Binaries for other systems are not checked.
 import { spawnSync } from 'node:child_process'
 import { basename } from 'node:path'
 
-/** Of the image in which they are built. */
+/** glibc version of the build image. */
 const GLIBC_MAX = [2, 31]
 
 const faults = process.argv.slice(2).flatMap((path) => {
   const [, platform = ''] = /\.((?:linux|darwin|win32)-[\w-]+)\.node$/.exec(basename(path)) ?? []
-  if (platform === '') return [`${path}: its name does not tell its platform`]
+  if (platform === '') return [`${path}: its name contains no platform`]
   if (!platform.startsWith('linux-')) return []
   const read = (...options) => {
     const { status, stdout, stderr, error } = spawnSync('readelf', ['--wide', ...options, path], {

@@ -1,14 +1,14 @@
-// Shows how far cargo is: `compiling the native engine: 57 of 203 crates, 1:20, about 2 min left`.
-// On a terminal one line is rewritten; elsewhere a line is printed every fifteen seconds.
+// Shows the progress of cargo: `compiling the native engine: 57 of 203 crates, 1:20, about 2 min left`.
+// A terminal shows one line that is rewritten. Otherwise prints a line every fifteen seconds.
 
-/** Part of the time that cargo needs for everything but the last crate, which is ours. Measured on two cores. */
+/** Share of the build time for all crates except the last, which is ours. Measured on two cores. */
 const DEPENDENCIES_PART = 0.65
 const LINE_EVERY_MS = 15_000
 
 const clock = (ms) => `${Math.floor(ms / 60_000)}:${String(Math.floor(ms / 1000) % 60).padStart(2, '0')}`
 
 /**
- * Reads what cargo writes to stderr when it runs with `env`.
+ * Parses the stderr of cargo, run with `env`.
  * @returns `env`, `read(text)`, and `end(isDone)`, which prints cargo's own messages if it failed
  */
 export function crateProgress(what, to = process.stderr) {
@@ -39,13 +39,13 @@ export function crateProgress(what, to = process.stderr) {
 
 function shown(done, all, elapsedMs) {
   const part = DEPENDENCIES_PART * (done / Math.max(1, all - 2))
-  // The first crates are small in number and large in work: an estimate from them would be far too long.
+  // The first crates are few but expensive, so an estimate from them would be far too long.
   const leftMs = done < all / 3 ? null : elapsedMs / Math.min(0.97, part) - elapsedMs
   const left = leftMs === null ? '' : `, about ${Math.max(1, Math.round(leftMs / 60_000))} min left`
   return `${done} of ${all} crates, ${clock(elapsedMs)}${left}`
 }
 
-/** Cargo's output without its progress bar and the names of crates that compiled. */
+/** Removes the progress bar and the names of compiled crates from cargo's output. */
 const messages = (text) =>
   text
     .split(/[\r\n]+/)

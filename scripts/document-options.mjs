@@ -1,8 +1,8 @@
-// Writes the tables of docs/configure.md from the table of options, which `--help` is printed from too:
+// Writes the tables of docs/configure.md from the option table, like `--help`:
 //
 //   npm run build && node scripts/document-options.mjs [--check] [PAGE]
 //
-// What stands around the tables is written by hand. `--check` changes nothing, and ends with 1 if the page has other tables.
+// The text around the tables is written by hand. `--check` changes nothing and exits with 1 if the tables are outdated.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { defaultText, effectText } from '../dist/ts/launch/help.js'
@@ -12,7 +12,7 @@ import { subjects } from '../dist/ts/launch/table.js'
 const begin = '<!-- options: written by scripts/document-options.mjs -->'
 const end = '<!-- options end -->'
 
-/** The page with the tables of this build in place of those it has. */
+/** Replaces the tables of the page by those of this build. */
 function withOptions(text) {
   const [before, rest] = text.split(`${begin}\n`)
   const [, after] = rest?.split(end) ?? []
@@ -34,7 +34,7 @@ function line(name, row) {
   return `| ${[...cells, fallback, meaning(name, row)].join(' | ')} |\n`
 }
 
-/** A default in words stands as it is, any other as code. */
+/** Formats a default as code, unless it is given in words. */
 function defaultOf(row) {
   const text = defaultText(row)
   return row.defaultInWords !== undefined || text === 'none' ? text : code(text)
@@ -68,6 +68,6 @@ const text = readFileSync(page, 'utf8')
 const wanted = withOptions(text)
 if (!values.check) writeFileSync(page, wanted)
 else if (text !== wanted) {
-  console.error(`${page} has other options than this build: run node scripts/document-options.mjs`)
+  console.error(`${page} is outdated: run node scripts/document-options.mjs`)
   process.exitCode = 1
 }

@@ -1,5 +1,6 @@
-// Changes random single lines of the sources and counts how many changes the tests notice. Each mutation is made in a copy
-// of the working tree, compiled, and tested by the closest tests first, up to the first failure. `--help` shows the options.
+// Mutation testing: changes random single lines of the sources and counts the changes that tests detect. Each mutation
+// is made in a copy of the working tree, compiled, and tested with the closest tests first, until the first failure.
+// `--help` shows the options.
 import { spawn, spawnSync } from 'node:child_process'
 import {
   copyFileSync,
@@ -21,19 +22,19 @@ import { mutationsOf } from './mutations.mjs'
 
 const help = `usage: npm run mutate -- [options]
 
-  --seed N        which mutations are made (default 1)
-  --count N       how many (default 40); even numbers change Rust, odd ones TypeScript
-  --language L    only the mutations of one language: rust or ts
-  --only N,N      only mutations with these numbers, to repeat them
-  --specs N       at most this many specs for each (default: all specs that reach the file)
-  --process       try survivors on the specs of the process tier too, which takes minutes for each
-  --list          print the mutations; compile and run nothing
-  --scratch DIR   where the copy is made, and left (default: a temporary folder, which is removed)
-  --lock FILE     hold this lock around every call of cargo
+  --seed N        seed of the random mutations (default 1)
+    --count N       number of mutations (default 40); even ones change Rust, odd ones TypeScript
+    --language L    only mutations of one language: rust or ts
+    --only N,N      only mutations with these numbers, to repeat them
+    --specs N       maximum number of specs for each (default: all specs that reach the file)
+    --process       also run the process specs on survivors, which takes minutes for each
+    --list          print the mutations, without compiling or testing
+    --scratch DIR   folder of the copy, which is kept (default: a temporary folder, which is removed)
+    --lock FILE     hold this lock during every call of cargo
 
-Rust is compiled into CARGO_TARGET_DIR, by default a folder of the copy, where all dependencies are compiled first. A target
-folder shared with other checkouts would leave mutated addons there.
-Exit code: 0 if at least nine of ten mutations were caught, else 1.`
+Rust is compiled into CARGO_TARGET_DIR, by default a folder in the copy, where all dependencies are compiled first. Do
+not use a target folder of another checkout: mutated addons would stay in it.
+Exit code: 0 if at least nine of ten mutations were detected, else 1.`
 
 const { values: options } = parseArgs({
   options: {
@@ -62,12 +63,12 @@ const languages = {
   },
   ts: { folders: ['ts/tasks', 'ts/auth', 'ts/http'], test: testTypeScript },
 }
-/** Longest time that one command may take. A mutation that makes tests hang is caught. */
+/** Timeout of a command. A mutation that makes tests hang counts as detected. */
 const COMMAND_MS_MAX = 20 * 60_000
-/** Draws for one mutation until one compiles. */
+/** Maximum number of attempts to find a mutation that compiles. */
 const DRAWS_MAX = 20
 
-/** Random fractions that depend on the text alone (FNV-1a into mulberry32). */
+/** Returns a generator of random fractions, seeded by a text (FNV-1a into mulberry32). */
 function randomOf(text) {
   let state = 2166136261
   for (const letter of text) state = Math.imul(state ^ letter.charCodeAt(0), 16777619)
@@ -88,7 +89,7 @@ function filesBelow(folder) {
     .map((path) => `${folder}/${path.replaceAll('\\', '/')}`)
 }
 
-/** Every line of a language that has a mutation: `{ path, line }`. Unit tests at the end of a Rust file are left out. */
+/** Returns every line with a mutation as `{ path, line }`. Skips unit tests at the end of Rust files. */
 function linesOf(language) {
   return languages[language].folders.flatMap(filesBelow).flatMap((path) => {
     const [code] = readFileSync(join(root, path), 'utf8').split(/^#\[cfg\(test\)\]\nmod /m)
@@ -127,12 +128,12 @@ function copyTree() {
     symlinkSync(join(root, 'node_modules'), inScratch('node_modules'), 'junction')
   for (const folder of ['npm', 'dist'])
     if (existsSync(join(root, folder))) cpSync(join(root, folder), inScratch(folder), { recursive: true })
-  // Optimised less, the engine compiles in a third of the time.
+  // With less optimisation the engine compiles in a third of the time.
   mkdirSync(inScratch('.cargo'), { recursive: true })
   writeFileSync(inScratch('.cargo', 'config.toml'), '[profile.dev.package.siftd-engine]\nopt-level = 1\n')
 }
 
-/** Runs a command in the copy. Returns whether it succeeded, and what it printed. */
+/** Runs a command in the copy. @returns if it succeeded, and its output */
 function run(command, args, env = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
@@ -150,7 +151,7 @@ function run(command, args, env = {}) {
   })
 }
 
-/** The title of the first test that a runner reported as failed. */
+/** Returns the title of the first test that a runner reported as failed. */
 const failureIn = (output) =>
   /^not ok \d+ - (.*)$/m.exec(output)?.[1] ??
   /^test (.*) \.\.\. FAILED$/m.exec(output)?.[1] ??
@@ -164,7 +165,7 @@ const importsOf = (path) =>
     join(dirname(path), to),
   )
 
-/** Distances from a spec to each file that it imports, directly or not. */
+/** Returns the import distance from a spec to each file that it imports, directly or indirectly. */
 function reach(spec) {
   const distances = new Map([[spec, 0]])
   for (const [path, distance] of distances)
@@ -175,7 +176,7 @@ function reach(spec) {
 
 const words = (path) => new Set(path.split(/[^a-z]+/).filter((word) => word.length > 2))
 
-/** Specs of the copy that reach `file`, the closest first: near by imports, and alike in name to `path`. */
+/** Returns the specs that reach `file`, closest first: by import distance and by words shared with `path`. */
 function closestSpecs(file, path) {
   const named = words(path.replace(/^(ts|crates\/engine\/src)/, ''))
   const found = { quick: [], process: [] }
@@ -194,13 +195,13 @@ function closestSpecs(file, path) {
   return { quick: inOrder(found.quick), process: inOrder(found.process) }
 }
 
-/** By engine: specs of groups in which one failed. They run again without a mutation in the end. */
+/** Engine → specs of groups with a failure. They run again at the end, without a mutation. */
 const failedGroups = new Map([
   ['fallback', new Set()],
   ['native', new Set()],
 ])
 
-/** Runs specs in groups, so that most mutations need few. Returns what failed, null if nothing did. */
+/** Runs specs in groups, so that most mutations need few specs. @returns the failed test, or null */
 async function runSpecs(specs, env) {
   const most = Number(options.specs)
   for (const [from, to] of [
@@ -278,7 +279,7 @@ async function tryMutation(number, { lines, test }) {
   throw new Error(`mutation ${number}: none of ${DRAWS_MAX} draws compiles`)
 }
 
-/** Runs the specs that failed on the sources as they are. Returns the titles of tests that fail there too. */
+/** Runs the failed specs on the unchanged sources. @returns the titles of tests that fail there too */
 async function failuresWithoutMutation() {
   copyTree()
   await compileTypeScript()
@@ -308,7 +309,7 @@ for (const number of options.only?.split(',').map(Number) ?? Array(Number(option
   console.log(`${number}. ${shown}\n    ${failed === null ? 'SURVIVED' : failed} (${seconds} s)`)
 }
 if (options.list) process.exit(0)
-for (const title of await failuresWithoutMutation()) console.log(`fails without any mutation: ${title}`)
+for (const title of await failuresWithoutMutation()) console.log(`fails without a mutation: ${title}`)
 if (options.scratch === undefined) rmSync(scratch, { recursive: true, force: true })
 const survivors = outcomes.filter(({ failed }) => failed === null).map(({ number }) => number)
 const caught = outcomes.length - survivors.length

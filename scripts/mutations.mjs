@@ -1,11 +1,11 @@
-// Mutations of one line of TypeScript or Rust, as patterns over text: formatters put spaces around operators and keep
-// statements apart. What results may not compile.
+// Mutations of a line of TypeScript or Rust, as text patterns. Formatters guarantee spaces around operators and one
+// statement per line. A mutation may not compile.
 
-/** Lines that hold no behaviour: comments, imports, types, attributes, the log. */
+/** Lines without behaviour: comments, imports, types, attributes, log calls. */
 const ignored =
   /^\s*(\/\/|\/\*|\*|#\[|#!|import |export (\{|\*|type |interface )|use |pub use |mod |pub mod |type |interface |readonly |assert|debug_assert)|\b(log|logger)\.|tracing::|throw new Error\(/
 
-/** Each: what it does, what it looks for, what it writes. Every place in the line is a mutation of its own. */
+/** Name, pattern and replacement. Every match in the line is a separate mutation. */
 const patterns = [
   ['comparison', / < /g, () => ' <= '],
   ['comparison', / <= /g, () => ' < '],
@@ -42,14 +42,14 @@ const patterns = [
   ],
 ]
 
-/** Statements that can be left out, and lines before which a function can end. */
+/** Removable statements, and lines before which a function can return. */
 const statement = /^(\s+)((await |this\.|self\.)?[\w.#[\]]+(\(.*\)\??| [-+*/|&]?= .*[^{(,]);?)$/
 
-/** Every mutation of a line: `{ name, text }`. */
+/** Returns every mutation of a line as `{ name, text }`. */
 export function mutationsOf(line, path) {
   if (ignored.test(line)) return []
   const found = []
-  // Strings and trailing comments are left alone; their place is kept.
+  // Masks strings and trailing comments with equal length, so that they are not changed.
   const code = line.replace(/'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\/\/.*$/g, (text) =>
     '\u0000'.repeat(text.length),
   )

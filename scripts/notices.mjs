@@ -1,8 +1,8 @@
-// The licences of everything that a package holds beside this project's own code.
+// Collects the licences of all third-party code in a package.
 //
-// Libraries of the bundle and of the page are those whose files they were made of. Crates are those that `cargo metadata` resolves for the
-// target without what only builds or tests use; C and C++ sources lie inside crates (zstd, mimalloc, usearch), with
-// licence files of their own.
+// Libraries are those with files in the bundle or the page. Crates are those that `cargo metadata` resolves for the
+// target, without build and test dependencies. Some crates contain C and C++ sources with separate licence files (zstd,
+// mimalloc, usearch).
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -10,14 +10,14 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-/** Licences that may be inside a package without a decision of its own; `OR` leaves a choice, `AND` does not. */
+/** Licences that are allowed without a decision. Each part of an `AND` must be one of them. */
 const permissive =
   /^(?:MIT|MIT-0|Apache-2\.0(?: WITH LLVM-exception)?|BSD-[123]-Clause|0BSD|ISC|Zlib|BlueOak-1\.0\.0|Unicode-3\.0|Unlicense|CC0-1\.0|BSL-1\.0|MPL-2\.0\+?|bzip2-1\.0\.6)$/
 
-/** Folders of a crate that may hold C and C++ sources are few levels deep. */
+/** Folder depth to search for licences of C and C++ sources in a crate. */
 const LEVELS_MAX = 4
 
-/** Data inside a crate whose licence is not that of the crate. */
+/** Data in a crate with a licence that differs from the crate's. */
 const data = {
   charabia: [
     {
@@ -34,7 +34,7 @@ another list can be made. docs/decisions/0023-the-german-word-list.md says more.
 
 const isLicense = (name) => /^(?:licen[cs]e|copying|notice|copyright)/i.test(name)
 
-/** Licence files in a folder and, for C and C++ sources, below it. */
+/** Returns licence files in a folder and, for C and C++ sources, below it. */
 function licenseFiles(folder, levels) {
   return readdirSync(folder, { withFileTypes: true })
     .sort((a, b) => (a.name < b.name ? -1 : 1))
@@ -62,15 +62,15 @@ function partOf(folder, { name, version, license, from, authors }, levels) {
   }
 }
 
-/** The text of a licence that a library names and does not bring. */
+/** Returns the text of a licence that a library names but does not contain. */
 function standard(license, authors = []) {
   const chosen = ['MIT', 'Apache-2.0'].find((one) => String(license).includes(one))
-  if (chosen === undefined) throw new Error(`there is no text for the licence ${license}`)
+  if (chosen === undefined) throw new Error(`no text for the licence ${license}`)
   const owners = authors.length > 0 ? authors.join(', ') : 'its authors'
   return { path: `its licence ${chosen}`, text: `Copyright (c) ${owners}\n\n${textOf(`${chosen}.txt`)}` }
 }
 
-/** Libraries of the bundle and of the page. */
+/** Returns the libraries in the bundle and the page. */
 export function bundledParts() {
   const files = ['bundled-files.json', 'page-files.json'].flatMap((name) =>
     JSON.parse(readFileSync(join(root, 'dist', name), 'utf8')),
@@ -92,7 +92,7 @@ export function bundledParts() {
     })
 }
 
-/** Crates that the addons of a target are linked from. */
+/** Returns the crates linked into the addons of a target. */
 export function crateParts(target, addons) {
   const args = ['metadata', '--format-version', '1', '--locked', '--filter-platform', target]
   const { status, stdout, stderr } = spawnSync('cargo', args, {
@@ -106,7 +106,7 @@ export function crateParts(target, addons) {
   const nodes = new Map(resolve.nodes.map((node) => [node.id, node]))
   const reached = new Set()
   const visit = (id) => {
-    // What runs in the compiler is not in the binary.
+    // Procedural macros run in the compiler and are not in the binary.
     const isMacro = byId.get(id).targets.some(({ kind }) => kind.includes('proc-macro'))
     if (reached.has(id) || isMacro) return
     reached.add(id)
@@ -126,14 +126,14 @@ export function crateParts(target, addons) {
     ])
 }
 
-/** Whether one choice of a licence expression holds only permissive licences. */
+/** Returns true if one alternative (`OR`) of a licence expression contains only permissive licences. */
 const isPermissive = (license) =>
   String(license)
     .replaceAll(/[()]/g, '')
     .split(/ OR |\//)
     .some((choice) => choice.split(' AND ').every((one) => permissive.test(one.trim())))
 
-/** Parts whose licence nobody has decided about. */
+/** Returns the parts without a decision about their licence. */
 export const undecided = (parts) => {
   const decided = Object.values(data).flat()
   return parts.filter(
@@ -141,7 +141,7 @@ export const undecided = (parts) => {
   )
 }
 
-/** The text of a package's file of notices. Each text of a licence stands once, with all parts that it came with. */
+/** Returns the notices of a package. Each licence text appears once, with all its parts. */
 export function noticesOf(parts) {
   const sorted = parts.toSorted((a, b) => (a.name < b.name ? -1 : 1))
   const texts = new Map()

@@ -1,9 +1,9 @@
-// Compares the API this build describes with another OpenAPI document, both ways:
+// Compares the OpenAPI document of this build with another one, in both directions:
 //
 //   node scripts/openapi.mjs SHAPES.json [--print]
 //
-// Every difference is a line: `-` is only in SHAPES, `+` only here. Lines that `openapi-differences.json` explains
-// are counted; others are printed and make the command fail, as do explanations that explain nothing.
+// Every difference is a line: `-` is only in SHAPES, `+` only here. Differences that `openapi-differences.json`
+// explains are counted. Others are printed and make the command fail, as do unused explanations.
 // `--print` prints this build's document instead.
 import { readFileSync } from 'node:fs'
 import { buildServer, defaultHttpOptions } from '../dist/ts/http/index.js'
@@ -12,7 +12,7 @@ import { openLog } from '../dist/ts/telemetry/index.js'
 const LEVELS_MAX = 7
 
 const log = openLog({ level: 'OFF', mode: 'HUMAN' })
-// Adding a route takes the services apart and calls none. The one request below asks `auth` alone.
+// Empty services suffice: adding a route calls none, and the request below calls only `auth`.
 const parts = ['engine', 'tasks', 'instance', 'features', 'webhooks', 'outbound', 'telemetry']
 const services = {
   ...Object.fromEntries(parts.map((name) => [name, {}])),
@@ -37,7 +37,7 @@ if (path === undefined) throw new Error('usage: openapi.mjs SHAPES.json [--print
 const theirs = JSON.parse(readFileSync(path, 'utf8'))
 const explained = JSON.parse(readFileSync(new URL('openapi-differences.json', import.meta.url), 'utf8'))
 
-/** Everything a document promises, one line each. */
+/** Returns a line for each part of the API that a document describes. */
 function promises(document) {
   const lines = new Set()
   for (const [url, operations] of Object.entries(document.paths)) {
@@ -65,7 +65,7 @@ function promises(document) {
   return lines
 }
 
-/** Paths of all properties of a schema: `.a.b`, `[]` inside arrays, `.*` inside maps. */
+/** Returns the paths of all properties of a schema: `.a.b`, `[]` in arrays, `.*` in maps. */
 function fields(document, schema, path = '', seen = []) {
   if (typeof schema !== 'object' || schema === null || seen.length > LEVELS_MAX) return []
   if (schema.$ref !== undefined) {
@@ -91,7 +91,7 @@ const differences = [
   ...[...there].filter((line) => !here.has(line)).map((line) => `- ${line}`),
   ...[...here].filter((line) => !there.has(line)).map((line) => `+ ${line}`),
 ]
-// A route that is missing as a whole is one difference, not one per field.
+// A missing route is one difference, not one per field.
 const missing = differences.filter((line) => /^. [A-Z]+ \S+$/.test(line))
 const shown = differences.filter(
   (line) => missing.includes(line) || !missing.some((route) => line.startsWith(`${route} `)),

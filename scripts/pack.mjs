@@ -1,10 +1,10 @@
-// Makes the packages to publish, as tarballs:
+// Packs the packages to publish as tarballs:
 //
 //   node scripts/pack.mjs --out DIR [--all] [--version X.Y.Z]
 //
-// Binaries are those that lie in npm/<platform>/; with `--all` every platform must have them. The server's package names
-// exactly the binary packages of the same run as optional dependencies: the manifest in the repository names none, so that
-// `npm ci` works before anything was published. `--version` stands in for that of the manifest.
+// Takes the binaries in npm/<platform>/. With `--all` every platform must have them. The server's package gets the
+// binary packages of this run as optional dependencies. The manifest in the repository has none, so that `npm ci` works
+// before they are published. `--version` replaces the version of the manifest.
 import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,10 +15,10 @@ import { unbundled } from './bundle.mjs'
 import { bundledParts, crateParts, noticesOf, undecided } from './notices.mjs'
 import { addons, binaryPackages, buildPage, compileTypeScript, isBundled, root } from './setup.mjs'
 
-/** The file of a package with the licences of what is inside. */
+/** File with the licences of third-party code in a package. */
 const NOTICES = 'THIRD-PARTY.txt'
 
-/** Bundled libraries whose types are part of ours. */
+/** Bundled libraries whose types our types use. */
 const typed = ['pino', 'liquidjs']
 
 const { values } = parseArgs({
@@ -36,20 +36,20 @@ if (!(await compileTypeScript()) || !isBundled() || !(await buildPage())) proces
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const { license, napi } = manifest
 const version = values.version ?? manifest.version
-// npm compares it with the repository of the run that signs the provenance.
+// npm compares it with the repository of the workflow run that signs the provenance.
 const { GITHUB_REPOSITORY } = process.env
 const repository = GITHUB_REPOSITORY
   ? { type: 'git', url: `git+https://github.com/${GITHUB_REPOSITORY}.git` }
   : manifest.repository
 
-/** What `napi` cannot know of binary packages. */
+/** Manifest fields of binary packages that `napi` does not know. */
 const details = {
-  // The word list of docs/decisions/0023-the-german-word-list.md is inside.
+  // Contains the word list of docs/decisions/0023-the-german-word-list.md.
   engine: { license: `${license} AND LGPL-3.0-or-later`, what: 'The native engine of siftd' },
-  embed: { license, what: 'What runs embedding models inside siftd' },
+  embed: { license, what: 'The embedding model runtime of siftd' },
 }
 const binary = (platform, addon) => join(root, 'npm', platform, `siftd-${addon}.${platform}.node`)
-/** Targets for which every addon of a package has been built, and their names. */
+/** Returns the targets with all addons of a package built, and their names. */
 const platformsWith = (which) =>
   napi.targets
     .map((target) => ({ target, name: parseTriple(target).platformArchABI }))
@@ -64,7 +64,7 @@ try {
   rmSync(staging, { recursive: true, force: true })
 }
 
-/** Packs the binaries of all platforms, each with the manifest that `napi create-npm-dirs` makes for it. */
+/** Packs the binaries of all platforms, each with the manifest from `napi create-npm-dirs`. */
 async function packBinaries(which) {
   const packed = platformsWith(which)
   const missing = napi.targets.length - packed.length
@@ -85,7 +85,7 @@ function packBinary(folder, which, { name, target }) {
   for (const path of [...paths, join(root, 'LICENSE')]) cpSync(path, join(folder, basename(path)))
   const crates = binaryPackages[which].map((addon) => addons[addon].crate)
   writeNotices(folder, crateParts(target, crates))
-  const hint = which === 'engine' ? 'Install `siftd` instead.' : 'Install it beside `siftd`.'
+  const hint = which === 'engine' ? 'Install `siftd` instead.' : 'Install it together with `siftd`.'
   const description = `${what} for ${name}`
   writeFileSync(join(folder, 'README.md'), `${description}. ${hint}\n`)
   const made = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
@@ -100,15 +100,15 @@ function packServer(folder) {
   cpSync(join(root, 'dist', 'bundle'), join(folder, 'dist', 'bundle'), { recursive: true })
   cpSync(join(root, 'dist', 'page'), join(folder, 'dist', 'page'), { recursive: true })
   cpSync(join(root, 'dist', 'build-info.json'), join(folder, 'dist', 'build-info.json'))
-  // The bundle is the code; of the modules that it was made of, users need the types.
+  // The bundle contains the code, so only the types of the modules are packed.
   cpSync(join(root, 'dist', 'ts'), join(folder, 'dist', 'ts'), {
     recursive: true,
     filter: (path) => !/\.(js|map)$/.test(path),
   })
   const { scripts: _scripts, ava: _ava, devDependencies: _dev, dependencies, ...rest } = manifest
-  // Other libraries are in the bundle.
+  // All other libraries are in the bundle.
   const apart = [...unbundled, ...typed].filter((name) => name in dependencies)
-  // Models are rarely run here, so their package is not installed unasked.
+  // Few users run local models, so that package is not an optional dependency.
   const engines = platformsWith('engine').map(({ name }) => [`@siftd/engine-${name}`, version])
   pack(folder, {
     ...rest,
@@ -120,14 +120,14 @@ function packServer(folder) {
   })
 }
 
-/** @throws Error for a licence that this project has not decided about */
+/** @throws Error for a licence without a decision */
 function writeNotices(folder, parts) {
   const open = undecided(parts).map(({ name, license }) => `${name} (${license})`)
-  if (open.length > 0) throw new Error(`no decision about the licences of ${open.join(', ')}`)
+  if (open.length > 0) throw new Error(`undecided licences: ${open.join(', ')}`)
   writeFileSync(join(folder, NOTICES), noticesOf(parts))
 }
 
-/** Packs a folder under a manifest; prints the tarball's name. */
+/** Packs a folder with a manifest. Prints the name of the tarball. */
 function pack(folder, published) {
   writeFileSync(join(folder, 'package.json'), JSON.stringify(published, null, 2))
   const shell = process.platform === 'win32'

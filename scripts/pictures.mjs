@@ -1,9 +1,9 @@
-// Takes the pictures of README.md from the page of a running server, into docs/pictures/:
+// Takes the pictures of README.md from a running server, into docs/pictures/:
 //
 //   npm run build && node scripts/pictures.mjs
 //
-// page.png is the page with a search, typing.webp the same while a misspelt title is typed. Needs Chromium (SIFTD_CHROMIUM names
-// one), and pngquant and img2webp (Debian: pngquant, webp).
+// page.png shows the page with a search, typing.webp the same while a misspelt title is typed. Needs Chromium (path in
+// SIFTD_CHROMIUM), pngquant and img2webp (Debian: pngquant, webp).
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
@@ -16,9 +16,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const pictures = join(root, 'docs', 'pictures')
 const misspelt = 'snow orchrad'
 const typed = 'lihgthouse'
-/** Bytes that a reader of README.md may have to load. */
+/** Maximum size of each picture in bytes, for readers of README.md. */
 const bytesMax = { 'page.png': 150_000, 'typing.webp': 400_000 }
-/** Milliseconds that a frame is shown, while a word is typed and at the end. */
+/** Milliseconds per frame during typing, and of the last frame. */
 const [frameMs, lastMs] = [220, 2_500]
 
 const scratch = mkdtempSync(join(tmpdir(), 'siftd-pictures-'))
@@ -31,7 +31,7 @@ function run(tool, ...args) {
   if (status !== 0) throw new Error(`${tool} failed: ${error?.message ?? stderr}`)
 }
 
-/** A server with the films of samples/. */
+/** Starts a server with the films of samples/. */
 async function serve() {
   const main = join(root, 'dist/ts/cli/siftd.js')
   const data = ['--db-path', join(scratch, 'data'), '--http-addr', '127.0.0.1:0', '--no-analytics']
@@ -71,7 +71,7 @@ async function visit(width, height) {
   return page
 }
 
-/** The request of a search that `act` makes the page send, once it is answered. */
+/** Returns the search request that `act` causes, after its answer. */
 async function lastSearch(page, act) {
   const answered = page.waitForResponse((response) => /search/.test(response.url()))
   await act()
@@ -80,7 +80,7 @@ async function lastSearch(page, act) {
   return { url: request.url(), method: request.method(), headers, body: request.postData() ?? '' }
 }
 
-/** Searches before a picture, so that its times are not those of code that V8 has not compiled yet. */
+/** Searches before a picture, so that V8 has compiled the code and the shown times are realistic. */
 const WARMING_SEARCHES = 500
 
 async function takePicture() {
@@ -143,5 +143,5 @@ try {
 for (const [name, most] of Object.entries(bytesMax)) {
   const { size } = statSync(join(pictures, name))
   console.log(`${name}: ${size} bytes`)
-  if (size > most) throw new Error(`${name} may have ${most} bytes`)
+  if (size > most) throw new Error(`${name} may have at most ${most} bytes`)
 }

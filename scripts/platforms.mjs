@@ -1,6 +1,6 @@
-// Where the release workflow builds and tries each platform; prints its matrix:  node scripts/platforms.mjs
+// Prints the matrix of platforms for the release workflow:  node scripts/platforms.mjs
 //
-// The platforms are those of the targets that package.json names once.
+// The platforms come from the targets in package.json.
 import { readFileSync } from 'node:fs'
 import { parseTriple } from '@napi-rs/cli'
 
@@ -16,8 +16,8 @@ const runners = {
 }
 
 /**
- * Binaries for Linux are built in a container, so that they ask for no newer C library than it has, and tried in one with
- * Node.js and nothing else. Images are named by tag: their digests change with every security fix.
+ * Linux binaries are built in an image with an old C library, so that they need no newer one, and tested in an image
+ * with only Node.js. Images are named by tag, because digests change with every security fix.
  */
 const images = {
   gnu: { build_image: 'rust:1-bullseye', try_image: 'node:20-bookworm-slim' },

@@ -1,9 +1,9 @@
-// Every step of a release that can run on one machine:  npm run release:rehearsal -- [--keep] [--node FILE]
+// Runs every step of a release that is possible on one machine:  npm run release:rehearsal -- [--keep] [--node FILE]
 //
-// Packs what is built here, publishes it to a registry of its own (verdaccio, installed for it), and then does as users
-// do, each time with an empty folder and an empty cache: `npx siftd`, an installation that serves over both engines, an
-// upgrade, and a downgrade, which must be refused with the data untouched. `--node` names the Node.js of these users, such
-// as one for musl; .github/CONTRIBUTING.md tells how to get it and its binaries.
+// Packs this build, publishes it to a local registry (verdaccio), and then acts like users, each time with an empty
+// folder and cache: runs `npx siftd`, installs and serves with both engines, upgrades, and downgrades, which must be
+// refused without changing the data. `--node` is the Node.js of these users, such as one for musl;
+// .github/CONTRIBUTING.md describes how to get it and its binaries.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -22,7 +22,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { root } from './setup.mjs'
 
-/** The last major version for Node.js 20. */
+/** Last major version that supports Node.js 20. */
 const VERDACCIO = 'verdaccio@5'
 
 const { values } = parseArgs({
@@ -35,7 +35,7 @@ const port = await freePort()
 const registry = `http://127.0.0.1:${port}/`
 const upstream = run('npm', ['config', 'get', 'registry']).trim()
 
-/** Variables of commands that users run: npm and npx run under the Node.js that is found first. */
+/** Environment of user commands. npm and npx use the first Node.js on the PATH. */
 const users = {}
 if (values.node !== undefined) {
   mkdirSync(join(home, 'bin'))
@@ -47,10 +47,10 @@ function say(what) {
   console.log(`✔ ${what}`)
 }
 
-/** Runs a command as users do, in a folder of theirs. */
+/** Runs a command like a user, in the user's folder. */
 const runAsUser = (command, args, cwd, mayFail = false) => run(command, args, { cwd, env: users, mayFail })
 
-/** Runs a command. @returns what it printed. @throws Error if it fails and may not */
+/** Runs a command. @returns its output @throws Error if it fails, unless `mayFail` */
 function run(command, args, { cwd = root, env = {}, mayFail = false } = {}) {
   const shell = process.platform === 'win32'
   const done = spawnSync(command, args, { cwd, encoding: 'utf8', shell, env: { ...process.env, ...env } })
@@ -67,7 +67,7 @@ async function freePort() {
   return port
 }
 
-/** An empty folder whose npm asks the registry of the rehearsal alone, with a cache of its own. */
+/** Creates an empty folder with an empty npm cache that uses only the local registry. */
 function emptyFolder(name) {
   const folder = join(home, name)
   mkdirSync(folder)
@@ -102,7 +102,7 @@ log: { type: stdout, format: pretty, level: warn }
   )
   const folder = join(home, 'registry')
   mkdirSync(folder)
-  // verdaccio names a tag of this package, and mirrors of the public registry may lack tags.
+  // verdaccio depends on a tag of this package, and mirrors of the public registry may lack tags.
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ overrides: { 'node-fetch': '^2.7.0' } }))
   const quietly = ['--no-audit', '--no-fund', '--ignore-scripts', '--prefer-offline', '--silent']
   run('npm', ['install', ...quietly, VERDACCIO], { cwd: folder })

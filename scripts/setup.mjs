@@ -1,5 +1,5 @@
-// Makes a fresh clone runnable with nothing but Node: dependencies, compiled TypeScript, the native engine.
-// Every step is skipped when its inputs have not changed since it last succeeded.
+// Makes a fresh clone runnable with only Node: installs dependencies, compiles TypeScript, builds the native engine.
+// Skips a step if its inputs have not changed since it last succeeded.
 import { spawn, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -15,11 +15,11 @@ const inRoot = (...parts) => join(root, ...parts)
 const say = (text) => process.stderr.write(`${text}\n`)
 
 /**
- * Runs a command in the project with its output shown. Resolves to whether it succeeded.
- * @param onStderr gets the text of stderr instead
+ * Runs a command in the project and shows its output. @returns true if it succeeded
+ * @param onStderr receives the text of stderr instead
  */
 export function run(command, args, { env = {}, onStderr } = {}) {
-  // npm is a batch file on Windows, which only a shell can start; no argument here holds a space.
+  // On Windows npm is a batch file, which only a shell can start. No argument contains a space.
   const shell = process.platform === 'win32'
   const stdio = ['ignore', 'inherit', onStderr ? 'pipe' : 'inherit']
   const child = spawn(command, args, { cwd: root, stdio, env: { ...process.env, ...env }, shell })
@@ -27,20 +27,20 @@ export function run(command, args, { env = {}, onStderr } = {}) {
   return new Promise((resolve) => {
     child.on('close', (code) => resolve(code === 0))
     child.on('error', (error) => {
-      say(`${command} could not be started: ${error.message}`)
+      say(`cannot start ${command}: ${error.message}`)
       resolve(false)
     })
   })
 }
 
-/** Whether a command can be started at all. */
+/** Returns true if a command exists and succeeds. */
 export function answers(command, args) {
   return (
     spawnSync(command, args, { cwd: root, stdio: 'ignore', shell: process.platform === 'win32' }).status === 0
   )
 }
 
-/** All files below `directory`, in a stable order; empty if there is none. */
+/** Returns all files below `directory` in a stable order; empty if it does not exist. */
 function filesBelow(directory) {
   if (!existsSync(directory)) return []
   return readdirSync(directory, { withFileTypes: true })
@@ -62,19 +62,19 @@ function hashOf(paths, ...words) {
 
 const textOf = (path) => (existsSync(path) ? readFileSync(path, 'utf8') : '')
 
-/** Installs what package-lock.json names, unless it is installed already. */
+/** Installs the packages of package-lock.json, unless they are installed. */
 export async function installDependencies() {
   const lock = inRoot('package-lock.json')
   const installed = inRoot('node_modules', '.package-lock.json')
   const stamp = inRoot('node_modules', '.siftd-installed')
   const wanted = hashOf([lock])
   if (textOf(stamp) === wanted) return true
-  // Installed by hand: npm writes its own copy of the lock last.
+  // npm writes its own copy of the lock last, so a newer copy means a complete installation.
   const isFresh = existsSync(installed) && statSync(installed).mtimeMs >= statSync(lock).mtimeMs
   if (!isFresh) {
     say('installing dependencies (npm ci) …')
     const quietly = ['--include=dev', '--no-audit', '--no-fund']
-    // Where a registry lacks what the lock names, newer versions are better than none; CI insists on the lock.
+    // If the registry lacks a locked version, newer versions are better than none. CI requires the lock.
     const isInstalled =
       (await run('npm', ['ci', ...quietly])) ||
       (!process.env.CI && (await run('npm', ['install', '--no-save', ...quietly])))
@@ -84,10 +84,10 @@ export async function installDependencies() {
   return true
 }
 
-/** Whether the program was bundled. */
+/** Returns true if the program was bundled. */
 export const isBundled = () => existsSync(inRoot('dist', 'bundle', 'siftd.js'))
 
-/** What is compiled: the program alone, which is all that a start needs, or everything. */
+/** Compilation targets: only the program, enough for a start, or everything. */
 const compilations = {
   program: { folders: ['ts'], config: 'tsconfig.program.json', stamp: '.compiled-program' },
   everything: {
@@ -97,12 +97,12 @@ const compilations = {
   },
 }
 
-/** Compiles TypeScript into dist/ and bundles it, unless nothing changed, and removes what has no source any more. */
+/** Compiles TypeScript into dist/ and bundles it if anything changed, and removes outputs without a source. */
 export async function compileTypeScript(what = 'everything') {
   const { config, stamp } = compilations[what]
   const stampFile = inRoot('dist', stamp)
   const wanted = hashOfCompilation(what)
-  // The commit may be another one although no source of the program is.
+  // The commit may have changed although no source has.
   writeBuildInfo()
   if (textOf(stampFile) === wanted) return true
   say('compiling TypeScript …')
@@ -112,10 +112,10 @@ export async function compileTypeScript(what = 'everything') {
   for (const each of Object.values(compilations)) rmSync(inRoot('dist', each.stamp), { force: true })
   if (!(await run(process.execPath, [inRoot('node_modules', 'typescript', 'bin', 'tsc'), '-p', config])))
     return false
-  // The bundler knows fewer systems and versions of Node.js than the program, which starts without it, only later.
+  // The bundler supports fewer systems and Node.js versions than the program, which also starts unbundled.
   if (!(await run(process.execPath, [inRoot('scripts', 'bundle.mjs')]))) {
     rmSync(inRoot('dist', 'bundle'), { recursive: true, force: true })
-    say('the program cannot be bundled here, see above: it runs unbundled, and starts a little later')
+    say('bundling failed, see above: the program runs unbundled and starts a little slower')
   }
   writeFileSync(stampFile, wanted)
   if (what === 'everything')
@@ -133,12 +133,12 @@ function hashOfCompilation(what) {
   ])
 }
 
-/** Builds the page at `/` into dist/page/, unless nothing changed. */
+/** Builds the page at `/` into dist/page/ if anything changed. */
 export const buildPage = () => run(process.execPath, [inRoot('scripts', 'build-page.mjs')])
 
 /**
- * Installs Chromium, which tests of the page drive, on CI machines that let it: Debian and its kin, as root. Elsewhere
- * those tests skip themselves where there is none.
+ * Installs Chromium for tests of the page, on CI machines with apt-get and root. Without Chromium these tests are
+ * skipped.
  */
 export async function installBrowser() {
   if (!process.env.CI || process.getuid?.() !== 0 || answers('chromium', ['--version'])) return
@@ -147,16 +147,16 @@ export async function installBrowser() {
   const quietly = ['-qq', '-y', '--no-install-recommends']
   const isInstalled =
     (await run('apt-get', ['update', '-qq'])) && (await run('apt-get', ['install', ...quietly, 'chromium']))
-  if (!isInstalled) say('Chromium could not be installed, see above')
+  if (!isInstalled) say('cannot install Chromium, see above')
 }
 
-/** Compiled from a file that is gone: it would still be run as a test, or imported. */
+/** Returns true for an output whose source was deleted. It could still run as a test or be imported. */
 function isOrphan(path) {
   const [, source] = /^(.*?)(?:\.d\.ts|\.js|\.js\.map)$/.exec(relative(inRoot('dist'), path)) ?? []
   return source?.includes(sep) === true && !existsSync(inRoot(`${source}.ts`))
 }
 
-/** The platform of this process, as binary packages are named after it. */
+/** Returns the platform of this process as in the names of binary packages. */
 function platform() {
   if (process.platform !== 'linux') {
     return `${process.platform}-${process.arch}${process.platform === 'win32' ? '-msvc' : ''}`
@@ -165,9 +165,9 @@ function platform() {
 }
 
 /**
- * Addons: the crate, what `napi` reads next to package.json, and the binary package. They are built one by one: the
- * script interpreter asks for features of shared dependencies with which the engine's would be compiled a second time.
- * `embed` takes longer to build than all the rest, so only its own command builds it.
+ * Addons: crate, description, and binary package. They are built separately, because the script interpreter enables
+ * features of shared dependencies that would make the engine's compile a second time. `embed` takes longer to build
+ * than everything else, so only its own command builds it.
  */
 export const addons = {
   engine: { crate: 'siftd-node', what: 'the native engine', package: 'engine' },
@@ -180,15 +180,15 @@ export const addons = {
   embed: {
     crate: 'embed-node',
     config: 'crates/embed-node/napi.json',
-    what: 'the runtime of embedding models',
+    what: 'the embedding model runtime',
     package: 'embed',
   },
 }
 
-/** Binary packages, and the addons in each. */
+/** Binary packages and their addons. */
 export const binaryPackages = { engine: ['engine', 'script'], embed: ['embed'] }
 
-/** Crates that an addon is compiled from, by the first part of their names. */
+/** Crates of each addon. */
 const cratesOf = {
   engine: ['engine', 'filter-grammar', 'node'],
   script: ['script', 'script-node'],
@@ -200,29 +200,29 @@ const sourcesOf = (addon) => cratesOf[addon].flatMap((crate) => filesBelow(inRoo
 export const hasRust = () => answers('cargo', ['--version']) && answers('rustc', ['--version'])
 
 /**
- * Variables with which cargo finds what it has compiled for the addons: `napi build` names the target, and cargo keeps builds
- * for a named target apart from those for none.
+ * Variables with which cargo reuses the builds of the addons: `napi build` names the target, and cargo keeps builds for
+ * a named target separate from builds without one.
  */
 export function namedTarget() {
   const { stdout } = spawnSync('rustc', ['--print', 'host-tuple'], { encoding: 'utf8' })
   return { CARGO_BUILD_TARGET: process.env.CARGO_BUILD_TARGET ?? stdout.trim() }
 }
 
-/** Names the sources and the profile that an addon was built from. */
+/** Path of the file with the source hash and the profile of a built addon. */
 const stampOf = (addon, on = platform()) => inRoot('npm', on, `.built-${addon}`)
 
 const addonFile = (addon, on) => inRoot('npm', on, `siftd-${addon}.${on}.node`)
 
-/** Whether an addon has been built here, for this platform unless another is named. */
+/** Returns true if an addon has been built here, by default for this platform. */
 export const isBuilt = (addon, on = platform()) => existsSync(addonFile(addon, on))
 
-/** How an addon stands: 'ready', 'prebuilt' (an installed package has it), 'outdated', 'no-rust'. */
+/** Returns the state of an addon: 'ready', 'prebuilt' (in an installed package), 'outdated', 'no-rust'. */
 export function addonState(addon, on = platform()) {
   try {
     createRequire(import.meta.url).resolve(`@siftd/${addons[addon].package}-${on}`)
     return 'prebuilt'
   } catch {
-    // Not installed: built from here.
+    // Not installed, so it is built here.
   }
   const isCurrent = textOf(stampOf(addon, on)).split(' ')[0] === wantedFor(addon)
   if (isCurrent && isBuilt(addon, on)) return 'ready'
@@ -235,10 +235,10 @@ function wantedFor(addon) {
 }
 
 /**
- * Builds an addon where `ts/engine/addon.ts` looks for it, with its types next to it. One built from these sources will
- * do, whichever profile it was built with.
- * @param profile `dev`, which shares its dependencies with the tests, or `release`
- * @param other a platform to build for by zig and cargo-zigbuild, and its target: `{ on: 'linux-x64-musl', target: '…' }`
+ * Builds an addon and its types at the path that `ts/engine/addon.ts` loads. Skips the build if it was built from these
+ * sources with any profile.
+ * @param profile `dev`, which shares dependencies with the tests, or `release`
+ * @param other another platform to build for with zig and cargo-zigbuild: `{ on: 'linux-x64-musl', target: '…' }`
  * @returns 'ready', 'prebuilt', 'no-rust' or 'failed'
  */
 export async function buildAddon(addon, { profile = 'dev', other = null } = {}) {
@@ -255,7 +255,7 @@ export async function buildAddon(addon, { profile = 'dev', other = null } = {}) 
     ...(config ? [`--config-path=${config}`] : []),
     ...(profile === 'release' ? ['--release'] : []),
     ...(other === null ? [] : [`--target=${other.target}`, '--cross-compile']),
-    // As for npm: CI insists on the lock.
+    // As for npm, CI requires the lock.
     ...(process.env.CI ? ['--', '--locked'] : []),
   ]
   const wanted = wantedFor(addon)
@@ -270,7 +270,7 @@ export async function buildAddon(addon, { profile = 'dev', other = null } = {}) 
 
 const napi = inRoot('node_modules', '@napi-rs', 'cli', 'dist', 'cli.js')
 
-/** `napi` expects a cross compiler for this target, which a machine of the target itself lacks. */
+/** `napi` expects a cross compiler for this target, which is missing on a native machine. */
 const compilers = {
   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER:
     process.env.CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER ?? 'cc',

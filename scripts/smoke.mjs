@@ -1,5 +1,5 @@
-// Whether installed packages serve and search:  node smoke.mjs FOLDER SAMPLE native|fallback|auto [DATA OPTIONS…]
-// FOLDER holds node_modules/siftd, SAMPLE is an NDJSON file whose first document is found by its title.
+// Checks that installed packages serve and search:  node smoke.mjs FOLDER SAMPLE native|fallback|auto [DATA OPTIONS…]
+// FOLDER contains node_modules/siftd. SAMPLE is an NDJSON file; the check searches the title of its first document.
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ const main = join(folder, 'node_modules', 'siftd', 'dist', 'bundle', 'siftd.js')
 const data = given ?? mkdtempSync(join(tmpdir(), 'siftd-smoke-'))
 const args = [main, '--engine', engine, '--http-addr', '127.0.0.1:0', '--db-path', data, ...options]
 const child = spawn(process.execPath, args, { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
-// No code: a signal ended it, and it did not stop in order.
+// Without a code a signal ended it, which is a failure.
 child.once('exit', (code) => process.exit(code ?? 1))
 
 let text = ''
@@ -45,7 +45,7 @@ for (let status = ''; status !== 'succeeded'; ) {
 }
 const { hits } = await post('/indexes/films/search', 'application/json', JSON.stringify({ q: title }))
 if (hits[0]?.id !== id) throw new Error(`expected document ${id} first, found ${JSON.stringify(hits[0])}`)
-console.log(`the ${engine} engine over the task store of ${driver} serves and finds "${title}"`)
-// On Windows a signal ends a process before it can close anything.
+console.log(`the ${engine} engine with the ${driver} task store serves and finds "${title}"`)
+// On Windows a signal kills the process without a shutdown.
 if (process.platform === 'win32') child.send('shutdown')
 else child.kill('SIGTERM')

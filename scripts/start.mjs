@@ -1,4 +1,4 @@
-// npm start: prepares a clone and runs the server. Arguments after `--` are the server's.
+// npm start: prepares a clone and runs the server. Passes arguments after `--` to the server.
 import { spawn } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
@@ -14,22 +14,22 @@ import {
 const parent = process.ppid
 const args = process.argv.slice(2)
 
-// A message that cannot be written must not end the server.
+// A failed write to stderr must not end the server.
 process.stderr.on('error', () => {})
 const say = (text) => process.stderr.write(`${text}\n`)
 
-/** Whether the server would load the native engine. */
+/** True if the server would load the native engine. */
 const needsEngine =
   !args.some((arg) => ['--help', '-h', '--version', '-V', '--engine=fallback'].includes(arg)) &&
   args[args.indexOf('--engine') + 1] !== 'fallback' &&
   process.env.SVC_ENGINE !== 'fallback'
 
 if (!(await installDependencies())) {
-  say('the dependencies could not be installed, see above')
+  say('cannot install the dependencies, see above')
   process.exit(1)
 }
 if (needsEngine && addonState('engine') === 'outdated') {
-  say('The native engine is compiled first, which takes about four minutes on two cores, once.')
+  say('compiling the native engine, which takes about four minutes on two cores, only the first time.')
   say('`npm start -- --engine fallback` serves without it, in less than a minute.')
 }
 // Cargo and TypeScript compile at the same time.
@@ -39,23 +39,23 @@ if (!(await compileTypeScript('program'))) {
   process.exit(1)
 }
 if (!(await buildPage()))
-  say('the page at / could not be built, see above: its address answers with JSON only')
+  say('cannot build the page at /, see above: / answers with JSON')
 const engine = await building
 if (engine === 'no-rust') {
-  say('no Rust toolchain and no prebuilt native engine here: serving on the fallback engine, which gives the')
-  say('same answers more slowly. Install Rust (https://rustup.rs) and start again for the native one.')
+  say('no Rust toolchain and no prebuilt native engine: using the fallback engine, which gives the same')
+    say('answers more slowly. For the native engine install Rust (https://rustup.rs) and start again.')
 }
 if (engine === 'failed') {
-  say('the native engine could not be built, see above: serving on the fallback engine, which gives the same')
-  say('answers more slowly.')
+  say('cannot build the native engine, see above: using the fallback engine, which gives the same answers')
+    say('more slowly.')
 }
 if (engine === 'ready' && addonState('script') === 'outdated') buildScriptsInBackground()
 endWithParent()
 await import(isBundled() ? '../dist/bundle/siftd.js' : '../dist/ts/cli/siftd.js')
 
-/** Few servers edit documents by function, so the interpreter of their scripts is compiled while this one serves. */
+/** Few servers edit documents by function, so the script interpreter is compiled while the server runs. */
 function buildScriptsInBackground() {
-  say('editing documents by function works in about a minute: its interpreter is compiled in the background')
+  say('compiling the script interpreter in the background: editing documents by function works in about a minute')
   const script = fileURLToPath(new URL('./build-addons.mjs', import.meta.url))
   const child = spawn(process.execPath, [script, '--profile', 'dev', 'engine'], { stdio: 'ignore' })
   child.on('error', () => {})
@@ -65,8 +65,8 @@ function buildScriptsInBackground() {
 }
 
 /**
- * npm starts scripts by a shell and passes signals to that alone. A shell that ends without passing them on leaves
- * this process with another parent, which is then asked to stop like any server.
+ * Shuts down when the parent process ends. npm starts scripts in a shell and sends signals only to it, and some shells
+ * end without forwarding them. This process then gets another parent.
  */
 function endWithParent() {
   if (process.env.npm_lifecycle_event === undefined || process.platform === 'win32') return

@@ -1,15 +1,15 @@
-// Steps of a check: each runs a command, shows its output, counts its tests and repeats its failures at the end.
+// Runs the steps of a check: runs commands, shows their output, counts tests and repeats failures at the end.
 import { spawn } from 'node:child_process'
 import { root } from './setup.mjs'
 
-/** Limits of what is repeated of a step's failures at the end, for logs that are cut at their beginning. */
+/** Limits for the repeated failures of a step at the end. The repetition helps if the beginning of a log is cut. */
 const repeated = { tests: 10, lines: 12, width: 300 }
 
 const total = { passed: 0, failed: 0 }
 const problems = []
 const times = []
 
-/** Counts a failure that no test runner counted. */
+/** Counts a failure outside a test runner. */
 export function fail(text) {
   total.failed += 1
   problems.push(text)
@@ -17,8 +17,8 @@ export function fail(text) {
 
 /**
  * Runs one step.
- * @param counts patterns that find the runner's own counts in its output; without them a failed command counts as one
- * @param isQuiet shows the output only when the command has ended, for steps that run at the same time as others
+ * @param counts patterns of the runner's counts in its output. Without them a failed command counts as one failure
+ * @param isQuiet true to show the output only when the command has ended, for concurrent steps
  */
 export async function step(name, command, args, { counts, env, isQuiet = false } = {}) {
   if (!isQuiet) process.stdout.write(`\n── ${name}\n`)
@@ -26,7 +26,7 @@ export async function step(name, command, args, { counts, env, isQuiet = false }
   const { code, output } = await watch(command, args, env, isQuiet)
   if (isQuiet) process.stdout.write(`\n── ${name}\n${output}`)
   took(name, began)
-  // A colour code would stand between a count and its word.
+  // Removes colour codes, which may separate a count from its word.
   const plain = output.replaceAll(new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, 'g'), '')
   const passed = counts ? sum(plain, counts.passed) : 0
   const failed = counts ? sum(plain, counts.failed) : 0
@@ -38,14 +38,14 @@ export async function step(name, command, args, { counts, env, isQuiet = false }
   if (code === 0 && counts && passed === 0) fail(`${name}: no test ran`)
 }
 
-/** Notes how long something took since `began`, in milliseconds since 1970. */
+/** Records the duration of something that began at `began`, in milliseconds since 1970. */
 export function took(name, began) {
   const seconds = Math.round((Date.now() - began) / 1000)
   times.push([name, seconds])
   process.stdout.write(`── ${name}: ${seconds} s\n`)
 }
 
-/** Prints times, failures and, as the last line, the count; ends the process. */
+/** Prints times, failures and, as the last line, the counts. Ends the process. */
 export function finish() {
   process.stdout.write(
     `\n${times.map(([name, seconds]) => `${String(seconds).padStart(5)} s  ${name}`).join('\n')}\n`,
@@ -55,7 +55,7 @@ export function finish() {
   process.exit(total.failed === 0 ? 0 : 1)
 }
 
-/** Runs a command and returns its exit code and output. */
+/** Runs a command. @returns its exit code and output */
 function watch(command, args, env, isQuiet) {
   return new Promise((resolve) => {
     const shell = process.platform === 'win32'
@@ -76,11 +76,11 @@ function watch(command, args, env, isQuiet) {
   })
 }
 
-/** Sums every count that `pattern` finds. */
+/** Sums all counts that match `pattern`. */
 const sum = (output, pattern) =>
   [...output.matchAll(pattern)].reduce((found, [, digits]) => found + Number(digits), 0)
 
-/** Output about the tests that failed: of ava in TAP, of cargo below a headline for each test. */
+/** Returns the output about failed tests, from ava's TAP or cargo's section for each test. */
 function failures(output) {
   const found = []
   let open = false

@@ -1,10 +1,10 @@
-// Checks this checkout, after preparing whatever it needs:
+// Prepares and checks this checkout:
 //
 //   node scripts/test.mjs quick|lint|process …
 //
-// quick    npm test: Rust tests, specs in process on both engines, and a few specs that start a real server
+// quick    npm test: Rust tests, in-process specs on both engines, and a few specs that start a real server
 // lint     npm run lint: biome, types of the page, rustfmt, clippy
-// process  npm run test:process: specs that start servers, browsers and commands, and a short slice of every trial
+// process  npm run test:process: specs that start servers, browsers and commands, and a short run of every trial
 //
 // The last line of output is `N passed, N failed`.
 import { availableParallelism } from 'node:os'
@@ -30,14 +30,14 @@ const chosen = process.argv.slice(2)
 const unknown = chosen.find((name) => !Object.hasOwn(tiers, name))
 if (chosen.length === 0 || unknown !== undefined) {
   console.error(
-    `usage: node scripts/test.mjs quick|lint|process …${unknown ? `; there is no tier ${unknown}` : ''}`,
+    `usage: node scripts/test.mjs quick|lint|process …${unknown ? `; unknown tier ${unknown}` : ''}`,
   )
   process.exit(2)
 }
 
 const began = Date.now()
 if (!(await installDependencies())) {
-  fail('the dependencies could not be installed')
+  fail('cannot install the dependencies')
   finish()
 }
 took('dependencies', began)
@@ -46,22 +46,24 @@ let prepared = null
 for (const name of chosen) await tiers[name]()
 finish()
 
-/** Compiles TypeScript while cargo compiles the addons. Returns whether there is a program, and how the addons ended. */
+/**
+ * Compiles TypeScript while cargo compiles the addons. @returns if TypeScript compiled, and the outcome of the addons
+ */
 function prepare() {
   prepared ??= (async () => {
     const start = Date.now()
     const building = buildAddons()
     const isCompiled = await compileTypeScript()
-    // What does not compile is not run: its tests would be those of an older build.
+    // Tests of an older build must not run, so a compile error ends the check.
     if (!isCompiled) fail('tsc: the TypeScript sources do not compile')
-    if (isCompiled && !isBundled()) fail('the program cannot be bundled')
-    if (!(await buildPage())) fail('the page at / could not be built')
+    if (isCompiled && !isBundled()) fail('cannot bundle the program')
+    if (!(await buildPage())) fail('cannot build the page at /')
     took('TypeScript and page', start)
     const addon = await building
-    if (addon === 'failed') fail('napi build: the native engine could not be built')
+    if (addon === 'failed') fail('napi build: cannot build the native engine')
     if (addon === 'no-rust') {
       process.stdout.write('no Rust toolchain: the native engine is neither built nor tested\n')
-      if (isCi) fail('CI must test the native engine, and there is none')
+      if (isCi) fail('CI must test the native engine, but it is not built')
     }
     took('addons', start)
     return { isCompiled, addon }
@@ -69,7 +71,7 @@ function prepare() {
   return prepared
 }
 
-/** Builds the addons of the engine's package. Returns the worst outcome. */
+/** Builds the addons of the engine's package. @returns the worst outcome */
 async function buildAddons() {
   const outcomes = []
   for (const addon of binaryPackages.engine) outcomes.push(await buildAddon(addon))
@@ -77,14 +79,14 @@ async function buildAddons() {
 }
 
 /**
- * Groups of crates that cargo compiles apart, for the reason that `setup.mjs` builds their addons apart. The bindings have
- * no Rust tests, but without them cargo would choose other features of dependencies and compile those a second time.
+ * Groups of crates to compile separately, for the reason in `setup.mjs`. The
+ * bindings have no Rust tests, but without them cargo would choose other features of dependencies and recompile them.
  */
 function crateGroups() {
   return [
     { name: '', crates: ['filter-grammar', 'siftd-engine', 'siftd-node'] },
     { name: ', scripts', crates: ['script', 'script-node'] },
-    // Where they have been built their dependencies are compiled already.
+    // If they were built, their dependencies are already compiled.
     ...(isBuilt('embed') ? [{ name: ', models', crates: ['embed', 'embed-node'] }] : []),
   ].map(({ name, crates }) => ({ name, packages: crates.flatMap((crate) => ['-p', crate]) }))
 }
@@ -92,7 +94,7 @@ function crateGroups() {
 async function quick() {
   const { isCompiled, addon } = await prepare()
   if (!isBuilt('embed'))
-    process.stdout.write('local embedding models are not tested: `npm run build:embed` has not built them\n')
+    process.stdout.write('local embedding models are not tested: run `npm run build:embed` to build them\n')
   if (hasRust()) {
     for (const { name, packages } of crateGroups())
       await step(`cargo test${name}`, 'cargo', ['test', ...packages, '--tests', '--no-fail-fast'], {
@@ -107,9 +109,9 @@ async function quick() {
 async function processTier() {
   const { isCompiled, addon } = await prepare()
   await installBrowser()
-  // More files than cores: these specs wait for their processes most of the time.
+  // More files than cores, because these specs mostly wait for their processes.
   const args = ['--concurrency', String(availableParallelism() + 1), 'dist/__test__/process/**/*.spec.js']
-  if (isCompiled) await ava('specs of processes', args, addon)
+  if (isCompiled) await ava('process specs', args, addon)
 }
 
 async function lint() {
@@ -123,7 +125,7 @@ async function lint() {
   if (await compileTypeScript()) await ava('static checks', ['dist/__test__/lint/**/*.spec.js'], 'no-rust')
   else fail('tsc: the TypeScript sources do not compile')
   if (!hasRust()) {
-    if (isCi) fail('CI must lint the Rust crates, and there is no Rust')
+    if (isCi) fail('CI must lint the Rust crates, but Rust is not installed')
     return
   }
   if (answers('cargo', ['fmt', '--version'])) await step('rustfmt', 'cargo', ['fmt', '--all', '--check'])
@@ -136,15 +138,15 @@ async function lint() {
   } else if (isCi) fail('clippy is not installed')
 }
 
-/** Runs specs. Those of HTTP run over the native engine where there is one, else over the fallback. */
+/** Runs specs. HTTP specs use the native engine if it is built, else the fallback. */
 function ava(name, args, addon) {
   const isNative = addon === 'ready' || addon === 'prebuilt'
-  // Its usual report leaves out how many passed as soon as one fails.
+  // TAP, because ava's default report omits the number of passed tests if one fails.
   return step(name, process.execPath, [`${root}/scripts/ava.mjs`, '--tap', ...args], {
     counts: { passed: /^# pass (\d+)$/gm, failed: /^# fail (\d+)$/gm },
     env: {
       SIFTD_TEST_ENGINE: process.env.SIFTD_TEST_ENGINE ?? (isNative ? 'native' : 'fallback'),
-      // Tests of the native engine skip themselves where there is none, but not where there should be one.
+      // Tests of the native engine are skipped only if Rust is missing.
       SIFTD_NATIVE_TESTS: addon === 'no-rust' ? 'optional' : 'required',
     },
   })

@@ -112,7 +112,7 @@ for (const engine of [testEngine]) {
     t.regex(ended.errors, /^siftd: [^\n]*in use by process \d+[^\n]*stop it first\n$/)
   })
 
-  testNeeding(needs)(`${engine}: data of a newer version and foreign directories are refused and not changed`, async (t) => {
+  testNeeding(needs)(`${engine}: newer data and foreign directories are refused and not changed`, async (t) => {
     const cwd = await tempDir(t)
     await written(t, cwd, engine)
     await writeFile(join(cwd, 'data.ms', 'VERSION'), '9.9.9')
