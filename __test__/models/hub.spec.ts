@@ -154,7 +154,7 @@ for (const [what, options, model, revision, message] of [
     { files: without('model.safetensors') },
     'org/tiny',
     null,
-    /^the hub has no `model.safetensors` for `org\/tiny` .*weights of other formats are not run here$/,
+    /^the hub has no `model.safetensors` for `org\/tiny` .*weights in other formats are not supported$/,
   ],
   ['a path as a model', {}, '../secret', null, /^`\.\.\/secret` is no model: expected a repository/],
   ['a URL as a model', {}, 'http://a/b', null, /is no model/],

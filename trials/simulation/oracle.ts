@@ -226,7 +226,7 @@ export class Oracle {
     for (const [id, log] of this.#engine.applied) {
       if (!this.#indexes.has(id)) continue
       const uids = log
-        .filter((entry, position) => !this.#onlyMadeIndex(entry) && !isRepeated(entry, log[position - 1]))
+        .filter((entry, position) => !this.#onlyCreatedIndex(entry) && !isRepeated(entry, log[position - 1]))
         .map(({ uid }) => uid)
       for (const [position, uid] of uids.entries()) {
         times.set(uid, (times.get(uid) ?? 0) + 1)
@@ -247,7 +247,7 @@ export class Oracle {
   }
 
   /** True if a task that failed or had no effect only created its index. */
-  #onlyMadeIndex({ uid, kind }: Applied): boolean {
+  #onlyCreatedIndex({ uid, kind }: Applied): boolean {
     const content = this.#contents.get(String(this.#ended.get(uid)?.custom_metadata))
     return kind === 'primaryKey' && (content?.kind === 'documents' || content?.kind === 'settings')
   }

@@ -62,7 +62,7 @@ export function storeClient(
   return {
     driver: 'libsql',
     reasons: [],
-    doubt: null,
+    uncheckedReason: null,
     call: exchange.call,
     ...fileCalls(exchange.call, async () => undefined),
     close: () =>

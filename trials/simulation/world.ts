@@ -103,7 +103,7 @@ class Turns {
 const QUIET =
   /^the bucket (is asked to (get|list)|answers)|^store (outbox|uploads|changes|value|sync|answers)/
 
-/** Milliseconds with only such events, after which polls are expected to stay without a result. */
+/** Milliseconds with only such events, after which polling is considered idle. */
 const QUIET_MS = 12_000
 
 /** Violations that are recorded. A violation often leads to many others. */
@@ -197,7 +197,7 @@ export class World {
     return true
   }
 
-  /** Jumps to the next timer; false if there is none, or if only polls are left and have long been without a result. */
+  /** Jumps to the next timer; false if there is none, or if only polls are left and polling is idle. */
   async pass(): Promise<boolean> {
     const next = this.#timers.reduce<Timer | null>(
       (first, timer) => (first === null || timer.at < first.at ? timer : first),

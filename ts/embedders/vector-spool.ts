@@ -5,7 +5,7 @@ import { crc32 } from 'node:zlib'
 import { DIMENSIONS_MAX, SPOOL_AGE_MS_MAX, SPOOL_BYTES_MAX, SPOOL_READ_BYTES } from './limits.js'
 
 /**
- * The vector spool: vectors received from providers that no commit has yet.
+ * The vector spool: vectors received from providers but not committed yet.
  *
  * A batch spools its vectors as they arrive. If it fails, is canceled or crashes, the next batch with the same texts
  * finds them here. They are not synced: after a power cut the last vectors may have to be requested again.

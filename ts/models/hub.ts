@@ -116,7 +116,7 @@ function missing({ model, revision }: ModelName, file: string, status: number): 
   }
   const at = `\`${model}\` at the revision \`${revision}\``
   if (file === 'config.json') return new ModelError(`the hub has no model ${at}`)
-  const hint = file === 'model.safetensors' ? '; weights of other formats are not run here' : ''
+  const hint = file === 'model.safetensors' ? '; weights in other formats are not supported' : ''
   return new ModelError(`the hub has no \`${file}\` for ${at}${hint}`)
 }
 

@@ -19,7 +19,11 @@ export interface LoadedModel {
 /** Reads a model from its folder, off the main thread. @throws ModelError */
 export type LoadModel = (folder: string, pooling: Pooling) => Promise<LoadedModel>
 
-/** Loads the addon. @param threads for documents, shared by all models @throws ModelError with the package to install */
+/**
+ * Loads the addon.
+ * @param threads for documents, shared by all models
+ * @throws ModelError with the package to install
+ */
 export function loadRuntime(threads: number, version: string): LoadModel {
   // The addon distributes texts over its own threads. Only this variable keeps candle from starting others.
   process.env.CANDLE_NUM_THREADS = '1'

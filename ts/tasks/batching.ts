@@ -344,7 +344,7 @@ const together = (kind: BatchKind, tasks: readonly QueuedTask[]): PickedBatch =>
 })
 
 /** Kinds of batches that run without any other batch: they change other tasks, or everything depends on them. */
-export const runsAlone: ReadonlySet<BatchKind> = new Set([
+export const exclusiveKinds: ReadonlySet<BatchKind> = new Set([
   'taskCancelation',
   'taskDeletion',
   'upgradeDatabase',

@@ -8,8 +8,8 @@ import { Catalogue } from './catalogue/catalogue.js'
 import {
   type CatalogueFile,
   catalogueFile,
-  noteNames,
-  warnOfDamagedNames,
+  updateCatalogueFile,
+  warnOfDamagedCatalogueFile,
 } from './catalogue/catalogue-file.js'
 import { StoredRules } from './catalogue/stored-rules.js'
 import { TaskChanges } from './changes.js'
@@ -122,9 +122,9 @@ export async function openTasks(setup: TasksSetup): Promise<OpenedTasks> {
   try {
     if (store.reasons.length > 0)
       log.warn({ reasons: store.reasons, driver: store.driver }, 'task store fallback')
-    if (store.doubt !== null)
-      log.warn({ reason: store.doubt }, 'the task store cannot be checked; it is taken as it is')
-    await warnOfDamagedNames(directory, log)
+    if (store.uncheckedReason !== null)
+      log.warn({ reason: store.uncheckedReason }, 'the task store cannot be checked; it is taken as it is')
+    await warnOfDamagedCatalogueFile(directory, log)
     const spool = await openSpool(uploadsPath(directory))
     const runScript = scriptsOnce()
     const path = storePath(directory)
@@ -195,7 +195,7 @@ export async function assemble(
     names,
   }
   const nextBatchUid = await recover(start, context, quarantine)
-  await noteNames(catalogue, context)
+  await updateCatalogueFile(catalogue, context)
   if (setup.upgrade !== undefined) await enqueueUpgrade(setup.upgrade, store)
   const limits: SchedulerLimits = {
     storedTasksMax: setup.storedTasksMax ?? STORED_TASKS_MAX,

@@ -1,5 +1,5 @@
-import { type BatchLimits, type Busy, type PickedBatch, runsAlone } from './batching.js'
-import { noteNames } from './catalogue/catalogue-file.js'
+import { type BatchLimits, type Busy, exclusiveKinds, type PickedBatch } from './batching.js'
+import { updateCatalogueFile } from './catalogue/catalogue-file.js'
 import type { TaskChanges } from './changes.js'
 import { type CommitGuard, CommitLock } from './commit-lock.js'
 import { concluded } from './conclusion.js'
@@ -185,7 +185,7 @@ export class Scheduler {
       })
     this.#ends.set(uid, end)
     // No other batch begins meanwhile.
-    if (runsAlone.has(batch.kind)) await end
+    if (exclusiveKinds.has(batch.kind)) await end
     return true
   }
 
@@ -295,7 +295,7 @@ export class Scheduler {
       guard,
       sizes: id === undefined ? {} : await this.#sizes.changes(id, sizes),
     })
-    if (isRenaming) await noteNames(catalogue, this.#context)
+    if (isRenaming) await updateCatalogueFile(catalogue, this.#context)
     await this.#tidy(done)
   }
 

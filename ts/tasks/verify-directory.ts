@@ -71,7 +71,7 @@ export async function verifyDirectory(
       const spool = await openSpool(uploadsPath(directory))
       return [
         ...unprotected,
-        ...(await lostNames(directory, catalogue)),
+        ...(await lostCatalogueFile(directory, catalogue)),
         ...(await verifyQueue({ engine, store, spool, rows: catalogue }, checked)),
       ]
     } finally {
@@ -85,7 +85,7 @@ export async function verifyDirectory(
   }
 }
 
-/** The finding for a file whose loss lets a second fault go unnoticed, or makes it impossible to repair. */
+/** Creates the finding for a protecting file. Without it, a second fault may be undetected or beyond repair. */
 export const protectionLost = ({ file, problem }: LostProtection): Finding => ({
   indexUid: null,
   file,
@@ -96,7 +96,10 @@ export const protectionLost = ({ file, problem }: LostProtection): Finding => ({
 })
 
 /** Checks the list of indexes that a rebuild of the task store reads. */
-async function lostNames(directory: string, catalogue: readonly CatalogueRow[]): Promise<readonly Finding[]> {
+async function lostCatalogueFile(
+  directory: string,
+  catalogue: readonly CatalogueRow[],
+): Promise<readonly Finding[]> {
   const file = catalogueFilePath(directory)
   const names = await readCatalogueFile(directory)
   if (names === null)

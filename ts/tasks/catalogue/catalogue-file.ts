@@ -83,7 +83,7 @@ export async function readCatalogueFile(directory: string): Promise<readonly Nam
 }
 
 /** Logs that the file is damaged. The next update repairs it. */
-export async function warnOfDamagedNames(
+export async function warnOfDamagedCatalogueFile(
   directory: string,
   log: { warn(facts: object, message: string): void },
 ): Promise<void> {
@@ -95,7 +95,7 @@ export async function warnOfDamagedNames(
 }
 
 /** Updates the file from the catalogue and logs a failure. The next change or start tries again. */
-export async function noteNames(
+export async function updateCatalogueFile(
   catalogue: Catalogue,
   {
     names,

@@ -115,7 +115,7 @@ async function planOf(
   let exists = row !== null
   let settings: string | null = null
   let settingsChars = 0
-  // Later settings include earlier ones. After settings that stored documents may reject, all tasks must wait.
+  // Later settings include earlier ones, so they must not share a batch with settings that documents may reject.
   let isRisky = false
   for (const task of tasks) {
     const { content } = task

@@ -2,7 +2,7 @@ import { ApiError } from '../../errors/index.js'
 import type { PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { dumpSource } from './dump.js'
-import { damagedOnes, effects, succeeded, type Unfinished } from './outcomes.js'
+import { damagedDetails, effects, succeeded, type Unfinished } from './outcomes.js'
 
 /** Writes a dump of the complete instance. */
 export async function createDump(
@@ -21,7 +21,7 @@ export async function createDump(
       )
     })
     const dumpUid = await context.writeDump(source)
-    return effects({ outcomes: [succeeded(task, { dumpUid, ...damagedOnes(leftOut) })] })
+    return effects({ outcomes: [succeeded(task, { dumpUid, ...damagedDetails(leftOut) })] })
   } catch (error) {
     if (run.signal.aborted) throw new Interrupted()
     if (error instanceof ApiError) throw error

@@ -1,6 +1,6 @@
 import type { PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
-import { frozen, type LeaveOut, soundOrLeftOut } from './frozen.js'
+import { frozen, type LeaveOut, unlessDamaged } from './frozen.js'
 import { effects, succeeded, type Unfinished } from './outcomes.js'
 import type { FrozenDirectory } from './snapshot-source.js'
 
@@ -24,7 +24,7 @@ export async function createSnapshot(
           await engine.snapshot(pin, directory)
           return true
         }
-        return (await soundOrLeftOut(engine, entry, leaveOut, copy)) ?? false
+        return (await unlessDamaged(engine, entry, leaveOut, copy)) ?? false
       },
     }))
     return { indexes: files, uploads, release }

@@ -18,7 +18,7 @@ export async function deleteIndex(
   if (row !== null) await run.released(row.id)
   const present = row === null ? 0 : await documentsIn(row)
   await vectorSpool.forget(uid)
-  const outcomes = tasks.map((task) => succeeded(task, swallowed(task, present)))
+  const outcomes = tasks.map((task) => succeeded(task, countersOfDeleted(task, present)))
   return effects({
     outcomes,
     removed: row === null ? [] : [uid],
@@ -37,7 +37,7 @@ export async function deleteIndex(
 }
 
 /** Counters of a task in a batch that deletes the index. Only the deletion itself counts documents. */
-function swallowed({ content }: PendingTask, present: number): Counters {
+function countersOfDeleted({ content }: PendingTask, present: number): Counters {
   switch (content.kind) {
     case 'indexDeletion':
       return { deletedDocuments: present }

@@ -6,7 +6,7 @@ import type { Task } from '../task.js'
 import { formatDate } from '../time.js'
 import type { BatchContext, Run } from './batch-context.js'
 import type { DumpedBatch, DumpedTask, DumpSource } from './dump-source.js'
-import { frozen, type LeaveOut, soundOrLeftOut } from './frozen.js'
+import { frozen, type LeaveOut, unlessDamaged } from './frozen.js'
 
 /** Tasks or batches read at once. */
 const PAGE_ROWS = 200
@@ -41,7 +41,7 @@ export function dumpSource(
             entry,
             settings: () => engine.pinnedSettings(pin),
             list: (request: Uint8Array) => engine.pinnedDocuments(pin, request),
-            soundly: <T>(read: () => Promise<T>) => soundOrLeftOut(engine, entry, leaveOut, read),
+            soundly: <T>(read: () => Promise<T>) => unlessDamaged(engine, entry, leaveOut, read),
           })),
           rules,
           keys: () => store.call('keys', []),
@@ -71,7 +71,7 @@ export function dumpSource(
 
 async function* tasksOf(store: StoreReader, own: PendingTask, run: Run): AsyncGenerator<DumpedTask> {
   for await (const { row, newIndexUid, content, foreign } of dumpedTasks(store)) {
-    const task = { ...taskView(row), ...wholeDetails(row) }
+    const task = { ...taskView(row), ...fullDetails(row) }
     if (row.uid !== own.row.uid) yield { task, newIndexUid, content, foreign: objectOrNull(foreign) }
     else yield { task: { ...task, ...ended(run) }, newIndexUid, content: null, foreign: null }
   }
@@ -102,7 +102,7 @@ async function* batchesOf(
 }
 
 /** Details as an object, without a length limit. */
-function wholeDetails(row: { readonly details: string | null }): Pick<Task, 'details'> {
+function fullDetails(row: { readonly details: string | null }): Pick<Task, 'details'> {
   const details = parsedDetails(row.details)
   return details === null ? {} : { details }
 }
@@ -129,7 +129,7 @@ function ownBatch({ batchUid, startedAt }: Run, strategy: string): BatchRow {
 }
 
 const batchOf = ({ row, oldestEnqueuedAt, newestEnqueuedAt }: DumpedBatchRow): DumpedBatch => ({
-  batch: { ...batchView(row, null), ...wholeDetails(row) },
+  batch: { ...batchView(row, null), ...fullDetails(row) },
   oldestEnqueuedAt: formatDate(oldestEnqueuedAt),
   newestEnqueuedAt: formatDate(newestEnqueuedAt),
 })

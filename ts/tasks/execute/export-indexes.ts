@@ -2,7 +2,7 @@ import { type Engine, type Pin, pageRequest } from '../../engine/index.js'
 import type { PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { exportedIndexes, type IndexExport } from './export.js'
-import { contentOf, damagedOnes, effects, succeeded, type Unfinished } from './outcomes.js'
+import { contentOf, damagedDetails, effects, succeeded, type Unfinished } from './outcomes.js'
 
 /**
  * Copies indexes to another instance, one after another. Each is pinned when its turn comes, so that writes continue
@@ -33,7 +33,7 @@ export async function exportIndexes(task: PendingTask, run: Run, context: BatchC
   } catch (error) {
     throw run.signal.aborted ? new Interrupted() : error
   }
-  const details = { indexes: Object.fromEntries(sent), ...damagedOnes(leftOut) }
+  const details = { indexes: Object.fromEntries(sent), ...damagedDetails(leftOut) }
   return effects({ outcomes: [succeeded(task, details)] })
 }
 

@@ -58,11 +58,11 @@ export function frozen(
 }
 
 async function pinned(engine: Engine, entry: IndexEntry, leaveOut: LeaveOut): Promise<Pin | null> {
-  return soundOrLeftOut(engine, entry, leaveOut, (id) => engine.pin(id))
+  return unlessDamaged(engine, entry, leaveOut, (id) => engine.pin(id))
 }
 
 /** Runs `work`. Returns null, and leaves the index out, if it failed because the index is damaged. */
-export async function soundOrLeftOut<T>(
+export async function unlessDamaged<T>(
   engine: Pick<Engine, 'damage'>,
   entry: IndexEntry,
   leaveOut: LeaveOut,

@@ -58,7 +58,7 @@ export async function refuse(
   return effects({ outcomes: tasks.map((task) => failed(task, error)) })
 }
 
-/** Returns the error for a task: an `ApiError` as it is, `no_space_left_on_device` for a full disk, else `internal`. */
+/** Returns the error for a task: an unchanged `ApiError`, `no_space_left_on_device` for a full disk, else `internal`. */
 export function failureBody(error: unknown, log: TaskLog, batchUid: number): ErrorBody {
   if (isDiskFull(error)) {
     log.error({ err: error, batchUid }, 'no space left on the device')
@@ -113,5 +113,5 @@ export function contentOf<K extends PendingTask['content']['kind']>(
 }
 
 /** Lists the damaged indexes. @param leftOut uid of an index → its damage */
-export const damagedOnes = (leftOut: ReadonlyMap<string, string>): Counters =>
+export const damagedDetails = (leftOut: ReadonlyMap<string, string>): Counters =>
   leftOut.size === 0 ? {} : { damagedIndexes: Object.fromEntries(leftOut) }

@@ -1,7 +1,7 @@
 import { EngineError } from '../../engine/index.js'
 import type { PendingTask } from '../store/records.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
-import { damagedOnes, effects, succeeded, type Unfinished } from './outcomes.js'
+import { damagedDetails, effects, succeeded, type Unfinished } from './outcomes.js'
 
 /**
  * Upgrades a data directory of an older version: opens every index and lists damaged ones in the details. The start has
@@ -28,5 +28,5 @@ export async function upgradeDatabase(
       damaged.set(uid, damage)
     }
   }
-  return effects({ outcomes: [succeeded(task, damagedOnes(damaged))] })
+  return effects({ outcomes: [succeeded(task, damagedDetails(damaged))] })
 }

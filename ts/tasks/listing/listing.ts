@@ -278,8 +278,8 @@ export class Listing {
   #holdingArrivals({ after, before }: Dates): UidSet | null {
     if (!after && !before) return null
     const tasks = this.#dates.arrivals({ after, before })
-    const from: Range = after ? this.#doubt(tasks[0]) : [0, -1]
-    const to: Range = before ? this.#doubt(tasks[1]) : [NO_SPAN, NO_SPAN]
+    const from: Range = after ? this.#boundarySpans(tasks[0]) : [0, -1]
+    const to: Range = before ? this.#boundarySpans(tasks[1]) : [NO_SPAN, NO_SPAN]
     const found = new UidSet()
     for (const kind of ['oldest', 'newest'] as const) {
       found.unite(this.#sets.loadRange(kind, from[1] + 1, to[0]))
@@ -300,7 +300,7 @@ export class Listing {
   }
 
   /** Spans of the tasks next to a bound. The dates of a batch can come from deleted tasks between the two. */
-  #doubt(bound: number): Range {
+  #boundarySpans(bound: number): Range {
     const uid = (sql: string) => orNull(number, this.#sql.all(sql, [finite(bound)])[0]?.uid)
     const last = uid('SELECT max(uid) AS uid FROM tasks WHERE uid < ?')
     const next = uid('SELECT min(uid) AS uid FROM tasks WHERE uid >= ?')

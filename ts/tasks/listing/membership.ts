@@ -231,7 +231,7 @@ export class Membership {
  */
 export function rebuildSets(sql: Sql): void {
   sql.run('DELETE FROM sets', [])
-  straightenDates(sql)
+  raiseDates(sql)
   assignEras(sql, 'uid', 'era')
   assignEras(sql, 'ended', 'end_era')
   const sets = new UidSets(sql)
@@ -248,7 +248,7 @@ export function rebuildSets(sql: Sql): void {
   fill('batches', `${memberSelection} WHERE batch_uid >= ? AND batch_uid < ?`, putMember)
 }
 
-function straightenDates(sql: Sql): void {
+function raiseDates(sql: Sql): void {
   sql.run(
     `UPDATE batches SET started_at = latest.at FROM
        (SELECT uid, max(started_at) OVER (ORDER BY uid) AS at FROM batches) AS latest

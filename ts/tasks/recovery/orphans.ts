@@ -50,7 +50,7 @@ export interface OrphanContext {
  */
 export async function clearOrphans(start: Start, context: OrphanContext): Promise<void> {
   const { engine, store, spool, log, quarantine } = context
-  const isComplete = store.doubt === null
+  const isComplete = store.uncheckedReason === null
   const named = new Set(start.catalogue.map(({ id }) => id))
   const disposable = new Set(isComplete ? start.disposable : [])
   /** Logs a failure. The next start finds the same orphan again. */

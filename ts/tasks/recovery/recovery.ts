@@ -47,7 +47,7 @@ export async function recover(
 ): Promise<number> {
   const { engine, spool, catalogue, store, log } = context
   const isUnrecorded = unrecordedIn(start)
-  for (const { index, batchUids } of start.failedCommits) await takeBack(index, batchUids)
+  for (const { index, batchUids } of start.failedCommits) await revertFailed(index, batchUids)
   // Must follow the revert of failed commits, which changes the newest commit of an index.
   expectCommits(engine, catalogue.rows(), isUnrecorded)
   const committed: { readonly row: CatalogueRow; readonly report: BatchReport }[] = []
@@ -66,7 +66,7 @@ export async function recover(
   return Math.max(start.nextBatchUid, ...committed.map(({ report }) => report.batchUid + 1))
 
   /** Reverts failed commits of an index. If that fails, the index counts as damaged. */
-  async function takeBack(index: string, batchUids: readonly number[]): Promise<void> {
+  async function revertFailed(index: string, batchUids: readonly number[]): Promise<void> {
     try {
       await engine.undo(index, batchUids)
     } catch (error) {

@@ -56,7 +56,7 @@ export async function openStore(setup: WorkerSetup) {
       checkpoints,
       name: driver.name,
       reasons,
-      doubt: doubtOf(found),
+      uncheckedReason: uncheckedReasonOf(found),
       close() {
         const isSettled = settles(checkpoints)
         store.close()
@@ -157,7 +157,7 @@ function settles(checkpoints: Checkpoints): boolean {
 }
 
 /** Returns why the store could not be checked, else null. Stores of earlier versions have no mark or checksums. */
-function doubtOf({ header, mark, pages }: StoreFindings): string | null {
+function uncheckedReasonOf({ header, mark, pages }: StoreFindings): string | null {
   if (typeof header !== 'object' || header.version === 0) return null
   if (mark === 'damaged') return 'the file `tasks.mark` is damaged'
   if (mark === 'none') {

@@ -105,7 +105,7 @@ export class QueueTable {
     )
     const bound = barriers.length < BARRIERS_READ ? Number.MAX_SAFE_INTEGER : (barriers.at(-1)?.uid ?? 0)
     const uids: number[] = []
-    for (let row = this.#headBehind(''); row !== undefined; row = this.#headBehind(text(row.index_uid)))
+    for (let row = this.#headAfter(''); row !== undefined; row = this.#headAfter(text(row.index_uid)))
       uids.push(number(row.uid))
     const heads = this.#queued(
       'FROM contents c JOIN tasks t ON t.uid = c.uid WHERE c.uid IN (SELECT value FROM json_each(?))',
@@ -123,7 +123,7 @@ export class QueueTable {
   }
 
   /** Returns the oldest waiting task, except housekeeping, of the next index by name after `indexUid`. */
-  #headBehind(indexUid: string): Row | undefined {
+  #headAfter(indexUid: string): Row | undefined {
     return this.#sql.all(
       `SELECT uid, index_uid FROM tasks INDEXED BY tasks_waiting WHERE status = 'enqueued' AND index_uid > ?
        AND +type NOT IN ${urgentTypes} ORDER BY index_uid, uid LIMIT 1`,

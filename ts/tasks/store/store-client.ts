@@ -35,7 +35,7 @@ export interface StoreClient {
   /** Why the drivers before this one could not be loaded. */
   readonly reasons: readonly string[]
   /** Why the store could not be checked; null if it was. */
-  readonly doubt: string | null
+  readonly uncheckedReason: string | null
   /** Executes the pending calls, then closes the store. */
   close(): Promise<void>
 }
@@ -192,7 +192,7 @@ export async function openStoreClient(setup: WorkerSetup, report: ReportFault): 
   return {
     driver: opened.driver,
     reasons: opened.reasons,
-    doubt: opened.doubt,
+    uncheckedReason: opened.uncheckedReason,
     call: exchange.call,
     ...fileCalls(exchange.call, (target) =>
       copyFile(storePath(setup.directory), target, constants.COPYFILE_FICLONE),

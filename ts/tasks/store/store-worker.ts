@@ -15,7 +15,7 @@ export type Opened =
       readonly driver: DriverName
       readonly reasons: readonly string[]
       /** Why the store could not be checked; null if it was. */
-      readonly doubt: string | null
+      readonly uncheckedReason: string | null
     }
   | { readonly ok: false; readonly name: string; readonly message: string }
 
@@ -67,8 +67,8 @@ async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): 
       port.close()
     }
   })
-  const { name, reasons, doubt } = opened
-  port.postMessage({ ok: true, driver: name, reasons, doubt } satisfies Opened)
+  const { name, reasons, uncheckedReason } = opened
+  port.postMessage({ ok: true, driver: name, reasons, uncheckedReason } satisfies Opened)
 }
 
 function removeUpload(path: string, report: ReportFault): void {
