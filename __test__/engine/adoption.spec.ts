@@ -559,7 +559,7 @@ for (const { engine, name, rejects, step, damage, of } of incompleteCopies) {
     const old = await follower.saved()
     await step(follower.writer)
     const copy = await follower.copy()
-    const whole = await follower.copy()
+    const complete = await follower.copy()
     const [damagedName] = (await namesBelow(copy)).filter(of).slice(-1)
     const path = join(copy, damagedName!)
     // The copy shares its files with the writer.
@@ -573,9 +573,9 @@ for (const { engine, name, rejects, step, damage, of } of incompleteCopies) {
     else await follower.engine.adopt(INDEX)
     t.is(follower.engine.damage(INDEX), null)
     t.deepEqual(await everything(follower.test, true), before)
-    await follower.bring(whole)
+    await follower.bring(complete)
     await follower.engine.adopt(INDEX)
-    await follower.tidy(whole)
+    await follower.tidy(complete)
     await agree(t, follower, true, 'after a complete copy')
   })
 }

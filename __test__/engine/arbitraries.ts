@@ -30,7 +30,7 @@ function textOf(words: fc.Arbitrary<string>, least: number, most: number): fc.Ar
     .map((parts) => parts.map(([text, separator]) => text + separator).join(''))
 }
 
-const text = textOf(word, 0, 8).map((whole) => whole.trim())
+const text = textOf(word, 0, 8).map((joined) => joined.trim())
 
 const number = fc.oneof(
   fc.integer({ min: -3, max: 12 }),
@@ -151,8 +151,8 @@ const settings: fc.Arbitrary<PartialSettings> = fc.record({
 })
 
 /** Words as users type them: misspelt, truncated, quoted, negated. */
-const typed = fc.tuple(word, fc.integer({ min: 0, max: 11 }), fc.nat(12)).map(([whole, how, where]) => {
-  const letters = Array.from(whole)
+const typed = fc.tuple(word, fc.integer({ min: 0, max: 11 }), fc.nat(12)).map(([text, how, where]) => {
+  const letters = Array.from(text)
   const at = Math.min(where, letters.length - 1)
   const spliced = (removed: number, ...added: string[]): string =>
     letters.toSpliced(at, removed, ...added).join('')
@@ -162,23 +162,23 @@ const typed = fc.tuple(word, fc.integer({ min: 0, max: 11 }), fc.nat(12)).map(([
     case 1:
       return spliced(0, 'e')
     case 2:
-      return at + 1 < letters.length ? spliced(2, letters[at + 1]!, letters[at]!) : whole
+      return at + 1 < letters.length ? spliced(2, letters[at + 1]!, letters[at]!) : text
     case 3:
       return letters.slice(0, at + 1).join('')
     case 4:
-      return `"${whole}`
+      return `"${text}`
     case 5:
-      return `${whole}"`
+      return `${text}"`
     case 6:
-      return `-${whole}`
+      return `-${text}`
     default:
-      return whole
+      return text
   }
 })
 const q = fc.oneof(
   { weight: 1, arbitrary: fc.constant<string | null>(null) },
   { weight: 9, arbitrary: textOf(typed, 1, 4) },
-  { weight: 9, arbitrary: textOf(typed, 1, 4).map((whole) => whole.trim()) },
+  { weight: 9, arbitrary: textOf(typed, 1, 4).map((joined) => joined.trim()) },
 )
 
 const PATHS = ['title', 'tags', 'n', 'o', 'o.x', 'ghost', 'id']

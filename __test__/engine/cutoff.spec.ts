@@ -64,14 +64,14 @@ test('a search ends at once at any deadline and loses no document', async (t) =>
     await fc.assert(
       fc.asyncProperty(sentence, fc.nat(200), async (words, checksMax) => {
         const q = words.join(' ')
-        const whole = await searched(engine, q, new Clock(Number.POSITIVE_INFINITY))
+        const complete = await searched(engine, q, new Clock(Number.POSITIVE_INFINITY))
         const clock = new Clock(checksMax)
-        const cut = await searched(engine, q, clock)
+        const stopped = await searched(engine, q, clock)
         t.deepEqual(
-          cut.hits.map(({ id }) => id as number).sort((a, b) => a - b),
-          whole.hits.map(({ id }) => id as number).sort((a, b) => a - b),
+          stopped.hits.map(({ id }) => id as number).sort((a, b) => a - b),
+          complete.hits.map(({ id }) => id as number).sort((a, b) => a - b),
         )
-        t.is(cut.estimatedTotalHits, whole.estimatedTotalHits)
+        t.is(stopped.estimatedTotalHits, complete.estimatedTotalHits)
         t.true(clock.checks - checksMax <= RULES_MAX, `${clock.checks} checks, deadline after ${checksMax}`)
       }),
       { numRuns: 200 },

@@ -25,11 +25,11 @@ async function twoCommits(engine: TestEngine): Promise<{ firstEnd: number; end: 
 test.serial('a log truncated within its last commit opens at the previous commit', async (t) => {
   const engine = await TestEngine.start(t, open)
   const { firstEnd, end } = await twoCommits(engine)
-  const whole = await readFile(logOf(engine))
+  const intact = await readFile(logOf(engine))
   const cuts = [firstEnd + 1, firstEnd + 8, firstEnd + 20, Math.floor((firstEnd + end) / 2), end - 1]
   for (const cut of cuts) {
     await engine.engine.close()
-    await writeFile(logOf(engine), whole)
+    await writeFile(logOf(engine), intact)
     await truncate(logOf(engine), cut)
     await engine.reopen()
     t.deepEqual(await engine.idsFor('things', 'first'), [1], `cut at ${cut}`)
@@ -169,16 +169,16 @@ test.serial('a damaged, truncated or foreign snapshot is ignored and reported by
   await snapshotAndTail(engine)
   const before = await everything(engine)
   await engine.engine.close()
-  const whole = await readFile(snapshotOf(engine))
-  const places = [0, 30, 200, Math.floor(whole.length / 2), whole.length - 20, whole.length - 2]
+  const intact = await readFile(snapshotOf(engine))
+  const places = [0, 30, 200, Math.floor(intact.length / 2), intact.length - 20, intact.length - 2]
   const flipped = places.map((at) => {
-    const bytes = Buffer.from(whole)
+    const bytes = Buffer.from(intact)
     bytes[at]! ^= 0x10
     return { name: `flipped at ${at}`, bytes, damages: 1 }
   })
-  const cut = [0, 7, 40, Math.floor(whole.length / 3), whole.length - 1].map((at) => ({
+  const cut = [0, 7, 40, Math.floor(intact.length / 3), intact.length - 1].map((at) => ({
     name: `cut at ${at}`,
-    bytes: whole.subarray(0, at),
+    bytes: intact.subarray(0, at),
     damages: 1,
   }))
   for (const { name, bytes, damages } of [...flipped, ...cut]) {
@@ -211,10 +211,10 @@ test.serial(
       states.set(at, await engine.idsFor('things', 'word'))
     }
     await engine.engine.close()
-    const whole = await readFile(logOf(engine))
+    const intact = await readFile(logOf(engine))
     let refused = 0
-    for (let at = 0; at < whole.length; at++) {
-      const bytes = Buffer.from(whole)
+    for (let at = 0; at < intact.length; at++) {
+      const bytes = Buffer.from(intact)
       bytes[at]! ^= 1 << (at % 8)
       await writeFile(logOf(engine), bytes)
       const reader = await LocalEngine.open({ directory: join(engine.directory, 'indexes') }, () => undefined)
@@ -228,9 +228,9 @@ test.serial(
       }
       await reader.close()
     }
-    t.true(refused > whole.length / 2)
-    for (let cut = whole.length; cut >= 0; cut--) {
-      await writeFile(logOf(engine), whole.subarray(0, cut))
+    t.true(refused > intact.length / 2)
+    for (let cut = intact.length; cut >= 0; cut--) {
+      await writeFile(logOf(engine), intact.subarray(0, cut))
       engine.engine = await LocalEngine.open(
         { directory: join(engine.directory, 'indexes') },
         () => undefined,

@@ -48,7 +48,7 @@ let musl: boolean | null = null
 /** Node.js reports the glibc version, and reports nothing on musl. */
 function isMusl(): boolean {
   if (musl !== null) return musl
-  // The report would otherwise look up the names of all open connections.
+  // Without this, the report would resolve the host names of all open connections.
   const settings = process.report as { excludeNetwork?: boolean }
   const before = settings.excludeNetwork
   settings.excludeNetwork = true

@@ -72,7 +72,7 @@ export function answersOf(engine: Engine, bytesMax: number): Answers {
         return withStages(await engine.search(index, timed, stop, foreign), request.showPerformanceDetails)
       }
       if (cached === null || !isCacheable(request)) return search()
-      const revisions = foreign.map((one) => engine.revision(one))
+      const revisions = foreign.map((id) => engine.revision(id))
       const key = textOf(keyOf(index, engine.revision(index), revisions, request))
       const entry = cached.get(key)
       if (entry !== undefined) {

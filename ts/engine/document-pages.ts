@@ -93,7 +93,7 @@ function line(document: Buffer): readonly Buffer[] {
   return isWithoutVectors ? [document.subarray(0, end), OBJECT_END] : [document, LINE_END]
 }
 
-/** The position of the quote that ends the string beginning at `at`. */
+/** Index of the quote that ends the string starting at `at`. */
 function endOfString(bytes: Buffer, at: number): number {
   for (let end = bytes.indexOf('"', at + 1); end !== -1; end = bytes.indexOf('"', end + 1)) {
     let backslashes = 0

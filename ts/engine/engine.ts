@@ -31,7 +31,7 @@ export interface PayloadReport {
   readonly error?: Failure
 }
 
-/** A user's mistake as a value. `code` is always one of the error table. */
+/** A user's mistake as a value. `code` is a code of the error table. */
 export interface Failure {
   readonly code: ErrorCode
   readonly message: string
@@ -41,12 +41,12 @@ export interface Failure {
 export type Operation = { readonly taskUid: number } & (
   | {
       readonly kind: 'documents'
-      /** `replace` swaps whole documents, `update` merges top-level fields. */
+      /** `replace` replaces complete documents, `update` merges top-level fields. */
       readonly method: 'replace' | 'update'
       readonly payload: Payload
       /** The `primaryKey` query parameter, or null. */
       readonly primaryKey: string | null
-      /** Drops documents whose id is not in the index yet. */
+      /** Ignores documents whose id is not in the index yet. */
       readonly skipCreation: boolean
       /** Number of documents that `inspect` counted. Used for progress only; absent if `inspect` did not run. */
       readonly documents?: number
@@ -134,7 +134,7 @@ export const NO_FRAGMENT = 255
 /** A batch that is merged and validated but not visible yet. Must be passed to `commit` or `abandon` exactly once. */
 export interface Prepared {
   readonly index: IndexId
-  /** Meaningful to the engine that made it. */
+  /** Chosen by the engine; opaque to callers. */
   readonly ticket: number
   /** Number of documents that `work` returns, summed over all embedders. */
   readonly work: number
@@ -156,7 +156,7 @@ export interface Step {
 /** An index commit that is pinned for reading. */
 export interface Pin {
   readonly index: IndexId
-  /** Meaningful to the engine that made it. */
+  /** Chosen by the engine; opaque to callers. */
   readonly number: number
 }
 
@@ -182,22 +182,22 @@ export interface BatchReport {
   readonly indexUid?: string
   readonly outcomes: readonly OperationOutcome[]
   readonly primaryKey: string | null
-  /** Documents in the index after the commit. */
+  /** Number of documents in the index after the commit. */
   readonly documents: number
 }
 
 /** Facts about an answer for metrics and telemetry. */
 export interface SearchFacts {
-  /** The search was cut off by its time budget. */
+  /** True if the search was cut off by its time budget. */
   readonly degraded: boolean
   readonly usedNegativeOperator: boolean
-  /** Terms of the query that were used, at most 10. */
+  /** Number of query terms used, at most 10. */
   readonly terms: number
-  /** Hits that came from vectors; null for a pure keyword search. */
+  /** Number of hits found by vectors; null for a keyword search. */
   readonly semanticHits: number | null
   /** True if the search would have used a query vector: words alone did not settle the result. */
   readonly lacksVector?: boolean
-  /** Hits on the page. */
+  /** Number of hits on the page. */
   readonly hits: number
   /** Duration of each stage as text, as the JSON text of an object. Absent unless requested. */
   readonly stages?: string
@@ -231,7 +231,7 @@ export interface IndexStats extends IndexSizes {
   readonly numberOfDocuments: number
   readonly numberOfEmbeddings: number
   readonly numberOfEmbeddedDocuments: number
-  /** Top-level field → documents that have it, keys sorted; without `_vectors`. */
+  /** Top-level field → number of documents with the field, keys sorted; without `_vectors`. */
   readonly fieldDistribution: Readonly<Record<string, number>>
 }
 

@@ -13,9 +13,9 @@ export interface ExplainFacts {
 }
 
 export interface RankFacts {
-  /** From 0. */
+  /** Counted from 0. */
   readonly position: number
-  /** As `_rankingScore` and `_rankingScoreDetails`. */
+  /** Same values as `_rankingScore` and `_rankingScoreDetails`. */
   readonly score: number
   readonly details: Readonly<Record<string, unknown>>
   /** True if the hit came from vectors; null for a keyword search. */

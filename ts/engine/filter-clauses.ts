@@ -22,7 +22,7 @@ export function filterClauses(filter: FilterValue | null): Clause | null {
       ? (expression(item) ?? [])
       : (joined(
           'or',
-          item.flatMap((one) => expression(one) ?? []),
+          item.flatMap((text) => expression(text) ?? []),
         ) ?? []),
   )
   return joined('and', parts)

@@ -7,7 +7,7 @@
 
 export type MatchingStrategy = 'last' | 'all' | 'frequency'
 
-/** A filter as the API takes it: an expression, or AND of (expressions or OR of expressions). */
+/** A filter as in the API: an expression, or AND of (expressions or OR of expressions). */
 export type FilterValue = string | readonly (string | readonly string[])[]
 
 /** Paging by offset and limit, or by page. With `page`, totals are exact. */
@@ -32,7 +32,7 @@ export interface RequestFeatures {
 export interface ForeignKey {
   readonly fieldName: string
   readonly foreignIndexUid: string
-  readonly access: /** `filter`: documents that do not pass it are as if they did not exist; null: all may be read. */
+  readonly access: /** `filter`: documents that do not match it are treated as missing; null: all are readable. */
     | { readonly kind: 'granted'; readonly index: string; readonly filter: FilterValue | null }
     /** The index does not exist: following the key fails with `index_not_found`. */
     | { readonly kind: 'missing' }

@@ -26,8 +26,8 @@ export interface EditedPage {
 }
 
 /**
- * Runs scripts off the main thread, bounded in time, steps, depth and memory. Rejects with `bad_request` for a script
- * that does not compile, and with `edit_documents_by_function_error` for a script that fails or is stopped.
+ * Runs scripts off the main thread, bounded in time, steps, depth and memory. Rejects with `bad_request` if a script
+ * does not compile, and with `edit_documents_by_function_error` if it fails or is stopped.
  */
 export type RunScript = (page: ScriptPage, stop?: StopSignal) => Promise<EditedPage>
 

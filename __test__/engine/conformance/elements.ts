@@ -167,13 +167,13 @@ export function elements(tested: TestedEngine): void {
     await engine.put('elements', ...single)
     for (let round = 0; round < 300; round++) {
       const inner = condition(below, 2)
-      const whole = inner.replaceAll(/\b(color|size|absent)\b/g, 'variants.$1')
+      const prefixed = inner.replaceAll(/\b(color|size|absent)\b/g, 'variants.$1')
       const found = await engine.search('things', {
         filter: `_element(variants, ${inner})`,
         limit: 100,
         features,
       })
-      const expected = await engine.search('elements', { filter: whole, limit: 1000, features })
+      const expected = await engine.search('elements', { filter: prefixed, limit: 1000, features })
       const ids = new Set(expected.hits.map(({ id }) => Number(String(id).split('-')[0])))
       t.deepEqual(
         found.hits.map(({ id }) => id),

@@ -41,10 +41,7 @@ function chineseDictionary(): typeof Jieba {
   return jieba
 }
 
-/**
- * Splits words of more than two characters again: at each position two characters that are a word, else three, else
- * one.
- */
+/** Splits words of more than two characters again: into two characters that are a word, else three, else one. */
 function shortWords(word: string): string[] {
   const characters = Array.from(word)
   if (characters.length <= 2 || /^[0-9A-Za-z]+$/.test(word)) return [word]

@@ -47,8 +47,8 @@ export const overlap = (a: Box, b: Box): boolean =>
   a[0] <= b[2] && b[0] <= a[2] && a[1] <= b[3] && b[1] <= a[3]
 
 /** Returns true if two borders share a position. @param check throws if the call is cancelled */
-export function touch(one: Border, other: Border, check: () => void): boolean {
-  const [boxes, against] = [one.runBoxes, other.runBoxes]
+export function touch(first: Border, second: Border, check: () => void): boolean {
+  const [boxes, against] = [first.runBoxes, second.runBoxes]
   for (let box = 0; box < boxes.length; box += 4) {
     check()
     for (let to = 0; to < against.length; to += 4) {
@@ -57,20 +57,20 @@ export function touch(one: Border, other: Border, check: () => void): boolean {
         against[to]! <= boxes[box + 2]! &&
         boxes[box + 1]! <= against[to + 3]! &&
         against[to + 1]! <= boxes[box + 3]!
-      if (overlaps && runsTouch(one, box / 4, other, to / 4)) return true
+      if (overlaps && runsTouch(first, box / 4, second, to / 4)) return true
     }
   }
   return false
 }
 
-function runsTouch(one: Border, run: number, other: Border, against: number): boolean {
-  const last = lastOfRun(one.positions, run)
-  const lastAgainst = lastOfRun(other.positions, against)
+function runsTouch(first: Border, run: number, second: Border, against: number): boolean {
+  const last = lastOfRun(first.positions, run)
+  const lastAgainst = lastOfRun(second.positions, against)
   for (let at = run * RUN_EDGES + 1; at <= last; at++) {
-    const [a, b] = [one.positions[at - 1]!, one.positions[at]!]
-    if (!edgeMeetsRun(a, b, other, against)) continue
+    const [a, b] = [first.positions[at - 1]!, first.positions[at]!]
+    if (!edgeMeetsRun(a, b, second, against)) continue
     for (let to = against * RUN_EDGES + 1; to <= lastAgainst; to++) {
-      const [c, d] = [other.positions[to - 1]!, other.positions[to]!]
+      const [c, d] = [second.positions[to - 1]!, second.positions[to]!]
       if (edgesTouch(a, b, c, d)) return true
     }
   }

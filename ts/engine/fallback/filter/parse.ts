@@ -97,7 +97,7 @@ const geoArguments = {
 } as const
 
 /** Source: messages of the API about disabled features. */
-const lackingFeatures = {
+const experimentalFeatures = {
   containsFilter: { attempt: 'using `CONTAINS` in a filter', name: 'contains filter', discussion: 763 },
   multimodal: { attempt: 'using a vector filter', name: 'multimodal', discussion: 846 },
   foreignKeys: { attempt: 'using `_foreign` in a filter', name: 'foreign keys', discussion: 873 },
@@ -109,7 +109,7 @@ class ExpressionParser {
   private readonly features: FilterFeatures
   private at = 0
   /** First use of a disabled feature; thrown only if the filter is otherwise valid. */
-  private lacking: FilterError | null = null
+  private missingFeature: FilterError | null = null
 
   constructor(text: string, features: FilterFeatures, budget: LexemeBudget) {
     this.text = text
@@ -120,7 +120,7 @@ class ExpressionParser {
   parse(): Filter {
     const filter = this.alternatives(0)
     if (this.token.kind !== 'end') throw this.fault('expected `AND`, `OR` or the end of the filter,')
-    if (this.lacking !== null) throw this.lacking
+    if (this.missingFeature !== null) throw this.missingFeature
     return filter
   }
 
@@ -149,8 +149,8 @@ class ExpressionParser {
     return { text: this.text, start, end: isWhole ? end : start + String.fromCodePoint(first).length }
   }
 
-  private lacks(feature: keyof typeof lackingFeatures, at: Span): FilterError {
-    const { attempt, name, discussion } = lackingFeatures[feature]
+  private missingFeatureError(feature: keyof typeof experimentalFeatures, at: Span): FilterError {
+    const { attempt, name, discussion } = experimentalFeatures[feature]
     const reason = `${attempt} requires enabling the \`${name}\` experimental feature. See https://github.com/orgs/meilisearch/discussions/${discussion}`
     return new FilterError(reason, at, 'missingFeature')
   }
@@ -211,11 +211,12 @@ class ExpressionParser {
   }
 
   private foreign(depth: number): Filter | null {
-    const lackedBefore = this.lacking
+    const earlier = this.missingFeature
     const found = this.fieldWithFilter('_foreign', depth)
     if (found === null) return null
     // This error precedes those of the inner filter.
-    if (!this.features.foreignKeys) this.lacking = lackedBefore ?? this.lacks('foreignKeys', found.at)
+    if (!this.features.foreignKeys)
+      this.missingFeature = earlier ?? this.missingFeatureError('foreignKeys', found.at)
     return { kind: 'foreign', ...found }
   }
 
@@ -261,7 +262,7 @@ class ExpressionParser {
   private vectors(start: Lexeme): Filter {
     const names = this.restOfNames(start)
     const at = this.span(start, this.tokens[this.at - 1])
-    if (!this.features.multimodal) this.lacking ??= this.lacks('multimodal', at)
+    if (!this.features.multimodal) this.missingFeature ??= this.missingFeatureError('multimodal', at)
     const negated = this.take('NOT')
     if (!this.take('EXISTS')) throw this.fault('`_vectors` can only be asked for `EXISTS` or `NOT EXISTS`;')
     const [embedder = null, kind = null, name = null, ...more] = names
@@ -333,7 +334,8 @@ class ExpressionParser {
     if (this.take('CONTAINS')) {
       const operand = this.token
       const value = this.operand(VALUE)
-      if (!this.features.containsFilter) this.lacking ??= this.lacks('containsFilter', this.span(operand))
+      if (!this.features.containsFilter)
+        this.missingFeature ??= this.missingFeatureError('containsFilter', this.span(operand))
       return { condition: { kind: 'contains', value }, negated }
     }
     if (this.take('STARTS')) {

@@ -58,8 +58,8 @@ export interface Section {
 }
 
 /**
- * A snapshot of `data`, which may change while the snapshot is written. Copies data that is modified in place, but not
- * data that is only replaced.
+ * A snapshot of `data`, so that `data` may change while it is written. Copies data modified in place, but not data that
+ * is only replaced.
  */
 export function builtOf(data: IndexData): BuiltIndex {
   const columns = new Map([...data.columns.byPath].map(([path, column]) => [path, column.copy()]))

@@ -76,7 +76,7 @@ export async function planIndexes(
   const writer = new PostingWriter()
   const textWriter = new TextWriter(settings, tokenizer, (path) => fieldId(index, path))
   const oldTextWriter = rebuildText ? null : textWriter
-  const gone = new DocSet(index.documents.length)
+  const removed = new DocSet(index.documents.length)
   const lengths = new Map<number, Uint16Array | undefined>()
   const rows = new ColumnRows(settings)
   const counts = new Counts(cleared ? null : index)
@@ -90,7 +90,7 @@ export async function planIndexes(
     const old = changed && !cleared ? index.documents[docid] : undefined
     if (old !== undefined) {
       const object = objectOf(old)
-      gone.add(docid)
+      removed.add(docid)
       counts.add(object, -1)
       oldTextWriter?.write(object, (word) => writer.touch(word))
       if (!rebuildColumns) rows.forget(docid, index.columns)
@@ -112,7 +112,7 @@ export async function planIndexes(
 
   const base = rebuildText ? new TermDictionary() : index.text.dictionary
   const lists = new Map<string, PostingList>()
-  for (const [term, list] of writer.lists(base, gone)) {
+  for (const [term, list] of writer.lists(base, removed)) {
     lists.set(term, list)
     if (pacer.due()) await pacer.pause()
   }

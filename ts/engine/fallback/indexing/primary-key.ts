@@ -40,8 +40,8 @@ export const isValidId = (id: string): boolean =>
 /** All values at a dotted key: the flat field and every nesting of it, but not through arrays. */
 function valuesAt(object: JsonObject, key: string): Json[] {
   const found: Json[] = []
-  const whole = object.get(key)
-  if (whole !== undefined) found.push(whole)
+  const flat = object.get(key)
+  if (flat !== undefined) found.push(flat)
   for (let dot = key.indexOf('.'); dot !== -1; dot = key.indexOf('.', dot + 1)) {
     const child = object.get(key.slice(0, dot))
     if (child instanceof Map) found.push(...valuesAt(child, key.slice(dot + 1)))

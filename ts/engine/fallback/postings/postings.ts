@@ -181,10 +181,10 @@ export class PostingWriter {
   }
 
   /**
-   * Yields the new list of every touched term: the list in `base` without the documents of `gone`, plus additions. A
+   * Yields the new list of every touched term: the list in `base` without the documents of `removed`, plus additions. A
    * generator, so that a long merge can be interrupted between terms. The writer is empty afterwards.
    */
-  *lists(base: TermDictionary, gone: { has(docid: number): boolean }): Generator<[string, PostingList]> {
+  *lists(base: TermDictionary, removed: { has(docid: number): boolean }): Generator<[string, PostingList]> {
     const starts = new Uint32Array(this.terms.length + 1)
     for (let at = 0; at < this.filled; at++) starts[this.termOf[at]! + 1]!++
     for (let term = 0; term < this.terms.length; term++) starts[term + 1]! += starts[term]!
@@ -208,7 +208,7 @@ export class PostingWriter {
         text,
         mergedList(
           base.get(text) ?? EMPTY_LIST,
-          gone,
+          removed,
           docs.subarray(from, to),
           occurrences.subarray(from, to),
           allocator,
@@ -227,7 +227,7 @@ function enlarged(array: Uint32Array<ArrayBuffer>, size: number): Uint32Array<Ar
 /** Copies unchanged documents in runs, so that changing a document is cheap even for the most common words. */
 function mergedList(
   old: PostingList,
-  gone: { has(docid: number): boolean },
+  removed: { has(docid: number): boolean },
   docs: Uint32Array,
   occurrences: Uint32Array,
   allocator: Pick<ListAllocator, 'allocate'>,
@@ -236,7 +236,7 @@ function mergedList(
   let count = 0
   let size = occurrences.length
   for (let nth = 0; nth < oldCount; nth++) {
-    if (gone.has(old[1 + nth]!)) continue
+    if (removed.has(old[1 + nth]!)) continue
     count++
     size += occurrencesEnd(old, nth) - occurrencesStart(old, nth)
   }
@@ -274,7 +274,7 @@ function mergedList(
       run = nth
       addNew()
     }
-    if (gone.has(docid)) {
+    if (removed.has(docid)) {
       copyRun(run, nth)
       run = nth + 1
     }

@@ -30,7 +30,7 @@ export function explain(
   if (docid === undefined || !visible.has(docid)) return null
   const limit = Math.min(EXPLAINED_HITS_MAX, data.settings.pagination.maxTotalHits)
   const search = { ...request, paging: { kind: 'offset', offset: 0, limit } } as const
-  const { ranked, byMeaning, degraded } = rankSearch(index, search, limit)
+  const { ranked, isSemantic, degraded } = rankSearch(index, search, limit)
   const hits = ranked.slice(0, limit)
   const position = hits.findIndex((hit) => hit.docid === docid)
   const hit = hits[position]
@@ -38,7 +38,7 @@ export function explain(
   const facts: ExplainFacts = {
     words: wordFacts(index, request, docid, visible),
     rank:
-      hit === undefined ? null : rankFacts(index, hit, { position, byMeaning: byMeaning?.(docid) ?? null }),
+      hit === undefined ? null : rankFacts(index, hit, { position, byMeaning: isSemantic?.(docid) ?? null }),
     hitsLookedAt: hits.length,
     degraded,
     replacedBy: distinct === null ? null : replacing(index, request, { distinct, docid, hits }),

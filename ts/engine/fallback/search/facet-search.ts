@@ -31,13 +31,13 @@ export function facetSearch(
   if (!settings.facetSearch)
     throw new EngineError('facet_search_disabled', `${prefix}facet search is disabled for this index`)
   if (filterFeatures(settings, facetName)?.facetSearch !== true) throw notSearchable(index, facetName, prefix)
-  const byMeaning = request.hybrid !== null && request.hybrid.semanticRatio > 0
+  const isHybrid = request.hybrid !== null && request.hybrid.semanticRatio > 0
   // Rank a page of documents, so that `distinct` and the threshold exclude documents.
   const found = rankSearch(
     index,
     {
       ...request,
-      q: byMeaning ? null : request.q,
+      q: isHybrid ? null : request.q,
       paging: request.exhaustiveFacetCount
         ? { kind: 'page', page: 1, hitsPerPage: 20 }
         : { kind: 'offset', offset: 0, limit: 20 },

@@ -88,14 +88,14 @@ export class HitWriter {
 
   /** Writes a hit as JSON. If the document is shown unchanged, its stored bytes are copied. */
   write(ranked: Ranked, out: AnswerBytes): void {
-    const whole = this.wholeDocument(ranked.docid)
-    if (whole === null) out.write(this.hit(ranked))
+    const stored = this.storedDocument(ranked.docid)
+    if (stored === null) out.write(this.hit(ranked))
     else {
       this.bounds.check()
       out.write('{')
-      out.copy(whole)
+      out.copy(stored)
       const scores = this.scores(ranked).join(',')
-      out.write(whole.length > 0 && scores !== '' ? `,${scores}}` : `${scores}}`)
+      out.write(stored.length > 0 && scores !== '' ? `,${scores}}` : `${scores}}`)
     }
   }
 
@@ -117,8 +117,8 @@ export class HitWriter {
   }
 
   /** Stored bytes of a document without its braces, if it is shown unchanged; otherwise null. */
-  private wholeDocument(docid: number): Uint8Array | null {
-    if (this.shown !== null || this.target !== null || this.formatter.isAsked) return null
+  private storedDocument(docid: number): Uint8Array | null {
+    if (this.shown !== null || this.target !== null || this.formatter.isRequested) return null
     if (this.hydration !== null) return null
     if (this.request.retrieveVectors) return null
     const { source } = this.index.data.documents[docid]!

@@ -12,13 +12,13 @@ import { compareValues, globalScore, type Ranked, valuesOf } from '../ranking/in
 const GOOD_ENOUGH = 0.45
 
 /** Returns true if keyword hits alone fill a page of `wanted` hits well. */
-export const wordsSuffice = (byWords: readonly Ranked[], wanted: number, ratio: number): boolean =>
-  byWords.length >= wanted &&
-  byWords.slice(0, wanted).every(({ details }) => globalScore(details) * (1 - ratio) >= GOOD_ENOUGH)
+export const keywordHitsSuffice = (keywordHits: readonly Ranked[], wanted: number, ratio: number): boolean =>
+  keywordHits.length >= wanted &&
+  keywordHits.slice(0, wanted).every(({ details }) => globalScore(details) * (1 - ratio) >= GOOD_ENOUGH)
 
 /** A merged hit, and the list it came from. */
 export interface MergedHit extends Ranked {
-  readonly byMeaning: boolean
+  readonly isSemantic: boolean
 }
 
 /**
@@ -26,8 +26,8 @@ export interface MergedHit extends Ranked {
  * @param keep returns false for a document that the distinct attribute excludes
  */
 export function mergeHits(
-  byWords: readonly Ranked[],
-  byMeaning: readonly Ranked[],
+  keywordHits: readonly Ranked[],
+  semanticHits: readonly Ranked[],
   { ratio, wanted, keep }: { ratio: number; wanted: number; keep: (docid: number) => boolean },
 ): MergedHit[] {
   const weighted = ({ details }: Ranked, weight: number) => ({
@@ -36,19 +36,19 @@ export function mergeHits(
   })
   const merged: MergedHit[] = []
   const seen = new Set<number>()
-  let [word, meaning] = [0, 0]
+  let [nextKeyword, nextSemantic] = [0, 0]
   while (merged.length < wanted) {
-    const [left, right] = [byMeaning[meaning], byWords[word]]
+    const [left, right] = [semanticHits[nextSemantic], keywordHits[nextKeyword]]
     if (left === undefined && right === undefined) break
     const first =
       right === undefined ||
       (left !== undefined && compareValues(weighted(left, ratio), weighted(right, 1 - ratio)) <= 0)
     const next = first ? left! : right
-    if (first) meaning++
-    else word++
+    if (first) nextSemantic++
+    else nextKeyword++
     if (seen.has(next.docid)) continue
     seen.add(next.docid)
-    if (keep(next.docid)) merged.push({ ...next, byMeaning: first })
+    if (keep(next.docid)) merged.push({ ...next, isSemantic: first })
   }
   return merged
 }

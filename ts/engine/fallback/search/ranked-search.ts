@@ -13,9 +13,9 @@ export interface RankedSearch {
   readonly counted: DocSet
   readonly degraded: boolean
   /** True for hits from vectors; null for a keyword search. */
-  readonly byMeaning: ((docid: number) => boolean) | null
+  readonly isSemantic: ((docid: number) => boolean) | null
   /** True if only vectors were searched. */
-  readonly onlyMeaning: boolean
+  readonly semanticOnly: boolean
   /** True if vectors were compared. */
   readonly comparedVectors: boolean
   /** True if a missing query vector would have been used; absent: false. */

@@ -22,7 +22,7 @@ import { Bounds } from './bounds.js'
 import { type FilterContext, findCandidates, prefixOf } from './candidates.js'
 import { facetsJson } from './facets.js'
 import { HitWriter } from './hits.js'
-import { mergeHits, wordsSuffice } from './hybrid.js'
+import { keywordHitsSuffice, mergeHits } from './hybrid.js'
 import { hydrationOf } from './hydration.js'
 import { interleaved } from './interleave.js'
 import { pinnedDocuments, pinOf } from './pins.js'
@@ -57,11 +57,11 @@ export function rankSearch(index: OpenIndex, request: StoppableRequest, wanted: 
   const found = rankKind(index, { ...request, without: pinned.taken }, wanted)
   const pins = new Set(pinned.hits.map(({ docid }) => docid))
   for (const docid of pins) found.counted.add(docid)
-  const { byMeaning } = found
+  const { isSemantic } = found
   return {
     ...found,
     ranked: interleaved(pinned.hits, found.ranked, wanted, (hit) => pinOf(hit) ?? 0),
-    byMeaning: byMeaning === null ? null : (docid) => !pins.has(docid) && byMeaning(docid),
+    isSemantic: isSemantic === null ? null : (docid) => !pins.has(docid) && isSemantic(docid),
   }
 }
 
@@ -69,42 +69,42 @@ export function rankSearch(index: OpenIndex, request: StoppableRequest, wanted: 
 function rankKind(index: OpenIndex, request: RankingRequest, wanted: number): RankedSearch {
   const kind = kindOf(index, request)
   const stages = new Stages(request.embeddingMs)
-  const rankByWords = () => rankBy(index, request, { wanted, vector: null, stages })
-  const rankByMeaning = (vector: RankingRule) =>
+  const rankByKeywords = () => rankBy(index, request, { wanted, vector: null, stages })
+  const rankByVectors = (vector: RankingRule) =>
     rankBy(index, { ...request, q: null }, { wanted, vector, stages })
-  const onlyMeaning = kind.kind === 'meaning'
-  if (kind.kind === 'words') {
-    const found = { ...rankByWords(), onlyMeaning, stages }
-    if (kind.lacking === null) return { ...found, byMeaning: null, comparedVectors: false }
-    const lacksVector = !wordsSuffice(found.ranked, wanted, kind.lacking)
-    return { ...found, byMeaning: () => false, comparedVectors: false, lacksVector }
+  const semanticOnly = kind.kind === 'semantic'
+  if (kind.kind === 'keyword') {
+    const found = { ...rankByKeywords(), semanticOnly, stages }
+    if (kind.missingRatio === null) return { ...found, isSemantic: null, comparedVectors: false }
+    const lacksVector = !keywordHitsSuffice(found.ranked, wanted, kind.missingRatio)
+    return { ...found, isSemantic: () => false, comparedVectors: false, lacksVector }
   }
-  if (kind.kind === 'meaning') {
-    const found = rankByMeaning(kind.rule)
-    return { ...found, byMeaning: () => true, onlyMeaning, comparedVectors: true, stages }
+  if (kind.kind === 'semantic') {
+    const found = rankByVectors(kind.rule)
+    return { ...found, isSemantic: () => true, semanticOnly, comparedVectors: true, stages }
   }
-  const byWords = { ...rankByWords(), onlyMeaning, stages }
-  if (wordsSuffice(byWords.ranked, wanted, kind.ratio))
-    return { ...byWords, byMeaning: () => false, comparedVectors: false }
-  const byMeaning = rankByMeaning(kind.rule)
+  const byKeywords = { ...rankByKeywords(), semanticOnly, stages }
+  if (keywordHitsSuffice(byKeywords.ranked, wanted, kind.ratio))
+    return { ...byKeywords, isSemantic: () => false, comparedVectors: false }
+  const byVectors = rankByVectors(kind.rule)
   const column = distinctColumn(index, request, prefixOf(request.indexUid))
   const distinct = column === null ? null : new Distinct(column)
-  const merged = mergeHits(byWords.ranked, byMeaning.ranked, {
+  const merged = mergeHits(byKeywords.ranked, byVectors.ranked, {
     ratio: kind.ratio,
     wanted,
     keep: (docid) => distinct?.keep(docid) ?? true,
   })
-  const counted = byWords.counted.clone().union(byMeaning.counted)
+  const counted = byKeywords.counted.clone().union(byVectors.counted)
   if (distinct !== null)
     for (const docid of counted.toArray()) if (distinct.excludes(docid)) counted.delete(docid)
   stages.end('search > merge results')
-  const semantic = new Set(merged.filter((hit) => hit.byMeaning).map(({ docid }) => docid))
+  const semantic = new Set(merged.filter((hit) => hit.isSemantic).map(({ docid }) => docid))
   return {
-    ...byWords,
+    ...byKeywords,
     ranked: merged,
     counted,
-    degraded: byWords.degraded || byMeaning.degraded,
-    byMeaning: (docid) => semantic.has(docid),
+    degraded: byKeywords.degraded || byVectors.degraded,
+    isSemantic: (docid) => semantic.has(docid),
     comparedVectors: true,
   }
 }
@@ -114,7 +114,7 @@ function rankBy(
   index: OpenIndex,
   request: RankingRequest,
   { wanted, vector, stages }: { wanted: number; vector: RankingRule | null; stages: Stages },
-): Omit<RankedSearch, 'byMeaning' | 'onlyMeaning' | 'comparedVectors' | 'stages'> {
+): Omit<RankedSearch, 'isSemantic' | 'semanticOnly' | 'comparedVectors' | 'stages'> {
   const { settings } = index.data
   const prefix = prefixOf(request.indexUid)
   const sort = parseSort(request.sort ?? [], settings, 'invalid_search_sort', prefix)
@@ -230,8 +230,8 @@ export function search(
       ? `"limit":${paging.limit},"offset":${paging.offset},"estimatedTotalHits":${total}`
       : `"hitsPerPage":${paging.hitsPerPage},"page":${paging.page},` +
         `"totalPages":${paging.hitsPerPage === 0 ? 0 : Math.ceil(total / paging.hitsPerPage)},"totalHits":${total}`
-  const { byMeaning } = found
-  const semanticHits = byMeaning === null ? null : page.filter(({ docid }) => byMeaning(docid)).length
+  const { isSemantic } = found
+  const semanticHits = isSemantic === null ? null : page.filter(({ docid }) => isSemantic(docid)).length
   const queryVector =
     found.comparedVectors && request.retrieveVectors ? `"queryVector":${vectorText(request.vector!)},` : ''
   out.write(`],"query":${JSON.stringify(request.q ?? '')},${queryVector}"processingTimeMs":`)

@@ -17,17 +17,17 @@ import { type Embedder, embeddersOf } from '../vector/index.js'
 import { prefixOf } from './candidates.js'
 
 export type SearchKind =
-  /** `lacking`: the requested semantic ratio if the query has no vector; otherwise null. */
-  | { readonly kind: 'words'; readonly lacking: number | null }
-  | { readonly kind: 'meaning'; readonly rule: RankingRule }
-  | { readonly kind: 'both'; readonly rule: RankingRule; readonly ratio: number }
+  /** `missingRatio`: the requested semantic ratio if the query has no vector; otherwise null. */
+  | { readonly kind: 'keyword'; readonly missingRatio: number | null }
+  | { readonly kind: 'semantic'; readonly rule: RankingRule }
+  | { readonly kind: 'hybrid'; readonly rule: RankingRule; readonly ratio: number }
 
 type HybridRequest = Pick<SearchRequest, 'indexUid' | 'q' | 'hybrid' | 'vector'>
 
 export function kindOf(index: OpenIndex, { indexUid, q, hybrid, vector }: HybridRequest): SearchKind {
   const blank = q === null || q.trim() === ''
   if (hybrid === null || hybrid.semanticRatio === 0 || (blank && vector === null))
-    return { kind: 'words', lacking: null }
+    return { kind: 'keyword', missingRatio: null }
   const embedder = embedderNamed(index, hybrid.embedder, 'invalid_search_embedder', indexUid)
   const set = index.data.vectors.get(embedder.name)
   const dimensions = embedder.dimensions ?? set?.dimensions ?? 0
@@ -37,9 +37,9 @@ export function kindOf(index: OpenIndex, { indexUid, q, hybrid, vector }: Hybrid
       `${prefixOf(indexUid)}expected ${dimensions} dimensions for the embedder \`${embedder.name}\`, ` +
         `found ${vector.length}`,
     )
-  const onlyMeaning = hybrid.semanticRatio === 1 || blank
+  const semanticOnly = hybrid.semanticRatio === 1 || blank
   if (vector === null) {
-    if (!onlyMeaning) return { kind: 'words', lacking: hybrid.semanticRatio }
+    if (!semanticOnly) return { kind: 'keyword', missingRatio: hybrid.semanticRatio }
     throw new EngineError(
       'vector_embedding_error',
       `${prefixOf(indexUid)}the embedder \`${embedder.name}\` of source \`${embedder.source}\` cannot turn the ` +
@@ -47,7 +47,7 @@ export function kindOf(index: OpenIndex, { indexUid, q, hybrid, vector }: Hybrid
     )
   }
   const rule = vectorRule(set, embedder, [Float32Array.from(vector)])
-  return onlyMeaning ? { kind: 'meaning', rule } : { kind: 'both', rule, ratio: hybrid.semanticRatio }
+  return semanticOnly ? { kind: 'semantic', rule } : { kind: 'hybrid', rule, ratio: hybrid.semanticRatio }
 }
 
 /** JSON text of a query vector, with components rounded to 32 bits as they are compared. */

@@ -2,8 +2,8 @@
  * Finds documents in which an attribute contains words of two neighbouring query nodes.
  *
  * Source: search §7.4, `proximityPrecision: byAttribute`. Each pair of words is looked up once per search, among the
- * documents in play at that moment. Later buckets reuse the result: documents that come into play later do not have the
- * pair, even if an attribute contains both words. The two orders of a pair are looked up separately.
+ * documents in play at that moment. Later buckets reuse the result: documents added to play later do not have the pair,
+ * even if an attribute contains both words. The two orders of a pair are looked up separately.
  */
 import { find, type PostingList, shareField } from '../../postings/postings.js'
 import type { TermNode } from '../../query/graph.js'

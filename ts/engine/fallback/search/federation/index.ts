@@ -54,7 +54,7 @@ export async function federatedSearch(
   for (const { index, docid } of dropped) byIndex.get(index)!.documents.delete(docid)
   stages.end('search > merge results')
   const total = [...byIndex.values()].reduce((sum, { documents }) => sum + documents.count(), 0)
-  const semanticHits = ranked.every(({ found }) => found.byMeaning === null)
+  const semanticHits = ranked.every(({ found }) => found.isSemantic === null)
     ? null
     : page.filter(({ ranked }) => ranked.details.some(({ rule }) => rule === 'vector')).length
   const hits = page.map((candidate) => bounds.counted(hitText(candidate, federation))).join(',')

@@ -52,7 +52,7 @@ function kindsOf({ index, request, found }: RankedQuery): readonly Kind[] {
         const by = criterion.kind === 'geo' ? 'distance' : 'a field'
         kinds.push(`${by}, ${criterion.ascending ? 'ascending' : 'descending'}`)
       }
-    } else if (found.onlyMeaning ? !kinds.includes('relevance') : hasWords && kinds.at(-1) !== 'relevance')
+    } else if (found.semanticOnly ? !kinds.includes('relevance') : hasWords && kinds.at(-1) !== 'relevance')
       kinds.push('relevance')
   }
   return kinds

@@ -47,7 +47,7 @@ export class Formatter {
   private readonly patterns: QueryPatterns
   private readonly tokenizer: Tokenizer
   private readonly locales: readonly string[]
-  private readonly asked: boolean
+  private readonly formatsFields: boolean
   private readonly bounds: Bounds
 
   constructor(
@@ -61,9 +61,9 @@ export class Formatter {
     this.index = index
     this.request = request
     this.retrieved = retrieved
-    this.asked =
+    this.formatsFields =
       (request.attributesToHighlight?.length ?? 0) > 0 || (request.attributesToCrop?.length ?? 0) > 0
-    this.patterns = new QueryPatterns(this.isAsked ? (candidates.query?.graph ?? null) : null)
+    this.patterns = new QueryPatterns(this.isRequested ? (candidates.query?.graph ?? null) : null)
     this.locales = candidates.locales
     // Highlighting ignores stop words: a phrase with a stop word is never marked.
     this.tokenizer = index.cache.get(
@@ -74,8 +74,8 @@ export class Formatter {
   }
 
   /** True if hits have any of these keys. */
-  get isAsked(): boolean {
-    return this.asked || this.request.showMatchesPosition
+  get isRequested(): boolean {
+    return this.formatsFields || this.request.showMatchesPosition
   }
 
   /**
@@ -84,9 +84,9 @@ export class Formatter {
    * @param finish transforms the formatted document before it is written
    */
   parts(displayed: JsonObject, finish: (formatted: JsonObject) => JsonObject): string[] {
-    if (!this.isAsked) return []
-    const formats = this.asked ? this.formatsFor(displayed) : []
-    const resolved = formats.length > 0 || (this.asked && this.asksForAll)
+    if (!this.isRequested) return []
+    const formats = this.formatsFields ? this.formatsFor(displayed) : []
+    const resolved = formats.length > 0 || (this.formatsFields && this.formatsAllFields)
     const parts: string[] = []
     const positions = new Map<string, MatchPosition[]>()
     const formatted = this.object(displayed, '', [], formats, positions)
@@ -123,7 +123,7 @@ export class Formatter {
   }
 
   /** True if all fields are to be formatted. */
-  private get asksForAll(): boolean {
+  private get formatsAllFields(): boolean {
     const { attributesToHighlight, attributesToCrop, cropLength } = this.request
     const all =
       attributesToHighlight?.includes('*') === true ||
