@@ -39,9 +39,7 @@ Object.assign(TapReporter.prototype, {
   writeTimeout({ pendingTests, period }) {
     for (const [file, titles] of pendingTests) {
       for (const title of titles) {
-        writeFailure(this, this.prefixTitle(file, title), [
-          `did not end; no test ended for ${period} ms`,
-        ])
+        writeFailure(this, this.prefixTitle(file, title), [`did not end; no test ended for ${period} ms`])
       }
     }
   },

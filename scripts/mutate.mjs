@@ -23,14 +23,14 @@ import { mutationsOf } from './mutations.mjs'
 const help = `usage: npm run mutate -- [options]
 
   --seed N        seed of the random mutations (default 1)
-    --count N       number of mutations (default 40); even ones change Rust, odd ones TypeScript
-    --language L    only mutations of one language: rust or ts
-    --only N,N      only mutations with these numbers, to repeat them
-    --specs N       maximum number of specs for each (default: all specs that reach the file)
-    --process       also run the process specs on survivors, which takes minutes for each
-    --list          print the mutations, without compiling or testing
-    --scratch DIR   folder of the copy, which is kept (default: a temporary folder, which is removed)
-    --lock FILE     hold this lock during every call of cargo
+  --count N       number of mutations (default 40); even ones change Rust, odd ones TypeScript
+  --language L    only mutations of one language: rust or ts
+  --only N,N      only mutations with these numbers, to repeat them
+  --specs N       maximum number of specs for each (default: all specs that reach the file)
+  --process       also run the process specs on survivors, which takes minutes for each
+  --list          print the mutations, without compiling or testing
+  --scratch DIR   folder of the copy, which is kept (default: a temporary folder, which is removed)
+  --lock FILE     hold this lock during every call of cargo
 
 Rust is compiled into CARGO_TARGET_DIR, by default a folder in the copy, where all dependencies are compiled first. Do
 not use a target folder of another checkout: mutated addons would stay in it.

@@ -24,11 +24,13 @@ const packages = readdirSync(folder)
   })
 const binaries = packages.filter(({ name }) => name !== 'siftd')
 const server = packages.filter(({ name }) => name === 'siftd')
-if (server.length !== 1) throw new Error(`${folder} contains ${server.length} tarballs of the server, not one`)
+if (server.length !== 1)
+  throw new Error(`${folder} contains ${server.length} tarballs of the server, not one`)
 
 const npm = (...args) =>
   spawnSync('npm', args, { cwd: resolve(folder), encoding: 'utf8', shell: process.platform === 'win32' })
-const isPublished = ({ name, version }) => npm('view', `${name}@${version}`, 'version').stdout.trim() === version
+const isPublished = ({ name, version }) =>
+  npm('view', `${name}@${version}`, 'version').stdout.trim() === version
 
 function publish(one) {
   if (isPublished(one)) return console.log(`${one.name}@${one.version} is already published`)

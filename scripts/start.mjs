@@ -38,16 +38,15 @@ if (!(await compileTypeScript('program'))) {
   say('the TypeScript sources do not compile, see above')
   process.exit(1)
 }
-if (!(await buildPage()))
-  say('cannot build the page at /, see above: / answers with JSON')
+if (!(await buildPage())) say('cannot build the page at /, see above: / answers with JSON')
 const engine = await building
 if (engine === 'no-rust') {
   say('no Rust toolchain and no prebuilt native engine: using the fallback engine, which gives the same')
-    say('answers more slowly. For the native engine install Rust (https://rustup.rs) and start again.')
+  say('answers more slowly. For the native engine install Rust (https://rustup.rs) and start again.')
 }
 if (engine === 'failed') {
   say('cannot build the native engine, see above: using the fallback engine, which gives the same answers')
-    say('more slowly.')
+  say('more slowly.')
 }
 if (engine === 'ready' && addonState('script') === 'outdated') buildScriptsInBackground()
 endWithParent()
@@ -55,7 +54,9 @@ await import(isBundled() ? '../dist/bundle/siftd.js' : '../dist/ts/cli/siftd.js'
 
 /** Few servers edit documents by function, so the script interpreter is compiled while the server runs. */
 function buildScriptsInBackground() {
-  say('compiling the script interpreter in the background: editing documents by function works in about a minute')
+  say(
+    'compiling the script interpreter in the background: editing documents by function works in about a minute',
+  )
   const script = fileURLToPath(new URL('./build-addons.mjs', import.meta.url))
   const child = spawn(process.execPath, [script, '--profile', 'dev', 'engine'], { stdio: 'ignore' })
   child.on('error', () => {})

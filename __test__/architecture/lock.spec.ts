@@ -30,7 +30,9 @@ function missingEntries(lock: Lock['packages']): readonly string[] {
 
 test('the lock has an entry for every optional dependency, so that npm ci works on every system', (t) => {
   t.deepEqual(missingEntries(packages), [])
-  t.deepEqual(missingEntries({ 'node_modules/a': { optionalDependencies: { b: '1' } } }), ['node_modules/a → b'])
+  t.deepEqual(missingEntries({ 'node_modules/a': { optionalDependencies: { b: '1' } } }), [
+    'node_modules/a → b',
+  ])
 })
 
 test('the lock names no registry, and no package runs install scripts', (t) => {

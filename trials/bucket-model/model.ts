@@ -116,7 +116,8 @@ export function search(bounds: Bounds, rules: Rules): Verdict {
 function* stepsOf(state: State, bounds: Bounds, rules: Rules): Generator<State> {
   for (const request of state.requests) if (request.outcome === 'pending') yield applied(state, request)
   for (const [slot, record] of state.log.records()) {
-    const isGarbage = record !== '' && slot <= state.checkpoint && (record.startsWith('D') || !rules.keepsFences)
+    const isGarbage =
+      record !== '' && slot <= state.checkpoint && (record.startsWith('D') || !rules.keepsFences)
     if (isGarbage) yield { ...state, log: state.log.with(slot, '') }
   }
   for (const i of state.writers.keys()) yield* stepsOfWriter(state, i, bounds, rules)
@@ -197,7 +198,8 @@ function* stepsOfWriter(state: State, i: number, bounds: Bounds, rules: Rules): 
       }
       break
     case 'checking':
-      if (!rules.checksCheckpoint || state.checkpoint < slot) yield become({ phase: 'active', slot: slot + 1 })
+      if (!rules.checksCheckpoint || state.checkpoint < slot)
+        yield become({ phase: 'active', slot: slot + 1 })
       else {
         if (restarts < bounds.restarts) yield become({ phase: 'idle', slot: 0, restarts: restarts + 1 })
         yield become({ phase: 'fenced' })

@@ -43,7 +43,8 @@ export async function clientTrial(
       args: ['--dump-dir', join(directory, 'dumps')],
       startMsMax: START_MS_MAX,
     })
-    if (started.kind !== 'listening') throw new Error(`the server did not start (${started.kind}): ${started.errors}`)
+    if (started.kind !== 'listening')
+      throw new Error(`the server did not start (${started.kind}): ${started.errors}`)
     const { server } = started
     try {
       const env = { ...process.env, CLIENTS_URL: server.url, CLIENTS_MASTER_KEY: MASTER_KEY }

@@ -22,10 +22,10 @@ restarts and stops them, and runs the systemd unit in a container whose first pr
 podman and debootstrap.
 
   --bases local|pulled  base images: Debian from debootstrap with the Node.js of this machine, without Rust; or the
-                          images that the Dockerfile names, from their registries          (default local)
+                        images that the Dockerfile names, from their registries          (default local)
   --only NAME           clone, npm or unit; may be repeated                              (default: all three)
   --runtime NAME        container runtime, such as runc                                  (default: podman's own)
-    --home DIR            keeps base images and layers for the next run                    (default: a new one, removed)
+  --home DIR            keeps base images and layers for the next run                    (default: a new one, removed)
 
 Example
   npm run trials -- container --runtime runc --only clone`

@@ -77,9 +77,7 @@ async function liveAndDie(trial: ImageTrial): Promise<void> {
   const found = /^Engine: +"(\w+)/m.exec(podman.logs(container.name))?.[1]
   expect(`the ${engine} engine`, found === engine, found)
   checkProcess(container.pid())
-  say(
-    `process 1 is the ${engine} server, user 12345, without capabilities, with a read-only root`,
-  )
+  say(`process 1 is the ${engine} server, user 12345, without capabilities, with a read-only root`)
 
   container.siftd(['import', '-', '--format', 'ndjson', '--index', 'films'], readFileSync(films))
   container.findsAFilm()

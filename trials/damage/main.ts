@@ -22,11 +22,11 @@ Damages copies of a data directory file by file and prints how a server handled 
   --seed S           seed of the random damages          (default 1)
   --jobs J           servers at a time                   (default 2)
   --only NUMBERS     only these damages, reported in full
-    --only PATH        only damages to files whose paths begin with PATH, such as tasks/
+  --only PATH        only damages to files whose paths begin with PATH, such as tasks/
   --minutes N        stop after that time                (default: no limit)
   --directory D      keeps the undamaged data there, so that a repeated damage hits the same bytes
-    --no-repair        skips siftd repair, which takes half of the time
-    --verbose          reports every damage, not only failures
+  --no-repair        skips siftd repair, which takes half of the time
+  --verbose          reports every damage, not only failures
 
 Examples
   npm run trials -- damage --engine native
@@ -86,6 +86,7 @@ const failures = verdicts.filter((verdict) => failing.has(verdict.class))
 const seconds = Math.round((Date.now() - started) / 1000)
 console.log(`${engine}: ${verdicts.length} faults in ${seconds} s, ${failures.length} failures`)
 const again = `npm run trials -- damage --engine ${engine} --seed ${values.seed} --directory ${directory} --only`
-if (failures.length > 0) console.log(`repeat with: ${again} ${failures.map(({ fault }) => fault.number).join()}`)
+if (failures.length > 0)
+  console.log(`repeat with: ${again} ${failures.map(({ fault }) => fault.number).join()}`)
 else if (values.directory === undefined) await rm(directory, { recursive: true, force: true })
 process.exitCode = failures.length > 0 ? 1 : 0

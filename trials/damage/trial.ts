@@ -268,7 +268,9 @@ function differences({ before, after }: Expectations, found: Facts): readonly Di
     all.push({ name, index, reported, shown: contrast(wanted, fact) })
   }
   // A fact about an index may be missing if other facts about it have an error code.
-  const broken = new Set(all.flatMap(({ reported, index }) => (reported === null || index === null ? [] : [index])))
+  const broken = new Set(
+    all.flatMap(({ reported, index }) => (reported === null || index === null ? [] : [index])),
+  )
   return all.map((difference) =>
     broken.has(difference.index ?? '') && found.get(difference.name) === undefined
       ? { ...difference, reported: 'missing, other routes give the reason' }

@@ -19,7 +19,7 @@ answers.
 
   --engine NAME      native or fallback                  (default fallback)
   --runs N           number of servers                   (default 300)
-    --seed S           seed of the load and the failures   (default 1)
+  --seed S           seed of the load and the failures   (default 1)
   --jobs J           servers at a time                   (default 2)
   --only NUMBERS     only these runs, reported in full
   --minutes N        stop after that time                (default: no limit)
@@ -77,7 +77,9 @@ console.log(
 if (failed.length === 0) await rm(directory, { recursive: true, force: true })
 else {
   const flags = `--engine ${engine} --seed ${values.seed}${kills ? ' --kills' : ''}`
-  console.log(`repeat with: npm run trials -- faults ${flags} --only ${failed.map(({ number }) => number).join()}`)
+  console.log(
+    `repeat with: npm run trials -- faults ${flags} --only ${failed.map(({ number }) => number).join()}`,
+  )
   console.log(`the data is kept in ${directory}`)
 }
 process.exitCode = failed.length > 0 ? 1 : 0

@@ -22,10 +22,10 @@ Sends harmful requests to a fresh server and watches it from outside: the corpus
 
   --engine NAME      native or fallback                  (default native)
   --minutes N        duration, including the corpus      (default 10)
-    --seed S           seed of the generated requests      (default: random)
-    --only PART        only cases of the corpus whose name contains PART
-    --generated        skips the corpus
-    --replay FILE      sends the requests of a finding again
+  --seed S           seed of the generated requests      (default: random)
+  --only PART        only cases of the corpus whose name contains PART
+  --generated        skips the corpus
+  --replay FILE      sends the requests of a finding again
 
 Examples
   npm run trials -- hostile --engine fallback --minutes 30

@@ -329,7 +329,8 @@ export class Trial {
       (isAsked && operation.actions.some((action) => /search|\.get$/.test(action)))
     const taken = answers.filter(({ status }) => status < 400)
     // A route without a body accepts a request after its head, before it notices a missing or malformed body.
-    const isEarly = operation.bodies.length === 0 && (request.delivery === 'truncated' || isMalformed(request))
+    const isEarly =
+      operation.bodies.length === 0 && (request.delivery === 'truncated' || isMalformed(request))
     const isUnknown = isEarly || (answers.length === 0 && request.delivery !== 'truncated')
     if (taken.length === 0 && !isUnknown) {
       if (isRead) return

@@ -23,7 +23,7 @@ must succeed when it is repeated, and no other files may be left.
   --engine NAME      native or fallback                  (default fallback)
   --rounds N         interruptions                       (default 100)
   --seed S           seed of the random moments          (default 1)
-    --only NUMBERS     only these rounds
+  --only NUMBERS     only these rounds
   --minutes N        stop after that time                (default: no limit)
 
 Examples

@@ -5,7 +5,15 @@ import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 import { numbers } from '../../__test__/support/numbers.js'
 import type { Task } from '../../ts/tasks/index.js'
-import type { Answer, ChildSetup, KillPoint, Operation, Question, FinalState, TrialEngine } from './kill-child.js'
+import type {
+  Answer,
+  ChildSetup,
+  KillPoint,
+  Operation,
+  Question,
+  FinalState,
+  TrialEngine,
+} from './kill-child.js'
 
 export interface Trial {
   readonly directory: string
@@ -222,7 +230,10 @@ class Load {
       expect((document.writes ?? 1) === 1, `document ${document.id}: was written ${document.writes} times`)
     }
     expect(state.spooled.length === 0, `left in the spool: ${state.spooled.join()}`)
-    expect(state.strays.length === 0, `directories that match no index, or the reverse: ${state.strays.join()}`)
+    expect(
+      state.strays.length === 0,
+      `directories that match no index, or the reverse: ${state.strays.join()}`,
+    )
     const acknowledged = this.#acknowledged.size
     return { acknowledged, unacknowledged: state.tasks.length - acknowledged, problems }
   }

@@ -24,7 +24,7 @@ growth above the idle server. Exits with 1 if it exceeds the limit in docs/memor
   --cache-mib N      --cache-size of the server          (default 32)
   --upload-mb N      size of one upload                  (default 10)
   --allow-mb N       allowed growth of memory            (default: as in docs/memory.md)
-    --seed S           seed of the documents               (default 1)
+  --seed S           seed of the documents               (default 1)
 
 Example
   npm run trials -- memory-cap --engine fallback --megabytes 20`
@@ -48,7 +48,8 @@ if (values.help) {
 const { engine } = values
 if (engine !== 'native' && engine !== 'fallback')
   throw new Error(`--engine ${engine}: expected native or fallback`)
-if (process.platform !== 'linux') throw new Error('this trial needs Linux, because it reads memory from /proc')
+if (process.platform !== 'linux')
+  throw new Error('this trial needs Linux, because it reads memory from /proc')
 const number = (name: 'megabytes' | 'cap-mib' | 'cache-mib' | 'upload-mb' | 'allow-mb' | 'seed'): number => {
   const value = Number(values[name])
   if (!(value > 0)) throw new Error(`--${name} ${values[name]}: must be a number above 0`)

@@ -13,12 +13,12 @@ const help = `npm run trials -- roundtrip [options]
 Copies an instance by dump, snapshot and migration between all pairs of engines, and compares every copy with it.
 
   --data DIRECTORY    NDJSON, or recorded searches with their documents       (default samples)
-    --queries N         searches to compare                                     (default 300)
-    --documents N       additional random documents                             (default 0)
-    --vectors N         additional documents with a vector                      (default 0)
-    --tasks N           additional small tasks                                  (default 100)
-    --keys N            additional keys                                         (default 20)
-    --webhooks N        webhooks, at most 20                                    (default 10)
+  --queries N         searches to compare                                     (default 300)
+  --documents N       additional random documents                             (default 0)
+  --vectors N         additional documents with a vector                      (default 0)
+  --tasks N           additional small tasks                                  (default 100)
+  --keys N            additional keys                                         (default 20)
+  --webhooks N        webhooks, at most 20                                    (default 10)
   --engine NAME       engines of sources; may be repeated                     (default native and fallback)
   --target NAME       engines of copies; may be repeated                      (default native and fallback)
 

@@ -66,7 +66,8 @@ export const ways: readonly Way[] = [
         ...['--to', copy.url, '--to-key', masterKey, '--state', join(copy.directory, 'state.json')],
       ])
       const writeMs = performance.now() - began
-      if (code !== 0) throw new Error(`the migration exited with ${code}: ${[...lines, ...errors].join('; ')}`)
+      if (code !== 0)
+        throw new Error(`the migration exited with ${code}: ${[...lines, ...errors].join('; ')}`)
       return { copy, writeMs, startMs: 0, bytes: null }
     },
   },

@@ -39,7 +39,9 @@ export async function judgeDates(
   for (const [at, task] of tasks.slice(first).entries()) {
     const before = tasks[first + at - 1]
     if (before !== undefined && microsOf(task.enqueuedAt) < microsOf(before.enqueuedAt))
-      problems.push(`task ${task.uid} was enqueued at ${task.enqueuedAt}, the previous task at ${before.enqueuedAt}`)
+      problems.push(
+        `task ${task.uid} was enqueued at ${task.enqueuedAt}, the previous task at ${before.enqueuedAt}`,
+      )
     const steps = dates.flatMap((name) => (task[name] === null ? [] : [microsOf(task[name])]))
     if (steps.some((step, number) => step < (steps[number - 1] ?? step)))
       problems.push(

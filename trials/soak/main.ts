@@ -19,7 +19,7 @@ a healthy server after each cycle with what clients and a webhook receiver saw, 
 documents for consistency.
 
   --minutes N        duration                            (default 10)
-    --cycles N         maximum number of cycles            (default: as many as the time allows)
+  --cycles N         maximum number of cycles            (default: as many as the time allows)
   --engine NAME      native or fallback                  (default fallback)
   --seed S           seed of the load and the failures   (default 1)
   --disk-mib N       size of the file system             (default 256)`

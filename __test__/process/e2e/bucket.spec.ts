@@ -81,38 +81,35 @@ tests('a server continues with its own data directory, and sends what the bucket
   t.deepEqual(await titles(await start('second'), ''), ['Solaris'])
 })
 
-tests(
-  'a former writer becomes a follower, and sets aside changes that it did not send',
-  async (t) => {
-    const { directory, start } = await world(t)
-    const first = await start('first', '--bucket-ack', 'bucket')
-    await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
-    await sent(first)
-    await first.stop()
-    // The long interval keeps the writes out of the bucket until the process is killed.
-    const alone = await start('first', '--bucket-interval', '3600000')
-    await settled(alone, await add(alone, [{ id: 9, title: 'Nostalghia' }]))
-    await alone.kill()
-    const second = await start('second', '--bucket-ack', 'bucket')
-    await settled(second, await add(second, [{ id: 2, title: 'Stalker' }]))
-    await sent(second)
-    await second.stop()
+tests('a former writer becomes a follower, and sets aside changes that it did not send', async (t) => {
+  const { directory, start } = await world(t)
+  const first = await start('first', '--bucket-ack', 'bucket')
+  await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
+  await sent(first)
+  await first.stop()
+  // The long interval keeps the writes out of the bucket until the process is killed.
+  const alone = await start('first', '--bucket-interval', '3600000')
+  await settled(alone, await add(alone, [{ id: 9, title: 'Nostalghia' }]))
+  await alone.kill()
+  const second = await start('second', '--bucket-ack', 'bucket')
+  await settled(second, await add(second, [{ id: 2, title: 'Stalker' }]))
+  await sent(second)
+  await second.stop()
 
-    const follows = await start('first')
-    t.is((await follows.call('POST', '/indexes/films/documents', [{ id: 3 }])).body.code, 'not_leader')
-    t.deepEqual((await titles(follows, '')).toSorted(), ['Solaris', 'Stalker'])
-    await follows.stop()
-    const forced = await start('first', '--bucket-take-over')
-    t.deepEqual((await titles(forced, '')).toSorted(), ['Solaris', 'Stalker'])
-    await forced.stop()
-    const aside = (await readdir(join(directory, 'first'))).filter((name) => name.startsWith('diverged-'))
-    t.is(aside.length, 1)
-    const note = JSON.parse(await readFile(join(directory, 'first', aside[0]!, 'diverged.json'), 'utf8')) as {
-      unsentTransactions: number
-    }
-    t.true(note.unsentTransactions > 0)
-  },
-)
+  const follows = await start('first')
+  t.is((await follows.call('POST', '/indexes/films/documents', [{ id: 3 }])).body.code, 'not_leader')
+  t.deepEqual((await titles(follows, '')).toSorted(), ['Solaris', 'Stalker'])
+  await follows.stop()
+  const forced = await start('first', '--bucket-take-over')
+  t.deepEqual((await titles(forced, '')).toSorted(), ['Solaris', 'Stalker'])
+  await forced.stop()
+  const aside = (await readdir(join(directory, 'first'))).filter((name) => name.startsWith('diverged-'))
+  t.is(aside.length, 1)
+  const note = JSON.parse(await readFile(join(directory, 'first', aside[0]!, 'diverged.json'), 'utf8')) as {
+    unsentTransactions: number
+  }
+  t.true(note.unsentTransactions > 0)
+})
 
 tests('a running writer refuses writes after a takeover, and names the new writer', async (t) => {
   const { start } = await world(t)
@@ -137,38 +134,35 @@ tests('a server without data reports that its bucket does not answer', async (t)
   continueStore()
 })
 
-tests(
-  'a restarted former writer accepts no writes before it has read the log to its end',
-  async (t) => {
-    const { start, pauseStore, continueStore } = await world(t)
-    const first = await start('first')
-    await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
-    await sent(first)
-    await first.stop()
-    const second = await start('second', '--bucket-ack', 'bucket')
-    await settled(second, await add(second, [{ id: 2, title: 'Stalker' }]))
-    await sent(second)
-    pauseStore()
-    const late = await start('first')
-    t.deepEqual(await titles(late, ''), ['Solaris'])
-    const { status, body } = await late.call('POST', '/indexes/films/documents', [{ id: 3 }])
-    t.deepEqual([status, body.code], [503, 'bucket_unavailable'])
-    t.regex(String(body.message), /has not read the log in the bucket to its end/)
-    await late.stop()
-    const sole = await start('first', '--bucket-sole-writer')
-    t.is((await sole.call('POST', '/indexes/films/documents', [{ id: 3 }])).status, 202)
-    await sole.stop()
-    const again = await start('first')
-    continueStore()
-    for (;;) {
-      const refused = await answered(again, 'POST', '/indexes/films/documents', [{ id: 4 }])
-      if (refused.body.code === 'not_leader') break
-      t.is(refused.body.code, 'bucket_unavailable')
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-    t.deepEqual((await titles(again, '')).toSorted(), ['Solaris', 'Stalker'])
-  },
-)
+tests('a restarted former writer accepts no writes before it has read the log to its end', async (t) => {
+  const { start, pauseStore, continueStore } = await world(t)
+  const first = await start('first')
+  await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
+  await sent(first)
+  await first.stop()
+  const second = await start('second', '--bucket-ack', 'bucket')
+  await settled(second, await add(second, [{ id: 2, title: 'Stalker' }]))
+  await sent(second)
+  pauseStore()
+  const late = await start('first')
+  t.deepEqual(await titles(late, ''), ['Solaris'])
+  const { status, body } = await late.call('POST', '/indexes/films/documents', [{ id: 3 }])
+  t.deepEqual([status, body.code], [503, 'bucket_unavailable'])
+  t.regex(String(body.message), /has not read the log in the bucket to its end/)
+  await late.stop()
+  const sole = await start('first', '--bucket-sole-writer')
+  t.is((await sole.call('POST', '/indexes/films/documents', [{ id: 3 }])).status, 202)
+  await sole.stop()
+  const again = await start('first')
+  continueStore()
+  for (;;) {
+    const refused = await answered(again, 'POST', '/indexes/films/documents', [{ id: 4 }])
+    if (refused.body.code === 'not_leader') break
+    t.is(refused.body.code, 'bucket_unavailable')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  t.deepEqual((await titles(again, '')).toSorted(), ['Solaris', 'Stalker'])
+})
 
 tests('a server with --bucket-take-over takes over when its bucket answers late', async (t) => {
   const { start, pauseStore, continueStore } = await world(t)

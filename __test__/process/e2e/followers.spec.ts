@@ -149,28 +149,25 @@ tests(
   },
 )
 
-tests(
-  'after a takeover the former writer follows, and leads again with --bucket-take-over',
-  async (t) => {
-    const { start } = await world(t)
-    const first = await start('first', '--bucket-ack', 'bucket')
-    await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
-    await sent(first)
-    const second = await start('second', '--advertised-url', 'http://second.example.com:7700')
-    const task = await add(second, [{ id: 2, title: 'Stalker' }])
-    // The first server reopens its instance, so a request may meet a closed port.
-    t.is(await statusThrough(first, task), 'succeeded')
-    t.deepEqual((await titles(first, '')).toSorted(), ['Solaris', 'Stalker'])
-    const refused = await first.call('POST', '/indexes/films/documents', [{ id: 3 }])
-    t.is(refused.body.code, 'not_leader')
-    t.regex(String(refused.body.message), /second\.example\.com/)
-    await first.stop()
-    const follows = await start('first')
-    t.is((await follows.call('POST', '/indexes/films/documents', [{ id: 3 }])).body.code, 'not_leader')
-    await follows.stop()
-    const leads = await start('first', '--bucket-take-over')
-    t.is((await settled(leads, await add(leads, [{ id: 3, title: 'Mirror' }]))).status, 'succeeded')
-    t.is(await statusThrough(second, 2), 'succeeded')
-    t.deepEqual((await titles(second, '')).toSorted(), ['Mirror', 'Solaris', 'Stalker'])
-  },
-)
+tests('after a takeover the former writer follows, and leads again with --bucket-take-over', async (t) => {
+  const { start } = await world(t)
+  const first = await start('first', '--bucket-ack', 'bucket')
+  await settled(first, await add(first, [{ id: 1, title: 'Solaris' }]))
+  await sent(first)
+  const second = await start('second', '--advertised-url', 'http://second.example.com:7700')
+  const task = await add(second, [{ id: 2, title: 'Stalker' }])
+  // The first server reopens its instance, so a request may meet a closed port.
+  t.is(await statusThrough(first, task), 'succeeded')
+  t.deepEqual((await titles(first, '')).toSorted(), ['Solaris', 'Stalker'])
+  const refused = await first.call('POST', '/indexes/films/documents', [{ id: 3 }])
+  t.is(refused.body.code, 'not_leader')
+  t.regex(String(refused.body.message), /second\.example\.com/)
+  await first.stop()
+  const follows = await start('first')
+  t.is((await follows.call('POST', '/indexes/films/documents', [{ id: 3 }])).body.code, 'not_leader')
+  await follows.stop()
+  const leads = await start('first', '--bucket-take-over')
+  t.is((await settled(leads, await add(leads, [{ id: 3, title: 'Mirror' }]))).status, 'succeeded')
+  t.is(await statusThrough(second, 2), 'succeeded')
+  t.deepEqual((await titles(second, '')).toSorted(), ['Mirror', 'Solaris', 'Stalker'])
+})

@@ -112,24 +112,27 @@ for (const engine of [testEngine]) {
     t.regex(ended.errors, /^siftd: [^\n]*in use by process \d+[^\n]*stop it first\n$/)
   })
 
-  testNeeding(needs)(`${engine}: newer data and foreign directories are refused and not changed`, async (t) => {
-    const cwd = await tempDir(t)
-    await written(t, cwd, engine)
-    await writeFile(join(cwd, 'data.ms', 'VERSION'), '9.9.9')
-    await mkdir(join(cwd, 'holiday'))
-    await writeFile(join(cwd, 'holiday', 'photo.jpg'), 'a photo')
-    await writeFile(join(cwd, 'letter'), 'a letter')
-    const cases: readonly (readonly [string, RegExp])[] = [
-      ['data.ms', /written by version 9\.9\.9 and this is/],
-      ['holiday', /has no VERSION file.*choose another --db-path/],
-      ['letter', /letter cannot be read: ENOTDIR; choose a --db-path that is a directory/],
-      ['letter/data.ms', /ENOTDIR; choose a --db-path that is a directory/],
-    ]
-    for (const [path, says] of cases) {
-      await refuses(t, { cwd, args: [...with_, '--db-path', path], says })
-      await refuses(t, { cwd, args: [...with_, '--db-path', path, '--upgrade-db'], says })
-    }
-  })
+  testNeeding(needs)(
+    `${engine}: newer data and foreign directories are refused and not changed`,
+    async (t) => {
+      const cwd = await tempDir(t)
+      await written(t, cwd, engine)
+      await writeFile(join(cwd, 'data.ms', 'VERSION'), '9.9.9')
+      await mkdir(join(cwd, 'holiday'))
+      await writeFile(join(cwd, 'holiday', 'photo.jpg'), 'a photo')
+      await writeFile(join(cwd, 'letter'), 'a letter')
+      const cases: readonly (readonly [string, RegExp])[] = [
+        ['data.ms', /written by version 9\.9\.9 and this is/],
+        ['holiday', /has no VERSION file.*choose another --db-path/],
+        ['letter', /letter cannot be read: ENOTDIR; choose a --db-path that is a directory/],
+        ['letter/data.ms', /ENOTDIR; choose a --db-path that is a directory/],
+      ]
+      for (const [path, says] of cases) {
+        await refuses(t, { cwd, args: [...with_, '--db-path', path], says })
+        await refuses(t, { cwd, args: [...with_, '--db-path', path, '--upgrade-db'], says })
+      }
+    },
+  )
 
   const asOther = otherThanWindows('Windows cannot change the user')
   const unprivileged = {
@@ -160,7 +163,7 @@ for (const engine of [testEngine]) {
       const full = /ENOSPC: no space left on device, .*; free some space on its file system/
       await refuses(t, { cwd, args: [...with_, '--db-path', 'new/data.ms'], says: full })
       t.is(failureAsRoot('mount', ['-o', 'remount,ro', cwd]), null)
-      const readOnly = /EROFS: read-only file system, .*; choose a --db-path on a file system/
+      const readOnly = /EROFS: read-only file system, .*; choose a --db-path on a writable file system/
       await refuses(t, { cwd, args: [...with_, '--db-path', 'data.ms'], says: readOnly })
       await refuses(t, { cwd, args: [...with_, '--db-path', 'new/data.ms'], says: readOnly })
     },

@@ -75,7 +75,11 @@ for (const { name, needs } of chosenEngines) {
       t.is((body.hits as unknown[]).length, 3)
     }
     const all = await ask(session, 'GET', '/indexes/films/documents?limit=1000')
-    t.is((all.body.results as unknown[]).length, 1_000, 'an answer longer than a flow-control window arrives completely')
+    t.is(
+      (all.body.results as unknown[]).length,
+      1_000,
+      'an answer longer than a flow-control window arrives completely',
+    )
 
     const refusals = [
       await ask(session, 'POST', '/indexes/films/search', { q: 5 }),

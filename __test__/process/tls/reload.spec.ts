@@ -107,7 +107,7 @@ test('unusable files are logged once, and the current certificate stays in use',
   while (errors().length === 0 && performance.now() < end) await sleep(100)
   t.regex(
     errors()[0]?.msg ?? '',
-    /stay, since the new ones cannot be used: --ssl-key-path: .* does not match/,
+    /the old ones stay in use: --ssl-key-path: .* does not match/,
   )
   t.is((await client(t, port)()).certificate, 'old')
   await sleep(5_000)

@@ -18,7 +18,10 @@ test('a step that failed or was not reached counts as failed, with the reason', 
   const { passed, failed } = outcomeOf('passed health\nfailed version: 1 instead of 2\n')
   t.deepEqual(passed, ['health'])
   t.is(failed.length, steps.length - 1)
-  t.deepEqual(failed.slice(0, 2), ['version: 1 instead of 2', 'create-index: the script did not reach this step'])
+  t.deepEqual(failed.slice(0, 2), [
+    'version: 1 instead of 2',
+    'create-index: the script did not reach this step',
+  ])
 })
 
 test('docs/clients.md is up to date', async (t) => {

@@ -28,7 +28,12 @@ const histories: readonly (readonly [
   ['a write without an answer may be read', [write(1, 0, 'unknown', null)], [read(1, 5, 6)], null],
   ['concurrent reads may differ', [first], [read(1, 5, 9), read(0, 6, 8)], null],
   ['a version that succeeded is lost', [first], [read(0, 11, 12)], /returned version 0, although version 1/],
-  ['a version goes back', [write(1, 0, 'unknown', null)], [read(1, 1, 2), read(0, 3, 4)], /returned version 0/],
+  [
+    'a version goes back',
+    [write(1, 0, 'unknown', null)],
+    [read(1, 1, 2), read(0, 3, 4)],
+    /returned version 0/,
+  ],
   ['a version is read before it was sent', [write(1, 9, 'succeeded', 10)], [read(1, 1, 2)], /not sent yet/],
   ['a version that no client sent is read', [first], [read(7, 11, 12)], /not sent yet/],
   ['a version with a failed task is read', [write(1, 0, 'failed', 5)], [read(1, 6, 7)], /whose task failed/],
