@@ -1,9 +1,9 @@
 /**
  * npm run bench:aims -- [--shared DIRECTORY] [--seconds N] [--only films|million] [--save]
  *
- * What is aimed at, line by line, next to what this machine makes of it: over HTTP, against a daemon in a process of
- * its own, without cached answers, load generator on the same processors. The reference's figures were measured on a
- * quiet machine of this kind. Each answer to the films' recorded queries is first compared with the recording.
+ * Measures each figure on this machine and prints it next to the reference and the aim: over HTTP, against a daemon in
+ * a separate process, without cached answers, with the load generator on the same processors. The reference's figures
+ * were measured on an idle machine of this kind. First compares the answers to recorded queries with the recording.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ const help = `npm run bench:aims -- [options]
 
   --shared DIRECTORY   where data/ is            (default ../shared)
   --seconds N          length of each load       (default 8)
-  --only films|million one of the two tables
+  --only films|million only one of the two tables
   --save               adds the figures to benchmark/runs and RESULTS.md
 
 Examples
@@ -42,13 +42,13 @@ if (values.help) {
 
 type Body = Readonly<Record<string, unknown>>
 
-/** Times each search of the million is asked in a row. */
+/** Repetitions of each search in the million documents. */
 const ROUNDS = 1_001
-/** Searches before those that are timed: the server answers twice as many a second once all of its code is compiled. */
+/** Searches before the measurement. Once V8 has compiled its code the server answers twice as many per second. */
 const WARM_UP_ROUNDS = 8_000
-/** As long goes each load before it is timed, for the same reason. */
+/** Duration of each load before the measurement, for the same reason. */
 const WARM_UP_SECONDS = 8
-/** Documents of the million that are sent again, one after another. */
+/** Documents of the million to update, in sequence. */
 const UPDATES = 100
 
 const shared = (name: string) => join(values.shared, 'data', name)
@@ -62,9 +62,9 @@ const head = (what: string) => {
   console.log(`| ${what} | measured | reference | aim | stolen |\n|---|---|---|---|---|`)
   stolen()
 }
-/** A figure of the reference on a quiet machine, and what is aimed at. */
+/** Figure of the reference on an idle machine, and the aim. */
 type Aim = readonly [reference: string, aim: string]
-/** Prints a figure, and what the machine kept for others since the one before. */
+/** Prints a figure, and the share of processor time stolen by other systems since the previous figure. */
 const row = (label: string, measured: string, [reference, aim]: Aim) => {
   const share = stolen()
   const shown = Number.isNaN(share) ? '' : `${share} %`
@@ -74,7 +74,7 @@ const row = (label: string, measured: string, [reference, aim]: Aim) => {
 const seconds = (ms: number) => `${(ms / 1000).toFixed(2)} s`
 const milliseconds = (ms: number) => `${ms.toFixed(ms < 10 ? 1 : 0)} ms`
 
-/** A daemon over an empty directory, given to `work`, with nothing left of either afterwards. */
+/** Runs `work` with a daemon on an empty directory, then removes both. */
 async function withDaemon(work: (daemon: Daemon) => Promise<void>): Promise<void> {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-aims-'))
   const { port, child, pid } = await startDaemon('native', join(directory, 'data'), [
@@ -100,7 +100,7 @@ class Daemon {
     this.call = client(port, 1)
   }
 
-  /** Sends something that becomes a task and waits for it. @returns milliseconds until it was seen as done */
+  /** Sends a write and waits for its task. @returns milliseconds until the task was seen as finished */
   async task(method: string, path: string, body: Buffer | string, type?: string): Promise<number> {
     const began = performance.now()
     await untilFinished(this.call, await this.call(method, path, body, type))
@@ -108,8 +108,8 @@ class Daemon {
   }
 
   /**
-   * Fifty additions of one document, each sent when the one before has been taken or has ended.
-   * @returns milliseconds until the last has ended
+   * Sends fifty additions of one document, each when the previous one is accepted or has ended.
+   * @returns milliseconds until the last task has ended
    */
   async tasksOf(index: string, before: 'sent' | 'ended'): Promise<number> {
     const began = performance.now()
@@ -133,7 +133,7 @@ class Daemon {
     return JSON.parse(text)
   }
 
-  /** Sends files one after another and prints until when the last was found, the disk and the memory it took. */
+  /** Sends files in sequence. Prints the time until the last document was found, and the disk and memory used. */
   async load(index: string, files: readonly (Buffer | string)[], aims: readonly [Aim, Aim, Aim]) {
     await this.task('POST', '/indexes', JSON.stringify({ uid: index, primaryKey: 'id' }))
     const watched = watchMemory(this.pid)
@@ -143,15 +143,15 @@ class Daemon {
       last = await this.call('POST', `/indexes/${index}/documents`, file, 'application/x-ndjson')
     await untilFinished(this.call, last)
     const { hits } = await this.search(index, { limit: 1 })
-    if (hits.length !== 1) throw new Error('nothing was found after loading')
+    if (hits.length !== 1) throw new Error('no document was found after loading')
     row('to searchable', seconds(performance.now() - began), aims[0])
     row('disk', megabytes(await bytesOnDisk(this.data)), aims[1])
     row('peak resident memory', megabytes((await watched()).resident), aims[2])
-    // Merging goes on for a while.
+    // Merging continues for a while.
     await untilIdle(this.pid)
   }
 
-  /** Asks `bodies` over and over, `connections` at a time. */
+  /** Repeats the searches `bodies` over `connections` connections. */
   async loadOf(index: string, bodies: readonly Body[], connections: number): Promise<string> {
     const load = { port: this.port, index, bodies: bodies.map((body) => JSON.stringify(body)), connections }
     await pace({ ...load, seconds: WARM_UP_SECONDS })
@@ -159,12 +159,12 @@ class Daemon {
     return `${Math.round(perSecond)} /s, p50 ${p50}, p99 ${p99} ms`
   }
 
-  /** Has the client and the server compile what searches take, by some of a word that nothing holds. */
+  /** Warms up client and server with searches for a word that no document contains. */
   async warmUp(index: string): Promise<void> {
     await timesOf(this.port, index, JSON.stringify({ q: 'qqqqqqqq' }), WARM_UP_ROUNDS)
   }
 
-  /** Milliseconds of the same search asked over and over; the first is its own. */
+  /** Times repetitions of a search, in milliseconds. The first is reported separately. */
   async times(index: string, body: Body) {
     const times = await timesOf(this.port, index, JSON.stringify(body), ROUNDS)
     return { first: times[0]!, ...percentiles(times.slice(1)) }
@@ -231,12 +231,12 @@ async function films36k(): Promise<void> {
     const waited = seconds(await daemon.tasksOf('films', 'ended'))
     row('50 one-document tasks, each waited for', waited, ['0.78 s', '0.13 s'])
     console.log(
-      `\nfirst ten as recorded: ${alike} of ${comparable.length}; ${plain.length} texts were asked\n`,
+      `\nfirst ten as recorded: ${alike} of ${comparable.length}; ${plain.length} texts were searched\n`,
     )
   })
 }
 
-/** Searches of the million, and what is aimed at for their median. */
+/** Searches in the million documents, and the aims for their median. */
 const searches: readonly { name: string; body: Body; aim: Aim }[] = [
   { name: '`love`', body: { q: 'love' }, aim: ['2 ms', '0.4 ms'] },
   { name: '`the`', body: { q: 'the' }, aim: ['4 ms', '0.4 ms'] },

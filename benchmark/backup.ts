@@ -1,8 +1,8 @@
 /**
  * npm run bench:backup -- [--shared DIRECTORY] [--engine NAME] [--save]
  *
- * How long do a snapshot, a dump, and starts from both take, with a million documents? What started from one must
- * answer a search with the same hits.
+ * Times a snapshot, a dump, and starts from both, with a million documents. Checks that the restored instances answer a
+ * search with the same hits.
  */
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -68,7 +68,7 @@ try {
     const other = await startDaemon(values.engine, join(directory, what), [`--import-${what}`, archive])
     row(`start from the ${what}`, since(restored), aim)
     const hits = await hitsOf(client(other.port, 1))
-    if (hits !== expected) throw new Error(`what started from the ${what} answers otherwise: ${hits}`)
+    if (hits !== expected) throw new Error(`the instance from the ${what} has other hits: ${hits}`)
     other.child.kill('SIGKILL')
   }
   first.child.kill('SIGKILL')

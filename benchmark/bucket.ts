@@ -1,8 +1,8 @@
 /**
  * npm run bench:bucket -- [--engine NAME] [--seconds S] [--shared DIRECTORY] [--save]
  *
- * What a bucket costs a server, and how far a follower is behind, at several latencies of the bucket. Needs Go, which installs
- * the store that stands behind the latency.
+ * Measures the cost of a bucket for a server, and the lag of a follower, at several latencies of the bucket. Needs Go
+ * to install the object store.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -30,23 +30,23 @@ if (values.help) {
   console.log(`npm run bench:bucket -- [options]
 
   --engine NAME        native or fallback                     (default native)
-  --seconds S          of each load                           (default 5)
-  --shared DIRECTORY   with the films that the million is made of (default ../shared)
-  --only million       nothing but the start from the bucket
+  --seconds S          duration of each load                  (default 5)
+  --shared DIRECTORY   folder of the films for the million documents (default ../shared)
+  --only million       only the start from the bucket
   --save               adds the figures to benchmark/runs and RESULTS.md`)
   process.exit(0)
 }
 const { engine } = values
 const seconds = Number(values.seconds)
 
-/** Milliseconds that each call to the bucket takes longer. */
+/** Added latency of each call to the bucket, in milliseconds. */
 const LATENCIES = [0, 20, 100]
 const CONNECTIONS = [1, 16, 100]
-/** Documents, one after the other, whose way to a follower is timed. */
+/** Number of documents, in sequence, to time from writer to follower. */
 const LAGS = 60
-/** Milliseconds within which merges of a commit are made and sent. */
+/** Milliseconds in which the merges after a commit are finished and sent. */
 const SETTLED_MS = 15_000
-/** Searches that what was restored has to answer as the writer did. */
+/** Searches that the restored server must answer like the writer. */
 const SEARCHES: readonly object[] = [
   { q: 'love' },
   { q: 'yong woman' },
@@ -54,7 +54,7 @@ const SEARCHES: readonly object[] = [
   { q: '', facets: ['genre', 'year'] },
   { q: 'the', sort: ['year:asc'], filter: 'year > 1990' },
 ]
-/** Documents that a writer takes a second, one after the other, while its follower is searched. */
+/** Documents per second that a writer receives, in sequence, while its follower is searched. */
 const WRITES_A_SECOND = 20
 
 const ends: (() => unknown)[] = []
@@ -83,7 +83,7 @@ try {
   await rm(directory, { recursive: true, force: true })
 }
 
-/** Options for a bucket with a prefix that nothing else uses. */
+/** Returns options for a bucket with an unused prefix. */
 function bucketAt(origin: string): readonly string[] {
   return [
     ...['--bucket', `s3://${bucket}/bench-${started}`, '--bucket-endpoint', origin],
@@ -96,7 +96,7 @@ function start(args: readonly string[]): Promise<TestDaemon> {
   return startDaemon(t, data, ['--engine', engine, '--log-level', 'ERROR', ...args])
 }
 
-/** Tasks of one document a second, how long each is waited for, and calls to the bucket for each thousand. */
+/** Measures one-document tasks per second, their latency, and calls to the bucket per thousand tasks. */
 async function writes(
   label: string,
   args: readonly string[],
@@ -137,7 +137,7 @@ async function writes(
   await server.kill()
 }
 
-/** Milliseconds from the end of a task at the writer until a follower shows it, and what following costs that. */
+/** Measures the time from the end of a task at the writer until a follower shows it, and the follower's cost. */
 async function followed(latency: number, args: readonly string[]): Promise<void> {
   const writer = await start([...args, '--bucket-ack', 'bucket', '--bucket-interval', '100'])
   await ended(writer, (await writer.call('POST', '/indexes/notes/documents', [{ id: 0 }])).body.taskUid)
@@ -173,7 +173,7 @@ async function followed(latency: number, args: readonly string[]): Promise<void>
   await writer.kill()
 }
 
-/** Seconds until a server without data serves the million that the bucket holds, with the answers of the one that wrote it. */
+/** Times the start of a server without data from a bucket with a million documents. Compares its answers. */
 async function restored(args: readonly string[]): Promise<void> {
   const writer = await start(args)
   await writer.call('PATCH', '/indexes/m/settings', {
@@ -196,7 +196,7 @@ async function restored(args: readonly string[]): Promise<void> {
     )
   const wanted = await answers(writer)
   const tasks = JSON.stringify((await writer.call('GET', '/tasks?limit=1000')).body)
-  // What merges leave is sent some seconds after the last commit.
+  // Merged segments are sent some seconds after the last commit.
   await setTimeout(SETTLED_MS)
   while (await isBehind(writer)) await setTimeout(100)
   await writer.kill()
@@ -204,9 +204,9 @@ async function restored(args: readonly string[]): Promise<void> {
   const made = await start(args)
   const seconds = ((performance.now() - from) / 1000).toFixed(1)
   const found = await answers(made)
-  if (found.some((one, at) => one !== wanted[at])) throw new Error('what was restored answers differently')
+  if (found.some((one, at) => one !== wanted[at])) throw new Error('the restored server has other answers')
   if (JSON.stringify((await made.call('GET', '/tasks?limit=1000')).body) !== tasks)
-    throw new Error('what was restored lists other tasks')
+    throw new Error('the restored server lists other tasks')
   figures.push({
     ...{ table: 'a server without data', label: 'to the first search in the million' },
     measured: { [engine]: `${seconds} s` },
@@ -221,7 +221,7 @@ async function isBehind(server: TestDaemon): Promise<boolean> {
   return replication.unsentTransactions > 0
 }
 
-/** Searches a second that a server answers. */
+/** Measures the searches per second of a server. */
 async function searches({ port }: TestDaemon): Promise<string> {
   const result = await autocannon({
     url: `http://127.0.0.1:${port}/indexes/notes/search?q=note`,
@@ -232,7 +232,7 @@ async function searches({ port }: TestDaemon): Promise<string> {
   return String(Math.round(result['2xx'] / result.duration))
 }
 
-/** The same, of a follower while its writer takes documents. */
+/** Measures the searches per second of a follower while its writer receives documents. */
 async function searchesDuringWrites(writer: TestDaemon, follower: TestDaemon): Promise<string> {
   let isSearching = true
   const writing = (async () => {
@@ -260,7 +260,7 @@ function add(table: string, label: string, connections: number, value: string): 
   figures.push({ table, label: `${label}, ${connections} connections`, measured: { [engine]: value } })
 }
 
-/** Processor time that a process has used, in milliseconds; 0 where the system does not tell. */
+/** Returns the processor time of a process in milliseconds; 0 if the system does not report it. */
 async function cpuMs(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

@@ -1,4 +1,4 @@
-/** Here is a file of films: which documents does it hold, and which requests would people send? */
+/** Reads the films of a benchmark and generates typical requests for them. */
 import { readFile } from 'node:fs/promises'
 import { gunzipSync } from 'node:zlib'
 
@@ -11,7 +11,7 @@ export interface Film {
   readonly overview?: string
 }
 
-/** One search of a workload, as a client would POST it. */
+/** A search of a workload, as a client POSTs it. */
 export interface BenchRequest {
   readonly workload: string
   readonly body: Readonly<Record<string, unknown>>
@@ -19,12 +19,12 @@ export interface BenchRequest {
 
 export interface Corpus {
   readonly name: string
-  /** NDJSON, uncompressed. */
+  /** Uncompressed NDJSON. */
   readonly bytes: Buffer
   readonly films: readonly Film[]
 }
 
-/** Reads NDJSON, gzip-compressed if the name ends in `.gz`. @throws Error if there is no such file */
+/** Reads NDJSON, decompressed if the name ends in `.gz`. @throws Error if the file does not exist */
 export async function readCorpus(path: string): Promise<Corpus> {
   const raw = await readFile(path)
   const bytes = path.endsWith('.gz') ? gunzipSync(raw) : raw
@@ -36,7 +36,7 @@ export async function readCorpus(path: string): Promise<Corpus> {
   return { name: `films-${Math.round(films.length / 1000)}k`, bytes, films }
 }
 
-/** The settings of every trial: what the workloads filter and sort by. */
+/** Settings of every trial, with the attributes that the workloads filter and sort by. */
 export const benchSettings = {
   filterableAttributes: ['genres', 'year', 'cast'],
   sortableAttributes: ['year', 'title'],
@@ -54,8 +54,8 @@ export function generator(seed: number): () => number {
 }
 
 /**
- * Requests made from the corpus' own titles and texts.
- * @param perWorkload how many of each kind
+ * Generates requests from titles and texts of the corpus.
+ * @param perWorkload number of requests per workload
  */
 export function requestsFrom(films: readonly Film[], perWorkload: number): readonly BenchRequest[] {
   const random = generator(20_26)

@@ -1,4 +1,4 @@
-/** A daemon in a process of its own, a client that keeps its connections, and a load of searches. */
+/** Starts a daemon in a separate process, with a keep-alive client and a load generator for searches. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { Agent, request as httpRequest } from 'node:http'
 import { createServer } from 'node:net'
@@ -21,7 +21,7 @@ interface Reply {
   readonly text: string
 }
 
-/** A client that keeps its connections. */
+/** Creates a client with keep-alive connections. */
 export function client(port: number, connections: number) {
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   return (method: string, path: string, body?: Buffer | string, type = 'application/json') =>
@@ -44,9 +44,9 @@ export function client(port: number, connections: number) {
 export interface Load {
   readonly port: number
   readonly index: string
-  /** Texts of searches, asked over and over. */
+  /** Search bodies, sent repeatedly. */
   readonly bodies: readonly string[]
-  /** So many are under way at any time. */
+  /** Number of concurrent searches. */
   readonly connections: number
   readonly seconds: number
 }
@@ -54,7 +54,7 @@ export interface Load {
 export interface Pace {
   readonly perSecond: number
   readonly searches: number
-  /** Whole milliseconds. */
+  /** Milliseconds, rounded. */
   readonly p50: number
   readonly p99: number
 }
@@ -72,7 +72,7 @@ function checked(result: autocannon.Result): autocannon.Result {
   return result
 }
 
-/** Searches as fast as they are answered. @throws Error if one of them is refused */
+/** Searches as fast as the server answers. @throws Error if a search is refused */
 export async function pace({ port, index, bodies, connections, seconds }: Load): Promise<Pace> {
   const requests = bodies.map((body) => searchRequest(index, body))
   const url = `http://127.0.0.1:${port}`
@@ -83,9 +83,9 @@ export async function pace({ port, index, bodies, connections, seconds }: Load):
 }
 
 /**
- * One search over and over, the next when the one before is answered.
+ * Repeats a search, each after the answer to the previous one.
  * @returns milliseconds of each, in order
- * @throws Error if one of them is refused
+ * @throws Error if a search is refused
  */
 export async function timesOf(
   port: number,
@@ -105,7 +105,7 @@ export async function timesOf(
   return times
 }
 
-/** Waits for the task that `reply` announces; throws unless it succeeds. */
+/** Waits for the task in `reply`. @throws Error if it fails */
 export async function untilFinished(call: ReturnType<typeof client>, reply: Reply): Promise<void> {
   const { taskUid } = JSON.parse(reply.text) as { taskUid?: number }
   if (taskUid === undefined) throw new Error(`refused: ${reply.text}`)
@@ -120,7 +120,7 @@ export async function untilFinished(call: ReturnType<typeof client>, reply: Repl
   }
 }
 
-/** Starts a daemon over `directory`, with more `options` if need be, and waits until it answers. */
+/** Starts a daemon with `directory` and waits until it answers. */
 export async function startDaemon(engine: string, directory: string, options: readonly string[] = []) {
   const port = await freePort()
   const address = ['--http-addr', `127.0.0.1:${port}`, '--db-path', directory]

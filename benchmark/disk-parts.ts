@@ -1,9 +1,9 @@
-/** What do the files of a data directory hold? Their bytes by part, as docs/index-format.md names the parts. */
+/** Sums the file sizes of a data directory by part, with the names of docs/index-format.md. */
 import { readdir, stat } from 'node:fs/promises'
 import { join, relative, sep } from 'node:path'
 import type { DiskPart } from './report/figures.js'
 
-/** The first pattern that a path matches names its part. */
+/** Patterns of paths and their parts. The first match counts. */
 const parts: readonly (readonly [RegExp, string])[] = [
   [/^tasks\/|^tasks\.mark$/, 'tasks'],
   [/^update_files\//, 'uploads'],
@@ -13,26 +13,26 @@ const parts: readonly (readonly [RegExp, string])[] = [
   [/\/segment-[^/]+\.fast$/, 'columns'],
   [/\/segment-[^/]+\.store$/, 'documents'],
   [/\/segment-[^/]+\.initials$/, 'first letters'],
-  [/\/segment-[^/]+\.places$/, 'places of letters'],
+  [/\/segment-[^/]+\.places$/, 'short-prefix lists'],
   [/\/commit-[^/]+$/, 'commits, small parts'],
   [/\/late-[^/]+$/, 'deferred columns'],
   [/\/commits\.log$/, 'documents'],
-  // While it is written, its name has an ending.
+  // A temporary file has a suffix.
   [/\/built\.snapshot/, 'words, positions, columns'],
 ]
 
-/** The part of a file, by its path in the data directory with `/` between folders. */
+/** Returns the part of a file, from its path in the data directory with `/` between folders. */
 export const partOf = (path: string): string =>
   parts.find(([pattern]) => pattern.test(path))?.[1] ?? 'everything else'
 
-/** The largest part first. */
+/** Returns the parts of a data directory, largest first. */
 export async function diskParts(directory: string): Promise<readonly DiskPart[]> {
   const bytes = new Map<string, number>()
   for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {
     if (!entry.isFile()) continue
     const path = join(entry.parentPath, entry.name)
     const part = partOf(relative(directory, path).split(sep).join('/'))
-    // A file that a merge removed meanwhile takes nothing.
+    // A merge may have removed the file in between.
     const { size } = await stat(path).catch(() => ({ size: 0 }))
     bytes.set(part, (bytes.get(part) ?? 0) + size)
   }

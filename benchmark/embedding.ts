@@ -1,8 +1,8 @@
 /**
- * npm run bench:embedding -- [native|fallback] [--save]: documents against a provider that answers after 50 ms.
+ * npm run bench:embedding -- [native|fallback] [--save]: embeds documents with a provider that answers after 50 ms.
  *
- * 1. How long does embedding take, beside what the latency and the number of requests at a time permit?
- * 2. The daemon is killed half-way and started again: how many texts does the provider get twice?
+ * 1. Compares the time of embedding with the minimum for this latency and number of concurrent requests.
+ * 2. Kills and restarts the daemon half-way, and counts the texts that the provider receives twice.
  */
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -23,7 +23,7 @@ const PERMITTED_MS = Math.ceil(DOCUMENTS / TEXTS_PER_REQUEST / REQUESTS_AT_ONCE)
 const args = process.argv.slice(2)
 const engine = args.includes('fallback') ? 'fallback' : 'native'
 
-/** Texts of vectors, made before anything is measured. */
+/** Vectors as JSON, generated before the measurement. */
 const vectors = Array.from({ length: 64 }, (_, seed) =>
   JSON.stringify(
     Array.from({ length: DIMENSIONS }, (_, at) => Math.sin(seed * 1000 + at).toFixed(7)).map(Number),
@@ -31,7 +31,7 @@ const vectors = Array.from({ length: 64 }, (_, seed) =>
 )
 
 let texts: string[] = []
-/** Runs once so many texts have come. */
+/** Callback for when the provider has received this many texts. */
 let reached: { readonly texts: number; readonly tell: () => void } | null = null
 const provider = createServer((request, response) => {
   const chunks: Buffer[] = []
@@ -118,7 +118,7 @@ async function measured(data: string) {
   }
 }
 
-/** How many texts the provider got twice. */
+/** @returns the number of texts that the provider received twice */
 async function killed(data: string): Promise<number> {
   texts = []
   const first = await ready(data)
@@ -142,7 +142,7 @@ async function killed(data: string): Promise<number> {
   }
 }
 
-/** Processor time that a process has used, all threads; NaN where the system does not tell. */
+/** Returns the processor time of a process in milliseconds, all threads; NaN if the system does not report it. */
 function cpuMs(pid: number): number {
   if (process.platform !== 'linux') return Number.NaN
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []

@@ -1,9 +1,9 @@
 /**
- * Loads real data into an engine, asks recorded searches, compares the answers kind by kind.
+ * Loads real data into an engine, runs recorded searches, and compares the answers by kind.
  *
  *   node dist/benchmark/golden-check.js --data DIR [--only KIND] [--verbose] [--details] GOLDEN.json.gz
  *
- * The data is not part of the project. A golden file holds `{indexes, queries}`; see `Golden`.
+ * The data is not part of the project. A golden file contains `{indexes, queries}`; see `Golden`.
  */
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -60,7 +60,7 @@ const datasets: Record<string, readonly [name: string, format: PayloadFormat]> =
   'world-cities': ['world-cities.json.gz', 'json'],
 }
 
-/** Settings as the server would hand them over: defaults filled in, one level deep. */
+/** Completes settings as the server does, with defaults one level deep. */
 function complete(settings: Partial<IndexSettings>): IndexSettings {
   const { typoTolerance, faceting } = settings
   return {

@@ -1,4 +1,4 @@
-/** How do time, disk and searches grow with documents? The first films of a corpus, in files of several sizes. */
+/** Measures the growth of time, disk and search times with the number of documents, on parts of a corpus. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Corpus } from './corpus.js'
@@ -7,9 +7,9 @@ import { trialProcess } from './process.js'
 import type { GrowthFigures } from './report/figures.js'
 import type { TrialResult } from './trial.js'
 
-/** Shares of the corpus. */
+/** Shares of the corpus to measure. */
 const SHARES = [1 / 8, 1 / 4, 1 / 2, 1]
-/** Of each workload. The median is of all of them. */
+/** Requests of each workload. The median is over all of them. */
 const REQUESTS = 20
 
 export async function growth(

@@ -1,8 +1,8 @@
 /**
- * The same corpus over HTTP, against a daemon in a process of its own.
+ * Measures the corpus over HTTP, against a daemon in a separate process.
  *
- * Measures from the POST of the documents until a search finds them, then asks the same requests over one
- * and over eight connections. No answer is kept, but for the row that says so.
+ * Measures the time from the POST of the documents until a search finds them, then sends the same requests over one and
+ * over eight connections. No answer is cached, except for `eightConnectionsKept`.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -26,16 +26,16 @@ export interface HttpTrialResult {
   readonly diskParts: readonly DiskPart[]
   readonly peakAnonymousBytes: number
   readonly peakResidentBytes: number
-  /** fsync and fdatasync calls of one one-document task; null where strace is not installed. */
+  /** fsync and fdatasync calls of a one-document task; null if strace is not installed. */
   readonly syncsPerCommit: number | null
   readonly fiftyTasksMs: number
   readonly oneConnection: LoadResult
   readonly eightConnections: LoadResult
-  /** Eight connections again, every answer asked for before and kept. */
+  /** Eight connections, with every answer in the cache. */
   readonly eightConnectionsKept: LoadResult
 }
 
-/** Sends every request once, `connections` at a time. */
+/** Sends every request once, over `connections` connections. */
 async function load(
   port: number,
   requests: readonly BenchRequest[],
@@ -59,8 +59,8 @@ async function load(
   return { ...percentiles(times), perSecond: requests.length / seconds, times }
 }
 
-/** A load of requests whose answers are all kept. */
-async function loadKept(
+/** Measures requests whose answers are all cached. */
+async function loadCached(
   engine: string,
   data: string,
   requests: readonly BenchRequest[],
@@ -74,7 +74,7 @@ async function loadKept(
   }
 }
 
-/** Counts the syncs that `work` causes in the process `pid`, with strace attached from outside. */
+/** Counts the syncs that `work` causes in the process `pid`, with strace. */
 async function countSyncs(pid: number, work: () => Promise<void>): Promise<number | null> {
   if (spawnSync('strace', ['-V']).error) return null
   const output = join(await mkdtemp(join(tmpdir(), 'siftd-strace-')), 'calls')
@@ -93,7 +93,7 @@ async function countSyncs(pid: number, work: () => Promise<void>): Promise<numbe
   return calls.split('\n').filter((line) => /(fsync|fdatasync|msync)\(/.test(line)).length
 }
 
-/** Runs the whole HTTP trial on an empty directory. */
+/** Runs the HTTP trial on an empty directory. */
 export async function httpTrial(
   engine: string,
   corpus: Corpus,
@@ -142,7 +142,7 @@ export async function httpTrial(
       fiftyTasksMs,
       oneConnection,
       eightConnections,
-      eightConnectionsKept: await loadKept(engine, data, requests),
+      eightConnectionsKept: await loadCached(engine, data, requests),
     }
   } finally {
     child.kill('SIGKILL')

@@ -1,9 +1,10 @@
 /**
- * npm run bench:indexing -- [--engine native|fallback] [--cap 100MB] [--updates 1000] [--from DIRECTORY] FILE.ndjson ...
+ * npm run bench:indexing -- [--engine native|fallback] [--cap 100MB] [--updates 1000] [--from DIRECTORY] FILE.ndjson
+ * ...
  *
- * Uploads files over HTTP and waits until the last of them is searchable and merging has come to rest; then sends
- * documents of the last file once more, changed, one after another. The daemon's memory is looked at from outside
- * all the while. `--from` copies a data directory that holds the index already instead of loading it.
+ * Uploads files over HTTP and waits until the last one is searchable and merging has ended. Then updates documents of
+ * the last file, in sequence. Samples the daemon's memory from outside. `--from` copies a data directory with the index
+ * instead of loading it.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync } from 'node:fs'
@@ -34,7 +35,7 @@ const { values, positionals: files } = parseArgs({
     from: { type: 'string' },
   },
 })
-if (files.length === 0) throw new Error('name at least one NDJSON file whose documents have an `id`')
+if (files.length === 0) throw new Error('expected at least one NDJSON file with documents that have an `id`')
 
 const directory = await mkdtemp(join(tmpdir(), 'siftd-indexing-'))
 const data = join(directory, 'data')
@@ -61,7 +62,7 @@ async function call<T>(method: string, path: string, body?: string | Buffer, typ
   return (await answer.json()) as T
 }
 
-/** Waits for a task and gives the milliseconds since `began`. */
+/** Waits for a task. @returns the milliseconds since `began` */
 async function finished(taskUid: number, began: number): Promise<number> {
   for (;;) {
     const task = await call<{ finishedAt: string | null; status: string }>('GET', `/tasks/${taskUid}`)
@@ -74,7 +75,7 @@ async function finished(taskUid: number, began: number): Promise<number> {
 const put = (path: string, body: string | Buffer, type: string) =>
   call<{ taskUid: number }>('POST', `/indexes/${INDEX}/documents${path}`, body, type)
 
-/** Segments of the newest commit of the native index, from the manifest at its file's end. */
+/** Reads the number of segments from the manifest of the newest commit of the native index. */
 async function segments(): Promise<number | null> {
   const indexes = join(data, 'indexes')
   for (const name of await readdir(indexes).catch(() => [])) {
@@ -124,7 +125,7 @@ async function update(count: number): Promise<void> {
   const times: number[] = []
   let missing = 0
   for (let number = 0; number < count; number++) {
-    // Spread over the file, so that they lie in many places.
+    // Spreads the updates over the file, so that they hit many segments.
     const document = JSON.parse(lines[(number * 7919) % lines.length]!) as { id: unknown; title?: string }
     const word = `updated${number}x`
     const body = JSON.stringify({ ...document, title: `${document.title ?? ''} ${word}` })

@@ -1,4 +1,4 @@
-/** siftd in process beside the libraries that a Node program would take instead, which are installed when asked for. */
+/** Compares siftd in-process with alternative Node.js libraries, which are installed on demand. */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -16,7 +16,7 @@ async function installed(): Promise<string> {
   const mark = join(folder, 'installed')
   if (existsSync(mark)) return folder
   await mkdir(folder, { recursive: true })
-  // npm installs where the nearest manifest is.
+  // npm installs into the folder of the nearest manifest.
   await writeFile(join(folder, 'package.json'), '{ "private": true }\n')
   await promisify(execFile)('npm', ['install', '--no-audit', '--no-fund', ...packages], {
     cwd: folder,
@@ -27,8 +27,8 @@ async function installed(): Promise<string> {
 }
 
 /**
- * Each library in a fresh process, one after another.
- * @param titles how many titles are asked for in each spelling
+ * Measures each library in a fresh process, in sequence.
+ * @param titles number of titles to search in each spelling
  */
 export async function compareLibraries(
   engines: readonly string[],

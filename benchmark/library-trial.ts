@@ -1,8 +1,8 @@
 /**
- * One library over the films, in a fresh process: `node library-trial.js LIBRARY DOCUMENTS TITLES FOLDER`.
+ * Measures one library with the films, in a fresh process: `node library-trial.js LIBRARY DOCUMENTS TITLES FOLDER`.
  *
- * Indexes the films, asks for titles, correct and misspelt, and prints one line of JSON (`LibraryFigures`). Libraries
- * that are not siftd are installed in FOLDER.
+ * Indexes the films, searches for correct and misspelt titles, and prints a line of JSON (`LibraryFigures`). FOLDER
+ * contains the installed alternative libraries.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -15,9 +15,9 @@ import { type TitleQuery, titleQueries } from './misspelt.js'
 import type { LibraryFigures, TitleSearches } from './report/figures.js'
 
 const LIMIT = 10
-/** What all of them search, the most telling attribute first. */
+/** Attributes that all libraries search, the most relevant first. */
 const ATTRIBUTES = ['title', 'cast', 'genres', 'overview']
-/** Searches before those that are timed, so that the code is compiled. */
+/** Searches before the measurement, so that V8 has compiled the code. */
 const WARM_UP_SEARCHES = 20
 
 interface Library {
@@ -34,7 +34,7 @@ async function siftd(engine: 'native' | 'fallback', directory: string): Promise<
   const done = async (task: Promise<{ taskUid: number }>) => instance.waitForTask((await task).taskUid)
   return {
     title: `siftd, ${engine}`,
-    setup: 'defaults; one indexing thread; the index is on disk, and durable, when indexing ends',
+    setup: 'defaults; one indexing thread; the index is durable on disk when indexing ends',
     async index(films) {
       await done(index.updateSettings({ searchableAttributes: ATTRIBUTES }))
       const { status, error } = await done(
@@ -56,7 +56,7 @@ async function siftd(engine: 'native' | 'fallback', directory: string): Promise<
 const versionOf = async (folder: string, name: string): Promise<string> =>
   JSON.parse(await readFile(join(folder, 'node_modules', name, 'package.json'), 'utf8')).version
 
-/** What this trial uses of MiniSearch. */
+/** Part of the MiniSearch API that this trial uses. */
 interface MiniSearchIndex {
   addAll(documents: readonly object[]): void
   search(q: string): readonly { readonly id: unknown }[]
@@ -75,8 +75,7 @@ async function miniSearch(folder: string): Promise<Library> {
   })
   return {
     title: `MiniSearch ${await versionOf(folder, 'minisearch')}`,
-    setup:
-      'fuzzy as many letters as siftd forgives, the last word as a prefix, title boosted by 3; in memory alone',
+    setup: 'as many typos as siftd allows, the last word as a prefix, title boosted by 3; only in memory',
     async index(films) {
       index.addAll(films)
     },
@@ -89,7 +88,7 @@ async function miniSearch(folder: string): Promise<Library> {
   }
 }
 
-/** What this trial uses of Orama. */
+/** Part of the Orama API that this trial uses. */
 interface OramaLibrary {
   create(options: object): unknown
   insertMultiple(index: unknown, documents: readonly object[], batch: number): unknown
@@ -106,13 +105,13 @@ async function orama(folder: string): Promise<Library> {
   return {
     title: `Orama ${await versionOf(folder, '@orama/orama')}`,
     setup:
-      'tolerance 1, all words asked for (threshold 0), prefixes as by default, title boosted by 3; in memory alone',
+      'tolerance 1, all words required (threshold 0), default prefixes, title boosted by 3; only in memory',
     async index(films) {
       const documents = films.map((film) => ({ ...film, id: String(film.id) }))
       await insertMultiple(index, documents, 500)
     },
     async search(q) {
-      // Of thresholds 0 to 1, boosts 3 and 10, tolerances 1 and 2, these found most films in least time.
+      // Best of thresholds 0 to 1, boosts 3 and 10, tolerances 1 and 2: most films found in the least time.
       const query = { ...options, term: q }
       return (await search(index, query)).hits.map(({ id }) => Number(id))
     },
@@ -129,7 +128,7 @@ async function trial(
   const began = performance.now()
   await library.index(films)
   const indexMs = performance.now() - began
-  // Titles that are not asked for later.
+  // Titles that are not searched later.
   for (const { title } of films.slice(0, WARM_UP_SEARCHES)) await library.search(title)
   const searches: Record<string, TitleSearches> = {}
   for (const spelling of new Set(queries.map((query) => query.spelling))) {
@@ -159,7 +158,7 @@ try {
   }
   const { films } = await readCorpus(documents)
   const openLibrary = opened[name]
-  if (openLibrary === undefined) throw new Error(`there is no library ${name}`)
+  if (openLibrary === undefined) throw new Error(`unknown library ${name}`)
   const figures = await trial(
     name as LibraryFigures['library'],
     await openLibrary(),

@@ -1,6 +1,6 @@
 /**
- * Many clients search while one writes many small batches: does every request succeed, is every total right, and
- * does memory stay flat?
+ * Many clients search while one writes many small batches. Checks that every request succeeds, every total is right,
+ * and memory does not grow.
  *
  *     node dist/benchmark/load.js [engine] [searchers] [batches]
  */
@@ -12,9 +12,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Documents of one batch; all of a batch become visible together. */
+/** Documents per batch. They become visible together. */
 const BATCH_DOCUMENTS = 10
-/** Batches sent before the writer waits for the queue to keep up. */
+/** Number of waiting batches at which the writer waits for the queue. */
 const AHEAD_MAX = 20
 
 interface Figures {
@@ -82,7 +82,7 @@ function word(number: number): string {
   return ['north', 'amber', 'quiet', 'seven', 'stone'][number % 5] ?? ''
 }
 
-/** A total is right if it counts whole batches: nothing half done is ever seen. */
+/** A total is right if it is a multiple of the batch size: partial batches must not be visible. */
 async function search(agent: Agent, client: number, figures: Figures): Promise<void> {
   const isFiltered = client % 2 === 1
   const body = isFiltered

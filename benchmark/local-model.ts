@@ -1,7 +1,8 @@
 /**
- * npm run bench:local-model -- [--save]: sentences a second by a model of the size of MiniLM-L6, with random weights.
+ * npm run bench:local-model -- [--save]: sentences per second with a model of the size of MiniLM-L6, with random
+ * weights.
  *
- * The bench makes the model; `npm run build:embed` must have built what runs it.
+ * The benchmark generates the model. Needs the model runtime from `npm run build:embed`.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -12,7 +13,7 @@ import { type Figure, saveRun } from './results.js'
 
 const SIZES = { hidden: 384, layers: 6, heads: 12, intermediate: 1536, positions: 512 }
 const WORDS = 30_522
-/** Words of a sentence: with the two special tokens, 32 tokens. */
+/** Words of a sentence. With the two special tokens, 32 tokens. */
 const SENTENCE_WORDS = 30
 const SENTENCES = 256
 const RUNS = 3

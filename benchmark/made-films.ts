@@ -1,4 +1,4 @@
-/** Films made from chance alone, the same ones every time: a corpus for clones that have no other data. */
+/** Generates random films, the same every time: a corpus for clones without other data. */
 import { generator } from './corpus.js'
 
 const GENRES = ['Drama', 'Comedy', 'Action', 'Horror', 'Romance', 'Western', 'Science Fiction', 'History']
@@ -25,12 +25,12 @@ const ONSETS = [
 ]
 const VOWELS = ['a', 'e', 'i', 'o', 'u', 'ea', 'oo']
 const CODAS = ['', 'n', 'r', 's', 't', 'l', 'm', 'ck', 'nd']
-/** Words of real films: 36,273 of them hold about sixty thousand. */
+/** Vocabulary size. 36,273 real films have about sixty thousand words. */
 const WORDS = 60_000
 
 /**
- * NDJSON of `count` films with title, year, cast, genres and overview. Words follow Zipf's law, as those of
- * real texts do: the most frequent one stands in nearly every overview.
+ * Returns NDJSON of `count` films with title, year, cast, genres and overview. Words follow Zipf's law, as in real
+ * texts: nearly every overview contains the most frequent word.
  */
 export function madeFilms(count: number): Buffer {
   const random = generator(7)
@@ -40,7 +40,7 @@ export function madeFilms(count: number): Buffer {
     const syllables = 1 + Math.floor(random() * (rank < 100 ? 1 : 3))
     return Array.from({ length: syllables }, syllable).join('')
   })
-  // The inverse of Zipf's distribution function, near enough: rank = WORDS ^ uniform.
+  // Approximates the inverse of Zipf's distribution function: rank = WORDS ^ uniform.
   const word = () => words[Math.floor(WORDS ** random()) - 1] ?? words[0]!
   const text = (length: number) => Array.from({ length }, word).join(' ')
   const capital = (some: string) => some.replace(/(^|\s)\p{L}/gu, (letter) => letter.toUpperCase())

@@ -1,8 +1,8 @@
 /**
  * `npm run bench -- [--documents FILE] [--requests N] [--engines native,fallback] [--save] [--report FILE.html]`
  *
- * Native next to fallback over the same films: each trial in a fresh process, the same requests, the same
- * hits checked. No answer is cached but in the row that says so.
+ * Compares native and fallback on the same films: each trial in a fresh process, with the same requests, and checks
+ * that the hits are equal. No answer is cached, except in the row that says so.
  */
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -25,13 +25,13 @@ import type { TrialResult } from './trial.js'
 
 const help = `npm run bench -- [options]
 
-  --documents FILE   films as NDJSON, .gz allowed   (default: 36,000 films made by the benchmark)
+  --documents FILE   films as NDJSON, .gz allowed   (default: 36,000 generated films)
   --requests N       requests per workload          (default 50)
   --engines LIST     native, fallback or both       (default native,fallback)
   --save             adds the figures to benchmark/runs and RESULTS.md
-  --report FILE      writes them as a page with plots, with growth by documents and the reference's figures
+  --report FILE      writes an HTML page with plots, growth by documents and the reference's figures
   --compare-in-process
-                     asks MiniSearch and Orama for titles, correct and misspelt, beside siftd in process
+                     compares searches for correct and misspelt titles with MiniSearch and Orama in-process
 
 Examples
   npm run bench
@@ -55,7 +55,7 @@ if (values.help) {
   process.exit(0)
 }
 
-/** Films made when no file is named; as many as the real corpus of the project's references. */
+/** Number of generated films, about as many as in the real corpus of the reference figures. */
 const MADE_FILMS = 36_000
 
 const scratch = await mkdtemp(join(tmpdir(), 'siftd-bench-'))

@@ -1,4 +1,4 @@
-/** How long, how much memory, how many bytes? Figures as a benchmark prints them. */
+/** Measures time, memory, disk use and machine load for benchmarks. */
 import { readFileSync } from 'node:fs'
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { loadavg } from 'node:os'
@@ -10,20 +10,20 @@ export interface Percentiles {
   readonly max: number
 }
 
-/** Milliseconds at the named ranks: of a hundred, p99 is the 99th from below. 0 for an empty list. */
+/** Returns percentiles by nearest rank: of a hundred times, p99 is the 99th smallest. 0 for an empty list. */
 export function percentiles(times: readonly number[]): Percentiles {
   const sorted = [...times].sort((a, b) => a - b)
   const at = (rank: number) => sorted[Math.max(0, Math.ceil(sorted.length * rank) - 1)] ?? 0
   return { p50: at(0.5), p99: at(0.99), max: at(1) }
 }
 
-/** Bytes of all files below `directory`. */
+/** Returns the total size of all files below `directory`. */
 export async function bytesOnDisk(directory: string): Promise<number> {
   const entries = await readdir(directory, { withFileTypes: true, recursive: true })
   const sizes = await Promise.all(
     entries
       .filter((entry) => entry.isFile())
-      // One that went meanwhile takes nothing.
+      // A file may have been removed in between.
       .map((entry) =>
         stat(join(entry.parentPath, entry.name)).then(
           ({ size }) => size,
@@ -34,26 +34,26 @@ export async function bytesOnDisk(directory: string): Promise<number> {
   return sizes.reduce((sum, size) => sum + size, 0)
 }
 
-/** Kibibytes of a field of `/proc/<pid>/status`, 0 where there is none (other systems). */
+/** Returns a field of `/proc/<pid>/status` in kibibytes; 0 on other systems. */
 export async function memoryKib(pid: number, field: 'RssAnon' | 'VmHWM'): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
   return Number(new RegExp(`^${field}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0)
 }
 
-/** Processor time of a process in seconds, NaN where that is not told (other systems). */
+/** Returns the processor time of a process in seconds; NaN on other systems. */
 export async function processorSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-/** Fewer ticks of the system's clock, a hundredth of a second each, say little of a share. */
+/** Minimum number of clock ticks (10 ms each) for a meaningful share. */
 const TICKS_MIN = 20
 
 /**
- * What a machine that others share kept for them.
- * @returns a function that tells which share of the processors this system asked for and did not get since it was
- * last asked, in whole percent; NaN where that is not told (other systems) or was too short a time to tell
+ * Measures the processor time stolen by other virtual machines.
+ * @returns a function that returns the stolen share of the requested processor time since its last call, in whole
+ * percent; NaN on other systems or after too short a time
  */
 export function watchStolen(): () => number {
   const read = () => {
@@ -76,15 +76,15 @@ export function watchStolen(): () => number {
 }
 
 export interface Busy {
-  /** Processes that ran or waited to, on average over a minute, as the watch began. */
+  /** Load average of a minute when the watch began. */
   readonly before: number
-  /** The highest such average since, the measured processes among them. */
+  /** Highest load average since, including the measured processes. */
   readonly most: number
-  /** As `watchStolen` tells it; null where it is not told. */
+  /** Result of `watchStolen`; null if not available. */
   readonly stolenPercent: number | null
 }
 
-/** How busy a machine is while it is measured. @returns a function that ends the watch and tells it */
+/** Watches how busy the machine is. @returns a function that ends the watch and returns the result */
 export function watchBusy(): () => Busy {
   const stolen = watchStolen()
   const [before = 0] = loadavg()
@@ -101,7 +101,7 @@ export function watchBusy(): () => Busy {
   }
 }
 
-/** Waits until a process does next to nothing for two seconds: what goes on in the background begins a little later. */
+/** Waits until a process is idle for two seconds, because background work begins with a delay. */
 export async function untilIdle(pid: number): Promise<void> {
   for (let before = -1, quiet = 0; quiet < 4; ) {
     await new Promise((resolve) => setTimeout(resolve, 500))
@@ -112,8 +112,8 @@ export async function untilIdle(pid: number): Promise<void> {
 }
 
 /**
- * Samples a process's anonymous memory from outside until stopped.
- * @returns a function that stops the sampling and tells both peaks in bytes
+ * Samples the anonymous memory of a process from outside.
+ * @returns a function that stops the sampling and returns the peaks in bytes
  */
 export function watchMemory(pid: number): () => Promise<{ anonymous: number; resident: number }> {
   let anonymous = 0

@@ -3,10 +3,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 
-/** Files the million is sent as. */
+/** Number of files for the million documents. */
 const PARTS = 10
 
-/** A million documents made of the films, as NDJSON, cut into as many files. @param data the directory of the films */
+/** Generates a million documents from the films, as `PARTS` NDJSON files. @param data the directory of the films */
 export async function million(data: string): Promise<string[]> {
   const films = gunzipSync(await readFile(join(data, 'movies.ndjson.gz')))
   const generator = join(data, 'make-million.mjs')

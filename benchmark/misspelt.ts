@@ -1,20 +1,20 @@
-/** Here are films: which titles would people misspell, and how? */
+/** Generates searches for film titles, correct and misspelt. */
 import { type Film, generator } from './corpus.js'
 
 export interface TitleQuery {
-  /** `as written`, or the mistake. */
+  /** `as written`, or the kind of mistake. */
   readonly spelling: string
   readonly q: string
   /** The only film with this title. */
   readonly id: number
 }
 
-/** From so many letters on, a word of a title is misspelt: every engine compared forgives a mistake in it. */
+/** Minimum length of a misspelt word. Every compared engine allows one mistake in such a word. */
 const LETTERS_MIN = 6
 
 type Misspell = (word: string, at: number, random: () => number) => string
 
-/** Each changes the letter at a position behind the first, and none behind the last but one. */
+/** Kinds of mistakes. Each changes a letter between the first and the last. */
 const mistakes: Readonly<Record<string, Misspell>> = {
   'a letter left out': (word, at) => word.slice(0, at) + word.slice(at + 1),
   'another letter': (word, at, random) => {
@@ -23,7 +23,7 @@ const mistakes: Readonly<Record<string, Misspell>> = {
     return word.slice(0, at) + letter + word.slice(at + 1)
   },
   'two letters swapped': (word, at) => {
-    // Two equal letters would change nothing.
+    // Swapping two equal letters would change nothing.
     const places = [...word].flatMap((letter, place) =>
       place > 0 && place < word.length - 1 && letter !== word[place + 1] ? [place] : [],
     )
@@ -33,7 +33,7 @@ const mistakes: Readonly<Record<string, Misspell>> = {
   },
 }
 
-/** @param perSpelling how many titles are asked for in each spelling; the same titles in all of them */
+/** @param perSpelling number of titles per spelling, the same titles for all spellings */
 export function titleQueries(films: readonly Film[], perSpelling: number): readonly TitleQuery[] {
   const random = generator(20_27)
   const normal = (title: string) => title.toLowerCase()

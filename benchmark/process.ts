@@ -1,8 +1,8 @@
-/** A trial in a process of its own, so that none warms up or weighs on another. */
+/** Runs a trial in a separate process, so that trials do not affect each other. */
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** @returns what the script of this folder printed, as JSON. @throws Error if it ends badly */
+/** Runs a script of this folder. @returns its output, parsed as JSON @throws Error if it fails */
 export function trialProcess<Result>(script: string, args: readonly string[]): Promise<Result> {
   const path = fileURLToPath(new URL(`./${script}.js`, import.meta.url))
   return new Promise((resolve, reject) => {
@@ -12,7 +12,7 @@ export function trialProcess<Result>(script: string, args: readonly string[]): P
     child.on('error', reject)
     child.on('close', (code) => {
       if (code === 0) resolve(JSON.parse(Buffer.concat(chunks).toString()) as Result)
-      else reject(new Error(`${script} ${args[0]} ended with exit code ${code}`))
+      else reject(new Error(`${script} ${args[0]} exited with ${code}`))
     })
   })
 }

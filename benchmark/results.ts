@@ -1,20 +1,20 @@
 /**
- * Here are the figures of a run: keep them as JSON in `runs/`, and show all of them in RESULTS.md.
+ * Saves the figures of a run as JSON in `runs/`, and writes RESULTS.md from all runs.
  *
- * A run file holds every run of one benchmark at one commit, so that RESULTS.md can say how far they lie apart.
+ * A run file contains all runs of one benchmark at one commit, so that RESULTS.md can show their spread.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { cpus, totalmem } from 'node:os'
 import { join } from 'node:path'
 
-/** One line of a table. */
+/** A line of a table. */
 export interface Figure {
   readonly table: string
   readonly label: string
   /** Value per column, such as `{ siftd: '1.9 s' }` or `{ native: '2.1 s', fallback: '5.8 s' }`. */
   readonly measured: Readonly<Record<string, string>>
-  /** Fixed texts beside it, such as `{ reference: '11.5 s', aim: '1.15 s' }`. */
+  /** Fixed texts in further columns, such as `{ reference: '11.5 s', aim: '1.15 s' }`. */
   readonly beside?: Readonly<Record<string, string>>
 }
 
@@ -33,7 +33,7 @@ export interface RunFile {
 const RUNS = 'benchmark/runs'
 const RESULTS = 'benchmark/RESULTS.md'
 
-/** Adds the figures of a run to the file of its commit, and writes RESULTS.md anew. Run in the checkout's root. */
+/** Adds the figures of a run to the file of its commit and rewrites RESULTS.md. Run it in the checkout's root. */
 export async function saveRun(benchmark: string, figures: readonly Figure[]): Promise<void> {
   const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD']).toString().trim()
   const machine = `${cpus().length} cores (${cpus()[0]?.model.trim() ?? 'unknown'}), ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.version}`
@@ -48,7 +48,7 @@ export async function saveRun(benchmark: string, figures: readonly Figure[]): Pr
   await writeResults()
 }
 
-/** RESULTS.md from all run files: by benchmark, and then the newest commit first. */
+/** Writes RESULTS.md from all run files, ordered by benchmark, newest commit first. */
 async function writeResults(): Promise<void> {
   const names = (await readdir(RUNS)).filter((name) => name.endsWith('.json'))
   const files = await Promise.all(
@@ -60,9 +60,9 @@ async function writeResults(): Promise<void> {
   const head = [
     '# Results',
     '',
-    'Written by `npm run bench -- --save` and `npm run bench:aims -- --save`; raw runs are in `runs/`. Figures of several',
-    'runs at one commit stand side by side. Loads are asked by a client on the same cores, without cached answers. Only',
-    'runs of one day are to be compared: the machine has been twice as fast on some days as on others.',
+    'Written by `npm run bench -- --save` and `npm run bench:aims -- --save`. Raw runs are in `runs/`. Figures of',
+    'several runs at one commit are side by side. The client runs on the same cores, and answers are not cached.',
+    'Compare only runs of the same day: on some days the machine was twice as fast as on others.',
   ]
   await writeFile(RESULTS, `${[...head, ...parts].join('\n')}\n`)
 }
@@ -96,7 +96,7 @@ function section({ benchmark, commit, runs }: RunFile): string {
   return lines.join('\n')
 }
 
-/** Lines of a Markdown table whose first row is its head. */
+/** Returns the lines of a Markdown table. The first row is the head. */
 function aligned(rows: readonly (readonly string[])[]): string[] {
   const widths = (rows[0] ?? []).map((_, column) =>
     Math.max(3, ...rows.map((row) => row[column]?.length ?? 0)),

@@ -1,8 +1,8 @@
 /**
  * npm run bench:start -- [--shared DIRECTORY] [--engine NAME] [--starts N] [--clone] [--save]
  *
- * How long from the command until the server says that it listens? With the films, and with a thousand small indexes. A
- * start waits for files and threads, so processor time stands beside it, which other programs change less.
+ * Times the start from the command until the server listens, with the films and with a thousand small indexes. Also
+ * reports processor time, which depends less on other programs.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -41,7 +41,7 @@ const engine = values.engine === 'fallback' ? 'fallback' : 'native'
 const bundled = fileURLToPath(new URL('../bundle/siftd.js', import.meta.url))
 const clone = fileURLToPath(new URL('../../scripts/start.mjs', import.meta.url))
 
-/** Starts a server, and stops it once it listens. @returns seconds until then, and seconds of processor time */
+/** Starts a server and stops it once it listens. @returns seconds until then, and seconds of processor time */
 async function start(main: string, directory: string): Promise<readonly [number, number]> {
   const began = performance.now()
   const address = ['--http-addr', '127.0.0.1:0', '--db-path', directory, '--engine', engine]
@@ -63,12 +63,12 @@ async function start(main: string, directory: string): Promise<readonly [number,
 }
 
 const figures: Figure[] = []
-/** Node.js 22 keeps V8's code of modules from one start to the next, so its figures stand apart. */
+/** Node.js 22 caches V8's compiled code between starts, so its figures are in a separate column. */
 const column = `${engine}, Node.js ${process.versions.node.split('.')[0]}`
 const busy = loadavg()[0] ?? 0
 
 async function row(label: string, main: string, directory: string, aim: string): Promise<void> {
-  // The first one fills caches of files and of V8.
+  // The first start fills the file cache and V8's code cache.
   await start(main, directory)
   const all: (readonly [number, number])[] = []
   for (let i = 0; i < Number(values.starts); i++) all.push(await start(main, directory))

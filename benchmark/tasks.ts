@@ -1,8 +1,8 @@
 /**
- * npm run bench:tasks -- [tasks] [driver] [directory]: a task store with a million finished tasks; one in
- * a directory that is given is kept, and used again.
+ * npm run bench:tasks -- [tasks] [driver] [directory]: measures a task store with a million finished tasks. Keeps and
+ * reuses the store in a given directory.
  *
- * How long does a restart take, and how long each filter of the listings? Does the process grow?
+ * Times a restart and each filter of the listings, and measures the growth of the process.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -15,7 +15,7 @@ import { loadDriver } from '../ts/tasks/store/driver.js'
 import { Sql } from '../ts/tasks/store/sql.js'
 import { megabytes, memoryKib, percentiles } from './measure.js'
 
-/** Enough for a 99th percentile that is not the slowest run. */
+/** Enough runs that the 99th percentile is not the slowest. */
 const RUNS = 200
 const [count = '1000000', driver = 'libsql', kept, step] = process.argv.slice(2)
 const tasks = Number(count)
@@ -34,10 +34,10 @@ try {
   const first = await open()
   const { total } = await first.tasks.list({}, { limit: 0, from: null, reverse: false })
   await first.close()
-  // In a process of its own: an open statement keeps SQLite from giving the file back.
+  // In a separate process, because an open statement keeps SQLite from releasing the file.
   if (total === 0) {
     execFileSync(process.execPath, [process.argv[1] ?? '', count, driver, directory, 'fill'])
-    // The store is taken as it is now, and has checksums again.
+    // Removing the mark makes the next open accept the store and compute its checksums.
     await rm(join(directory, 'tasks.mark'))
     await (await open()).close()
   }
@@ -83,7 +83,7 @@ function ms(value: number): string {
   return `${value.toFixed(2)} ms`.padStart(9)
 }
 
-/** Ten tasks a batch, fifty indexes; every thirtieth failed, every fiftieth was canceled. */
+/** Fills the store: ten tasks per batch, fifty indexes; every thirtieth task failed, every fiftieth was canceled. */
 function fill(): void {
   const connection = loadDriver(named.driver).driver.open(join(directory, 'tasks', 'tasks.db'))
   const start = Date.parse('2026-01-01T00:00:00Z') * 1000

@@ -1,8 +1,8 @@
 /**
- * One trial in a fresh process: `node trial.js <engine> <documents> <requests per workload>`.
+ * Runs one trial in a fresh process: `node trial.js <engine> <documents> <requests per workload>`.
  *
- * Opens an engine on an empty directory, indexes the corpus in process, then asks every request in process.
- * Prints one line of JSON (`TrialResult`) and exits.
+ * Opens an engine with an empty directory, indexes the corpus in-process, then runs every request in-process. Prints a
+ * line of JSON (`TrialResult`) and exits.
  */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -23,7 +23,7 @@ export interface TrialResult {
   readonly searches: Readonly<Record<string, Percentiles>>
   /** Milliseconds of each search, by workload. */
   readonly times: Readonly<Record<string, readonly number[]>>
-  /** Per request, in order: the ids of the page and the total. Two engines must print the same. */
+  /** Ids of the page and total for each request, in order. They must be the same for both engines. */
   readonly answers: readonly { readonly ids: readonly unknown[]; readonly total: number }[]
 }
 

@@ -1,4 +1,4 @@
-/** What does counting cost a search? Prints microseconds of processor time per search, as the median of trials. */
+/** Measures the cost of usage counting per search: prints the median of trials, in microseconds of processor time. */
 import { openUsage } from '../ts/telemetry/index.js'
 
 const SEARCHES = 300_000

@@ -1,9 +1,9 @@
 /**
- * npm run bench:meaning -- [native|fallback] [vectors]: searches by vectors over HTTP.
+ * npm run bench:meaning -- [native|fallback] [vectors]: measures vector searches over HTTP.
  *
- * Clustered vectors of 384 components, always the same, sent as five files. Measures from the first POST until
- * all are searchable, compares the first ten with a scan of its own, with filters that keep less and less, and then
- * searches over one connection, no answer kept.
+ * Sends clustered vectors of 384 components, always the same, as five files. Measures the time from the first POST
+ * until all are searchable, compares the first ten hits with an exact scan under increasingly selective filters, and
+ * then searches over one connection without cached answers.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,18 +16,18 @@ const LATENT = 48
 const CLUSTERS = 500
 const FILES = 5
 const QUERIES = 50
-/** Searches that are timed, over and over; each differs. */
+/** Number of different searches to time, repeated as needed. */
 const SEARCHES = 2000
 const FIRST = 10
 const SECONDS = 8
-/** Before the first that is measured: Node, here and there, compiles what it runs often. */
+/** Warm-up before the measurement, so that V8 has compiled client and server. */
 const WARM_UP_SECONDS = 3
 
 const [engine = 'native', count = '50000'] = process.argv.slice(2)
 const total = Number(count)
 
-/** A generator of numbers from 0 to 1 that starts alike everywhere. Source: mulberry32. */
-function chance(seed: number): () => number {
+/** Returns a generator of numbers from 0 to 1, the same for the same seed. Source: mulberry32. */
+function generator(seed: number): () => number {
   let state = seed
   return () => {
     state = (state + 0x6d2b79f5) | 0
@@ -37,8 +37,8 @@ function chance(seed: number): () => number {
   }
 }
 
-const random = chance(1)
-/** Roughly normal, around 0. */
+const random = generator(1)
+/** Approximately normally distributed around 0. */
 const noise = () => random() + random() + random() + random() - 2
 const list = <T>(length: number, make: () => T) => Array.from({ length }, make)
 const centers = list(CLUSTERS, () => list(LATENT, noise))
@@ -58,7 +58,7 @@ function row(): Float32Array {
 const rows = list(total, row)
 const queries = list(QUERIES, row)
 const timed = list(SEARCHES, row)
-/** Of a hundred documents, so many have a share below any number. */
+/** A random number below 100 per document. A filter `share < n` keeps n percent. */
 const shares = rows.map(() => Math.floor(random() * 100))
 
 function product(a: Float32Array, b: Float32Array): number {
@@ -70,15 +70,15 @@ function product(a: Float32Array, b: Float32Array): number {
 const lengthOf = (a: Float32Array) => Math.sqrt(product(a, a))
 const lengths = rows.map(lengthOf)
 
-/** What each query is like, by row: the truth that hits are judged by. */
-const likeness = queries.map((query) => {
+/** Exact similarity of each query to each row, to judge the hits. */
+const similarity = queries.map((query) => {
   const length = lengthOf(query)
   return Float64Array.from(rows, (one, at) => product(query, one) / (length * (lengths[at] ?? 1)))
 })
 
-/** The likeness of the last of the first ten of rows whose share is below a number, by query. */
+/** Returns the exact similarity of the tenth hit per query, among rows with a share below `below`. */
 function truth(below: number): number[] {
-  return likeness.map((known) => {
+  return similarity.map((known) => {
     const kept = known.filter((_, at) => (shares[at] ?? 0) < below).sort()
     return kept.at(-FIRST) ?? -1
   })
@@ -141,7 +141,7 @@ try {
       const { hits } = JSON.parse((await call('POST', '/indexes/rows/search', texts[at])).text) as {
         hits: { id: number }[]
       }
-      found += hits.filter(({ id }) => (likeness[at]?.[id] ?? -1) >= least - 1e-6).length
+      found += hits.filter(({ id }) => (similarity[at]?.[id] ?? -1) >= least - 1e-6).length
     }
     const load = { port, index: 'rows', bodies: timed.map(bodyOf), connections: 1 }
     if (!isWarm) await pace({ ...load, seconds: WARM_UP_SECONDS })

@@ -1,7 +1,7 @@
 /**
- * npm run bench:writes -- [seconds] [native|fallback]: one-document writes over 16 connections.
+ * npm run bench:writes -- [seconds] [native|fallback]: measures one-document writes over 16 connections.
  *
- * Counts what was acknowledged, and waits until all of it is searchable: how many batches did it take?
+ * Counts the acknowledged writes, waits until all are searchable, and reports the number of batches.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -74,12 +74,12 @@ try {
   await rm(directory, { recursive: true, force: true })
 }
 
-/** Processor time the daemon has used, all threads; null where the system does not tell. */
+/** Returns the processor time of the daemon in milliseconds, all threads; null if the system does not report it. */
 async function cpuMs(pid: number): Promise<number | null> {
   const { readFile } = await import('node:fs/promises')
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null)
   if (stat === null) return null
-  // The name in parentheses may hold blanks; user and system time are the 12th and 13th field after it.
+  // The name in parentheses may contain blanks. User and system time are the 12th and 13th fields after it.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10
 }

@@ -175,7 +175,7 @@ test('libraries are shown next to siftd with their set-up, and omitted if none w
 
 test('figures of the reference are marked as measured earlier, and bars compare the same unit', (t) => {
   t.regex(page, /The reference was not run for this report\. Its figures were measured earlier/)
-  const rows = bars('Beside the reference: films')
+  const rows = bars('Compared with the reference: films')
   t.deepEqual(
     rows.map(({ text }) => text),
     [
@@ -193,7 +193,7 @@ test('figures of the reference are marked as measured earlier, and bars compare 
 test('the page names the corpus and the machine, and how busy the machine was', (t) => {
   t.true(page.includes('Commit abc1234, 2026-01-02 03:04 UTC. 2 cores (a processor &#38; more).'))
   t.true(page.includes('load 0.3 before, at most 5.5 meanwhile'))
-  t.true(page.includes('kept 7 % of its processor time for others'))
+  t.true(page.includes('Other systems took 7 % of the processor time'))
   const told = { ...report, busy: { before: 0, most: 1, stolenPercent: null } }
   t.false(reportPage(told).includes('for others'))
 })

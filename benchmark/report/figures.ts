@@ -1,16 +1,16 @@
-/** What does a report show? Plain numbers, so that a page can be made of fixed ones. */
+/** The figures of a report, as plain numbers, so that tests can render fixed ones. */
 import type { SeriesName } from './svg.js'
 
 export interface EngineFigures {
   readonly engine: 'native' | 'fallback'
-  /** In process. */
+  /** Time to index in-process. */
   readonly indexMs: number
-  /** Over HTTP, from the POST until a search finds them. */
+  /** Time over HTTP from the POST until a search finds the documents. */
   readonly toSearchableMs: number
   readonly diskBytes: number
   readonly peakResidentBytes: number
   readonly diskParts: readonly DiskPart[]
-  /** Milliseconds of each search in process, by workload. */
+  /** Milliseconds of each in-process search, by workload. */
   readonly searches: Readonly<Record<string, readonly number[]>>
   readonly loads: readonly LoadFigures[]
   readonly growth: readonly GrowthFigures[]
@@ -28,35 +28,35 @@ export interface LoadFigures {
   readonly times: readonly number[]
 }
 
-/** The same settings and searches over the first films of the corpus. */
+/** Figures for a part of the corpus, with the same settings and searches. */
 export interface GrowthFigures {
   readonly documents: number
   readonly indexMs: number
   readonly diskBytes: number
-  /** Median of the searches of all workloads. */
+  /** Median over the searches of all workloads. */
   readonly searchMs: number
 }
 
-/** What a library made of the films, inside a process of its own. */
+/** Figures of a library, measured in a separate process. */
 export interface LibraryFigures {
   readonly library: Exclude<SeriesName, 'reference'>
-  /** Name and version as a reader knows it. */
+  /** Name and version for the reader. */
   readonly title: string
-  /** How it was set up, in words. */
+  /** Description of its set-up. */
   readonly setup: string
   readonly indexMs: number
   readonly peakResidentBytes: number
-  /** By how titles were written: correct, or misspelt in one way. */
+  /** Searches by spelling: `as written`, or a kind of mistake. */
   readonly searches: Readonly<Record<string, TitleSearches>>
 }
 
 export interface TitleSearches {
   readonly times: readonly number[]
-  /** Searches whose first ten hits held the film. */
+  /** Number of searches with the film in the first ten hits. */
   readonly found: number
 }
 
-/** A line of RESULTS.md that has a figure of the reference. */
+/** A line of RESULTS.md with a figure of the reference. */
 export interface ReferenceFigure {
   readonly label: string
   readonly siftd: string
@@ -65,7 +65,7 @@ export interface ReferenceFigure {
 
 export interface ReferenceTable {
   readonly title: string
-  /** When and where siftd's figures of this table were measured. */
+  /** When and where siftd's figures in this table were measured. */
   readonly origin: string
   readonly figures: readonly ReferenceFigure[]
 }
@@ -75,7 +75,7 @@ export interface Report {
   readonly commit: string
   readonly machine: string
   readonly corpus: { readonly name: string; readonly documents: number; readonly bytes: number }
-  /** Processes that ran or waited to, on average over a minute: as the measurements began, and at most while they ran. */
+  /** Load average of a minute: when the measurements began, and its maximum during them. */
   readonly busy: { readonly before: number; readonly most: number; readonly stolenPercent: number | null }
   readonly engines: readonly EngineFigures[]
   readonly libraries: readonly LibraryFigures[]

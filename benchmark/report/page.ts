@@ -1,4 +1,4 @@
-/** Here are the figures of a report: one HTML page with plots, which asks no server for anything and runs no script. */
+/** Renders a report as one HTML page with plots, without scripts and external resources. */
 import { megabytes, percentiles } from '../measure.js'
 import type { EngineFigures, LibraryFigures, ReferenceTable, Report } from './figures.js'
 import { leadingAmount } from './reference.js'
@@ -8,7 +8,7 @@ const seconds = (ms: number): string => `${(ms / 1000).toFixed(2)} s`
 const milliseconds = (ms: number): string => `${ms.toFixed(ms < 10 ? 2 : 0)} ms`
 const count = (some: number): string => Math.round(some).toLocaleString('en')
 
-/** Colours keep 3:1 against the surface, and differ in brightness as well. */
+/** Colours have a contrast of 3:1 against the surface, and differ in brightness too. */
 const style = `
 :root { color-scheme: light dark; --surface: #ffffff; --text: #1b1f24; --quiet: #57606a; --grid: #d8dee4;
   --native: #0b62c4; --fallback: #d9730d; --reference: #6e7781; --minisearch: #0a8066; --orama: #8a3fc7; }
@@ -60,7 +60,7 @@ const legend = (names: readonly SeriesName[], titles: Partial<Record<SeriesName,
 const namesOf = (engines: readonly EngineFigures[]): readonly SeriesName[] =>
   engines.map(({ engine }) => engine)
 
-/** A row of bars with one for each engine. */
+/** Returns a row of bars, one per engine. */
 const bars = (
   engines: readonly EngineFigures[],
   value: (figures: EngineFigures) => number,
@@ -110,7 +110,7 @@ function searching(engines: readonly EngineFigures[]): string {
     ...loads.flatMap((load) => load.times),
     ...Object.values(searches).flat(),
   ])
-  // One scale for all, so that curves of several workloads compare.
+  // All charts share a scale, so that the curves of all workloads are comparable.
   const reaches = [times.reduce((a, b) => Math.min(a, b)), times.reduce((a, b) => Math.max(a, b))]
   const distributions = [
     ...labels.map((label, at) =>
@@ -126,10 +126,10 @@ function searching(engines: readonly EngineFigures[]): string {
     figure(
       'Searches per second over HTTP',
       perSecond,
-      'The client runs on the same processors. Each search is asked once.',
+      'The client runs on the same processors. Each search is sent once.',
     ),
     '<h2>How long searches take</h2>',
-    '<p class="quiet">Each curve tells how many percent of the searches are answered within so many milliseconds. The further left, the faster.</p>',
+    '<p class="quiet">Each curve shows the percentage of searches answered within a number of milliseconds. Further left is faster.</p>',
     legend(namesOf(engines)),
     charts(distributions),
   ].join('\n')
@@ -236,7 +236,7 @@ function growing(engines: readonly EngineFigures[]): string {
   ].join('\n')
 }
 
-function beside(libraries: readonly LibraryFigures[]): string {
+function comparison(libraries: readonly LibraryFigures[]): string {
   if (libraries.length === 0) return ''
   const titles = Object.fromEntries(libraries.map(({ library, title }) => [library, title]))
   const spellings = Object.keys(libraries[0]?.searches ?? {})
@@ -271,8 +271,8 @@ function beside(libraries: readonly LibraryFigures[]): string {
     },
   ]
   return [
-    '<h2>In process, beside other libraries</h2>',
-    `<p class="quiet">The same films and the same ${asked} titles, once as written and once with each mistake in every word of six letters or more; the first ten hits are asked for. All search title, cast, genres and overview. Two swapped letters are one mistake to siftd, two to the others.</p>`,
+    '<h2>In-process comparison with other libraries</h2>',
+    `<p class="quiet">The same films and the same ${asked} titles, once as written and once with each kind of mistake in every word of six letters or more. Each search requests ten hits. All libraries search title, cast, genres and overview. Two swapped letters are one mistake for siftd, two for the others.</p>`,
     legend(
       libraries.map(({ library }) => library),
       titles,
@@ -316,32 +316,30 @@ function reference(tables: readonly ReferenceTable[]): string {
       return [{ label: quoted(label), bars }]
     })
     const plot = barChart({
-      title: `Beside the reference: ${title}`,
+      title: `Compared with the reference: ${title}`,
       scale: 'per row',
       width: FULL_WIDTH,
       rows,
     })
     const texts = figures.map(({ label, siftd, reference }) => [quoted(label), siftd, reference])
-    return `${figure(title, plot, `${origin}. Each row has its own scale; of searches per second more is better, of everything else less.`)}\n${table([title, 'siftd, native', 'reference'], texts)}`
+    return `${figure(title, plot, `${origin}. Each row has its own scale. For searches per second more is better, for everything else less.`)}\n${table([title, 'siftd, native', 'reference'], texts)}`
   }
   return [
-    '<h2>Beside the reference</h2>',
-    '<p class="quiet">The reference was not run for this report. Its figures were measured earlier, on another, quiet machine of two cores (a slow one where the table says so); those of siftd beside them are from the run that is named. They are kept in benchmark/RESULTS.md.</p>',
+    '<h2>Comparison with the reference</h2>',
+    '<p class="quiet">The reference was not run for this report. Its figures were measured earlier, on another idle machine with two cores (a slow one if the table says so). The figures of siftd are from the named run. Both are in benchmark/RESULTS.md.</p>',
     legend(['native', 'reference'], { native: 'siftd, native' }),
     ...tables.map(section),
   ].join('\n')
 }
 
-/** Words in backticks, as Markdown has them, in quotation marks. */
+/** Replaces Markdown backticks by quotation marks. */
 const quoted = (text: string): string => text.replaceAll(/`([^`]*)`/g, '“$1”')
 
-/** The whole page. */
+/** Renders the page. */
 export function reportPage(report: Report): string {
   const { date, commit, machine, corpus, busy, engines, libraries } = report
   const stolen =
-    busy.stolenPercent === null
-      ? ''
-      : ` The machine kept ${busy.stolenPercent} % of its processor time for others.`
+    busy.stolenPercent === null ? '' : ` Other systems took ${busy.stolenPercent} % of the processor time.`
   return [
     '<!doctype html>',
     '<html lang="en">',
@@ -355,12 +353,12 @@ export function reportPage(report: Report): string {
     '<h1>siftd benchmark</h1>',
     `<p>Commit ${escaped(commit)}, ${escaped(date.slice(0, 16).replace('T', ' '))} UTC. ${escaped(machine)}.</p>`,
     `<p>${escaped(corpus.name)}: ${count(corpus.documents)} documents, ${megabytes(corpus.bytes)} of NDJSON.</p>`,
-    `<p>How busy the machine was: load ${busy.before.toFixed(1)} before, at most ${busy.most.toFixed(1)} meanwhile, the measured processes included.${stolen} Figures of busy times are not to be compared with others.</p>`,
+    `<p>Load of the machine: ${busy.before.toFixed(1)} before, at most ${busy.most.toFixed(1)} during the measurement, including the measured processes.${stolen} Do not compare figures from a busy machine with others.</p>`,
     indexing(engines),
     searching(engines),
     disk(engines),
     growing(engines),
-    beside(libraries),
+    comparison(libraries),
     reference(report.reference),
     '</body>',
     '</html>',

@@ -1,10 +1,10 @@
-/** Which figures of the reference does benchmark/runs hold? It is not run here: they were measured earlier, elsewhere. */
+/** Reads figures of the reference from benchmark/runs. They were measured earlier, on another machine. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { RunFile } from '../results.js'
 import type { ReferenceTable } from './figures.js'
 
-/** Tables of the newest run file with figures of the reference: each with the rows that have one. */
+/** Returns the tables of the newest run file with figures of the reference, limited to rows with such a figure. */
 export async function referenceTables(runs: string): Promise<readonly ReferenceTable[]> {
   const names = (await readdir(runs)).filter((name) => name.endsWith('.json'))
   const files = await Promise.all(
@@ -34,11 +34,11 @@ export function referenceTablesOf(files: readonly RunFile[]): readonly Reference
 export interface Amount {
   readonly value: number
   readonly unit: 'ms' | 'MB' | '/s'
-  /** As it was written. */
+  /** Original text. */
   readonly text: string
 }
 
-/** The first amount of a text of a result, of a range its lower end, of a latency its median. Null where there is none. */
+/** Parses the first amount in a result: the lower end of a range, the median of a latency. Null if there is none. */
 export function leadingAmount(text: string): Amount | null {
   const match = /^(?:p50 )?([\d.,]+)(?:–[\d.,]+)? (ms|s|MB|\/s)(?![a-z])/.exec(text)
   if (match === null) return null

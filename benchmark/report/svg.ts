@@ -1,12 +1,12 @@
-/** Here are numbers: bars, lines and curves of them as inline SVG, without scripts. Colours are those of the page. */
+/** Draws bars, lines and curves as inline SVG without scripts, with the colours of the page. */
 
-/** Whom a mark is about; the page gives each a colour in the light and in the dark. */
+/** Name of a series. The page defines its colours for light and dark mode. */
 export type SeriesName = 'native' | 'fallback' | 'reference' | 'minisearch' | 'orama'
 
 export interface Bar {
   readonly series: SeriesName
   readonly value: number
-  /** The value as the reader sees it, with its unit. */
+  /** Displayed value with its unit. */
   readonly text: string
 }
 
@@ -18,9 +18,9 @@ export interface BarRow {
 export interface BarChart {
   readonly title: string
   readonly rows: readonly BarRow[]
-  /** Whether all rows share one scale, or each has its own because their units differ. */
+  /** `per row` if the units of the rows differ. */
   readonly scale: 'shared' | 'per row'
-  /** Default: half the page's. */
+  /** Default: half the width of the page. */
   readonly width?: number
 }
 
@@ -32,14 +32,14 @@ export interface LineChart {
     readonly series: SeriesName
     readonly points: readonly Point[]
   }[]
-  /** Whether each point is marked, with its text shown when it is pointed at. */
+  /** True to mark each point and show its text on hover. */
   readonly areMarked: boolean
 }
 
 export interface Axis {
   readonly label: string
   readonly scale: 'linear' | 'log'
-  /** Values that it reaches in any case, so that several charts compare. */
+  /** Values that the axis must include. Makes several charts comparable. */
   readonly reaches?: readonly number[]
 }
 
@@ -50,16 +50,16 @@ export interface Point {
 }
 
 const WIDTH = 540
-/** Of a chart that has the page's width. */
+/** Width of a chart as wide as the page. */
 export const FULL_WIDTH = 820
 const BAR_HEIGHT = 14
 const BAR_GAP = 3
 const ROW_GAP = 12
-/** Values stand right of the bars, labels of rows left of them: as wide as letters of 12 pixels are on average. */
+/** Values are to the right of the bars, labels to the left. Widths assume an average 12 pixel letter. */
 const VALUE_WIDTH = 120
 const LETTER_WIDTH = 6.8
 
-/** The area of a line chart in which the lines are. */
+/** Plot area of a line chart. */
 export const plot = { left: 52, right: WIDTH - 20, top: 28, bottom: 218 } as const
 const LINE_CHART_HEIGHT = 260
 
@@ -76,7 +76,7 @@ const svg = (title: string, width: number, height: number, marks: readonly strin
     '</svg>',
   ].join('\n')
 
-/** Horizontal bars from zero. */
+/** Draws horizontal bars from zero. */
 export function barChart({ title, rows, scale, width = WIDTH }: BarChart): string {
   const largest = (list: readonly BarRow[]) =>
     Math.max(...list.flatMap(({ bars }) => bars.map(({ value }) => value)))
@@ -106,7 +106,7 @@ export function barChart({ title, rows, scale, width = WIDTH }: BarChart): strin
   return svg(title, width, y, marks)
 }
 
-/** Where a value of a line chart lies, from the lower end of its axis (0) to the upper one (1). */
+/** Returns the ticks of an axis and a function from values to positions, from 0 (lower end) to 1 (upper end). */
 function positions(held: readonly number[], { scale, reaches = [] }: Axis) {
   const values = [...held, ...reaches]
   if (scale === 'linear') {
@@ -118,13 +118,13 @@ function positions(held: readonly number[], { scale, reaches = [] }: Axis) {
   const least = Math.floor(Math.log10(Math.min(...above)))
   const most = Math.max(least + 1, Math.ceil(Math.log10(Math.max(...above))))
   const ticks = Array.from({ length: most - least + 1 }, (_, step) => 10 ** (least + step))
-  // A time too short for the clock lies at the lower end.
+  // A time too short for the clock is drawn at the lower end.
   const at = (value: number) =>
     Math.max(0, (Math.log10(Math.max(value, 10 ** least)) - least) / (most - least))
   return { ticks, at }
 }
 
-/** Multiples of 1, 2 or 5 times a power of ten, four to eight of them, from zero to at least `most`. */
+/** Returns four to eight ticks from zero to at least `most`, in steps of 1, 2 or 5 times a power of ten. */
 export function linearTicks(most: number): readonly number[] {
   if (!(most > 0)) return [0, 1]
   const raw = most / 5
@@ -138,7 +138,7 @@ export function linearTicks(most: number): readonly number[] {
 const tickText = (value: number): string =>
   value >= 1000 ? value.toLocaleString('en') : String(Number(value.toPrecision(3)))
 
-/** Lines over two axes. */
+/** Draws lines on two axes. */
 export function lineChart({ title, x, y, lines, areMarked }: LineChart): string {
   const points = lines.flatMap((line) => line.points)
   const across = positions(
@@ -176,7 +176,7 @@ export function lineChart({ title, x, y, lines, areMarked }: LineChart): string 
   return svg(title, WIDTH, LINE_CHART_HEIGHT, marks)
 }
 
-/** The share of times, in percent, that are at most so long: a point per time. */
+/** Returns the cumulative distribution of times, in percent: a point per time. */
 export function cumulative(times: readonly number[]): readonly Point[] {
   const sorted = [...times].sort((a, b) => a - b)
   return sorted.map((time, at) => ({ x: time, y: (100 * (at + 1)) / sorted.length, text: '' }))
