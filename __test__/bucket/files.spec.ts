@@ -65,7 +65,7 @@ class Channel {
     const files = new PublishedFiles()
     for (const [seq, { id, change }] of this.#records.entries()) files.apply(seq, id, change)
     await fetchFiles(
-      { there: new Map(), files: files.of(id) },
+      { present: new Map(), files: files.of(id) },
       directory,
       (part) => this.#read(part),
       () => undefined,
@@ -152,7 +152,7 @@ test('a missing or damaged part is reported with its object, and names outside t
   for (const name of ['../log', '/log', 'a/../../log', '..', 'a\\b', 'C:log', '.', ''])
     await t.throwsAsync(
       fetchFiles(
-        { there: new Map(), files: new Map([[name, []]]) },
+        { present: new Map(), files: new Map([[name, []]]) },
         target,
         async () => null,
         () => undefined,

@@ -24,7 +24,7 @@ const films = Array.from({ length: FILMS }, (_, at) => {
   const sample = samples[at % samples.length]
   return JSON.stringify({ ...sample, id: at, title: `${sample?.title} ${at % 97}` })
 })
-// Numbers that JavaScript would round, and a number that it would write without its decimal point.
+// Numbers that JavaScript would round or write without a decimal point.
 films.push('{"id":9007199254740993,"title":"Big","exact":12345678901234567890,"float":1.0}')
 
 const filmSettings = {

@@ -40,18 +40,18 @@ interface IncompleteFile {
  * that grew is appended to. Any other file is written under a temporary name and then renamed, commit files last. The
  * current commit of the directory stays readable: `removeFiles` deletes other files later, and `keepOnly` truncates
  * longer files.
- * @param there parts that the directory has already
+ * @param present parts that the directory has already
  * @param written called with the bytes of each written part
  * @throws DamagedPartError; the directory then has its former content, and maybe some of the new parts
  */
 export async function fetchFiles(
-  { there, files }: { readonly there: IndexFiles; readonly files: IndexFiles },
+  { present, files }: { readonly present: IndexFiles; readonly files: IndexFiles },
   directory: string,
   read: ReadPart,
   written: (bytes: number) => void,
 ): Promise<void> {
   await mkdir(directory, { recursive: true })
-  const incomplete = await incompleteFiles({ there, files }, directory)
+  const incomplete = await incompleteFiles({ present, files }, directory)
   const isCommit = ({ name }: IncompleteFile): boolean => COMMIT_FILE.test(name)
   const stages = [incomplete.filter((file) => !isCommit(file)), incomplete.filter(isCommit)]
   const parts = readInOrder(stages.flat(), read)
@@ -99,12 +99,12 @@ const byCommit = (one: string, other: string): number =>
   Number(COMMIT_FILE.test(other)) - Number(COMMIT_FILE.test(one))
 
 async function incompleteFiles(
-  { there, files }: { readonly there: IndexFiles; readonly files: IndexFiles },
+  { present, files }: { readonly present: IndexFiles; readonly files: IndexFiles },
   directory: string,
 ): Promise<readonly IncompleteFile[]> {
   const incomplete: IncompleteFile[] = []
   for (const [name, parts] of files) {
-    const known = there.get(name) ?? null
+    const known = present.get(name) ?? null
     const isGrown = known?.every((part, at) => isSame(part, parts[at])) === true
     if (isGrown && known.length === parts.length) continue
     const kept = isGrown ? known : []
@@ -150,7 +150,7 @@ export async function partsOnDisk(
   files: IndexFiles,
   isOpen: boolean,
 ): Promise<IndexFiles> {
-  const there = new Map<string, readonly FilePart[]>()
+  const present = new Map<string, readonly FilePart[]>()
   for (const [name, parts] of files) {
     const path = join(directory, within(name))
     const file = await open(path).catch((error: NodeJS.ErrnoException) => {
@@ -174,9 +174,9 @@ export async function partsOnDisk(
     }
     if (found.length === 0 && parts.length > 0) continue
     if (size > bytesOf(found) && isOpen) continue
-    there.set(name, found)
+    present.set(name, found)
   }
-  return there
+  return present
 }
 
 /** Copies files that `from` has and `to` lacks. The caller verifies their content. */
@@ -200,8 +200,8 @@ async function namesBelow(directory: string): Promise<readonly string[]> {
 }
 
 /** Removes files that `files` no longer has. */
-export async function removeFiles(directory: string, there: IndexFiles, files: IndexFiles): Promise<void> {
-  for (const name of there.keys())
+export async function removeFiles(directory: string, present: IndexFiles, files: IndexFiles): Promise<void> {
+  for (const name of present.keys())
     if (!files.has(name)) await rm(join(directory, within(name)), { force: true })
 }
 

@@ -185,7 +185,10 @@ interface Comparison {
 const lengthOf = (parts: readonly Pick<FilePart, 'bytes'>[]): number =>
   parts.reduce((sum, { bytes }) => sum + bytes, 0)
 
-/** Fingerprint of a file as sent: creation time, length, and checksum of its last part. */
+/**
+ * Fingerprint of a file as sent: creation time, length, and checksum of its last part. Parts that were sent but not
+ * logged give another fingerprint than the parts in the log.
+ */
 function sentAs(birth: string | null, parts: readonly Pick<FilePart, 'from' | 'bytes' | 'crc'>[]): string {
   const last = parts.at(-1)
   return `${birth} ${last === undefined ? 0 : last.from + last.bytes} ${last?.crc ?? 0}`

@@ -1,7 +1,7 @@
 /** Margin in bytes below the body limit, unless the task sets a payload size. Source: the API. */
 export const PAYLOAD_MARGIN_BYTES = 1024 * 1024
 
-/** Least payload size in bytes, unless the task sets one. Source: the API. */
+/** Minimum payload size in bytes, unless the task sets one. Source: the API. */
 export const PAYLOAD_BYTES_MIN = 20 * 1024 * 1024
 
 /** Timeout of a request in milliseconds. Source: the API. */

@@ -2,7 +2,7 @@ import { type Peer, PeerError } from '../peer/index.js'
 import { editableWebhooks, livingKeys } from './instance-parts.js'
 import type { Inventory, Selection } from './inventory.js'
 
-/** A part that cannot be written over the API, or that siftd does not support. */
+/** A part that the API cannot write or siftd does not support. */
 interface Part {
   readonly path: string
   /** Describes what is not copied, given the answer of `GET path`; null: nothing. */

@@ -229,7 +229,7 @@ export class CheckpointMaker {
       // Later checkpoints need not move these parts again.
       state.relocate(locationOf)
       const files = movedFiles(checkpoint.files, locationOf)
-      making.complete = { ...base, files, writtenAt: Date.now(), image: { parts, reached } }
+      making.complete = { ...checkpoint, files, writtenAt: Date.now(), image: { parts, reached } }
     } finally {
       await discard(copied)
     }

@@ -55,7 +55,7 @@ export class PassedOverError extends Error {
 interface Beginning {
   readonly state: LogState
   /** Id of an index → what its directory holds. */
-  readonly there: Map<string, IndexFiles>
+  readonly present: Map<string, IndexFiles>
   readonly position: number
   readonly fence: Fence | null
   /** The checkpoint that the state was read from; null: the state was read from the start of the log. */
@@ -77,7 +77,7 @@ export class InstanceCopy {
   readonly #store: Pick<ObjectStore, 'put' | 'get'>
   readonly #parts: PartReader
   /** Id of an index → what its directory holds. */
-  readonly #there: Map<string, IndexFiles>
+  readonly #present: Map<string, IndexFiles>
   /** Rows that were not applied to the target yet. */
   #rows: RowChanges[] = []
   #read: number
@@ -92,14 +92,14 @@ export class InstanceCopy {
   /** True if the index files match the position. At the beginning the rows may be ahead of the files. */
   #hasFiles = false
 
-  constructor(setup: CopySetup, { state, there, position, fence, base, isOpen }: Beginning) {
+  constructor(setup: CopySetup, { state, present, position, fence, base, isOpen }: Beginning) {
     this.#setup = setup
     this.#store = repeatingStore(setup.store, setup.repeating)
     this.#parts = new PartReader(setup.log, this.#store)
     this.state = state
     this.base = base
     this.#isOpen = isOpen
-    this.#there = there
+    this.#present = present
     this.#read = position
     this.#closed = position
     this.#position = position
@@ -188,21 +188,21 @@ export class InstanceCopy {
     if (this.#hasFiles && this.#closed === this.#position) return
     const { state } = this
     const wanted = state.ids().map((id) => [id, state.files.of(id)] as const)
-    const changed = wanted.filter(([id, files]) => !areSame(this.#there.get(id), files))
-    const isNew = changed.some(([id]) => !this.#there.has(id))
-    const progressOf = new FetchProgress(changed, this.#there)
+    const changed = wanted.filter(([id, files]) => !areSame(this.#present.get(id), files))
+    const isNew = changed.some(([id]) => !this.#present.has(id))
+    const progressOf = new FetchProgress(changed, this.#present)
     const { progress, directory } = this.#setup
     for (const [id, files] of changed) {
-      const there = this.#there.get(id) ?? new Map()
+      const present = this.#present.get(id) ?? new Map()
       await fetchFiles(
-        { there, files },
+        { present, files },
         join(indexesPath(directory), id),
         this.#parts.reading(signal),
         (bytes) => progress(...progressOf.fetched(bytes)),
       )
       await target.adopt(id)
-      await removeFiles(join(indexesPath(directory), id), there, files)
-      this.#there.set(id, files)
+      await removeFiles(join(indexesPath(directory), id), present, files)
+      this.#present.set(id, files)
     }
     if (isNew) await syncNames(indexesPath(directory))
     const rows = this.#rows
@@ -214,10 +214,10 @@ export class InstanceCopy {
     this.#reached = this.state.reached
     if (!this.#hasFiles && !this.#isOpen) await this.#tidy(wanted)
     this.#hasFiles = true
-    for (const id of [...this.#there.keys()])
+    for (const id of [...this.#present.keys()])
       if (!wanted.some(([one]) => one === id)) {
         await target.drop(id)
-        this.#there.delete(id)
+        this.#present.delete(id)
       }
   }
 
@@ -238,9 +238,9 @@ class FetchProgress {
   #finished = 0
   readonly #total: number
 
-  constructor(changed: readonly (readonly [string, IndexFiles])[], there: ReadonlyMap<string, IndexFiles>) {
+  constructor(changed: readonly (readonly [string, IndexFiles])[], present: ReadonlyMap<string, IndexFiles>) {
     this.#total = changed.reduce(
-      (sum, [id, files]) => sum + bytesIn(files) - bytesIn(there.get(id) ?? new Map()),
+      (sum, [id, files]) => sum + bytesIn(files) - bytesIn(present.get(id) ?? new Map()),
       0,
     )
   }
@@ -254,12 +254,12 @@ class FetchProgress {
 const bytesIn = (files: IndexFiles): number =>
   [...files.values()].flat().reduce((sum, { bytes }) => sum + bytes, 0)
 
-const areSame = (there: IndexFiles | undefined, files: IndexFiles): boolean =>
-  there === files ||
-  (there !== undefined &&
-    there.size === files.size &&
+const areSame = (present: IndexFiles | undefined, files: IndexFiles): boolean =>
+  present === files ||
+  (present !== undefined &&
+    present.size === files.size &&
     [...files].every(([name, parts]) => {
-      const known = there.get(name)
+      const known = present.get(name)
       return (
         known?.length === parts.length &&
         known.every(({ crc, from }, at) => parts[at]?.crc === crc && parts[at]?.from === from)

@@ -1,7 +1,7 @@
 /** Most characters of rows in a log record. A single longer row gets a record of its own. */
 export const RECORD_CHANGES_CHARS = 4 * 2 ** 20
 
-/** Least bytes of a part of a compressed task store, except for the last part. */
+/** Minimum bytes of a part of a compressed task store, except for the last part. */
 export const IMAGE_PART_BYTES = 8 * 2 ** 20
 
 /** Longest checkpoint that is stored uncompressed. It has a few hundred bytes for each part of each file. */
@@ -11,10 +11,10 @@ export const CHECKPOINT_BYTES_MAX = 64 * 2 ** 20
 export const COMPRESSED_CHECKPOINT_BYTES_MAX = 128 * 2 ** 20
 export const CHECKPOINT_CONTENT_BYTES_MAX = 480 * 2 ** 20
 
-/** Least bytes of inline parts that a checkpoint moves into one object, except for the last object. */
+/** Minimum bytes of inline parts that a checkpoint moves into one object, except for the last object. */
 export const MOVED_BYTES = 16 * 2 ** 20
 
-/** Least bytes of a part of an upload, except for the last part. */
+/** Minimum bytes of a part of an upload, except for the last part. */
 export const UPLOAD_PART_BYTES = 8 * 2 ** 20
 
 /** Uploads above this size are large. At most this many large ones are sent at a time before their tasks are stored. */

@@ -111,8 +111,8 @@ export async function prepareCopy(setup: CopySetup, signal: AbortSignal): Promis
   for (const id of state.ids()) {
     const files = withoutCommits(state.files.of(id))
     const path = join(indexesPath(directory), id)
-    const there = await partsOnDisk(path, files, true)
-    await fetchFiles({ there, files }, path, parts.reading(signal), (bytes) => {
+    const present = await partsOnDisk(path, files, true)
+    await fetchFiles({ present, files }, path, parts.reading(signal), (bytes) => {
       fetched += bytes
       progress(fetched, Math.max(fetched, total))
     })
@@ -134,14 +134,14 @@ async function beginAt(
   if (next <= position)
     throw new PassedOverError(`the log record ${next} is gone, although this copy has applied it`)
   const indexes = indexesPath(directory)
-  const there = new Map<string, IndexFiles>()
+  const present = new Map<string, IndexFiles>()
   for (const id of state.ids()) {
     const files = state.files.of(id)
     if (!isOpen && seed !== null)
       await copyNames(join(indexesPath(seed), id), join(indexes, id), files.keys())
-    there.set(id, await partsOnDisk(join(indexes, id), files, isOpen))
+    present.set(id, await partsOnDisk(join(indexes, id), files, isOpen))
   }
-  return new InstanceCopy(setup, { state, there, position, fence, isOpen, base: checkpoint?.seq ?? null })
+  return new InstanceCopy(setup, { state, present, position, fence, isOpen, base: checkpoint?.seq ?? null })
 }
 
 /**

@@ -161,7 +161,7 @@ export class Shipper {
 
   /**
    * Starts a checkpoint of the current state of the log. It is made while `ship` is called. Its image is newer than its
-   * log record, and it is published once the log has all transactions of the image, since readers continue from there.
+   * log record, so it is published only once the log has all transactions of the image.
    */
   async beginBase(signal: AbortSignal, onDone: CheckpointOutcome): Promise<void> {
     const { writer } = this.#setup
@@ -407,13 +407,13 @@ export class Shipper {
     return { record: this.#setup.writer.record(encodeBody(body)), body, completes }
   }
 
-  /** Sends indexes whose rows are in no log record, since they are older than the log or than this change tracking. */
+  /** Sends indexes without rows in the log: they are older than the log or than change tracking. */
   async #adopt(signal: AbortSignal): Promise<void> {
     const { state, outgoing, indexes, fence } = this.#setup
     for (;;) {
       const known = new Set(state.ids())
       if (indexes().every(({ id }) => known.has(id))) return
-      // Most are sent with pending rows, which does not require to hold off all batches.
+      // Most are sent with pending rows, without keeping out all batches.
       if (await this.ship(signal)) {
         await this.#close(signal)
         continue
