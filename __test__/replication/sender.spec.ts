@@ -164,13 +164,14 @@ test('a server takes over from a faster one that appends all the time, which the
     await new Promise((resolve) => setTimeout(resolve, ms / 2))
     return result
   }
-  const slow: ObjectStore = {
+  const withLatency = (ms: number): ObjectStore => ({
     ...memory,
-    create: (key, body) => late(200, () => memory.create(key, body)),
-    put: (key, body) => late(200, () => memory.put(key, body)),
-    get: (key, options) => late(200, () => memory.get(key, options)),
-  }
-  const [source, sending] = await sent(t, memory)
+    create: (key, body) => late(ms, () => memory.create(key, body)),
+    put: (key, body) => late(ms, () => memory.put(key, body)),
+    get: (key, options) => late(ms, () => memory.get(key, options)),
+  })
+  const slow = withLatency(100)
+  const [source, sending] = await sent(t, withLatency(5))
   let isFenced = false
   const sender = senderOf(t, source, {
     sending,

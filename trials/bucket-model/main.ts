@@ -2,12 +2,12 @@
 import { search } from './model.js'
 
 const rules = { keepsFences: true, checksCheckpoint: true }
-for (const [writers, entries, lostAnswers] of [
+for (const [writers, records, lostAnswers] of [
   [2, 2, 1],
   [3, 1, 0],
 ] as const) {
-  const { states, violation } = search({ writers, entries, lostAnswers, restarts: 1, slots: 7 }, rules)
-  console.log(`${writers} writers, ${entries} entries, ${lostAnswers} lost answers: ${states} states`)
+  const { states, violation } = search({ writers, records, lostAnswers, restarts: 1, slots: 7 }, rules)
+  console.log(`${writers} writers, ${records} records, ${lostAnswers} lost answers: ${states} states`)
   if (violation === null) continue
   console.log(violation)
   process.exitCode = 1

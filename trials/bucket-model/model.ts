@@ -115,7 +115,7 @@ export function search(bounds: Bounds, rules: Rules): Verdict {
 
 function* stepsOf(state: State, bounds: Bounds, rules: Rules): Generator<State> {
   for (const request of state.requests) if (request.outcome === 'pending') yield applied(state, request)
-  for (const [slot, record] of state.log.records()) {
+  for (const [slot, record] of state.log.entries()) {
     const isGarbage =
       record !== '' && slot <= state.checkpoint && (record.startsWith('D') || !rules.keepsFences)
     if (isGarbage) yield { ...state, log: state.log.with(slot, '') }
@@ -216,7 +216,7 @@ function violationOf({ history, acknowledged }: State): string | null {
   }
   let owner = ''
   let isEnded = false
-  for (const [slot, record] of history.records()) {
+  for (const [slot, record] of history.entries()) {
     if (slot === 0) continue
     if (record === '') {
       isEnded = true

@@ -55,7 +55,7 @@ export async function tryUnit({ podman, base, engine, version, npmrc, home, say 
   }
   const available = async (): Promise<void> => {
     const end = performance.now() + START_MS_MAX
-    while (podman.tried(['exec', NAME, '/opt/siftd/bin/siftd', 'health']).code !== 0) {
+    while (podman.tryRun(['exec', NAME, '/opt/siftd/bin/siftd', 'health']).code !== 0) {
       expect('a server that becomes available', performance.now() < end, 'none')
       await sleep(250)
     }
@@ -79,7 +79,7 @@ export async function tryUnit({ podman, base, engine, version, npmrc, home, say 
     expect('a film', hits.includes("The Lighthouse Keeper's Atlas"), hits)
   }
   isFound()
-  const keyless = podman.tried(['exec', NAME, '/opt/siftd/bin/siftd', 'search', 'films'])
+  const keyless = podman.tryRun(['exec', NAME, '/opt/siftd/bin/siftd', 'search', 'films'])
   expect('a refusal without the key', keyless.code === 1, keyless)
   inside('systemctl', 'reload', 'siftd')
   siftd('dump')

@@ -67,7 +67,7 @@ try {
             tasks: Number(values.tasks),
           },
           say: (line) => console.log(line),
-          passed: (report) => console.log(lineOf(report)),
+          copied: (report) => console.log(lineOf(report)),
         },
       )),
     )

@@ -15,13 +15,13 @@ const weakened: Readonly<Record<string, Rules>> = {
   'a fence is not checked against the newest checkpoint': { keepsFences: true, checksCheckpoint: false },
 }
 
-for (const [name, bound] of Object.records(bounds)) {
+for (const [name, bound] of Object.entries(bounds)) {
   test(`${name}: no order of events loses an acknowledged record`, (t) => {
     const { states, violation } = search(bound, { keepsFences: true, checksCheckpoint: true })
     t.is(violation, null)
     t.true(states > 50_000, 'many states were visited')
   })
-  for (const [weakness, rules] of Object.records(weakened))
+  for (const [weakness, rules] of Object.entries(weakened))
     test(`${name}: an acknowledged record is lost if ${weakness}`, (t) =>
       t.not(search(bound, rules).violation, null))
 }
