@@ -2,7 +2,7 @@
  * `npm run bench -- [--documents FILE] [--requests N] [--engines native,fallback] [--save] [--report FILE.html]`
  *
  * Compares native and fallback on the same films: each trial in a fresh process, with the same requests, and checks
- * that the hits are equal. No answer is cached, except in the row that says so.
+ * the hits for equality. No answer is cached, except in the row that says so.
  */
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** The frame around the sections: who is asked, with which key, about which index. */
+/** The frame around the sections: navigation, key and index. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { ask, storedKey, storeKey } from './api/client.ts'
 import type { IndexInfo, Page } from './api/types.ts'
@@ -12,7 +12,7 @@ import { addressOf, type Section, sections, usePlace } from './state/route.ts'
 import { TasksSection } from './tasks/section.tsx'
 
 const INDEXES_MAX = 1000
-/** A first index, which some command may be making, is looked for as often. */
+/** Interval for polling for a first index, in milliseconds. A command may be creating it. */
 const FIRST_INDEX_MS = 2000
 const titles: Readonly<Record<Section, string>> = {
   search: 'Search',
@@ -111,7 +111,7 @@ export function App() {
   )
 }
 
-/** An index that the key may search and not list. */
+/** Stands in for an index that the key may search but not list. */
 const namedIndex = (uid: string): IndexInfo => ({ uid, primaryKey: null, createdAt: '', updatedAt: '' })
 
 export function Brand() {

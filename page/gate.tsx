@@ -20,7 +20,7 @@ export function Gate(props: {
     <main class="gate">
       <Brand />
       <div>
-        <h1>{leave === null ? 'This instance asks for a key' : 'Another key'}</h1>
+        <h1>{leave === null ? 'This instance needs a key' : 'Change the key'}</h1>
         <p class="soft">It stays in this tab and is forgotten when you close it.</p>
       </div>
       {failure !== null && <Problem failure={failure} />}
@@ -38,7 +38,7 @@ export function Gate(props: {
           />
         </label>
         <label class="field">
-          Index, for a key that may search and not list indexes
+          Index, for a key that may search but not list indexes
           <input
             autocomplete="off"
             spellcheck={false}

@@ -1,15 +1,15 @@
-/** How is the server asked? Every request of the page goes through here, with the key of this tab. */
+/** Sends every request of the page to the server, with the key of this tab. */
 
 const KEY_NAME = 'siftd.key'
 
-/** The key lives as long as the tab, and is sent to this server only. */
+/** The key is kept until the tab is closed, and is sent only to this server. */
 export const storedKey = (): string => sessionStorage.getItem(KEY_NAME) ?? ''
 export function storeKey(key: string): void {
   if (key === '') sessionStorage.removeItem(KEY_NAME)
   else sessionStorage.setItem(KEY_NAME, key)
 }
 
-/** An answer that is an error, or no answer at all (`status` 0). */
+/** An error answer, or no answer (`status` 0). */
 export class Failure extends Error {
   constructor(
     readonly status: number,
@@ -22,7 +22,7 @@ export class Failure extends Error {
 
 export interface Request {
   readonly body?: unknown
-  /** JSON text that is sent as it is, so that numbers keep all their digits. */
+  /** JSON text, sent unchanged so that numbers keep all digits. */
   readonly text?: string
   readonly signal?: AbortSignal
 }
@@ -32,7 +32,7 @@ export async function ask<T>(method: string, path: string, request: Request = {}
   return JSON.parse(await askText(method, path, request)) as T
 }
 
-/** The answer as text, unread. */
+/** Returns the answer as unparsed text. */
 export async function askText(method: string, path: string, request: Request = {}): Promise<string> {
   const { body, text = body === undefined ? undefined : JSON.stringify(body), signal } = request
   const init: RequestInit = { method, headers: headers(text === undefined ? null : 'application/json') }
@@ -58,13 +58,13 @@ export function headers(contentType: string | null): Record<string, string> {
   }
 }
 
-/** The failure that a body of the API tells of. */
+/** Parses an error body of the API. */
 export function failureOf(status: number, text: string): Failure {
   try {
     const { code, message } = JSON.parse(text) as { code?: unknown; message?: unknown }
     if (typeof message === 'string') return new Failure(status, String(code ?? ''), message)
   } catch {
-    // Not of the API: a proxy in between, or an empty answer for a path that is not known.
+    // Not from the API: from a proxy, or an empty answer for an unknown path.
   }
   return new Failure(status, '', `The server answered ${status}${text ? `: ${text.slice(0, 200)}` : ''}.`)
 }
@@ -72,5 +72,5 @@ export function failureOf(status: number, text: string): Failure {
 export const isAbort = (error: unknown): boolean =>
   error instanceof DOMException && error.name === 'AbortError'
 
-/** The path of an index, whatever its uid holds. */
+/** Returns the path of an index, with the uid escaped. */
 export const indexPath = (uid: string, rest = ''): string => `/indexes/${encodeURIComponent(uid)}${rest}`

@@ -1,4 +1,4 @@
-/** The answer of `POST /indexes/{uid}/explain`, as far as the page reads it. */
+/** The parts of the answer of `POST /indexes/{uid}/explain` that the page uses. */
 import type { Spelling, WordStep } from '../../ts/engine/explain-facts.ts'
 import type { RuleScore } from './types.ts'
 

@@ -1,4 +1,4 @@
-/** Shapes of the API's answers, as far as the page reads them. */
+/** The parts of the API's answers that the page uses. */
 
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
 export type Doc = { readonly [key: string]: Json }

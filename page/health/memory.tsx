@@ -23,7 +23,7 @@ export function MemoryView() {
       <h2>Memory and caches</h2>
       {isOff && (
         <div class="row">
-          <span class="soft">They are read from /metrics, a feature that is switched off.</span>
+          <span class="soft">They come from /metrics, a feature that is switched off.</span>
           <button type="button" onClick={switchOn}>
             Switch it on
           </button>
@@ -65,7 +65,7 @@ function Figures({ samples }: { readonly samples: readonly Sample[] }) {
             Caches hold {bytes(total)} of at most {bytes(limit)}
           </span>
           <span class="grow">
-            <Meter value={total / limit} label="Caches against their bound" />
+            <Meter value={total / limit} label="Use of the caches' limit" />
           </span>
         </div>
       )}
@@ -76,13 +76,13 @@ function Figures({ samples }: { readonly samples: readonly Sample[] }) {
               <tr>
                 <th scope="col">Cache</th>
                 <th scope="col" class="num">
-                  Holds
+                  Size
                 </th>
                 <th scope="col" class="num">
-                  Found
+                  Hits
                 </th>
                 <th scope="col" class="num">
-                  Not found
+                  Misses
                 </th>
               </tr>
             </thead>

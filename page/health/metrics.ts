@@ -1,4 +1,4 @@
-/** Reads the text format of Prometheus, as far as the page draws it. */
+/** Parses the parts of the Prometheus text format that the page uses. */
 
 export interface Sample {
   readonly name: string
@@ -15,11 +15,11 @@ export function samplesOf(text: string): readonly Sample[] {
   })
 }
 
-/** The one sample of a name; null if it is not reported. */
+/** Returns the value of a metric without labels; null if it is missing. */
 export const valueNamed = (samples: readonly Sample[], name: string): number | null =>
   samples.find((sample) => sample.name === name)?.value ?? null
 
-/** Values by the label `kind`. */
+/** Returns the values of a metric by the label `kind`. */
 export const byKind = (samples: readonly Sample[], name: string): ReadonlyMap<string, number> =>
   new Map(
     samples.filter((sample) => sample.name === name).map(({ labels, value }) => [labels.kind ?? '', value]),

@@ -1,4 +1,4 @@
-/** Slow queries: those the server counts, or else those of this tab. */
+/** Slow queries, from the server's statistics or else from this tab. */
 import { ask } from '../api/client.ts'
 import { Problem, Scroll } from '../parts/basics.tsx'
 import { count, cut, milliseconds, when } from '../parts/text.ts'
@@ -30,9 +30,7 @@ export function Queries() {
   return (
     <section class="stack">
       <h2>{isOff ? 'Slowest searches of this tab' : 'Slowest searches'}</h2>
-      {isOff && (
-        <p class="soft small">The server counts those of everyone when it is started with --query-stats.</p>
-      )}
+      {isOff && <p class="soft small">To see those of all clients, start the server with --query-stats.</p>}
       {report.failure !== null && !isOff && <Problem failure={report.failure} />}
       {report.value !== null && (
         <p class="soft small num">
@@ -51,7 +49,7 @@ export function Queries() {
                 </th>
                 {!isOff && (
                   <th scope="col" class="num">
-                    Asked
+                    Count
                   </th>
                 )}
               </tr>

@@ -1,4 +1,4 @@
-/** Health: what runs, what lies on the disk, what is held in memory, and which queries are slow. */
+/** Health: state of the server, disk use, memory use, and slow queries. */
 import { useState } from 'preact/hooks'
 import { ask, type Failure } from '../api/client.ts'
 import type { Stats } from '../api/types.ts'
@@ -65,7 +65,7 @@ const Figure = ({ name, value }: { readonly name: string; readonly value: string
   </div>
 )
 
-/** Indexes that are drawn apart. */
+/** Number of indexes that the bar shows separately. */
 const INDEXES_MAX = 12
 
 function Disk({ stats }: { readonly stats: Stats }) {
@@ -146,7 +146,7 @@ function Verification() {
         </button>
         <span role="status" class="soft small">
           {isReading && 'Reading everything …'}
-          {!isReading && findings?.length === 0 && 'Every file is whole.'}
+          {!isReading && findings?.length === 0 && 'All files are intact.'}
           {!isReading && findings !== null && findings.length > 0 && plural(findings.length, 'finding')}
         </span>
       </div>

@@ -1,4 +1,4 @@
-/** Documents, page by page, and an editor for one of them. */
+/** Paged documents, and an editor for a document. */
 import { useEffect, useState } from 'preact/hooks'
 import { ask, askText, Failure, indexPath } from '../api/client.ts'
 import type { Doc, IndexInfo, Page } from '../api/types.ts'
@@ -51,8 +51,8 @@ export function Documents(props: { readonly index: IndexInfo; readonly changed: 
         </div>
         {page.failure !== null && <Problem failure={page.failure} />}
         {page.value !== null && total === 0 && page.failure === null && (
-          <Empty title={filter.trim() === '' ? 'The index is empty' : 'No document passes the filter'}>
-            {filter.trim() === '' && <p>Drop a file at “Import”, or write a document here.</p>}
+          <Empty title={filter.trim() === '' ? 'The index is empty' : 'No document matches the filter'}>
+            {filter.trim() === '' && <p>Drop a file in “Import”, or add a document here.</p>}
           </Empty>
         )}
         <ul aria-busy={page.isLoading}>
@@ -126,7 +126,7 @@ function Editor(props: {
       setFailure(asFailure(error))
     }
   }
-  // The text is sent as it is: numbers beyond 2^53 keep their digits.
+  // The text is sent unchanged, so that numbers beyond 2^53 keep their digits.
   const save = (): Promise<void> =>
     run(
       async () => {
@@ -176,14 +176,14 @@ function Editor(props: {
   )
 }
 
-/** @throws {Failure} that says where the text is no JSON object */
+/** @throws {Failure} with the position of the error if the text is not a JSON object */
 function requireObject(text: string): void {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch (error) {
-    throw new Failure(400, 'page', `This is not JSON yet: ${(error as Error).message}`)
+    throw new Failure(400, 'page', `This is not valid JSON: ${(error as Error).message}`)
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Failure(400, 'page', 'A document is an object, with braces around its fields.')
+    throw new Failure(400, 'page', 'A document must be a JSON object, with braces around its fields.')
 }

@@ -1,4 +1,4 @@
-/** Fields with what the settings say about them, and in how many documents they occur. */
+/** Fields with their settings and the number of documents that contain them. */
 import { useState } from 'preact/hooks'
 import { ask, indexPath } from '../api/client.ts'
 import type { Field, IndexInfo, IndexStats, Page } from '../api/types.ts'
@@ -31,7 +31,7 @@ export function Fields(props: { readonly index: IndexInfo; readonly stats: Index
           <thead>
             <tr>
               <th scope="col">Field</th>
-              <th scope="col">Documents that have it</th>
+              <th scope="col">Documents</th>
               {columns.map(([title]) => (
                 <th scope="col" class="fit" key={title}>
                   {title}

@@ -1,4 +1,4 @@
-/** Import of a file that is dropped, with the progress of its upload and of its indexing. */
+/** Import of a dropped file, with the progress of upload and indexing. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Failure } from '../api/client.ts'
 import { ask } from '../api/client.ts'
@@ -15,7 +15,7 @@ type Stage =
   | { readonly kind: 'done'; readonly task: Task }
   | { readonly kind: 'failed'; readonly failure: Pick<Failure, 'code' | 'message'> }
 
-/** How long one request waits for the end of the task before the progress is drawn anew. */
+/** How long a request waits for the end of the task before the progress is updated. */
 const WAIT_MS = 700
 
 export function Import(props: { readonly index: IndexInfo; readonly changed: () => void }) {
@@ -84,7 +84,7 @@ export function Import(props: { readonly index: IndexInfo; readonly changed: () 
         }}
       >
         <h2>Drop a file of documents here</h2>
-        <p class="soft small">JSON, NDJSON or CSV; packed with gzip too</p>
+        <p class="soft small">JSON, NDJSON or CSV, also gzipped</p>
         <input
           ref={input}
           type="file"
@@ -116,13 +116,13 @@ export function Import(props: { readonly index: IndexInfo; readonly changed: () 
           </select>
         </label>
         <label class="field">
-          Documents with a known id
+          Documents with an existing id
           <select
             value={isUpdate ? 'update' : 'replace'}
             onChange={(event) => setIsUpdate(event.currentTarget.value === 'update')}
           >
-            <option value="replace">Replace the old ones</option>
-            <option value="update">Change the fields they have</option>
+            <option value="replace">Replace them</option>
+            <option value="update">Update only the given fields</option>
           </select>
         </label>
         {index.primaryKey === null && (
@@ -140,7 +140,7 @@ export function Import(props: { readonly index: IndexInfo; readonly changed: () 
   )
 }
 
-/** Waits for the end of a task; tells how far its batch is. */
+/** Waits for a task and reports the progress of its batch. */
 async function followed(
   taskUid: number,
   signal: AbortSignal,
@@ -164,7 +164,7 @@ function Outcome(props: { readonly stage: Stage; readonly name: string; readonly
     return (
       <p class="note good" role="status">
         {stage.task.status === 'canceled'
-          ? `The import of ${name} was canceled; nothing of it is stored.`
+          ? `The import of ${name} was canceled. Nothing was stored.`
           : `${count(Number(indexedDocuments))} of ${count(Number(receivedDocuments))} documents of ${name} are indexed.`}
       </p>
     )
@@ -173,7 +173,7 @@ function Outcome(props: { readonly stage: Stage; readonly name: string; readonly
   const label = isSending
     ? `Sending ${name}, ${bytes(stage.sent)} of ${bytes(stage.total)}`
     : stage.percentage === null
-      ? `${name} waits for its turn`
+      ? `${name} is queued`
       : `Indexing ${name}, ${Math.floor(stage.percentage)} %`
   return (
     <div class="stack">

@@ -1,4 +1,4 @@
-/** Index: its documents, fields, settings, imports and vectors. */
+/** Index: documents, fields, settings, imports and vectors. */
 import { useState } from 'preact/hooks'
 import { ask, Failure, indexPath } from '../api/client.ts'
 import type { IndexInfo, IndexStats } from '../api/types.ts'
@@ -24,7 +24,7 @@ type TabName = (typeof tabs)[number]['name']
 export function IndexSection(props: {
   readonly indexes: readonly IndexInfo[]
   readonly index: IndexInfo | null
-  /** The uid of the address, if there is no such index. */
+  /** The uid in the URL, if the index does not exist. */
   readonly missing: string | null
   readonly choose: (uid: string) => void
   readonly reload: () => void
@@ -64,10 +64,12 @@ export function IndexSection(props: {
         )}
       </div>
       {missing !== null && (
-        <Problem failure={new Failure(404, '', `There is no index “${missing}” that this key may see.`)} />
+        <Problem
+          failure={new Failure(404, '', `The index “${missing}” does not exist, or this key may not see it.`)}
+        />
       )}
       {indexes.length === 0 && (
-        <Empty title="There is no index yet">
+        <Empty title="No index yet">
           <p>Create one, then drop a file of documents into it.</p>
         </Empty>
       )}
@@ -191,7 +193,7 @@ function DeleteDialog(props: {
   return (
     <Dialog title={`Delete ${uid}?`} close={close}>
       <form class="stack" onSubmit={submit}>
-        <p>Its documents and settings are gone for good. Type the uid to confirm.</p>
+        <p>This deletes its documents and settings permanently. Type the uid to confirm.</p>
         <label class="field">
           Uid of the index
           <input autocomplete="off" value={typed} onInput={(event) => setTyped(event.currentTarget.value)} />

@@ -1,4 +1,4 @@
-/** Which settings are there, how is each typed into a form, and how is it read back? */
+/** The settings in the form: how each is edited and parsed. */
 import type { Json, Settings } from '../api/types.ts'
 
 export interface SettingRow {
@@ -6,7 +6,7 @@ export interface SettingRow {
   readonly name: string
   readonly title: string
   readonly hint: string
-  /** `lines`: texts, one a line. `json`: anything else that is no single value. */
+  /** `lines`: a list of texts, one per line. `json`: other compound values. */
   readonly kind: 'lines' | 'text' | 'number' | 'toggle' | 'json' | readonly string[]
 }
 
@@ -22,35 +22,35 @@ export const settingRows: readonly SettingRow[] = [
   row('filterableAttributes', 'Filterable attributes', 'lines', 'For filters and facets'),
   row('sortableAttributes', 'Sortable attributes', 'lines', 'For sort, and for _geo'),
   row('displayedAttributes', 'Displayed attributes', 'lines', '* for all'),
-  row('rankingRules', 'Ranking rules', 'lines', 'First decides first'),
+  row('rankingRules', 'Ranking rules', 'lines', 'Most important first'),
   row('distinctAttribute', 'Distinct attribute', 'text', 'One hit per value'),
-  row('stopWords', 'Stop words', 'lines', 'Words that queries do without'),
+  row('stopWords', 'Stop words', 'lines', 'Words that queries ignore'),
   row('synonyms', 'Synonyms', 'json', '{ "film": ["movie"] }'),
-  row('typoTolerance', 'Typo tolerance', 'json', 'From which length how many typos are forgiven'),
+  row('typoTolerance', 'Typo tolerance', 'json', 'Allowed typos by length of the word'),
   row(
     'prefixSearch',
     'Prefix search',
     ['indexingTime', 'disabled'],
-    'Whether the last word may be unfinished',
+    'Match words that begin with the last query word',
   ),
   row(
     'proximityPrecision',
     'Proximity precision',
     ['byWord', 'byAttribute'],
-    'How nearness of words is measured',
+    'How the distance of words is measured',
   ),
-  row('separatorTokens', 'Separators', 'lines', 'Further texts that end a word'),
-  row('nonSeparatorTokens', 'No separators', 'lines', 'Characters that end no word here'),
-  row('dictionary', 'Dictionary', 'lines', 'Texts that are one word'),
-  row('localizedAttributes', 'Languages', 'json', 'Which attributes are in which languages'),
-  row('faceting', 'Faceting', 'json', 'How many values are counted, and in which order'),
-  row('facetSearch', 'Facet search', 'toggle', 'Whether values of facets can be searched'),
-  row('pagination', 'Pagination', 'json', 'How far down hits are looked at'),
-  row('searchCutoffMs', 'Search cutoff, ms', 'number', 'Time after which a search ends; empty: 1,500'),
-  row('embedders', 'Embedders', 'json', 'Where vectors come from'),
+  row('separatorTokens', 'Separators', 'lines', 'Additional texts that separate words'),
+  row('nonSeparatorTokens', 'No separators', 'lines', 'Texts that do not separate words'),
+  row('dictionary', 'Dictionary', 'lines', 'Texts that count as one word'),
+  row('localizedAttributes', 'Languages', 'json', 'Languages of attributes'),
+  row('faceting', 'Faceting', 'json', 'Number and order of values'),
+  row('facetSearch', 'Facet search', 'toggle', 'Allow searching facet values'),
+  row('pagination', 'Pagination', 'json', 'Maximum number of hits'),
+  row('searchCutoffMs', 'Search cutoff, ms', 'number', 'Time limit of a search; default: 1,500'),
+  row('embedders', 'Embedders', 'json', 'Sources of vectors'),
 ]
 
-/** The kind of a row for a value: lists that hold more than texts are edited as JSON. */
+/** Returns how to edit a value. Lists with other values than texts are edited as JSON. */
 export function kindFor({ kind }: SettingRow, value: Json | undefined): SettingRow['kind'] {
   if (kind !== 'lines') return kind
   return Array.isArray(value) && value.every((item) => typeof item === 'string') ? 'lines' : 'json'
@@ -73,11 +73,11 @@ export function valueFrom(kind: SettingRow['kind'], typed: string): Json {
   if (kind === 'toggle') return typed === 'true'
   if (typed.trim() === '') return null
   if (kind !== 'number') return typed.trim()
-  if (!/^\d+$/.test(typed.trim())) throw new SyntaxError('this is no whole number')
+  if (!/^\d+$/.test(typed.trim())) throw new SyntaxError('not a whole number')
   return Number(typed)
 }
 
-/** What has been typed and differs from what is set, and what cannot be read. */
+/** Returns the changed values, and the mistakes in values that cannot be parsed. */
 export function changesOf(
   settings: Settings,
   typed: Readonly<Record<string, string>>,

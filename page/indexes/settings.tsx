@@ -1,4 +1,4 @@
-/** Settings as a form, which tells what a change costs before it is made. */
+/** Form for the settings, which shows the cost of a change before it is saved. */
 import { useId, useState } from 'preact/hooks'
 import { ask, type Failure, indexPath } from '../api/client.ts'
 import type { IndexInfo, Settings } from '../api/types.ts'
@@ -18,8 +18,8 @@ interface DryRun {
 
 const costs: Readonly<Record<Cost, string>> = {
   metadata: 'at once',
-  columns: 'columns are built anew',
-  documents: 'all text is indexed anew',
+  columns: 'columns are rebuilt',
+  documents: 'all text is reindexed',
 }
 
 const TYPING_MS = 400
@@ -103,7 +103,7 @@ export function SettingsForm(props: { readonly index: IndexInfo; readonly change
             {state === 'saving' && 'Saving; a large index takes a while …'}
             {state === 'saved' && 'Saved'}
             {state === 'idle' && names.length > 0 && total(names.length, dry.value)}
-            {state === 'idle' && names.length === 0 && 'Nothing is changed'}
+            {state === 'idle' && names.length === 0 && 'No changes'}
           </span>
         </div>
       </div>
@@ -111,15 +111,15 @@ export function SettingsForm(props: { readonly index: IndexInfo; readonly change
   )
 }
 
-/** What all changes together cost, which is what the most expensive one does. */
+/** Describes the cost of all changes: that of the most expensive change. */
 function total(changes: number, dry: DryRun | null): string {
-  const said = plural(changes, 'change')
-  if (dry === null) return said
+  const text = plural(changes, 'change')
+  if (dry === null) return text
   const order: readonly Cost[] = ['documents', 'columns', 'metadata']
   const worst = order.find((cost) => dry.changes.some((change) => change.cost === cost))
   const vectors = Object.keys(dry.embeddings)
-  const embedded = vectors.length > 0 ? `; vectors are asked for by ${vectors.join(', ')}` : ''
-  return `${said} in an index of ${count(dry.documents)} documents: ${worst === undefined ? 'nothing to do' : costs[worst]}${embedded}`
+  const embedded = vectors.length > 0 ? `; new vectors from ${vectors.join(', ')}` : ''
+  return `${text} in an index of ${count(dry.documents)} documents: ${worst === undefined ? 'nothing to do' : costs[worst]}${embedded}`
 }
 
 function Setting(props: {

@@ -1,4 +1,4 @@
-/** Sends a file as it lies on the disk, without reading it into memory, and tells how much has been sent. */
+/** Uploads a file without reading it into memory, and reports the progress. */
 import { Failure, failureOf, headers, indexPath } from '../api/client.ts'
 
 export const formats = {
@@ -8,7 +8,7 @@ export const formats = {
 } as const
 export type Formats = keyof typeof formats
 
-/** By the ending of the name; JSON where it tells nothing. */
+/** Guesses the format by the file extension. Default: JSON. */
 export function formatOf(name: string): Formats {
   const plain = name.toLowerCase().replace(/\.gz$/, '')
   if (/\.(ndjson|jsonl)$/.test(plain)) return 'NDJSON'
@@ -19,13 +19,13 @@ export interface Upload {
   readonly index: string
   readonly file: File
   readonly format: Formats
-  /** Empty: that of the index, or found in the documents. */
+  /** Empty: from the index, or inferred from the documents. */
   readonly primaryKey: string
-  /** Whether known documents are changed and not replaced. */
+  /** True to update existing documents instead of replacing them. */
   readonly isUpdate: boolean
 }
 
-/** `fetch` does not tell how much it has sent; hence `XMLHttpRequest`. @throws {Failure} */
+/** Uses `XMLHttpRequest`, because `fetch` does not report upload progress. @throws {Failure} */
 export function upload(
   { index, file, format, primaryKey, isUpdate }: Upload,
   progress: (sent: number, total: number) => void,
@@ -43,7 +43,7 @@ export function upload(
       request.status < 300
         ? resolve(JSON.parse(request.responseText) as { taskUid: number })
         : reject(failureOf(request.status, request.responseText))
-    request.onerror = () => reject(new Failure(0, 'no_answer', 'The server did not take the file.'))
+    request.onerror = () => reject(new Failure(0, 'no_answer', 'The server did not accept the file.'))
     request.onabort = () => reject(new DOMException('canceled', 'AbortError'))
     signal.addEventListener('abort', () => request.abort())
     request.send(file)

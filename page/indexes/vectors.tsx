@@ -1,4 +1,4 @@
-/** Vectors by embedder: how many there are, and what those of some documents look like. */
+/** Vectors by embedder: their number, and those of some documents. */
 import { useState } from 'preact/hooks'
 import { ask, indexPath } from '../api/client.ts'
 import type { Doc, IndexInfo, IndexStats, Json, Page } from '../api/types.ts'
@@ -8,7 +8,7 @@ import { count, plural, short } from '../parts/text.ts'
 import { useLoaded } from '../state/loading.ts'
 
 const SAMPLE = 10
-/** Components that are drawn of a vector. */
+/** Maximum number of components to draw. */
 const DRAWN_MAX = 256
 
 export function Vectors(props: { readonly index: IndexInfo; readonly stats: IndexStats | null }) {
@@ -34,7 +34,10 @@ export function Vectors(props: { readonly index: IndexInfo; readonly stats: Inde
   if (embedders.value !== null && names.length === 0)
     return (
       <Empty title="No embedder is set">
-        <p>Embedders turn documents and queries into vectors, to search by meaning. Add one at “Settings”.</p>
+        <p>
+          Embedders turn documents and queries into vectors, to search by meaning. Add an embedder in
+          “Settings”.
+        </p>
       </Empty>
     )
   const documents = stats?.numberOfDocuments ?? 0

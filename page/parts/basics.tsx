@@ -1,11 +1,11 @@
-/** Small pieces that all sections are made of. */
+/** Components that all sections use. */
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type { Failure } from '../api/client.ts'
 import { fixOf } from './fixes.ts'
 import { count } from './text.ts'
 
-/** A length between 0 and 1, drawn; `label` says it in words. */
+/** Draws a value between 0 and 1. `label` describes it in words. */
 export function Meter({ value, label }: { readonly value: number; readonly label: string }) {
   const width = `${Math.max(0, Math.min(1, value)) * 100}%`
   return (
@@ -21,7 +21,7 @@ export interface Part {
   readonly text: string
 }
 
-/** Parts of a whole, drawn side by side, the rest of many as one. */
+/** Draws parts of a whole side by side. Combines the smallest of many parts. */
 export function Parts({ parts, label }: { readonly parts: readonly Part[]; readonly label: string }) {
   const total = parts.reduce((sum, { value }) => sum + value, 0) || 1
   const color = (i: number): string => `c${i < 5 ? i + 1 : 0}`
@@ -44,7 +44,7 @@ export function Parts({ parts, label }: { readonly parts: readonly Part[]; reado
   )
 }
 
-/** What went wrong, in the server's words, and what to do about it where the page knows. */
+/** Shows an error message of the server, and advice if the page has any. */
 export function Problem({ failure }: { readonly failure: Pick<Failure, 'code' | 'message'> }) {
   const fix = fixOf(failure.code)
   return (
@@ -75,7 +75,7 @@ export interface Tab<T extends string> {
   readonly text: string
 }
 
-/** Tabs as the ARIA practices describe them: arrows move, one of them is in the order of focus. */
+/** Tabs that follow the ARIA practices: arrow keys move, only the chosen tab is in the tab order. */
 export function Tabs<T extends string>(props: {
   readonly label: string
   readonly tabs: readonly Tab<T>[]
@@ -120,7 +120,7 @@ export function Tabs<T extends string>(props: {
   )
 }
 
-/** A dialog that keeps the focus until it is closed, by Escape too. */
+/** A modal dialog. Escape closes it. */
 export function Dialog(props: {
   readonly title: string
   readonly close: () => void
@@ -153,7 +153,7 @@ export function Dialog(props: {
   )
 }
 
-/** A table that scrolls sideways where it is too wide, by keys too. */
+/** Scrolls a wide table horizontally, also by keyboard. */
 export function Scroll({
   label,
   children,
@@ -162,14 +162,14 @@ export function Scroll({
   readonly children: ComponentChildren
 }) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keys
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable content must be reachable by keyboard
     <section class="scroll" tabIndex={0} aria-label={label}>
       {children}
     </section>
   )
 }
 
-/** A number of results, said to screen readers when it has settled. */
+/** A status text that screen readers announce. */
 export function Said({ children }: { readonly children: ComponentChildren }) {
   return (
     <p role="status" class="small soft num">
@@ -178,7 +178,7 @@ export function Said({ children }: { readonly children: ComponentChildren }) {
   )
 }
 
-/** Buttons that lead through the pages of a list. */
+/** Buttons to page through a list. */
 export function Pager({
   offset,
   size,
@@ -186,9 +186,9 @@ export function Pager({
   turn,
 }: {
   readonly offset: number
-  /** Entries of a page. */
+  /** Number of entries per page. */
   readonly size: number
-  /** Entries of the list. */
+  /** Number of entries in the list. */
   readonly total: number
   readonly turn: (offset: number) => void
 }) {

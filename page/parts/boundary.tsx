@@ -1,4 +1,4 @@
-/** Shows what broke in place of an empty page. */
+/** Shows an error of the page instead of an empty page. */
 import { Component, type ComponentChildren } from 'preact'
 import { Problem } from './basics.tsx'
 
@@ -18,10 +18,10 @@ export class Boundary extends Component<{ readonly children: ComponentChildren }
     if (error === null) return this.props.children
     return (
       <main class="gate">
-        <h1>The page has a mistake</h1>
+        <h1>The page has an error</h1>
         <Problem failure={{ code: '', message: error.message }} />
         {/* The state in the address may be what broke it. */}
-        <a href="/">Begin anew</a>
+        <a href="/">Reload</a>
       </main>
     )
   }

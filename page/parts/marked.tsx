@@ -1,6 +1,6 @@
-/** Text with the matches marked, drawn from private characters; never as HTML. */
+/** Highlights matches, which the server marks with private-use characters. Never renders HTML. */
 
-/** Characters for private use, which text hardly ever holds; text that does is marked oddly, and no worse. */
+/** Private-use characters. In a text that contains them the highlighting is wrong, without further harm. */
 export const MARK_START = '\uE0F1'
 export const MARK_END = '\uE0F2'
 

@@ -1,4 +1,4 @@
-/** Figures and values as people read them. */
+/** Formats numbers and values for readers. */
 import type { Json } from '../api/types.ts'
 
 const whole = new Intl.NumberFormat('en')
@@ -21,14 +21,14 @@ export function milliseconds(value: number): string {
   return value < 1000 ? `${Math.round(value)} ms` : `${(value / 1000).toFixed(2)} s`
 }
 
-/** Of the texts that the API writes durations in, such as `2.76ms` and `193.67µs`. */
+/** Parses a duration of the API, such as `2.76ms` and `193.67µs`. */
 export function millisecondsOf(text: string): number {
   const [, digits, unit] = /^([\d.]+)\s*(ns|µs|us|ms|s|m)?$/.exec(text) ?? []
   const factor = { ns: 1e-6, µs: 1e-3, us: 1e-3, ms: 1, s: 1e3, m: 6e4 }[unit ?? 'ms'] ?? 1
   return digits === undefined ? 0 : Number(digits) * factor
 }
 
-/** Of an ISO 8601 duration with hours at most, such as `PT5.492S`. */
+/** Parses an ISO 8601 duration without days, such as `PT5.492S`. */
 export function millisecondsOfIso(text: string): number {
   const [, h = 0, m = 0, s = 0] = /^PT(?:(\d+)H)?(?:(\d+)M)?(?:([\d.]+)S)?$/.exec(text) ?? []
   return (Number(h) * 3600 + Number(m) * 60 + Number(s)) * 1000
@@ -36,7 +36,7 @@ export function millisecondsOfIso(text: string): number {
 
 export const when = (iso: string): string => new Date(iso).toLocaleString()
 
-/** A value in one line, cut after `charsMax` characters. */
+/** Formats a value in one line, cut after `charsMax` characters. */
 export function short(value: Json | undefined, charsMax = 200): string {
   const text = Array.isArray(value)
     ? value
@@ -49,18 +49,18 @@ export function short(value: Json | undefined, charsMax = 200): string {
   return cut(text, charsMax)
 }
 
-/** Never between the halves of a surrogate pair. */
+/** Cuts a text, but never inside a surrogate pair. */
 export function cut(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text
   const end = /[\uD800-\uDBFF]/.test(text.charAt(charsMax - 1)) ? charsMax - 1 : charsMax
   return `${text.slice(0, end)}…`
 }
 
-/** `camelCase` in words: types of tasks, names of rules. */
+/** Splits `camelCase` into words, for types of tasks and names of rules. */
 export const words = (name: string): string =>
   name.replace(/([a-z])([A-Z])/g, (_match, a: string, b: string) => `${a} ${b.toLowerCase()}`)
 
-/** Indents JSON text without reading its numbers, which would lose digits beyond 2^53. */
+/** Indents JSON text without parsing numbers, which would lose digits beyond 2^53. */
 export function indented(text: string): string {
   let [out, depth, isInText] = ['', 0, false]
   const line = (): string => `\n${'  '.repeat(depth)}`

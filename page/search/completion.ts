@@ -1,12 +1,12 @@
-/** Here is a filter as far as it is typed: what may come next? */
+/** Suggests completions for a partially typed filter. */
 import { attribute, quoted } from './lane.ts'
 
-/** What the text before the caret asks for. */
+/** The kind of completion at the caret. */
 export interface Wanted {
   readonly kind: 'attribute' | 'operator' | 'value' | 'connective'
-  /** What has been typed of it, without quotes. */
+  /** The part typed so far, without quotes. */
   readonly typed: string
-  /** Where it begins in the text. */
+  /** Position of its first character in the text. */
   readonly from: number
   /** The attribute that an operator or a value belongs to. */
   readonly attribute: string
@@ -56,7 +56,7 @@ function tokensOf(text: string): Token[] {
 const plain = (text: string): string =>
   /^["']/.test(text) ? text.slice(1).replace(/["']$/, '').replace(/\\(.)/g, '$1') : text
 
-/** Reads the text before the caret; a word that touches the caret is still being typed. */
+/** Parses the text before the caret. A word that touches the caret counts as incomplete. */
 export function wantedAfter(before: string): Wanted {
   const tokens = tokensOf(before)
   const last = tokens.at(-1)
@@ -81,7 +81,7 @@ export function wantedAfter(before: string): Wanted {
   return { kind, typed: plain(typing?.text ?? ''), from: typing?.at ?? before.length, attribute: of }
 }
 
-/** How a suggestion is written into the filter. */
+/** Returns the text that a suggestion inserts into the filter. */
 export function written(kind: Wanted['kind'], text: string): string {
   if (kind === 'attribute') return `${attribute(text)} `
   if (kind === 'value') return `${/^-?\d+(\.\d+)?$/.test(text) ? text : quoted(text)} `

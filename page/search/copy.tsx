@@ -20,8 +20,8 @@ export function CopyDialog(props: { readonly lane: Lane; readonly q: string; rea
       await navigator.clipboard.writeText(text)
       setSaid('Copied')
     } catch {
-      // Browsers give the clipboard to https and localhost only.
-      setSaid('Not allowed by the browser: select the text')
+      // Browsers allow clipboard access only for https and localhost.
+      setSaid('The browser does not allow copying. Select the text instead.')
     }
   }
   return (
@@ -36,7 +36,7 @@ export function CopyDialog(props: { readonly lane: Lane; readonly q: string; rea
             Copy
           </button>
           <span role="status" class="soft small">
-            {said || (hasKey ? 'The key is read from SIFTD_KEY' : '')}
+            {said || (hasKey ? 'The code reads the key from SIFTD_KEY' : '')}
           </span>
         </div>
       </Tabs>

@@ -1,4 +1,4 @@
-/** An explanation of the server in sentences: reasons, judged filters, and the words of the query. */
+/** Renders an explanation of the server: reasons, evaluated filters, and the words of the query. */
 import type { ComponentChildren } from 'preact'
 import type { Explanation, JudgedClause, Reason, Spelling, WordStep } from '../api/explanation.ts'
 import { count, plural } from '../parts/text.ts'
@@ -18,24 +18,29 @@ function sentenceOf(reason: Reason): ComponentChildren {
     case 'filter':
       return (
         <>
-          The filter does not let it pass.
+          It does not match the filter.
           <ClauseView clause={reason.clause} />
         </>
       )
     case 'excludedWords':
-      return 'It holds a word that the query excludes with a minus.'
+      return 'It contains a word that the query excludes with a minus.'
     case 'missingWords':
-      return <>It lacks {reason.words.map((word) => `“${word}”`).join(', ')}, which every hit must hold.</>
+      return (
+        <>
+          It does not contain {reason.words.map((word) => `“${word}”`).join(', ')}, which every hit must
+          contain.
+        </>
+      )
     case 'rankingScoreThreshold':
-      return `Its score of ${reason.score.toFixed(3)} is below the lowest score asked for, ${reason.threshold}.`
+      return `Its score of ${reason.score.toFixed(3)} is below the threshold of ${reason.threshold}.`
     case 'distinct':
-      return `The better hit ${reason.id} has the same ${reason.attribute}, and only one of them is shown.`
+      return `The better hit ${reason.id} has the same ${reason.attribute}, and the search shows only one hit per value.`
     case 'searchCutoff':
-      return 'The search ran out of time before it came to this document; searchCutoffMs is the bound.'
+      return 'The search reached its time limit searchCutoffMs before this document.'
     case 'tooFarDown':
       return `It comes after ${count(reason.hitsLookedAt)} hits; pagination.maxTotalHits is ${count(reason.maxTotalHits)}.`
     default:
-      return 'The server gives a reason that this page does not know.'
+      return 'The page does not know the reason from the server.'
   }
 }
 
@@ -63,11 +68,13 @@ function ClauseView({ clause }: { readonly clause: JudgedClause }) {
 }
 
 export function StepList({ query }: { readonly query: Explanation['query'] }) {
-  // Neighbouring words read as one are told only where the document holds them so.
+  // Shows concatenated words only if the document contains the concatenation.
   const steps = query.steps.filter((step) => step.parts === null || step.isInDocument)
   return (
     <div class="stack">
-      {steps.length === 0 && <p class="small soft">The query asks for no word: every document matches.</p>}
+      {steps.length === 0 && (
+        <p class="small soft">The query contains no words, so every document matches.</p>
+      )}
       <ul class="stack">
         {steps.map((step, i) => (
           <li key={i} class="step">
@@ -76,10 +83,10 @@ export function StepList({ query }: { readonly query: Explanation['query'] }) {
         ))}
       </ul>
       {query.ignoredWords.length > 0 && (
-        <p class="small soft">Stop words, not looked for: {query.ignoredWords.join(', ')}</p>
+        <p class="small soft">Ignored stop words: {query.ignoredWords.join(', ')}</p>
       )}
       {query.languages.length > 0 && (
-        <p class="small soft">Read as {query.languages.join(', ')}, by the settings or the search</p>
+        <p class="small soft">Languages from the settings or the search: {query.languages.join(', ')}</p>
       )}
       {query.excludedWords.length > 0 && <p class="small soft">Excluded: {query.excludedWords.join(', ')}</p>}
     </div>
@@ -134,9 +141,9 @@ function StepView({ step }: { readonly step: WordStep }) {
 const kinds: Readonly<Record<Spelling['kind'], string>> = {
   exact: 'as typed',
   phrase: 'a phrase',
-  prefix: 'which begins so',
+  prefix: 'which begins with it',
   synonym: 'a synonym',
-  typo: 'a near spelling',
+  typo: 'a similar spelling',
   split: 'split in two',
 }
 

@@ -1,4 +1,4 @@
-/** Values to choose from, with the number of hits that have them. */
+/** Facet values to choose from, with their number of hits. */
 import { useState } from 'preact/hooks'
 import { ask, indexPath } from '../api/client.ts'
 import type { SearchAnswer } from '../api/types.ts'
@@ -7,7 +7,7 @@ import { count, cut } from '../parts/text.ts'
 import { useLoaded } from '../state/loading.ts'
 import { filterOf, type Lane } from './lane.ts'
 
-/** Values that are drawn at first, while one is looked for, and at most; an index may count 100,000. */
+/** Number of values shown at first, during a facet search, and at most. An index may have 100,000 values. */
 const VALUES_STEP = 8
 const VALUES_FOUND = 40
 const VALUES_MAX = 400
@@ -60,7 +60,7 @@ interface FacetProps {
   readonly q: string
   readonly counts: Readonly<Record<string, number>>
   readonly stats: { readonly min: number; readonly max: number } | undefined
-  /** null as long as it is not known. */
+  /** Null until loaded. */
   readonly faceting: Faceting | null
   readonly choose: (values: readonly string[]) => void
   readonly bound: (range: readonly [string, string]) => void
@@ -76,13 +76,13 @@ function Facet({ name, lane, q, counts, stats, faceting, choose, bound }: FacetP
   const isCut = faceting !== null && all.length >= faceting.maxValuesPerFacet
   const order = own(faceting?.sortFacetValuesBy, name) ?? faceting?.sortFacetValuesBy['*'] ?? 'alpha'
   const found = useFound(lane, q, name, needle)
-  // The server knows values that it did not count, but cannot look for values of facets that are numbers alone.
+  // The server also finds values that it did not count, but it cannot search numeric facets.
   const fitting =
     needle === ''
       ? all
       : (found ?? all.filter(([value]) => value.toLowerCase().includes(needle.toLowerCase())))
   const byCount = [...fitting].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1))
-  // Chosen values come first and stay, even where no hit is left.
+  // Chosen values come first and stay, even without hits.
   const first = chosen.map((value) => [value, own(counts, value) ?? 0] as const)
   const rest = byCount.filter(([value]) => !chosen.includes(value))
   const drawn = [...first, ...rest.slice(0, Math.min(shown, VALUES_MAX))]
@@ -130,7 +130,7 @@ function Facet({ name, lane, q, counts, stats, faceting, choose, bound }: FacetP
             </li>
           ))}
         </ul>
-        {drawn.length === 0 && <p class="small soft">No value</p>}
+        {drawn.length === 0 && <p class="small soft">No values</p>}
         {rest.length > shown && shown < VALUES_MAX && (
           <button type="button" class="plain small" onClick={() => setWanted(shown * 4)}>
             More values<span class="hidden"> of {name}</span>
@@ -141,7 +141,8 @@ function Facet({ name, lane, q, counts, stats, faceting, choose, bound }: FacetP
         )}
         {isCut && order === 'alpha' && needle === '' && (
           <p class="small soft">
-            Of the first {count(faceting.maxValuesPerFacet)} by the alphabet, as the faceting settings say.
+            From the first {count(faceting.maxValuesPerFacet)} values in alphabetical order, the limit in the
+            settings.
           </p>
         )}
       </fieldset>
@@ -149,7 +150,7 @@ function Facet({ name, lane, q, counts, stats, faceting, choose, bound }: FacetP
   )
 }
 
-/** Values that begin with what is typed; null while nothing is, and where the server cannot look for them. */
+/** Searches values that begin with the typed text. Null without a text or if the server cannot search them. */
 function useFound(
   lane: Lane,
   q: string,

@@ -1,4 +1,4 @@
-/** The field for filters: completes attributes, operators and values, and marks the place of a mistake. */
+/** Input field for filters. Completes attributes, operators and values, and marks the position of a mistake. */
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { ask, type Failure, indexPath } from '../api/client.ts'
 import { count } from '../parts/text.ts'
@@ -19,7 +19,7 @@ export function FilterField(props: {
   readonly filter: string
   readonly attributes: readonly string[]
   readonly change: (filter: string) => void
-  /** The mistake that the server found in the filter, if it did. */
+  /** The error of the server about the filter, or null. */
   readonly failure: Failure | null
 }) {
   const { index, filter, attributes, change, failure } = props
@@ -75,7 +75,7 @@ export function FilterField(props: {
           aria-describedby={failure === null ? undefined : `${id}-mistake`}
           autocomplete="off"
           spellcheck={false}
-          placeholder={attributes.length > 0 ? `${attributes[0]} = …` : 'No attribute is filterable'}
+          placeholder={attributes.length > 0 ? `${attributes[0]} = …` : 'No filterable attribute'}
           value={filter}
           onInput={(event) => {
             change(event.currentTarget.value)
@@ -142,7 +142,7 @@ function useSuggestions(
     .map((text) => ({ text, note: wanted.kind === 'attribute' ? 'attribute' : '' }))
 }
 
-/** The message ends with a line `start:end filter`, whose places count characters from 1. */
+/** Parses a message that ends with a line `start:end filter`. Positions count characters from 1. */
 function Mistake({ id, message }: { readonly id: string; readonly message: string }) {
   const [, what, start, end, text] = /^([\s\S]*)\n(\d+):(\d+) ([\s\S]*)$/.exec(message) ?? []
   const characters = Array.from(text ?? '')

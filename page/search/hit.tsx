@@ -1,4 +1,4 @@
-/** One hit: title, text with the matches marked, facts, score. */
+/** A hit: title, text with highlighted matches, facts, score. */
 import type { Hit } from '../api/types.ts'
 import { Meter } from '../parts/basics.tsx'
 import { Marked, unmarked } from '../parts/marked.tsx'
@@ -9,7 +9,7 @@ export function HitView(props: {
   readonly hit: Hit
   readonly rank: number
   readonly primaryKey: string | null
-  /** Its place among the hits of the first lane; null where there is none to compare with. */
+  /** Its position among the hits of the first lane; null without a comparison. */
   readonly place: number | 'new' | null
   readonly isAsked: boolean
   readonly ask: () => void
@@ -67,8 +67,8 @@ export function HitView(props: {
 }
 
 function Moved({ rank, place }: { readonly rank: number; readonly place: number | 'new' }) {
-  if (place === 'new') return <p class="moved">not among the hits of A</p>
-  if (place === rank) return <p class="moved">same place as in A</p>
+  if (place === 'new') return <p class="moved">not a hit in A</p>
+  if (place === rank) return <p class="moved">same position as in A</p>
   const steps = Math.abs(place - rank)
   return (
     <p class="moved">

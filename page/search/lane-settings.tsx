@@ -1,4 +1,4 @@
-/** Settings of one lane that are changed less often. */
+/** Less common settings of a lane. */
 import { ask, indexPath } from '../api/client.ts'
 import type { Field } from '../api/types.ts'
 import { useLoaded } from '../state/loading.ts'
@@ -16,7 +16,7 @@ export function LaneSettings(props: {
   return (
     <div class="more pair">
       <label class="field">
-        Query of this search alone
+        Query for this search only
         <input
           value={lane.ownQuery ?? ''}
           placeholder="As above"
@@ -29,13 +29,13 @@ export function LaneSettings(props: {
           value={lane.strategy}
           onChange={(event) => change({ strategy: event.currentTarget.value as Lane['strategy'] })}
         >
-          <option value="last">Last ones may be missing</option>
-          <option value="frequency">Frequent ones may be missing</option>
+          <option value="last">Last words are optional</option>
+          <option value="frequency">Frequent words are optional</option>
           <option value="all">All</option>
         </select>
       </label>
       <label class="field">
-        Search in, with commas
+        Search in (comma-separated)
         <input
           value={lane.searchOn}
           placeholder="All searchable"
@@ -45,7 +45,7 @@ export function LaneSettings(props: {
       <label class="field">
         One hit per value of
         <select value={lane.distinct} onChange={(event) => change({ distinct: event.currentTarget.value })}>
-          <option value="">As in the settings</option>
+          <option value="">From the settings</option>
           {fields
             .filter((field) => field.filterable.enabled)
             .map(({ name }) => (
@@ -71,7 +71,7 @@ export function LaneSettings(props: {
           disabled={names.length === 0}
           onChange={(event) => change({ embedder: event.currentTarget.value })}
         >
-          <option value="">{names.length === 0 ? 'The index has none' : 'None: words alone'}</option>
+          <option value="">{names.length === 0 ? 'The index has none' : 'None: only words'}</option>
           {names.map((name) => (
             <option key={name}>{name}</option>
           ))}

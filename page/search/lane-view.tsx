@@ -1,4 +1,4 @@
-/** One search with its settings, facets and hits. */
+/** A search with its settings, facets and hits. */
 import { useEffect, useState } from 'preact/hooks'
 import { ask, indexPath } from '../api/client.ts'
 import type { Field, Hit, IndexInfo, Page, SearchAnswer } from '../api/types.ts'
@@ -16,10 +16,10 @@ import { LaneSettings } from './lane-settings.tsx'
 import { runLane } from './run.ts'
 import { Timing } from './timing.tsx'
 
-/** Facets that are counted; an index may have thousands. */
+/** Maximum number of counted facets. An index may have thousands. */
 const FACETS_MAX = 8
 const FIELDS_MAX = 500
-/** Pause in typing after which a query is sent. */
+/** Pause in typing before a query is sent, in milliseconds. */
 const TYPING_MS = 60
 const LIMIT_STEP = 20
 
@@ -31,10 +31,10 @@ export interface LaneProps {
   readonly indexes: readonly IndexInfo[]
   readonly change: (changes: Partial<Lane>) => void
   readonly drop: () => void
-  /** The hit that the panel is about. */
+  /** The hit in the panel. */
   readonly asked: Hit | null
   readonly ask: (hit: Hit | null) => void
-  /** Hits of the first lane, to tell what moved. */
+  /** Answer of the first lane, to show moved hits. */
   readonly against: SearchAnswer | null
   readonly report: ((answer: SearchAnswer | null) => void) | null
 }
@@ -48,7 +48,7 @@ export function LaneView(props: LaneProps) {
     (signal) => ask<Page<Field>>('POST', path, { body: { limit: FIELDS_MAX }, signal }),
     [lane.index],
   )
-  // A key that may only search is refused its fields; it then searches without facets.
+  // A search-only key may not list fields. The search then has no facets.
   const known = fields.value?.results ?? []
   const filterable = known.filter((field) => field.filterable.enabled).map(({ name }) => name)
   const sortable = known.filter((field) => field.sortable.enabled).map(({ name }) => name)
@@ -64,7 +64,7 @@ export function LaneView(props: LaneProps) {
   const primaryKey = indexes.find(({ uid }) => uid === lane.index)?.primaryKey ?? null
   const isFilterWrong = search.failure?.code === 'invalid_search_filter'
   const letter = letterOf(at)
-  // Beside each other, and on small screens, hits come before facets that are not asked for.
+  // With several lanes and on small screens the facets are collapsed, so that the hits are visible.
   const isNarrow = matchMedia('(max-width: 44rem)').matches
   return (
     <section class="lane" aria-label={isSingle ? 'Search' : `Search ${letter}`} aria-busy={search.isLoading}>
@@ -161,7 +161,7 @@ export function LaneView(props: LaneProps) {
 
 function saidOf(answer: SearchAnswer | null, hasFailed: boolean): string {
   if (answer === null) return hasFailed ? 'Not searched' : 'Searching …'
-  return hasFailed ? 'The hits of the search before' : summary(answer)
+  return hasFailed ? 'Hits of the previous search' : summary(answer)
 }
 
 function summary({ estimatedTotalHits: total, processingTimeMs, semanticHitCount }: SearchAnswer): string {
@@ -178,7 +178,7 @@ function Hits(props: LaneProps & { readonly answer: SearchAnswer; readonly prima
   if (answer.hits.length === 0)
     return (
       <Empty title="No document matches">
-        <p>Try fewer words, or look at the filter. “Why not …?” tells for one document what keeps it out.</p>
+        <p>Try fewer words, or check the filter. “Why not …?” shows why a document is not found.</p>
       </Empty>
     )
   return (
@@ -237,7 +237,5 @@ function Chips({ lane, change }: Pick<LaneProps, 'lane' | 'change'>) {
 }
 
 const NoFacets = () => (
-  <p class="small soft">
-    No attribute is filterable, so that there is nothing to narrow by. The settings of the index change that.
-  </p>
+  <p class="small soft">No filterable attributes. Add some in the settings of the index.</p>
 )

@@ -1,4 +1,4 @@
-/** A lane is one search beside others: its index and settings. Here is what it asks the server. */
+/** A lane is one of several compared searches: its index and settings, and the requests for them. */
 import type { Json } from '../api/types.ts'
 import { MARK_END, MARK_START } from '../parts/marked.tsx'
 import { own } from '../parts/own.ts'
@@ -9,15 +9,15 @@ export interface Lane {
   /** `year:desc`, or empty for none. */
   readonly sort: string
   readonly strategy: 'last' | 'all' | 'frequency'
-  /** Attributes with commas between them; empty: all. */
+  /** Comma-separated attributes; empty for all. */
   readonly searchOn: string
   readonly limit: number
   readonly embedder: string
-  /** How much vectors count, from 0 to 1. */
+  /** Semantic ratio, from 0 to 1. */
   readonly ratio: number
   readonly threshold: number
   readonly distinct: string
-  /** Another query than that of all lanes; null for none. */
+  /** Separate query of this lane; null to use the common query. */
   readonly ownQuery: string | null
   /** Chosen values by facet. */
   readonly chosen: Readonly<Record<string, readonly string[]>>
@@ -30,7 +30,7 @@ export interface SearchState {
   readonly lanes: readonly Lane[]
 }
 
-/** So many fit beside each other, and are told apart by their letters. */
+/** Maximum number of lanes. Letters name them. */
 export const LANES_MAX = 4
 export const letterOf = (lane: number): string => 'ABCD'.charAt(lane)
 
@@ -50,7 +50,7 @@ export const newLane = (index: string): Lane => ({
   ranges: {},
 })
 
-/** Reads what `JSON.stringify` of a state gave; addresses are edited by hand, so that anything may come. */
+/** Parses the JSON of a state. URLs can be edited by hand, so it may have any content. */
 export function readState(text: string | null, index: string): SearchState {
   const empty = { q: '', lanes: [newLane(index)] }
   if (text === null) return empty
@@ -81,13 +81,13 @@ const textLists = (value: unknown): Record<string, string[]> =>
       .map(([name, list]) => [name, (list as unknown[]).map(String)]),
   )
 
-/** A value or an attribute in a filter. */
+/** Quotes a value or an attribute for a filter. */
 export const quoted = (text: string): string => `"${text.replace(/["\\]/g, (character) => `\\${character}`)}"`
 
-/** Attributes with other characters are quoted. */
+/** Quotes an attribute if it has special characters. */
 export const attribute = (name: string): string => (/^[\w.-]+$/.test(name) ? name : quoted(name))
 
-/** The conditions of one facet; null for none. */
+/** Returns the conditions of a facet; null for none. */
 function conditionOf(lane: Lane, facet: string): Json | null {
   const values = (own(lane.chosen, facet) ?? []).map((value) => `${attribute(facet)} = ${quoted(value)}`)
   return values.length > 0 ? values : null
@@ -102,7 +102,7 @@ function rangesOf(lane: Lane, facet: string): readonly string[] {
   return [...bound('>=', from), ...bound('<=', to)]
 }
 
-/** @param except a facet whose own choice is left out, to count what else could be chosen */
+/** @param except a facet to leave out, to count its other values */
 export function filterOf(lane: Lane, except?: string): readonly Json[] {
   const facets = new Set([...Object.keys(lane.chosen), ...Object.keys(lane.ranges)])
   const conditions = [...facets]
@@ -119,7 +119,7 @@ export interface SearchBody {
   readonly [key: string]: Json
 }
 
-/** What a program would ask: the search alone, without what only the page needs. */
+/** Returns the search without the parts that only the page needs. */
 export function plainBody(lane: Lane, q: string): SearchBody {
   const filter = filterOf(lane)
   const attributes = lane.searchOn.split(',').flatMap((name) => name.trim() || [])
@@ -138,7 +138,7 @@ export function plainBody(lane: Lane, q: string): SearchBody {
   }
 }
 
-/** The whole search of the page: with marked, cropped text, scores, facets, and the time of each stage. */
+/** Returns the complete search of the page: with highlights, cropped text, scores, facets, and stage times. */
 export function pageBody(lane: Lane, q: string, facets: readonly string[]): SearchBody {
   return {
     ...plainBody(lane, q),
@@ -154,7 +154,7 @@ export function pageBody(lane: Lane, q: string, facets: readonly string[]): Sear
   }
 }
 
-/** Counts one facet as if nothing of it were chosen. */
+/** Returns a search that counts a facet without its chosen values. */
 export function countingBody(lane: Lane, q: string, facet: string): SearchBody {
   return { ...plainBody(lane, q), filter: filterOf(lane, facet), facets: [facet], limit: 0 }
 }

@@ -1,4 +1,4 @@
-/** Runs the searches of a lane, and remembers how long they took. */
+/** Runs the searches of a lane, and records their duration. */
 import { ask, indexPath } from '../api/client.ts'
 import type { SearchAnswer } from '../api/types.ts'
 import { own } from '../parts/own.ts'
@@ -10,11 +10,11 @@ export interface SessionSearch {
   readonly ms: number
 }
 
-/** The slowest searches of this tab, the slowest first. */
+/** The slowest searches of this tab, slowest first. */
 export const slowest: SessionSearch[] = []
 const SLOWEST_MAX = 20
 
-/** Facets with a choice are counted without it, so that further values of theirs can be chosen. */
+/** Facets with chosen values are counted without these, so that other values can be chosen. */
 export async function runLane(
   lane: Lane,
   q: string,
@@ -29,7 +29,7 @@ export async function runLane(
     ...chosen.map((facet) => search(countingBody(lane, q, facet))),
   ])
   remember({ index: lane.index, q: lane.ownQuery ?? q, ms: answer.processingTimeMs })
-  // Entries, since assigning a facet of the name `__proto__` would add none.
+  // Builds from entries, since assigning a facet with the name `__proto__` would not add it.
   const counted = [answer, ...counts].flatMap(({ facetDistribution }) =>
     Object.entries(facetDistribution ?? {}),
   )

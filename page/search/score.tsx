@@ -1,4 +1,4 @@
-/** The score of a hit, drawn rule by rule in the order in which the rules were applied. */
+/** Draws the score of a hit by rule, in the order of application. */
 import type { Json, RuleScore } from '../api/types.ts'
 import { Meter } from '../parts/basics.tsx'
 import { short, words } from '../parts/text.ts'
@@ -35,7 +35,7 @@ const said: Readonly<Record<string, (rule: RuleScore) => string>> = {
       : `${matchingWords} of ${maxMatchingWords} words exactly as typed`,
 }
 
-/** What the rule tells beside its score, in words where the page knows the rule. */
+/** Describes the details of a rule, in words if the page knows the rule. */
 function saidOf(name: string, rule: RuleScore): string {
   const known = Object.hasOwn(said, name) ? said[name] : undefined
   if (known !== undefined) return known(rule)

@@ -1,4 +1,4 @@
-/** Search: a query for one lane or several beside each other, and a panel about one document. */
+/** Search: a query for one or several lanes, and a panel about a document. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { Hit, IndexInfo, SearchAnswer } from '../api/types.ts'
 import { Empty } from '../parts/basics.tsx'
@@ -7,10 +7,10 @@ import { LANES_MAX, type Lane, newLane, readState, type SearchState } from './la
 import { LaneView } from './lane-view.tsx'
 import { WhyPanel } from './why.tsx'
 
-/** The document that the panel is about. */
+/** The document in the panel. */
 export interface Asked {
   readonly lane: number
-  /** null: a document that is typed, to see why it is no hit. */
+  /** Null for a typed document id, to see why the document is not a hit. */
   readonly hit: Hit | null
 }
 
@@ -43,18 +43,18 @@ export function SearchSection(props: {
 
   if (index === null && indexes.length === 0)
     return (
-      <Empty title="There is no index yet">
+      <Empty title="No index yet">
         <p>
-          <a href={addressOf('index', null)}>Create one and drop a file into it</a>, or run{' '}
+          <a href={addressOf('index', null)}>Create an index and drop a file into it</a>, or run{' '}
           <code>siftd import films.ndjson --index films</code>.
         </p>
       </Empty>
     )
   if (index === null)
     return (
-      <Empty title="There is no such index">
+      <Empty title="This index does not exist">
         <p>
-          <a href={addressOf('index', null)}>Choose another one</a>.
+          <a href={addressOf('index', null)}>Choose another index</a>.
         </p>
       </Empty>
     )

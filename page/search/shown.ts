@@ -1,4 +1,4 @@
-/** Here is a hit with fields of any kind: which is its title, which its image, which are facts? */
+/** Chooses the title, image, text and facts of a hit from its fields. */
 import type { Doc, Hit, Json } from '../api/types.ts'
 import { unmarked } from '../parts/marked.tsx'
 import { cut, short } from '../parts/text.ts'
@@ -6,14 +6,14 @@ import { cut, short } from '../parts/text.ts'
 export interface ShownHit {
   readonly title: string
   readonly image: string | null
-  /** The longest text, if it is longer than a fact; it may hold marks. */
+  /** The longest text, if it is longer than a fact. May contain highlight marks. */
   readonly text: string | null
   readonly facts: readonly (readonly [name: string, value: string])[]
   readonly hiddenFacts: number
 }
 
 const TITLES = ['title', 'name', 'label', 'subject', 'heading', 'headline']
-/** What the server adds to a document. */
+/** Fields that the server adds to a document. */
 const ADDED = new Set([
   '_formatted',
   '_matchesPosition',

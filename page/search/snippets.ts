@@ -1,5 +1,5 @@
-/** The same search for programs. Keys are left out: what is copied ends up in chats and repositories. */
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the code that is shown holds templates of its own
+/** Returns a search as code. Omits keys, because copied code ends up in chats and repositories. */
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the generated code contains templates
 import { indexPath } from '../api/client.ts'
 import type { SearchBody } from './lane.ts'
 

@@ -1,8 +1,8 @@
-/** How long did a search take, and with what? */
+/** Shows the duration of a search by stage. */
 import { Parts } from '../parts/basics.tsx'
 import { milliseconds, millisecondsOf } from '../parts/text.ts'
 
-/** The stages at the second level of `a > b`, and what of their parent is left. */
+/** Returns the stages at the second level of `a > b`, and the remaining time of their parent. */
 function stagesOf(details: Readonly<Record<string, string>>): readonly (readonly [string, number])[] {
   const times = Object.entries(details).map(([name, text]) => [name, millisecondsOf(text)] as const)
   const isParent = (name: string): boolean => times.some(([other]) => other.startsWith(`${name} > `))

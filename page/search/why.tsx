@@ -1,4 +1,4 @@
-/** The panel about one document: why it is a hit where it is, or why it is none. */
+/** The panel about a document: why it is a hit at its position, or why it is not a hit. */
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask, indexPath } from '../api/client.ts'
 import type { Explanation } from '../api/explanation.ts'
@@ -32,7 +32,7 @@ export function WhyPanel(props: {
   )
   const heading = useRef<HTMLHeadingElement>(null)
   const field = useRef<HTMLInputElement>(null)
-  // The panel takes the focus when it opens and gives it back to where it came from.
+  // The panel takes the focus when it opens and restores it when it closes.
   useEffect(() => {
     const before = document.activeElement
     ;(hit === null ? field : heading).current?.focus()
@@ -52,7 +52,7 @@ export function WhyPanel(props: {
     addEventListener('keydown', leave)
     return () => removeEventListener('keydown', leave)
   }, [close])
-  // Servers of other versions have no such route.
+  // Other servers do not have this route.
   const isUnknown =
     explained.failure !== null && [404, 405].includes(explained.failure.status) && !explained.failure.code
   const answer = explained.value?.id === id ? explained.value : null
@@ -83,11 +83,11 @@ export function WhyPanel(props: {
         </label>
       )}
       {explained.failure !== null && !isUnknown && id !== '' && <Problem failure={explained.failure} />}
-      {isUnknown && <p class="note small">This server explains scores only, not words and filters.</p>}
+      {isUnknown && <p class="note small">This server explains only scores, not words and filters.</p>}
       {answer !== null && <Verdict answer={answer} />}
       {answer !== null && answer.reasons.length > 0 && (
         <section aria-label="Reasons">
-          <h3>What keeps it out</h3>
+          <h3>Reasons</h3>
           <ReasonList reasons={answer.reasons} />
         </section>
       )}
@@ -95,7 +95,7 @@ export function WhyPanel(props: {
         <section aria-label="Score">
           <h3>Score, rule by rule</h3>
           {Object.keys(details).length === 0 ? (
-            <p class="small soft">Without words in the query no rule has anything to tell apart.</p>
+            <p class="small soft">The query has no words, so no rule applies.</p>
           ) : (
             <ScoreDetails details={details} />
           )}
@@ -103,7 +103,7 @@ export function WhyPanel(props: {
       )}
       {answer !== null && (
         <section aria-label="Words">
-          <h3>How the query was read</h3>
+          <h3>Interpretation of the query</h3>
           <StepList query={answer.query} />
         </section>
       )}
@@ -126,8 +126,8 @@ function Verdict({ answer }: { readonly answer: Explanation }) {
     )
   return (
     <p>
-      <span class="verdict fail">It is no hit.</span>{' '}
-      {answer.reasons.length > 1 ? 'Each of these reasons would be enough.' : ''}
+      <span class="verdict fail">It is not a hit.</span>{' '}
+      {answer.reasons.length > 1 ? 'Each of these reasons is sufficient.' : ''}
     </p>
   )
 }

@@ -1,9 +1,9 @@
-/** What has been loaded, what is being loaded, and what failed: hooks around requests. */
+/** Hooks that load data and track its state: loaded, loading, failed. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { Failure, isAbort } from '../api/client.ts'
 
 export interface Loaded<T> {
-  /** The last answer; it stays while the next one is on its way, so that nothing jumps. */
+  /** The last answer. Stays until the next one arrives, so that the layout does not jump. */
   readonly value: T | null
   readonly failure: Failure | null
   readonly isLoading: boolean
@@ -11,9 +11,9 @@ export interface Loaded<T> {
 }
 
 /**
- * Loads whenever a dependency changes; answers that were overtaken are dropped.
+ * Loads when a dependency changes, and drops outdated answers.
  * @param load null loads nothing
- * @param delayMs how long to wait for a further change first
+ * @param delayMs delay before loading, restarted by each change
  */
 export function useLoaded<T>(
   load: ((signal: AbortSignal) => Promise<T>) | null,
@@ -52,7 +52,7 @@ export function useLoaded<T>(
   return { ...state, reload: useCallback(() => setRound((now) => now + 1), []) }
 }
 
-/** As `useLoaded`, again `everyMs` after each answer while the tab is seen. */
+/** Like `useLoaded`, but repeats `everyMs` after each answer while the tab is visible. */
 export function usePolled<T>(
   load: (signal: AbortSignal) => Promise<T>,
   dependencies: readonly unknown[],

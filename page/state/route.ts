@@ -1,4 +1,4 @@
-/** Where in the page is the reader? Kept in the fragment of the address, which is never sent to the server. */
+/** The place in the page, kept in the fragment of the URL, which browsers never send to the server. */
 import { useEffect, useState } from 'preact/hooks'
 
 export const sections = ['search', 'index', 'tasks', 'health'] as const
@@ -7,7 +7,7 @@ export type Section = (typeof sections)[number]
 export interface Place {
   readonly section: Section
   readonly index: string | null
-  /** What a section keeps in the address, as JSON. */
+  /** State of a section in the URL, as JSON. */
   readonly state: string | null
 }
 
@@ -18,7 +18,7 @@ export function placeOf(hash: string): Place {
   return { section: known, index: decoded(index) || null, state: decoded(state) || null }
 }
 
-/** Addresses are typed by hand too: what is no valid escape is nothing. */
+/** Decodes a part of the URL. An invalid escape, possibly typed by hand, yields an empty text. */
 function decoded(text: string | undefined): string {
   try {
     return decodeURIComponent(text ?? '')

@@ -1,11 +1,11 @@
-/** How does a write end? */
+/** Waits for the tasks of writes. */
 import { ask, Failure } from '../api/client.ts'
 import type { Task } from '../api/types.ts'
 
-/** The longest wait of one request; the server allows 60 s. */
+/** Wait time per request. The server allows at most 60 s. */
 const WAIT_MS = 20_000
 
-/** Sends a write and waits until its task has ended. @throws {Failure} for a refusal and for a task that failed */
+/** Sends a write and waits for its task. @throws {Failure} if the write is refused or the task fails */
 export async function settle(accepted: Promise<{ readonly taskUid: number }>): Promise<Task> {
   const { taskUid } = await accepted
   for (;;) {

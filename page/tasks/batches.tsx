@@ -1,4 +1,4 @@
-/** Batches: what ran together, why, and how long each step took. */
+/** Batches: their tasks, why they ended, and the duration of each step. */
 import { ask } from '../api/client.ts'
 import type { Batch, UidPage } from '../api/types.ts'
 import { Empty, Parts, Problem } from '../parts/basics.tsx'

@@ -1,4 +1,4 @@
-/** The list of tasks: filtered, paged, with progress, cancelation, and errors with their fix. */
+/** The list of tasks: filters, paging, progress, cancelation, and errors with advice. */
 import { useState } from 'preact/hooks'
 import { ask, type Failure } from '../api/client.ts'
 import type { Batch, IndexInfo, Json, Task, TaskStatus, UidPage } from '../api/types.ts'
@@ -34,7 +34,7 @@ export function TaskList({ indexes }: { readonly indexes: readonly IndexInfo[] }
   const [status, setStatus] = useState('')
   const [type, setType] = useState('')
   const [index, setIndex] = useState('')
-  /** Uids that pages begin at, the newest page first; the last one is shown. */
+  /** First uid of each visited page, newest page first. The last page is shown. */
   const [starts, setStarts] = useState<readonly number[]>([])
   const [failure, setFailure] = useState<Failure | null>(null)
   const from = starts.at(-1)
@@ -94,7 +94,9 @@ export function TaskList({ indexes }: { readonly indexes: readonly IndexInfo[] }
       {tasks.failure !== null && <Problem failure={tasks.failure} />}
       {page !== null && page.results.length === 0 && (
         <Empty title="No task">
-          <p>{status || type || index ? 'None fits these conditions.' : 'Writes appear here as tasks.'}</p>
+          <p>
+            {status || type || index ? 'No task matches these conditions.' : 'Writes appear here as tasks.'}
+          </p>
         </Empty>
       )}
       {page !== null && page.results.length > 0 && (
@@ -108,13 +110,13 @@ export function TaskList({ indexes }: { readonly indexes: readonly IndexInfo[] }
                 <th scope="col" class="fit">
                   Status
                 </th>
-                <th scope="col">What</th>
+                <th scope="col">Type</th>
                 <th scope="col">Index</th>
                 <th scope="col" class="num fit">
-                  Took
+                  Duration
                 </th>
                 <th scope="col" class="fit">
-                  Since
+                  Enqueued
                 </th>
                 <th scope="col" class="fit">
                   <span class="hidden">Actions</span>
@@ -236,7 +238,7 @@ function TaskRow(props: { readonly task: Task; readonly batch: Batch | null; rea
   )
 }
 
-/** Figures of a task in a few words. */
+/** Summarises the numeric details of a task. */
 function detailsOf(details: Readonly<Record<string, Json>> | null): string {
   return Object.entries(details ?? {})
     .filter(([, value]) => typeof value === 'number')

@@ -5,7 +5,7 @@ const test = testNeeding([browserOfTests])
 
 test('a chosen file is imported into a new index', async (t) => {
   const { server, page, complaints } = await visit(t, async () => undefined)
-  await page.getByRole('link', { name: 'Create one' }).click()
+  await page.getByRole('link', { name: 'Create an index' }).click()
   await page.getByRole('button', { name: 'New index' }).click()
   await page.getByLabel('Uid: letters').fill('boats')
   await page.getByRole('button', { name: 'Create' }).click()
@@ -25,7 +25,7 @@ test('an unreadable file is refused with the reason and advice', async (t) => {
     .getByLabel('File of documents')
     .setInputFiles({ name: 'broken.json', mimeType: '', buffer: Buffer.from('[{"id": 1},') })
   await page.getByRole('alert').waitFor()
-  t.regex(await textOf(page.getByRole('alert')), /Check the file at the place that is named/)
+  t.regex(await textOf(page.getByRole('alert')), /Check the file at the given position/)
 })
 
 test('a document can be edited without losing digits, and deleted', async (t) => {
@@ -48,13 +48,13 @@ test('settings show the cost of a change before it is saved', async (t) => {
   const { server, page } = await visit(t, (server) => fillFilms(t, server), { path: '/#/index/films' })
   await page.getByRole('tab', { name: 'Settings' }).click()
   await page.getByLabel('Stop words').fill('the\nof')
-  await page.getByText('1 change in an index of 5 documents: all text is indexed anew').waitFor()
+  await page.getByText('1 change in an index of 5 documents: all text is reindexed').waitFor()
   t.deepEqual((await server.get('/indexes/films/settings/stop-words')).body, [] as never)
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('status').getByText('Saved', { exact: true }).waitFor()
   t.deepEqual((await server.get('/indexes/films/settings/stop-words')).body, ['of', 'the'] as never)
   await page.getByLabel('Synonyms').fill('{ "a": ')
-  await page.getByText('Nothing is changed').waitFor()
+  await page.getByText('No changes').waitFor()
   t.true(await page.getByRole('button', { name: 'Save' }).isDisabled())
 })
 

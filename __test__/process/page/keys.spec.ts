@@ -10,7 +10,7 @@ test('a wrong key is refused with a reason, and a valid key is kept only in the 
   await key.fill('wrong "><script>')
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('alert').waitFor()
-  t.regex(await textOf(page.getByRole('alert')), /not known here/)
+  t.regex(await textOf(page.getByRole('alert')), /is unknown/)
   await key.fill(masterKey)
   await key.press('Enter')
   await page.getByText('5 hits').waitFor()
@@ -20,7 +20,7 @@ test('a wrong key is refused with a reason, and a valid key is kept only in the 
   await page.getByText('5 hits').waitFor()
   const other = await page.context().newPage()
   await other.goto(page.url())
-  await other.getByText('This instance asks for a key').waitFor()
+  await other.getByText('This instance needs a key').waitFor()
 })
 
 test('a search-only key searches the named index', async (t) => {

@@ -83,8 +83,8 @@ test('the explanation of a missing document shows the reasons', async (t) => {
   await page.getByRole('button', { name: 'Why not …?' }).click()
   const panel = page.getByRole('complementary', { name: 'Explanation' })
   await page.keyboard.type('3')
-  await panel.getByText('It is no hit.').waitFor()
-  await panel.getByText('The filter does not let it pass.').waitFor()
+  await panel.getByText('It is not a hit.').waitFor()
+  await panel.getByText('It does not match the filter.').waitFor()
   const clauses = await panel.locator('.tree .step').allTextContents()
   t.deepEqual(
     clauses.map((text) => text.replace(/^[✓✗] /, '').replace(/ +/g, ' ')),

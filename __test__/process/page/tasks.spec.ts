@@ -83,7 +83,7 @@ test('health shows the disk, the memory, and the slowest searches of this tab', 
   await page.getByRole('button', { name: 'Switch it on' }).click()
   await page.getByText('Resident memory').waitFor()
   await page.getByRole('button', { name: 'Verify every file' }).click()
-  await page.getByText('Every file is whole.').waitFor()
+  await page.getByText('All files are intact.').waitFor()
   t.regex(await textOf(page.locator('main')), /tasks and the rest/)
 })
 
