@@ -199,7 +199,7 @@ const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, 
   ],
   'holds a task twice': [
     [metadata, { path: 'tasks/queue.jsonl', content: `${task({})}\n${task({})}` }],
-    /does not rise/,
+    /is not greater than/,
   ],
   'has a task with an invalid uid': [
     [metadata, { path: 'tasks/queue.jsonl', content: task({ uid: 2 ** 40 }) }],
@@ -213,7 +213,7 @@ const hostile: Readonly<Record<string, readonly [readonly MadeEntry[] | Buffer, 
         content: task({ status: 'processing', type: { networkTopologyChange: { state: 'waiting' } } }),
       },
     ],
-    /queue\.jsonl:1: a waiting task of the type networkTopologyChange .*cancel it where the dump was made/,
+    /queue\.jsonl:1: a waiting task of the type networkTopologyChange .*cancel it in the old instance/,
   ],
   'lacks the upload of a task': [
     [

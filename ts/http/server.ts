@@ -17,7 +17,7 @@ import { refuseMalformed, sendError, setUpTransport, UnreadAnswers } from './tra
 /** Characters of a path parameter. Node.js accepts no longer request head, so another limit always applies first. */
 const PARAM_CHARS_MAX = 16_384
 
-/** Milliseconds within which a complete request must arrive, so that slow uploads do not hold files open for hours. */
+/** Milliseconds that a complete request may take to arrive. Bounds the time that slow uploads hold files open. */
 const REQUEST_MS_MAX = 3_600_000
 
 /**

@@ -10,7 +10,7 @@ export type CopyStage =
   | 'copying'
   /** The copy is consistent with some position of the log. */
   | 'whole'
-  /** Consistent copy of a former leader: stays a follower until an operator tells it to take over. */
+  /** Consistent copy of a former leader: stays a follower until an operator makes it take over. */
   | 'superseded'
 
 const FILE = 'following'

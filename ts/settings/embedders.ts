@@ -115,10 +115,7 @@ export interface Known {
   readonly fragments?: Readonly<Record<string, number>>
 }
 
-/**
- * Returns the facts after a change of the fields. Fragments keep their numbers, and new fragments get the lowest free
- * ones.
- */
+/** Returns the facts after a change. Fragments keep their numbers, and new fragments get the lowest free numbers. */
 function knownAfter(current: EmbedderFields | undefined, fields: EmbedderFields): { known?: Known } {
   const { fragments: numbers = {}, ...known } = (current?.known ?? {}) as Known
   const names = Object.keys((indexingFields(fields).indexingFragments ?? {}) as object)

@@ -105,10 +105,7 @@ test('unusable files are logged once, and the current certificate stays in use',
   const errors = () => server.log.filter(({ level }) => level === 'ERROR' || level === 'error')
   const end = performance.now() + RELOAD_MS_MAX
   while (errors().length === 0 && performance.now() < end) await sleep(100)
-  t.regex(
-    errors()[0]?.msg ?? '',
-    /the old ones stay in use: --ssl-key-path: .* does not match/,
-  )
+  t.regex(errors()[0]?.msg ?? '', /the old ones stay in use: --ssl-key-path: .* does not match/)
   t.is((await client(t, port)()).certificate, 'old')
   await sleep(5_000)
   t.is(errors().length, 1, 'the same files are not reported again')

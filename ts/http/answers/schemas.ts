@@ -50,7 +50,7 @@ export const errorAnswer = namedSchema(
   }),
 )
 
-/** The error of a task. Its type is not one of ours if the task was imported. */
+/** The error of a task. The type of an imported task's error may be outside the enum. */
 const taskError = namedSchema('TaskError', record({ message: text, code: text, type: text, link: text }))
 
 export const taskSummary = namedSchema(

@@ -2,11 +2,11 @@ import { Counter, Gauge, Registry } from 'prom-client'
 import type { SearchQueue } from '../searches/index.js'
 import type { Services } from '../services.js'
 
-/** The services whose figures are reported. */
+/** The services to report metrics of. */
 export type Measured = Services & { readonly searches: SearchQueue }
 
 /**
- * The metrics of one answer. Each answer has a registry of its own, so that a deleted index leaves no series behind and
+ * The metrics of one answer. Each answer has a separate registry, so that a deleted index leaves no series behind and
  * concurrent answers do not mix.
  */
 export class Report {

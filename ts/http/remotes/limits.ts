@@ -12,7 +12,7 @@ export const UNREACHABLE_RETRIED_MS_MAX = 1_000
 /** Longest header with rights. Source: Node.js accepts 16 KiB of headers. */
 export const RIGHTS_HEADER_BYTES_MAX = 8_192
 
-/** Milliseconds within which a remote must report that it is healthy, to be shown as available. */
+/** Milliseconds that a remote has to report its health. Otherwise it is shown as unavailable. */
 export const REMOTE_STATE_MS_MAX = 1_000
 
 /** Characters of a failed answer that an error message quotes. */

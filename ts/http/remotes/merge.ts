@@ -175,8 +175,8 @@ function mergedFacets(facets: readonly PartFacets[], most: number): { distributi
 }
 
 /**
- * Sums the counts per value. Sorts by count if every part is sorted by count, unless every part is sorted by value too;
- * else by value. A single part keeps its order.
+ * Sums the counts per value. Sorts by count if all parts are sorted by count but not all by value; else by value. A
+ * single part keeps its order.
  */
 function mergedCounts(parts: readonly Counts[]): readonly (readonly [string, number])[] {
   const [first] = parts

@@ -4,7 +4,7 @@ import { ApiError, type ErrorCode, toErrorBody } from '../../errors/index.js'
 
 /** Seconds for which a browser may cache a preflight answer. */
 const PREFLIGHT_MAX_AGE_S = 86_400
-/** Seconds after which a client may retry a request that was answered 503. */
+/** Seconds after which a client may retry a request answered with 503. */
 const RETRY_AFTER_S = 10
 
 declare module 'fastify' {
