@@ -10,8 +10,8 @@ import {
   BucketError,
   checkpointKey,
   DamagedRecordError,
-  decodeEntry,
-  encodeEntry,
+  decodeRecord,
+  encodeRecord,
   FencedError,
   Log,
   type LogRecord,
@@ -32,7 +32,7 @@ const unnamed = { address: null, writer: 'a directory', about: Buffer.alloc(0) }
 /** All records that a reader from the start would have seen. */
 class History {
   readonly records = new Map<number, LogRecord>()
-  newestBase = 0
+  newestCheckpoint = 0
 }
 
 /** The store of one server: calls take time, some answers are lost, and some unanswered calls happen later. */
@@ -57,8 +57,8 @@ function unsteady(real: ObjectStore, history: History, lot: () => number): Objec
       call(async () => {
         const outcome = await real.create(key, body)
         const seq = Number(key.slice(4))
-        if (outcome === 'created' && seq > history.newestBase && !history.records.has(seq))
-          history.records.set(seq, decodeEntry(Buffer.from(body)))
+        if (outcome === 'created' && seq > history.newestCheckpoint && !history.records.has(seq))
+          history.records.set(seq, decodeRecord(Buffer.from(body)))
         return outcome
       }),
     put: (key, body) => call(() => real.put(key, body)),
@@ -133,11 +133,11 @@ async function run(seed: number, servers: number): Promise<readonly [History, re
   /** Publishes a checkpoint, then deletes the records that it covers, except fences. */
   async function collect(seq: number): Promise<void> {
     await real.put(checkpointKey(seq), Buffer.alloc(0))
-    history.newestBase = Math.max(history.newestBase, seq)
+    history.newestCheckpoint = Math.max(history.newestCheckpoint, seq)
     for (const [key, bytes] of [...real.objects]) {
       await turns(lot() * 20)
       const isCovered = key.startsWith('log/') && key <= recordKey(seq)
-      if (isCovered && decodeEntry(bytes).kind === 'changes') await real.delete(key)
+      if (isCovered && decodeRecord(bytes).kind === 'changes') await real.delete(key)
     }
   }
 
@@ -216,13 +216,13 @@ test('a log record with any changed byte is refused', (t) => {
     writtenAt: 1,
     body: Buffer.from('body'),
   }
-  const bytes = encodeEntry(record)
-  t.deepEqual({ ...decodeEntry(bytes), body: String(decodeEntry(bytes).body) }, { ...record, body: 'body' })
+  const bytes = encodeRecord(record)
+  t.deepEqual({ ...decodeRecord(bytes), body: String(decodeRecord(bytes).body) }, { ...record, body: 'body' })
   for (let at = 0; at < bytes.length; at++) {
     const changed = Buffer.from(bytes)
     changed[at] = (changed[at] as number) ^ 0x10
-    t.throws(() => decodeEntry(changed), { instanceOf: DamagedRecordError }, `byte ${at}`)
-    t.throws(() => decodeEntry(bytes.subarray(0, at)), { instanceOf: DamagedRecordError }, `length ${at}`)
+    t.throws(() => decodeRecord(changed), { instanceOf: DamagedRecordError }, `byte ${at}`)
+    t.throws(() => decodeRecord(bytes.subarray(0, at)), { instanceOf: DamagedRecordError }, `length ${at}`)
   }
 })
 
@@ -249,7 +249,7 @@ for (const { what, records, bytes, mostAtOnce } of [
     for (let seq = 0; seq < records; seq++)
       real.objects.set(
         recordKey(seq),
-        encodeEntry({ ...head, writeId: String(seq), body: Buffer.alloc(bytes, seq) }),
+        encodeRecord({ ...head, writeId: String(seq), body: Buffer.alloc(bytes, seq) }),
       )
     const { signal } = new AbortController()
     const log = new Log({ store, wait: async () => undefined, onRetry: () => undefined })

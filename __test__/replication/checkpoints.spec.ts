@@ -19,9 +19,9 @@ import {
   type Checkpoint,
   decodeCheckpoint,
   encodeCheckpoint,
-  keysOfBase,
+  keysOfCheckpoint,
   keysOfFiles,
-} from '../../ts/replication/base.js'
+} from '../../ts/replication/checkpoint.js'
 import { CheckpointMaker } from '../../ts/replication/checkpoint-maker.js'
 import {
   connect,
@@ -120,7 +120,7 @@ const imagesOf = async ({ directory }: Instance): Promise<readonly string[]> =>
 /** Keys that the newest checkpoint references. */
 function referredTo({ objects, keys }: ReturnType<typeof holdingStore>): readonly string[] {
   const key = keys('base/').at(-1)!
-  return keysOfBase(decodeCheckpoint(Number(key.slice('base/'.length)), objects.get(key)!))
+  return keysOfCheckpoint(decodeCheckpoint(Number(key.slice('base/'.length)), objects.get(key)!))
 }
 
 async function sameAnswers(t: ExecutionContext, source: Instance, store: ObjectStore): Promise<void> {
@@ -142,7 +142,7 @@ test('a write during the upload of an image is acknowledged, and the checkpoint 
   await done(source, await add(source.opened.tasks, 'a', [{ id: 2, t: 'two' }]))
   await shipAll(source, sent)
   isHolding = true
-  await sent.shipper.beginBase(never, () => undefined)
+  await sent.shipper.beginCheckpoint(never, () => undefined)
   await held.met
 
   const { sender, errors } = sending(t, source, sent)
@@ -152,7 +152,7 @@ test('a write during the upload of an image is acknowledged, and the checkpoint 
   t.true(held.keys('log/').length > before)
   t.is(held.keys('base/').length, 1)
   held.release()
-  await sent.shipper.baseIdle()
+  await sent.shipper.checkpointIdle()
   t.is(held.keys('base/').length, 2)
   t.deepEqual(await imagesOf(source), [])
   await sender.stop()
@@ -213,7 +213,7 @@ test('a takeover cancels the checkpoint in progress', async (t) => {
   const sent = await shipping(source, held.store)
   await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }])
   await shipAll(source, sent)
-  await sent.shipper.beginBase(never, () => undefined)
+  await sent.shipper.beginCheckpoint(never, () => undefined)
   await held.met
   const { sender, errors, isFenced } = sending(t, source, sent)
   const place = { log: new Log({ store: held.store, ...repeating }), store: held.store, repeating }
@@ -227,7 +227,7 @@ test('a takeover cancels the checkpoint in progress', async (t) => {
   await t.throwsAsync(sender.acknowledged(), { message: /is a follower/ })
   t.true(isFenced())
   // The put is never released.
-  await sent.shipper.baseIdle()
+  await sent.shipper.checkpointIdle()
   t.deepEqual(held.keys('base/'), [])
   t.deepEqual(await imagesOf(source), [])
   t.deepEqual(errors, [])
@@ -260,10 +260,10 @@ test('an image that the bucket refuses is logged and retried later, and changes 
   await shipAll(source, sent)
   await add(source.opened.tasks, 'a', [{ id: 1, t: 'one' }])
   await shipAll(source, sent)
-  t.false(sent.shipper.isBaseDue)
+  t.false(sent.shipper.isCheckpointDue)
   isRefusing = true
   await t.throwsAsync(makeCheckpoint(sent), { message: 'no room for images' })
-  t.true(sent.shipper.isBaseDue)
+  t.true(sent.shipper.isCheckpointDue)
   const { sender, errors } = sending(t, source, sent)
   for (let id = 2; id < 5; id++) {
     await add(source.opened.tasks, 'a', [{ id, t: 'more' }])
@@ -298,7 +298,7 @@ test('a sweep during the upload of an image keeps all objects that the checkpoin
   }
   t.is(held.keys('base/').length, 2)
   isHolding = true
-  await sent.shipper.beginBase(never, () => undefined)
+  await sent.shipper.beginCheckpoint(never, () => undefined)
   await held.met
   const garbage = new Garbage({
     ...{ store: held.store, log: sent.log, repeating },
@@ -343,13 +343,13 @@ test('an upload that an image references is kept until it is sent, although its 
   const waiting = await add(tasks, 'a', [{ id: 1, t: 'one' }])
   const [upload] = await outgoing.uploads.needed()
   const uploads = (): Promise<readonly string[]> => readdir(join(outgoing.uploads.pathOf(upload!.name), '..'))
-  await sent.shipper.beginBase(never, () => undefined)
+  await sent.shipper.beginCheckpoint(never, () => undefined)
   await held.met
   source.opened.start()
   await done(source, waiting)
   t.true((await uploads()).includes(upload!.name))
   held.release()
-  await sent.shipper.baseIdle()
+  await sent.shipper.checkpointIdle()
   t.true(held.keys(uploadPrefix(upload!.name)).length > 0)
   t.false((await uploads()).includes(upload!.name))
   await shipAll(source, sent)
@@ -405,7 +405,7 @@ test('a sweep removes nothing until a log record follows the newest checkpoint',
     await write(source, sent, round)
     await makeCheckpoint(sent)
     t.false(await sent.shipper.ship(never))
-    await sent.shipper.baseIdle()
+    await sent.shipper.checkpointIdle()
   }
   const before = [...store.objects.keys()]
   t.is(before.filter((key) => key.startsWith('base/')).length, 3)

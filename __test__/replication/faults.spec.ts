@@ -322,16 +322,16 @@ test('a checkpoint that cannot be published does not delay log records', async (
   const { shipper, writer } = await shipping(source, refusing)
   const failures: (Error | null)[] = []
   for (let record = 1; record <= 3; record++) {
-    await shipper.beginBase(never, (failure) => failures.push(failure))
-    await shipper.baseIdle()
+    await shipper.beginCheckpoint(never, (failure) => failures.push(failure))
+    await shipper.checkpointIdle()
     await add(source.opened.tasks, 'a', [{ id: record }])
     const before = writer.next
     await shipAll(source, { shipper })
     t.is(writer.next, before + 1)
     t.is(failures.length, record)
-    t.true(shipper.isBaseDue)
+    t.true(shipper.isCheckpointDue)
   }
-  t.is(shipper.newestBase, -1)
+  t.is(shipper.newestCheckpoint, -1)
 })
 
 test('a start without change tracking removes the stored position', async (t) => {

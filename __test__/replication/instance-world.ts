@@ -64,17 +64,17 @@ export type Shipping = Awaited<ReturnType<typeof shipping>>
 export async function shipAll({ opened }: Instance, { shipper }: Pick<Shipping, 'shipper'>): Promise<void> {
   await opened.instance.putValue('end', true)
   while (await shipper.ship(never));
-  await shipper.baseIdle()
+  await shipper.checkpointIdle()
 }
 
 /** Makes a checkpoint, up to where it waits for changes to be sent. */
 export async function makeCheckpoint({ shipper }: Pick<Shipping, 'shipper'>): Promise<void> {
   let failed: Error | null = null
-  await shipper.baseIdle()
-  await shipper.beginBase(never, (failure) => {
+  await shipper.checkpointIdle()
+  await shipper.beginCheckpoint(never, (failure) => {
     failed = failure
   })
-  await shipper.baseIdle()
+  await shipper.checkpointIdle()
   if (failed !== null) throw failed
 }
 

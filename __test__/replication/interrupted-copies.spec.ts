@@ -16,7 +16,7 @@ import {
   restoreInstance,
   resumeCopy,
 } from '../../ts/replication/index.js'
-import { imagePath, indexesPath } from '../../ts/tasks/index.js'
+import { replicaStorePath, indexesPath } from '../../ts/tasks/index.js'
 import { fallback, type TestedEngine, testedEngines } from '../support/engines.js'
 import { memoryStore } from '../support/memory-store.js'
 import { testNeeding } from '../support/test-needing.js'
@@ -185,11 +185,11 @@ for (const tested of testedEngines) {
 }
 
 const damages: readonly (readonly [name: string, damage: (copied: string) => Promise<void>])[] = [
-  ['a task store that ends early', (copied) => truncate(imagePath(copied), 6_000)],
-  ['an empty task store', (copied) => truncate(imagePath(copied), 0)],
-  ['a task store with other bytes', (copied) => writeFile(imagePath(copied), 'x'.repeat(8192))],
-  ['a page of the task store with other bytes', (copied) => flip(imagePath(copied), 9_000)],
-  ['no task store', (copied) => rm(imagePath(copied))],
+  ['a task store that ends early', (copied) => truncate(replicaStorePath(copied), 6_000)],
+  ['an empty task store', (copied) => truncate(replicaStorePath(copied), 0)],
+  ['a task store with other bytes', (copied) => writeFile(replicaStorePath(copied), 'x'.repeat(8192))],
+  ['a page of the task store with other bytes', (copied) => flip(replicaStorePath(copied), 9_000)],
+  ['no task store', (copied) => rm(replicaStorePath(copied))],
   [
     'files of indexes that end early',
     async (copied) => {
@@ -281,14 +281,14 @@ test.serial(
         prepare: (signal) => prepareCopy(setup, signal),
         copy: null,
         target: { adopt: async () => unused(), apply: async () => unused(), drop: async () => unused() },
-        newestBase: (signal) => setup.log.newestBase(signal),
+        newestCheckpoint: (signal) => setup.log.newestCheckpoint(signal),
         intervalMs: 1,
         log: {
           info: () => undefined,
           warn: () => undefined,
           error: (facts) => void failures.push((facts as { readonly err: Error }).err.message),
         },
-        onPassedOver: resolve,
+        onTruncated: resolve,
       })
       t.teardown(() => follower.stop())
       follower.start()

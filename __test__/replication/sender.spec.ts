@@ -9,7 +9,7 @@
 import test, { type ExecutionContext } from 'ava'
 import { Log, type ObjectStore, Reachability } from '../../ts/bucket/index.js'
 import { acknowledging } from '../../ts/cli/bucket/acknowledging.js'
-import { systemTiming } from '../../ts/replication/alarm.js'
+import { systemTiming } from '../../ts/replication/interruptible-sleep.js'
 import { Garbage, Sender, type SenderSetup, type Sending, takeOver } from '../../ts/replication/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore, never } from '../support/memory-store.js'

@@ -10,7 +10,7 @@ import test, { type ExecutionContext } from 'ava'
 import { checkpointKey, Log, Reachability, recordKey } from '../../ts/bucket/index.js'
 import { restoreMoment } from '../../ts/cli/bucket/copy-directory.js'
 import { asLaunchError, type OpenedBucket, originOf } from '../../ts/cli/bucket/open-bucket.js'
-import { copyStage } from '../../ts/instance/index.js'
+import { copyState } from '../../ts/instance/index.js'
 import { LaunchError } from '../../ts/launch/index.js'
 import { type Body, decodeBody, encodeBody } from '../../ts/replication/body.js'
 import {
@@ -105,13 +105,13 @@ test('a start from a bucket with invalid JSON ends with one line and leaves no c
     t.regex(told.message, nameOf(world, spoilt.of), label)
     t.regex(told.message, spoilt.told, label)
     t.false(told.message.includes('\n'), label)
-    t.is(await copyStage(directory), 'copying', label)
+    t.is(await copyState(directory), 'copying', label)
     world.objects.set(key, whole)
   }
   t.is(({} as { readonly polluted?: unknown }).polluted, undefined)
   const mended = join(world.directory, 'started-body')
   await start(mended)
-  t.is(await copyStage(mended), 'whole')
+  t.is(await copyState(mended), 'whole')
 })
 
 /** A follower with a copy. Records its log lines and the changes it applies. */
@@ -125,7 +125,7 @@ function following(
   const given: string[] = []
   let meet: () => void = () => undefined
   const follower = new Follower({
-    ...{ open, copy, intervalMs: 1, newestBase: async () => null, onPassedOver: () => t.fail() },
+    ...{ open, copy, intervalMs: 1, newestCheckpoint: async () => null, onTruncated: () => t.fail() },
     prepare: async () => t.fail(),
     target: {
       adopt: (id) => {
@@ -226,7 +226,7 @@ test('a follower logs an invalid checkpoint and opens its copy once it is repair
     follower.start()
     await until(() => (reads.get(key) ?? 0) > from + 2)
     t.is(told.length, 1, spoilt.what)
-    t.regex(told[0]!, /^DamagedBaseError: /, spoilt.what)
+    t.regex(told[0]!, /^DamagedCheckpointError: /, spoilt.what)
     t.regex(told[0]!, nameOf(world, 'base'), spoilt.what)
     t.regex(told[0]!, spoilt.told, spoilt.what)
     t.deepEqual(given, [], spoilt.what)

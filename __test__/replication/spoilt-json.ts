@@ -1,6 +1,6 @@
 /** Objects of a log with invalid JSON and valid checksums. */
 import { crc32 } from 'node:zlib'
-import { decodeEntry, encodeEntry, type LogRecord } from '../../ts/bucket/index.js'
+import { decodeRecord, encodeRecord, type LogRecord } from '../../ts/bucket/index.js'
 
 /** The invalid part: rows or body of changes, a fence, the head of a record, or a checkpoint. */
 export type Spoilt = 'rows' | 'body' | 'fence' | 'head' | 'base'
@@ -269,8 +269,8 @@ export function spoiltObject({ of, spoil }: Pick<SpoiltCase, 'of' | 'spoil'>, by
     length.writeUInt32LE(head.length)
     return summed(Buffer.concat([bytes.subarray(0, 5), length, head, bytes.subarray(end, -4)]))
   }
-  const record = decodeEntry(bytes)
-  return encodeEntry({
+  const record = decodeRecord(bytes)
+  return encodeRecord({
     ...record,
     body:
       of === 'fence'

@@ -1,7 +1,7 @@
 /** Time of a takeover from a busy writer, measured with a virtual clock. */
 import test from 'ava'
 import { Log, type LogWriter, type ObjectStore, Reachability } from '../../ts/bucket/index.js'
-import type { Timing } from '../../ts/replication/alarm.js'
+import type { Timing } from '../../ts/replication/interruptible-sleep.js'
 import { Sender, type SenderSetup, type Sending } from '../../ts/replication/index.js'
 import { memoryStore, never } from '../support/memory-store.js'
 import { numbers } from '../support/numbers.js'
@@ -104,7 +104,7 @@ async function takeover({ seed, writerMs, candidateMs, gapMs }: Case): Promise<n
 /** Setup of a sender that always has changes to send. */
 function senderSetup(time: VirtualTime, writer: LogWriter, gapMs: number): SenderSetup {
   const shipper: Sending['shipper'] = {
-    ...{ isBaseDue: false, newestBase: 0, sent: 0, settled: () => [], references: () => new Set() },
+    ...{ isCheckpointDue: false, newestCheckpoint: 0, sent: 0, settled: () => [], references: () => new Set() },
     async ship(signal) {
       if (gapMs > 0) await time.wait(gapMs)
       await writer.append(writer.record(Buffer.alloc(10)), signal)
@@ -112,7 +112,7 @@ function senderSetup(time: VirtualTime, writer: LogWriter, gapMs: number): Sende
     },
     refresh: async () => false,
     ...{ ahead: async () => undefined, upload: async () => undefined },
-    ...{ beginBase: async () => undefined, end: async () => undefined },
+    ...{ beginCheckpoint: async () => undefined, end: async () => undefined },
   }
   return {
     outgoing: {

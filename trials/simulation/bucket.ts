@@ -1,6 +1,6 @@
 import { memoryStore, never } from '../../__test__/support/memory-store.js'
 import { BucketError, Log, type ObjectStore, type Repeating } from '../../ts/bucket/index.js'
-import { keysOfBase, readBase } from '../../ts/replication/base.js'
+import { keysOfCheckpoint, readCheckpoint } from '../../ts/replication/checkpoint.js'
 import { LogState } from '../../ts/replication/log-state.js'
 import type { Actor, Life, World } from './world.js'
 
@@ -86,8 +86,8 @@ export class Bucket {
     const bases = (await log.bases(never)).slice(-2)
     const state = new LogState()
     for (const seq of bases) {
-      const base = await readBase(memory, seq, never)
-      need(`the base ${seq}`, keysOfBase(base))
+      const base = await readCheckpoint(memory, seq, never)
+      need(`the base ${seq}`, keysOfCheckpoint(base))
       if (seq === bases[0]) state.load(base)
     }
     for (let seq = (bases[0] ?? -1) + 1; ; seq++) {

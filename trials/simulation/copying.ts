@@ -1,18 +1,18 @@
 import { never } from '../../__test__/support/memory-store.js'
 import { storedSets } from '../../__test__/tasks/sets.js'
 import { DamagedPartError } from '../../ts/bucket/index.js'
-import { DamagedBaseError, fetchImage, readBase } from '../../ts/replication/base.js'
+import { DamagedCheckpointError, fetchImage, readCheckpoint } from '../../ts/replication/checkpoint.js'
 import type { Reached } from '../../ts/replication/body.js'
 import {
   type Connected,
   type CopyTarget,
   fetchUploads,
   type InstanceCopy,
-  PassedOverError,
+  LogTruncatedError,
   resumeCopy,
   takeOver,
 } from '../../ts/replication/index.js'
-import { imagePath } from '../../ts/tasks/index.js'
+import { replicaStorePath } from '../../ts/tasks/index.js'
 import type { DriverName } from '../../ts/tasks/store/driver.js'
 import type { Store } from '../../ts/tasks/store/store.js'
 import type { Bucket, BucketAccess } from './bucket.js'
@@ -42,17 +42,17 @@ export interface Parts {
 
 /** True if objects disappeared during a copy, so that it must start again. */
 const isPassedOver = (error: unknown): boolean =>
-  error instanceof PassedOverError || error instanceof DamagedPartError || error instanceof DamagedBaseError
+  error instanceof LogTruncatedError || error instanceof DamagedPartError || error instanceof DamagedCheckpointError
 
 /** Starts a copy from the newest checkpoint. @returns null if there is none */
 async function startCopy({ world, driver, machines }: Parts, access: BucketAccess): Promise<Copied | null> {
-  const seq = await access.log.newestBase(never)
+  const seq = await access.log.newestCheckpoint(never)
   if (seq === null) return null
   const machine = new Machine(world, driver)
   machines.add(machine)
   try {
-    const { image, reached } = await readBase(access.store, seq, never)
-    await fetchImage(image.parts, imagePath(machine.directory), access.store, never)
+    const { image, reached } = await readCheckpoint(access.store, seq, never)
+    await fetchImage(image.parts, replicaStorePath(machine.directory), access.store, never)
     const store = machine.replica(true)
     const target: CopyTarget = {
       adopt: async () => undefined,
@@ -101,9 +101,9 @@ export class Following {
         if (world.chance(0.02)) this.#forget()
         const isEnd = await this.#step(access)
         if (isEnd) {
-          const base = await access.log.newestBase(never)
+          const base = await access.log.newestCheckpoint(never)
           if (base !== null && this.#copied !== null && base >= this.#copied.copy.next)
-            throw new PassedOverError(`the entries up to ${base} may be gone`)
+            throw new LogTruncatedError(`the entries up to ${base} may be gone`)
         }
         if (isEnd) await this.#actor.idle()
       } catch (error) {

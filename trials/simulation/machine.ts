@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { imagePath, indexesPath, uploadsPath } from '../../ts/tasks/index.js'
+import { replicaStorePath, indexesPath, uploadsPath } from '../../ts/tasks/index.js'
 import type { DriverName } from '../../ts/tasks/store/driver.js'
 import { OUTBOX_STORED_AS } from '../../ts/tasks/store/replicated-tables.js'
 import { Store } from '../../ts/tasks/store/store.js'
@@ -38,7 +38,7 @@ export class Machine {
 
   /** Opens the store without serving it. @param isImage true to replace the store by a fetched image first */
   replica(isImage: boolean): Store {
-    if (isImage) this.disk.load(imagePath(this.directory))
+    if (isImage) this.disk.load(replicaStorePath(this.directory))
     return new Store(this.disk, {
       isCompared: true,
       identity: null,

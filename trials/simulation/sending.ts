@@ -7,9 +7,9 @@ import {
   type Acknowledgement,
   type Connected,
   connect,
-  DamagedBaseError,
+  DamagedCheckpointError,
   Garbage,
-  PassedOverError,
+  LogTruncatedError,
   Sender,
   type Sending as SenderParts,
   Shipper,
@@ -79,7 +79,7 @@ export class Sending {
       world.note(`${message}: ${err ?? ''}`)
       if (String(err).includes('no more writes')) life.hasFailed = true
       // A checkpoint may be removed between two calls for it, as garbage is not delayed here.
-      const isExpected = err instanceof BucketError || err instanceof DamagedBaseError || isOfDisk(err)
+      const isExpected = err instanceof BucketError || err instanceof DamagedCheckpointError || isOfDisk(err)
       if (err !== undefined && !isExpected && !isQuiet.test(String(err)))
         world.problem(`${message}: ${err.stack}`)
     }
@@ -98,7 +98,7 @@ export class Sending {
         }),
       sending: null,
       intervalMs: world.pick([500, 3_000]),
-      pace: { garbageMs: world.pick([1_000, 5_000]), baseRetryMs: 1_000 },
+      pace: { garbageMs: world.pick([1_000, 5_000]), checkpointRetryMs: 1_000 },
       timing: world.idleTiming(life),
       log: { info: (_, message) => world.note(message), warn: failed, error: failed },
       onFenced: () => {
@@ -150,7 +150,7 @@ export class Sending {
         const claimant = { ...about, outgoing: this.#awaited(this.#opened.outgoing), takesOver: false }
         return await connect(this.#access, claimant, never)
       } catch (error) {
-        if (!(error instanceof PassedOverError)) throw error
+        if (!(error instanceof LogTruncatedError)) throw error
       }
     }
   }
@@ -188,7 +188,7 @@ export class Sending {
           return writer.next
         },
         look: (signal) => this.#asActor(() => writer.look(signal)),
-        yieldAsked: (signal) => this.#asActor(() => writer.yieldAsked(signal)),
+        yieldRequest: (signal) => this.#asActor(() => writer.yieldRequest(signal)),
       },
       garbage: {
         sweep: (inUse, signal) =>
@@ -199,11 +199,11 @@ export class Sending {
           }),
       },
       shipper: {
-        get isBaseDue() {
-          return shipper.isBaseDue || world.chance(share)
+        get isCheckpointDue() {
+          return shipper.isCheckpointDue || world.chance(share)
         },
-        get newestBase() {
-          return shipper.newestBase
+        get newestCheckpoint() {
+          return shipper.newestCheckpoint
         },
         get sent() {
           return shipper.sent
@@ -214,7 +214,7 @@ export class Sending {
         refresh: (ageMs, signal) => this.#asActor(() => shipper.refresh(ageMs, signal)),
         ahead: (id, signal) => this.#asActor(() => shipper.ahead(id, signal)),
         upload: (name, signal) => this.#asActor(() => shipper.upload(name, signal)),
-        beginBase: (signal, done) => this.#beginBase(shipper, signal, done),
+        beginCheckpoint: (signal, done) => this.#beginCheckpoint(shipper, signal, done),
         end: () => shipper.end(),
       },
     }
@@ -225,19 +225,19 @@ export class Sending {
       return await shipper.ship(signal)
     } finally {
       // If the actor of a checkpoint is done, at most one call of it is left.
-      if (this.#bases.isOver) await shipper.baseIdle()
+      if (this.#bases.isOver) await shipper.checkpointIdle()
     }
   }
 
   /** Starts a checkpoint. It is uploaded concurrently to the log. */
-  #beginBase(shipper: Shipper, ...given: Parameters<Shipper['beginBase']>): Promise<void> {
+  #beginCheckpoint(shipper: Shipper, ...given: Parameters<Shipper['beginCheckpoint']>): Promise<void> {
     if (!this.#bases.isOver) return Promise.resolve()
     this.#bases.isOver = false
     return this.#bases.run(async () => {
       try {
-        await shipper.beginBase(...given)
+        await shipper.beginCheckpoint(...given)
       } finally {
-        void shipper.baseIdle().then(() => {
+        void shipper.checkpointIdle().then(() => {
           this.#bases.isOver = true
         })
       }
@@ -251,7 +251,7 @@ export class Sending {
     const waits = <T>(event: Promise<T>): Promise<T> => this.#bases.waits(event)
     return {
       next: (chars, after) => waits(outgoing.next(world.pick([0, 2_000, chars]), after)),
-      keepOut: (names, read) => waits(outgoing.keepOut(names, read)),
+      holdCommits: (names, read) => waits(outgoing.holdCommits(names, read)),
       beforeRecord: outgoing.beforeRecord,
       sent: (last, position) => waits(outgoing.sent(last, position)),
       image: (path) => waits(outgoing.image(path)),

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createHash } from 'node:crypto'
 import { numbers } from '../../__test__/support/numbers.js'
-import type { Timing } from '../../ts/replication/alarm.js'
+import type { Timing } from '../../ts/replication/interruptible-sleep.js'
 import type { Clock } from '../../ts/tasks/clock.js'
 import type { Micros } from '../../ts/tasks/time.js'
 

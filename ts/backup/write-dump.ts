@@ -206,7 +206,7 @@ async function addIndex(archive: ArchiveWriter, source: DumpSource, index: Froze
    * Reads the complete index before any of its entries is written; null if it is damaged, so that the dump omits it.
    */
   function readIndex() {
-    return index.soundly(async () => {
+    return index.unlessDamaged(async () => {
       const settings = parsedSettings(await index.settings())
       const addDocuments = await archive.stage(`${folder}/documents.jsonl`, documents(settings))
       return { settings, addDocuments }

@@ -16,7 +16,7 @@ export {
 export * from './file-parts.js'
 export { READ_AHEAD } from './limits.js'
 export * from './log.js'
-export { DamagedRecordError, decodeEntry, encodeEntry, type LogRecord } from './log-record.js'
+export { DamagedRecordError, decodeRecord, encodeRecord, type LogRecord } from './log-record.js'
 export * from './object-store.js'
 export { type CredentialsSetup, openCredentials } from './open-credentials.js'
 export { partsAhead } from './parts-ahead.js'

@@ -45,7 +45,7 @@ const headShape = object({
   writtenAt: integer(),
 })
 
-export function encodeEntry({ body, ...head }: LogRecord): Buffer {
+export function encodeRecord({ body, ...head }: LogRecord): Buffer {
   const text = Buffer.from(JSON.stringify(head))
   const length = Buffer.alloc(4)
   length.writeUInt32LE(text.length)
@@ -59,7 +59,7 @@ export function encodeEntry({ body, ...head }: LogRecord): Buffer {
 }
 
 /** @throws DamagedRecordError */
-export function decodeEntry(bytes: Buffer): LogRecord {
+export function decodeRecord(bytes: Buffer): LogRecord {
   if (isSealed(bytes)) throw new DamagedRecordError(SEALED_MESSAGE)
   if (bytes.length < HEAD_AT + 4 || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
     throw new DamagedRecordError('it is no log record')

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { RECORD_BYTES_MAX, YIELD_AGAIN_MS, YIELD_BYTES_MAX } from './limits.js'
-import { DamagedRecordError, decodeEntry, encodeEntry, type LogRecord } from './log-record.js'
+import { DamagedRecordError, decodeRecord, encodeRecord, type LogRecord } from './log-record.js'
 import { BucketError, type ObjectStore } from './object-store.js'
 import { readAhead } from './read-ahead.js'
 import { pauseMs, type Repeating, repeated } from './repeating.js'
@@ -13,7 +13,7 @@ export const checkpointKey = (seq: number): string => `base/${padded(seq)}`
 
 function decodedAt(seq: number, bytes: Buffer): LogRecord {
   try {
-    return decodeEntry(bytes)
+    return decodeRecord(bytes)
   } catch (error) {
     if (!(error instanceof DamagedRecordError)) throw error
     throw new DamagedRecordError(`log record ${seq} cannot be read: ${error.message}`, { cause: error })
@@ -98,7 +98,7 @@ export class Log {
   }
 
   /** Returns the last record that the newest checkpoint covers; null: no checkpoint exists. */
-  async newestBase(signal: AbortSignal): Promise<number | null> {
+  async newestCheckpoint(signal: AbortSignal): Promise<number | null> {
     return (await this.bases(signal)).at(-1) ?? null
   }
 
@@ -110,12 +110,12 @@ export class Log {
   async takeOver(candidate: Candidate, signal: AbortSignal): Promise<LogWriter> {
     let { next } = candidate
     for (;;) {
-      const checkpoint = await this.newestBase(signal)
+      const checkpoint = await this.newestCheckpoint(signal)
       if (checkpoint !== null && checkpoint >= next) next = await candidate.restore(checkpoint)
       const fence = await this.#fence(candidate, next, signal)
       // If a checkpoint is at or beyond the fence, the number of the fence may have been free only because the former
       // record was deleted as garbage.
-      const newest = await this.newestBase(signal)
+      const newest = await this.newestCheckpoint(signal)
       if (newest === null || newest < fence) return new LogWriter(this, candidate, fence)
       next = fence
     }
@@ -130,7 +130,7 @@ export class Log {
     let askedAt = Number.NEGATIVE_INFINITY
     for (let [seq, lost] = [from, 0]; ; lost++) {
       const writeId = randomUUID()
-      const fence = encodeEntry({
+      const fence = encodeRecord({
         ...headOf(candidate, 'fence', seq),
         ...{ writeId, body: candidate.about },
       })
@@ -161,7 +161,7 @@ export class Log {
   }
 
   /** Returns the id of the last yield request to the writer of an epoch; null: none. @throws BucketError */
-  async yieldAsked(epoch: number, signal: AbortSignal): Promise<string | null> {
+  async yieldRequest(epoch: number, signal: AbortSignal): Promise<string | null> {
     const bytes = await repeated(this.#setup, signal, () =>
       this.#setup.store.get(yieldKey(epoch), { bytesMax: YIELD_BYTES_MAX, signal }),
     )
@@ -235,7 +235,7 @@ export class LogWriter {
   record(body: Uint8Array): { readonly bytes: Buffer; readonly writeId: string } {
     const writeId = randomUUID()
     const head = headOf(this.#candidate, 'changes', this.epoch)
-    return { bytes: encodeEntry({ ...head, writeId, body }), writeId }
+    return { bytes: encodeRecord({ ...head, writeId, body }), writeId }
   }
 
   /**
@@ -277,8 +277,8 @@ export class LogWriter {
   }
 
   /** Returns the id of the last yield request of another server; null: none. @throws BucketError */
-  yieldAsked(signal: AbortSignal): Promise<string | null> {
-    return this.#log.yieldAsked(this.epoch, signal)
+  yieldRequest(signal: AbortSignal): Promise<string | null> {
+    return this.#log.yieldRequest(this.epoch, signal)
   }
 
   #fencedBy(seq: number, by: LogRecord): FencedError {

@@ -10,7 +10,7 @@ import {
 import {
   entriesOf,
   markDataDirectory,
-  notedEngine,
+  recordedEngine,
   openEngineIn,
   readVersion,
   requireVersion,
@@ -77,7 +77,7 @@ async function repaired(
   const isVersionLost = !(await hasVersion(directory))
   await requireUnused(directory)
   const log = openLog({ level: 'WARN', mode: 'HUMAN' })
-  const noted = await notedEngine(directory)
+  const noted = await recordedEngine(directory)
   const { engine, kind } = await openEngineIn(directory, {
     engine: 'auto',
     indexingMemoryBytes: 256 * 2 ** 20,

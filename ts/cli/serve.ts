@@ -8,7 +8,7 @@ import {
   type Instance,
   openEmbedding,
   openFeaturesOf,
-  openFollowedInstance,
+  openFollowerInstance,
   openInstance,
   storedTasksMax,
 } from '../instance/index.js'
@@ -135,7 +135,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
           ...{ options, version, signal, open, follows: request.follows },
           ...{ directory: resolve(options.dbPath), log: moduleLog(log, 'bucket') },
           openFollowed: (refusal) =>
-            openFollowedInstance({
+            openFollowerInstance({
               ...{ ...engine, directory: options.dbPath, version, refusal },
               userDirectory: request.userDirectory,
             }),
@@ -224,7 +224,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       throw cannotListen(httpAddr, error)
     })
     const { address, port } = app.server.address() as AddressInfo
-    await tls?.listenBeside(httpAddr.host, port, address)
+    await tls?.listenOnAliases(httpAddr.host, port, address)
     const url = `${scheme}://${addressText({ ...httpAddr, port })}`
     const screen = startScreen({
       version,

@@ -3,7 +3,7 @@ import { dataDirectoryOf, dataOption, defineCommand, examples, jsonOption } from
 import {
   entriesOf,
   isDamagedUid,
-  notedEngine,
+  recordedEngine,
   openEngineIn,
   readVersion,
   requireVersion,
@@ -104,7 +104,7 @@ async function wrongVersion(directory: string): Promise<readonly Finding[]> {
 }
 
 async function unnamedEngine(directory: string): Promise<readonly Finding[]> {
-  if ((await notedEngine(directory)) !== null) return []
+  if ((await recordedEngine(directory)) !== null) return []
   return [protectionLost({ file: join(directory, 'engine'), problem: 'it names no engine' })]
 }
 

@@ -10,7 +10,7 @@ import {
   parseRequestTemplate,
   RequestTemplateError,
   sourceOf,
-  takenFromAnswer,
+  valuesFromAnswer,
 } from '../settings/index.js'
 import { TEXTS_PER_MODEL_CALL, TEXTS_PER_REQUEST } from './limits.js'
 import { fittingTokens } from './tokens.js'
@@ -122,7 +122,7 @@ function openAi(fields: EmbedderFields, defaults: ProviderDefaults): FoundServic
     secrets: secretsOf(apiKey, {}),
     // Tokens are sent as one flat array, so a shortened text is sent alone.
     request: (inputs) => ({ model, input: Array.isArray(inputs[0]) ? inputs[0] : inputs, ...shrunk }),
-    vectors: (answer) => takenFromAnswer(openAiAnswer, answer),
+    vectors: (answer) => valuesFromAnswer(openAiAnswer, answer),
     shortened: fittingTokens,
   }
 }
@@ -145,7 +145,7 @@ function ollama(fields: EmbedderFields, defaults: ProviderDefaults): FoundServic
     inputsPerRequest: isBatched ? TEXTS_PER_REQUEST : 1,
     secrets: secretsOf(apiKey, {}),
     request: (inputs) => (isBatched ? { model, input: inputs } : { model, prompt: inputs[0] }),
-    vectors: (answer) => takenFromAnswer(isBatched ? ollamaAnswers : ollamaAnswer, answer),
+    vectors: (answer) => valuesFromAnswer(isBatched ? ollamaAnswers : ollamaAnswer, answer),
   }
 }
 
@@ -183,7 +183,7 @@ function rest(fields: EmbedderFields): FoundService {
     inputsPerRequest: request.repeated === null ? 1 : TEXTS_PER_REQUEST,
     secrets: secretsOf(apiKey, headers),
     request: (inputs) => filledRequest(request, inputs),
-    vectors: (answer) => takenFromAnswer(response, answer),
+    vectors: (answer) => valuesFromAnswer(response, answer),
   }
 }
 

@@ -16,7 +16,7 @@ export interface FollowedRequest extends EngineRequest {
 }
 
 /** An open data directory of a follower. */
-export interface FollowedInstance {
+export interface FollowerInstance {
   readonly data: DataDirectory
   readonly opened: OpenedEngine
   readonly queue: FollowedTasks
@@ -25,7 +25,7 @@ export interface FollowedInstance {
 }
 
 /** Opens a copy. Neither the engine nor the queue changes anything by itself. @throws LaunchError */
-export async function openFollowedInstance(request: FollowedRequest): Promise<FollowedInstance> {
+export async function openFollowerInstance(request: FollowedRequest): Promise<FollowerInstance> {
   const { log, version, userDirectory, refusal } = request
   const data = await openDataDirectory({ path: resolve(request.directory), version, userDirectory })
   const faults = new BackgroundFaults(moduleLog(log, 'instance'))

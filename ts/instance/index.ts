@@ -1,5 +1,5 @@
 /** Opens a data directory with its engine and queue, for a server or for use inside a process. */
-export { copyStage, setCopyStage } from './copied-directory.js'
+export { copyState, setCopyState } from './copied-directory.js'
 export * from './data-directory.js'
 export { type Embedding, openEmbedding } from './embedding.js'
 export {
@@ -11,7 +11,7 @@ export {
   requestFeatures,
 } from './features.js'
 export { textOf } from './files.js'
-export { type FollowedInstance, openFollowedInstance } from './followed-instance.js'
+export { type FollowerInstance, openFollowerInstance } from './followed-instance.js'
 export { type InTurn, inTurn } from './in-turn.js'
 export * from './instance.js'
 export { openFeaturesOf, storedTasksMax } from './launch-features.js'

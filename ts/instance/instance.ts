@@ -7,7 +7,7 @@ import { LaunchError } from '../launch/index.js'
 import {
   DirectoryInUseError,
   type ExportIndex,
-  giveUpReserve,
+  releaseReserve,
   isDiskFull,
   type OpenedTasks,
   openTasks,
@@ -110,7 +110,7 @@ async function openWithReserve(request: InstanceRequest): Promise<Instance> {
   try {
     return await openOnce(request)
   } catch (error) {
-    if (!isDiskFull(error) || !giveUpReserve(resolve(request.directory))) throw error
+    if (!isDiskFull(error) || !releaseReserve(resolve(request.directory))) throw error
     moduleLog(request.log, 'instance').warn(
       { err: error },
       'the disk is full: releasing its reserve, so that the server can start',
@@ -242,7 +242,7 @@ function throwLaunchError(error: unknown): never {
  * @throws LaunchError if another engine wrote it
  */
 export async function openEngineIn(path: string, request: EngineRequest): Promise<OpenedEngine> {
-  const noted = await notedEngine(path)
+  const noted = await recordedEngine(path)
   const written = noted ?? (await engineInFiles(path, request.engine))
   if (noted === null && written !== null)
     moduleLog(request.log, 'instance').warn(
@@ -280,13 +280,13 @@ const ENGINE_FILE = 'engine'
  * @throws LaunchError if another engine is requested
  */
 async function requiredEngine(path: string, choice: EngineChoice): Promise<OpenedEngine['kind'] | null> {
-  const written = (await notedEngine(path)) ?? (await engineInFiles(path, choice))
+  const written = (await recordedEngine(path)) ?? (await engineInFiles(path, choice))
   chosen(choice, written, path)
   return written
 }
 
 /** Returns the engine in the file `engine` of a data directory; null if the file is missing or damaged. */
-export async function notedEngine(directory: string): Promise<OpenedEngine['kind'] | null> {
+export async function recordedEngine(directory: string): Promise<OpenedEngine['kind'] | null> {
   const text = await readFile(join(directory, ENGINE_FILE), 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return null
     throw error
@@ -296,7 +296,7 @@ export async function notedEngine(directory: string): Promise<OpenedEngine['kind
 }
 
 /** Records the engine that writes a data directory. */
-export const noteEngine = (directory: string, kind: OpenedEngine['kind']): Promise<void> =>
+export const recordEngine = (directory: string, kind: OpenedEngine['kind']): Promise<void> =>
   replaceFile(join(directory, ENGINE_FILE), kind)
 
 /** File name patterns that identify the engine. */

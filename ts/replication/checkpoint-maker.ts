@@ -18,7 +18,7 @@ import {
   keysOfFiles,
   movedFiles,
   uploadImage,
-} from './base.js'
+} from './checkpoint.js'
 import type { Reached } from './body.js'
 import type { Fence } from './fence.js'
 import {

@@ -1,7 +1,7 @@
 import type { Log, LogRecord, LogWriter, ObjectStore, Repeating } from '../bucket/index.js'
 import type { OutgoingChanges } from '../tasks/index.js'
 import { type About, encodeAbout, type Fence } from './fence.js'
-import { PassedOverError } from './instance-copy.js'
+import { LogTruncatedError } from './instance-copy.js'
 import type { LogState } from './log-state.js'
 import { type OwnState, readOwnState } from './own-state.js'
 
@@ -51,8 +51,8 @@ export interface Connected {
 /**
  * Takes over the log. The log is new or already has changes of this directory.
  * @throws SupersededError, ForeignLogError; nothing was written then
- * @throws PassedOverError if another server takes over at the same time; try again
- * @throws BucketError, DamagedBaseError, DamagedRecordError, DamagedBodyError
+ * @throws LogTruncatedError if another server takes over at the same time; try again
+ * @throws BucketError, DamagedCheckpointError, DamagedRecordError, DamagedBodyError
  */
 export async function connect(place: Place, claimant: Claimant, signal: AbortSignal): Promise<Connected> {
   const { outgoing, takesOver, instanceUid } = claimant
@@ -77,7 +77,7 @@ export async function connect(place: Place, claimant: Claimant, signal: AbortSig
   // Marks the directory as kept in the bucket before it has sent anything.
   if (noted === null) await outgoing.sent(0, -1)
   const passedOver = (seq: number) => {
-    throw new PassedOverError(`the log record ${seq} was written while this server took over`)
+    throw new LogTruncatedError(`the log record ${seq} was written while this server took over`)
   }
   return takeOver(place, { ...claimant, writer, next: own.next, known: own }, passedOver, signal)
 }
@@ -105,14 +105,14 @@ export async function takeOver(
       ...{ instanceUid, address, writer: identity, about, next },
       apply: async (seq, record) => apply(seq, record),
       restore: async (seq) => {
-        throw new PassedOverError(`the log records up to ${seq} may be gone`)
+        throw new LogTruncatedError(`the log records up to ${seq} may be gone`)
       },
     },
     signal,
   )
   // If a newer checkpoint was published meanwhile, it has moved files, and their old records may be gone. So the state
   // is read again. `Garbage` keeps all objects that the checkpoint found here, and the records after it, reference.
-  const base = await place.log.newestBase(signal)
+  const base = await place.log.newestCheckpoint(signal)
   const isCurrent = known !== null && known.base === base
   const own = { position: writer.epoch, writer: identity }
   const current = isCurrent ? known : await readOwnState(place, own, signal)

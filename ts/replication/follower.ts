@@ -1,6 +1,6 @@
 import { BucketError } from '../bucket/index.js'
-import { InterruptibleSleep } from './alarm.js'
-import { type CopyTarget, type InstanceCopy, PassedOverError } from './instance-copy.js'
+import { InterruptibleSleep } from './interruptible-sleep.js'
+import { type CopyTarget, type InstanceCopy, LogTruncatedError } from './instance-copy.js'
 import { CHECKPOINTS_POLL_MS, FAILED_MS } from './limits.js'
 import type { Position } from './position.js'
 import type { SenderLog } from './sender-setup.js'
@@ -12,7 +12,7 @@ export interface FollowerSetup {
   readonly copy: InstanceCopy | null
   readonly target: CopyTarget
   /** Returns the last log record that the newest checkpoint covers; null: no checkpoint exists. */
-  readonly newestBase: (signal: AbortSignal) => Promise<number | null>
+  readonly newestCheckpoint: (signal: AbortSignal) => Promise<number | null>
   /** Milliseconds between two polls of the log. */
   readonly intervalMs: number
   readonly log: SenderLog
@@ -22,7 +22,7 @@ export interface FollowerSetup {
    */
   readonly prepare: (signal: AbortSignal) => Promise<void>
   /** Called once after `prepare` succeeded: the directory must be reopened. */
-  readonly onPassedOver: () => void
+  readonly onTruncated: () => void
 }
 
 /** State of a follower, for metrics. */
@@ -128,7 +128,7 @@ export class Follower {
         if (isEnd) await this.#sleep.wait(intervalMs)
       } catch (error) {
         if (signal.aborted) return
-        if (error instanceof PassedOverError) {
+        if (error instanceof LogTruncatedError) {
           log.info(
             {},
             'the log no longer has the records that this copy needs; it serves on while the newest checkpoint is fetched',
@@ -152,10 +152,10 @@ export class Follower {
     for (const waiter of this.#waiters) if (this.#has(waiter.position)) waiter.resolve(true)
     if (isEnd && startedAt - this.#checkpointsPolledAt >= CHECKPOINTS_POLL_MS) {
       this.#checkpointsPolledAt = startedAt
-      const checkpoint = await this.#setup.newestBase(signal)
+      const checkpoint = await this.#setup.newestCheckpoint(signal)
       // The record after the last one may be missing because it was deleted as garbage, not because the log ends.
       if (checkpoint !== null && checkpoint >= this.#copy.next)
-        throw new PassedOverError(`the log records up to ${checkpoint} may be gone`)
+        throw new LogTruncatedError(`the log records up to ${checkpoint} may be gone`)
     }
     return isEnd
   }
@@ -164,7 +164,7 @@ export class Follower {
     while (!signal.aborted) {
       try {
         await this.#setup.prepare(signal)
-        return this.#setup.onPassedOver()
+        return this.#setup.onTruncated()
       } catch (error) {
         if (signal.aborted) return
         this.#failed(error)

@@ -8,7 +8,7 @@ import {
   repeatingStore,
   yieldKey,
 } from '../bucket/index.js'
-import { keysOfBase, readBase } from './base.js'
+import { keysOfCheckpoint, readCheckpoint } from './checkpoint.js'
 import { FENCE_BYTES_MAX, GARBAGE_DELETES } from './limits.js'
 
 export interface GarbageSetup {
@@ -71,7 +71,7 @@ export class Garbage {
     const reading = repeatingStore(store, repeating)
     const keys = new Set(inUse.keys)
     for (const seq of [kept, newest])
-      for (const key of keysOfBase(await readBase(reading, seq, signal))) keys.add(key)
+      for (const key of keysOfCheckpoint(await readCheckpoint(reading, seq, signal))) keys.add(key)
     const garbage: string[] = []
     for await (const key of this.#records(kept, signal)) if (!keys.has(key)) garbage.push(key)
     for (const seq of checkpoints) if (seq < kept) garbage.push(checkpointKey(seq))

@@ -1,5 +1,5 @@
 /** Replication of an instance through a bucket: the writer sends changes, followers and restores read them. */
-export { DamagedBaseError } from './base.js'
+export { DamagedCheckpointError } from './checkpoint.js'
 export { DamagedBodyError } from './body.js'
 export {
   type Claimant,
@@ -17,14 +17,14 @@ export {
   type CopySetup,
   type CopyTarget,
   InstanceCopy,
-  PassedOverError,
+  LogTruncatedError,
 } from './instance-copy.js'
 export { GARBAGE_AGE_MS } from './limits.js'
 export { LogState } from './log-state.js'
 export { type OpenedCopy, openCopy, prepareCopy, resumeCopy } from './open-copy.js'
 export { type OwnState, readOwnState } from './own-state.js'
 export { type Position, positionText, readPosition } from './position.js'
-export { notTheWriter } from './refusals.js'
+export { notLeader } from './refusals.js'
 export { type Restored, restoreInstance } from './restore.js'
 export { Sender } from './sender.js'
 export type { Acknowledgement, SenderFigures, SenderSetup, Sending } from './sender-setup.js'

@@ -47,8 +47,8 @@ export interface CopyTarget {
 }
 
 /** The next records are gone because a checkpoint covers them. The copy must be reopened from the checkpoint. */
-export class PassedOverError extends Error {
-  override readonly name = 'PassedOverError'
+export class LogTruncatedError extends Error {
+  override readonly name = 'LogTruncatedError'
 }
 
 /** State of a directory when a copy is opened. */

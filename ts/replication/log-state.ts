@@ -1,6 +1,6 @@
 import { type FilePart, type LogRecord, type PartLocation, PublishedFiles } from '../bucket/index.js'
 import { catalogueIn, mergedChanges, type RowChanges, replicaSchema } from '../tasks/index.js'
-import type { Checkpoint } from './base.js'
+import type { Checkpoint } from './checkpoint.js'
 import { type Body, DamagedBodyError, decodeBody, type Reached, rowsOf } from './body.js'
 
 /** The rows of a log record; null: it has none. */

@@ -11,9 +11,9 @@ import {
   withoutCommits,
 } from '../bucket/index.js'
 import { indexesPath } from '../tasks/index.js'
-import type { Checkpoint } from './base.js'
+import type { Checkpoint } from './checkpoint.js'
 import { type Fence, fenceOf } from './fence.js'
-import { type CopySetup, type CopyTarget, InstanceCopy, PassedOverError } from './instance-copy.js'
+import { type CopySetup, type CopyTarget, InstanceCopy, LogTruncatedError } from './instance-copy.js'
 import { LogState } from './log-state.js'
 import { PartReader } from './part-reader.js'
 import { prepareImage, Replica } from './replica.js'
@@ -30,7 +30,7 @@ export interface OpenedCopy {
 /**
  * Opens a copy in an empty directory or an earlier copy. An earlier copy stays readable as it was until the first
  * changes are applied. After that only files in the log are kept.
- * @throws BucketError, DamagedBaseError, DamagedRecordError, DamagedBodyError, DamagedPartError, MomentGoneError
+ * @throws BucketError, DamagedCheckpointError, DamagedRecordError, DamagedBodyError, DamagedPartError, MomentGoneError
  */
 export async function openCopy(setup: CopySetup, signal: AbortSignal): Promise<OpenedCopy> {
   const { directory, log, until, onDamaged = () => undefined } = setup
@@ -69,8 +69,8 @@ async function begunWith(
   try {
     return await begin()
   } catch (error) {
-    if (!(error instanceof PassedOverError) || checkpoint === null) throw error
-    if ((await log.newestBase(signal)) !== checkpoint.seq) throw error
+    if (!(error instanceof LogTruncatedError) || checkpoint === null) throw error
+    if ((await log.newestCheckpoint(signal)) !== checkpoint.seq) throw error
     // No newer checkpoint has replaced the records, so they never existed: the copy belongs to another log.
     onDamaged(error)
     await replica.becomes(checkpoint, store, signal)
@@ -80,7 +80,7 @@ async function begunWith(
 
 /**
  * Continues a copy whose store is open and has the log records up to `position`.
- * @throws PassedOverError, BucketError, DamagedBaseError, DamagedRecordError, DamagedBodyError
+ * @throws LogTruncatedError, BucketError, DamagedCheckpointError, DamagedRecordError, DamagedBodyError
  */
 export async function resumeCopy(
   setup: CopySetup,
@@ -96,7 +96,7 @@ export async function resumeCopy(
 /**
  * Fetches the image and the index files of the newest checkpoint while an outdated copy is served. After that
  * `openCopy` has little left to fetch.
- * @throws BucketError, DamagedBaseError, DamagedRecordError, DamagedBodyError, DamagedPartError
+ * @throws BucketError, DamagedCheckpointError, DamagedRecordError, DamagedBodyError, DamagedPartError
  */
 export async function prepareCopy(setup: CopySetup, signal: AbortSignal): Promise<void> {
   const { log, directory, progress } = setup
@@ -132,7 +132,7 @@ async function beginAt(
   const { log, directory, seed = null } = setup
   const { state, fence, next } = await stateUntil(log, checkpoint, position, signal)
   if (next <= position)
-    throw new PassedOverError(`the log record ${next} is gone, although this copy has applied it`)
+    throw new LogTruncatedError(`the log record ${next} is gone, although this copy has applied it`)
   const indexes = indexesPath(directory)
   const present = new Map<string, IndexFiles>()
   for (const id of state.ids()) {

@@ -1,5 +1,5 @@
 import { type Log, type ObjectStore, type Repeating, repeatingStore } from '../bucket/index.js'
-import { readBase } from './base.js'
+import { readCheckpoint } from './checkpoint.js'
 import { type Fence, fenceOf } from './fence.js'
 import { LogState } from './log-state.js'
 
@@ -27,7 +27,7 @@ export interface OwnState {
  * machine).
  * @param position -1: the directory has sent nothing
  * @param writer identity of the directory
- * @throws BucketError, DamagedBaseError, DamagedRecordError, DamagedBodyError
+ * @throws BucketError, DamagedCheckpointError, DamagedRecordError, DamagedBodyError
  */
 export async function readOwnState(
   {
@@ -39,12 +39,12 @@ export async function readOwnState(
   signal: AbortSignal,
 ): Promise<OwnState> {
   const state = new LogState()
-  const seq = await log.newestBase(signal)
+  const seq = await log.newestCheckpoint(signal)
   let isBehind = false
   let fence: Fence | null = null
   let instanceUid: string | null = null
   if (seq !== null) {
-    const checkpoint = await readBase(repeatingStore(store, repeating), seq, signal)
+    const checkpoint = await readCheckpoint(repeatingStore(store, repeating), seq, signal)
     state.load(checkpoint)
     fence = checkpoint.fence
     instanceUid = checkpoint.instanceUid

@@ -2,7 +2,7 @@
 import { ApiError } from '../errors/index.js'
 
 /** Refusal on a follower. @param address of the leader; null: not known */
-export const notTheWriter = (address: string | null): ApiError =>
+export const notLeader = (address: string | null): ApiError =>
   new ApiError(
     'not_leader',
     `this server is a follower and takes no writes: send them to ${address ?? 'the leader'}`,

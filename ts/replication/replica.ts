@@ -2,7 +2,7 @@ import type { ObjectStore } from '../bucket/index.js'
 import {
   chooseStore,
   dropPrepared,
-  imagePath,
+  replicaStorePath,
   openReplicaStore,
   prepareStore,
   type ReplicaStore,
@@ -10,7 +10,7 @@ import {
   removeStore,
   StoreUnusableError,
 } from '../tasks/index.js'
-import { type Checkpoint, fetchImage } from './base.js'
+import { type Checkpoint, fetchImage } from './checkpoint.js'
 
 /** Called when a copy is damaged and fetched again. */
 export type OnDamaged = (error: Error) => void
@@ -26,7 +26,7 @@ export async function prepareImage(
   signal: AbortSignal,
 ): Promise<void> {
   await prepareStore(directory, String(checkpoint.seq), async (path) => {
-    await fetchImage(checkpoint.image.parts, imagePath(path), store, signal)
+    await fetchImage(checkpoint.image.parts, replicaStorePath(path), store, signal)
     const replica = await openReplicaStore(path, 0)
     try {
       await replica.apply({}, checkpoint.seq)

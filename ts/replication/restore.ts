@@ -18,7 +18,7 @@ export interface Restored {
 
 /**
  * Restores the task store, uploads and indexes of an instance from a checkpoint and the log records after it.
- * @throws BucketError, DamagedBaseError, DamagedRecordError, DamagedBodyError, DamagedPartError; the directory is
+ * @throws BucketError, DamagedCheckpointError, DamagedRecordError, DamagedBodyError, DamagedPartError; the directory is
  * unusable then
  */
 export async function restoreInstance(setup: CopySetup, signal: AbortSignal): Promise<Restored> {

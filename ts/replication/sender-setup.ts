@@ -1,7 +1,7 @@
 /** Setup and state types of `Sender`. */
 import type { LogWriter, Reachability } from '../bucket/index.js'
 import type { OutgoingChanges } from '../tasks/index.js'
-import type { Timing } from './alarm.js'
+import type { Timing } from './interruptible-sleep.js'
 import type { Garbage } from './garbage.js'
 import type { Shipper } from './shipper.js'
 
@@ -16,10 +16,10 @@ export interface Sending {
   readonly shipper: Pick<
     Shipper,
     | 'ahead'
-    | 'beginBase'
+    | 'beginCheckpoint'
     | 'end'
-    | 'isBaseDue'
-    | 'newestBase'
+    | 'isCheckpointDue'
+    | 'newestCheckpoint'
     | 'references'
     | 'refresh'
     | 'sent'
@@ -27,7 +27,7 @@ export interface Sending {
     | 'ship'
     | 'upload'
   >
-  readonly writer: Pick<LogWriter, 'epoch' | 'look' | 'next' | 'yieldAsked'>
+  readonly writer: Pick<LogWriter, 'epoch' | 'look' | 'next' | 'yieldRequest'>
   readonly garbage: Pick<Garbage, 'sweep'>
 }
 
@@ -39,7 +39,7 @@ export interface Pace {
   /** Milliseconds between two garbage sweeps. */
   readonly garbageMs: number
   /** Milliseconds until a failed checkpoint is retried. */
-  readonly baseRetryMs: number
+  readonly checkpointRetryMs: number
 }
 
 export interface SenderSetup {

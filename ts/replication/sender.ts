@@ -1,6 +1,6 @@
 import { BucketError, FencedError } from '../bucket/index.js'
 import type { ApiError } from '../errors/index.js'
-import { InterruptibleSleep, systemTiming, type Timing } from './alarm.js'
+import { InterruptibleSleep, systemTiming, type Timing } from './interruptible-sleep.js'
 import { SupersededError } from './connect.js'
 import {
   AWAY_LOG_MS,
@@ -21,7 +21,7 @@ import {
   YIELDING_POLL_MS,
 } from './limits.js'
 import type { Position } from './position.js'
-import { notConfirmed, notTheWriter, stopping, unavailable, unknownOutcome, yielding } from './refusals.js'
+import { notConfirmed, notLeader, stopping, unavailable, unknownOutcome, yielding } from './refusals.js'
 import type { Pace, SenderFigures, SenderSetup, Sending } from './sender-setup.js'
 import { Slots } from './slots.js'
 import { hasAll, type Waiter, Waiters } from './waiters.js'
@@ -76,7 +76,7 @@ export class Sender {
   constructor(setup: SenderSetup) {
     this.#setup = setup
     this.#timing = setup.timing ?? systemTiming
-    this.#pace = setup.pace ?? { garbageMs: GARBAGE_EVERY_MS, baseRetryMs: CHECKPOINT_RETRY_MS }
+    this.#pace = setup.pace ?? { garbageMs: GARBAGE_EVERY_MS, checkpointRetryMs: CHECKPOINT_RETRY_MS }
     this.#sleep = new InterruptibleSleep(this.#timing)
     this.#watchSleep = new InterruptibleSleep(this.#timing)
     this.#sending = setup.sending
@@ -343,7 +343,7 @@ export class Sender {
       await this.#pause()
       if (this.#fenced !== null) return
       const mayBegin = this.#yield === null && this.#timing.now() >= this.#checkpointsFrom
-      if (mayBegin && shipper.isBaseDue) await this.#beginCheckpoint(shipper, signal)
+      if (mayBegin && shipper.isCheckpointDue) await this.#beginCheckpoint(shipper, signal)
       const startedAt = this.#timing.now()
       isSending = await this.#waiters.ship(shipper, signal)
       if (isSending) this.#metEndAt = Math.max(this.#metEndAt ?? 0, startedAt)
@@ -380,7 +380,7 @@ export class Sender {
           if (await writer.look(signal)) this.#metEndAt = Math.max(this.#metEndAt ?? 0, now)
         } else if (writer.next !== seen && this.#yield === null) {
           seen = writer.next
-          const id = await writer.yieldAsked(signal)
+          const id = await writer.yieldRequest(signal)
           if (id !== null && id !== known) {
             known = id
             this.#beginYield(id)
@@ -406,7 +406,7 @@ export class Sender {
    */
   async #beginCheckpoint(shipper: Sending['shipper'], signal: AbortSignal): Promise<void> {
     try {
-      await shipper.beginBase(signal, (failure) => {
+      await shipper.beginCheckpoint(signal, (failure) => {
         if (failure !== null) this.#checkpointFailed(failure)
         // Clients may wait for the first checkpoint.
         else this.#ask()
@@ -420,7 +420,7 @@ export class Sender {
 
   #checkpointFailed(error: unknown): void {
     this.#setup.log.error({ err: error }, 'a checkpoint could not be made; it is retried')
-    this.#checkpointsFrom = this.#timing.now() + this.#pace.baseRetryMs
+    this.#checkpointsFrom = this.#timing.now() + this.#pace.checkpointRetryMs
   }
 
   /** Notes a successful call. */
@@ -443,7 +443,7 @@ export class Sender {
   /** @param address of the new leader */
   async #end(address: string | null): Promise<void> {
     if (this.#fenced !== null) return
-    const refusal = notTheWriter(address)
+    const refusal = notLeader(address)
     this.#fenced = refusal
     this.#closing.abort(refusal)
     this.#waiters.refuse(refusal)

@@ -133,7 +133,7 @@ export class Shipper {
   }
 
   /** The last log record that the newest checkpoint covers; -1: no checkpoint exists. */
-  get newestBase(): number {
+  get newestCheckpoint(): number {
     return this.#checkpoints.newest
   }
 
@@ -163,7 +163,7 @@ export class Shipper {
    * Starts a checkpoint of the current state of the log. It is made while `ship` is called. Its image is newer than its
    * log record, so it is published only once the log has all transactions of the image.
    */
-  async beginBase(signal: AbortSignal, onDone: CheckpointOutcome): Promise<void> {
+  async beginCheckpoint(signal: AbortSignal, onDone: CheckpointOutcome): Promise<void> {
     const { writer } = this.#setup
     await this.#clear()
     await this.#report()
@@ -179,7 +179,7 @@ export class Shipper {
   }
 
   /** Resolves once no call for a checkpoint is in progress. A checkpoint not published by then waits for `ship`. */
-  baseIdle(): Promise<void> {
+  checkpointIdle(): Promise<void> {
     return this.#checkpoints.idle()
   }
 
@@ -201,7 +201,7 @@ export class Shipper {
       this.#settling.delete(id)
       const named = indexes().find((index) => index.id === id)
       if (named === undefined) continue
-      const pins = await outgoing.keepOut([named.uid], async () =>
+      const pins = await outgoing.holdCommits([named.uid], async () =>
         // If rows are pending, the commit is sent with them.
         (await outgoing.next(0, 0)) === null ? this.#pinned([named]) : null,
       )
@@ -250,7 +250,7 @@ export class Shipper {
   }
 
   /** True if enough was sent since the newest checkpoint to make a new one worthwhile. */
-  get isBaseDue(): boolean {
+  get isCheckpointDue(): boolean {
     return this.#checkpoints.isDue(this.#setup.writer.next)
   }
 
@@ -342,7 +342,7 @@ export class Shipper {
   /** Returns the pending changes and consistent commits of these indexes. */
   #taken(uids: readonly string[]): Promise<Taken | null> {
     const { outgoing, indexes } = this.#setup
-    return outgoing.keepOut(uids, async () => {
+    return outgoing.holdCommits(uids, async () => {
       const page = await outgoing.next(RECORD_CHANGES_CHARS, this.#openTo)
       if (page === null) return null
       const named = page.isCut ? [] : indexes().filter(({ uid }) => uids.includes(uid))
@@ -418,7 +418,7 @@ export class Shipper {
         await this.#close(signal)
         continue
       }
-      const taken = await outgoing.keepOut(null, async () => {
+      const taken = await outgoing.holdCommits(null, async () => {
         // A new index is sent with its pending rows.
         if ((await outgoing.next(0, 0)) !== null) return null
         const unknown = indexes().filter(({ id }) => !known.has(id))

@@ -1,6 +1,6 @@
 /** Points in a log up to which a copy is made. */
 import type { Log, LogRecord, ObjectStore } from '../bucket/index.js'
-import { type Checkpoint, readBase } from './base.js'
+import { type Checkpoint, readCheckpoint } from './checkpoint.js'
 import { LogState } from './log-state.js'
 
 /** A log record, or milliseconds since 1970 by the clocks of the writers. */
@@ -18,7 +18,7 @@ export const isBeyond = (
   { writtenAt }: Pick<LogRecord, 'writtenAt'>,
 ): boolean => until !== null && ('seq' in until ? seq > until.seq : writtenAt > until.date)
 
-/** Returns the newest checkpoint that is not later than `until`; null: none. @throws BucketError, DamagedBaseError */
+/** Returns the newest checkpoint that is not later than `until`; null: none. @throws BucketError, DamagedCheckpointError */
 export async function checkpointUntil(
   until: Until | null,
   log: Log,
@@ -33,7 +33,7 @@ export async function checkpointUntil(
 /**
  * Returns the newest checkpoint from which a copy up to `until` can start; null: it starts with the first log record.
  * The image of a checkpoint is a little newer than its record. It must not be newer than `until`.
- * @throws MomentGoneError, BucketError, DamagedBaseError, DamagedRecordError, DamagedBodyError
+ * @throws MomentGoneError, BucketError, DamagedCheckpointError, DamagedRecordError, DamagedBodyError
  */
 export async function restorableCheckpoint(
   until: Until,
@@ -96,7 +96,7 @@ async function* checkpointsUntil(
 ): AsyncGenerator<Checkpoint, void> {
   for (const seq of seqs.toReversed()) {
     if (until !== null && 'seq' in until && seq > until.seq) continue
-    const checkpoint = await readBase(store, seq, signal)
+    const checkpoint = await readCheckpoint(store, seq, signal)
     if (!isBeyond(until, seq, checkpoint)) yield checkpoint
   }
 }

@@ -9,7 +9,7 @@ export interface Waiter {
   reject(error: Error): void
 }
 
-type Sent = Pick<Shipper, 'newestBase' | 'sent'>
+type Sent = Pick<Shipper, 'newestCheckpoint' | 'sent'>
 
 /** The waiting clients. Each is resolved once a server that starts from the bucket would have its writes. */
 export class Waiters {
@@ -50,4 +50,4 @@ export const hasAll = (shipper: Sent, { last, unsent }: Pick<OutboxFacts, 'last'
   hasCheckpoint(shipper) && (unsent === 0 || shipper.sent >= last)
 
 /** Without a checkpoint the log lacks the state before it. */
-const hasCheckpoint = ({ newestBase }: Sent): boolean => newestBase !== -1
+const hasCheckpoint = ({ newestCheckpoint }: Sent): boolean => newestCheckpoint !== -1

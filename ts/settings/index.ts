@@ -34,7 +34,7 @@ export {
   parseRequestTemplate,
   type RequestTemplate,
   RequestTemplateError,
-  takenFromAnswer,
+  valuesFromAnswer,
 } from './request-template.js'
 export {
   completeSettings,

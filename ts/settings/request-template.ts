@@ -83,7 +83,7 @@ export function filledRequest(template: RequestTemplate, inputs: readonly unknow
  * Returns the values in the slots of an answer.
  * @throws RequestTemplateError that names the missing part
  */
-export function takenFromAnswer({ repeated, slot }: RequestTemplate, answer: unknown): readonly unknown[] {
+export function valuesFromAnswer({ repeated, slot }: RequestTemplate, answer: unknown): readonly unknown[] {
   if (repeated === null) return [found(answer, slot)]
   const elements = found(answer, repeated)
   if (!Array.isArray(elements)) {

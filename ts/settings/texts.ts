@@ -54,7 +54,7 @@ export interface MergedSettings {
   readonly embeddersBefore: EmbeddersByName
   readonly remakes: Remakes
   /** True if these settings may conflict with stored documents. */
-  readonly askDocuments: boolean
+  readonly mayConflictWithDocuments: boolean
 }
 
 /** Settings as an object, from their JSON text. */
@@ -98,7 +98,7 @@ export function mergedSettings(current: string | null, patch: string): MergedSet
     embedders: merged.embedders,
     embeddersBefore: before.embedders,
     remakes: remakesBetween(before, merged),
-    askDocuments: asksDocuments(changes),
+    mayConflictWithDocuments: asksDocuments(changes),
   }
 }
 

@@ -16,7 +16,7 @@ export class CommitLock {
    * @param names uids of indexes; null: all
    * @throws Error if an index has a commit whose outcome cannot be recorded before the next start
    */
-  async keepOut<T>(names: readonly string[] | null, read: () => Promise<T>): Promise<T> {
+  async holdCommits<T>(names: readonly string[] | null, read: () => Promise<T>): Promise<T> {
     const reader: Reader = { names }
     this.#readers.add(reader)
     try {

@@ -26,7 +26,7 @@ export { openRestore, type Restore } from './recovery/restore.js'
 export {
   chooseStore,
   dropPrepared,
-  imagePath,
+  replicaStorePath,
   indexesPath,
   isPrepared,
   openReplicaStore,
@@ -39,7 +39,7 @@ export {
 export { sourceAtRest } from './source-at-rest.js'
 export { checksumOf, isDiskFull, noSpace, uploadOf } from './spool.js'
 export { requireCompleteStore, StoreUnusableError } from './store/completeness.js'
-export { giveUpReserve } from './store/disk-reserve.js'
+export { releaseReserve } from './store/disk-reserve.js'
 export { type DriverName, driverNames } from './store/driver.js'
 export { DirectoryInUseError } from './store/lock.js'
 export type { NeededUpload } from './store/records.js'

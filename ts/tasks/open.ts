@@ -218,7 +218,7 @@ export async function assemble(
     settingsThread,
     webhooks: webhookStore(store, changes),
     outgoing: outgoingChanges(store, spool, {
-      keepOut: (names, read) => scheduler.keepOut(names, read),
+      holdCommits: (names, read) => scheduler.holdCommits(names, read),
       beforeRecord: (hook) => scheduler.beforeRecord(hook),
     }),
     driver: store.driver,

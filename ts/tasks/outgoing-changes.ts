@@ -6,7 +6,7 @@ import type { OutboxFacts, OutgoingPage } from './store/row-changes.js'
 import type { StoreClient } from './store/store-client.js'
 
 /** Runs `read` while no batch is between the commit of one of these indexes and the record of its outcome. */
-export type KeepOut = <T>(indexUids: readonly string[] | null, read: () => Promise<T>) => Promise<T>
+export type HoldCommits = <T>(indexUids: readonly string[] | null, read: () => Promise<T>) => Promise<T>
 
 /** Called with the ids of indexes that a batch has committed to, before its outcome is recorded. Never rejects. */
 export type BeforeRecord = (ids: readonly string[]) => Promise<void>
@@ -14,8 +14,8 @@ export type BeforeRecord = (ids: readonly string[]) => Promise<void>
 export interface OutgoingChanges {
   /** The oldest kept changes; null if none. @param charsMax, after see `Outbox.page` */
   next(charsMax: number, after: number): Promise<OutgoingPage | null>
-  /** See `KeepOut`; null: all indexes. */
-  readonly keepOut: KeepOut
+  /** See `HoldCommits`; null: all indexes. */
+  readonly holdCommits: HoldCommits
   /** Notes that the bucket has the changes up to transaction `last`. @param position their log record */
   sent(last: number, position: number): Promise<void>
   /**
@@ -49,10 +49,10 @@ export interface Uploads {
 export const outgoingChanges = (
   store: StoreClient,
   spool: Spool,
-  { keepOut, beforeRecord }: Pick<OutgoingChanges, 'keepOut' | 'beforeRecord'>,
+  { holdCommits, beforeRecord }: Pick<OutgoingChanges, 'holdCommits' | 'beforeRecord'>,
 ): OutgoingChanges => ({
   next: (charsMax, after) => store.call('changes', [charsMax, after]),
-  keepOut,
+  holdCommits,
   beforeRecord,
   sent: (last, position) => store.call('changesSent', [last, position]),
   async image(path) {

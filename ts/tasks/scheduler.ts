@@ -304,9 +304,9 @@ export class Scheduler {
     this.#beforeRecord = hook
   }
 
-  /** See `CommitLock.keepOut`. */
-  keepOut<T>(names: readonly string[] | null, read: () => Promise<T>): Promise<T> {
-    return this.#commitLock.keepOut(names, read)
+  /** See `CommitLock.holdCommits`. */
+  holdCommits<T>(names: readonly string[] | null, read: () => Promise<T>): Promise<T> {
+    return this.#commitLock.holdCommits(names, read)
   }
 
   #runOf(running: RunningBatch, begun: Promise<void>, guard: CommitGuard): Run {
@@ -314,7 +314,7 @@ export class Scheduler {
       batchUid: running.batchUid,
       begun,
       mayCommit: () => guard.acquire(),
-      keepOut: (names, read) => this.keepOut(names, read),
+      holdCommits: (names, read) => this.holdCommits(names, read),
       startedAt: running.startedAt,
       signal: running.signal,
       step: (name, progress) => running.enter(name, progress),

@@ -23,7 +23,7 @@ export interface Tls {
    * @param name the name or address that the server listens on; does nothing unless it is `localhost`
    * @param address the address that the server is bound to
    */
-  listenBeside(name: string, port: number, address: string): Promise<void>
+  listenOnAliases(name: string, port: number, address: string): Promise<void>
   /** Reads the files again for later handshakes. If a file cannot be used, logs an error and changes nothing. */
   reload(): Promise<void>
   close(): void
@@ -78,7 +78,7 @@ class ReloadingTls implements Tls {
     return Object.assign(server, { keepAliveTimeout: IDLE_MS_MAX }, closers(server)) as unknown as HttpServer
   }
 
-  async listenBeside(name: string, port: number, address: string): Promise<void> {
+  async listenOnAliases(name: string, port: number, address: string): Promise<void> {
     if (name !== 'localhost') return
     const all = await lookup(name, { all: true }).catch(() => [])
     for (const other of all.filter((one) => one.address !== address)) {

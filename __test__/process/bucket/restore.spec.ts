@@ -1,6 +1,6 @@
 /** An instance that is sent to a bucket during writes and restored elsewhere. */
 import { join } from 'node:path'
-import { decodeEntry, recordKey } from '../../../ts/bucket/index.js'
+import { decodeRecord, recordKey } from '../../../ts/bucket/index.js'
 import type { TaskSummary, Tasks } from '../../../ts/tasks/index.js'
 import {
   answersOf,
@@ -121,7 +121,7 @@ for (const tested of testedEngines) {
     // Readers need only fences of the records that the newest checkpoint covers.
     const covered = recordKey(Number(checkpoints[1]!.slice('base/'.length)))
     for (const [key, bytes] of store.objects)
-      if (key.startsWith('log/') && key <= covered && decodeEntry(bytes).kind === 'changes')
+      if (key.startsWith('log/') && key <= covered && decodeRecord(bytes).kind === 'changes')
         store.objects.delete(key)
     const restored = join(directory, 'restored')
     await restoredFrom(store, restored)

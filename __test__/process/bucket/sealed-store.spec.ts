@@ -11,7 +11,7 @@ import {
   BucketError,
   bucketKey,
   DamagedRecordError,
-  decodeEntry,
+  decodeRecord,
   Log,
   type ObjectStore,
   probe,
@@ -19,7 +19,7 @@ import {
   sealedStore,
 } from '../../../ts/bucket/index.js'
 import { LaunchError } from '../../../ts/launch/index.js'
-import { DamagedBaseError, decodeCheckpoint } from '../../../ts/replication/base.js'
+import { DamagedCheckpointError, decodeCheckpoint } from '../../../ts/replication/checkpoint.js'
 import { memoryStore, never, noRepeating } from '../../support/memory-store.js'
 import { startStore, storeAt, storeServer } from '../../support/store-servers.js'
 import { testNeeding } from '../../support/test-needing.js'
@@ -190,12 +190,12 @@ test('a wrong key, a missing key and an unencrypted object give errors that say 
   t.regex(error?.message ?? '', /is encrypted with another key than the one of --bucket-key-file/)
 
   const bare = inner.objects.get(recordKey(0))!
-  t.throws(() => decodeEntry(bare), {
+  t.throws(() => decodeRecord(bare), {
     instanceOf: DamagedRecordError,
     message: /encrypted.*--bucket-key-file/,
   })
   t.throws(() => decodeCheckpoint(0, bare), {
-    instanceOf: DamagedBaseError,
+    instanceOf: DamagedCheckpointError,
     message: /encrypted.*--bucket-key-file/,
   })
 

@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { decodeEntry } from '../../../ts/bucket/index.js'
+import { decodeRecord } from '../../../ts/bucket/index.js'
 import { type SpoiltCase, spoiltCases, spoiltObject } from '../../replication/spoilt-json.js'
 import { freePort } from '../../support/daemon.js'
 import { bucket, storeAt } from '../../support/store-servers.js'
@@ -267,7 +267,7 @@ tests(
     const read = async (key: string) => (await store.get(key, { bytesMax: 2 ** 25 }))!
     /** Kind of an object → the last one of it. */
     const last = new Map<string, string>()
-    for await (const { key } of store.list('log/')) last.set(decodeEntry(await read(key)).kind, key)
+    for await (const { key } of store.list('log/')) last.set(decodeRecord(await read(key)).kind, key)
     for await (const { key } of store.list('base/')) last.set('base', key)
     const cases: readonly (readonly [kind: string, of: SpoiltCase['of'], what: string])[] = [
       ['base', 'base', 'an image without parts'],

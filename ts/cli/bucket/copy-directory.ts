@@ -2,14 +2,14 @@
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { repeatingStore } from '../../bucket/index.js'
-import { copyStage, entriesOf, markDataDirectory, noteEngine, setCopyStage } from '../../instance/index.js'
+import { copyState, entriesOf, markDataDirectory, recordEngine, setCopyState } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
 import {
   type Connected,
   type CopySetup,
   fetchUploads,
   openCopy,
-  PassedOverError,
+  LogTruncatedError,
   restoreInstance,
   takeOver,
   type Until,
@@ -52,7 +52,7 @@ export async function takeOverCopy(request: DirectoryRequest, address: string | 
     try {
       return await takeOverOnce(request, address)
     } catch (error) {
-      if (!(error instanceof PassedOverError)) throw error
+      if (!(error instanceof LogTruncatedError)) throw error
     }
   }
 }
@@ -78,8 +78,8 @@ async function takeOverOnce(request: DirectoryRequest, address: string | null): 
         `--bucket: the object ${missing} is missing: a part of an upload of an enqueued task`,
         1,
       )
-    await noteEngine(directory, engine)
-    await setCopyStage(directory, null)
+    await recordEngine(directory, engine)
+    await setCopyState(directory, null)
     return taken
   } finally {
     await replica.close()
@@ -98,8 +98,8 @@ export async function restoreMoment(
   const { directory, signal } = request
   const { position, missing, fence } = await restoreInstance(await copySetup(request, until), signal)
   if (fence === null) throw new LaunchError('--bucket-until: the bucket holds nothing of that moment', 1)
-  await noteEngine(directory, fence.engine)
-  await setCopyStage(directory, 'whole')
+  await recordEngine(directory, fence.engine)
+  await setCopyState(directory, 'whole')
   return { position, missing }
 }
 
@@ -110,9 +110,9 @@ export async function beginCopy({ directory, version, origin }: DirectoryRequest
       '--bucket: it has no checkpoint yet, since the first server has not finished filling it; start that server, or choose another prefix',
       1,
     )
-  if ((await copyStage(directory)) === null) {
+  if ((await copyState(directory)) === null) {
     await makeDirectory(directory, 0o700)
-    await setCopyStage(directory, 'copying')
+    await setCopyState(directory, 'copying')
   }
   await markDataDirectory(directory, version, origin.instanceUid)
 }

@@ -96,7 +96,7 @@ function bytesIn(path: string): Buffer | null {
 
 /** Returns null if the bucket is empty. @throws LaunchError if the bucket is damaged or refuses */
 export async function originOf({ log }: OpenedBucket, signal: AbortSignal): Promise<Origin | null> {
-  const newest = await log.newestBase(signal).catch((error: unknown) => {
+  const newest = await log.newestCheckpoint(signal).catch((error: unknown) => {
     throw asLaunchError(error)
   })
   const record = await log.read(newest ?? 0, signal)

@@ -1,15 +1,15 @@
 /** Opens a data directory as a follower. */
 import { BucketError } from '../../bucket/index.js'
 import { openProgress } from '../../command/index.js'
-import { copyStage, noteEngine, setCopyStage } from '../../instance/index.js'
+import { copyState, recordEngine, setCopyState } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
 import {
   type CopyTarget,
   Follower,
   type InstanceCopy,
-  notTheWriter,
+  notLeader,
   openCopy,
-  PassedOverError,
+  LogTruncatedError,
   prepareCopy,
   readOwnState,
   resumeCopy,
@@ -23,18 +23,18 @@ import { requiredToStart, withinStart } from './within-start.js'
 /** @throws LaunchError; the reason of the signal */
 export async function openFollower(request: ReplicationRequest): Promise<ReplicatedInstance> {
   const { directory, bucket, options, log } = request
-  if (!(await isEmpty(directory)) && (await copyStage(directory)) === null) await makeCopy(request)
-  const stage = await copyStage(directory)
+  if (!(await isEmpty(directory)) && (await copyState(directory)) === null) await makeCopy(request)
+  const stage = await copyState(directory)
   const isComplete = stage === 'whole' || stage === 'superseded'
   const copy = isComplete
     ? await currentCopy(request)
     : await requiredToStart(request, (signal) => originIn(request, signal)).then((origin) =>
         copied(request, origin, request.signal),
       )
-  await setCopyStage(directory, options.follow ? 'whole' : 'superseded')
+  await setCopyState(directory, options.follow ? 'whole' : 'superseded')
   let follower: Follower | null = null
   const instance = await request
-    .openFollowed(() => notTheWriter(follower?.figures().writer ?? null))
+    .openFollowed(() => notLeader(follower?.figures().writer ?? null))
     .catch((error: unknown) => {
       const isDamaged = error instanceof StoreError && error.reason === 'StoreUnusableError'
       if (!isDamaged) throw error
@@ -59,10 +59,10 @@ export async function openFollower(request: ReplicationRequest): Promise<Replica
     prepare: (signal) => prepareCopy(setup, signal),
     copy,
     target,
-    newestBase: (signal) => bucket.log.newestBase(signal),
+    newestCheckpoint: (signal) => bucket.log.newestCheckpoint(signal),
     intervalMs: options.bucketInterval,
     log,
-    onPassedOver: () => request.onEnd(true),
+    onTruncated: () => request.onEnd(true),
   })
   bucket.onFailure((error) => follower?.failed(error))
   return { instance, sender: null, follower }
@@ -105,7 +105,7 @@ export async function makeCopy({ directory, bucket, signal, log }: ReplicationRe
       `--bucket: ${directory} holds data that was never kept in the bucket, or was used without it since; choose an empty --db-path`,
       1,
     )
-  if (position !== null && (outbox?.unsent ?? 0) === 0) return setCopyStage(directory, 'whole')
+  if (position !== null && (outbox?.unsent ?? 0) === 0) return setCopyState(directory, 'whole')
   const { fence } = await readOwnState(
     bucket,
     { position: position ?? -1, writer: outbox?.outbox ?? '' },
@@ -141,7 +141,7 @@ async function copied(
       try {
         return await copiedOnce(copying)
       } catch (error) {
-        if (!(error instanceof PassedOverError)) throw error
+        if (!(error instanceof LogTruncatedError)) throw error
       }
     }
   } finally {
@@ -158,7 +158,7 @@ async function copiedOnce(request: DirectoryRequest): Promise<InstanceCopy> {
     await replica.close()
   }
   if (copy.fence === null) throw new BucketError('the log does not begin with a fence', 'malformed')
-  await noteEngine(directory, copy.fence.engine)
-  await setCopyStage(directory, 'whole')
+  await recordEngine(directory, copy.fence.engine)
+  await setCopyState(directory, 'whole')
   return copy
 }

@@ -1,7 +1,7 @@
 /** Opens a data directory with a bucket: as writer, as follower, or restored to an earlier point. */
 import { join } from 'node:path'
 import { openProgress } from '../../command/index.js'
-import { copyStage, type Instance } from '../../instance/index.js'
+import { copyState, type Instance } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
 import {
   type Connected,
@@ -9,7 +9,7 @@ import {
   ForeignLogError,
   GARBAGE_AGE_MS,
   Garbage,
-  PassedOverError,
+  LogTruncatedError,
   Sender,
   type Sending,
   Shipper,
@@ -26,7 +26,7 @@ export async function openReplicated(request: ReplicationRequest): Promise<Repli
   const { signal } = request
   try {
     const isSuperseded =
-      (await copyStage(request.directory)) === 'superseded' && !request.options.bucketTakeOver
+      (await copyState(request.directory)) === 'superseded' && !request.options.bucketTakeOver
     if (request.follows || isSuperseded) return await openFollower(request)
     const taken = await prepare(request)
     if (taken === 'moment') return { instance: await request.open(false), sender: null, follower: null }
@@ -46,7 +46,7 @@ async function prepare(request: ReplicationRequest): Promise<Connected | 'moment
   const { bucket, directory, options, version, signal, log } = request
   const isNew = await isEmpty(directory)
   if (!isNew && options.bucketUntil !== null) return 'moment'
-  if (!isNew && (await copyStage(directory)) === null) return null
+  if (!isNew && (await copyState(directory)) === null) return null
   const origin = await requiredToStart(request, (limit) => originOf(bucket, limit))
   if (origin === null) {
     if (isNew && options.bucketUntil === null) return null
@@ -141,7 +141,7 @@ async function connectNow(
       }
       return sendingOf(request, instance, await connect(bucket, claimant, signal))
     } catch (error) {
-      if (error instanceof PassedOverError) continue
+      if (error instanceof LogTruncatedError) continue
       if (!(error instanceof ForeignLogError)) throw error
       const remedy =
         'choose an empty --db-path to start from the bucket, or another prefix to begin a new copy'

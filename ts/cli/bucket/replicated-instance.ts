@@ -1,5 +1,5 @@
 import type { ApiError } from '../../errors/index.js'
-import type { FollowedInstance, Instance } from '../../instance/index.js'
+import type { FollowerInstance, Instance } from '../../instance/index.js'
 import type { LaunchOptions } from '../../launch/index.js'
 import type { Follower, Sender } from '../../replication/index.js'
 import type { Logger } from '../../telemetry/index.js'
@@ -18,14 +18,14 @@ export interface ReplicationRequest {
   /** Opens the data directory. */
   readonly open: (keepsChanges: boolean) => Promise<Instance>
   /** Opens the data directory as a copy. @param refusal returns the error for writes */
-  readonly openFollowed: (refusal: () => ApiError) => Promise<FollowedInstance>
+  readonly openFollowed: (refusal: () => ApiError) => Promise<FollowerInstance>
   /** Called once when the server must restart. @param follows true: as a follower */
   readonly onEnd: (follows: boolean) => void
 }
 
 /** An instance and its replication. */
 export interface ReplicatedInstance {
-  readonly instance: Instance | FollowedInstance
+  readonly instance: Instance | FollowerInstance
   /** null: nothing is sent. */
   readonly sender: Sender | null
   /** null: this server is not a follower. */

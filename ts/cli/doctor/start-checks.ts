@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path'
 import { installCommand, loadAddon } from '../../engine/index.js'
 import {
   entriesOf,
-  notedEngine,
+  recordedEngine,
   readVersion,
   requireVersion,
   type WrittenVersion,
@@ -81,7 +81,7 @@ async function contentOf(
       'run siftd repair --db-path … if the file VERSION is lost or damaged',
     )
   }
-  const kind = await notedEngine(directory)
+  const kind = await recordedEngine(directory)
   if (engine !== 'auto' && kind !== null && kind !== engine)
     return bad('directory', `${directory} is of the ${kind} engine`, `start with --engine ${kind}`)
   const facts = `${directory}, version ${written.version}, ${kind ?? 'unknown'} engine`

@@ -62,7 +62,7 @@ export interface Run {
    * Runs `read` while no batch is between the commit of one of these indexes and the record of its outcome.
    * @param names uids of indexes; null: all indexes, which makes the task store consistent with them too
    */
-  keepOut<T>(names: readonly string[] | null, read: () => Promise<T>): Promise<T>
+  holdCommits<T>(names: readonly string[] | null, read: () => Promise<T>): Promise<T>
   /** Aborted when a cancelation matches one of the tasks, or when the process is about to stop. */
   readonly signal: AbortSignal
   /** Enters a step, for progress and trace. @param progress default: the usual progress of a step with this name */

@@ -164,7 +164,7 @@ async function planOf(
           settings = completeSettings(merged, named)
           settingsChars += settings.length
           operations.push({ taskUid, kind: 'settings', settings, remakes: merged.remakes })
-          isRisky = merged.askDocuments
+          isRisky = merged.mayConflictWithDocuments
         } catch (error) {
           if (signal.aborted) throw new Interrupted()
           if (!(error instanceof ApiError)) throw error

@@ -68,7 +68,7 @@ export interface FrozenDocuments {
   /** Lists documents. @param request `DocumentsRequest` without filter, ids and sort */
   list(request: Uint8Array): Promise<Uint8Array>
   /** Runs `read`. Returns null if the index turns out to be damaged and is therefore left out. */
-  soundly<T>(read: () => Promise<T>): Promise<T | null>
+  unlessDamaged<T>(read: () => Promise<T>): Promise<T | null>
 }
 
 /**

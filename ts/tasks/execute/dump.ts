@@ -41,7 +41,7 @@ export function dumpSource(
             entry,
             settings: () => engine.pinnedSettings(pin),
             list: (request: Uint8Array) => engine.pinnedDocuments(pin, request),
-            soundly: <T>(read: () => Promise<T>) => unlessDamaged(engine, entry, leaveOut, read),
+            unlessDamaged: <T>(read: () => Promise<T>) => unlessDamaged(engine, entry, leaveOut, read),
           })),
           rules,
           keys: () => store.call('keys', []),

@@ -44,7 +44,7 @@ async function pinned<T>(
   read: (pin: Pin) => Promise<T>,
 ): Promise<T> {
   const listing = pageRequest(index.uid, filter)
-  const pin = await run.keepOut([index.uid], () => engine.pin(index.id, listing))
+  const pin = await run.holdCommits([index.uid], () => engine.pin(index.id, listing))
   try {
     return await read(pin)
   } finally {

@@ -35,7 +35,7 @@ export function frozen(
   { engine, store, spool, catalogue, rules }: BatchContext,
   leaveOut: LeaveOut,
 ): Promise<Frozen> {
-  return run.keepOut(null, async () => {
+  return run.holdCommits(null, async () => {
     await store.copyTo(copy.path, copy.purpose, copy.omitted)
     const uploads = (await store.call('uploads', [])).map(({ name }) => name)
     const free = spool.hold(uploads)

@@ -55,7 +55,7 @@ export class DiskReserve {
 }
 
 /** Removes the reserve of a data directory that is not open. Returns true if it existed. */
-export function giveUpReserve(directory: string): boolean {
+export function releaseReserve(directory: string): boolean {
   const path = reservePath(directory)
   const wasHeld = statSync(path, { throwIfNoEntry: false }) !== undefined
   rmSync(path, { force: true })

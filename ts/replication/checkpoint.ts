@@ -70,8 +70,8 @@ export interface ImagePart {
 }
 
 /** A checkpoint that cannot be read. */
-export class DamagedBaseError extends Error {
-  override readonly name = 'DamagedBaseError'
+export class DamagedCheckpointError extends Error {
+  override readonly name = 'DamagedCheckpointError'
 }
 
 const MAGIC = Buffer.from('SFBS')
@@ -118,10 +118,10 @@ const shape = shapes.object({
   files: shapes.record(indexId, filesShape),
 })
 
-/** @param seq the last log record that the checkpoint covers @throws DamagedBaseError */
+/** @param seq the last log record that the checkpoint covers @throws DamagedCheckpointError */
 export function decodeCheckpoint(seq: number, bytes: Buffer): Checkpoint {
   const damaged = (message: string) =>
-    new DamagedBaseError(`the checkpoint at log record ${seq} cannot be read: ${message}`)
+    new DamagedCheckpointError(`the checkpoint at log record ${seq} cannot be read: ${message}`)
   if (isSealed(bytes)) throw damaged(SEALED_MESSAGE)
   const at = MAGIC.length + 1
   if (bytes.length < at + 4 || !bytes.subarray(0, MAGIC.length).equals(MAGIC))
@@ -149,7 +149,7 @@ function unpacked(bytes: Buffer, damaged: (message: string) => Error): Buffer {
 }
 
 /** Keys of the objects that a checkpoint references. */
-export const keysOfBase = ({ image, files }: Checkpoint): readonly string[] => [
+export const keysOfCheckpoint = ({ image, files }: Checkpoint): readonly string[] => [
   ...image.parts.map(({ key }) => key),
   ...keysOfFiles(files),
 ]
@@ -172,14 +172,14 @@ export function movedFiles(
   return Object.fromEntries(Object.entries(files).map(([id, of]) => [id, ofIndex(of)]))
 }
 
-/** Reads the checkpoint that covers the log up to record `seq`. @throws BucketError, DamagedBaseError */
-export async function readBase(
+/** Reads the checkpoint that covers the log up to record `seq`. @throws BucketError, DamagedCheckpointError */
+export async function readCheckpoint(
   store: Pick<ObjectStore, 'get'>,
   seq: number,
   signal: AbortSignal,
 ): Promise<Checkpoint> {
   const bytes = await store.get(checkpointKey(seq), { bytesMax: COMPRESSED_CHECKPOINT_BYTES_MAX, signal })
-  if (bytes === null) throw new DamagedBaseError(`the checkpoint at log record ${seq} is gone`)
+  if (bytes === null) throw new DamagedCheckpointError(`the checkpoint at log record ${seq} is gone`)
   return decodeCheckpoint(seq, bytes)
 }
 
