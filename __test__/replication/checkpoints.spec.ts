@@ -477,7 +477,7 @@ test('a restore to a point before the image of the newest checkpoint starts from
   await done(source, await add(source.opened.tasks, 'a', [{ id: 2, t: 'two' }]))
   await makeCheckpoint(sent)
   await shipAll(source, sent)
-  const [older, newer] = await sent.log.bases(never)
+  const [older, newer] = await sent.log.checkpoints(never)
   const restored = async (seq: number, name: string) => {
     const setup = {
       ...{ log: sent.log, store: memory, repeating, directory: join(directory, name) },

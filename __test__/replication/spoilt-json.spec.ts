@@ -50,7 +50,7 @@ async function spoiltWorld(t: ExecutionContext) {
   await write(2)
   const changes = sent.writer.next
   await shipAll(source, sent)
-  const [base] = await sent.log.bases(never)
+  const [base] = await sent.log.checkpoints(never)
   const fence = (await shipping(source, memory)).writer.epoch
   const reads = new Map<string, number>()
   const store = {

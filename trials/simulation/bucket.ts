@@ -83,17 +83,17 @@ export class Bucket {
       for (const key of keys)
         if (!memory.objects.has(key)) this.#world.problem(`${what} needs the object ${key}, which is gone`)
     }
-    const bases = (await log.bases(never)).slice(-2)
+    const checkpoints = (await log.checkpoints(never)).slice(-2)
     const state = new LogState()
-    for (const seq of bases) {
-      const base = await readCheckpoint(memory, seq, never)
-      need(`the base ${seq}`, keysOfCheckpoint(base))
-      if (seq === bases[0]) state.load(base)
+    for (const seq of checkpoints) {
+      const checkpoint = await readCheckpoint(memory, seq, never)
+      need(`the checkpoint ${seq}`, keysOfCheckpoint(checkpoint))
+      if (seq === checkpoints[0]) state.load(checkpoint)
     }
-    for (let seq = (bases[0] ?? -1) + 1; ; seq++) {
+    for (let seq = (checkpoints[0] ?? -1) + 1; ; seq++) {
       const entry = await log.read(seq, never)
       if (entry === null) {
-        if (seq <= (bases.at(-1) ?? -1)) this.#world.problem(`the entry ${seq} is gone`)
+        if (seq <= (checkpoints.at(-1) ?? -1)) this.#world.problem(`the record ${seq} is gone`)
         return
       }
       state.apply(seq, entry)

@@ -103,7 +103,7 @@ export class Following {
         if (isEnd) {
           const base = await access.log.newestCheckpoint(never)
           if (base !== null && this.#copied !== null && base >= this.#copied.copy.next)
-            throw new LogTruncatedError(`the entries up to ${base} may be gone`)
+            throw new LogTruncatedError(`the records up to ${base} may be gone`)
         }
         if (isEnd) await this.#actor.idle()
       } catch (error) {
@@ -160,7 +160,7 @@ export class Following {
   conclude(writer: Machine): void {
     const { world } = this.#parts
     if (this.#copied === null) {
-      world.problem('a follower has found no base')
+      world.problem('a follower has found no checkpoint')
       return
     }
     const differs = difference(rowsOf(writer.disk), rowsOf(this.#copied.machine.disk))

@@ -57,7 +57,7 @@ export class Sending {
   readonly #ack: Acknowledgement
   readonly #sender: Sender
   /** The actor that makes checkpoints. */
-  readonly #bases: Actor
+  readonly #checkpoints: Actor
   readonly #isSole: boolean
   #hasLed = false
   isFenced = false
@@ -69,8 +69,8 @@ export class Sending {
     const actor = world.actor(life, taken?.actor)
     actor.isOver = true
     this.#access = taken?.access ?? bucket.accessFor(actor)
-    this.#bases = world.actor(life)
-    this.#bases.isOver = true
+    this.#checkpoints = world.actor(life)
+    this.#checkpoints.isOver = true
     this.#ack = world.pick(['local', 'bucket'])
     this.#isSole = world.chance(0.2)
     const isQuiet = /no answer|come back later|the answer is lost/
@@ -225,20 +225,20 @@ export class Sending {
       return await shipper.ship(signal)
     } finally {
       // If the actor of a checkpoint is done, at most one call of it is left.
-      if (this.#bases.isOver) await shipper.checkpointIdle()
+      if (this.#checkpoints.isOver) await shipper.checkpointIdle()
     }
   }
 
   /** Starts a checkpoint. It is uploaded concurrently to the log. */
   #beginCheckpoint(shipper: Shipper, ...given: Parameters<Shipper['beginCheckpoint']>): Promise<void> {
-    if (!this.#bases.isOver) return Promise.resolve()
-    this.#bases.isOver = false
-    return this.#bases.run(async () => {
+    if (!this.#checkpoints.isOver) return Promise.resolve()
+    this.#checkpoints.isOver = false
+    return this.#checkpoints.run(async () => {
       try {
         await shipper.beginCheckpoint(...given)
       } finally {
         void shipper.checkpointIdle().then(() => {
-          this.#bases.isOver = true
+          this.#checkpoints.isOver = true
         })
       }
     })
@@ -248,7 +248,7 @@ export class Sending {
   #awaited(outgoing: OutgoingChanges): OutgoingChanges {
     const { world, machine } = this.#parts
     // The actor that makes the call waits.
-    const waits = <T>(event: Promise<T>): Promise<T> => this.#bases.waits(event)
+    const waits = <T>(event: Promise<T>): Promise<T> => this.#checkpoints.waits(event)
     return {
       next: (chars, after) => waits(outgoing.next(world.pick([0, 2_000, chars]), after)),
       holdCommits: (names, read) => waits(outgoing.holdCommits(names, read)),

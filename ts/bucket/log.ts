@@ -88,7 +88,7 @@ export class Log {
   }
 
   /** Returns the last record that each checkpoint covers, ascending. */
-  async bases(signal: AbortSignal): Promise<readonly number[]> {
+  async checkpoints(signal: AbortSignal): Promise<readonly number[]> {
     return repeated(this.#setup, signal, async () => {
       const found: number[] = []
       for await (const { key } of this.#setup.store.list('base/', { signal }))
@@ -99,7 +99,7 @@ export class Log {
 
   /** Returns the last record that the newest checkpoint covers; null: no checkpoint exists. */
   async newestCheckpoint(signal: AbortSignal): Promise<number | null> {
-    return (await this.bases(signal)).at(-1) ?? null
+    return (await this.checkpoints(signal)).at(-1) ?? null
   }
 
   /**

@@ -64,7 +64,7 @@ export class Garbage {
   /** @returns the number of removed objects @throws BucketError */
   async sweep(inUse: InUse, signal: AbortSignal): Promise<number> {
     const { store, repeating, log } = this.#setup
-    const checkpoints = await log.bases(signal)
+    const checkpoints = await log.checkpoints(signal)
     const [kept, newest] = checkpoints.slice(-2)
     // A checkpoint beyond the records of this writer belongs to a writer that has taken over. Its fence must stay.
     if (kept === undefined || newest === undefined || newest + 1 >= inUse.next) return 0

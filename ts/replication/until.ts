@@ -25,7 +25,7 @@ export async function checkpointUntil(
   store: Pick<ObjectStore, 'get'>,
   signal: AbortSignal,
 ): Promise<Checkpoint | null> {
-  for await (const checkpoint of checkpointsUntil(until, await log.bases(signal), store, signal))
+  for await (const checkpoint of checkpointsUntil(until, await log.checkpoints(signal), store, signal))
     return checkpoint
   return null
 }
@@ -41,7 +41,7 @@ export async function restorableCheckpoint(
   store: Pick<ObjectStore, 'get'>,
   signal: AbortSignal,
 ): Promise<Checkpoint | null> {
-  const checkpoints = await log.bases(signal)
+  const checkpoints = await log.checkpoints(signal)
   for await (const checkpoint of checkpointsUntil(until, checkpoints, store, signal)) {
     const state = new LogState()
     state.load(checkpoint)
