@@ -8,7 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { madeModel, writeModel } from '../__test__/models/tiny-model.js'
-import { loadRuntime } from '../ts/models/runtime.js'
+import { loadRuntime } from '../ts/embedding/models/runtime.js'
 import { type Figure, saveRun } from './results.js'
 
 const SIZES = { hidden: 384, layers: 6, heads: 12, intermediate: 1536, positions: 512 }

@@ -19,7 +19,7 @@ const entries = {
   'store-worker': 'tasks/store/store-worker.js',
   'store-copy-worker': 'tasks/store/store-copy-worker.js',
   'thread-worker': 'settings/thread-worker.js',
-  'render-worker': 'embedders/render-worker.js',
+  'render-worker': 'embedding/templates/render-worker.js',
   thread: 'engine/fallback/worker/thread.js',
 }
 

@@ -1,9 +1,9 @@
 import test, { type ExecutionContext } from 'ava'
-import { withoutRegeneration } from '../../ts/backup/fragments.js'
-import { batchOf, taskOf } from '../../ts/backup/read-tasks.js'
-import { decodeRoaring, encodeRoaring } from '../../ts/backup/roaring.js'
-import { batchLine, taskLine } from '../../ts/backup/task-lines.js'
 import { pageOf } from '../../ts/engine/document-pages.js'
+import { withoutRegeneration } from '../../ts/instance/backup/fragments.js'
+import { batchOf, taskOf } from '../../ts/instance/backup/read-tasks.js'
+import { decodeRoaring, encodeRoaring } from '../../ts/instance/backup/roaring.js'
+import { batchLine, taskLine } from '../../ts/instance/backup/task-lines.js'
 import type { DumpedTask, Task, TaskContent, TaskType } from '../../ts/tasks/index.js'
 import fc from '../support/property.js'
 

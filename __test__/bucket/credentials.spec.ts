@@ -8,9 +8,9 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
-import { BucketError, openCredentials } from '../../ts/bucket/index.js'
 import { LaunchError } from '../../ts/launch/index.js'
 import { type Outbound, openOutbound } from '../../ts/outbound/index.js'
+import { BucketError, openCredentials } from '../../ts/replication/index.js'
 
 const secret = 'SECRET-of-the-tests'
 const token = 'TOKEN-of-the-tests'

@@ -13,8 +13,8 @@ import {
   InlineParts,
   type ObjectStore,
   PublishedFiles,
-} from '../../ts/bucket/index.js'
-import { INLINE_BYTES_MAX } from '../../ts/bucket/limits.js'
+} from '../../ts/replication/index.js'
+import { INLINE_BYTES_MAX } from '../../ts/replication/object-store/limits.js'
 import { TestEngine } from '../support/engine.js'
 import { testedEngines } from '../support/engines.js'
 import { memoryStore } from '../support/memory-store.js'

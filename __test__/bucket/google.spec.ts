@@ -5,8 +5,8 @@
  */
 import { createHash, createHmac } from 'node:crypto'
 import test from 'ava'
-import { bucketAddress, s3Store } from '../../ts/bucket/index.js'
 import type { Outbound } from '../../ts/outbound/index.js'
+import { bucketAddress, s3Store } from '../../ts/replication/index.js'
 
 type Call = Parameters<Outbound['call']>[0]
 

@@ -18,7 +18,7 @@ import {
   type LogWriter,
   type ObjectStore,
   recordKey,
-} from '../../ts/bucket/index.js'
+} from '../../ts/replication/index.js'
 import { memoryStore } from '../support/memory-store.js'
 import { numbers } from '../support/numbers.js'
 

@@ -1,6 +1,6 @@
 /** Detection of an unreachable bucket. */
 import test from 'ava'
-import { BucketError, type BucketFault, type ObjectStore, Reachability } from '../../ts/bucket/index.js'
+import { BucketError, type BucketFault, type ObjectStore, Reachability } from '../../ts/replication/index.js'
 import { memoryStore } from '../support/memory-store.js'
 
 /** A store whose calls the test answers, by the order of their start. */

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { readError, readList } from '../../ts/bucket/xml.js'
+import { readError, readList } from '../../ts/replication/object-store/xml.js'
 
 const listOf = (inside: string): string => `<ListBucketResult>${inside}</ListBucketResult>`
 const contents = '<Contents><Key>a/b</Key><Size>3</Size></Contents>'

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import test from 'ava'
-import { commands } from '../../ts/cli/commands.js'
+import { commands } from '../../ts/cli/program.js'
 import { flagsOf, variablesOf } from '../../ts/launch/names.js'
 import { rows } from '../../ts/launch/table.js'
 import { startServer } from '../support/server.js'

@@ -10,7 +10,7 @@
 import { readdir, readFile, stat, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { openVectorSpool, type SpooledVectors, spoolKey } from '../../ts/embedders/vector-spool.js'
+import { openVectorSpool, type SpooledVectors, spoolKey } from '../../ts/embedding/vector-spool.js'
 import { temporaryDirectory } from '../tasks/test-queue.js'
 
 const key = (text: string): string => spoolKey('an embedder', text)

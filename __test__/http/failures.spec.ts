@@ -1,6 +1,6 @@
 import test from 'ava'
 import type { Engine } from '../../ts/engine/index.js'
-import { readJson, toText, toValue } from '../../ts/requests/parse/index.js'
+import { readJson, toText, toValue } from '../../ts/operations/requests/parse/index.js'
 import fc from '../support/property.js'
 import { checkError } from '../support/refusals.js'
 import { startServer, type TestServer } from '../support/server.js'

@@ -1,8 +1,8 @@
 import test from 'ava'
-import { copyDocuments } from '../../ts/migrate/documents.js'
-import { copySettings } from '../../ts/migrate/settings.js'
 import { OutboundError } from '../../ts/outbound/index.js'
-import { type Peer, type PeerCall, PeerError } from '../../ts/peer/index.js'
+import { type Peer, type PeerCall, PeerError } from '../../ts/transfer/index.js'
+import { copyDocuments } from '../../ts/transfer/migrate/documents.js'
+import { copySettings } from '../../ts/transfer/migrate/settings.js'
 
 // Fake instances with refusals that real instances show only when they are large, or with another program.
 

@@ -11,7 +11,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, utimes } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { hubFolder } from '../../ts/models/hub.js'
+import { hubFolder } from '../../ts/embedding/models/hub.js'
 import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
 import { COMMIT, type HubOptions, startHub } from './hub-server.js'
 

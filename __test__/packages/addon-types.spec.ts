@@ -14,7 +14,7 @@ const read = (path: string): string => readFileSync(path, 'utf8').replaceAll('\r
 const committed = {
   engine: 'ts/engine/native/addon-types.ts',
   script: 'ts/engine/script-addon-types.ts',
-  embed: 'ts/models/addon-types.ts',
+  embed: 'ts/embedding/models/addon-types.ts',
 } as const
 
 for (const which of ['engine', 'script', 'embed'] as const) {

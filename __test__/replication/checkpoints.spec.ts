@@ -10,30 +10,28 @@ import test, { type ExecutionContext } from 'ava'
 import {
   BucketError,
   checkpointKey,
+  connect,
+  Garbage,
   Log,
+  MomentGoneError,
   type ObjectStore,
   Reachability,
+  readOwnState,
   recordKey,
-} from '../../ts/bucket/index.js'
+  restoreInstance,
+  Sender,
+  takeOver,
+} from '../../ts/replication/index.js'
 import {
   type Checkpoint,
   decodeCheckpoint,
   encodeCheckpoint,
   keysOfCheckpoint,
   keysOfFiles,
-} from '../../ts/replication/checkpoint.js'
-import { CheckpointMaker } from '../../ts/replication/checkpoint-maker.js'
-import {
-  connect,
-  Garbage,
-  MomentGoneError,
-  readOwnState,
-  restoreInstance,
-  Sender,
-  takeOver,
-} from '../../ts/replication/index.js'
-import { LogState } from '../../ts/replication/log-state.js'
-import { uploadPrefix } from '../../ts/replication/uploads.js'
+} from '../../ts/replication/log/checkpoint.js'
+import { LogState } from '../../ts/replication/log/log-state.js'
+import { CheckpointMaker } from '../../ts/replication/publish/checkpoint-maker.js'
+import { uploadPrefix } from '../../ts/replication/publish/uploads.js'
 import type { OutgoingChanges } from '../../ts/tasks/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore } from '../support/memory-store.js'

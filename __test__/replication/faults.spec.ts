@@ -6,7 +6,7 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
-import { BucketError, type ObjectStore } from '../../ts/bucket/index.js'
+import { BucketError, type ObjectStore } from '../../ts/replication/index.js'
 import type { OutgoingChanges, OutgoingPage } from '../../ts/tasks/index.js'
 import { fallback, testedEngines } from '../support/engines.js'
 import { memoryStore } from '../support/memory-store.js'

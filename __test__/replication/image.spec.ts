@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
-import { fetchImage, uploadImage } from '../../ts/replication/checkpoint.js'
+import { fetchImage, uploadImage } from '../../ts/replication/log/checkpoint.js'
 import { temporaryDirectory } from '../tasks/test-queue.js'
 
 const never = new AbortController().signal

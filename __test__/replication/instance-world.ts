@@ -1,9 +1,8 @@
 /** Instances that are sent to a bucket and restored from it. */
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
-import { Log, type ObjectStore } from '../../ts/bucket/index.js'
 import { type Engine, encodeRequest } from '../../ts/engine/index.js'
-import { connect, restoreInstance, Shipper } from '../../ts/replication/index.js'
+import { connect, Log, type ObjectStore, restoreInstance, Shipper } from '../../ts/replication/index.js'
 import { type OpenedTasks, type OutgoingChanges, openTasks, type TasksSetup } from '../../ts/tasks/index.js'
 import { completeRequest } from '../support/engine.js'
 import type { TestedEngine } from '../support/engines.js'

@@ -8,15 +8,17 @@ import { cp, mkdtemp, open, readdir, rm, truncate, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { Log, type ObjectStore, recordKey } from '../../ts/bucket/index.js'
 import {
   type CopySetup,
   Follower,
+  Log,
+  type ObjectStore,
   prepareCopy,
+  recordKey,
   restoreInstance,
   resumeCopy,
 } from '../../ts/replication/index.js'
-import { replicaStorePath, indexesPath } from '../../ts/tasks/index.js'
+import { indexesPath, replicaStorePath } from '../../ts/tasks/index.js'
 import { fallback, type TestedEngine, testedEngines } from '../support/engines.js'
 import { memoryStore } from '../support/memory-store.js'
 import { testNeeding } from '../support/test-needing.js'

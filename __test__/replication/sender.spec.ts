@@ -7,10 +7,18 @@
  * 4. A server can take over from a writer that appends all the time.
  */
 import test, { type ExecutionContext } from 'ava'
-import { Log, type ObjectStore, Reachability } from '../../ts/bucket/index.js'
 import { acknowledging } from '../../ts/cli/bucket/acknowledging.js'
+import {
+  Garbage,
+  Log,
+  type ObjectStore,
+  Reachability,
+  Sender,
+  type SenderSetup,
+  type Sending,
+  takeOver,
+} from '../../ts/replication/index.js'
 import { systemTiming } from '../../ts/replication/interruptible-sleep.js'
-import { Garbage, Sender, type SenderSetup, type Sending, takeOver } from '../../ts/replication/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore, never } from '../support/memory-store.js'
 import { add, ended, quiet, temporaryDirectory } from '../tasks/test-queue.js'

@@ -7,21 +7,24 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { checkpointKey, Log, Reachability, recordKey } from '../../ts/bucket/index.js'
 import { restoreMoment } from '../../ts/cli/bucket/copy-directory.js'
 import { asLaunchError, type OpenedBucket, originOf } from '../../ts/cli/bucket/open-bucket.js'
 import { copyState } from '../../ts/instance/index.js'
 import { LaunchError } from '../../ts/launch/index.js'
-import { type Body, decodeBody, encodeBody } from '../../ts/replication/body.js'
 import {
   type CopyTarget,
+  checkpointKey,
   DamagedBodyError,
   Follower,
   type InstanceCopy,
+  Log,
   LogState,
   openCopy,
+  Reachability,
+  recordKey,
   resumeCopy,
 } from '../../ts/replication/index.js'
+import { type Body, decodeBody, encodeBody } from '../../ts/replication/log/body.js'
 import { replicaSchema } from '../../ts/tasks/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore } from '../support/memory-store.js'

@@ -1,6 +1,6 @@
 /** Objects of a log with invalid JSON and valid checksums. */
 import { crc32 } from 'node:zlib'
-import { decodeRecord, encodeRecord, type LogRecord } from '../../ts/bucket/index.js'
+import { decodeRecord, encodeRecord, type LogRecord } from '../../ts/replication/index.js'
 
 /** The invalid part: rows or body of changes, a fence, the head of a record, or a checkpoint. */
 export type Spoilt = 'rows' | 'body' | 'fence' | 'head' | 'base'

@@ -1,8 +1,15 @@
 /** Time of a takeover from a busy writer, measured with a virtual clock. */
 import test from 'ava'
-import { Log, type LogWriter, type ObjectStore, Reachability } from '../../ts/bucket/index.js'
+import {
+  Log,
+  type LogWriter,
+  type ObjectStore,
+  Reachability,
+  Sender,
+  type SenderSetup,
+  type Sending,
+} from '../../ts/replication/index.js'
 import type { Timing } from '../../ts/replication/interruptible-sleep.js'
-import { Sender, type SenderSetup, type Sending } from '../../ts/replication/index.js'
 import { memoryStore, never } from '../support/memory-store.js'
 import { numbers } from '../support/numbers.js'
 import { quiet } from '../tasks/test-queue.js'
@@ -104,7 +111,13 @@ async function takeover({ seed, writerMs, candidateMs, gapMs }: Case): Promise<n
 /** Setup of a sender that always has changes to send. */
 function senderSetup(time: VirtualTime, writer: LogWriter, gapMs: number): SenderSetup {
   const shipper: Sending['shipper'] = {
-    ...{ isCheckpointDue: false, newestCheckpoint: 0, sent: 0, settled: () => [], references: () => new Set() },
+    ...{
+      isCheckpointDue: false,
+      newestCheckpoint: 0,
+      sent: 0,
+      settled: () => [],
+      references: () => new Set(),
+    },
     async ship(signal) {
       if (gapMs > 0) await time.wait(gapMs)
       await writer.append(writer.record(Buffer.alloc(10)), signal)

@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import test from 'ava'
 import type { Engine } from '../../ts/engine/index.js'
-import { type Traits, traitsOf } from '../../ts/reports/index.js'
+import { type Traits, traitsOf } from '../../ts/instance/index.js'
 import {
   openUsage,
   type SearchEvent,

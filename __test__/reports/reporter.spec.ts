@@ -1,5 +1,11 @@
 import test, { type ExecutionContext } from 'ava'
-import { batchesOf, type Deliver, deliverTo, openReporter, type ReportClock } from '../../ts/reports/index.js'
+import {
+  batchesOf,
+  type Deliver,
+  deliverTo,
+  openReporter,
+  type ReportClock,
+} from '../../ts/instance/index.js'
 import { openLogWithOutlets, openUsage, type UsageEvent, usageEvents } from '../../ts/telemetry/index.js'
 import { type CollectedEvent, startCollector } from '../support/collector.js'
 import { instanceUid, reportedServer } from './world.js'

@@ -1,6 +1,6 @@
 import type { ExecutionContext } from 'ava'
+import { type Deliver, openReporter, type Reporter, traitsOf } from '../../ts/instance/index.js'
 import { parseLaunchOptions, type Run } from '../../ts/launch/index.js'
-import { type Deliver, openReporter, type Reporter, traitsOf } from '../../ts/reports/index.js'
 import { openLogWithOutlets, openUsage } from '../../ts/telemetry/index.js'
 import { startServer, type TestServer, type TestServerOptions } from '../support/server.js'
 

@@ -9,7 +9,7 @@ import {
   type Rule,
   RuleBook,
   type RuleBudgets,
-} from '../../ts/rules/index.js'
+} from '../../ts/tasks/index.js'
 
 const rule = (uid: string, rest: Partial<Rule> = {}): Rule => ({
   uid,

@@ -1,4 +1,4 @@
-import type { ObjectStore, Repeating } from '../../ts/bucket/index.js'
+import type { ObjectStore, Repeating } from '../../ts/replication/index.js'
 
 /** Defects of the in-memory object store. */
 export interface Weakness {

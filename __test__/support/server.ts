@@ -6,18 +6,23 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import type { ExecutionContext } from 'ava'
 import { openAuth } from '../../ts/auth/index.js'
-import { dumperTo, snapshotterTo } from '../../ts/backup/index.js'
-import { type EmbeddersSetup, openEmbedders } from '../../ts/embedders/index.js'
+import { type EmbeddersSetup, type ModelsSetup, openEmbedders, openModels } from '../../ts/embedding/index.js'
 import { answersOf } from '../../ts/engine/answer-cache.js'
 import { BackgroundFaults, type Engine, openEngine } from '../../ts/engine/index.js'
-import { exporterOver } from '../../ts/export/index.js'
 import { buildServer, defaultHttpOptions, type HttpOptions, type Replicated } from '../../ts/http/index.js'
-import { type Feature, type Features, openFeatures } from '../../ts/instance/index.js'
-import { type ModelsSetup, openModels } from '../../ts/models/index.js'
+import {
+  dumperTo,
+  type Feature,
+  type Features,
+  type LaunchWebhook,
+  openFeatures,
+  openWebhooks,
+  snapshotterTo,
+} from '../../ts/instance/index.js'
 import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
 import { openTasks, type Tasks, type TasksSetup } from '../../ts/tasks/index.js'
 import { moduleLog, openLogWithOutlets, openUsage, type Usage } from '../../ts/telemetry/index.js'
-import { type LaunchWebhook, openWebhooks } from '../../ts/webhooks/index.js'
+import { exporterOver } from '../../ts/transfer/index.js'
 import { nativeEngine } from './requirements.js'
 
 export interface TestServerOptions extends Partial<HttpOptions> {

@@ -1,7 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
+import { type LaunchWebhook, openWebhooks } from '../../ts/instance/index.js'
 import { openOutbound } from '../../ts/outbound/index.js'
 import type { OpenedTasks, TaskLog } from '../../ts/tasks/index.js'
-import { type LaunchWebhook, openWebhooks } from '../../ts/webhooks/index.js'
 import { startReceiver } from '../support/receiver.js'
 import {
   add,

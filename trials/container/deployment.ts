@@ -12,7 +12,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseAllDocuments } from 'yaml'
-import { commands } from '../../ts/cli/commands.js'
+import { commands } from '../../ts/cli/program.js'
 import { flagsOf, variablesOf } from '../../ts/launch/names.js'
 import { rows } from '../../ts/launch/table.js'
 

@@ -2,7 +2,7 @@
 import { cp, readdir, readFile, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { type LogLine, logLines, ServerProcess } from '../../__test__/support/server-process.js'
-import type { Repair } from '../../ts/repair/index.js'
+import type { Repair } from '../../ts/instance/index.js'
 import { changedContent, indexOf, repaired, verified } from './commands.js'
 import { type Fact, type Facts, factsOf, type Questions } from './facts.js'
 import { type Fault, inflict } from './faults.js'

@@ -5,10 +5,10 @@ import {
   applied,
   type Document,
   differences,
-  permanentIndexes,
   type ModelIndex,
-  TRANSIENT_INDEX,
+  permanentIndexes,
   type TaskView,
+  TRANSIENT_INDEX,
   type Write,
 } from './model.js'
 

@@ -1,8 +1,8 @@
 /** Finds files that an operation left behind, and damaged archives. */
 import { mkdir, readdir, rm } from 'node:fs/promises'
 import { join, relative } from 'node:path'
-import { unpack } from '../../ts/backup/archive-reader.js'
-import { restoreSnapshot } from '../../ts/backup/index.js'
+import { unpack } from '../../ts/instance/backup/archive-reader.js'
+import { restoreSnapshot } from '../../ts/instance/index.js'
 import type { Place } from './operations.js'
 
 /** Counts all files by kind: by path with the parts that differ between runs replaced. */

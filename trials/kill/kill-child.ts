@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { openFake } from '../../__test__/tasks/fake-engine.js'
 import type { DocumentsRequest, Engine } from '../../ts/engine/index.js'
 import { openEngine } from '../../ts/engine/index.js'
+import { openWebhooks } from '../../ts/instance/index.js'
 import { openOutbound } from '../../ts/outbound/index.js'
 import { LAUNCH_WEBHOOK, type OpenedTasks, openTasks, type Task } from '../../ts/tasks/index.js'
-import { openWebhooks } from '../../ts/webhooks/index.js'
 
 export type TrialEngine = 'fake' | 'fallback' | 'native'
 

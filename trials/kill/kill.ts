@@ -8,10 +8,10 @@ import type { Task } from '../../ts/tasks/index.js'
 import type {
   Answer,
   ChildSetup,
+  FinalState,
   KillPoint,
   Operation,
   Question,
-  FinalState,
   TrialEngine,
 } from './kill-child.js'
 

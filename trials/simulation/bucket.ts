@@ -1,7 +1,7 @@
 import { memoryStore, never } from '../../__test__/support/memory-store.js'
-import { BucketError, Log, type ObjectStore, type Repeating } from '../../ts/bucket/index.js'
-import { keysOfCheckpoint, readCheckpoint } from '../../ts/replication/checkpoint.js'
-import { LogState } from '../../ts/replication/log-state.js'
+import { BucketError, Log, type ObjectStore, type Repeating } from '../../ts/replication/index.js'
+import { keysOfCheckpoint, readCheckpoint } from '../../ts/replication/log/checkpoint.js'
+import { LogState } from '../../ts/replication/log/log-state.js'
 import type { Actor, Life, World } from './world.js'
 
 /** Access of a server to the bucket. */

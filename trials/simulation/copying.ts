@@ -1,17 +1,17 @@
 import { never } from '../../__test__/support/memory-store.js'
 import { storedSets } from '../../__test__/tasks/sets.js'
-import { DamagedPartError } from '../../ts/bucket/index.js'
-import { DamagedCheckpointError, fetchImage, readCheckpoint } from '../../ts/replication/checkpoint.js'
-import type { Reached } from '../../ts/replication/body.js'
 import {
   type Connected,
   type CopyTarget,
+  DamagedPartError,
   fetchUploads,
   type InstanceCopy,
   LogTruncatedError,
   resumeCopy,
   takeOver,
 } from '../../ts/replication/index.js'
+import type { Reached } from '../../ts/replication/log/body.js'
+import { DamagedCheckpointError, fetchImage, readCheckpoint } from '../../ts/replication/log/checkpoint.js'
 import { replicaStorePath } from '../../ts/tasks/index.js'
 import type { DriverName } from '../../ts/tasks/store/driver.js'
 import type { Store } from '../../ts/tasks/store/store.js'
@@ -42,7 +42,9 @@ export interface Parts {
 
 /** True if objects disappeared during a copy, so that it must start again. */
 const isPassedOver = (error: unknown): boolean =>
-  error instanceof LogTruncatedError || error instanceof DamagedPartError || error instanceof DamagedCheckpointError
+  error instanceof LogTruncatedError ||
+  error instanceof DamagedPartError ||
+  error instanceof DamagedCheckpointError
 
 /** Starts a copy from the newest checkpoint. @returns null if there is none */
 async function startCopy({ world, driver, machines }: Parts, access: BucketAccess): Promise<Copied | null> {

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { replicaStorePath, indexesPath, uploadsPath } from '../../ts/tasks/index.js'
+import { indexesPath, replicaStorePath, uploadsPath } from '../../ts/tasks/index.js'
 import type { DriverName } from '../../ts/tasks/store/driver.js'
 import { OUTBOX_STORED_AS } from '../../ts/tasks/store/replicated-tables.js'
 import { Store } from '../../ts/tasks/store/store.js'

@@ -1,15 +1,16 @@
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { never } from '../../__test__/support/memory-store.js'
-import { BucketError, Reachability } from '../../ts/bucket/index.js'
 import { acknowledging, type Writes } from '../../ts/cli/bucket/acknowledging.js'
 import {
   type Acknowledgement,
+  BucketError,
   type Connected,
   connect,
   DamagedCheckpointError,
   Garbage,
   LogTruncatedError,
+  Reachability,
   Sender,
   type Sending as SenderParts,
   Shipper,

@@ -1,5 +1,5 @@
 import { quiet } from '../../__test__/tasks/test-queue.js'
-import { noVectorSpool } from '../../ts/embedders/index.js'
+import { noVectorSpool } from '../../ts/embedding/index.js'
 import type { OpenedTasks, TaskContent } from '../../ts/tasks/index.js'
 import { assemble } from '../../ts/tasks/open.js'
 import type { DriverName } from '../../ts/tasks/store/driver.js'

@@ -1,7 +1,7 @@
 /** Reads all tasks of a data directory, and checks across restarts that finished tasks do not change. */
 
 import type { ServerProcess } from '../../__test__/support/server-process.js'
-import { settled, tasksOf, finalTaskText } from '../faults/load.js'
+import { finalTaskText, settled, tasksOf } from '../faults/load.js'
 import type { TaskView } from '../faults/model.js'
 
 /** Timeout for the tasks of a cycle, on a busy machine and with lowest priority. */

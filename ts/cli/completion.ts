@@ -1,7 +1,7 @@
 /** `siftd completion`: prints completion scripts for shells. */
 import type { CommandUnknownOpts } from '@commander-js/extra-typings'
-import { type CommandEntry, defineCommand, examples } from '../command/index.js'
 import { optionFlags } from '../launch/index.js'
+import { type CommandEntry, defineCommand, examples } from './command/index.js'
 
 const shells = ['bash', 'zsh', 'fish'] as const
 

@@ -1,6 +1,6 @@
-import { defineCommand, examples } from '../command/index.js'
 import { LaunchError, launchMistakes, machine } from '../launch/index.js'
 import { readTlsFiles } from '../tls/index.js'
+import { defineCommand, examples } from './command/index.js'
 import { judgeMasterKey } from './master-key.js'
 import { textOf } from './text-of.js'
 

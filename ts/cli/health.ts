@@ -1,7 +1,7 @@
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
-import { defineCommand, examples } from '../command/index.js'
 import { addressText, LaunchError, type LaunchOptions, launchMistakes, machine } from '../launch/index.js'
+import { defineCommand, examples } from './command/index.js'
 import { textOf } from './text-of.js'
 
 /** Milliseconds after which a server without an answer counts as hung. Container probes wait about as long. */

@@ -8,8 +8,8 @@ import {
   userDirectory,
 } from '../launch/index.js'
 import type { Logger } from '../telemetry/index.js'
-import { commandNamed, commands } from './commands.js'
 import { lastLineOf } from './last-line.js'
+import { commandNamed, commands } from './program.js'
 import { textOf } from './text-of.js'
 
 /**

@@ -1,22 +1,15 @@
 import { join } from 'node:path'
 import {
-  type CommandOutput,
-  dataDirectoryOf,
-  dataOption,
-  defineCommand,
-  examples,
-  jsonOption,
-} from '../command/index.js'
-import {
   entriesOf,
   markDataDirectory,
-  recordedEngine,
   openEngineIn,
+  type Repair,
   readVersion,
+  recordedEngine,
+  repairDirectory,
   requireVersion,
 } from '../instance/index.js'
 import { LaunchError, machine, packageVersion } from '../launch/index.js'
-import { type Repair, repairDirectory } from '../repair/index.js'
 import {
   claimDirectory,
   DirectoryInUseError,
@@ -25,6 +18,14 @@ import {
   UnreadableIndexError,
 } from '../tasks/index.js'
 import { openLog } from '../telemetry/index.js'
+import {
+  type CommandOutput,
+  dataDirectoryOf,
+  dataOption,
+  defineCommand,
+  examples,
+  jsonOption,
+} from './command/index.js'
 
 export const repair = defineCommand('repair', (command, output) =>
   command

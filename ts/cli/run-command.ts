@@ -1,4 +1,4 @@
-import { type CommandEntry, type ExitCode, openTerminal } from '../command/index.js'
+import { type CommandEntry, type ExitCode, openTerminal } from './command/index.js'
 
 /** Runs a command with the arguments after its name. @returns the exit code */
 export async function runCommand(entry: CommandEntry, args: readonly string[]): Promise<ExitCode> {

@@ -1,15 +1,16 @@
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
 import { openAuth } from '../auth/index.js'
-import { exporterOver } from '../export/index.js'
 import { buildServer, defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
 import {
   type EngineRequest,
   type Instance,
+  type LaunchWebhook,
   openEmbedding,
   openFeaturesOf,
   openFollowerInstance,
   openInstance,
+  openWebhooks,
   storedTasksMax,
 } from '../instance/index.js'
 import {
@@ -22,7 +23,7 @@ import {
 } from '../launch/index.js'
 import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { openTls, type Tls } from '../tls/index.js'
-import { type LaunchWebhook, openWebhooks } from '../webhooks/index.js'
+import { exporterOver } from '../transfer/index.js'
 import type { ReplicatedInstance } from './bucket/replicated-instance.js'
 import { cannotListen, requireFreeAddress } from './free-address.js'
 import { judgeMasterKey } from './master-key.js'
@@ -299,7 +300,7 @@ async function importArchive(
   engine: EngineRequest,
   { options, version, log, signal }: ServeRequest,
 ): Promise<boolean> {
-  const { openProgress } = await import('../command/index.js')
+  const { openProgress } = await import('./command/index.js')
   const line = await openProgress(process.stderr, (doing, finished, total) =>
     log.info({ finished, total }, doing),
   )

@@ -1,20 +1,18 @@
 import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
-import {
-  ArchiveError,
-  type RestoreRequest,
-  restoreDump,
-  restoreSnapshot,
-  syncNames,
-} from '../backup/index.js'
 import { ApiError } from '../errors/index.js'
 import {
+  ArchiveError,
   type EngineRequest,
   entriesOf,
   isSystemFault,
   markDataDirectory,
   openEngineIn,
+  type RestoreRequest,
   requireVersion,
+  restoreDump,
+  restoreSnapshot,
+  syncNames,
 } from '../instance/index.js'
 import { LaunchError } from '../launch/index.js'
 import { makeDirectory, StoreError } from '../tasks/index.js'

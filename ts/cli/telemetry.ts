@@ -1,5 +1,5 @@
+import { type Deliver, deliverTo, openReporter, type ReportedInstance, traitsOf } from '../instance/index.js'
 import type { LaunchOptions } from '../launch/index.js'
-import { type Deliver, deliverTo, type Instance, openReporter, traitsOf } from '../reports/index.js'
 import { closedUsage, type Logger, openUsage, type Usage } from '../telemetry/index.js'
 
 /** Telemetry options. */
@@ -7,7 +7,7 @@ type TelemetryOptions = Pick<LaunchOptions, 'noAnalytics' | 'telemetryPreview' |
 
 /** Facts of a started instance for telemetry. */
 export interface Reported {
-  readonly instance: Instance
+  readonly instance: ReportedInstance
   readonly instanceUid: string
   readonly isFirstStart: boolean
   readonly version: string

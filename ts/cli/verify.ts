@@ -1,11 +1,10 @@
 import { join } from 'node:path'
-import { dataDirectoryOf, dataOption, defineCommand, examples, jsonOption } from '../command/index.js'
 import {
   entriesOf,
   isDamagedUid,
-  recordedEngine,
   openEngineIn,
   readVersion,
+  recordedEngine,
   requireVersion,
   textOf,
 } from '../instance/index.js'
@@ -18,6 +17,7 @@ import {
   verifyDirectory,
 } from '../tasks/index.js'
 import { openLog } from '../telemetry/index.js'
+import { dataDirectoryOf, dataOption, defineCommand, examples, jsonOption } from './command/index.js'
 
 export const verify = defineCommand('verify', (command, output) =>
   command

@@ -1,5 +1,5 @@
 /** Limits of single requests and of all requests together. */
-import { defaultJsonLimits, type JsonLimits } from '../requests/index.js'
+import { defaultJsonLimits, type JsonLimits } from '../operations/index.js'
 
 /** The limits of a route's JSON body. */
 export interface BodyLimits extends JsonLimits {

@@ -1,14 +1,13 @@
 import type { RequestListener, Server } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Auth } from '../auth/index.js'
-import type { Embedders } from '../embedders/index.js'
+import type { Embedders } from '../embedding/index.js'
 import type { Answers, BackgroundFaults, Engine } from '../engine/index.js'
-import type { Features } from '../instance/index.js'
+import type { Features, Webhooks } from '../instance/index.js'
 import type { Outbound } from '../outbound/index.js'
 import type { SettingsThread } from '../settings/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
 import type { LogOutlets, Usage } from '../telemetry/index.js'
-import type { Webhooks } from '../webhooks/index.js'
 import {
   BODIES_BYTES_MAX,
   CHANGE_STREAMS_MAX,

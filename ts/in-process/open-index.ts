@@ -5,11 +5,16 @@ import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import { encodeRequest } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
-import { defaultJsonLimits, readBody, searchFields, shape } from '../requests/index.js'
 import {
   type AlsoRead,
   DisconnectSignal,
+  defaultJsonLimits,
+  deletionBody,
+  deletionContent,
   documentFields,
+  dryRunJson,
+  editionBody,
+  editionContent,
   everyRight,
   explain,
   explainFields,
@@ -19,14 +24,17 @@ import {
   listedDocuments,
   listedFields,
   type Reading,
+  readBody,
   readIndex,
   requireIndex,
   requireIndexUid,
   type SearchServices,
   search,
+  searchFields,
+  shape,
   similar,
   similarFields,
-} from '../searches/index.js'
+} from '../operations/index.js'
 import {
   parsedSettings,
   renderSettings,
@@ -35,7 +43,6 @@ import {
   updateOf,
 } from '../settings/index.js'
 import type { IndexEntry, OpenedTasks, TaskContent, TaskSummary, TaskType } from '../tasks/index.js'
-import { deletionBody, deletionContent, dryRunJson, editionBody, editionContent } from '../writes/index.js'
 import { jsonBytes, parsed } from './json.js'
 import type {
   Document,

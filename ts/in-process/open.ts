@@ -1,6 +1,5 @@
 import { ApiError } from '../errors/index.js'
-import { exporterOver } from '../export/index.js'
-import { openEmbedding, openFeaturesOf, openInstance } from '../instance/index.js'
+import { openEmbedding, openFeaturesOf, openInstance, openWebhooks } from '../instance/index.js'
 import {
   type LaunchOptions,
   machine,
@@ -8,21 +7,25 @@ import {
   parseLaunchOptions,
   userDirectory,
 } from '../launch/index.js'
-import { JsonText, readBody } from '../requests/index.js'
 import {
   DisconnectSignal,
   everyRight,
+  exportBody,
+  exportContent,
+  JsonText,
   localSearches,
   mergingOf,
   multiSearchBody,
   type PositionedQuery,
+  readBody,
   requireFederable,
   requirePlain,
-} from '../searches/index.js'
+  swapContent,
+  swapsBody,
+} from '../operations/index.js'
 import type { BatchView, Page, Task, TaskContent, TaskFilter, TaskSummary, TaskType } from '../tasks/index.js'
 import { moduleLog, openLog } from '../telemetry/index.js'
-import { openWebhooks } from '../webhooks/index.js'
-import { exportBody, exportContent, swapContent, swapsBody } from '../writes/index.js'
+import { exporterOver } from '../transfer/index.js'
 import { jsonBytes, parsed } from './json.js'
 import { openIndex } from './open-index.js'
 import type { OpenOptions, Siftd } from './types.js'

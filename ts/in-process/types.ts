@@ -1,7 +1,7 @@
 /** Types of the package API. */
 import type { FeatureFlags } from '../instance/index.js'
 import type { LaunchOptions } from '../launch/index.js'
-import type { Explanation, FieldsPage } from '../searches/index.js'
+import type { Explanation, FieldsPage } from '../operations/index.js'
 import type {
   BatchView,
   IndexEntry,

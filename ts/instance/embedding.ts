@@ -1,8 +1,7 @@
 /** Sets up calls to other hosts, and embedders, from the launch options. */
 import { resolve } from 'node:path'
-import { type Embedders, openEmbedders } from '../embedders/index.js'
+import { type Embedders, openEmbedders, openModels } from '../embedding/index.js'
 import type { LaunchOptions } from '../launch/index.js'
-import { openModels } from '../models/index.js'
 import { type Outbound, openOutbound } from '../outbound/index.js'
 import { type Logger, moduleLog } from '../telemetry/index.js'
 

@@ -1,7 +1,7 @@
 import type { RequestFeatures } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
-import { defaultRuleBudgets, type RuleBudgets } from '../rules/index.js'
 import type { InstanceStore } from '../tasks/index.js'
+import { defaultRuleBudgets, type RuleBudgets } from '../tasks/index.js'
 import { inTurn } from './in-turn.js'
 
 /** Experimental features in the order of answers, each with its name in error messages. */

@@ -1,4 +1,6 @@
 /** Opens a data directory with its engine and queue, for a server or for use inside a process. */
+
+export * from './backup/index.js'
 export { copyState, setCopyState } from './copied-directory.js'
 export * from './data-directory.js'
 export { type Embedding, openEmbedding } from './embedding.js'
@@ -15,5 +17,8 @@ export { type FollowerInstance, openFollowerInstance } from './followed-instance
 export { type InTurn, inTurn } from './in-turn.js'
 export * from './instance.js'
 export { openFeaturesOf, storedTasksMax } from './launch-features.js'
+export * from './repair/index.js'
+export * from './reports/index.js'
 export { isSystemFault } from './system-fault.js'
 export { readVersion, requireVersion, type WrittenVersion } from './version-file.js'
+export * from './webhooks/index.js'

@@ -1,18 +1,17 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import { dumperTo, snapshotterTo } from '../backup/index.js'
-import type { Embedders } from '../embedders/index.js'
+import type { Embedders } from '../embedding/index.js'
 import { BackgroundFaults, type EngineChoice, type OpenedEngine, openEngine } from '../engine/index.js'
 import { LaunchError } from '../launch/index.js'
 import {
   DirectoryInUseError,
   type ExportIndex,
-  releaseReserve,
   isDiskFull,
   type OpenedTasks,
   openTasks,
   type Rebuilt,
   rebuildTaskStore,
+  releaseReserve,
   requireCompleteStore,
   StoreError,
   StoreUnusableError,
@@ -20,6 +19,7 @@ import {
   UnreadableIndexError,
 } from '../tasks/index.js'
 import { type Logger, moduleLog } from '../telemetry/index.js'
+import { dumperTo, snapshotterTo } from './backup/index.js'
 import { endCopying } from './copied-directory.js'
 import { type DataDirectory, entriesOf, openDataDirectory } from './data-directory.js'
 import { replaceFile } from './files.js'

@@ -1,5 +1,5 @@
 import type { LaunchOptions } from '../launch/index.js'
-import type { RuleBudgets } from '../rules/index.js'
+import type { RuleBudgets } from '../tasks/index.js'
 import { type InstanceStore, STORED_TASKS_MAX } from '../tasks/index.js'
 import { type Feature, type Features, openFeatures } from './features.js'
 

@@ -1,6 +1,14 @@
 /** Replication of an instance through a bucket: the writer sends changes, followers and restores read them. */
-export { DamagedCheckpointError } from './checkpoint.js'
-export { DamagedBodyError } from './body.js'
+
+export { Follower, type FollowerFigures } from './follow/follower.js'
+export {
+  type CopySetup,
+  type CopyTarget,
+  InstanceCopy,
+  LogTruncatedError,
+} from './follow/instance-copy.js'
+export { type OpenedCopy, openCopy, prepareCopy, resumeCopy } from './follow/open-copy.js'
+export { type Restored, restoreInstance } from './follow/restore.js'
 export {
   type Claimant,
   type Connected,
@@ -9,25 +17,19 @@ export {
   type Place,
   SupersededError,
   takeOver,
-} from './connect.js'
-export { encodeAbout, type Fence, fenceOf } from './fence.js'
-export { Follower, type FollowerFigures } from './follower.js'
-export { Garbage } from './garbage.js'
-export {
-  type CopySetup,
-  type CopyTarget,
-  InstanceCopy,
-  LogTruncatedError,
-} from './instance-copy.js'
+} from './lead/connect.js'
+export { notLeader } from './lead/refusals.js'
 export { GARBAGE_AGE_MS } from './limits.js'
-export { LogState } from './log-state.js'
-export { type OpenedCopy, openCopy, prepareCopy, resumeCopy } from './open-copy.js'
-export { type OwnState, readOwnState } from './own-state.js'
-export { type Position, positionText, readPosition } from './position.js'
-export { notLeader } from './refusals.js'
-export { type Restored, restoreInstance } from './restore.js'
-export { Sender } from './sender.js'
-export type { Acknowledgement, SenderFigures, SenderSetup, Sending } from './sender-setup.js'
-export { Shipper, type ShipperSetup } from './shipper.js'
-export { MomentGoneError, type Until } from './until.js'
-export { fetchUploads } from './uploads.js'
+export { DamagedBodyError } from './log/body.js'
+export { DamagedCheckpointError } from './log/checkpoint.js'
+export { encodeAbout, type Fence, fenceOf } from './log/fence.js'
+export { LogState } from './log/log-state.js'
+export { type Position, positionText, readPosition } from './log/position.js'
+export { MomentGoneError, type Until } from './log/until.js'
+export * from './object-store/index.js'
+export { Garbage } from './publish/garbage.js'
+export { type OwnState, readOwnState } from './publish/own-state.js'
+export { Sender } from './publish/sender.js'
+export type { Acknowledgement, SenderFigures, SenderSetup, Sending } from './publish/sender-setup.js'
+export { Shipper, type ShipperSetup } from './publish/shipper.js'
+export { fetchUploads } from './publish/uploads.js'

@@ -1,5 +1,5 @@
 import type { OutboxFacts } from '../tasks/index.js'
-import type { Shipper } from './shipper.js'
+import type { Shipper } from './publish/shipper.js'
 
 /** A client that waits until its writes are in the bucket. */
 export interface Waiter {

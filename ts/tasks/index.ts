@@ -26,7 +26,6 @@ export { openRestore, type Restore } from './recovery/restore.js'
 export {
   chooseStore,
   dropPrepared,
-  replicaStorePath,
   indexesPath,
   isPrepared,
   openReplicaStore,
@@ -34,8 +33,10 @@ export {
   type ReplicaStore,
   removeStore,
   replicaSchema,
+  replicaStorePath,
   uploadsPath,
 } from './replica-store.js'
+export * from './rules/index.js'
 export { sourceAtRest } from './source-at-rest.js'
 export { checksumOf, isDiskFull, noSpace, uploadOf } from './spool.js'
 export { requireCompleteStore, StoreUnusableError } from './store/completeness.js'

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type Embedders, embeddingError, openVectorSpool, type VectorSpool } from '../embedders/index.js'
+import { type Embedders, embeddingError, openVectorSpool, type VectorSpool } from '../embedding/index.js'
 import { BackgroundFaults, type Engine, loadScripts, type RunScript } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
 import { optionOf } from '../launch/index.js'

@@ -1,6 +1,6 @@
 import type { Payload } from '../engine/index.js'
 import type { RecordedError } from '../errors/index.js'
-import type { RulePatch } from '../rules/index.js'
+import type { RulePatch } from './rules/index.js'
 
 export const taskTypes = [
   'documentAdditionOrUpdate',

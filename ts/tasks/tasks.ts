@@ -1,6 +1,6 @@
 import type { IndexId, PayloadFormat } from '../engine/index.js'
-import type { RuleBook } from '../rules/index.js'
 import type { TaskChange } from './changes.js'
+import type { RuleBook } from './rules/index.js'
 import type { StoredWebhook } from './store/stored-webhook.js'
 import type { BatchView, Task, TaskContent, TaskStatus, TaskSummary, TaskType } from './task.js'
 import type { WaitOptions } from './waiting.js'

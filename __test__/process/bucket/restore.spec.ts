@@ -1,6 +1,6 @@
 /** An instance that is sent to a bucket during writes and restored elsewhere. */
 import { join } from 'node:path'
-import { decodeRecord, recordKey } from '../../../ts/bucket/index.js'
+import { decodeRecord, recordKey } from '../../../ts/replication/index.js'
 import type { TaskSummary, Tasks } from '../../../ts/tasks/index.js'
 import {
   answersOf,

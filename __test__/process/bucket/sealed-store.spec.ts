@@ -7,6 +7,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import test from 'ava'
+import { LaunchError } from '../../../ts/launch/index.js'
 import {
   BucketError,
   bucketKey,
@@ -17,9 +18,8 @@ import {
   probe,
   recordKey,
   sealedStore,
-} from '../../../ts/bucket/index.js'
-import { LaunchError } from '../../../ts/launch/index.js'
-import { DamagedCheckpointError, decodeCheckpoint } from '../../../ts/replication/checkpoint.js'
+} from '../../../ts/replication/index.js'
+import { DamagedCheckpointError, decodeCheckpoint } from '../../../ts/replication/log/checkpoint.js'
 import { memoryStore, never, noRepeating } from '../../support/memory-store.js'
 import { startStore, storeAt, storeServer } from '../../support/store-servers.js'
 import { testNeeding } from '../../support/test-needing.js'

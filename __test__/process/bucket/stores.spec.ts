@@ -8,7 +8,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import test, { type ExecutionContext } from 'ava'
-import { BucketError, type ObjectStore, probe, UnfitStoreError } from '../../../ts/bucket/index.js'
+import { BucketError, type ObjectStore, probe, UnfitStoreError } from '../../../ts/replication/index.js'
 import { runCommand } from '../../support/command.js'
 import { memoryStore, never, noRepeating, type Weakness } from '../../support/memory-store.js'
 import {

@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { decodeRecord } from '../../../ts/bucket/index.js'
+import { decodeRecord } from '../../../ts/replication/index.js'
 import { type SpoiltCase, spoiltCases, spoiltObject } from '../../replication/spoilt-json.js'
 import { freePort } from '../../support/daemon.js'
 import { bucket, storeAt } from '../../support/store-servers.js'

@@ -110,25 +110,23 @@ test.serial(
   },
 )
 
-test.serial(
-  'an upgrade is a task that runs first, after a snapshot of the old data',
-  async (t) => {
-    const { parent, data, start, written, archive, snapshots } = await stopped(t)
-    await written(OLDER)
-    const server = await start('--upgrade-db')
-    const [task] = await upgrades(server)
-    const ended = await settled(server, task?.uid)
-    t.is(ended.status, 'succeeded', JSON.stringify(ended))
-    t.deepEqual(ended.details, { upgradeFrom: `v${OLDER}`, upgradeTo: `v${version}` })
-    t.is(ended.indexUid, null)
-    const waited = await settled(server, 1)
-    t.is(waited.status, 'succeeded')
-    t.true((ended.batchUid as number) < (waited.batchUid as number))
-    t.is(await count(server), DOCUMENTS + 1)
-    t.is((await readVersion(data)).version, version)
-    t.false(existsSync(join(data, 'UPGRADE')))
-    t.deepEqual(await readdir(snapshots), [`data.ms-before-${version}.snapshot`])
-    await server.stop()
+test.serial('an upgrade is a task that runs first, after a snapshot of the old data', async (t) => {
+  const { parent, data, start, written, archive, snapshots } = await stopped(t)
+  await written(OLDER)
+  const server = await start('--upgrade-db')
+  const [task] = await upgrades(server)
+  const ended = await settled(server, task?.uid)
+  t.is(ended.status, 'succeeded', JSON.stringify(ended))
+  t.deepEqual(ended.details, { upgradeFrom: `v${OLDER}`, upgradeTo: `v${version}` })
+  t.is(ended.indexUid, null)
+  const waited = await settled(server, 1)
+  t.is(waited.status, 'succeeded')
+  t.true((ended.batchUid as number) < (waited.batchUid as number))
+  t.is(await count(server), DOCUMENTS + 1)
+  t.is((await readVersion(data)).version, version)
+  t.false(existsSync(join(data, 'UPGRADE')))
+  t.deepEqual(await readdir(snapshots), [`data.ms-before-${version}.snapshot`])
+  await server.stop()
 
   const again = await start('--upgrade-db')
   t.is((await upgrades(again)).length, 1, 'no second upgrade runs')

@@ -1,7 +1,7 @@
 import test from 'ava'
-import { commands } from '../../../ts/cli/commands.js'
-import { isSameEmbedder, maskedSecrets, pushedEmbedder } from '../../../ts/migrate/embedders.js'
-import { nextPageDocuments } from '../../../ts/peer/index.js'
+import { commands } from '../../../ts/cli/program.js'
+import { nextPageDocuments } from '../../../ts/transfer/index.js'
+import { isSameEmbedder, maskedSecrets, pushedEmbedder } from '../../../ts/transfer/migrate/embedders.js'
 import { runCommand } from '../../support/command.js'
 
 const path = '/indexes/films/settings'

@@ -1,3 +1,4 @@
+import { openOutbound } from '../../outbound/index.js'
 import {
   BucketError,
   bucketAddress,
@@ -6,9 +7,8 @@ import {
   type Repeating,
   s3Store,
   UnfitStoreError,
-} from '../../bucket/index.js'
-import { defineCommand, examples } from '../../command/index.js'
-import { openOutbound } from '../../outbound/index.js'
+} from '../../replication/index.js'
+import { defineCommand, examples } from '../command/index.js'
 import { textOf } from '../text-of.js'
 
 /** Retries up to ten calls in total. */

@@ -1,15 +1,15 @@
 /** Makes data directories from a bucket, and sets aside data that the bucket does not have. */
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { repeatingStore } from '../../bucket/index.js'
 import { copyState, entriesOf, markDataDirectory, recordEngine, setCopyState } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
 import {
   type Connected,
   type CopySetup,
   fetchUploads,
-  openCopy,
   LogTruncatedError,
+  openCopy,
+  repeatingStore,
   restoreInstance,
   takeOver,
   type Until,

@@ -1,10 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LaunchError, type LaunchOptions } from '../../launch/index.js'
+import type { Outbound } from '../../outbound/index.js'
 import {
   BucketError,
   bucketAddress,
   bucketKey,
   Log,
+  MomentGoneError,
   type ObjectStore,
   openCredentials,
   probe,
@@ -13,10 +16,7 @@ import {
   s3Store,
   sealedStore,
   UnfitStoreError,
-} from '../../bucket/index.js'
-import { LaunchError, type LaunchOptions } from '../../launch/index.js'
-import type { Outbound } from '../../outbound/index.js'
-import { MomentGoneError } from '../../replication/index.js'
+} from '../../replication/index.js'
 import type { Logger } from '../../telemetry/index.js'
 import { textOf } from '../text-of.js'
 

@@ -1,20 +1,21 @@
 /** Opens a data directory as a follower. */
-import { BucketError } from '../../bucket/index.js'
-import { openProgress } from '../../command/index.js'
+
 import { copyState, recordEngine, setCopyState } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
 import {
+  BucketError,
   type CopyTarget,
   Follower,
   type InstanceCopy,
+  LogTruncatedError,
   notLeader,
   openCopy,
-  LogTruncatedError,
   prepareCopy,
   readOwnState,
   resumeCopy,
 } from '../../replication/index.js'
 import { openReplicaStore, StoreError } from '../../tasks/index.js'
+import { openProgress } from '../command/index.js'
 import { beginCopy, copySetup, type DirectoryRequest, isEmpty, setAside } from './copy-directory.js'
 import { type Origin, originOf } from './open-bucket.js'
 import type { ReplicatedInstance, ReplicationRequest } from './replicated-instance.js'

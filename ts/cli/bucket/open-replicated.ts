@@ -1,6 +1,5 @@
 /** Opens a data directory with a bucket: as writer, as follower, or restored to an earlier point. */
 import { join } from 'node:path'
-import { openProgress } from '../../command/index.js'
 import { copyState, type Instance } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
 import {
@@ -15,6 +14,7 @@ import {
   Shipper,
   SupersededError,
 } from '../../replication/index.js'
+import { openProgress } from '../command/index.js'
 import { type DirectoryRequest, isEmpty, restoreMoment, takeOverCopy } from './copy-directory.js'
 import { asLaunchError, originOf } from './open-bucket.js'
 import { makeCopy, openFollower } from './open-follower.js'

@@ -1,6 +1,7 @@
 /** `siftd doctor`: checks that a server would start and run well here, and says how to fix problems. */
-import { type CommandOutput, coloured, defineCommand, examples, jsonOption } from '../../command/index.js'
+
 import { launchMistakes, machine } from '../../launch/index.js'
+import { type CommandOutput, coloured, defineCommand, examples, jsonOption } from '../command/index.js'
 import { textOf } from '../text-of.js'
 import type { Finding } from './finding.js'
 import { checkClock, checkLimits, checkVersions } from './machine-checks.js'

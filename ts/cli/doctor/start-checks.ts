@@ -6,8 +6,8 @@ import { dirname, join, resolve } from 'node:path'
 import { installCommand, loadAddon } from '../../engine/index.js'
 import {
   entriesOf,
-  recordedEngine,
   readVersion,
+  recordedEngine,
   requireVersion,
   type WrittenVersion,
 } from '../../instance/index.js'

@@ -1,4 +1,4 @@
-import { namedSchema, orNull, type Schema } from '../../requests/index.js'
+import { namedSchema, orNull, type Schema } from '../../operations/index.js'
 
 // Schemas of the answers. The server validates no answer against them; the tests validate each.
 

@@ -12,7 +12,7 @@ import {
   readJsonInSlices,
   readNode,
   type Type,
-} from '../../requests/index.js'
+} from '../../operations/index.js'
 import { BODY_IDLE_MS_MAX, bodyLimits, SHORT_BYTES_MAX, UNSLICED_BYTES_MAX, VALUE_BYTES } from '../limits.js'
 import type { BodyBudget, BodyReservation } from './budget.js'
 import { ByteCollector } from './byte-collector.js'

@@ -1,6 +1,6 @@
 /** Routes that answer with a task: accepted just now, or finished while the request waited. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { defaulted, type Fields, integer, jsonOf, type Schema, type Values } from '../../requests/index.js'
+import { defaulted, type Fields, integer, jsonOf, type Schema, type Values } from '../../operations/index.js'
 import type { Task, TaskSummary, Tasks } from '../../tasks/index.js'
 import { endedWrite, sendJson, sendJsonBytes, taskSummary } from '../answers/index.js'
 import { TASK_WAIT_MS_MAX } from '../limits.js'

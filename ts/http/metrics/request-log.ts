@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { isUuid } from '../../requests/index.js'
+import { isUuid } from '../../operations/index.js'
 import { maskSecret } from '../../settings/index.js'
 
 /**

@@ -1,6 +1,6 @@
 import type { Access } from '../../auth/index.js'
 import { ApiError } from '../../errors/index.js'
-import { covered, type Federation, inside, type PositionedQuery } from '../../searches/index.js'
+import { covered, type Federation, inside, type PositionedQuery } from '../../operations/index.js'
 import type { RouteServices } from '../route-services.js'
 
 /**

@@ -1,15 +1,18 @@
 import type { Access } from '../../auth/index.js'
 import type { Paging } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
-import { bothFilters, paging, readJson, uuidV7 } from '../../requests/index.js'
 import {
+  bothFilters,
   type DisconnectSignal,
   type Federation,
   type LocalSearches,
   type Merging,
   type PositionedQuery,
+  paging,
+  readJson,
   shownPosition,
-} from '../../searches/index.js'
+  uuidV7,
+} from '../../operations/index.js'
 import {
   askRemote,
   mayJoin,

@@ -1,5 +1,5 @@
 import { ApiError } from '../../errors/index.js'
-import { inside, type PositionedQuery } from '../../searches/index.js'
+import { inside, type PositionedQuery } from '../../operations/index.js'
 import type { Network } from '../remotes/index.js'
 
 /** The queries of a request, grouped by the instance that answers them. */

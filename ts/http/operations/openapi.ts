@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { type Fields, fieldSchema, type Schema, type SchemaValue } from '../../requests/index.js'
+import { type Fields, fieldSchema, type Schema, type SchemaValue } from '../../operations/index.js'
 import { errorAnswer } from '../answers/index.js'
 import type { Operation } from './operation.js'
 

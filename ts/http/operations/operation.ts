@@ -1,5 +1,5 @@
 import type { Action } from '../../auth/index.js'
-import type { Fields, Schema, Type } from '../../requests/index.js'
+import type { Fields, Schema, Type } from '../../operations/index.js'
 
 export type NoFields = Readonly<Record<never, never>>
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
-import { type Fields, readQuery, type Values } from '../../requests/index.js'
+import { type Fields, readQuery, type Values } from '../../operations/index.js'
 import { jsonBody } from '../body/index.js'
 import { bodyLimits } from '../limits.js'
 import { awaitPosition } from '../replicas/index.js'

@@ -1,5 +1,5 @@
 import { readScoreValue, type ScoreValue } from '../../engine/index.js'
-import { type JsonNode, toValue } from '../../requests/index.js'
+import { type JsonNode, toValue } from '../../operations/index.js'
 
 /** The answer of an instance to its queries of a federated search. Hits are in order. */
 export interface FederatedPart {

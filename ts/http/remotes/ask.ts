@@ -1,6 +1,6 @@
 import { type ErrorBody, type ErrorCode, errorBody } from '../../errors/index.js'
+import { ANSWER_BYTES_MAX, type JsonLimits, type JsonNode, withoutTrailing } from '../../operations/index.js'
 import { type Outbound, OutboundError, readAnswer, retrying } from '../../outbound/index.js'
-import { ANSWER_BYTES_MAX, type JsonLimits, type JsonNode, withoutTrailing } from '../../requests/index.js'
 import { type FederatedPart, readPart } from './answer.js'
 import {
   ANSWER_RETRIED_BYTES_MAX,

@@ -1,4 +1,4 @@
-import type { JsonLimits } from '../../requests/index.js'
+import type { JsonLimits } from '../../operations/index.js'
 
 /** Attempts of one call to a remote. Source: the API's three retries. */
 export const REMOTE_ATTEMPTS_MAX = 4

@@ -1,6 +1,6 @@
 import { compareScoreValues, interleaved } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
-import { type JsonNode, toText } from '../../requests/index.js'
+import { type JsonNode, toText } from '../../operations/index.js'
 import type { FederatedPart, PartFacets, PartHit } from './answer.js'
 
 /** The answer of one instance of the network. */

@@ -1,6 +1,6 @@
 /** Passes search rights from one instance to another, which enforces them where it follows foreign keys. */
 import { type Access, readRights, type SearchRights, writeRights } from '../../auth/index.js'
-import { bothFilters } from '../../requests/index.js'
+import { bothFilters } from '../../operations/index.js'
 import { RIGHTS_HEADER_BYTES_MAX } from './limits.js'
 
 /** In a request: the rights. In an answer: `enforced`. */

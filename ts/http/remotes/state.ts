@@ -1,5 +1,5 @@
+import { withoutTrailing } from '../../operations/index.js'
 import type { Outbound } from '../../outbound/index.js'
-import { withoutTrailing } from '../../requests/index.js'
 import { REMOTE_STATE_MS_MAX } from './limits.js'
 import type { Network, Remote } from './network-book.js'
 

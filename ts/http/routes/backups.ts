@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
+import { type ExportRequest, exportBody, exportContent } from '../../operations/index.js'
 import type { Facts } from '../../telemetry/index.js'
-import { type ExportRequest, exportBody, exportContent } from '../../writes/index.js'
 import { serveTask } from '../following/index.js'
 import { recordUse } from '../metrics/index.js'
 import type { RouteServices } from '../route-services.js'

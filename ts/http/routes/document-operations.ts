@@ -4,6 +4,9 @@ import {
   badValue,
   boolean,
   defaulted,
+  deletionBody,
+  documentFields,
+  editionBody,
   type Field,
   filter,
   jsonOrText,
@@ -19,9 +22,7 @@ import {
   string,
   type Type,
   toText,
-} from '../../requests/index.js'
-import { documentFields } from '../../searches/index.js'
-import { deletionBody, editionBody } from '../../writes/index.js'
+} from '../../operations/index.js'
 import { document, listOf, pageOf } from '../answers/index.js'
 
 // Operations of the document routes.

@@ -2,12 +2,20 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
 import { encodeRequest, type PayloadFormat } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
-import { requireNoNetwork, type Values, wasSent } from '../../requests/index.js'
-import type { DisconnectSignal } from '../../searches/index.js'
-import { listedDocuments, readIndex, requireIndexUid, type WantedDocuments } from '../../searches/index.js'
+import type { DisconnectSignal } from '../../operations/index.js'
+import {
+  deletionContent,
+  editionContent,
+  listedDocuments,
+  readIndex,
+  requireIndexUid,
+  requireNoNetwork,
+  type Values,
+  type WantedDocuments,
+  wasSent,
+} from '../../operations/index.js'
 import type { TaskContent, TaskSummary, TaskType } from '../../tasks/index.js'
 import type { Facts } from '../../telemetry/index.js'
-import { deletionContent, editionContent } from '../../writes/index.js'
 import { sendJsonBytes } from '../answers/index.js'
 import { mimeType, receiveUpload } from '../body/index.js'
 import { serveTask } from '../following/index.js'

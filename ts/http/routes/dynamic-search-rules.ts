@@ -20,7 +20,8 @@ import {
   shape,
   string,
   u32,
-} from '../../requests/index.js'
+} from '../../operations/index.js'
+import type { NewTask, TaskSummary } from '../../tasks/index.js'
 import {
   type Action,
   areValuesTooLong,
@@ -31,8 +32,7 @@ import {
   type RulePatch,
   TEXT_CHARS_MAX,
   VALUES_CHARS_MAX,
-} from '../../rules/index.js'
-import type { NewTask, TaskSummary } from '../../tasks/index.js'
+} from '../../tasks/index.js'
 import { pageOf, searchRule, sendJson } from '../answers/index.js'
 import { serveTask } from '../following/index.js'
 import { recordUse } from '../metrics/index.js'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { type FeatureFlags, featureNames } from '../../instance/index.js'
-import { boolean, type Field, optional, shape } from '../../requests/index.js'
+import { boolean, type Field, optional, shape } from '../../operations/index.js'
 import { flag, record, sendJson } from '../answers/index.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'

@@ -3,15 +3,19 @@ import { matchesAny } from '../../auth/index.js'
 import type { Engine } from '../../engine/index.js'
 import {
   defaulted,
+  fieldsBody,
   immutable,
   indexUid as indexUidType,
   integer,
+  listedFields,
   optional,
+  readIndex,
   required,
+  requireIndex,
+  requireIndexUid,
   shape,
   string,
-} from '../../requests/index.js'
-import { fieldsBody, listedFields, readIndex, requireIndex, requireIndexUid } from '../../searches/index.js'
+} from '../../operations/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { field, index, pageOf, sendJson, indexStats as statsAnswer } from '../answers/index.js'
 import { serveTask } from '../following/index.js'

@@ -1,8 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { matchesAny } from '../../auth/index.js'
 import { ApiError } from '../../errors/index.js'
-import { orNull, type Schema } from '../../requests/index.js'
-import { hasMoved } from '../../searches/index.js'
+import { hasMoved, orNull, type Schema } from '../../operations/index.js'
 import type { Finding, IndexEntry } from '../../tasks/index.js'
 import {
   count,

@@ -20,7 +20,7 @@ import {
   type Type,
   uuid,
   withoutTrailing,
-} from '../../requests/index.js'
+} from '../../operations/index.js'
 import { key as keyAnswer, pageOf, sendJson } from '../answers/index.js'
 import { param, serve } from '../operations/index.js'
 import type { RouteServices } from '../route-services.js'

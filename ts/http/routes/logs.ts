@@ -11,7 +11,7 @@ import {
   shape,
   string,
   type Type,
-} from '../../requests/index.js'
+} from '../../operations/index.js'
 import { humanLine } from '../../telemetry/index.js'
 import { text } from '../answers/index.js'
 import { serve } from '../operations/index.js'

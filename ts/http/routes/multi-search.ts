@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Access, SearchRights } from '../../auth/index.js'
-import { includesMetadata } from '../../requests/index.js'
 import {
   type Federation,
+  includesMetadata,
   localSearches,
   mergingOf,
   multiSearchBody,
@@ -10,7 +10,7 @@ import {
   requireAllowed,
   requireFederable,
   requirePlain,
-} from '../../searches/index.js'
+} from '../../operations/index.js'
 import type { Facts } from '../../telemetry/index.js'
 import { multiSearchAnswer, sendJsonBytes } from '../answers/index.js'
 import { observed, recordUse } from '../metrics/index.js'

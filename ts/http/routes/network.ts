@@ -10,7 +10,7 @@ import {
   shape,
   string,
   uuidV7,
-} from '../../requests/index.js'
+} from '../../operations/index.js'
 import { network as networkAnswer, sendJson } from '../answers/index.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Access } from '../../auth/index.js'
-import { documentContext, RenderThread, type TemplateContext, TemplateError } from '../../embedders/index.js'
+import { documentContext, RenderThread, type TemplateContext, TemplateError } from '../../embedding/index.js'
 import { encodeRequest } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import {
@@ -9,12 +9,12 @@ import {
   integer,
   oneOf,
   optional,
+  readIndex,
   required,
   shape,
   string,
   type Values,
-} from '../../requests/index.js'
-import { readIndex } from '../../searches/index.js'
+} from '../../operations/index.js'
 import { type IndexSettings, parsedSettings, renderSetting } from '../../settings/index.js'
 import { anyJson, record, sendJson } from '../answers/index.js'
 import { recordUse } from '../metrics/index.js'

@@ -1,33 +1,31 @@
 import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import {
+  type AlsoRead,
+  type DisconnectSignal,
   defaultSemanticRatio,
+  explain,
+  explainFields,
+  facetSearch,
+  facetSearchBody,
   type facetSearchFields,
   filter,
   includesMetadata,
   jsonOrText,
   optional,
   type ParsedSearch,
-  searchFields,
-  searchParameters,
-  shape,
-  type Values,
-  wasSent,
-  withSent,
-} from '../../requests/index.js'
-import {
-  type AlsoRead,
-  type DisconnectSignal,
-  explain,
-  explainFields,
-  facetSearch,
-  facetSearchBody,
   readIndex,
   requireIndexUid,
   search as searchDocuments,
+  searchFields,
+  searchParameters,
   similar as searchSimilar,
+  shape,
   similarFields,
-} from '../../searches/index.js'
+  type Values,
+  wasSent,
+  withSent,
+} from '../../operations/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import type { SearchEvent } from '../../telemetry/index.js'
 import {

@@ -1,6 +1,13 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
-import { boolean, defaulted, type Schema, type Type } from '../../requests/index.js'
-import { readIndex, requireIndexUid } from '../../searches/index.js'
+import {
+  boolean,
+  defaulted,
+  dryRunJson,
+  readIndex,
+  requireIndexUid,
+  type Schema,
+  type Type,
+} from '../../operations/index.js'
 import {
   resetAllSettings,
   resetSetting,
@@ -13,7 +20,6 @@ import {
   updateOf,
 } from '../../settings/index.js'
 import type { TaskSummary } from '../../tasks/index.js'
-import { dryRunJson } from '../../writes/index.js'
 import { sendJsonBytes, settingsComparison } from '../answers/index.js'
 import { type UnparsedBody, unparsedBody } from '../body/index.js'
 import { type OtherAnswer, serveTask } from '../following/index.js'

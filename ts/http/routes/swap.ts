@@ -1,5 +1,5 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { swapContent, swapsBody } from '../../writes/index.js'
+import { swapContent, swapsBody } from '../../operations/index.js'
 import { serveTask } from '../following/index.js'
 import { recordUse } from '../metrics/index.js'
 import type { RouteServices } from '../route-services.js'

@@ -11,7 +11,7 @@ import {
   type Type,
   u32,
   type Values,
-} from '../../requests/index.js'
+} from '../../operations/index.js'
 import { type TaskFilter, taskStatuses, taskTypes } from '../../tasks/index.js'
 
 /** A filter for lists. Its value is undefined if it was not sent, and null for `*`. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { ApiError } from '../../errors/index.js'
-import { jsonOf } from '../../requests/index.js'
+import { jsonOf } from '../../operations/index.js'
 import type { Page, TaskChange, TaskFilter, TaskPaging } from '../../tasks/index.js'
 import { text } from '../answers/index.js'
 import { ChangeStream, type ChangesPage, eventOf, type ReadChanges, SharedReads } from '../following/index.js'

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { FastifyPluginAsync, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
-import { JsonText, jsonOf, u32 } from '../../requests/index.js'
+import { JsonText, jsonOf, u32 } from '../../operations/index.js'
 import type { Page } from '../../tasks/index.js'
 import { batch, compaction, pageFrom, sendJson, sendJsonBytes, task, text } from '../answers/index.js'
 import { serveTask, waitParameter } from '../following/index.js'

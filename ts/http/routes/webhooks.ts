@@ -13,7 +13,7 @@ import {
   shape,
   string,
   type Type,
-} from '../../requests/index.js'
+} from '../../operations/index.js'
 import { LAUNCH_WEBHOOK, type StoredWebhook } from '../../tasks/index.js'
 import { listOf, record, sendJson, webhook as webhookAnswer } from '../answers/index.js'
 import { recordUse } from '../metrics/index.js'

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify'
 import { ApiError } from '../../errors/index.js'
-import { DisconnectSignal } from '../../searches/index.js'
+import { DisconnectSignal } from '../../operations/index.js'
 
 /** Calls `callback` if the client disconnects before its answer is sent. The returned function stops listening. */
 export type OnDisconnect = (callback: () => void) => () => void

@@ -1,5 +1,5 @@
 import { ApiError } from '../../errors/index.js'
-import type { DisconnectSignal } from '../../searches/index.js'
+import type { DisconnectSignal } from '../../operations/index.js'
 import { type OnDisconnect, untilDisconnected } from './disconnect.js'
 import { SlotSignal } from './slot-signal.js'
 

@@ -1,4 +1,4 @@
-import { DisconnectSignal } from '../../searches/index.js'
+import { DisconnectSignal } from '../../operations/index.js'
 
 /** Frees the slot of a running search and takes a slot again. */
 export interface Slot {

@@ -1,5 +1,5 @@
 import type { Engine } from '../../engine/index.js'
-import { boolean, defaulted, oneOf } from '../../requests/index.js'
+import { boolean, defaulted, oneOf } from '../../operations/index.js'
 import type { IndexEntry, Tasks } from '../../tasks/index.js'
 import { type SizeFormat, size } from './sizes.js'
 

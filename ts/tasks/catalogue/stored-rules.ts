@@ -1,4 +1,4 @@
-import { changedRules, RuleBook, type RulePatch, type Rules } from '../../rules/index.js'
+import { changedRules, RuleBook, type RulePatch, type Rules } from '../rules/index.js'
 import type { StoreClient } from '../store/store-client.js'
 
 /** Key of the rules among the stored values of the instance. */

@@ -1,5 +1,5 @@
 /** The inputs and results of executing a batch. */
-import type { Embedders, VectorSpool } from '../../embedders/index.js'
+import type { Embedders, VectorSpool } from '../../embedding/index.js'
 import type { Engine, RunScript, Step } from '../../engine/index.js'
 import type { ErrorBody } from '../../errors/index.js'
 import type { SettingsThread } from '../../settings/index.js'

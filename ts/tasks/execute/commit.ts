@@ -1,5 +1,5 @@
 /** Prepares, embeds and commits one batch of an index. Each step can be interrupted. */
-import type { SpooledVectors } from '../../embedders/index.js'
+import type { SpooledVectors } from '../../embedding/index.js'
 import type { BatchReport, Operation, Prepared, VectorPage } from '../../engine/index.js'
 import { type BatchContext, Interrupted, type Run } from './batch-context.js'
 import { vectorsFor } from './embedding.js'

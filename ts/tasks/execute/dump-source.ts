@@ -1,5 +1,5 @@
 /** The contents of a dump. */
-import type { Rule } from '../../rules/index.js'
+import type { Rule } from '../rules/index.js'
 import type { StoredWebhook } from '../store/stored-webhook.js'
 import type { BatchView, Task, TaskContent } from '../task.js'
 import type { IndexEntry, StoredKey } from '../tasks.js'

@@ -5,7 +5,7 @@ import {
   type Embedders,
   embeddingError,
   type SpooledVectors,
-} from '../../embedders/index.js'
+} from '../../embedding/index.js'
 import {
   type Engine,
   NO_FRAGMENT,

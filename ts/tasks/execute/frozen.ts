@@ -1,6 +1,6 @@
 /** Freezes the state of the instance, so that it can be copied while writes continue. */
 import type { Engine, IndexId, Pin } from '../../engine/index.js'
-import type { Rule } from '../../rules/index.js'
+import type { Rule } from '../rules/index.js'
 import type { CopyPurpose } from '../store/records.js'
 import type { IndexEntry } from '../tasks.js'
 import type { BatchContext, Run } from './batch-context.js'

@@ -1,6 +1,6 @@
 //! Explains a search for a document: its rank among the hits, and the query words it contains.
 //!
-//! `ts/searches/explain.ts` derives from these facts why the document was found or excluded, for both engines.
+//! `ts/operations/searches/explain.ts` derives from these facts why the document was found or excluded, for both engines.
 
 use roaring::RoaringBitmap;
 use serde_json::{Map, Value, json};

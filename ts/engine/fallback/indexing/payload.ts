@@ -1,8 +1,8 @@
 /**
  * Parses uploaded bodies into documents.
  *
- * Bodies are read in chunks and split into documents, so memory is bounded by the largest document. Source: documents
- * §3.6–3.9.
+ * Bodies are read in chunks and split into documents, so memory is bounded by the largest document.
+ * Source: documents §3.6–3.9.
  */
 import { createReadStream } from 'node:fs'
 import { type CastingContext, parse as csvParser, type Info } from 'csv-parse'

@@ -1,7 +1,7 @@
 /**
  * Explains the position of a document among the hits, and its matches with the query.
  *
- * `ts/searches/explain.ts` derives from these facts, for both engines, why the document was found or left out.
+ * `ts/operations/searches/explain.ts` derives from these facts, for both engines, why the document was found or left out.
  */
 import type { ExplainFacts, Place, RankFacts, WordFacts, WordStep } from '../../explain-facts.js'
 import type { ExplainRequest } from '../../requests.js'

@@ -1,0 +1,102 @@
+/** Access to a data directory without a running server, with the same interface as a server on the network. */
+import { resolve } from 'node:path'
+import { openAuth } from '../../auth/index.js'
+import { buildServer, defaultHttpOptions } from '../../http/index.js'
+import { entriesOf, openEmbedding, openFeatures, openInstance, openWebhooks } from '../../instance/index.js'
+import {
+  LaunchError,
+  machine,
+  packageVersion,
+  parseLaunchOptions,
+  userDirectory,
+} from '../../launch/index.js'
+import type { Outbound } from '../../outbound/index.js'
+import { closedUsage, openLogWithOutlets } from '../../telemetry/index.js'
+
+/** Answers calls in this process, without listening on an address. */
+export type AtRest = Pick<Outbound, 'call' | 'close'>
+
+/**
+ * Opens a data directory for reading. Enqueued tasks are not processed, since the queue is not started.
+ * @throws LaunchError if the directory holds no data or is in use
+ */
+export async function openAtRest(dbPath: string): Promise<AtRest> {
+  const directory = resolve(dbPath)
+  const entries = await entriesOf(directory)
+  if (!entries.includes('tasks'))
+    throw new LaunchError(`--db-path: ${directory} holds no data; name the directory of a server`, 2)
+  const launch = parseLaunchOptions({
+    args: ['--db-path', directory],
+    env: process.env,
+    readFile: () => null,
+    machine: machine(),
+  })
+  if (launch.kind !== 'run') throw new Error('the arguments do not ask for help')
+  const { options } = launch
+  const { log, outlets } = openLogWithOutlets({ level: 'OFF', mode: 'HUMAN' })
+  const version = packageVersion()
+  const embedding = openEmbedding({ options, version, cores: machine().cores, log })
+  const { outbound, embedders } = embedding
+  const { opened, queue, faults, close } = await openInstance({
+    directory,
+    version,
+    upgrade: false,
+    rebuildTaskStore: false,
+    userDirectory: userDirectory(process.env),
+    engine: 'auto',
+    indexingMemoryBytes: options.maxIndexingMemory,
+    indexingThreads: 1,
+    batch: { tasksMax: null, payloadBytesMax: null },
+    log,
+    embedders,
+  })
+  const webhooks = await openWebhooks({ store: queue.webhooks, outbound, launch: null, log })
+  const app = buildServer({
+    engine: opened.engine,
+    answers: opened.answers,
+    tasks: queue.tasks,
+    settingsThread: queue.settingsThread,
+    instance: queue.instance,
+    webhooks,
+    outbound,
+    embedders,
+    auth: await openAuth({ masterKey: null, store: queue.instance }),
+    features: await openFeatures(queue.instance),
+    options: defaultHttpOptions,
+    log,
+    faults,
+    usage: closedUsage,
+    outlets,
+    version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: version },
+  })
+  return {
+    async call({ method, url, headers = {}, body }) {
+      const { pathname, search } = new URL(url)
+      if (typeof body === 'function') throw new Error('a directory at rest can only be read')
+      const {
+        statusCode,
+        headers: answered,
+        rawPayload,
+      } = await app.inject({
+        method,
+        url: `${pathname}${search}`,
+        headers: { ...headers },
+        ...(body !== undefined && { payload: typeof body === 'string' ? body : Buffer.from(body) }),
+      })
+      return { status: statusCode, headers: textHeaders(answered), body: rawPayload }
+    },
+    async close() {
+      await app.close()
+      await webhooks.close()
+      await embedding.close()
+      await close()
+    },
+  }
+}
+
+const textHeaders = (
+  headers: Readonly<Record<string, string | readonly string[] | number | undefined>>,
+): Readonly<Record<string, string | readonly string[] | undefined>> =>
+  Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, typeof value === 'number' ? `${value}` : value]),
+  )

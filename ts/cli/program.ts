@@ -1,0 +1,69 @@
+/** The commands of the program by their names. */
+
+import { LaunchError } from '../launch/index.js'
+import { suggestion } from '../parse/index.js'
+import type { CommandEntry } from './command/index.js'
+import { serverCommands } from './commands/index.js'
+
+/** All commands. Without a command the program serves. */
+export const commands: readonly CommandEntry[] = [
+  ...serverCommands,
+  {
+    name: 'migrate',
+    summary: 'copies a running Meilisearch or siftd into a running siftd',
+    load: async () => (await import('./commands/migrate.js')).migrate,
+  },
+  {
+    name: 'compare',
+    summary: 'runs the same searches on two instances and prints the differences',
+    load: async () => (await import('./commands/compare.js')).compare,
+  },
+  {
+    name: 'verify',
+    summary: 'lists damaged files of a data directory and their consequences',
+    load: async () => (await import('./verify.js')).verify,
+  },
+  {
+    name: 'repair',
+    summary: 'rebuilds damaged parts of a data directory and rescues documents',
+    load: async () => (await import('./repair.js')).repair,
+  },
+  {
+    name: 'config',
+    summary: 'lists all mistakes in a configuration file',
+    load: async () => (await import('./config.js')).config,
+  },
+  {
+    name: 'doctor',
+    summary: 'checks this machine and configuration, and says how to fix problems',
+    load: async () => (await import('./doctor/index.js')).doctor,
+  },
+  {
+    name: 'health',
+    summary: 'checks that the server on this machine or container answers',
+    load: async () => (await import('./health.js')).health,
+  },
+  {
+    name: 'bucket',
+    summary: 'checks that an S3-compatible bucket creates objects atomically',
+    load: async () => (await import('./bucket/command.js')).bucket,
+  },
+  {
+    name: 'completion',
+    summary: 'prints a completion script for bash, zsh or fish',
+    load: async () => (await import('./completion.js')).completion(() => commands),
+  },
+]
+
+/** Returns the command that the first argument names. @throws LaunchError for an unknown command */
+export function commandNamed(word: string | undefined): CommandEntry | null {
+  if (word === undefined || word.startsWith('-')) return null
+  const entry = commands.find(({ name }) => name === word)
+  if (entry !== undefined) return entry
+  const near = suggestion(
+    word,
+    commands.map(({ name }) => name),
+  )
+  const hint = near === null ? '' : `, did you mean \`${near}\`?`
+  throw new LaunchError(`unknown command \`${word}\`${hint} (see siftd --help)`, 2)
+}

@@ -1,0 +1,27 @@
+/** Renders the input of documents and searches, and requests their vectors from providers. */
+
+export {
+  type EmbeddedSearch,
+  type Embedders,
+  type EmbeddersSetup,
+  openEmbedders,
+} from './embedders.js'
+export {
+  ModelError,
+  type Models,
+  type ModelsSetup,
+  type ModelUse,
+  openModels,
+  type Pooling,
+} from './models/index.js'
+export type { DocumentsPage, EmbeddedPage } from './pages.js'
+export type { CallCounts, FailureModes } from './providers/calls.js'
+export { embeddingError } from './providers/providers.js'
+export { RenderThread } from './templates/render-thread.js'
+export { documentContext, type TemplateContext, TemplateError } from './templates/templates.js'
+export {
+  noVectorSpool,
+  openVectorSpool,
+  type SpooledVectors,
+  type VectorSpool,
+} from './vector-spool.js'

@@ -1,0 +1,162 @@
+import type { FilterValue, ForeignKey, Paging, SearchRequest } from '../../engine/index.js'
+import { ApiError } from '../../errors/index.js'
+import { type Features, requestFeatures } from '../../instance/index.js'
+import type { IndexEntry } from '../../tasks/index.js'
+import { pinsFor, type RuleBook, type RuledSearch } from '../../tasks/index.js'
+import { ANSWER_BYTES_MAX } from './limits.js'
+import type { Values } from './parse/index.js'
+import type { multiSearchQueryFields, searchFields } from './search-fields.js'
+import { uuidV7 } from './uuid-v7.js'
+
+/** A parsed search, from any route. */
+export type ParsedSearch = Values<typeof searchFields>
+/** A parsed query of multi-search. */
+export type ParsedQuery = Values<typeof multiSearchQueryFields>
+
+export interface SearchContext {
+  readonly entry: IndexEntry
+  readonly features: Features
+  /** The filter of the tenant token; null: no filter. */
+  readonly forcedFilter: unknown
+  readonly includeMetadata: boolean
+  /** All dynamic search rules. They apply only while their feature is on. null: no rules. */
+  readonly rules: RuleBook | null
+  /** Absent: `_foreign` is refused. */
+  readonly foreignKeys?: readonly ForeignKey[]
+}
+
+/**
+ * Returns the complete request to the engine.
+ * @throws ApiError for conflicting parameters and for features that are off
+ */
+export function searchRequest(search: ParsedSearch, context: SearchContext): SearchRequest {
+  const { entry, features } = context
+  requireConsistent(search, features)
+  const filter = bothFilters(search.filter, context.forcedFilter)
+  return {
+    indexUid: entry.uid,
+    q: search.q,
+    paging: paging(search),
+    attributesToRetrieve: search.attributesToRetrieve?.includes('*') ? null : search.attributesToRetrieve,
+    attributesToCrop: search.attributesToCrop,
+    cropLength: search.cropLength,
+    cropMarker: search.cropMarker,
+    attributesToHighlight: search.attributesToHighlight,
+    highlightPreTag: search.highlightPreTag,
+    highlightPostTag: search.highlightPostTag,
+    showMatchesPosition: search.showMatchesPosition,
+    filter,
+    sort: search.sort,
+    distinct: search.distinct,
+    facets: search.facets,
+    matchingStrategy: search.matchingStrategy,
+    attributesToSearchOn: search.attributesToSearchOn,
+    rankingScoreThreshold: search.rankingScoreThreshold,
+    locales: search.locales,
+    hybrid: search.hybrid,
+    vector: search.vector,
+    retrieveVectors: search.retrieveVectors,
+    showRankingScore: search.showRankingScore,
+    showRankingScoreDetails: search.showRankingScoreDetails,
+    showPerformanceDetails: search.showPerformanceDetails,
+    features: requestFeatures(features),
+    ...(context.foreignKeys && { foreignKeys: context.foreignKeys }),
+    requestUid: uuidV7(),
+    metadata: context.includeMetadata ? searchMetadata(search.q, entry) : null,
+    pins: pinsOf({ indexUid: entry.uid, q: search.q, filter }, context),
+    answerBytesMax: ANSWER_BYTES_MAX,
+  }
+}
+
+/** Returns the documents that dynamic rules pin in a search; empty while their feature is off. */
+export function pinsOf(
+  search: Pick<RuledSearch, 'indexUid' | 'q' | 'filter'>,
+  { features, rules }: Pick<SearchContext, 'features' | 'rules'>,
+): SearchRequest['pins'] {
+  if (rules === null || !features.flags.dynamicSearchRules) return []
+  return pinsFor(rules, { ...search, now: Date.now() }, features.ruleBudgets)
+}
+
+/**
+ * Refuses a search over all instances of the network, which is not part of this service.
+ * @throws ApiError `feature_not_enabled`
+ */
+export function requireNoNetwork(useNetwork: boolean | null, features: Features): void {
+  if (useNetwork === null) return
+  features.require('network', 'passing `useNetwork`')
+  if (useNetwork)
+    throw new ApiError(
+      'feature_not_enabled',
+      '`useNetwork` is not part of this service; name remotes by `federationOptions.remote` in a federated ' +
+        'multi-search instead',
+    )
+}
+
+/**
+ * Refuses personalized results, which are not part of this service.
+ * @throws ApiError `feature_not_enabled`
+ */
+export function requireNotPersonalized(personalize: object | null | undefined): void {
+  if (personalize)
+    throw new ApiError(
+      'feature_not_enabled',
+      'passing `personalize` requires a configured personalization service, which is not part of this service',
+    )
+}
+
+/** Checks the parameters for vectors and features, which all searches share. @throws ApiError */
+export function requireConsistent(
+  search: Pick<ParsedSearch, 'hybrid' | 'vector' | 'media' | 'useNetwork'> &
+    Partial<Pick<ParsedSearch, 'personalize'>>,
+  features: Features,
+): void {
+  requireNoNetwork(search.useNetwork, features)
+  requireNotPersonalized(search.personalize)
+  if (search.media !== null && search.vector !== null) {
+    throw new ApiError('invalid_search_media_and_vector', '`media` and `vector` cannot be used together')
+  }
+  if (search.hybrid === null && (search.media !== null || search.vector !== null)) {
+    const given = search.media === null ? 'vector' : 'media'
+    throw new ApiError('missing_search_hybrid', `\`${given}\` needs \`hybrid\`, which names the embedder`)
+  }
+  if (search.media !== null) features.require('multimodal', 'passing `media`')
+}
+
+/** Returns the paging of a search: by page if it has `page` or `hitsPerPage`, else by offset. */
+export function paging(search: {
+  readonly page: number | null
+  readonly hitsPerPage: number | null
+  readonly offset: number
+  readonly limit: number
+}): Paging {
+  return search.page === null && search.hitsPerPage === null
+    ? { kind: 'offset', offset: search.offset, limit: search.limit }
+    : { kind: 'page', page: search.page ?? 1, hitsPerPage: search.hitsPerPage ?? 20 }
+}
+
+/** Returns a filter that requires both. The elements of an array are AND-ed, so joining two arrays suffices. */
+export function bothFilters(own: FilterValue | null, forced: unknown): FilterValue | null {
+  if (forced === null || forced === undefined) return own
+  return [...conjuncts(own), ...conjuncts(forced as FilterValue)]
+}
+
+function conjuncts(filter: FilterValue | null): readonly (string | readonly string[])[] {
+  if (filter === null || (typeof filter === 'string' && filter.trim() === '')) return []
+  return typeof filter === 'string' ? [filter] : filter
+}
+
+/** Returns true if the header of the request asks for `metadata` in the answer. */
+export function includesMetadata(request: { readonly headers: Readonly<Record<string, unknown>> }): boolean {
+  const value = String(request.headers['meili-include-metadata'] ?? '')
+  return value === '1' || value.toLowerCase() === 'true'
+}
+
+/** Returns the member `metadata` of the answer to one query. */
+export function searchMetadata(q: string | null, entry: IndexEntry): Readonly<Record<string, unknown>> {
+  return {
+    ...(q !== null && { query: q }),
+    queryUid: uuidV7(),
+    indexUid: entry.uid,
+    ...(entry.primaryKey !== null && { primaryKey: entry.primaryKey }),
+  }
+}

@@ -1,0 +1,183 @@
+import { InterruptibleSleep } from '../interruptible-sleep.js'
+import { CHECKPOINTS_POLL_MS, FAILED_MS } from '../limits.js'
+import type { Position } from '../log/position.js'
+import { BucketError } from '../object-store/index.js'
+import type { SenderLog } from '../publish/sender-setup.js'
+import { type CopyTarget, type InstanceCopy, LogTruncatedError } from './instance-copy.js'
+
+export interface FollowerSetup {
+  /** Opens the copy in the data directory, which is open already. Called again after each failure. */
+  readonly open: (signal: AbortSignal) => Promise<InstanceCopy>
+  /** The result of `open`; null: it was not called yet. */
+  readonly copy: InstanceCopy | null
+  readonly target: CopyTarget
+  /** Returns the last log record that the newest checkpoint covers; null: no checkpoint exists. */
+  readonly newestCheckpoint: (signal: AbortSignal) => Promise<number | null>
+  /** Milliseconds between two polls of the log. */
+  readonly intervalMs: number
+  readonly log: SenderLog
+  /**
+   * Called when records that this copy needs are gone: fetches data for reopening the directory. Retried until it
+   * succeeds.
+   */
+  readonly prepare: (signal: AbortSignal) => Promise<void>
+  /** Called once after `prepare` succeeded: the directory must be reopened. */
+  readonly onTruncated: () => void
+}
+
+/** State of a follower, for metrics. */
+export interface FollowerFigures {
+  /** The last log record that is served; null: not known yet. */
+  readonly position: number | null
+  /** Seconds since the start of the last poll that reached the end of the log; null: none has. */
+  readonly staleSeconds: number | null
+  /** Seconds since calls to the bucket started to fail; 0: they succeed. */
+  readonly awaySeconds: number
+  /** Address of the writer; null: not known. */
+  readonly writer: string | null
+}
+
+interface Waiter {
+  readonly position: Position
+  resolve(isReached: boolean): void
+}
+
+/** Applies what another server writes until `stop` is called. */
+export class Follower {
+  readonly #setup: FollowerSetup
+  readonly #stop = new AbortController()
+  readonly #waiters = new Set<Waiter>()
+  #copy: InstanceCopy | null
+  #running: Promise<void> | null = null
+  /** Start of the last poll that reached the end of the log. */
+  #metEndAt: number | null = null
+  #checkpointsPolledAt = performance.now()
+  #isFailing = false
+  /** Time of the first failed call since the last answer of the bucket; null: the bucket answers. */
+  #awaySince: number | null = null
+  readonly #sleep = new InterruptibleSleep()
+
+  constructor(setup: FollowerSetup) {
+    this.#setup = setup
+    this.#copy = setup.copy
+    if (setup.copy !== null) this.#metEndAt = performance.now()
+  }
+
+  start(): void {
+    this.#running ??= this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort()
+    this.#sleep.interrupt()
+    await this.#running
+    for (const waiter of this.#waiters) waiter.resolve(false)
+  }
+
+  figures(): FollowerFigures {
+    return {
+      position: this.#copy?.position ?? null,
+      staleSeconds: this.#metEndAt === null ? null : (performance.now() - this.#metEndAt) / 1000,
+      awaySeconds: this.#awaySince === null ? 0 : (performance.now() - this.#awaySince) / 1000,
+      writer: this.#copy?.fence?.address ?? null,
+    }
+  }
+
+  /** Call this when a call to the bucket failed and is retried. */
+  failed(error: BucketError): void {
+    this.#awaySince ??= performance.now()
+    this.#failed(error)
+  }
+
+  /** Call this when the bucket has answered a call. */
+  answered(): void {
+    this.#awaySince = null
+  }
+
+  /** Waits up to `waitMs` for a position. Returns true if the follower serves it. */
+  async reaches(position: Position, waitMs: number): Promise<boolean> {
+    if (this.#has(position)) return true
+    return new Promise((resolve) => {
+      const waiter: Waiter = {
+        position,
+        resolve: (isReached) => {
+          clearTimeout(limit)
+          this.#waiters.delete(waiter)
+          resolve(isReached)
+        },
+      }
+      const limit = setTimeout(() => waiter.resolve(false), waitMs)
+      this.#waiters.add(waiter)
+      this.#sleep.interrupt()
+    })
+  }
+
+  #has(position: Position): boolean {
+    return this.#copy?.hasReached(position) ?? false
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop
+    const { intervalMs, log } = this.#setup
+    while (!signal.aborted) {
+      try {
+        const isEnd = await this.#step(signal)
+        this.answered()
+        if (this.#isFailing) log.info({}, 'the log is followed again')
+        this.#isFailing = false
+        if (isEnd) await this.#sleep.wait(intervalMs)
+      } catch (error) {
+        if (signal.aborted) return
+        if (error instanceof LogTruncatedError) {
+          log.info(
+            {},
+            'the log no longer has the records that this copy needs; it serves on while the newest checkpoint is fetched',
+          )
+          return await this.#passedOver(signal)
+        }
+        if (error instanceof BucketError && error.isUnknown) this.failed(error)
+        else this.#failed(error)
+        await this.#sleep.wait(intervalMs)
+      }
+    }
+  }
+
+  /** @returns true if the end of the log was reached */
+  async #step(signal: AbortSignal): Promise<boolean> {
+    const { target, open } = this.#setup
+    const startedAt = performance.now()
+    this.#copy ??= await open(signal)
+    const isEnd = await this.#copy.advance(target, signal)
+    if (isEnd) this.#metEndAt = startedAt
+    for (const waiter of this.#waiters) if (this.#has(waiter.position)) waiter.resolve(true)
+    if (isEnd && startedAt - this.#checkpointsPolledAt >= CHECKPOINTS_POLL_MS) {
+      this.#checkpointsPolledAt = startedAt
+      const checkpoint = await this.#setup.newestCheckpoint(signal)
+      // The record after the last one may be missing because it was deleted as garbage, not because the log ends.
+      if (checkpoint !== null && checkpoint >= this.#copy.next)
+        throw new LogTruncatedError(`the log records up to ${checkpoint} may be gone`)
+    }
+    return isEnd
+  }
+
+  async #passedOver(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await this.#setup.prepare(signal)
+        return this.#setup.onTruncated()
+      } catch (error) {
+        if (signal.aborted) return
+        this.#failed(error)
+        await this.#sleep.wait(Math.max(FAILED_MS, this.#setup.intervalMs))
+      }
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (this.#isFailing) return
+    this.#isFailing = true
+    const message = 'the log cannot be followed; the current copy is served, and reading is retried'
+    if (error instanceof BucketError) this.#setup.log.warn({ err: error }, message)
+    else this.#setup.log.error({ err: error }, message)
+  }
+}

@@ -1,0 +1,84 @@
+/** Setup and state types of `Sender`. */
+
+import type { OutgoingChanges } from '../../tasks/index.js'
+import type { Timing } from '../interruptible-sleep.js'
+import type { LogWriter, Reachability } from '../object-store/index.js'
+import type { Garbage } from './garbage.js'
+import type { Shipper } from './shipper.js'
+
+export interface SenderLog {
+  info(facts: object, message: string): void
+  warn(facts: object, message: string): void
+  error(facts: object, message: string): void
+}
+
+/** The parts that a sender uses after it has taken over the log. */
+export interface Sending {
+  readonly shipper: Pick<
+    Shipper,
+    | 'ahead'
+    | 'beginCheckpoint'
+    | 'end'
+    | 'isCheckpointDue'
+    | 'newestCheckpoint'
+    | 'references'
+    | 'refresh'
+    | 'sent'
+    | 'settled'
+    | 'ship'
+    | 'upload'
+  >
+  readonly writer: Pick<LogWriter, 'epoch' | 'look' | 'next' | 'yieldRequest'>
+  readonly garbage: Pick<Garbage, 'sweep'>
+}
+
+/** When a write is acknowledged. `bucket`: once a server that starts from the bucket would have it. */
+export type Acknowledgement = 'local' | 'bucket'
+
+/** Intervals of background work. */
+export interface Pace {
+  /** Milliseconds between two garbage sweeps. */
+  readonly garbageMs: number
+  /** Milliseconds until a failed checkpoint is retried. */
+  readonly checkpointRetryMs: number
+}
+
+export interface SenderSetup {
+  readonly outgoing: Pick<OutgoingChanges, 'beforeRecord' | 'facts' | 'sync' | 'uploads'>
+  readonly ack: Acknowledgement
+  /** Tracks whether the bucket answers the calls that `connect` and its result make. */
+  readonly reachability: Pick<Reachability, 'awayMs'>
+  /** Takes over the log. Retried after each failure unless another server caused it. */
+  readonly connect: (signal: AbortSignal) => Promise<Sending>
+  /** The result of `connect`; null: it was not called yet. */
+  readonly sending: Sending | null
+  /** True if no other server ever takes over. Writes are accepted before the takeover then. Default: false. */
+  readonly isSole?: boolean
+  /** Milliseconds between two polls for changes that no client waits for. */
+  readonly intervalMs: number
+  readonly log: SenderLog
+  /** Default: clock and timers of the process. */
+  readonly timing?: Timing
+  /** Default: see `limits.ts`. */
+  readonly pace?: Pace
+  /**
+   * Called once when another writer has taken over. Nothing is sent after.
+   * @param hasLed true if this server was leader
+   */
+  readonly onFenced: (hasLed: boolean) => void
+}
+
+/** State of the sender, for metrics. */
+export interface SenderFigures {
+  /** Number of the last log record; null: the log was not taken over yet. */
+  readonly position: number | null
+  /** Number of transactions that the bucket does not have. */
+  readonly unsent: number
+  /** Seconds since the last answer of the bucket, while calls fail; else 0. */
+  readonly awaySeconds: number
+  /** Seconds since the start of the last call that reached the end of the log; null: none has. */
+  readonly staleSeconds: number | null
+  /** True if `staleSeconds` is so small that another writer is unlikely. */
+  readonly isConfirmed: boolean
+  readonly isFenced: boolean
+}
