@@ -1,25 +1,25 @@
-# An image from a clone:                       docker build -t siftd .
-# One with the published package, no clone:    docker build -t siftd --target npm --build-arg VERSION=0.1.0 - < Dockerfile
+# Image from a clone:                   docker build -t siftd .
+# Image from the published package:     docker build -t siftd --target npm --build-arg VERSION=0.1.0 - < Dockerfile
 #
-# The container runs as any user, with a read-only root, and writes to its one volume alone: docs/install.md.
+# The container runs as any user with a read-only root, and writes only to its volume. See docs/install.md.
 
-# Versions of Debian agree: binaries ask for no newer C library than the last image has.
+# All images use the same Debian release, so that binaries need no newer C library than the runtime image has.
 ARG NODE_IMAGE=docker.io/library/node:24-bookworm-slim
-# Without Rust in it, such as the image of Node.js, the result serves on the fallback engine.
+# With an image without Rust, such as the Node.js image, the result uses the fallback engine.
 ARG RUST_IMAGE=docker.io/library/rust:1-bookworm
 ARG RUNTIME_IMAGE=gcr.io/distroless/nodejs24-debian12
 
 FROM ${NODE_IMAGE} AS node
 
-# The packages of a clone, as releases make them.
+# Packs the packages of a clone, as a release does.
 FROM ${RUST_IMAGE} AS packages
 COPY --from=node /usr/local/bin/node /usr/local/bin/node
 COPY --from=node /usr/local/lib/node_modules/npm /usr/local/lib/node_modules/npm
 RUN ln -sf ../lib/node_modules/npm/bin/npm-cli.js /usr/local/bin/npm
 WORKDIR /src
 COPY package.json package-lock.json ./
-# The secret `npmrc` is optional and names another registry: --secret id=npmrc,src=$HOME/.npmrc. Its target is the home of
-# the user who builds in the base image, and no layer keeps it.
+# The optional secret `npmrc` sets another registry: --secret id=npmrc,src=$HOME/.npmrc. It is mounted in the home of the
+# build user and not stored in any layer.
 RUN --mount=type=secret,id=npmrc,target=/root/.npmrc npm ci --no-audit --no-fund
 COPY . .
 RUN node scripts/build-addons.mjs engine
@@ -27,10 +27,10 @@ ARG COMMIT_SHA
 ARG COMMIT_DATE
 RUN node scripts/pack.mjs --out /packages
 
-# What both variants add to the last image, beside the program. The image of Node.js there has its own place for it.
+# Files of both variants in the runtime image, apart from the program. RUNTIME_NODE is the path of Node.js in that image.
 FROM node AS layout
 ARG RUNTIME_NODE=/nodejs/bin/node
-# The volume is writable for every user: which one runs the container is decided when it starts.
+# The volume is writable for every user, because the user is chosen when the container starts.
 RUN mkdir -p /rootfs/usr/local/bin /rootfs/opt/siftd /rootfs/var/lib/siftd \
   && chmod 0777 /rootfs/var/lib/siftd \
   && printf "#!%s\nimport('/opt/siftd/node_modules/siftd/dist/bundle/siftd.js')\n" "$RUNTIME_NODE" \
@@ -53,15 +53,15 @@ FROM ${RUNTIME_IMAGE} AS runtime
 LABEL org.opencontainers.image.title=siftd \
   org.opencontainers.image.licenses=MIT
 COPY --from=layout /rootfs/ /
-# Data, dumps, snapshots, models and the configuration file lie in the working directory by default. Users without an entry
-# in /etc/passwd have no home, and the root holds no temporary files, so both are in the volume too.
+# Data, dumps, snapshots, models and the configuration file are in the working directory by default. HOME and TMPDIR are
+# in the volume too, because users without an entry in /etc/passwd have no home and the root is read-only.
 WORKDIR /var/lib/siftd
 ENV HOME=/var/lib/siftd \
   TMPDIR=/var/lib/siftd \
   SVC_HTTP_ADDR=0.0.0.0:7700
 VOLUME /var/lib/siftd
 EXPOSE 7700
-# The number tells Kubernetes that it is not root.
+# A numeric user, so that Kubernetes can verify that it is not root.
 USER 65532:0
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD ["/usr/local/bin/siftd", "health"]
