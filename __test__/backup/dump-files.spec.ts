@@ -4,6 +4,7 @@ import { access, copyFile, mkdir, readdir, readFile, truncate, writeFile } from 
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import test, { type ExecutionContext } from 'ava'
+import { readVersion } from '../../ts/instance/index.js'
 import { LaunchError } from '../../ts/launch/index.js'
 import { openLog } from '../../ts/telemetry/index.js'
 import { startServer } from '../support/server.js'
@@ -37,7 +38,7 @@ for (const kind of ['dump', 'snapshot'] as const)
 
     await mkdir(directory)
     await start(archive)
-    t.is((await readFile(join(directory, 'VERSION'), 'utf8')).trim(), '0.0.0')
+    t.is((await readVersion(directory)).version, '0.0.0')
 
     await writeFile(join(directory, 'mark'), 'kept')
     await rejected(t, start(archive), /holds data already/)

@@ -192,10 +192,10 @@ test('figures of the reference are marked as measured earlier, and bars compare 
 
 test('the page names the corpus and the machine, and how busy the machine was', (t) => {
   t.true(page.includes('Commit abc1234, 2026-01-02 03:04 UTC. 2 cores (a processor &#38; more).'))
-  t.true(page.includes('load 0.3 before, at most 5.5 meanwhile'))
+  t.true(page.includes('Load of the machine: 0.3 before, at most 5.5 during the measurement'))
   t.true(page.includes('Other systems took 7 % of the processor time'))
   const told = { ...report, busy: { before: 0, most: 1, stolenPercent: null } }
-  t.false(reportPage(told).includes('for others'))
+  t.false(reportPage(told).includes('Other systems'))
 })
 
 test('the page loads nothing from servers, runs no scripts, and supports dark mode', (t) => {

@@ -2,18 +2,26 @@ import { never } from '../../__test__/support/memory-store.js'
 import { storedSets } from '../../__test__/tasks/sets.js'
 import {
   type Connected,
+  type CopiedStore,
   type CopyTarget,
   DamagedPartError,
   fetchUploads,
   type InstanceCopy,
   LogTruncatedError,
-  resumeCopy,
+  type ObjectStore,
+  openCopy,
   takeOver,
 } from '../../ts/replication/index.js'
 import type { Reached } from '../../ts/replication/log/body.js'
-import { DamagedCheckpointError, fetchImage, readCheckpoint } from '../../ts/replication/log/checkpoint.js'
-import { replicaStorePath } from '../../ts/tasks/index.js'
+import {
+  type Checkpoint,
+  DamagedCheckpointError,
+  fetchImage,
+  readCheckpoint,
+} from '../../ts/replication/log/checkpoint.js'
+import { type RowChanges, replicaStorePath } from '../../ts/tasks/index.js'
 import type { DriverName } from '../../ts/tasks/store/driver.js'
+import { BUCKET_POSITION_STORED_AS } from '../../ts/tasks/store/replicated-tables.js'
 import type { Store } from '../../ts/tasks/store/store.js'
 import type { Bucket, BucketAccess } from './bucket.js'
 import { difference, type History, rowsOf } from './history.js'
@@ -24,7 +32,7 @@ import type { Actor, Life, World } from './world.js'
 /** A machine that was created from the bucket. */
 interface Copied {
   readonly machine: Machine
-  readonly store: Store
+  readonly replica: CopiedStore
   readonly copy: InstanceCopy
   readonly target: CopyTarget
   /** Last transaction of the initial image, and of the log records that the checkpoint covers. */
@@ -46,7 +54,53 @@ const isPassedOver = (error: unknown): boolean =>
   error instanceof DamagedPartError ||
   error instanceof DamagedCheckpointError
 
-/** Starts a copy from the newest checkpoint. @returns null if there is none */
+/** The task store of a copied machine, in memory. The image of a checkpoint is fetched into a file and loaded. */
+class SimulatedStore implements CopiedStore {
+  readonly #machine: Machine
+  readonly #world: World
+  /** null: a new machine has no store yet. */
+  #store: Store | null = null
+  /** The checkpoint whose image replaces the store with the next changes; null: none. */
+  #next: number | null = null
+
+  constructor(machine: Machine, world: World) {
+    this.#machine = machine
+    this.#world = world
+  }
+
+  get position(): number {
+    return this.#next ?? (this.#store?.value(BUCKET_POSITION_STORED_AS) as number | null | undefined) ?? -1
+  }
+
+  async becomes({ seq, image }: Checkpoint, from: Pick<ObjectStore, 'get'>): Promise<void> {
+    await fetchImage(image.parts, replicaStorePath(this.#machine.directory), from, never)
+    this.#next = seq
+  }
+
+  async apply(changes: RowChanges, position: number): Promise<void> {
+    const store = this.#current()
+    const [settled] = store.transaction([() => store.applyChanges(changes, position)], true)
+    if (settled?.ok === false) this.#world.problem(`changes could not be applied: ${String(settled.error)}`)
+  }
+
+  uploads: CopiedStore['uploads'] = async () => this.#current().uploads()
+
+  async identify(): Promise<string> {
+    const identity = `writer-${this.#world.below(1e9)}`
+    identify(this.#current(), identity)
+    return identity
+  }
+
+  async close(): Promise<void> {}
+
+  #current(): Store {
+    if (this.#store === null || this.#next !== null) this.#store = this.#machine.replica(this.#next !== null)
+    this.#next = null
+    return this.#store
+  }
+}
+
+/** Opens a copy with the opening code of the server. @returns null if the bucket has no checkpoint */
 async function startCopy({ world, driver, machines }: Parts, access: BucketAccess): Promise<Copied | null> {
   const seq = await access.log.newestCheckpoint(never)
   if (seq === null) return null
@@ -54,20 +108,14 @@ async function startCopy({ world, driver, machines }: Parts, access: BucketAcces
   machines.add(machine)
   try {
     const { image, reached } = await readCheckpoint(access.store, seq, never)
-    await fetchImage(image.parts, replicaStorePath(machine.directory), access.store, never)
-    const store = machine.replica(true)
-    const target: CopyTarget = {
-      adopt: async () => undefined,
-      async apply(changes, position) {
-        const [settled] = store.transaction([() => store.applyChanges(changes, position)], true)
-        if (settled?.ok === false) world.problem(`changes could not be applied: ${String(settled.error)}`)
-      },
-      drop: async () => undefined,
+    const setup = {
+      ...{ ...access, directory: machine.directory, until: null, progress: () => undefined },
+      openStore: async () => new SimulatedStore(machine, world),
     }
-    await target.apply({}, seq)
-    const setup = { ...access, directory: machine.directory, until: null, progress: () => undefined }
-    const copy = await resumeCopy(setup, seq, never)
-    return { machine, store, target, copy, image: image.reached, covered: reached }
+    const { copy, replica, target } = await openCopy(setup, never)
+    // Loads the image now, since its rows are compared before the first changes.
+    await replica.apply({}, replica.position)
+    return { machine, replica, target, copy, image: image.reached, covered: reached }
   } catch (error) {
     machine.destroy()
     throw error
@@ -196,7 +244,7 @@ export async function createSuccessor(parts: Parts, life: Life): Promise<Success
       try {
         copied = await startCopy(parts, access)
         if (copied === null) return null
-        const connected = await takeOverWith(parts, access, copied)
+        const connected = await takeOverWith(access, copied)
         return { machine: copied.machine, taken: { access, actor, connected } }
       } catch (error) {
         world.note(`taking over fails: ${String(error)}`)
@@ -210,11 +258,10 @@ export async function createSuccessor(parts: Parts, life: Life): Promise<Success
   }
 }
 
-async function takeOverWith({ world }: Parts, access: BucketAccess, copied: Copied): Promise<Connected> {
-  const { copy, target, store, machine } = copied
+async function takeOverWith(access: BucketAccess, copied: Copied): Promise<Connected> {
+  const { copy, target, replica, machine } = copied
   while (!(await copy.advance(target, never)));
-  const writer = `writer-${world.below(1e9)}`
-  identify(store, writer)
+  const writer = await replica.identify()
   const taken = await takeOver(
     access,
     { ...about, writer, next: copy.next, known: null },
@@ -222,7 +269,7 @@ async function takeOverWith({ world }: Parts, access: BucketAccess, copied: Copi
     never,
   )
   await copy.settle(target, never)
-  const missing = await fetchUploads(store.uploads(), machine.directory, access.store, never)
+  const missing = await fetchUploads(await replica.uploads(), machine.directory, access.store, never)
   if (missing.length > 0) throw new DamagedPartError(`uploads are missing: ${missing.join(', ')}`)
   machine.takeFetched()
   return taken

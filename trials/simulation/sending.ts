@@ -126,9 +126,10 @@ export class Sending {
     return this.#sender.acknowledged()
   }
 
-  /** Makes all writes durable, so that they are sent. */
-  sendAll(): Promise<void> {
-    return this.#opened.outgoing.sync()
+  /** Makes all writes durable. Resolves once they are in the bucket. */
+  async sendAll(): Promise<void> {
+    await this.#opened.outgoing.sync()
+    await this.#sender.acknowledged()
   }
 
   stop(): Promise<void> {

@@ -21,6 +21,7 @@ import {
   syncNames,
 } from '../object-store/index.js'
 import { PartReader } from './part-reader.js'
+import type { OpenCopiedStore } from './replica.js'
 
 /** Source and target of a copy. */
 export interface CopySetup {
@@ -37,6 +38,8 @@ export interface CopySetup {
   readonly seed?: string | null
   /** Called when the task store of the copy is damaged or belongs to another log. It is fetched again then. */
   readonly onDamaged?: (error: Error) => void
+  /** Opens the task store of the copy; absent: `Replica.open`. The simulation has stores in memory. */
+  readonly openStore?: OpenCopiedStore
 }
 
 /** Receives changes, in this order: new index files are on disk, rows changed, an index was deleted. */

@@ -17,12 +17,12 @@ import {
 } from '../object-store/index.js'
 import { type CopySetup, type CopyTarget, InstanceCopy, LogTruncatedError } from './instance-copy.js'
 import { PartReader } from './part-reader.js'
-import { prepareImage, Replica } from './replica.js'
+import { type CopiedStore, prepareImage, Replica } from './replica.js'
 
 /** A copy whose task store is open. */
 export interface OpenedCopy {
   readonly copy: InstanceCopy
-  readonly replica: Replica
+  readonly replica: CopiedStore
   /** Applies changes while no process serves the directory. */
   readonly target: CopyTarget
 }
@@ -38,7 +38,7 @@ export async function openCopy(setup: CopySetup, signal: AbortSignal): Promise<O
   const checkpoint = await (until === null
     ? checkpointUntil(null, log, store, signal)
     : restorableCheckpoint(until, log, store, signal))
-  const replica = await Replica.open(directory, onDamaged)
+  const replica = await (setup.openStore ?? Replica.open)(directory, onDamaged)
   try {
     const copy = await begunWith(setup, checkpoint, replica, store, signal)
     const indexes = indexesPath(directory)
@@ -58,7 +58,7 @@ export async function openCopy(setup: CopySetup, signal: AbortSignal): Promise<O
 async function begunWith(
   setup: CopySetup,
   checkpoint: Checkpoint | null,
-  replica: Replica,
+  replica: CopiedStore,
   store: Pick<ObjectStore, 'get'>,
   signal: AbortSignal,
 ): Promise<InstanceCopy> {

@@ -37,7 +37,18 @@ export async function prepareImage(
 }
 
 /** The task store of a copy that no process serves. The image of a checkpoint may replace it. */
-export class Replica {
+export interface CopiedStore extends Pick<ReplicaStore, 'apply' | 'uploads' | 'identify' | 'close'> {
+  /** The last log record that it has applied; -1: none. */
+  readonly position: number
+  /** Fetches the image of a checkpoint. It replaces the store when the next changes are applied, not before. */
+  becomes(checkpoint: Checkpoint, store: Pick<ObjectStore, 'get'>, signal: AbortSignal): Promise<void>
+}
+
+/** @param onDamaged called if the store is damaged; then it is empty */
+export type OpenCopiedStore = (directory: string, onDamaged: OnDamaged) => Promise<CopiedStore>
+
+/** A `CopiedStore` in the data directory. */
+export class Replica implements CopiedStore {
   readonly #directory: string
   /** null: it is damaged. */
   #store: ReplicaStore | null
@@ -59,12 +70,10 @@ export class Replica {
     }
   }
 
-  /** The last log record that it has applied; -1: none. */
   get position(): number {
     return this.#next ?? this.#store?.position ?? -1
   }
 
-  /** Fetches the image of a checkpoint. It replaces the store when the next changes are applied, not before. */
   async becomes(checkpoint: Checkpoint, store: Pick<ObjectStore, 'get'>, signal: AbortSignal): Promise<void> {
     await prepareImage(checkpoint, this.#directory, store, signal)
     this.#next = checkpoint.seq
@@ -75,10 +84,8 @@ export class Replica {
     await store.apply(changes, position)
   }
 
-  /** Uploads that enqueued tasks need. */
   uploads: ReplicaStore['uploads'] = async () => (await this.#current()).uploads()
 
-  /** See `ReplicaStore.identify`. */
   identify: ReplicaStore['identify'] = async () => (await this.#current()).identify()
 
   async close(): Promise<void> {
