@@ -6,6 +6,7 @@ import { Gate } from './gate.tsx'
 import { HealthSection } from './health/section.tsx'
 import { IndexSection } from './indexes/section.tsx'
 import { Problem } from './parts/basics.tsx'
+import { Brand } from './parts/brand.tsx'
 import { SearchSection } from './search/section.tsx'
 import { useLoaded } from './state/loading.ts'
 import { addressOf, type Section, sections, usePlace } from './state/route.ts'
@@ -113,21 +114,3 @@ export function App() {
 
 /** Stands in for an index that the key may search but not list. */
 const namedIndex = (uid: string): IndexInfo => ({ uid, primaryKey: null, createdAt: '', updatedAt: '' })
-
-export function Brand() {
-  return (
-    <span class="brand">
-      <svg viewBox="0 0 32 32" aria-hidden="true">
-        <rect width="32" height="32" rx="7" fill="currentColor" />
-        <path
-          d="M7 10h18M10 16h12M13.5 22h5"
-          fill="none"
-          stroke="var(--on-accent)"
-          stroke-width="2.6"
-          stroke-linecap="round"
-        />
-      </svg>
-      siftd
-    </span>
-  )
-}

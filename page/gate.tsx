@@ -1,8 +1,8 @@
 /** Asks for a key. */
 import { useState } from 'preact/hooks'
 import { type Failure, storedKey } from './api/client.ts'
-import { Brand } from './app.tsx'
 import { Problem } from './parts/basics.tsx'
+import { Brand } from './parts/brand.tsx'
 
 export function Gate(props: {
   readonly failure: Failure | null

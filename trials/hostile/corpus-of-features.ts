@@ -2,7 +2,7 @@
  * Requests that make features expensive: rules, joins at remotes, array elements, templates, streams, exports, and
  * remote instances with bad answers.
  */
-import type { Case } from './corpus.js'
+import type { Case } from './case.js'
 import type { HostileRequest, Text } from './request.js'
 
 const json = (value: unknown): string => JSON.stringify(value)

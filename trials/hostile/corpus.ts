@@ -5,40 +5,9 @@
  * Sizes are below the default limits of a server: a decompressed body may have 100 MB.
  */
 import type { ErrorCode } from '../../ts/errors/index.js'
+import type { Bounds, Case } from './case.js'
 import { featureCases } from './corpus-of-features.js'
 import type { HostileRequest, Text } from './request.js'
-import type { Bounds } from './trial.js'
-
-export interface Case {
-  readonly name: string
-  /** Sent in order before the measurement. Each must succeed. */
-  readonly prepare?: readonly HostileRequest[]
-  /** Sent concurrently. */
-  readonly requests: readonly HostileRequest[]
-  readonly wanted: {
-    readonly statuses: readonly number[]
-    /** Allowed error codes; any if not given. */
-    readonly code?: readonly ErrorCode[]
-    /** Allowed outcomes of the task: `succeeded`, `canceled` or error codes. Default: anything but `internal`. */
-    readonly task?: readonly string[]
-    /** If true, every request must be refused and must change nothing. */
-    readonly refused?: true
-    /** If true, the server may close the connection without an answer. */
-    readonly hangUp?: true
-  }
-  /** Expected answers afterwards. */
-  readonly afterwards?: readonly {
-    readonly request: HostileRequest
-    readonly status: number
-    readonly holds?: string
-  }[]
-  /** Known defect. `npm test` skips the case. */
-  readonly open?: string
-  /** Indexes to delete afterwards. */
-  readonly indexes?: readonly string[]
-  /** Bounds that differ from the default, with the reason in a comment. */
-  readonly bounds?: Partial<Bounds>
-}
 
 const MB = 1_000_000
 

@@ -4,21 +4,15 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { codes } from '../../ts/errors/index.js'
 import type { Answer } from './answers.js'
+import type { Bounds, Case } from './case.js'
 import { type Client, mayDo } from './clients.js'
-import { type Case, corpus } from './corpus.js'
+import { corpus } from './corpus.js'
 import { childrenOf, memoryOf, resetPeak } from './figures.js'
 import { apiOf, type Generated, Generator, type Operation } from './generate.js'
 import { type HostileRequest, shown } from './request.js'
 import type { Exchange } from './send.js'
 import { Target, type Task, type TrialEngine, UnansweredError } from './target.js'
 import { type Observation, startWatch, type Watch } from './watch.js'
-
-export interface Bounds {
-  /** Longest allowed time without any answer, in milliseconds. */
-  readonly stopMsMax: number
-  /** Allowed growth of anonymous memory, during a request and after it. */
-  readonly growthBytesMax: number
-}
 
 export const defaultBounds: Bounds = { stopMsMax: 250, growthBytesMax: 150_000_000 }
 

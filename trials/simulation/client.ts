@@ -11,8 +11,8 @@ import {
   update,
 } from '../../__test__/tasks/test-queue.js'
 import type { NewTask, OpenedTasks, TaskContent } from '../../ts/tasks/index.js'
+import type { Files } from './files.js'
 import type { Oracle } from './oracle.js'
-import type { Files } from './parts.js'
 import type { Sending } from './sending.js'
 import type { World } from './world.js'
 

@@ -6,7 +6,7 @@ import type { DriverName } from '../../ts/tasks/store/driver.js'
 import { OUTBOX_STORED_AS } from '../../ts/tasks/store/replicated-tables.js'
 import { Store } from '../../ts/tasks/store/store.js'
 import { Disk } from './disk.js'
-import type { Applied, EngineFiles, Files } from './parts.js'
+import type { Applied, EngineFiles, Files } from './files.js'
 import type { World } from './world.js'
 
 /** Parent of the data directories: in memory if the system supports it. */

@@ -14,6 +14,7 @@ import { isBehind } from '../../ts/tasks/store/mark.js'
 import { type Request, writingCalls } from '../../ts/tasks/store/records.js'
 import { Store } from '../../ts/tasks/store/store.js'
 import { fileCalls, PendingRequests, type StoreClient } from '../../ts/tasks/store/store-client.js'
+import type { Applied, EngineFiles, Files } from './files.js'
 import type { Machine } from './machine.js'
 import type { Life, World } from './world.js'
 
@@ -73,9 +74,6 @@ export function storeClient(
   }
 }
 
-/** Uploads by file name. */
-export type Files = Map<string, string>
-
 export function spool(world: World, life: Life, files: Files): Spool {
   const held = new HeldFiles()
   const remove = async (name: string) => {
@@ -130,23 +128,6 @@ export function quarantine(
     },
     file: async (path) => path,
   }
-}
-
-/** An operation applied by the engine. */
-export interface Applied {
-  readonly uid: number
-  readonly kind: Operation['kind']
-}
-
-/** The files of the engine, which survive a process. */
-export interface EngineFiles {
-  readonly indexes: Map<string, FakeIndex>
-  /** Index id → operations applied to it, in order. Kept after the index is dropped. */
-  readonly applied: Map<string, Applied[]>
-  /** Uids of tasks in batches with an injected fault. */
-  readonly failed: Set<number>
-  /** Index id → number of background merges of its files. */
-  readonly merges: Map<string, number>
 }
 
 /** An engine that answers after random delays. @param isHealthy false: it fails at random */

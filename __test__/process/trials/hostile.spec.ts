@@ -1,6 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
+import type { Bounds } from '../../../trials/hostile/case.js'
 import type { TrialEngine } from '../../../trials/hostile/target.js'
-import { type Bounds, Trial } from '../../../trials/hostile/trial.js'
+import { Trial } from '../../../trials/hostile/trial.js'
 
 import { testEngine } from '../../support/server.js'
 

@@ -27,7 +27,7 @@ impl Failure {
 
     /// A failure while computing with weights of the right shapes.
     pub(crate) fn of_weights(reason: impl ToString) -> Self {
-        Self::Model { file: crate::WEIGHTS.to_owned(), reason: reason.to_string() }
+        Self::Model { file: crate::files::WEIGHTS.to_owned(), reason: reason.to_string() }
     }
 }
 

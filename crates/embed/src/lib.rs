@@ -7,6 +7,7 @@
 mod config;
 mod encoder;
 mod error;
+mod files;
 mod growth;
 mod limits;
 mod pooling;
@@ -27,7 +28,6 @@ pub use pooling::Pooling;
 use tokens::Tokens;
 use weights::Weights;
 
-const WEIGHTS: &str = "model.safetensors";
 
 /// The purpose of embedding texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +93,7 @@ impl Model {
             Family::DistilBert => &["", "distilbert."],
         };
         let mut weights =
-            Weights::open(&folder.join(WEIGHTS), prefixes, "embeddings.word_embeddings.weight")?;
+            Weights::open(&folder.join(files::WEIGHTS), prefixes, "embeddings.word_embeddings.weight")?;
         Ok(Self { encoder: Encoder::load(&mut weights, config)?, tokens, pooling, threads })
     }
 

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::parse::{DEPTH_MAX, TEXTS_MAX};
+use crate::limits::{DEPTH_MAX, TEXTS_MAX};
 
 /// Characters of the offending part that a message quotes.
 const EXCERPT_CHARS_MAX: usize = 80;

@@ -29,10 +29,12 @@
 //! Source: the filter expressions of the Meilisearch API; `_element` is our own.
 
 mod error;
+mod limits;
 mod parse;
 mod text;
 mod tree;
 
 pub use error::{Error, ErrorKind};
-pub use parse::{DEPTH_MAX, TEXTS_MAX, parse, parse_within};
+pub use limits::{DEPTH_MAX, TEXTS_MAX};
+pub use parse::{parse, parse_within};
 pub use tree::{Circle, Filter, Number, Operator, Point, Rectangle, Reference, Spanned, Text};

@@ -9,12 +9,9 @@ use winnow::stream::{Location, Stateful, Stream};
 use winnow::token::{any, take_while};
 
 use crate::error::{Error, ErrorKind};
+use crate::limits::{DEPTH_MAX, TEXTS_MAX};
 use crate::text::{VECTORS, begins_vectors, is_keyword, is_word_char};
 use crate::tree::{Circle, Filter, Number, Operator, Point, Rectangle, Reference, Spanned, Text};
-
-/// Nesting limit of a filter: each pair of parentheses counts 4, each `NOT` 1 and a condition 3.
-/// Source: Meilisearch's filter parser.
-pub const DEPTH_MAX: usize = 150;
 
 const PARENTHESES_DEPTH: usize = 4;
 const NOT_DEPTH: usize = 1;
@@ -42,9 +39,6 @@ impl<'s> ParserError<Input<'s>> for Fault {
         Ok(self)
     }
 }
-
-/// Maximum number of fields, values and numbers in a filter. Each takes about 100 bytes, regardless of its length.
-pub const TEXTS_MAX: usize = 100_000;
 
 /// Parses a filter; `None` if it is blank.
 ///
