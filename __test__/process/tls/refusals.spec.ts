@@ -68,7 +68,7 @@ const cases: readonly Refused[] = [
       files: garbage,
       options: { ...pair, [option]: 'garbage' },
       code: 1,
-      line: new RegExp(`^--${option}: \`\\S+garbage\` (holds no |is no )[^\\n]+; expected [^\\n]+$`),
+      line: new RegExp(`^--${option}: \`\\S+garbage\` (holds no |is not )[^\\n]+; expected [^\\n]+$`),
     },
     {
       name: `--${option}, a directory`,
