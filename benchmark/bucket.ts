@@ -32,7 +32,7 @@ if (values.help) {
   --engine NAME        native or fallback                     (default native)
   --seconds S          duration of each load                  (default 5)
   --shared DIRECTORY   folder of the films for the million documents (default ../shared)
-  --only million       only the start from the bucket
+  --only PART          million: the start from the bucket; import: small writes during a large import
   --save               adds the figures to benchmark/runs and RESULTS.md`)
   process.exit(0)
 }
@@ -57,6 +57,8 @@ const SEARCHES: readonly object[] = [
 /** Documents per second that a writer receives, in sequence, while its follower is searched. */
 const WRITES_A_SECOND = 20
 
+const IMPORT_BYTES = 90_000_000
+
 const ends: (() => unknown)[] = []
 const t = { teardown: (end: () => unknown) => void ends.push(end) }
 const directory = await mkdtemp(join(tmpdir(), 'siftd-bench-bucket-'))
@@ -67,15 +69,17 @@ process.env.AWS_SECRET_ACCESS_KEY = secretAccessKey
 
 try {
   const store = await startStore(t, 'gofakes3')
-  if (values.only !== 'million') await writes('no bucket', [], null)
-  for (const latency of values.only === 'million' ? [] : LATENCIES) {
+  const isAll = values.only === undefined
+  if (isAll) await writes('no bucket', [], null)
+  for (const latency of isAll ? LATENCIES : []) {
     const proxy = await startFaultProxy({ store, lot: () => 1, failing: 0, delayMs: latency })
     t.teardown(() => proxy.close())
     for (const ack of ['local', 'bucket'] as const)
       await writes(`${ack}, ${latency} ms`, [...bucketAt(proxy.origin), '--bucket-ack', ack], proxy.methods)
     await followed(latency, bucketAt(proxy.origin))
   }
-  await restored(bucketAt(store))
+  if (isAll || values.only === 'import') await writesDuringImport(store)
+  if (isAll || values.only === 'million') await restored(bucketAt(store))
   for (const { table, label, measured } of figures) console.log(table, '·', label, measured)
   if (values.save) await saveRun('bucket', figures)
 } finally {
@@ -94,6 +98,48 @@ function bucketAt(origin: string): readonly string[] {
 function start(args: readonly string[]): Promise<TestDaemon> {
   const data = join(directory, `${started++}`)
   return startDaemon(t, data, ['--engine', engine, '--log-level', 'ERROR', ...args])
+}
+
+/** Measures ten small writes per second while a large import goes to a bucket that takes 5 MB per second and call. */
+async function writesDuringImport(store: string): Promise<void> {
+  const proxy = await startFaultProxy({
+    ...{ store, lot: () => 1, failing: 0, delayMs: 20, bytesPerSecond: 5_000_000 },
+  })
+  t.teardown(() => proxy.close())
+  const server = await start([...bucketAt(proxy.origin), '--bucket-ack', 'bucket'])
+  const post = (index: string, body: string): Promise<Response> =>
+    fetch(`http://127.0.0.1:${server.port}/indexes/${index}/documents`, {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body },
+    })
+  await post('small', '{"id":0}')
+  const text = 'word '.repeat(180)
+  const documents = Array.from({ length: IMPORT_BYTES / 1000 }, (_, id) => ({ id, text: `${id} ${text}` }))
+  let isImporting = true
+  const importing = post('large', JSON.stringify(documents)).then(({ status }) => {
+    isImporting = false
+    return status
+  })
+  const times: number[] = []
+  let refused = 0
+  const writes: Promise<void>[] = []
+  for (let id = 1; isImporting; id++) {
+    const began = performance.now()
+    const write = post('small', JSON.stringify({ id })).then(({ status }) => {
+      times.push(performance.now() - began)
+      if (status !== 202) refused++
+    })
+    writes.push(write)
+    await setTimeout(100)
+  }
+  await Promise.all(writes)
+  times.sort((a, b) => a - b)
+  const at = (share: number): string => `${Math.round(times[Math.floor(share * (times.length - 1))] ?? 0)} ms`
+  const value = `p50 ${at(0.5)}, p99 ${at(0.99)}, ${refused} of ${times.length} refused, the import answered ${await importing}`
+  figures.push({
+    ...{ table: 'ten small writes a second, acknowledged by the bucket' },
+    ...{ label: 'during an import of 90 MB, 5 MB/s', measured: { [engine]: value } },
+  })
+  await server.stop()
 }
 
 /** Measures one-document tasks per second, their latency, and calls to the bucket per thousand tasks. */

@@ -36,6 +36,8 @@ export interface FaultProxySetup {
   readonly failing: number
   /** Maximum delay of a call, in milliseconds. */
   readonly delayMs: number
+  /** Speed at which the body of a call arrives, in bytes per second. Default: no limit. */
+  readonly bytesPerSecond?: number
 }
 
 const FAILURES: readonly Fate[] = ['dropped', 'unanswered', 'cut', 409, 429, 500, 503]
@@ -46,6 +48,7 @@ export async function startFaultProxy({
   lot,
   failing,
   delayMs,
+  bytesPerSecond = Number.POSITIVE_INFINITY,
 }: FaultProxySetup): Promise<FaultProxy> {
   const counts = new Map<Fate, number>()
   const methods = new Map<string, number>()
@@ -54,6 +57,8 @@ export async function startFaultProxy({
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body: Buffer[] = []
     for await (const chunk of request) body.push(chunk as Buffer)
+    const bodyMs = (1000 * body.reduce((sum, chunk) => sum + chunk.length, 0)) / bytesPerSecond
+    if (bodyMs > 0) await new Promise((resolve) => setTimeout(resolve, bodyMs))
     if (isAway) return void request.socket.destroy()
     const fate = lot() < failing ? FAILURES[Math.floor(lot() * FAILURES.length)]! : 'answered'
     counts.set(fate, (counts.get(fate) ?? 0) + 1)
