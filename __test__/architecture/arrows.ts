@@ -68,7 +68,7 @@ export const tsModules: ModuleTable = {
     ],
     ...['tls', 'telemetry', 'launch', 'settings', 'parse', 'errors'],
   ],
-  index: ['in-process', 'operations', 'instance', 'tasks', 'errors'],
+  index: ['in-process', 'operations', 'instance', 'tasks', 'launch', 'errors'],
 }
 
 /** Modules of crates/engine/src, each with its direct and transitive dependencies. */

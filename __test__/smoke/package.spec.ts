@@ -131,10 +131,12 @@ import { ApiError, open, type FederatedAnswer, type Task } from 'siftd'
 const siftd = await open({ directory: './inside', logLevel: 'OFF', dumpDir: './inside-dumps' })
 const ended: number[] = []
 siftd.onTaskChange(({ taskUids, hasEnded }) => void (hasEnded && ended.push(...taskUids)))
-const films = siftd.index('films')
+interface Film { id: number; title: string; genre: string }
+const films = siftd.index<Film>('films')
 const done = async (write: Promise<{ readonly taskUid: number }>): Promise<Task> =>
   siftd.waitForTask((await write).taskUid)
-await done(films.addDocuments([{ id: 1, title: 'Solaris', genre: 'drama' }], { primaryKey: 'id' }))
+const solaris: Film = { id: 1, title: 'Solaris', genre: 'drama' }
+await done(films.addDocuments([solaris], { primaryKey: 'id' }))
 await done(films.updateSettings({ filterableAttributes: ['genre'] }))
 const { facetHits } = await films.facetSearch({ facetName: 'genre' })
 const merged: FederatedAnswer = await siftd.multiSearch({
@@ -146,12 +148,15 @@ const dump = await done(siftd.createDump())
 const refused = await films.search('a', { limit: -1 }).catch((error: unknown) =>
   error instanceof ApiError ? error.code : null,
 )
+const title: string | undefined = (await films.search('solris')).hits[0]?.title
+// @ts-expect-error no such attribute
+await films.search('a', { filter: 'gnere = drama' }).catch(() => undefined)
 // @ts-expect-error a filter is not a number
 await films.search('a', { filter: 3 }).catch(() => undefined)
 await siftd.close()
 console.log(JSON.stringify([
   facetHits[0]?.value, merged.hits[0]?.title, merged.hits[0]?._federation.indexUid,
-  results.length, dump.status, refused, ended.length,
+  results.length, dump.status, refused, ended.length, title,
 ]))
 `
 
@@ -163,7 +168,16 @@ async function isTypedInside(t: ExecutionContext, folder: string): Promise<void>
   const types = ['--typeRoots', join(root, 'node_modules/@types'), '--types', 'node']
   await execute(process.execPath, [compiler, ...strict, ...types, 'inside.mts'], { cwd: folder })
   const { stdout } = await execute(process.execPath, ['inside.mjs'], { cwd: folder })
-  t.deepEqual(JSON.parse(stdout), ['drama', 'Solaris', 'films', 1, 'succeeded', 'invalid_search_limit', 3])
+  t.deepEqual(JSON.parse(stdout), [
+    'drama',
+    'Solaris',
+    'films',
+    1,
+    'succeeded',
+    'invalid_search_limit',
+    3,
+    'Solaris',
+  ])
 }
 
 /** Returns every native module below node_modules. */

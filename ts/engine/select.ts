@@ -30,7 +30,9 @@ export class EngineLoadError extends LaunchError {
   readonly reasons: readonly string[]
 
   constructor(reasons: readonly string[]) {
-    super(`the native engine cannot be loaded: ${reasons.join('; ')}${installHint()}`, 1)
+    super(`the native engine cannot be loaded: ${reasons.join('; ')}${installHint()}`, 1, {
+      code: 'engine_unavailable',
+    })
     this.reasons = reasons
   }
 }

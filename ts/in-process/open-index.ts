@@ -43,17 +43,11 @@ import {
   updateOf,
 } from '../settings/index.js'
 import type { IndexEntry, OpenedTasks, TaskContent, TaskSummary, TaskType } from '../tasks/index.js'
+import type { Document } from './document-types.js'
 import { jsonBytes, parsed } from './json.js'
-import type {
-  Document,
-  DocumentsAnswer,
-  FacetSearchAnswer,
-  Index,
-  IndexStats,
-  SearchAnswer,
-  SettingsComparison,
-  SimilarAnswer,
-} from './types.js'
+import type { FacetSearchAnswer, SearchAnswer, SimilarAnswer } from './search-types.js'
+import type { Settings } from './settings-types.js'
+import type { DocumentsAnswer, Index, IndexStats, SettingsComparison } from './types.js'
 
 const searchBody = shape(searchFields)
 const explainBody = shape(explainFields)
@@ -91,7 +85,7 @@ export function openIndex({ services, queue, uid }: IndexSetup): Index {
   }
 
   async function add(
-    documents: Iterable<Document> | AsyncIterable<Document>,
+    documents: Iterable<object> | AsyncIterable<object>,
     method: 'replace' | 'update',
     { primaryKey = null }: { readonly primaryKey?: string | null } = {},
   ): Promise<TaskSummary> {
@@ -191,7 +185,10 @@ export function openIndex({ services, queue, uid }: IndexSetup): Index {
         mayCreateIndex: true,
       }),
     settings: () =>
-      read(async ({ id }) => renderSettings(parsedSettings(await engine.settings(id)), features.flags)),
+      read(async ({ id }) => {
+        const rendered: unknown = renderSettings(parsedSettings(await engine.settings(id)), features.flags)
+        return rendered as Settings
+      }),
     stats: () =>
       read(async ({ id }): Promise<IndexStats> => {
         const { numberOfDocuments, numberOfEmbeddings, fieldDistribution } = await engine.stats(id)

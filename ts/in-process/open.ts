@@ -26,9 +26,11 @@ import {
 import type { BatchView, Page, Task, TaskContent, TaskFilter, TaskSummary, TaskType } from '../tasks/index.js'
 import { moduleLog, openLog } from '../telemetry/index.js'
 import { exporterOver } from '../transfer/index.js'
+import { Calls } from './calls.js'
+import { ClosedError, TaskTimeoutError } from './errors.js'
 import { jsonBytes, parsed } from './json.js'
 import { openIndex } from './open-index.js'
-import type { OpenOptions, Siftd } from './types.js'
+import type { Index, OpenOptions, Siftd } from './types.js'
 
 /**
  * Opens a data directory inside this process: with the same files, tasks and answers as the server.
@@ -41,14 +43,29 @@ import type { OpenOptions, Siftd } from './types.js'
  * const { hits } = await films.search('solar')
  * await siftd.close()
  * ```
+ *
+ * @throws LaunchError if the directory cannot be opened; its `code` says why
  */
-export async function open({
-  directory,
-  engine = 'auto',
-  rebuildTaskStore = false,
-  logLevel = 'WARN',
-  ...given
-}: OpenOptions): Promise<Siftd> {
+export async function open({ keepAlive = false, ...options }: OpenOptions): Promise<Siftd> {
+  const calls = new Calls(keepAlive)
+  try {
+    return await calls.hold(() => openWith(calls, options))
+  } catch (error) {
+    await calls.close(async () => undefined)
+    throw error
+  }
+}
+
+async function openWith(
+  calls: Calls,
+  {
+    directory,
+    engine = 'auto',
+    rebuildTaskStore = false,
+    logLevel = 'WARN',
+    ...given
+  }: Omit<OpenOptions, 'keepAlive'>,
+): Promise<Siftd> {
   const options: LaunchOptions = { ...defaultOptions(), ...given }
   const log = openLog({ level: logLevel, mode: 'HUMAN' })
   const version = packageVersion()
@@ -127,9 +144,18 @@ export async function open({
     return parsed(await local.answer(positioned, mergingOf(federation, positioned, false), stop))
   }
 
-  return {
+  const close = (): Promise<void> =>
+    calls.close(async () => {
+      await webhooks.close()
+      await instance.close()
+      await embedding.close()
+    })
+
+  const siftd: Omit<Siftd, 'close' | typeof Symbol.asyncDispose> = {
     engine: opened.kind,
-    index: (uid) => openIndex({ services, queue, uid }),
+    index: <T extends object>(uid: string) =>
+      // The engine returns documents as they were sent; nothing checks that they are of type `T`.
+      calls.guard(openIndex({ services, queue, uid })) as unknown as Index<T>,
     indexes: () => tasks.indexes(),
     multiSearch: multiSearch as Siftd['multiSearch'],
     async tasks({ limit = 20, from, reverse = false, ...filter } = {}) {
@@ -164,7 +190,8 @@ export async function open({
     async waitForTask(taskUid, { timeoutMs = Number.POSITIVE_INFINITY } = {}) {
       const task = await tasks.wait(taskUid, null, { waitMs: timeoutMs })
       if (task === null) throw new ApiError('task_not_found', `task \`${taskUid}\` not found`)
-      if (task.finishedAt === null) throw new Error(`task ${taskUid} is still ${task.status}`)
+      if (task.finishedAt === null)
+        throw calls.isClosed ? new ClosedError('waitForTask') : new TaskTimeoutError(taskUid, task.status)
       return withParsedDetails(task)
     },
     onTaskChange: (listener) => tasks.onChange(listener),
@@ -172,11 +199,11 @@ export async function open({
     createSnapshot: () => enqueue('snapshotCreation', { kind: 'snapshotCreation' }),
     features: () => features.flags,
     updateFeatures: (changes) => features.patch(changes),
-    async close() {
-      await webhooks.close()
-      await instance.close()
-      await embedding.close()
-    },
+  }
+  return {
+    ...calls.guard(siftd, ['index', 'indexes', 'features', 'onTaskChange']),
+    close,
+    [Symbol.asyncDispose]: close,
   }
 }
 

@@ -1,4 +1,4 @@
-/** Types of the package API. */
+/** Types of the package API: an open directory and its indexes. */
 import type { FeatureFlags } from '../instance/index.js'
 import type { LaunchOptions } from '../launch/index.js'
 import type { Explanation, FieldsPage } from '../operations/index.js'
@@ -11,12 +11,30 @@ import type {
   TaskFilter,
   TaskSummary,
 } from '../tasks/index.js'
-
-/** A document: any JSON object with a primary key. */
-export type Document = Readonly<Record<string, unknown>>
-
-/** A filter as text, or as a list of alternatives and conditions. */
-export type Filter = string | readonly (string | readonly string[])[]
+import type {
+  Attribute,
+  Document,
+  Pattern,
+  ReservedAttribute,
+  ReservedFields,
+  Sent,
+  SentPart,
+} from './document-types.js'
+import type { Checked, Filter } from './filter-types.js'
+import type {
+  FacetSearchAnswer,
+  FacetSearchParameters,
+  FederatedAnswer,
+  Federation,
+  MultiSearchAnswer,
+  MultiSearchQuery,
+  SearchAnswer,
+  SearchParameters,
+  SimilarAnswer,
+  SimilarParameters,
+  SortBy,
+} from './search-types.js'
+import type { Settings, SettingsPatch } from './settings-types.js'
 
 /** The server's launch options that apply inside a process. `siftd --help` describes them. */
 export type ServerOptions = Pick<
@@ -56,127 +74,34 @@ export interface OpenOptions extends Partial<ServerOptions> {
   readonly rebuildTaskStore?: boolean
   /** Log level on stderr. Default: `WARN`. */
   readonly logLevel?: 'OFF' | 'ERROR' | 'WARN' | 'INFO' | 'DEBUG' | 'TRACE'
+  /**
+   * True if the process stays alive until `close`. Default: false, only calls and batches under way keep it alive; what
+   * the queue still holds then is carried out after the next `open`.
+   */
+  readonly keepAlive?: boolean
 }
 
-export interface AddOptions {
+export interface AddOptions<T = Document> {
   /** Field that identifies documents; guessed from the first documents if absent. */
-  readonly primaryKey?: string
+  readonly primaryKey?: Attribute<T>
 }
 
-/** Parameters of a search, as in the body of POST /search. Other parameters of the API are accepted too. */
-export interface SearchParameters {
-  readonly filter?: Filter
-  readonly sort?: readonly string[]
-  readonly facets?: readonly string[]
-  readonly distinct?: string
-  readonly offset?: number
-  readonly limit?: number
-  readonly page?: number
-  readonly hitsPerPage?: number
-  readonly attributesToRetrieve?: readonly string[]
-  readonly attributesToHighlight?: readonly string[]
-  readonly attributesToCrop?: readonly string[]
-  readonly attributesToSearchOn?: readonly string[]
-  readonly matchingStrategy?: 'last' | 'all' | 'frequency'
-  readonly rankingScoreThreshold?: number
-  readonly hybrid?: { readonly embedder: string; readonly semanticRatio?: number }
-  readonly vector?: readonly number[]
-  readonly retrieveVectors?: boolean
-  readonly showRankingScore?: boolean
-  readonly showRankingScoreDetails?: boolean
-  readonly [name: string]: unknown
-}
-
-/** The answer to a search, as in the HTTP API. */
-export interface SearchAnswer {
-  readonly hits: readonly Document[]
-  readonly query: string
-  readonly processingTimeMs: number
-  readonly estimatedTotalHits?: number
-  readonly totalHits?: number
-  readonly facetDistribution?: Readonly<Record<string, Readonly<Record<string, number>>>>
-  readonly [key: string]: unknown
-}
-
-export interface FacetSearchParameters {
-  readonly facetName: string
-  readonly facetQuery?: string
-  readonly q?: string
-  readonly filter?: Filter
-  readonly exhaustiveFacetCount?: boolean
-  readonly [name: string]: unknown
-}
-
-export interface FacetSearchAnswer {
-  readonly facetHits: readonly { readonly value: string; readonly count: number }[]
-  readonly facetQuery: string | null
-  readonly processingTimeMs: number
-}
-
-export interface SimilarParameters {
-  readonly id: string | number
-  readonly embedder: string
-  readonly offset?: number
-  readonly limit?: number
-  readonly filter?: Filter
-  readonly rankingScoreThreshold?: number
-  readonly showRankingScore?: boolean
-  readonly [name: string]: unknown
-}
-
-export interface SimilarAnswer {
-  readonly hits: readonly Document[]
-  readonly id: string
-  readonly processingTimeMs: number
-  readonly estimatedTotalHits?: number
-}
-
-/** A query of a multi-search. */
-export interface MultiSearchQuery extends SearchParameters {
-  readonly indexUid: string
-  readonly q?: string
-  /** Only with `federation`. */
-  readonly federationOptions?: { readonly weight?: number }
-}
-
-/** Options for merging the hits of several queries into one list. */
-export interface Federation {
-  readonly offset?: number
-  readonly limit?: number
-  readonly page?: number
-  readonly hitsPerPage?: number
-  readonly facetsByIndex?: Readonly<Record<string, readonly string[]>>
-  readonly mergeFacets?: { readonly maxValuesPerFacet?: number }
-  readonly distinct?: string
-}
-
-export interface MultiSearchAnswer {
-  readonly results: readonly (SearchAnswer & { readonly indexUid: string })[]
-}
-
-export interface FederatedAnswer {
-  readonly hits: readonly (Document & {
-    readonly _federation: { readonly indexUid: string; readonly queriesPosition: number }
-  })[]
-  readonly processingTimeMs: number
-  readonly estimatedTotalHits?: number
-  readonly totalHits?: number
-  readonly [key: string]: unknown
-}
-
-export interface DocumentsParameters {
+export interface DocumentsParameters<T = Document, F extends Filter = Filter> {
   readonly offset?: number
   /** Default: 20. */
   readonly limit?: number
-  readonly fields?: readonly string[]
-  readonly ids?: readonly (string | number)[]
-  readonly filter?: Filter
-  readonly sort?: readonly string[]
+  readonly fields?: readonly (Attribute<T> | Pattern | ReservedAttribute)[] | null
+  readonly ids?: readonly (string | number)[] | null
+  readonly filter?: (F & Checked<T, F>) | null
+  readonly sort?: readonly SortBy<T>[] | null
   readonly retrieveVectors?: boolean
 }
 
-export interface DocumentsAnswer {
-  readonly results: readonly Document[]
+/** A document as it is stored. `fields` leaves fields out, which the type does not show. */
+export type Stored<T> = string extends keyof T ? T : T & ReservedFields
+
+export interface DocumentsAnswer<T = Document> {
+  readonly results: readonly Stored<T>[]
   readonly offset: number
   readonly limit: number
   readonly total: number
@@ -189,45 +114,57 @@ export interface IndexStats {
   readonly fieldDistribution: Readonly<Record<string, number>>
 }
 
-/** An index. Its first write creates it. Writes return a task; see `Siftd.waitForTask`. */
-export interface Index {
+/**
+ * An index with documents of type `T`. Its first write creates it. Writes return a task; see `Siftd.waitForTask`.
+ * Nothing checks that stored documents are of the type.
+ */
+export interface Index<T extends object = Document> {
   readonly uid: string
   /** Adds documents, replacing those with the same id. */
   addDocuments(
-    documents: Iterable<Document> | AsyncIterable<Document>,
-    options?: AddOptions,
+    documents: Iterable<Sent<T>> | AsyncIterable<Sent<T>>,
+    options?: AddOptions<T>,
   ): Promise<TaskSummary>
   /** Merges top-level fields into the documents with the same id. Adds new documents. */
   updateDocuments(
-    documents: Iterable<Document> | AsyncIterable<Document>,
-    options?: AddOptions,
+    documents: Iterable<SentPart<T>> | AsyncIterable<SentPart<T>>,
+    options?: AddOptions<T>,
   ): Promise<TaskSummary>
   /** Deletes documents by id or filter. */
-  deleteDocuments(which: readonly (string | number)[] | { readonly filter: Filter }): Promise<TaskSummary>
+  deleteDocuments<const F extends Filter>(
+    which: readonly (string | number)[] | { readonly filter: F & Checked<T, F> },
+  ): Promise<TaskSummary>
   deleteAllDocuments(): Promise<TaskSummary>
   /** Runs a function over documents. Requires the experimental feature `editDocumentsByFunction`. */
-  editDocuments(edition: Edition): Promise<TaskSummary>
+  editDocuments<const F extends Filter>(edition: Edition<T, F>): Promise<TaskSummary>
   /** Returns null if there is no such document. */
-  document(id: string | number): Promise<Document | null>
-  documents(parameters?: DocumentsParameters): Promise<DocumentsAnswer>
-  search(q: string | null, parameters?: SearchParameters): Promise<SearchAnswer>
+  document(id: string | number): Promise<Stored<T> | null>
+  documents<const F extends Filter>(parameters?: DocumentsParameters<T, F>): Promise<DocumentsAnswer<T>>
+  search<const F extends Filter>(
+    q: string | null,
+    parameters?: SearchParameters<T, F>,
+  ): Promise<SearchAnswer<T>>
   /** Explains the position of a document among the hits of a search, or its absence. */
-  explain(id: string | number, q: string | null, parameters?: SearchParameters): Promise<Explanation>
+  explain<const F extends Filter>(
+    id: string | number,
+    q: string | null,
+    parameters?: SearchParameters<T, F>,
+  ): Promise<Explanation>
   /** Searches the values of a facet. */
-  facetSearch(parameters: FacetSearchParameters): Promise<FacetSearchAnswer>
+  facetSearch<const F extends Filter>(parameters: FacetSearchParameters<T, F>): Promise<FacetSearchAnswer>
   /** Finds similar documents by the vectors of an embedder. */
-  similar(parameters: SimilarParameters): Promise<SimilarAnswer>
+  similar<const F extends Filter>(parameters: SimilarParameters<T, F>): Promise<SimilarAnswer<T>>
   /** @param patch as in the body of PATCH /settings */
-  updateSettings(patch: Readonly<Record<string, unknown>>): Promise<TaskSummary>
+  updateSettings(patch: SettingsPatch<T>): Promise<TaskSummary>
   /** Returns the changes that `updateSettings` would make, and their cost. Stores nothing. */
-  compareSettings(patch: Readonly<Record<string, unknown>>): Promise<SettingsComparison>
+  compareSettings(patch: SettingsPatch<T>): Promise<SettingsComparison>
   resetSettings(): Promise<TaskSummary>
-  settings(): Promise<Readonly<Record<string, unknown>>>
+  settings(): Promise<Settings<T>>
   stats(): Promise<IndexStats>
   /** Creates the index without documents. */
-  create(options?: AddOptions): Promise<TaskSummary>
+  create(options?: AddOptions<T>): Promise<TaskSummary>
   /** Sets the primary key of an empty index, or renames the index. */
-  update(change: { readonly primaryKey?: string; readonly uid?: string }): Promise<TaskSummary>
+  update(change: { readonly primaryKey?: Attribute<T>; readonly uid?: string }): Promise<TaskSummary>
   /** Returns the fields of the documents with their settings. */
   fields(parameters?: FieldsParameters): Promise<FieldsPage>
   /** Frees disk space that the index no longer needs. */
@@ -237,11 +174,11 @@ export interface Index {
 }
 
 /** A function that changes documents. */
-export interface Edition {
+export interface Edition<T = Document, F extends Filter = Filter> {
   /** A script, as in POST /documents/edit. */
   readonly function: string
   /** Default: all documents. */
-  readonly filter?: Filter
+  readonly filter?: (F & Checked<T, F>) | null
   /** Values that the script reads as `context`. */
   readonly context?: Readonly<Record<string, unknown>>
 }
@@ -298,18 +235,25 @@ export interface TaskListOptions extends Omit<TaskFilter, 'visibleIndexes'> {
   readonly reverse?: boolean
 }
 
-/** An open data directory. Every method rejects with an `ApiError` for invalid input. */
-export interface Siftd {
+/**
+ * An open data directory. Every method rejects with an `ApiError` for invalid input, and with a `ClosedError` after
+ * `close`. `await using` closes it at the end of its block.
+ */
+export interface Siftd extends AsyncDisposable {
   readonly engine: 'native' | 'fallback'
-  index(uid: string): Index
+  /** Returns an index, whether it exists or not. Its documents are of type `T`. @throws ApiError `invalid_index_uid` */
+  index<T extends object = Document>(uid: string): Index<T>
   indexes(): readonly IndexEntry[]
   /** Runs several searches, each with its own answer. */
-  multiSearch(request: { readonly queries: readonly MultiSearchQuery[] }): Promise<MultiSearchAnswer>
+  multiSearch<T extends object = Document>(request: {
+    readonly queries: readonly MultiSearchQuery<T>[]
+    readonly federation?: null
+  }): Promise<MultiSearchAnswer<T>>
   /** Runs several searches and merges their hits into one list. */
-  multiSearch(request: {
-    readonly queries: readonly MultiSearchQuery[]
+  multiSearch<T extends object = Document>(request: {
+    readonly queries: readonly MultiSearchQuery<T>[]
     readonly federation: Federation
-  }): Promise<FederatedAnswer>
+  }): Promise<FederatedAnswer<T>>
   /** Returns tasks, newest first. */
   tasks(options?: TaskListOptions): Promise<Page<Task>>
   /** Returns null if there is no such task. */
@@ -328,7 +272,8 @@ export interface Siftd {
   export(request: Export): Promise<TaskSummary>
   /**
    * Resolves when the task has finished; check its `status` and `error`.
-   * Rejects with `task_not_found`, or with a plain error after `timeoutMs` (default: no limit).
+   * Rejects with `task_not_found`, with a `TaskTimeoutError` after `timeoutMs` (default: no limit), and with a
+   * `ClosedError` if the directory is closed meanwhile.
    */
   waitForTask(taskUid: number, options?: { readonly timeoutMs?: number }): Promise<Task>
   /** Calls `listener` whenever tasks are enqueued, start or finish. Returns a function that removes the listener. */
@@ -341,6 +286,6 @@ export interface Siftd {
   features(): FeatureFlags
   /** Switches experimental features on or off. */
   updateFeatures(changes: Partial<FeatureFlags>): Promise<FeatureFlags>
-  /** Stops the running batch and closes everything. */
+  /** Stops the running batch and closes everything. A second call does nothing. */
   close(): Promise<void>
 }

@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import type { Embedders } from '../embedding/index.js'
 import { BackgroundFaults, type EngineChoice, type OpenedEngine, openEngine } from '../engine/index.js'
-import { LaunchError } from '../launch/index.js'
+import { LaunchError, type LaunchErrorCode } from '../launch/index.js'
 import {
   DirectoryInUseError,
   type ExportIndex,
@@ -129,7 +129,9 @@ function withAdvice(error: unknown, path: string): unknown {
   const advice = adviceByCode[code]
   if (isKnown && advice === undefined) return error
   const fault = isKnown ? error.message : `the data directory ${path} cannot be opened: ${error.message}`
-  return new LaunchError(advice === undefined ? fault : `${fault}; ${advice}`, 1)
+  return new LaunchError(advice === undefined ? fault : `${fault}; ${advice}`, 1, {
+    code: /^(ENOSPC|EDQUOT)$/.test(code) ? 'disk_full' : 'directory_unusable',
+  })
 }
 
 const adviceByCode: Readonly<Record<string, string>> = {
@@ -234,7 +236,18 @@ const isRebuildable = (error: unknown): boolean =>
 function throwLaunchError(error: unknown): never {
   const known = [StoreError, StoreUnusableError, DirectoryInUseError, UnreadableIndexError]
   const isKnown = error instanceof Error && known.some((kind) => error instanceof kind)
-  throw isKnown ? new LaunchError(error.message, 1) : error
+  if (!isKnown) throw error
+  const fault = error instanceof StoreError && error.reason !== null ? error.reason : error.name
+  throw new LaunchError(error.message, 1, { code: codeByFault[fault] ?? 'launch_failed' })
+}
+
+/** By the name of the error. */
+const codeByFault: Readonly<Record<string, LaunchErrorCode>> = {
+  DirectoryInUseError: 'directory_in_use',
+  StoreUnusableError: 'directory_damaged',
+  DamagedStoreError: 'directory_damaged',
+  UnreadableIndexError: 'directory_damaged',
+  StoreVersionError: 'directory_version',
 }
 
 /**
@@ -344,6 +357,7 @@ function chosen(choice: EngineChoice, written: OpenedEngine['kind'] | null, dire
   throw new LaunchError(
     `${directory} was written by the ${written} engine, not the ${choice} one; ${wayOut}`,
     1,
+    { code: 'directory_engine' },
   )
 }
 

@@ -56,6 +56,7 @@ export function requireVersion(
     throw new LaunchError(
       `${subject} has a damaged VERSION file (\`${found}\` does not match its checksum); run siftd repair, which writes it again`,
       1,
+      { code: 'directory_damaged' },
     )
   const order = compareVersions(found, version)
   if (order === null) {
@@ -64,6 +65,7 @@ export function requireVersion(
     throw new LaunchError(
       `${subject} ${why}; it is not a data directory of siftd, choose another --db-path`,
       1,
+      { code: 'directory_version' },
     )
   }
   if (order === 0 || (order < 0 && upgrade)) return order < 0
@@ -71,7 +73,9 @@ export function requireVersion(
     order > 0
       ? `start siftd ${found}, or start from a dump taken with it`
       : 'start with --upgrade-db, which takes a snapshot first, or start from a dump'
-  throw new LaunchError(`${subject} was written by version ${found} and this is ${version}; ${remedy}`, 1)
+  throw new LaunchError(`${subject} was written by version ${found} and this is ${version}; ${remedy}`, 1, {
+    code: 'directory_version',
+  })
 }
 
 /** Below 0 if `left` is older, above 0 if it is newer; null if `left` is not three numbers. */

@@ -2,7 +2,7 @@
  * Reads launch options from arguments, environment and configuration file, and detects the resources of the machine.
  */
 export { optionFlags } from './help.js'
-export { LaunchError } from './launch-error.js'
+export { LaunchError, type LaunchErrorCode } from './launch-error.js'
 export { type LogLevel, type LogModule, type LogTarget, readLogTarget } from './log-target.js'
 export { type Build, build, machine, packageFolder, packageVersion, userDirectory } from './machine.js'
 export { withoutEffect } from './no-effect.js'

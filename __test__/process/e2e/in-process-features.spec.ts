@@ -25,7 +25,7 @@ const settings = {
   filterableAttributes: ['genre', 'title', 'year'],
   sortableAttributes: ['year'],
   embedders: { by: { source: 'userProvided', dimensions: 2 } },
-}
+} as const
 
 /** An in-process call, and the route that must give the same answer. */
 interface Reading {
@@ -153,7 +153,7 @@ const mistakes: readonly (readonly [code: string, ask: (siftd: Siftd) => Promise
   ['invalid_document_filter', (siftd) => siftd.index('films').deleteDocuments({ filter: 'year >' })],
   ['invalid_document_filter', (siftd) => siftd.index('films').deleteDocuments({ filter: '' })],
   ['invalid_index_limit', (siftd) => siftd.index('films').fields({ limit: -1 })],
-  ['invalid_settings_stop_words', (siftd) => siftd.index('films').compareSettings({ stopWords: 1 })],
+  ['invalid_settings_stop_words', (siftd) => siftd.index('films').compareSettings({ stopWords: 1 } as never)],
   ['invalid_swap_duplicate_index_found', (siftd) => siftd.swapIndexes([{ indexes: ['films', 'films'] }])],
   ['invalid_export_url', (siftd) => siftd.export({ url: 1 as unknown as string })],
   ['feature_not_enabled', (siftd) => siftd.index('films').search('a', { filter: 'title CONTAINS a' })],

@@ -125,7 +125,7 @@ async function answerOf(peer: Peer, { method, path, body }: Query): Promise<Answ
   } catch (error) {
     const isRefusal = error instanceof PeerError && (error.status === 400 || error.status === 404)
     if (!isRefusal) throw error
-    return { kind: 'refused', code: error.code ?? String(error.status) }
+    return { kind: 'refused', code: error.apiCode ?? String(error.status) }
   }
 }
 

@@ -119,17 +119,21 @@ interface Waiter {
 /** Unanswered requests to the store. */
 export class PendingRequests {
   readonly #send: (request: Request) => void
+  readonly #isWaiting: (isWaiting: boolean) => void
   readonly #waiters = new Map<number, Waiter>()
   #nextId = 0
   #failure: Error | null = null
 
-  constructor(send: (request: Request) => void) {
+  /** @param isWaiting called with true before the first unanswered request, with false after the last answer */
+  constructor(send: (request: Request) => void, isWaiting: (isWaiting: boolean) => void = () => undefined) {
     this.#send = send
+    this.#isWaiting = isWaiting
   }
 
   readonly call: StoreClient['call'] = (call, parameters, apply) => {
     if (this.#failure !== null) return Promise.reject(this.#failure)
     const id = this.#nextId++
+    if (this.#waiters.size === 0) this.#isWaiting(true)
     return new Promise((resolve, reject) => {
       this.#waiters.set(id, {
         // The thread answers with the result of the `StoreCalls` method of this name.
@@ -152,6 +156,7 @@ export class PendingRequests {
       if (reply.ok) waiter?.resolve(reply.result)
       else waiter?.reject(failureOf(reply))
     }
+    if (this.#waiters.size === 0) this.#isWaiting(false)
   }
 
   /** Rejects all requests, because no more answers will come. */
@@ -179,7 +184,13 @@ export async function openStoreClient(setup: WorkerSetup, report: ReportFault): 
     throw new StoreError(opened.message, opened.name)
   }
 
-  const exchange = new PendingRequests((request) => worker.postMessage(request))
+  // The thread keeps the process alive only while a request is unanswered, and while it closes.
+  let isClosing = false
+  const exchange = new PendingRequests(
+    (request) => worker.postMessage(request),
+    (isWaiting) => (isWaiting || isClosing ? worker.ref() : worker.unref()),
+  )
+  worker.unref()
   const closed = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   worker.on('error', (error) => exchange.fail(error instanceof Error ? error : new StoreError(String(error))))
   worker.on('exit', () => exchange.fail(new StoreError('the task store is closed')))
@@ -198,6 +209,8 @@ export async function openStoreClient(setup: WorkerSetup, report: ReportFault): 
       copyFile(storePath(setup.directory), target, constants.COPYFILE_FICLONE),
     ),
     async close() {
+      isClosing = true
+      worker.ref()
       worker.postMessage('close')
       await closed
     },

@@ -114,7 +114,7 @@ async function keysOf(peer: Peer): Promise<readonly KeyFacts[] | null> {
   try {
     return await listAll<KeyFacts>(peer, '/keys', keyShape)
   } catch (error) {
-    if (error instanceof PeerError && error.code === 'missing_master_key') return null
+    if (error instanceof PeerError && error.apiCode === 'missing_master_key') return null
     throw error
   }
 }
@@ -137,7 +137,7 @@ export async function rulesOf(peer: Peer): Promise<readonly RuleFacts[] | null> 
     return await listAll<RuleFacts>(peer, '/dynamic-search-rules', ruleShape, 'POST')
   } catch (error) {
     if (!(error instanceof PeerError)) throw error
-    if (error.code === 'feature_not_enabled' || error.status === 404 || error.status === 405) return null
+    if (error.apiCode === 'feature_not_enabled' || error.status === 404 || error.status === 405) return null
     throw error
   }
 }

@@ -7,12 +7,12 @@ export class PeerError extends LaunchError {
 
   /**
    * @param status of the answer; null if there was none
-   * @param code error code of the API; null if there was none
+   * @param apiCode error code of the answer; null if there was none
    */
   constructor(
     message: string,
     readonly status: number | null = null,
-    readonly code: string | null = null,
+    readonly apiCode: string | null = null,
     options?: ErrorOptions,
   ) {
     super(printable(message.replaceAll(/\s+/g, ' ')), 1, options)

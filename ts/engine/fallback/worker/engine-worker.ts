@@ -81,6 +81,7 @@ export class EngineWorker {
     const worker = (await this.#starting) ?? this.#worker
     if (worker === null) return
     await this.#send(worker, 'close', [])
+    worker.ref()
     await worker.terminate()
   }
 
@@ -106,6 +107,8 @@ export class EngineWorker {
 
   #send(worker: Worker, call: Call, args: readonly unknown[]): Promise<unknown> {
     const id = ++this.#calls
+    // The thread keeps the process alive only while a call is unanswered.
+    if (this.#waiting.size === 0) worker.ref()
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { call, index: indexOf(args), resolve, reject })
       worker.postMessage({ id, call, args } satisfies CallMessage)
@@ -115,6 +118,7 @@ export class EngineWorker {
   #answered(message: AnswerMessage): void {
     const waiting = this.#waiting.get(message.id)
     this.#waiting.delete(message.id)
+    if (this.#waiting.size === 0) this.#worker?.unref()
     if (waiting === undefined) return
     if (message.ok) waiting.resolve(message.value)
     else if (message.code !== null) waiting.reject(new EngineError(message.code, message.message))

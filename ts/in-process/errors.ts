@@ -1,0 +1,23 @@
+/** Errors of an open directory that requests of the HTTP API do not have. */
+
+/** A method was called after `close`. */
+export class ClosedError extends Error {
+  override readonly name = 'ClosedError'
+  readonly code = 'instance_closed'
+
+  constructor(method: string) {
+    super(`\`${method}\` was called after \`close\`; open the directory again`)
+  }
+}
+
+/** A task had not ended at the timeout of `waitForTask`. It goes on. */
+export class TaskTimeoutError extends Error {
+  override readonly name = 'TaskTimeoutError'
+  readonly code = 'task_timeout'
+  readonly taskUid: number
+
+  constructor(taskUid: number, status: string) {
+    super(`task ${taskUid} is still ${status}; wait for it again, or longer`)
+    this.taskUid = taskUid
+  }
+}
