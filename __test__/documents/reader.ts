@@ -85,11 +85,15 @@ export async function readAlong(
     if (isOutput) continue
     last = null
     if (block.language === 'toml') reader.write('config.toml', block.text)
+    // A block is pasted as a whole: its commands do not wait for the tasks of those before.
+    const pasted: { readonly command: string; readonly ran: Ran }[] = []
     for (const command of reader.commandsFor(block)) {
       tried += 1
       last = await reader.run(command)
-      say(block, faultOf(last, command) ?? (await reader.taskFault(last, command)))
+      pasted.push({ command, ran: last })
     }
+    for (const { command, ran } of pasted)
+      say(block, faultOf(ran, command) ?? (await reader.taskFault(ran, command)))
   }
   const notRun = page.blocks.flatMap(({ notRun, line }) =>
     notRun === null ? [] : [`${page.path}:${line}: ${notRun}`],

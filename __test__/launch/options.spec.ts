@@ -7,7 +7,7 @@ import {
   withoutEffect,
 } from '../../ts/launch/index.js'
 import { flagsOf, variableOf } from '../../ts/launch/names.js'
-import { rows } from '../../ts/launch/table.js'
+import { rows, subjects } from '../../ts/launch/table.js'
 
 interface Given {
   readonly args?: readonly string[]
@@ -246,7 +246,7 @@ const textOf = (args: readonly string[], more: Given = {}): string => {
 }
 
 test('help shows name, variable, default and an accepted example of every option', (t) => {
-  const lines = textOf(['--help'])
+  const lines = textOf(['--help', 'all'])
     .split('\n')
     .map((line) => line.trim())
   for (const [name, row] of rows) {
@@ -268,6 +268,48 @@ test('help shows name, variable, default and an accepted example of every option
     t.not(row.fromText(row.example), undefined, name)
   }
   t.true(lines.includes('Examples:'))
+})
+
+/** Lines of a terminal window. */
+const SCREEN_LINES = 50
+const SCREEN_COLUMNS = 100
+
+const screenLines = (text: string): number =>
+  text
+    .trimEnd()
+    .split('\n')
+    .reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / SCREEN_COLUMNS)), 0)
+
+test('help fits a screen, names every group, and the help of a group has its options and fits too', (t) => {
+  const overview = textOf(['--help'])
+  t.true(screenLines(overview) <= SCREEN_LINES, `${screenLines(overview)} lines`)
+  for (const [title, group] of subjects) {
+    const name = title.split(' ')[0]!.toLowerCase()
+    t.regex(overview, new RegExp(`^ {2}${name} .*${title}`, 'm'))
+    const text = textOf(['--help', name])
+    t.true(screenLines(text) <= SCREEN_LINES, `${name}: ${screenLines(text)} lines`)
+    const heads = Object.entries(group).map(
+      ([option, row]) => flagsOf(option, row)[0] ?? variableOf(option, row),
+    )
+    t.deepEqual(
+      heads.filter((head) => !text.includes(head)),
+      [],
+      name,
+    )
+  }
+})
+
+test('help on one option shows its variable, default and example; an unknown topic is refused', (t) => {
+  for (const word of ['db-path', '--db-path', 'db_path']) {
+    const text = textOf(['--help', word])
+    t.regex(text, /^ {2}--db-path <.*>\n/)
+    t.true(text.includes('SVC_DB_PATH') && text.includes('example: --db-path'), text)
+  }
+  t.throws(() => textOf(['--help', 'db-pth']), { instanceOf: LaunchError, message: /did you mean `db-path`/ })
+})
+
+test('-v, -V and --version ask for the version', (t) => {
+  for (const word of ['-v', '-V', '--version']) t.is(launch({ args: [word] }).kind, 'version')
 })
 
 test('the configuration is printed as a file that starts the same server', (t) => {

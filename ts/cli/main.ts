@@ -9,7 +9,8 @@ import {
 } from '../launch/index.js'
 import type { Logger } from '../telemetry/index.js'
 import { lastLineOf } from './last-line.js'
-import { commandNamed, commands } from './program.js'
+import { commandNamed, commands, usualArguments } from './program.js'
+import { nextSteps } from './start-screen.js'
 import { textOf } from './text-of.js'
 
 /**
@@ -29,7 +30,8 @@ try {
 }
 
 async function main(): Promise<void> {
-  const [name, ...rest] = process.argv.slice(2)
+  const args = usualArguments(process.argv.slice(2))
+  const [name, ...rest] = args
   const command = commandNamed(name)
   if (command !== null) {
     // `process.exit` could truncate output to a pipe.
@@ -38,7 +40,7 @@ async function main(): Promise<void> {
     return
   }
   const launch = parseLaunchOptions({
-    args: process.argv.slice(2),
+    args,
     env: process.env,
     readFile: textOf,
     machine: machine(),
@@ -72,6 +74,8 @@ async function main(): Promise<void> {
     })
     if (serving === null) break
     console?.write(`${serving.screen}\n`)
+    if (args.length === 0 && process.stderr.isTTY)
+      console?.write(`${nextStepsOf(serving.url, options.masterKey)}\n`)
     await Promise.race([stop.asked, aborted(serving.ended)])
     await serving.stop()
     follows = serving.followsNext()
@@ -81,6 +85,11 @@ async function main(): Promise<void> {
   log.info('stopped')
   await console?.end()
   process.exit(0)
+}
+
+function nextStepsOf(url: string, masterKey: string | null): string {
+  const program = process.env.npm_lifecycle_event === 'start' ? 'npm start --' : 'siftd'
+  return nextSteps({ url, program, needsKey: masterKey !== null })
 }
 
 /** Resolves once a signal is aborted. */

@@ -55,6 +55,19 @@ export const commands: readonly CommandEntry[] = [
   },
 ]
 
+/**
+ * Returns the arguments with the words `help` and `version` as options, and help on a command as the option of that
+ * command: `help import` is `import --help`.
+ */
+export function usualArguments(args: readonly string[]): readonly string[] {
+  const [first, second, ...more] = args
+  if (first === 'version') return ['--version']
+  if (first !== 'help' && first !== '--help' && first !== '-h') return args
+  if (second === undefined) return ['--help']
+  const isCommand = commands.some(({ name }) => name === second)
+  return isCommand ? [second, ...more, '--help'] : ['--help', second]
+}
+
 /** Returns the command that the first argument names. @throws LaunchError for an unknown command */
 export function commandNamed(word: string | undefined): CommandEntry | null {
   if (word === undefined || word.startsWith('-')) return null

@@ -52,6 +52,31 @@ export function startScreen(facts: StartFacts): string {
   ].join('\n')
 }
 
+export interface NextFacts {
+  readonly url: string
+  /** The words that start this program, such as `siftd` or `npm start --`. */
+  readonly program: string
+  readonly needsKey: boolean
+}
+
+/** The address that commands use if none is given. */
+const DEFAULT_URL = 'http://localhost:7700'
+
+/** The next things to do after a first start, for a person at a terminal. */
+export function nextSteps({ url, program, needsKey }: NextFacts): string {
+  const options = [
+    ...(url === DEFAULT_URL ? [] : [`--url ${url}`]),
+    ...(needsKey ? ['--key-file FILE'] : []),
+  ].map((option) => ` ${option}`)
+  return [
+    'Next:',
+    `  1. open ${url} and drop a file onto the page`,
+    `  2. or in another terminal: ${program} import films.ndjson --index films${options.join('')}`,
+    `  3. then search:            ${program} search films lighthouse${options.join('')}`,
+    '',
+  ].join('\n')
+}
+
 function rebuiltNotice({ aside, indexes, missing, salvaged }: Rebuilt): readonly string[] {
   const names = indexes.map(({ uid, documents }) =>
     documents === null ? `${uid} (damaged)` : `${uid} (${documents} documents)`,

@@ -1,5 +1,7 @@
+import { suggestion } from '../parse/index.js'
+import { LaunchError } from './launch-error.js'
 import { flagsOf, kebab, variableOf } from './names.js'
-import type { LaunchOption, NoEffect } from './option.js'
+import type { LaunchOption, NoEffect, Rows } from './option.js'
 import { subjects } from './table.js'
 import { shown } from './value-text.js'
 
@@ -22,10 +24,10 @@ or in a systemd credential with the name of the option, such as LoadCredential=m
 
 const own = `  --print-config
       Prints the options of a start as a configuration file, without secrets
-  --version
+  --version, -v
       Prints the version
-  --help
-      Prints this text
+  --help, -h [<group, option or command>]
+      Prints the groups of options, or one of them; --help all prints every option
 `
 
 /** All options with a flag, for shell completion. */
@@ -38,8 +40,72 @@ export const optionFlags = (): readonly { readonly flag: string; readonly help: 
     ),
   )
 
-/** Returns the text of `--help`. */
-export function helpText(commands: readonly CommandLine[]): string {
+/**
+ * Returns the text of `--help`.
+ * @param topic a group, an option or `all`; null: the commands and the names of the groups
+ * @throws LaunchError for an unknown topic
+ */
+export function helpText(commands: readonly CommandLine[], topic: string | null): string {
+  if (topic === null) return overview(commands)
+  if (topic === 'all') return everything(commands)
+  const wanted = topic.replace(/^-+/, '').replaceAll('_', '-')
+  for (const [title, rows] of subjects) {
+    if (groupName(title) === wanted) return `${title}\n${groupText(rows)}\n${groupHint}`
+    const option = Object.entries(rows).find(([name, row]) => flagsOf(name, row).includes(wanted))
+    if (option !== undefined) return rowText(...option)
+  }
+  const known = [
+    ...subjects.flatMap(([title, rows]) => [
+      groupName(title),
+      ...Object.entries(rows).flatMap(([name, row]) => flagsOf(name, row)),
+    ]),
+    ...commands.map(({ name }) => name),
+  ]
+  const near = suggestion(wanted, known)
+  const hint = near === null ? '' : `, did you mean \`${near}\`?`
+  throw new LaunchError(`no help on \`${topic}\`${hint} (siftd --help lists the groups)`, 2)
+}
+
+/** Name of a group of options: the first word of its title. */
+const groupName = (title: string): string => title.split(' ')[0]!.toLowerCase()
+
+const groupHint = `Variables and examples: siftd --help all, or siftd --help OPTION
+`
+
+/** The first screen. */
+function overview(commands: readonly CommandLine[]): string {
+  const groups = subjects.map(([title, rows]) => [groupName(title), titleAndSize(title, rows)] as const)
+  return `siftd: a search engine that speaks the Meilisearch HTTP API
+
+Usage: siftd [options]        serves ./data.ms on localhost:7700
+       siftd COMMAND …
+
+${commands.length === 0 ? '' : `Commands (siftd help COMMAND):\n${columns(commands.map(({ name, summary }) => [name, summary]))}\n`}
+Options (siftd --help GROUP; siftd --help all prints every option):
+${columns(groups)}
+  --version, -v   --print-config
+`
+}
+
+const titleAndSize = (title: string, rows: Rows): string => `${title} (${Object.keys(rows).length})`
+
+function columns(lines: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...lines.map(([name]) => name.length))
+  return lines.map(([name, text]) => `  ${name.padEnd(width)}  ${text}`).join('\n')
+}
+
+/** Options of a group, with purpose and default. */
+function groupText(rows: Rows): string {
+  return Object.entries(rows)
+    .map(([name, row]) => {
+      const fact = row.placeholder === null ? '' : ` (default: ${defaultText(row)})`
+      return `  ${headOf(name, row)}${fact}\n      ${row.help}\n`
+    })
+    .join('')
+}
+
+/** All options with their variables and examples. */
+function everything(commands: readonly CommandLine[]): string {
   const groups = subjects.map(([title, rows]) => {
     const lines = Object.entries(rows).map(([name, row]) => rowText(name, row))
     return `${title}\n${lines.join('')}`
@@ -55,6 +121,9 @@ ${sources}
 ${groups.join('\n')}${own}`
 }
 
+const headOf = (name: string, row: LaunchOption<unknown>): string =>
+  row.isVariable ? `${variableOf(name, row)}=<${row.placeholder}>` : `--${kebab(name)}${placeholderText(row)}`
+
 /** Returns the help of an option: its name, purpose, variable, default and example. */
 function rowText(name: string, row: LaunchOption<unknown>): string {
   const variable = variableOf(name, row)
@@ -63,8 +132,7 @@ function rowText(name: string, row: LaunchOption<unknown>): string {
     ...(row.isVariable ? [] : [variable]),
     ...(row.placeholder === null ? [] : [`default: ${defaultText(row)}`, exampleText(name, row)]),
   ]
-  const head = row.isVariable ? `${variable}=<${row.placeholder}>` : `--${kebab(name)}${placeholderText(row)}`
-  return `${[`  ${head}`, `${row.help}${effect}`, ...facts].join('\n      ')}\n`
+  return `${[`  ${headOf(name, row)}`, `${row.help}${effect}`, ...facts].join('\n      ')}\n`
 }
 
 const placeholderText = ({ placeholder, bare }: LaunchOption<unknown>): string =>

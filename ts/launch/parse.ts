@@ -54,8 +54,9 @@ const PRINT = '--print-config'
  */
 export function parseLaunchOptions(sources: LaunchSources): Launch {
   const { args, commands = [] } = sources
-  if (args.some((arg) => arg === '--help' || arg === '-h')) return { kind: 'help', text: helpText(commands) }
-  if (args.some((arg) => arg === '--version' || arg === '-V')) return { kind: 'version' }
+  const help = args.findIndex((arg) => arg === '--help' || arg === '-h')
+  if (help >= 0) return { kind: 'help', text: helpText(commands, args[help + 1] ?? null) }
+  if (args.some((arg) => ['--version', '-v', '-V'].includes(arg))) return { kind: 'version' }
   const refuse = (mistake: LaunchError): never => {
     throw mistake
   }

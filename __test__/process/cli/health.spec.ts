@@ -24,6 +24,20 @@ test('a server is available without a key, also with the wildcard address', asyn
   }
 })
 
+test('--url checks another server, also when this one has an invalid configuration', async (t) => {
+  const directory = await tempDir(t)
+  const { port } = await startDaemon(t, join(directory, 'data'), ['--engine', 'fallback'])
+  const url = `http://127.0.0.1:${port}`
+  const found = await runCommand(['health', '--url', url], '', { SVC_HTTP_ADDR: 'nonsense' })
+  t.deepEqual([found.code, found.lines], [0, [`${url}: available`]])
+  const ready = await runCommand(['health', '--ready', '--url', `${url}/`])
+  t.deepEqual([ready.code, ready.lines], [0, [`${url}: ready`]])
+  const nothing = `http://127.0.0.1:${await freePort()}`
+  const refused = await runCommand(['health', '--url', nothing])
+  t.deepEqual([refused.code, refused.lines], [1, [`${nothing}: does not answer: ECONNREFUSED`]])
+  t.is((await runCommand(['health', '--url', 'localhost:7700'])).code, 2)
+})
+
 test('an address without a server, or with another program, is a finding', async (t) => {
   const address = `127.0.0.1:${await freePort()}`
   const nothing = await health(address)

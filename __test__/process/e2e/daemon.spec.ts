@@ -92,14 +92,16 @@ const served = ['--engine', 'fallback', '--http-addr', '127.0.0.1:0', '--log-lev
 
 test('--help and --version print and do not start the server', async (t) => {
   const cwd = await tempDir(t)
-  const help = await daemon(t, cwd, ['--help']).ended
+  const help = await daemon(t, cwd, ['--help', 'data']).ended
   t.is(help.code, 0)
   t.true(help.stdout.includes('--db-path'))
-  t.deepEqual(await daemon(t, cwd, ['--version']).ended, {
-    code: 0,
-    stdout: `siftd ${version}\n`,
-    stderr: '',
-  })
+  t.deepEqual(await daemon(t, cwd, ['help', 'data']).ended, help)
+  for (const word of ['--version', '-v', 'version'])
+    t.deepEqual(
+      await daemon(t, cwd, [word]).ended,
+      { code: 0, stdout: `siftd ${version}\n`, stderr: '' },
+      word,
+    )
   t.false(await exists(join(cwd, 'data.ms')))
 })
 
