@@ -34,9 +34,21 @@ export const tsModules: ModuleTable = {
     ],
   ],
   operations: ['instance', 'tasks', 'embedding', 'engine', 'settings', 'parse', 'errors'],
+  mcp: [],
   transfer: ['tasks', 'outbound', 'engine', 'launch', 'settings', 'parse', 'errors'],
   http: [
-    ...['operations', 'instance', 'tasks', 'auth', 'embedding', 'outbound', 'engine', 'telemetry', 'launch'],
+    ...[
+      'mcp',
+      'operations',
+      'instance',
+      'tasks',
+      'auth',
+      'embedding',
+      'outbound',
+      'engine',
+      'telemetry',
+      'launch',
+    ],
     ...['settings', 'parse', 'errors'],
   ],
   'in-process': [
@@ -56,6 +68,7 @@ export const tsModules: ModuleTable = {
   cli: [
     ...[
       'http',
+      'mcp',
       'transfer',
       'operations',
       'instance',

@@ -37,7 +37,8 @@ async function routesOf(server: TestServer): Promise<readonly Route[]> {
     .map(({ method, path }) => `${method} ${path}`)
   if (open.join() !== openRoutes || routes.length < 100)
     throw new Error(`${routes.length} routes, and these need no key: ${open}`)
-  return routes
+  // This route answers 401 to wrong keys, and accepts keys without its action: __test__/mcp/rights.spec.ts.
+  return routes.filter(({ path }) => path !== '/mcp')
 }
 
 const asked = (server: TestServer, { method, path }: Route, key: string | undefined) =>

@@ -43,6 +43,11 @@ export interface Auth {
    * @throws ApiError `missing_authorization_header`, `missing_master_key`, `invalid_api_key`
    */
   require(authorization: string | undefined, actions: readonly Action[], indexUid?: string): Promise<Access>
+  /**
+   * Checks that the key or token is valid, whatever actions it has. An instance without master key accepts everyone.
+   * @throws ApiError `missing_authorization_header`, `invalid_api_key`
+   */
+  requireValid(authorization: string | undefined): Promise<void>
 }
 
 export interface AuthOptions {
@@ -74,30 +79,35 @@ export async function openAuth({ masterKey, store, now = Date.now }: AuthOptions
   const keys = await KeyBook.open(store, masterKey)
   const masterDigest = masterKey === null ? null : digest(masterKey)
 
+  const accessOf: Auth['require'] = async (authorization, actions, indexUid) => {
+    const token = readHeader(authorization)
+    if (masterDigest === null) {
+      if (actions.some((action) => action.startsWith('keys.'))) {
+        throw new ApiError('missing_master_key', 'keys can only be managed once a master key is set')
+      }
+      return openAccess
+    }
+    if (token === null) {
+      throw new ApiError(
+        'missing_authorization_header',
+        'the authorization header is missing; it must read `Bearer` followed by a key',
+      )
+    }
+    if (timingSafeEqual(digest(token), masterDigest)) return masterAccess
+
+    const tenant = actions.every((action) => tokenActions.has(action)) ? readToken(token) : null
+    if (tenant === null) return keyAccess(usable(keys.byValue(token), actions, now()), indexUid)
+    const parent = usable(keys.byUid(signingKeyUid(tenant)), actions, now())
+    const rules = await verifyToken(tenant, keys.value(parent.uid), Math.floor(now() / 1000))
+    return tokenAccess(parent, { rules, searchRules: tenant.claims.searchRules }, indexUid)
+  }
   return {
     keys,
     async require(authorization, actions, indexUid) {
-      if (actions.length === 0) return openAccess
-      const token = readHeader(authorization)
-      if (masterDigest === null) {
-        if (actions.some((action) => action.startsWith('keys.'))) {
-          throw new ApiError('missing_master_key', 'keys can only be managed once a master key is set')
-        }
-        return openAccess
-      }
-      if (token === null) {
-        throw new ApiError(
-          'missing_authorization_header',
-          'the authorization header is missing; it must read `Bearer` followed by a key',
-        )
-      }
-      if (timingSafeEqual(digest(token), masterDigest)) return masterAccess
-
-      const tenant = actions.every((action) => tokenActions.has(action)) ? readToken(token) : null
-      if (tenant === null) return keyAccess(usable(keys.byValue(token), actions, now()), indexUid)
-      const parent = usable(keys.byUid(signingKeyUid(tenant)), actions, now())
-      const rules = await verifyToken(tenant, keys.value(parent.uid), Math.floor(now() / 1000))
-      return tokenAccess(parent, { rules, searchRules: tenant.claims.searchRules }, indexUid)
+      return actions.length === 0 ? openAccess : accessOf(authorization, actions, indexUid)
+    },
+    async requireValid(authorization) {
+      await accessOf(authorization, [])
     },
   }
 }

@@ -351,6 +351,8 @@ export function httpOptions(
     searchWaitMsMax: options.experimentalDropSearchAfter * 1000,
     remoteSearchMsMax: options.experimentalRemoteSearchTimeoutSeconds * 1000,
     page: options.page || options.env === 'development',
+    mcpWrites: options.mcpWrites,
+    mcpAllowedOrigins: options.mcpAllowedOrigins,
     slowQueryMs: options.slowQueryMs,
     queryStats: options.queryStats,
     hashQueryText: options.hashQueryText,

@@ -5,6 +5,7 @@ import type { QueryWatch } from './queries/index.js'
 import type { NetworkBook } from './remotes/index.js'
 import type { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
+import type { InnerCalls } from './transport/index.js'
 
 /** The services for every route plug-in, including parts of this module that several routes share. */
 export interface RouteServices extends Services {
@@ -16,4 +17,5 @@ export interface RouteServices extends Services {
   readonly metrics: Metrics
   readonly queries: QueryWatch
   readonly apiDocument: ApiDocument
+  readonly innerCalls: InnerCalls
 }

@@ -12,7 +12,7 @@ import { showPositions } from './replicas/index.js'
 import { routes } from './routes/index.js'
 import { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
-import { refuseMalformed, sendError, setUpTransport, UnreadAnswers } from './transport/index.js'
+import { InnerCalls, refuseMalformed, sendError, setUpTransport, UnreadAnswers } from './transport/index.js'
 
 /** Characters of a path parameter. Node.js accepts no longer request head, so another limit always applies first. */
 const PARAM_CHARS_MAX = 16_384
@@ -60,7 +60,7 @@ export function buildServer(services: Services): FastifyInstance {
     if (response.socket !== null) response.writeContinue()
     app.server.emit('request', request, response)
   })
-  setUpTransport(app)
+  setUpTransport(app, services.options)
   boundBodies(app, new BodyBudget(services.options.bodiesBytesMax))
   boundUnreadAnswers(app, new UnreadAnswers(services.options.unreadBytesMax, services.options.unreadMsMax))
   logRequests(app)
@@ -84,6 +84,7 @@ export function buildServer(services: Services): FastifyInstance {
     network: new NetworkBook(services.instance),
     queries: new QueryWatch(services.options, moduleLog(services.log, 'queries')),
     apiDocument: collectOperations(app, services.version.pkgVersion),
+    innerCalls: new InnerCalls(app),
   }
   void app.register(routes, { ...shared, metrics: openMetrics(app, shared) })
   return app

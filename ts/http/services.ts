@@ -45,6 +45,10 @@ export interface HttpOptions extends QueryWatchOptions {
   readonly remoteSearchMsMax: number
   /** True if browsers get the page at `/`. */
   readonly page: boolean
+  /** True if agents may write by `POST /mcp`, with a key that may. */
+  readonly mcpWrites: boolean
+  /** Origins of web pages that may call `POST /mcp`, in addition to those of this machine. */
+  readonly mcpAllowedOrigins: '*' | readonly string[]
 }
 
 /** Defaults of the options above. Source: the service's option table, and `limits.ts`. */
@@ -61,6 +65,8 @@ export const defaultHttpOptions: HttpOptions = {
   changeStreamsMax: CHANGE_STREAMS_MAX,
   remoteSearchMsMax: 25_000,
   page: false,
+  mcpWrites: false,
+  mcpAllowedOrigins: [],
   slowQueryMs: null,
   queryStats: false,
   hashQueryText: false,

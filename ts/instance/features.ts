@@ -22,6 +22,7 @@ const featureWords = {
   legacySearch: 'legacy search',
   renderRoute: 'render route',
   tasksStreamingRoute: 'tasks streaming route',
+  mcpRoute: 'mcp route',
 } as const
 
 export type Feature = keyof typeof featureWords

@@ -25,6 +25,7 @@ function forcedFeatures(options: LaunchOptions): readonly Feature[] {
     [options.experimentalEnableLogsRoute, 'logsRoute'],
     [options.experimentalContainsFilter, 'containsFilter'],
     [options.experimentalLegacySearchDefault, 'legacySearch'],
+    [options.mcp, 'mcpRoute'],
   ]
   return byOption.filter(([on]) => on).map(([, feature]) => feature)
 }

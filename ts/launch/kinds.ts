@@ -251,6 +251,25 @@ export function networks(about: About): LaunchOption<'any' | readonly string[]> 
   }
 }
 
+/** Origins of web pages, or `*` for any. Each is kept as browsers send it, such as `https://example.com`. */
+export function origins(about: About): LaunchOption<'*' | readonly string[]> {
+  const fromText = (given: string): '*' | readonly string[] | undefined => {
+    const parts = partsOf(given)
+    if (parts.length === 1 && parts[0] === '*') return '*'
+    return parts.every((part) => isHttpUrl(part) && new URL(part).pathname === '/')
+      ? parts.map((part) => new URL(part).origin)
+      : undefined
+  }
+  return {
+    ...about,
+    placeholder: 'list',
+    accepts: '`*`, or origins such as `https://example.com` separated by commas',
+    fallback: () => [],
+    fromText,
+    fromToml: listOr(fromText),
+  }
+}
+
 const partsOf = (given: string): readonly string[] =>
   given
     .split(',')

@@ -2,7 +2,7 @@
 import type { LaunchOption, Rows } from './option.js'
 import { bucket } from './rows/bucket.js'
 import { configuration, data, listening, protection, tls } from './rows/instance.js'
-import { backups, features, observation, outgoing, telemetry } from './rows/operation.js'
+import { agents, backups, features, observation, outgoing, telemetry } from './rows/operation.js'
 import { embedding, memory, searches, tasks } from './rows/work.js'
 
 const table = {
@@ -19,6 +19,7 @@ const table = {
   ...outgoing,
   ...observation,
   ...telemetry,
+  ...agents,
   ...features,
   ...configuration,
 } as const
@@ -53,6 +54,7 @@ export const subjects: readonly (readonly [title: string, rows: Rows])[] = [
   ['Calls to others', outgoing],
   ['Logs and metrics', observation],
   ['Telemetry', telemetry],
+  ['Agents', agents],
   ['Features', features],
   ['Configuration', configuration],
 ]

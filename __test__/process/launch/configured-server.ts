@@ -78,6 +78,7 @@ export async function startConfigured(t: ExecutionContext, engine: string): Prom
       '--experimental-enable-logs-route',
       '--experimental-contains-filter',
     ],
+    ...['--mcp', '--mcp-writes'],
     ...['--experimental-legacy-search-default', '--slow-query-ms', '0', '--query-stats', '--hash-query-text'],
   ]
   const env = {

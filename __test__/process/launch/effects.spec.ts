@@ -175,6 +175,12 @@ const effects: Readonly<Record<OptionName, Effect>> = {
   telemetryUrl: { seenIn: 'e2e/telemetry.spec.ts' },
   telemetryPreview: { seenIn: 'e2e/telemetry.spec.ts' },
   serverProvider: { seenIn: 'reports/world.ts' },
+  mcp: feature('mcpRoute'),
+  mcpWrites: async (t, { call }) => {
+    const { body } = await call('POST', '/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/list' })
+    t.regex(JSON.stringify(body), /"addDocuments"/)
+  },
+  mcpAllowedOrigins: { seenIn: 'cli/mcp.spec.ts' },
   experimentalContainsFilter: feature('containsFilter'),
   experimentalLegacySearchDefault: feature('legacySearch'),
   configFilePath: has(/Config file path: +"settings\.toml"/),

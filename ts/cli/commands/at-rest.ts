@@ -17,10 +17,14 @@ import { closedUsage, openLogWithOutlets } from '../../telemetry/index.js'
 export type AtRest = Pick<Outbound, 'call' | 'close'>
 
 /**
- * Opens a data directory for reading. Enqueued tasks are not processed, since the queue is not started.
+ * Opens a data directory.
+ * @param processesTasks true: enqueued tasks are processed. Default: the queue is not started, for reading only
  * @throws LaunchError if the directory holds no data or is in use
  */
-export async function openAtRest(dbPath: string): Promise<AtRest> {
+export async function openAtRest(
+  dbPath: string,
+  { processesTasks = false }: { readonly processesTasks?: boolean } = {},
+): Promise<AtRest> {
   const directory = resolve(dbPath)
   const entries = await entriesOf(directory)
   if (!entries.includes('tasks'))
@@ -69,8 +73,9 @@ export async function openAtRest(dbPath: string): Promise<AtRest> {
     outlets,
     version: { commitSha: 'unknown', commitDate: 'unknown', pkgVersion: version },
   })
+  if (processesTasks) queue.start()
   return {
-    async call({ method, url, headers = {}, body }) {
+    async call({ method, url, headers = {}, body, signal }) {
       const { pathname, search } = new URL(url)
       if (typeof body === 'function') throw new Error('a directory at rest can only be read')
       const {
@@ -82,6 +87,7 @@ export async function openAtRest(dbPath: string): Promise<AtRest> {
         url: `${pathname}${search}`,
         headers: { ...headers },
         ...(body !== undefined && { payload: typeof body === 'string' ? body : Buffer.from(body) }),
+        ...(signal !== undefined && { signal }),
       })
       return { status: statusCode, headers: textHeaders(answered), body: rawPayload }
     },

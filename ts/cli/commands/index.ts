@@ -54,6 +54,11 @@ export const serverCommands: readonly CommandEntry[] = [
     load: async () => (await import('./backups.js')).snapshot,
   },
   {
+    name: 'mcp',
+    summary: 'gives an agent tools to search, on the standard input and output',
+    load: async () => (await import('./mcp.js')).mcp,
+  },
+  {
     name: 'bench',
     summary: 'measures how fast a server answers searches',
     load: async () => (await import('./bench.js')).bench,

@@ -380,6 +380,32 @@ const wordStep = namedSchema(
   }),
 )
 
+const searchableFields = { uid: text, primaryKey: orNull(text), numberOfDocuments: count }
+export const searchableIndex = namedSchema('SearchableIndex', record(searchableFields))
+const describedField = record({ name: text, type: text, min: { type: 'number' }, max: { type: 'number' } }, [
+  'min',
+  'max',
+])
+export const indexDescription = namedSchema(
+  'IndexDescription',
+  record(
+    {
+      ...searchableFields,
+      searchableAttributes: listOf(text),
+      filterableAttributes: listOf(text),
+      comparableAttributes: listOf(text),
+      sortableAttributes: listOf(text),
+      embedders: listOf(text),
+      fields: listOf(describedField),
+      facets: mapTo(listOf(text)),
+      filterExamples: listOf(text),
+      sortExamples: listOf(text),
+      sampleDocuments: listOf(document),
+    },
+    ['fields', 'facets', 'filterExamples', 'sortExamples', 'sampleDocuments'],
+  ),
+)
+
 export const explanation = namedSchema(
   'Explanation',
   record({

@@ -12,7 +12,10 @@ const flags: Readonly<Record<string, Field<boolean | null>>> = Object.fromEntrie
 const flagsBody = shape(flags)
 
 const answers = {
-  200: record(Object.fromEntries(featureNames.map((name) => [name, flag])), ['tasksStreamingRoute']),
+  200: record(Object.fromEntries(featureNames.map((name) => [name, flag])), [
+    'tasksStreamingRoute',
+    'mcpRoute',
+  ]),
 } as const
 const url = '/experimental-features'
 const get = {
@@ -50,9 +53,9 @@ export const featureRoutes: FastifyPluginAsync<RouteServices> = async (app, serv
   })
 }
 
-/** Returns the flags for answers. Source: recorded answers lack the newest flag, which appears only while it is on. */
-function shown({ tasksStreamingRoute, ...others }: FeatureFlags): Partial<FeatureFlags> {
-  return { ...others, ...(tasksStreamingRoute && { tasksStreamingRoute }) }
+/** Returns the flags for answers. Source: recorded answers lack the newest flags, which appear only while they are on. */
+function shown({ tasksStreamingRoute, mcpRoute, ...others }: FeatureFlags): Partial<FeatureFlags> {
+  return { ...others, ...(tasksStreamingRoute && { tasksStreamingRoute }), ...(mcpRoute && { mcpRoute }) }
 }
 
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)

@@ -3,6 +3,7 @@ import { pageRoutes } from '../page/index.js'
 import type { RouteServices } from '../route-services.js'
 import { backupRoutes } from './backups.js'
 import { chatRoutes } from './chats.js'
+import { descriptionRoutes } from './descriptions.js'
 import { documentRoutes } from './documents.js'
 import { dynamicSearchRuleRoutes } from './dynamic-search-rules.js'
 import { featureRoutes } from './features.js'
@@ -10,6 +11,7 @@ import { indexRoutes } from './indexes.js'
 import { instanceRoutes } from './instance.js'
 import { keyRoutes } from './keys.js'
 import { logRoutes } from './logs.js'
+import { mcpRoutes } from './mcp.js'
 import { multiSearchRoutes } from './multi-search.js'
 import { networkRoutes } from './network.js'
 import { openApiRoutes } from './openapi.js'
@@ -24,6 +26,7 @@ import { webhookRoutes } from './webhooks.js'
 const plugins: readonly FastifyPluginAsync<RouteServices>[] = [
   backupRoutes,
   chatRoutes,
+  descriptionRoutes,
   documentRoutes,
   dynamicSearchRuleRoutes,
   featureRoutes,
@@ -31,6 +34,7 @@ const plugins: readonly FastifyPluginAsync<RouteServices>[] = [
   instanceRoutes,
   keyRoutes,
   logRoutes,
+  mcpRoutes,
   multiSearchRoutes,
   networkRoutes,
   openApiRoutes,

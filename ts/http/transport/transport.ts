@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError, type ErrorCode, toErrorBody } from '../../errors/index.js'
+import { MCP_PATH, type OriginRules, requireMcpOrigin } from './mcp-origin.js'
 
 /** Seconds for which a browser may cache a preflight answer. */
 const PREFLIGHT_MAX_AGE_S = 86_400
@@ -22,9 +23,9 @@ declare module 'fastify' {
 type RouteTable = Map<string, Set<string>>
 
 /** Sets up error bodies, 404, 405 and CORS. Leaves request bodies unread for the routes. */
-export function setUpTransport(app: FastifyInstance): void {
+export function setUpTransport(app: FastifyInstance, options: OriginRules): void {
   answerErrors(app)
-  answerOtherOrigins(app)
+  answerOtherOrigins(app, options)
   answerUnknownRoutes(app)
   // fastify would refuse an unknown content type before the route has checked the key. So it sees none: the header
   // moves to a property, and the routes read it along with the body.
@@ -107,10 +108,14 @@ function answerErrors(app: FastifyInstance): void {
   app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
 }
 
-function answerOtherOrigins(app: FastifyInstance): void {
+function answerOtherOrigins(app: FastifyInstance, rules: OriginRules): void {
   app.addHook('onRequest', async (request, reply) => {
-    if (request.headers.origin === undefined) return
-    void reply.header('access-control-allow-origin', '*')
+    const { origin } = request.headers
+    if (origin === undefined) return
+    if (segments(request.url.split('?')[0] ?? '').join('/') === MCP_PATH) {
+      requireMcpOrigin(origin, rules)
+      void reply.header('access-control-allow-origin', origin).header('vary', 'origin')
+    } else void reply.header('access-control-allow-origin', '*')
     const wanted = request.headers['access-control-request-method']
     if (request.method !== 'OPTIONS' || wanted === undefined) return
     const names = request.headers['access-control-request-headers']

@@ -1,5 +1,5 @@
 /** Options of backups, outgoing calls, logs, metrics, telemetry and features. */
-import { choice, count, logTarget, networks, schedule, text, toggle, url } from '../kinds.js'
+import { choice, count, logTarget, networks, origins, schedule, text, toggle, url } from '../kinds.js'
 
 export const backups = {
   dumpDir: text('path', 'dumps/', {
@@ -99,6 +99,17 @@ export const telemetry = {
     help: 'Name of the hosting provider, for telemetry',
     example: 'our-cloud',
     isVariable: true,
+  }),
+} as const
+
+export const agents = {
+  mcp: toggle({ help: 'Switches feature mcpRoute on: POST /mcp gives agents tools to search' }),
+  mcpWrites: toggle({
+    help: 'Agents may add and delete documents and change settings by POST /mcp, with a key that may do so',
+  }),
+  mcpAllowedOrigins: origins({
+    help: 'Origins of web pages that may call POST /mcp in addition to those of this machine, or *',
+    example: 'https://agents.example.com',
   }),
 } as const
 

@@ -1,4 +1,13 @@
 /** Answers searches and other reads of an open instance. */
+export {
+  describedIndex,
+  descriptionParameters,
+  type IndexDescription,
+  type IndexDescriptionWithExamples,
+  type SearchableIndex,
+  searchableIndex,
+  searchableListParameters,
+} from './describe.js'
 export { DisconnectSignal } from './disconnect-signal.js'
 export { documentFields, listedDocuments, type WantedDocuments } from './documents.js'
 export {

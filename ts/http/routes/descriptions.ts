@@ -1,0 +1,64 @@
+import type { FastifyPluginAsync } from 'fastify'
+import {
+  describedIndex,
+  descriptionParameters,
+  readIndex,
+  requireIndexUid,
+  type SearchableIndex,
+  searchableIndex,
+  searchableListParameters,
+} from '../../operations/index.js'
+import { indexDescription, pageOf, searchableIndex as searchableSchema, sendJson } from '../answers/index.js'
+import { serve } from '../operations/index.js'
+import type { RouteServices } from '../route-services.js'
+import { disconnectOf } from '../searches/index.js'
+
+/** Descriptions of indexes, for callers that may search and do not know the data. */
+export const descriptionRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
+  const { tasks, searches } = services
+
+  serve(
+    app,
+    services,
+    {
+      method: 'GET',
+      url: '/descriptions',
+      summary: 'List the indexes that the caller may search',
+      actions: ['search'],
+      query: searchableListParameters,
+      answers: { 200: pageOf(searchableSchema) },
+    },
+    async ({ reply, access, query: { offset, limit } }) => {
+      const visible = tasks.indexes().filter(({ uid }) => access.maySearch(uid))
+      const page = visible.slice(offset, offset + limit)
+      const results = await searches.run(access.holder, disconnectOf(reply), async (stop) => {
+        const found: SearchableIndex[] = []
+        for (const entry of page)
+          found.push(await searchableIndex(services, entry, { access, stop, alsoRead: () => undefined }))
+        return found
+      })
+      return sendJson(reply, { results, offset, limit, total: visible.length })
+    },
+  )
+
+  serve(
+    app,
+    services,
+    {
+      method: 'GET',
+      url: '/indexes/:indexUid/description',
+      summary: 'Describe the fields, filters and documents of an index to a caller that may search it',
+      actions: ['search'],
+      query: descriptionParameters,
+      answers: { 200: indexDescription },
+    },
+    async ({ reply, access, indexUid, query: { examples } }) => {
+      const description = await searches.run(access.holder, disconnectOf(reply), (stop) =>
+        readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) =>
+          describedIndex(services, entry, examples, { access, stop, alsoRead }),
+        ),
+      )
+      return sendJson(reply, description)
+    },
+  )
+}
