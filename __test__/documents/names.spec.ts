@@ -37,7 +37,7 @@ const variables = new Set(
   rows.flatMap(([name, row]) => variablesOf(name, row).flatMap((one) => [one, `${one}_FILE`])),
 )
 /** Variables of commands that give a server. */
-for (const name of ['URL', 'KEY', 'KEY_FILE']) variables.add(`SVC_${name}`)
+for (const name of ['URL', 'KEY', 'KEY_FILE', 'CA']) variables.add(`SVC_${name}`)
 
 /** Folders of the checkout whose files are mentioned in pages. */
 const folders = readdirSync(root, { withFileTypes: true })

@@ -1,8 +1,9 @@
 import { type ClientRequest, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import { addressText, LaunchError, type LaunchOptions, launchMistakes, machine } from '../launch/index.js'
+import { trusting } from '../outbound/index.js'
 import { isHttpUrl } from '../parse/index.js'
-import { defineCommand, examples } from './command/index.js'
+import { authoritiesOf, caOption, defineCommand, examples } from './command/index.js'
 import { textOf } from './text-of.js'
 
 /** Milliseconds after which a server without an answer counts as hung. Container probes wait about as long. */
@@ -20,6 +21,7 @@ With --ready it calls GET /ready, which fails while a follower lags behind its l
 and do not restart this one.`)
     .option('--ready', 'Checks that clients should be sent to the server')
     .option('--url <url>', 'The server to check (default: the one of this machine)')
+    .addOption(caOption)
     .option('--config-file-path <file>', 'The configuration file (default: ./config.toml if it exists)')
     .addHelpText(
       'after',
@@ -30,7 +32,7 @@ and do not restart this one.`)
         SVC_HTTP_ADDR=0.0.0.0:8000 siftd health          a server with this address in its environment
         HEALTHCHECK CMD ["/usr/local/bin/siftd", "health"]`),
     )
-    .action(async ({ configFilePath, ready, url }) => {
+    .action(async ({ configFilePath, ready, url, ca }) => {
       const path = ready === true ? '/ready' : '/health'
       const report = (address: string, fault: string | null): void => {
         output.line(`${address}: ${fault ?? (ready === true ? 'ready' : 'available')}`)
@@ -44,6 +46,8 @@ and do not restart this one.`)
             'health: --url is not a URL of http or https, such as http://localhost:7700',
             2,
           )
+        const { authorities } = authoritiesOf({ ca })
+        const trusted = authorities === undefined ? {} : { ca: trusting(authorities) }
         const { protocol, hostname, port, origin } = new URL(url)
         const target = {
           host: hostname.replace(/^\[|\]$/g, ''),
@@ -53,7 +57,10 @@ and do not restart this one.`)
         }
         return report(
           origin,
-          await faultOf(protocol === 'https:' ? requestHttps(target) : requestHttp(target), false),
+          await faultOf(
+            protocol === 'https:' ? requestHttps({ ...target, ...trusted }) : requestHttp(target),
+            false,
+          ),
         )
       }
       const { mistakes, run } = launchMistakes({

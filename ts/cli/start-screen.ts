@@ -1,4 +1,5 @@
 import type { Build } from '../launch/index.js'
+import { counted } from '../parse/index.js'
 import type { Rebuilt } from '../tasks/index.js'
 import type { KeyState } from './master-key.js'
 
@@ -79,7 +80,7 @@ export function nextSteps({ url, program, needsKey }: NextFacts): string {
 
 function rebuiltNotice({ aside, indexes, missing, salvaged }: Rebuilt): readonly string[] {
   const names = indexes.map(({ uid, documents }) =>
-    documents === null ? `${uid} (damaged)` : `${uid} (${documents} documents)`,
+    documents === null ? `${uid} (damaged)` : `${uid} (${counted(documents, 'document')})`,
   )
   return [
     `The task store was rebuilt. Set-aside files are in ${aside}`,
@@ -87,7 +88,7 @@ function rebuiltNotice({ aside, indexes, missing, salvaged }: Rebuilt): readonly
     ...(missing.length === 0 ? [] : [`  Lost indexes (no directory): ${missing.join(', ')}`]),
     salvaged === null
       ? '  Lost: API keys, webhooks, features, search rules; the old store is unreadable'
-      : `  From the old store, maybe outdated: ${salvaged.keys} API keys, ${salvaged.webhooks} webhooks, ${salvaged.values} values such as features; check for deleted keys that are valid again`,
+      : `  From the old store, maybe outdated: ${counted(salvaged.keys, 'API key')}, ${counted(salvaged.webhooks, 'webhook')}, ${counted(salvaged.values, 'value')} such as features; check for deleted keys that are valid again`,
     ...(salvaged === null || salvaged.damaged === 0
       ? []
       : [`  Lost: ${salvaged.damaged} of these, damaged in the old store`]),

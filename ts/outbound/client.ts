@@ -11,6 +11,7 @@ import {
   guardedLookup,
   type Resolve,
 } from './addresses.js'
+import { certificateFault, shownCertificate, trusting } from './certificate.js'
 import {
   CONNECT_TIMEOUT_MS,
   CONNECTIONS_PER_ORIGIN_MAX,
@@ -72,6 +73,8 @@ export type OutboundFault =
   /** The address policy forbids it. */
   | 'refused'
   | 'unreachable'
+  /** The certificate of the server is not trusted. */
+  | 'certificate'
   | 'timeout'
   | 'too_large'
   | 'redirects'
@@ -105,17 +108,20 @@ export interface OutboundSetup {
   readonly allowedNetworks: AllowedNetworks
   /** Default: the resolver of the system. */
   readonly resolve?: Resolve
+  /** PEM certificates of authorities to trust in addition to those of Node.js. */
+  readonly authorities?: string
 }
 
 /** @throws Error if an entry of `allowedNetworks` is not a network */
-export function openOutbound({ allowedNetworks, resolve }: OutboundSetup): Outbound {
+export function openOutbound({ allowedNetworks, resolve, authorities }: OutboundSetup): Outbound {
   const policy = addressPolicy(allowedNetworks)
+  const lookup = guardedLookup(policy, resolve)
   let opened: Promise<Agent> | null = null
   // Loaded on demand: many servers never call out, and loading the library takes a tenth of a start.
   const closing = new AbortController()
   setMaxListeners(0, closing.signal)
   const agentOnce = (): Promise<Agent> => {
-    opened ??= openAgent(guardedLookup(policy, resolve), closing.signal)
+    opened ??= openAgent(lookup, authorities, closing.signal)
     return opened
   }
   return {
@@ -127,7 +133,8 @@ export function openOutbound({ allowedNetworks, resolve }: OutboundSetup): Outbo
         const { answer, url: last } = await follow(await agentOnce(), policy, request, url, signal)
         return await taken(answer, request.answerBytesMax, last)
       } catch (error) {
-        throw outboundError(error, url, timeout.aborted, request)
+        const failure = outboundError(error, url, timeout.aborted, request)
+        throw failure.fault === 'certificate' ? await withCertificate(failure, url, lookup) : failure
       }
     },
     stream: async (request) => stream(await agentOnce(), policy, request),
@@ -141,7 +148,11 @@ export function openOutbound({ allowedNetworks, resolve }: OutboundSetup): Outbo
 }
 
 /** @param closing ends all sockets */
-async function openAgent(lookup: LookupFunction, closing: AbortSignal): Promise<Agent> {
+async function openAgent(
+  lookup: LookupFunction,
+  authorities: string | undefined,
+  closing: AbortSignal,
+): Promise<Agent> {
   const { Agent } = await import('undici')
   return new Agent({
     connections: CONNECTIONS_PER_ORIGIN_MAX,
@@ -149,7 +160,10 @@ async function openAgent(lookup: LookupFunction, closing: AbortSignal): Promise<
     // `timeoutMs` of the request limits the complete call.
     headersTimeout: 0,
     bodyTimeout: 0,
-    connect: { timeout: CONNECT_TIMEOUT_MS, lookup, signal: closing },
+    connect: {
+      ...{ timeout: CONNECT_TIMEOUT_MS, lookup, signal: closing },
+      ...(authorities !== undefined && { ca: trusting(authorities) }),
+    },
   })
 }
 
@@ -361,7 +375,7 @@ function outboundError(
   { host }: URL,
   timedOut: boolean,
   request: { readonly timeoutMs: number; readonly signal?: AbortSignal },
-): Error {
+): OutboundError {
   if (error instanceof OutboundError) return error
   const cause = { cause: error }
   if (request.signal?.aborted)
@@ -371,6 +385,20 @@ function outboundError(
   }
   if (error instanceof AddressRefusedError) return new OutboundError('refused', error.message, cause)
   const { code, message } = error as { code?: unknown; message?: unknown }
+  const certificate = certificateFault(code)
+  if (certificate !== undefined)
+    return new OutboundError('certificate', `the certificate of \`${host}\` ${certificate.says}`, cause)
   const reason = typeof code === 'string' ? code : String(message)
   return new OutboundError('unreachable', `\`${host}\` cannot be reached: ${reason}`, cause)
+}
+
+/** Adds the certificate that the server shows to the message. */
+async function withCertificate(
+  failure: OutboundError,
+  url: URL,
+  lookup: LookupFunction,
+): Promise<OutboundError> {
+  const shown = await shownCertificate(url, lookup)
+  if (shown === null) return failure
+  return new OutboundError('certificate', `${failure.message} (${shown})`, { cause: failure.cause })
 }

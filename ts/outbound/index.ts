@@ -10,5 +10,6 @@ export {
   type Wait,
   waitOnTimer,
 } from './backoff.js'
+export { certificateFault, trusting } from './certificate.js'
 export * from './client.js'
 export { readAnswer } from './json.js'

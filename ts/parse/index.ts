@@ -1,6 +1,7 @@
 /**
  * Reads JSON and query strings as typed values, and reports their first mistake. Each type has a JSON Schema.
  */
+export { counted } from './counted.js'
 export * from './fields.js'
 export { readJson, readJsonInSlices, readJsonText } from './json.js'
 export { isWithin } from './json-bounds.js'

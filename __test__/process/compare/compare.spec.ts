@@ -45,14 +45,14 @@ test('differences are printed and counted by kind', async (t) => {
   t.is(code, 1)
   t.deepEqual(lines.slice(0, 2), [
     'line 2: /indexes/films/search {"q":"solaris"}',
-    '  order: [1, 3] and [3, 1]',
+    '  order: position 1: 1 and 3; 2 positions differ',
   ])
   t.deepEqual(lines.slice(-2), [
-    '8 searches, 4 equal, 4 differ, 1 requests skipped that are not searches',
+    '8 searches, 4 equal, 4 differ, skipped 1 request that is no search',
     'by kind: refusal 1, ids 2, order 1, total 2, facets 1',
   ])
   t.true(lines.includes('  refusal: answered and invalid_search_sort'), lines.join('\n'))
-  t.true(lines.includes('  ids of query 0: [] and [4]'), lines.join('\n'))
+  t.true(lines.includes('  ids of query 0: only right 4'), lines.join('\n'))
 
   const scored = await runCommand([...sides, '--scores', '--limit', '1', file])
   t.deepEqual(scored.lines.slice(-1), ['by kind: scores 1'])
@@ -73,7 +73,7 @@ test('differences are printed and counted by kind', async (t) => {
     ['compare', '--left', left.url, '--right', left.url, '-'],
     '{"indexUid":"films"}',
   )
-  t.deepEqual([same.code, same.lines], [0, ['1 searches, 1 equal, 0 differ']])
+  t.deepEqual([same.code, same.lines], [0, ['1 search, 1 equal, 0 differ']])
 
   const unreachable = ['--left', 'http://127.0.0.1:9', '--right', right.url, file]
   await t.throwsAsync(compare.run(unreachable, silentOutput), {

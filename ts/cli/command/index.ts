@@ -10,6 +10,8 @@ export {
   SERVER_GROUP,
 } from './command.js'
 export {
+  authoritiesOf,
+  caOption,
   instanceOf,
   keyFileOption,
   keyOption,

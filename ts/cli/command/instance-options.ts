@@ -1,4 +1,5 @@
 /** Options for the URL and the key of a running instance. */
+import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { LaunchError } from '../../launch/index.js'
 import { isHttpUrl } from '../../parse/index.js'
@@ -18,9 +19,40 @@ export const keyFileOption = <F extends PeerFlag>(flag: F) =>
     'File that holds that key, so that process lists do not show it',
   )
 
+/** Option for the certificate of an authority. */
+export const caOption = new Option(
+  '--ca <file>',
+  'PEM certificate of an authority to trust for https (default: SVC_CA)',
+).helpGroup(SERVER_GROUP)
+
+/**
+ * Returns the certificates of `--ca` or `SVC_CA`, as a part of `OutboundSetup`.
+ * @throws LaunchError with exit code 2
+ */
+export function authoritiesOf(
+  { ca }: { readonly ca?: string | undefined },
+  env: NodeJS.ProcessEnv = process.env,
+): { readonly authorities?: string } {
+  const path = ca ?? env.SVC_CA
+  if (!path) return {}
+  const name = ca === undefined ? 'SVC_CA' : '--ca'
+  let authorities: string
+  try {
+    authorities = readFileSync(path, 'utf8')
+    new X509Certificate(authorities)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const why =
+      code?.startsWith('ERR_') === false ? `cannot be read: ${code}` : 'holds no certificate in PEM form'
+    throw new LaunchError(`${name}: ${path} ${why}`, 2)
+  }
+  return { authorities }
+}
+
 /** Adds the options that name a server to a command. */
 export const onServer = (command: Arguments) =>
   command
+    .addOption(caOption)
     .addOption(
       new Option('--url <url>', `URL of the server (default: SVC_URL, or ${DEFAULT_URL})`).helpGroup(
         SERVER_GROUP,
@@ -39,6 +71,7 @@ export interface ServerOptions {
   readonly url?: string | undefined
   readonly key?: string | undefined
   readonly keyFile?: string | undefined
+  readonly ca?: string | undefined
 }
 
 /**

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { LaunchError } from '../../launch/index.js'
 import { openOutbound } from '../../outbound/index.js'
+import { counted } from '../../parse/index.js'
 import {
   type Answer,
   type Difference,
@@ -9,11 +10,14 @@ import {
   kinds,
   type PrimaryKeyOf,
 } from '../../transfer/compare/differences.js'
-import { ASKED_AT_A_TIME, IDS_SHOWN, SHOWN_DEFAULT } from '../../transfer/compare/limits.js'
+import { ASKED_AT_A_TIME, SHOWN_DEFAULT } from '../../transfer/compare/limits.js'
 import { type Query, readQueries, searchedIndex, withScores } from '../../transfer/compare/queries.js'
+import { shortDiff } from '../../transfer/compare/short-diff.js'
 import { isText, listAll, maybe, openPeer, type Peer, PeerError } from '../../transfer/index.js'
 import {
+  authoritiesOf,
   type CommandOutput,
+  caOption,
   countFor,
   defineCommand,
   examples,
@@ -42,6 +46,7 @@ some differ or an instance fails, 2 for wrong usage.`)
     .option('--right <url>', 'The second instance')
     .addOption(keyOption('right'))
     .addOption(keyFileOption('right'))
+    .addOption(caOption)
     .option('--scores', 'Compares ranking scores too, within 0.000001')
     .option('--limit <n>', 'Runs only the first n searches', countFor('--limit'))
     .option(
@@ -60,6 +65,7 @@ some differ or an instance fails, 2 for wrong usage.`)
 )
 
 interface CompareOptions {
+  readonly ca?: string
   readonly scores?: true
   readonly limit?: number
   readonly show?: number
@@ -71,7 +77,7 @@ async function compared(path: string, options: CompareOptions, output: CommandOu
   const { scores, limit = Number.POSITIVE_INFINITY, show: shown = SHOWN_DEFAULT, json = false } = options
   const { queries, skipped } = readQueries(textOf(path), limit)
   const asked = scores ? queries.map(withScores) : queries
-  const outbound = openOutbound({ allowedNetworks: 'any' })
+  const outbound = openOutbound({ allowedNetworks: 'any', ...authoritiesOf(options) })
   try {
     const sides = { left: openPeer(outbound, left), right: openPeer(outbound, right) }
     const report = new Report(output, { asJson: json, shown })
@@ -154,9 +160,10 @@ class Report {
       return
     }
     this.#output.line(`line ${line}: ${path} ${body === null ? '' : JSON.stringify(body)}`)
-    for (const { kind, query, left, right } of found) {
+    for (const difference of found) {
+      const { kind, query } = difference
       const where = query === null ? '' : ` of query ${query}`
-      this.#output.line(`  ${kind}${where}: ${shownValue(left)} and ${shownValue(right)}`)
+      this.#output.line(`  ${kind}${where}: ${shortDiff(difference)}`)
     }
   }
 
@@ -174,16 +181,16 @@ class Report {
     if (differing > this.#options.shown)
       this.#output.line(`… and ${differing - this.#options.shown} more (--show prints more)`)
     const byKind = Object.entries(counts).map(([kind, count]) => `${kind} ${count}`)
-    const others = skipped === 0 ? '' : `, ${skipped} requests skipped that are not searches`
-    this.#output.line(`${asked} searches, ${asked - differing} equal, ${differing} differ${others}`)
+    const others =
+      skipped === 0
+        ? ''
+        : `, skipped ${counted(skipped, 'request')} that ${skipped === 1 ? 'is no search' : 'are no searches'}`
+    const verb = differing === 1 ? 'differs' : 'differ'
+    this.#output.line(
+      `${counted(asked, 'search', 'searches')}, ${asked - differing} equal, ${differing} ${verb}${others}`,
+    )
     if (byKind.length > 0) this.#output.line(`by kind: ${byKind.join(', ')}`)
   }
-}
-
-function shownValue(value: unknown): string {
-  if (!Array.isArray(value)) return typeof value === 'string' ? value : JSON.stringify(value)
-  const more = value.length > IDS_SHOWN ? ', …' : ''
-  return `[${value.slice(0, IDS_SHOWN).join(', ')}${more}]`
 }
 
 function textOf(path: string): string {

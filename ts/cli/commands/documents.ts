@@ -1,5 +1,6 @@
 import { open } from 'node:fs/promises'
 import { LaunchError } from '../../launch/index.js'
+import { counted } from '../../parse/index.js'
 import { fetchDocuments, PageReader, type Peer } from '../../transfer/index.js'
 import {
   type Arguments,
@@ -89,7 +90,7 @@ Numbers are written exactly as they were added. siftd import reads the file.`)
       const sink = options.output === undefined ? standardOutput(output) : await fileSink(options.output)
       const count = await withData(options, (peer) => exported(peer, index, wantedOf(options), sink, output))
       await sink.end()
-      output.note(`${count} documents`)
+      output.note(counted(count, 'document'))
     })
 }
 
@@ -158,7 +159,7 @@ async function exported(
     if (lines.length > 0) await sink.write(`${lines.join('\n')}\n`)
     count += lines.length
     if (lines.length === 0 || count >= total) return count
-    output.progress('exporting', count, total, `${count} documents`)
+    output.progress('exporting', count, total, counted(count, 'document'))
   }
 }
 

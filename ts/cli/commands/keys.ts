@@ -27,14 +27,16 @@ export const keys = defineCommand('keys', (command, output) => {
     )
   onServer(command.command('list'))
     .summary('lists the keys')
-    .description('Lists the keys with their permissions. Only --json prints the keys themselves.')
+    .description(
+      'Lists the keys with their permissions. Whoever reads the output can use the keys; --json prints their uids too.',
+    )
     .addOption(jsonOption)
     .addHelpText('after', examples('siftd keys list\nsiftd keys list --json | jq -r .key'))
     .action(async (options) => {
       const found = await withServer(options, (peer) => listAll<Key>(peer, '/keys', keyShape))
       if (options.json) return found.forEach((key) => void output.line(JSON.stringify(key)))
-      const rows = found.map(({ uid, name, actions, indexes, expiresAt }) => [
-        ...[uid, name ?? '-', actions.join(','), indexes.join(','), expiresAt ?? 'never'],
+      const rows = found.map(({ key, name, actions, indexes, expiresAt }) => [
+        ...[key, name ?? '-', actions.join(','), indexes.join(','), expiresAt ?? 'never'],
       ])
       for (const line of tableLines([['KEY', 'NAME', 'ACTIONS', 'INDEXES', 'EXPIRES'], ...rows]))
         output.line(line)

@@ -2,6 +2,7 @@
 
 import { LaunchError } from '../../launch/index.js'
 import { openOutbound } from '../../outbound/index.js'
+import { counted } from '../../parse/index.js'
 import { openPeer } from '../../transfer/index.js'
 import { type InstancePart, instanceParts } from '../../transfer/migrate/inventory.js'
 import { leftOut } from '../../transfer/migrate/left-out.js'
@@ -14,7 +15,9 @@ import {
 } from '../../transfer/migrate/migration.js'
 import { differences } from '../../transfer/migrate/verify.js'
 import {
+  authoritiesOf,
   type CommandOutput,
+  caOption,
   collected,
   defineCommand,
   examples,
@@ -39,6 +42,7 @@ there are no differences at the end, 1 if something differs or failed, 2 for wro
     .option('--to <url>', `The siftd to copy into (default: ${DEFAULT_TARGET})`)
     .addOption(keyOption('to'))
     .addOption(keyFileOption('to'))
+    .addOption(caOption)
     .option('--index <uid>', 'Copies only this index; may be repeated', collected)
     .option('--skip <part>', `Skips a part: ${instanceParts.join(', ')}; may be repeated`, collected)
     .option(
@@ -59,6 +63,7 @@ there are no differences at the end, 1 if something differs or failed, 2 for wro
 )
 
 interface MigrateOptions {
+  readonly ca?: string
   readonly index?: readonly string[]
   readonly skip?: readonly string[]
   readonly state?: string
@@ -71,7 +76,7 @@ async function migrated(options: MigrateOptions, output: CommandOutput): Promise
   const to = instanceOf('to', { ...options }, DEFAULT_TARGET)
   const selection = { indexes: options.index ?? null, skipped: skippedParts(options.skip ?? []) }
   // The user chose both addresses, so private addresses are allowed.
-  const outbound = openOutbound({ allowedNetworks: 'any' })
+  const outbound = openOutbound({ allowedNetworks: 'any', ...authoritiesOf(options) })
   try {
     const migration: Migration = {
       from: openPeer(outbound, from),
@@ -94,7 +99,7 @@ async function migrated(options: MigrateOptions, output: CommandOutput): Promise
     }
     const found = await differences(migration.from, migration.to, selection)
     for (const difference of found) output.line(`differs: ${difference}`)
-    output.line(found.length === 0 ? 'no differences' : `${found.length} differences`)
+    output.line(found.length === 0 ? 'no differences' : counted(found.length, 'difference'))
     if (found.length > 0) output.finding()
   } finally {
     await outbound.close()

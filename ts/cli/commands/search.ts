@@ -1,3 +1,4 @@
+import { counted } from '../../parse/index.js'
 import { countFor, defineCommand, examples, listOf } from '../command/index.js'
 import { jsonOf, objectOf } from './json-argument.js'
 import { onData, withData } from './service.js'
@@ -58,6 +59,8 @@ even if nothing is found.`)
         for (const [value, count] of Object.entries(counts)) output.note(`${name}: ${value} ${count}`)
       const total = answer.totalHits ?? answer.estimatedTotalHits
       const about = answer.totalHits === undefined ? 'about ' : ''
-      output.note(`${lines.length} of ${about}${total} hits, ${answer.processingTimeMs} ms`)
+      output.note(
+        `${lines.length} of ${about}${counted(Number(total), 'hit')}, ${answer.processingTimeMs} ms`,
+      )
     }),
 )

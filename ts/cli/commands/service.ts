@@ -5,6 +5,7 @@ import { openOutbound } from '../../outbound/index.js'
 import { openPeer, type Peer, type PeerSetup } from '../../transfer/index.js'
 import {
   type Arguments,
+  authoritiesOf,
   Option,
   onServer,
   SERVER_GROUP,
@@ -36,7 +37,7 @@ export async function withServer<T>(
 ): Promise<T> {
   const address = serverOf(options)
   // The user chose the address, so private addresses are allowed.
-  const outbound = openOutbound({ allowedNetworks: 'any' })
+  const outbound = openOutbound({ allowedNetworks: 'any', ...authoritiesOf(options) })
   try {
     return await use(openPeer(outbound, address, setup))
   } finally {

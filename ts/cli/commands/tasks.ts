@@ -1,4 +1,5 @@
 import { LaunchError } from '../../launch/index.js'
+import { counted } from '../../parse/index.js'
 import {
   endedTask,
   isCount,
@@ -67,7 +68,8 @@ export const tasks = defineCommand('tasks', (command, output) => {
       ])
       for (const line of tableLines([['TASK', 'STATUS', 'TYPE', 'INDEX', 'ENQUEUED', 'ERROR'], ...rows]))
         output.line(line)
-      if (total > results.length) output.note(`${results.length} of ${total} tasks (--limit lists more)`)
+      if (total > results.length)
+        output.note(`${results.length} of ${counted(total, 'task')} (--limit lists more)`)
     })
   onServer(command.command('watch'))
     .summary('waits for tasks and prints their results')

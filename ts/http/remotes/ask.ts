@@ -171,6 +171,12 @@ function unsent(error: OutboundError, timeoutMs: number, tookMs: number): Remote
     case 'redirects':
     case 'aborted':
       return new RemoteFailure('remote_could_not_send_request', `no call is possible (${error.fault})`, false)
+    case 'certificate':
+      return new RemoteFailure(
+        'remote_could_not_send_request',
+        'the certificate of the remote is not trusted',
+        false,
+      )
     case 'unreachable':
       return new RemoteFailure(
         'remote_could_not_send_request',

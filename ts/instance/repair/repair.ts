@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Rescued } from '../../engine/index.js'
+import { counted } from '../../parse/index.js'
 import { defaultIndexSettings } from '../../settings/index.js'
 import {
   type Finding,
@@ -106,7 +107,7 @@ async function rescueIndex(
     return {
       indexUid: uid,
       damages,
-      done: [`rebuilt from ${rescued.documents} documents; ${where}`],
+      done: [`rebuilt from ${counted(rescued.documents, 'document')}; ${where}`],
       losses: [...losses, ...built.losses],
     }
   } catch (error) {
@@ -115,13 +116,14 @@ async function rescueIndex(
     const kept = await writeRescued(uid, rescued, documents, directory)
     const waiting = await queue.waiting(uid)
     const name = await queue.setAside(uid)
-    if (waiting > 0) losses.push(`${waiting} tasks waiting for it will fail with \`index_damaged\``)
+    if (waiting > 0)
+      losses.push(`${counted(waiting, 'task')} waiting for it will fail with \`index_damaged\``)
     return {
       indexUid: uid,
       damages,
       done: [
         `renamed to \`${name}\`, which can be deleted`,
-        `wrote ${rescued.documents} documents to ${kept.documents} and the settings to ${kept.settings}`,
+        `wrote ${counted(rescued.documents, 'document')} to ${kept.documents} and the settings to ${kept.settings}`,
       ],
       losses,
     }
@@ -148,12 +150,14 @@ function storeRepair(reason: string, { aside, indexes, missing, salvaged }: Rebu
   const kept =
     salvaged === null
       ? 'keys, webhooks and features could not be read'
-      : `it has ${salvaged.keys} keys and ${salvaged.webhooks} webhooks of the old one`
+      : `it has ${counted(salvaged.keys, 'key')} and ${counted(salvaged.webhooks, 'webhook')} of the old one`
   const damaged = salvaged?.damaged ?? 0
   return {
     indexUid: null,
     damages: [`the task store ${reason}`],
-    done: [`made a new task store of ${indexes.length} indexes; ${kept}; the old one is in ${aside}`],
+    done: [
+      `made a new task store of ${counted(indexes.length, 'index', 'indexes')}; ${kept}; the old one is in ${aside}`,
+    ],
     losses: [
       'the history of tasks, and waiting tasks',
       ...(salvaged === null ? ['keys, webhooks and features'] : []),

@@ -1,3 +1,4 @@
+import { counted } from '../../parse/index.js'
 import { type Peer, PeerError } from '../peer/index.js'
 import { editableWebhooks, livingKeys } from './instance-parts.js'
 import type { Inventory, Selection } from './inventory.js'
@@ -13,7 +14,9 @@ const parts: readonly Part[] = [
   {
     path: '/tasks?limit=1',
     describe: ({ total }) =>
-      isCount(total) ? `the history of ${total} tasks and their batches: a dump brings it` : null,
+      isCount(total)
+        ? `the history of ${counted(Number(total), 'task')} with batches: a dump brings it`
+        : null,
   },
   {
     path: '/chats?limit=1',
@@ -42,7 +45,7 @@ export async function leftOut(
   const found: (string | null)[] = []
   for (const { path, describe } of parts) found.push(describe(await answerOf(from, path)))
   const expired = (source.keys?.length ?? 0) - livingKeys(source.keys, Date.now()).length
-  if (expired > 0) found.push(`${expired} keys that have expired`)
+  if (expired > 0) found.push(`${counted(expired, 'key')} that ${expired === 1 ? 'has' : 'have'} expired`)
   if (source.webhooks.length > editableWebhooks(source.webhooks).length)
     found.push('the webhook of the command line: launch the target with --task-webhook-url')
   if (source.rules === null && !skipped.has('rules') && source.features.dynamicSearchRules === false)

@@ -1,3 +1,4 @@
+import { counted } from '../../parse/index.js'
 import { acceptedTask, finishedTask, type Peer, PeerError } from '../peer/index.js'
 import { copyDocuments } from './documents.js'
 import { copyFeatures, copyKeys, copyWebhooks, livingKeys, missingFeatures } from './instance-parts.js'
@@ -73,11 +74,11 @@ export async function describe(
   for (const { uid, primaryKey } of source.indexes) {
     const exists = target.indexes.some((index) => index.uid === uid)
     const { numberOfDocuments, numberOfEmbeddings = 0 } = await countsOf(from, uid)
-    const what = `${numberOfDocuments} documents, ${numberOfEmbeddings} embeddings, primary key ${primaryKey ?? 'not set'}`
+    const what = `${counted(numberOfDocuments, 'document')}, ${counted(numberOfEmbeddings, 'embedding')}, primary key ${primaryKey ?? 'not set'}`
     output.line(`would copy index \`${uid}\`${exists ? ' into the existing index' : ''}: ${what}`)
   }
   output.line(`would copy ${source.rules?.length ?? 0} dynamic search rules`)
-  output.line(`would copy ${livingKeys(source.keys, Date.now()).length} keys`)
+  output.line(`would copy ${counted(livingKeys(source.keys, Date.now()).length, 'key')}`)
   output.line(`would copy ${source.webhooks.length} webhooks`)
 }
 
@@ -163,7 +164,7 @@ async function documentsCopied(
     known.targetCreatedAt === createdAt &&
     known.documents <= here.numberOfDocuments
   const copied = isSame ? known.documents : 0
-  if (copied > 0) output.line(`index \`${uid}\`: continues after ${copied} documents`)
+  if (copied > 0) output.line(`index \`${uid}\`: continues after ${counted(copied, 'document')}`)
   const total = await copyDocuments({
     from,
     to,
@@ -174,10 +175,10 @@ async function documentsCopied(
       output.progress(`index \`${uid}\`: documents`, documents, of)
     },
   })
-  output.line(`index \`${uid}\`: ${total} documents copied`)
+  output.line(`index \`${uid}\`: ${counted(total, 'document')} copied`)
   return total === there.numberOfDocuments
     ? []
     : [
-        `index \`${uid}\`: the source changed while it was copied, from ${there.numberOfDocuments} to ${total} documents: start again when it no longer changes`,
+        `index \`${uid}\`: the source changed while it was copied, from ${there.numberOfDocuments} to ${counted(total, 'document')}: start again when it no longer changes`,
       ]
 }

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { counted } from '../../parse/index.js'
 import type { Peer } from '../peer/index.js'
 import { livingKeys, missingFeatures, missingWebhooks, sameWebhook, webhookName } from './instance-parts.js'
 import {
@@ -80,7 +81,7 @@ function partDifferences(source: Inventory, target: Inventory): readonly string[
     }),
     ...(values.length > 0
       ? [
-          `${values.length} keys have other values, since the master keys differ: give clients the new keys, or start the target with the master key of the source`,
+          `${counted(values.length, 'key')} ${values.length === 1 ? 'has another value' : 'have other values'}, since the master keys differ: give clients the new keys, or start the target with the master key of the source`,
         ]
       : []),
     ...missingRules(source.rules, target.rules).map(

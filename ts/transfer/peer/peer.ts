@@ -1,4 +1,4 @@
-import { type Outbound, OutboundError, type OutboundRequest } from '../../outbound/index.js'
+import { certificateFault, type Outbound, OutboundError, type OutboundRequest } from '../../outbound/index.js'
 import { isWithin } from '../../parse/index.js'
 import { mistakeIn, type Shape } from './answers.js'
 import { caller, type PeerCall } from './calls.js'
@@ -60,7 +60,12 @@ export function openPeer(
 
   const failure = (error: unknown, call: string): unknown => {
     if (error instanceof OutboundError) {
-      const advice = error.fault === 'unreachable' ? '; is it running, and is the address right?' : ''
+      const advice =
+        error.fault === 'unreachable'
+          ? '; is it running, and is the address right?'
+          : isUnknownAuthority(error)
+            ? '; if you trust it, give the certificate of its authority by --ca FILE'
+            : ''
       return new PeerError(`${shown}: ${call} failed: ${error.message}${advice}`, null, null, {
         cause: error,
       })
@@ -110,6 +115,10 @@ export function openPeer(
     },
   }
 }
+
+/** True if the certificate of an authority would help. */
+const isUnknownAuthority = ({ fault, cause }: OutboundError): boolean =>
+  fault === 'certificate' && certificateFault((cause as { code?: unknown }).code)?.isUnknownAuthority === true
 
 /** Parses JSON. Returns undefined if it is invalid or exceeds the limits. */
 function parsed(body: Buffer): unknown {

@@ -1,6 +1,7 @@
 /** `siftd import`: adds files of documents to an index of a server. */
 
 import { LaunchError } from '../../../launch/index.js'
+import { counted } from '../../../parse/index.js'
 import type { Peer } from '../../../transfer/index.js'
 import {
   type CommandOutput,
@@ -115,7 +116,7 @@ class Import {
   }
 
   get summary(): string {
-    return `${shown(this.#documents)} documents`
+    return counted(this.#documents, 'document')
   }
 
   async all(peer: Peer): Promise<void> {
@@ -137,7 +138,7 @@ class Import {
     const { format = null, csvDelimiter = null, batchBytes = BATCH_BYTES, update } = this.#options
     const source = await openSource(input, { format, csvDelimiter })
     const skipped = state.of(input.path)?.documents ?? 0
-    if (skipped > 0) this.#output.note(`continues after ${shown(skipped)} documents of ${input.name}`)
+    if (skipped > 0) this.#output.note(`continues after ${counted(skipped, 'document')} of ${input.name}`)
     const uploader = new Uploader({
       peer,
       path: `${pathOf(this.#options.index)}/documents${this.#parameters(source)}`,
@@ -171,7 +172,7 @@ class Import {
     const { index, json } = this.#options
     const indexed = this.#documents - this.#refused.length
     const seconds = Math.round(this.#pace.seconds * 10) / 10
-    const line = `${shown(indexed)} documents indexed in ${index}, ${shown(this.#refused.length)} refused, ${seconds} s`
+    const line = `${counted(indexed, 'document')} indexed in ${index}, ${shown(this.#refused.length)} refused, ${seconds} s`
     const facts = { index, indexed, refused: this.#refused, seconds }
     this.#output.line(json ? JSON.stringify(facts) : line)
     if (this.#refused.length > 0) this.#output.finding()

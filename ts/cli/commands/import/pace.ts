@@ -1,3 +1,4 @@
+import { counted } from '../../../parse/index.js'
 import type { CommandOutput } from '../../command/index.js'
 
 /** Milliseconds over which the rate is averaged. */
@@ -32,7 +33,7 @@ export class Pace {
     const [since, first] = this.#recent[0]!
     const seconds = (now - since) / 1000
     const rate = seconds === 0 ? 0 : Math.round((documents - first) / seconds)
-    const detail = `${documents.toLocaleString('en')} documents, ${rate.toLocaleString('en')}/s`
+    const detail = `${counted(documents, 'document')}, ${rate.toLocaleString('en')}/s`
     this.#output.progress('importing', Math.min(readBytes, this.#bytes), this.#bytes, detail)
   }
 }
