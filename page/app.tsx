@@ -91,10 +91,15 @@ export function App() {
       <main id="main" ref={main} tabIndex={-1}>
         {list.failure !== null && only === null && <Problem failure={list.failure} />}
         {place.section === 'search' && list.value !== null && (
-          <SearchSection key={isEmpty ? 'empty' : key} indexes={indexes} index={index} state={place.state} />
+          <SearchSection
+            key={`${place.visit} ${isEmpty ? 'empty' : key}`}
+            indexes={indexes}
+            index={index}
+            state={place.state}
+          />
         )}
         {place.section === 'search' && list.value === null && only !== null && (
-          <SearchSection key={key} indexes={indexes} index={index} state={place.state} />
+          <SearchSection key={`${place.visit} ${key}`} indexes={indexes} index={index} state={place.state} />
         )}
         {place.section === 'index' && (list.value !== null || only !== null) && (
           <IndexSection

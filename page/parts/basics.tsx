@@ -132,6 +132,8 @@ export function Dialog(props: {
   useEffect(() => {
     const before = document.activeElement
     element.current?.showModal()
+    // The browser would focus the first button, which closes the dialog.
+    element.current?.querySelector<HTMLElement>('input, textarea, select')?.focus()
     return () => {
       if (before instanceof HTMLElement) before.focus()
     }

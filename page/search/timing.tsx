@@ -2,6 +2,9 @@
 import { Parts } from '../parts/basics.tsx'
 import { milliseconds, millisecondsOf } from '../parts/text.ts'
 
+/** A stage of its own whose time is also part of the total, `search`. */
+const QUEUE = 'wait in queue'
+
 /** Returns the stages at the second level of `a > b`, and the remaining time of their parent. */
 function stagesOf(details: Readonly<Record<string, string>>): readonly (readonly [string, number])[] {
   const times = Object.entries(details).map(([name, text]) => [name, millisecondsOf(text)] as const)
@@ -13,7 +16,8 @@ function stagesOf(details: Readonly<Record<string, string>>): readonly (readonly
     const inside = times.filter(
       ([other]) => other.startsWith(`${name} > `) && other.split(' > ').length === 2,
     )
-    const rest = ms - inside.reduce((sum, [, part]) => sum + part, 0)
+    const waited = name === 'search' ? (times.find(([other]) => other === QUEUE)?.[1] ?? 0) : 0
+    const rest = ms - waited - inside.reduce((sum, [, part]) => sum + part, 0)
     return rest > 0.005 ? [['the rest', rest]] : []
   })
   return stages

@@ -32,10 +32,15 @@ export function addressOf(section: Section, index: string | null, state?: unknow
   return `#/${section}${index === null ? '' : `/${encodeURIComponent(index)}`}${rest}`
 }
 
-export function usePlace(): Place {
-  const [place, setPlace] = useState(() => placeOf(location.hash))
+/** A place, and the number of links followed before: following a link to the same place is a new visit. */
+export interface Visit extends Place {
+  readonly visit: number
+}
+
+export function usePlace(): Visit {
+  const [place, setPlace] = useState<Visit>(() => ({ ...placeOf(location.hash), visit: 0 }))
   useEffect(() => {
-    const follow = (): void => setPlace(placeOf(location.hash))
+    const follow = (): void => setPlace(({ visit }) => ({ ...placeOf(location.hash), visit: visit + 1 }))
     addEventListener('hashchange', follow)
     return () => removeEventListener('hashchange', follow)
   }, [])
