@@ -70,7 +70,11 @@ for (const { name, needs } of chosenEngines) {
     const args = migration(server.url, target)
     const dry = await runCommand([...args, '--dry-run'])
     t.is(dry.code, 0)
-    t.true(dry.lines.some((line) => line.includes(`\`films\`: ${FILMS + 1} documents, 0 embeddings`)))
+    t.true(
+      dry.lines.some((line) =>
+        line.includes(`\`films\`: ${(FILMS + 1).toLocaleString('en')} documents, 0 embeddings`),
+      ),
+    )
     t.true(dry.lines.includes('would copy 3 dynamic search rules'))
     t.deepEqual(
       dry.lines.filter((line) => line.startsWith('would not copy')),

@@ -68,7 +68,7 @@ for (const { name, needs } of chosenEngines) {
     const pages = gate.pages
     const { code, lines } = await runCommand(args)
     t.is(code, 0, lines.join('\n'))
-    t.true(lines.includes('index `films`: continues after 2100 documents'), lines.join('\n'))
+    t.true(lines.includes('index `films`: continues after 2,100 documents'), lines.join('\n'))
     t.true(gate.pages - pages < 5, `${gate.pages - pages} pages were read`)
     t.is((await target.call('GET', '/indexes/films/stats')).numberOfDocuments, FILMS + 1)
   })

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../errors/index.js'
 import { LaunchError } from '../../launch/index.js'
-import type { Peer } from '../../transfer/index.js'
+import { type Peer, PeerError } from '../../transfer/index.js'
 import { type CommandOutput, defineCommand, examples, jsonOption } from '../command/index.js'
 import { type JsonObject, objectIn } from './json-argument.js'
 import { onData, onServer, withData, withServer } from './service.js'
@@ -73,7 +73,7 @@ const settingsOf = (peer: Peer, index: string): Promise<JsonObject> =>
 
 /** Returns null if the index does not exist. */
 function ifMissing(error: unknown): null {
-  if ((error as { readonly code?: unknown }).code === 'index_not_found') return null
+  if (error instanceof PeerError && error.apiCode === 'index_not_found') return null
   throw error
 }
 

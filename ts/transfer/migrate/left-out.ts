@@ -15,7 +15,7 @@ const parts: readonly Part[] = [
     path: '/tasks?limit=1',
     describe: ({ total }) =>
       isCount(total)
-        ? `the history of ${counted(Number(total), 'task')} with batches: a dump brings it`
+        ? `the history of ${counted(Number(total), 'task')} and their batches: a dump brings it`
         : null,
   },
   {

@@ -100,7 +100,7 @@ export class Uploader {
       return { batch, answer: taskUid }
     } catch (error) {
       if (!(error instanceof PeerError) || error.status === null) throw error
-      const { code, status, message, cause } = error
+      const { apiCode: code, status, message, cause } = error
       const reason = cause instanceof RefusedError ? cause.reason : message
       return { batch, answer: { code, status, message, reason } }
     }
