@@ -28,7 +28,6 @@ pub use pooling::Pooling;
 use tokens::Tokens;
 use weights::Weights;
 
-
 /// The purpose of embedding texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
