@@ -83,9 +83,10 @@ const often = <T>(usual: T, other: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof({ weight: 3, arbitrary: fc.constant(usual) }, { weight: 2, arbitrary: other })
 
 const RULES = ['words', 'typo', 'proximity', 'attributeRank', 'sort', 'wordPosition', 'exactness']
+const NAMED_RULES = [...RULES, 'relevance', 'n:asc', 'o.x:desc']
 const rankingRules = fc.oneof(
   fc.constant(RULES),
-  fc.shuffledSubarray([...RULES, 'n:asc', 'o.x:desc'], { minLength: 1 }),
+  fc.shuffledSubarray(NAMED_RULES, { minLength: 1 }),
   fc.shuffledSubarray(['words', 'typo', 'proximity', 'attribute', 'sort', 'exactness', 'n:desc'], {
     minLength: 1,
   }),
@@ -148,6 +149,11 @@ const settings: fc.Arbitrary<PartialSettings> = fc.record({
   ),
   pagination: often({ maxTotalHits: 1000 }, fc.constant({ maxTotalHits: 4 })),
   searchCutoffMs: fc.constant(600_000),
+  attributeWeights: often<Readonly<Record<string, number>>>(
+    {},
+    fc.constantFrom<Readonly<Record<string, number>>>({ title: 3 }, { o: 0.3, 'o.x': 7.5 }),
+  ),
+  matchingStrategy: often<'last' | 'any'>('last', fc.constant('any')),
 })
 
 /** Words as users type them: misspelt, truncated, quoted, negated. */
@@ -239,7 +245,7 @@ const request = fc.record(
     filter,
     sort,
     facets: fc.constantFrom(['*'], ['tags', 'n'], ['o'], ['o.x']),
-    matchingStrategy: fc.constantFrom('last', 'all', 'frequency'),
+    matchingStrategy: fc.constantFrom('last', 'all', 'frequency', 'any', null),
     attributesToSearchOn: fc.constantFrom(['title'], ['title', 'body'], ['o'], ['*'], ['o.x', 'n'], ['t*']),
     attributesToRetrieve: fc.constantFrom(['id'], ['id', 'title'], ['o'], ['o.x', 'id'], []),
     attributesToHighlight: fc.constantFrom(['*'], ['title', 'tags'], ['o']),

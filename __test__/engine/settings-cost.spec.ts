@@ -55,6 +55,8 @@ const free: Readonly<Record<string, Partial<IndexSettings>>> = {
   pagination: { pagination: { maxTotalHits: 7 } },
   'the cutoff': { searchCutoffMs: 7 },
   'prefix search': { prefixSearch: 'disabled' },
+  'weights of attributes': { attributeWeights: { title: 2 } },
+  'the matching strategy': { matchingStrategy: 'any' },
   'another order of searchable attributes': { searchableAttributes: ['text', 'title'] },
 }
 

@@ -143,6 +143,8 @@ const refused: Readonly<Record<string, Request>> = {
   invalid_settings_localized_attributes: setting('localized-attributes', [{ locales: ['jpn'] }]),
   invalid_settings_facet_search: setting('facet-search', 'no'),
   invalid_settings_prefix_search: setting('prefix-search', 'Disabled'),
+  invalid_settings_attribute_weights: setting('attribute-weights', { title: 0 }),
+  invalid_settings_matching_strategy: setting('matching-strategy', 'Any'),
   invalid_settings_index_chat: setting('chat', { x: 1 }, 'PATCH'),
 
   invalid_dynamic_search_rule_offset: rules({ offset: -1 }),

@@ -274,6 +274,39 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     [`PATCH ${at('pagination')}`, 'null', { succeeds: { pagination: null } }],
     shows('pagination', { maxTotalHits: 1000 }),
   ],
+  'weights of attributes are numbers above 0 for searchable attributes': [
+    ...[{ title: -1 }, { title: 0 }, { title: 101 }, { title: '2' }, { title: null }, ['title'], 3].map(
+      (body): Step => [
+        `PUT ${at('attribute-weights')}`,
+        JSON.stringify(body),
+        refusedAs('attribute_weights'),
+      ],
+    ),
+    [`PUT ${at('searchable-attributes')}`, ['title', 'text'], ok],
+    [`PUT ${at('attribute-weights')}`, { author: 2 }, { fails: 'invalid_settings_attribute_weights' }],
+    shows('attribute-weights', {}),
+    [`GET ${settings}`, undefined, { is: { ...freshSettings, searchableAttributes: ['title', 'text'] } }],
+    [`PUT ${at('attribute-weights')}`, { title: 2.5, text: 1 }, ok],
+    shows('attribute-weights', { text: 1, title: 2.5 }),
+    [`DELETE ${at('attribute-weights')}`, undefined, { succeeds: { attributeWeights: null } }],
+    shows('attribute-weights', {}),
+  ],
+  'the default matching strategy applies to searches without one': [
+    [`PUT ${at('matching-strategy')}`, '"some"', refusedAs('matching_strategy')],
+    [
+      `POST ${docs}`,
+      [
+        { id: 1, t: 'tin' },
+        { id: 2, t: 'copper' },
+      ],
+      ok,
+    ],
+    finds({ q: 'copper tin ' }, [2]),
+    [`PUT ${at('matching-strategy')}`, '"any"', ok],
+    finds({ q: 'copper tin ' }, [1, 2]),
+    finds({ q: 'copper tin ', matchingStrategy: 'last' }, [2]),
+    [`GET ${settings}`, undefined, { is: { ...freshSettings, matchingStrategy: 'any' } }],
+  ],
   'modes are enumerated words': [
     [`PUT ${at('proximity-precision')}`, '"byword"', refusedAs('proximity_precision')],
     [`PUT ${at('proximity-precision')}`, '"byAttribute"', ok],

@@ -195,7 +195,7 @@ for (const body of [[], 3, 'text', null, { colour: 1 }]) {
 test('every setting has a value that is refused with its own code', (t) => {
   for (const { name, code } of settingRoutes) {
     t.is(
-      refusal(() => parseSettingsPatch({ [name]: { '?': 1.5 } }, on)),
+      refusal(() => parseSettingsPatch({ [name]: { '?': -1.5 } }, on)),
       code,
     )
   }

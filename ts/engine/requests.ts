@@ -5,7 +5,9 @@
  * Unless stated otherwise, `null` means "not given". `encoding.ts` encodes and decodes them.
  */
 
-export type MatchingStrategy = 'last' | 'all' | 'frequency'
+import type { MatchingStrategy } from '../settings/index.js'
+
+export type { MatchingStrategy }
 
 /** A filter as in the API: an expression, or AND of (expressions or OR of expressions). */
 export type FilterValue = string | readonly (string | readonly string[])[]
@@ -64,7 +66,8 @@ export interface SearchRequest {
   readonly sort: readonly string[] | null
   readonly distinct: string | null
   readonly facets: readonly string[] | null
-  readonly matchingStrategy: MatchingStrategy
+  /** null: the default of the index. */
+  readonly matchingStrategy: MatchingStrategy | null
   readonly attributesToSearchOn: readonly string[] | null
   readonly rankingScoreThreshold: number | null
   readonly locales: readonly string[] | null
@@ -126,7 +129,8 @@ export interface FacetSearchRequest {
   readonly facetQuery: string | null
   readonly q: string | null
   readonly filter: FilterValue | null
-  readonly matchingStrategy: MatchingStrategy
+  /** null: the default of the index. */
+  readonly matchingStrategy: MatchingStrategy | null
   readonly attributesToSearchOn: readonly string[] | null
   readonly rankingScoreThreshold: number | null
   readonly locales: readonly string[] | null

@@ -215,6 +215,8 @@ const families = {
     'facet_search',
     'prefix_search',
     'index_chat',
+    'attribute_weights',
+    'matching_strategy',
   ],
   invalid_search_: [
     'q',

@@ -36,7 +36,7 @@ export interface SearchParameters<T = Document, F extends Filter = Filter> {
   readonly attributesToSearchOn?: readonly (Attribute<T> | Pattern)[] | null
   readonly showMatchesPosition?: boolean
   /** Default: `last`. */
-  readonly matchingStrategy?: 'last' | 'all' | 'frequency'
+  readonly matchingStrategy?: 'last' | 'all' | 'frequency' | 'any'
   readonly rankingScoreThreshold?: number | null
   readonly locales?: readonly string[] | null
   readonly hybrid?: { readonly embedder: string; readonly semanticRatio?: number } | null
@@ -89,7 +89,7 @@ export interface FacetSearchParameters<T = Document, F extends Filter = Filter> 
   readonly facetQuery?: string | null
   readonly q?: string | null
   readonly filter?: (F & Checked<T, F>) | null
-  readonly matchingStrategy?: 'last' | 'all' | 'frequency'
+  readonly matchingStrategy?: 'last' | 'all' | 'frequency' | 'any'
   readonly attributesToSearchOn?: readonly (Attribute<T> | Pattern)[] | null
   readonly rankingScoreThreshold?: number | null
   readonly locales?: readonly string[] | null

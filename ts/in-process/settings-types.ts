@@ -23,6 +23,7 @@ type BuiltInRule =
   | 'wordPosition'
   | 'sort'
   | 'exactness'
+  | 'relevance'
 
 /** An embedder. Fields depend on its source: docs/vectors.md. */
 export interface Embedder {
@@ -89,6 +90,10 @@ export interface Settings<T = Document> {
     | null
   readonly facetSearch: boolean
   readonly prefixSearch: 'indexingTime' | 'disabled'
+  /** Weights in the ranking rule `relevance`. Absent if none are set. */
+  readonly attributeWeights?: { readonly [A in Attribute<T>]?: number }
+  /** The strategy of searches that name none. Absent for `last`. */
+  readonly matchingStrategy?: 'last' | 'all' | 'frequency' | 'any'
   /** Absent unless the experimental feature `chatCompletions` is on. */
   readonly chat?: Readonly<Record<string, unknown>>
 }

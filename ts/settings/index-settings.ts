@@ -36,7 +36,14 @@ export interface IndexSettings {
   readonly facetSearch: boolean
   readonly prefixSearch: 'indexingTime' | 'disabled'
   readonly chat: Readonly<Record<string, unknown>>
+  /** Weights of attributes in the ranking rule `relevance`; absent in settings that an older version stored. */
+  readonly attributeWeights?: Readonly<Record<string, number>>
+  /** Default of `matchingStrategy` in searches; absent in settings that an older version stored: `last`. */
+  readonly matchingStrategy?: MatchingStrategy
 }
+
+/** Tells which words of a query a hit may lack. `any`: all but one, in whatever order. */
+export type MatchingStrategy = 'last' | 'all' | 'frequency' | 'any'
 
 export type FilterableRule =
   | string
@@ -84,4 +91,6 @@ export const defaultIndexSettings: IndexSettings = {
   facetSearch: true,
   prefixSearch: 'indexingTime',
   chat: {},
+  attributeWeights: {},
+  matchingStrategy: 'last',
 }

@@ -24,10 +24,11 @@ export {
   type FilterableRule,
   type IndexSettings,
   type LocalizedRule,
+  type MatchingStrategy,
 } from './index-settings.js'
 export { liquid, templatesOf } from './liquid.js'
 export { acceptedLocales, threeLetterLocale } from './locales.js'
-export { mergeSettings, renderSetting, renderSettings } from './merge.js'
+export { defaultOwnSettings, mergeSettings, renderSetting, renderSettings } from './merge.js'
 export { type Remake, type Remakes, remakesBetween } from './remakes.js'
 export {
   filledRequest,

@@ -41,3 +41,6 @@ export const THREAD_IDLE_MS_MAX = 2_000
  * collection.
  */
 export const THREAD_YOUNG_MB_MAX = 12
+
+/** Largest weight of an attribute. Scores of the rule `relevance` stay within 32 bits. */
+export const ATTRIBUTE_WEIGHT_MAX = 100

@@ -6,8 +6,8 @@ import {
   type SettingsFeatures,
 } from './embedders.js'
 import { defaultIndexSettings, type IndexSettings } from './index-settings.js'
-import { checkChatTemplate, checkTypoWordSizes } from './setting-types.js'
-import { type SettingName, settingRoutes } from './validate.js'
+import { checkAttributeWeights, checkChatTemplate, checkTypoWordSizes } from './setting-types.js'
+import { ownSettings, type SettingName, settingRoutes } from './validate.js'
 
 type JsonObject = Readonly<Record<string, unknown>>
 
@@ -25,6 +25,9 @@ export function mergeSettings(current: IndexSettings, patch: JsonObject): IndexS
   ) as unknown as IndexSettings
   const { oneTypo, twoTypos } = merged.typoTolerance.minWordSizeForTypos
   checkTypoWordSizes(oneTypo, twoTypos)
+  if (Object.hasOwn(patch, 'attributeWeights')) {
+    checkAttributeWeights(Object.keys(merged.attributeWeights ?? {}), merged.searchableAttributes)
+  }
   if (typeof merged.chat.documentTemplate === 'string') checkChatTemplate(merged.chat.documentTemplate)
   return merged
 }
@@ -92,18 +95,28 @@ function mergeChat(current: JsonObject, patch: JsonObject): JsonObject {
 
 /**
  * Returns the settings for `GET /settings`, with masked secrets and keys in the order of the API. `foreignKeys` and
- * `chat` appear only while their features are on.
+ * `chat` appear only while their features are on, and settings that the API does not know only if they are set.
  */
 export function renderSettings(settings: IndexSettings, features: SettingsFeatures): JsonObject {
   const hidden: readonly string[] = [
     ...(features.foreignKeys ? [] : ['foreignKeys']),
     ...(features.chatCompletions ? [] : ['chat']),
+    ...defaultOwnSettings(settings),
   ]
   return Object.fromEntries(
     settingRoutes
       .filter(({ name }) => !hidden.includes(name))
       .map(({ name }) => [name, renderSetting(settings, name)]),
   )
+}
+
+/** Returns the names of the settings that only siftd has and that have their default. */
+export const defaultOwnSettings = (settings: IndexSettings): readonly SettingName[] =>
+  ownSettings.filter((name) => isDefault(settings, name))
+
+function isDefault(settings: IndexSettings, name: SettingName): boolean {
+  const value = settings[name]
+  return value === undefined || JSON.stringify(value) === JSON.stringify(defaultIndexSettings[name])
 }
 
 /** Returns a setting for its own route, even while its feature is off. */
@@ -121,5 +134,5 @@ export function renderSetting(settings: IndexSettings, name: SettingName): unkno
       ...settings.chat,
     }
   }
-  return settings[name]
+  return settings[name] ?? defaultIndexSettings[name]
 }

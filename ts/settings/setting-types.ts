@@ -9,6 +9,7 @@ import {
   mapOf,
   named,
   nullable,
+  number,
   oneOf,
   refined,
   required,
@@ -20,6 +21,7 @@ import {
 import { byName, partial, positive, sortedKeys, stringSet, strings } from './common-types.js'
 import { embedder, template } from './embedder-types.js'
 import type { FilterableRule } from './index-settings.js'
+import { ATTRIBUTE_WEIGHT_MAX } from './limits.js'
 import { acceptedLocales } from './locales.js'
 import { isTypoWordSizeOrder } from './typo-words.js'
 
@@ -76,6 +78,7 @@ const ruleNames = [
   'wordPosition',
   'sort',
   'exactness',
+  'relevance',
 ]
 
 /** Names and function calls of geo search. A custom ranking rule cannot sort by them. */
@@ -108,6 +111,32 @@ export const rankingRules: Type<readonly string[]> = refined(list(rankingRule), 
 })
 
 export const synonyms = byName(strings)
+
+export const matchingStrategies = ['last', 'all', 'frequency', 'any'] as const
+
+/** Weights by attribute, for the ranking rule `relevance`. */
+export const attributeWeights = byName(
+  number(
+    (weight) => weight > 0 && weight <= ATTRIBUTE_WEIGHT_MAX,
+    `greater than 0 and at most ${ATTRIBUTE_WEIGHT_MAX}`,
+    { exclusiveMinimum: 0, maximum: ATTRIBUTE_WEIGHT_MAX },
+  ),
+)
+
+/** Checks that every weighted attribute is searchable; called when the task runs. @throws ApiError */
+export function checkAttributeWeights(names: readonly string[], searchable: readonly string[]): void {
+  if (searchable.includes('*')) return
+  const unknown = names.find((name) => !searchable.some((entry) => isSameOrBelow(name, entry)))
+  if (unknown === undefined) return
+  throw new ApiError(
+    'invalid_settings_attribute_weights',
+    `attribute \`${unknown}\` has a weight but is not searchable: add it to \`searchableAttributes\`, or remove ` +
+      'its weight',
+  )
+}
+
+const isSameOrBelow = (path: string, entry: string): boolean =>
+  path === entry || path.startsWith(`${entry}.`) || entry.startsWith(`${path}.`)
 
 const localizedCode = 'invalid_settings_localized_attributes'
 
@@ -184,7 +213,7 @@ export const chat = named(
       limit: integer(),
       sort: strings,
       distinct: string,
-      matchingStrategy: oneOf(['last', 'all', 'frequency']),
+      matchingStrategy: oneOf(matchingStrategies),
       attributesToSearchOn: strings,
       rankingScoreThreshold: unitInterval,
     }),

@@ -19,12 +19,14 @@ import type { IndexSettings } from './index-settings.js'
 import { FOREIGN_KEYS_MAX } from './limits.js'
 import { threeLetterLocale } from './locales.js'
 import {
+  attributeWeights,
   chat,
   embedders,
   faceting,
   filterableAttributes,
   foreignKeys,
   localizedAttributes,
+  matchingStrategies,
   pagination,
   rankingRules,
   synonyms,
@@ -115,10 +117,15 @@ const settings: readonly Setting[] = [
   put('facet-search', 'facetSearch', boolean),
   put('prefix-search', 'prefixSearch', oneOf(['indexingTime', 'disabled'])),
   patch('chat', 'chat', chat, {}, 'invalid_settings_index_chat'),
+  put('attribute-weights', 'attributeWeights', attributeWeights),
+  put('matching-strategy', 'matchingStrategy', oneOf(matchingStrategies)),
 ]
 
 /** The routes of all settings, in the order of answers. */
 export const settingRoutes: readonly SettingRoute[] = settings
+
+/** Settings that the API does not know. Answers leave them out while they have their default. */
+export const ownSettings: readonly SettingName[] = ['attributeWeights', 'matchingStrategy']
 
 const byName = new Map<string, Setting>(settings.map((one) => [one.name, one]))
 
@@ -164,7 +171,11 @@ export function settingsChange(sent: SentSettings, features: SettingsFeatures): 
 export function resetAllSettings(): SettingsChange {
   return {
     patch: Object.fromEntries(settings.map(({ name }) => [name, null])),
-    details: Object.fromEntries(settings.map(({ name, shownReset }) => [name, shownReset])),
+    details: Object.fromEntries(
+      settings
+        .filter(({ name }) => !ownSettings.includes(name))
+        .map(({ name, shownReset }) => [name, shownReset]),
+    ),
   }
 }
 

@@ -33,7 +33,7 @@ export interface CountedSearch {
   readonly showRankingScoreDetails?: boolean
   readonly rankingScoreThreshold?: number | null
   readonly attributesToSearchOn?: readonly string[] | null
-  readonly matchingStrategy?: string
+  readonly matchingStrategy?: string | null
   readonly locales?: readonly string[] | null
   readonly vector?: readonly number[] | null
   readonly retrieveVectors?: boolean
@@ -107,7 +107,7 @@ export class SearchCounters {
     this.#agents.add(agent)
     this.#addSelection(asked)
     this.#addFormatting(asked)
-    if (asked.matchingStrategy !== undefined) this.#strategies.add(asked.matchingStrategy)
+    if (asked.matchingStrategy !== undefined) this.#strategies.add(asked.matchingStrategy ?? 'last')
     if (asked.locales) for (const locale of asked.locales) this.#locales.add(locale)
     if (asked.attributesToSearchOn) this.#searchOn += 1
     if (asked.showRankingScore) this.#score = true

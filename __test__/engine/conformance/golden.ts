@@ -50,7 +50,16 @@ interface GoldenGroup {
   readonly cases: readonly GoldenCase[]
 }
 
-const GOLDEN_FILES = ['examples', 'tokens', 'derivations', 'rules', 'values', 'shapes', 'format'] as const
+const GOLDEN_FILES = [
+  'examples',
+  'tokens',
+  'derivations',
+  'rules',
+  'values',
+  'shapes',
+  'format',
+  'relevance',
+] as const
 // Compiled tests are in dist/, the cases next to the sources.
 const goldenDirectory = join(dirname(fileURLToPath(import.meta.url)), '../../../../__test__/golden')
 

@@ -32,6 +32,7 @@ const presumptions: Readonly<Record<string, (t: ExecutionContext) => Promise<Pre
   'docs/explain.md': async () => ({ before: films }),
   'docs/cli.md': async () => ({ before: 'siftd --no-analytics' }),
   'docs/operate.md': async () => ({ before: films }),
+  'docs/relevance.md': async () => ({ before: films }),
   'docs/migrate.md': async (t) => {
     const [from, to] = await Promise.all([daemon(t), daemon(t)])
     const files = {

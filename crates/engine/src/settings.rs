@@ -53,6 +53,10 @@ pub struct Settings {
     pub facet_search: bool,
     /// Tells if the last word may be unfinished.
     pub prefix_search: PrefixSearch,
+    /// Weights of attributes in the rule `relevance`.
+    pub attribute_weights: BTreeMap<String, f64>,
+    /// Default of searches.
+    pub matching_strategy: MatchingStrategy,
     /// The JSON text these settings were read from.
     #[serde(skip)]
     pub raw: String,
@@ -180,6 +184,20 @@ pub enum PrefixSearch {
     Disabled,
 }
 
+/// Tells which words of a query may be missing in a hit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum MatchingStrategy {
+    /// The last words.
+    Last,
+    /// No word.
+    All,
+    /// The most frequent words.
+    Frequency,
+    /// All words but one, in whatever order.
+    Any,
+}
+
 impl Settings {
     /// Parses settings from JSON and keeps the text.
     pub fn parse(json: &str) -> Result<Self> {
@@ -229,6 +247,8 @@ impl Default for Settings {
             localized_attributes: None,
             facet_search: true,
             prefix_search: PrefixSearch::IndexingTime,
+            attribute_weights: BTreeMap::new(),
+            matching_strategy: MatchingStrategy::Last,
             raw: String::new(),
         }
     }

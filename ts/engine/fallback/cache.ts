@@ -7,6 +7,7 @@
 import { LRUCache } from 'lru-cache'
 import type { CachedKind, CacheFigures } from '../engine.js'
 import type { Tokenizer } from './analysis/tokenize.js'
+import type { FieldLengths } from './postings/field-lengths.js'
 import type { PostingList } from './postings/postings.js'
 import type { Synonyms } from './query/synonyms.js'
 import type { DocSet } from './store/docid-set.js'
@@ -21,6 +22,8 @@ interface CachedValues {
   readonly filters: DocSet
   /** The synonyms of the settings, under the empty key. */
   readonly synonyms: Synonyms
+  /** Lengths of all fields, under the empty key. */
+  readonly lengths: ReadonlyMap<number, FieldLengths>
   /** Tokenizer of highlighted text, under the empty key. */
   readonly tokenizers: Tokenizer
 }
@@ -48,6 +51,7 @@ const bytesOf: { readonly [K in Kind]: (value: CachedValues[K]) => number } = {
     }
     return bytes
   },
+  lengths: (fields) => [...fields.values()].reduce((sum, { bytes }) => sum + bytes, 0),
   tokenizers: ({ bytes }) => bytes,
 }
 

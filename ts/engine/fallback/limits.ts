@@ -8,6 +8,8 @@ export const POSITIONS_MAX = 65_536
 export const LENGTH_COUNTED_MAX = 30
 /** Maximum number of words and phrases used from a query. */
 export const QUERY_TERMS_MAX = 10
+/** The same with the matching strategy `any`, which reads questions and paragraphs. */
+export const ANY_TERMS_MAX = 32
 export const QUERY_TOKENS_MAX = 1000
 /** Maximum number of completions of a prefix, without short-prefix lists. */
 export const PREFIX_WORDS_MAX = 1000

@@ -5,7 +5,13 @@
  * has the number in a separate entry. A dump of another service shows it in the first vector.
  */
 import { ownValue } from '../../parse/index.js'
-import { type EmbedderFields, embedderAsSet, type IndexSettings, type Known } from '../../settings/index.js'
+import {
+  defaultOwnSettings,
+  type EmbedderFields,
+  embedderAsSet,
+  type IndexSettings,
+  type Known,
+} from '../../settings/index.js'
 import type { Unpacked } from './archive-reader.js'
 import { jsonOf, linesOf } from './entries.js'
 import { fieldsOf } from './fields.js'
@@ -14,13 +20,19 @@ import { VECTORLESS_LINES_MAX } from './limits.js'
 
 type Dimensions = ReadonlyMap<string, number>
 
-/** Returns the settings in the form of the API, with secrets in clear. */
+/**
+ * Returns the settings in the form of the API, with secrets in clear. Settings that only siftd has are left out at their
+ * default, because other services refuse a dump with them.
+ */
 export const settingsAsSet = (settings: IndexSettings): object => ({
-  ...settings,
+  ...withoutNames(settings, defaultOwnSettings(settings)),
   embedders: Object.fromEntries(
     Object.entries(settings.embedders).map(([name, fields]) => [name, embedderAsSet(fields)]),
   ),
 })
+
+const withoutNames = (settings: IndexSettings, names: readonly string[]): object =>
+  Object.fromEntries(Object.entries(settings).filter(([name]) => !names.includes(name)))
 
 /** Returns the number of components by embedder, for embedders whose settings lack it. */
 export function learnedDimensions({ embedders }: IndexSettings): Readonly<Record<string, number>> {

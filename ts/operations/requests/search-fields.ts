@@ -1,4 +1,5 @@
 import { searchedText } from '../../engine/index.js'
+import type { MatchingStrategy } from '../../settings/index.js'
 import { MARK_BYTES_MAX, NAMES_MAX } from './limits.js'
 import { locale } from './locales.js'
 import {
@@ -81,7 +82,7 @@ export const personalize = shape({
   userContext: required(string, 'invalid_search_personalize_user_context'),
 })
 
-export const matchingStrategy = oneOf(['last', 'all', 'frequency'])
+export const matchingStrategy = oneOf(['last', 'all', 'frequency', 'any'])
 
 /** Fields that the bodies and query strings of all searches share. */
 const common = {
@@ -98,7 +99,11 @@ const common = {
   sort: optional(names, 'invalid_search_sort'),
   distinct: optional(string, 'invalid_search_distinct'),
   facets: optional(names, 'invalid_search_facets'),
-  matchingStrategy: defaulted(matchingStrategy, 'last', 'invalid_search_matching_strategy'),
+  matchingStrategy: defaulted<MatchingStrategy | null>(
+    matchingStrategy,
+    null,
+    'invalid_search_matching_strategy',
+  ),
   attributesToSearchOn: optional(names, 'invalid_search_attributes_to_search_on'),
   rankingScoreThreshold: optional(unitInterval, 'invalid_search_ranking_score_threshold'),
   locales: optional(atMost(list(locale), NAMES_MAX), 'invalid_search_locales'),

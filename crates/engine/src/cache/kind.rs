@@ -94,7 +94,9 @@ kinds! {
     /// Commit: number of documents for which distances of two words were read so far.
     PairReads = "pair_reads",
     /// Commit: documents by the number of words in a field.
-    FieldLengths = "field_lengths",
+    LengthDocuments = "field_lengths",
+    /// Commit: number of words in each field of each document.
+    LengthsByField = "lengths_by_field",
     /// Commit: the best place to split a word in two.
     Splits = "splits",
     /// Commit: the derivations of a term.
@@ -119,6 +121,8 @@ kinds! {
     FieldRanks = "ranks",
     /// Segment: documents of a word, or of a number of words in a field.
     SegmentDocuments = "segment_documents",
+    /// Segment: number of words in each field of each document.
+    SegmentLengths = "segment_lengths",
     /// Segment: documents of all words with a prefix.
     SegmentPrefixes = "segment_prefixes",
     /// Segment: documents by position.

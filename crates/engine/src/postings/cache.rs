@@ -7,6 +7,7 @@ use roaring::RoaringBitmap;
 
 use super::by_distance::ByDistance;
 use super::field_docs::FieldDocs;
+use super::length_codes::FieldLengths;
 use super::occurrences::Occurrences;
 use super::position_docs::PositionDocs;
 use super::side::Side;
@@ -27,7 +28,10 @@ cached! {
     pub(super) PositionReads: Box<str> => AtomicU64, |word, _| word.len();
     pub(super) OccurrenceReads: Box<str> => AtomicU64, |word, _| word.len();
     pub(super) PairReads: (Side, Side) => AtomicU64, |(left, right), _| left.text().len() + right.text().len();
-    pub(super) FieldLengths: (FieldId, usize) => RoaringBitmap, |_, docs| bitmap_bytes(docs);
+    pub(super) LengthDocuments: (FieldId, usize) => RoaringBitmap, |_, docs| bitmap_bytes(docs);
+    pub(super) LengthsByField: () => Vec<(FieldId, FieldLengths)>, |(), fields| {
+        fields.iter().map(|(_, lengths)| lengths.bytes()).sum()
+    };
     // A word and the excluded split → the best split, as byte offsets.
     pub(super) Splits: (Box<str>, Option<usize>) => Option<usize>, |(word, _), _| word.len();
 }

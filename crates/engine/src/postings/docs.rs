@@ -48,6 +48,21 @@ impl Postings {
         Ok(self.insert::<WordDocuments>(word.text.clone(), FieldDocs::new(all, forgiving)))
     }
 
+    /// Calls `visit` with the documents that hold `word` in each searchable field, and the number of occurrences.
+    pub fn visit_counts(&self, word: &Word, mut visit: impl FnMut(u32, FieldId, u32)) -> Result<()> {
+        for list in &word.lists {
+            let docids = &self.snapshot.segments()[list.segment].docids;
+            let mut reader = ListReader::new(&self.indexes[list.segment], &self.budget);
+            reader.each_doc_with_count(&list.info, &ALL_DOCS, |doc, count| {
+                let docid = docids[doc as usize];
+                if docid != DELETED {
+                    visit(docid, list.field, count);
+                }
+            })?;
+        }
+        Ok(())
+    }
+
     fn by_field<'w>(
         &self,
         lists: impl Iterator<Item = &'w TermList>,

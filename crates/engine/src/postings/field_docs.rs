@@ -57,6 +57,15 @@ impl FieldDocs {
     }
 
     fn admitted(&self, reading: Reading, searchable: &Searchable) -> impl Iterator<Item = &RoaringBitmap> {
+        self.fields_matching(reading, searchable).map(|(_, docs)| docs)
+    }
+
+    /// Returns the fields that match under `reading`, and their documents.
+    pub fn fields_matching(
+        &self,
+        reading: Reading,
+        searchable: &Searchable,
+    ) -> impl Iterator<Item = (FieldId, &RoaringBitmap)> {
         let fields = match (&self.forgiving, reading.forgiving) {
             (Some(forgiving), true) => forgiving,
             _ => &self.all,
@@ -64,7 +73,7 @@ impl FieldDocs {
         let admitted = fields.iter().filter(move |(field, _)| {
             reading.admits(*field) && (!reading.forgiving || searchable.field_forgives(*field))
         });
-        admitted.map(|(_, docs)| docs)
+        admitted.map(|(field, docs)| (*field, docs))
     }
 
     /// Returns the fields with any of the words, ascending, and their documents, including fields and words that never

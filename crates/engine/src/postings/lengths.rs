@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use roaring::RoaringBitmap;
 
-use super::cache::FieldLengths;
+use super::cache::LengthDocuments;
 use super::reader::Postings;
 use crate::error::Result;
 use crate::fields::FieldId;
@@ -17,7 +17,7 @@ impl Postings {
         if words > schema::LENGTH_MAX {
             return Ok(Arc::default());
         }
-        if let Some(known) = self.cache().get::<FieldLengths>(&(field, words)) {
+        if let Some(known) = self.cache().get::<LengthDocuments>(&(field, words)) {
             return Ok(known);
         }
         let lengths = self.snapshot.schema().lengths;
@@ -25,6 +25,6 @@ impl Postings {
         for segment in self.segments() {
             docs |= &*segment.length_docs(lengths, field, words)?;
         }
-        Ok(self.insert::<FieldLengths>((field, words), docs))
+        Ok(self.insert::<LengthDocuments>((field, words), docs))
     }
 }

@@ -55,6 +55,25 @@ impl<'a> ListReader<'a> {
         Ok(())
     }
 
+    /// Calls `take` with the documents of a list that are in `within`, ascending, and the number of occurrences in each.
+    pub(super) fn each_doc_with_count(
+        &mut self,
+        info: &TermInfo,
+        within: &Range<DocId>,
+        mut take: impl FnMut(DocId, u32),
+    ) -> Result<()> {
+        let block = open(self.index, &mut self.with_counts, info, IndexRecordOption::WithFreqs)?;
+        if within.start > 0 {
+            block.seek(within.start);
+        }
+        while begins_before(block, within.end) && !self.budget.stops_after(block.docs().len()) {
+            let counted = block.docs().iter().zip(block.freqs());
+            counted.filter(|(doc, _)| within.contains(doc)).for_each(|(&doc, &count)| take(doc, count));
+            block.advance();
+        }
+        Ok(())
+    }
+
     /// Calls `take` with the documents of a list that are in `within` and accepted by `wanted`, ascending, with their
     /// ascending positions. `positions` is the positions file of `index`.
     ///

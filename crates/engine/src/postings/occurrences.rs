@@ -128,7 +128,7 @@ impl Occurrences {
 
     /// Calls `take` with documents, attributes and distances (1 to [`DISTANCE_MAX`]) from an occurrence of `self` to
     /// one of `right`. May repeat a document and attribute; its least distance is among the calls.
-    pub(super) fn each_distance_to(&self, right: &Self, mut take: impl FnMut(u32, FieldId, u8)) {
+    pub fn each_distance_to(&self, right: &Self, mut take: impl FnMut(u32, FieldId, u8)) {
         let mut lefts = self.packed().iter().copied().peekable();
         let mut before = None;
         for &occurrence in right.packed() {

@@ -45,18 +45,29 @@ impl<'a> Derivations<'a> {
         Ok(term)
     }
 
-    /// Returns the derivations of neighbouring words joined into one. None if that is too long.
-    pub(crate) fn of_joined(&self, parts: Vec<String>, unfinished: bool) -> Result<Option<Term>> {
+    /// Returns the derivations of neighbouring words joined into one; with `as_written`, only that word and its
+    /// synonyms. None if it is too long.
+    pub(crate) fn of_joined(
+        &self,
+        parts: Vec<String>,
+        unfinished: bool,
+        as_written: bool,
+    ) -> Result<Option<Term>> {
         let text = parts.concat();
         if text.len() > WORD_BYTES_MAX {
             return Ok(None);
         }
         // Each join counts as a typo and uses up one of the budget.
         let joins = u8::try_from(parts.len() - 1).unwrap_or(u8::MAX);
-        let budget = typo_budget(&self.settings.typo_tolerance, &text).saturating_sub(joins);
-        let mut term = self.derive(&text, budget, unfinished)?;
-        // A split between the original two words would only repeat the query.
-        term.split = self.split(&text, (parts.len() == 2).then(|| parts[0].len()))?;
+        let budget = match as_written {
+            true => 0,
+            false => typo_budget(&self.settings.typo_tolerance, &text).saturating_sub(joins),
+        };
+        let mut term = self.derive(&text, budget, unfinished && !as_written)?;
+        if !as_written {
+            // A split between the original two words would only repeat the query.
+            term.split = self.split(&text, (parts.len() == 2).then(|| parts[0].len()))?;
+        }
         term.synonyms = self.synonyms.of(&[text]);
         term.synonyms.extend(self.synonyms.of(&parts));
         term.parts = Some(parts);

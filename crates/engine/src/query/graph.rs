@@ -9,10 +9,11 @@ use std::ops::RangeInclusive;
 use rustc_hash::FxHashMap;
 
 use super::derivations::Derivations;
-use super::limits::NGRAM_WORDS_MAX;
+use super::limits::{ANY_NGRAM_WORDS_MAX, NGRAM_WORDS_MAX};
 use super::parse::{QueryTerm, TermText};
 use super::term::{DerivationKinds, Term};
 use crate::error::Result;
+use crate::settings::MatchingStrategy;
 
 /// Index of a node in its graph.
 pub(crate) type NodeId = usize;
@@ -56,13 +57,19 @@ impl QueryGraph {
     /// Returns all readings of `query`, and the terms of its nodes.
     ///
     /// Neighbouring words are also read joined, two or three at a time, unless one is a phrase or something separates
-    /// them.
-    pub(crate) fn new(query: &[QueryTerm], derivations: &Derivations) -> Result<(Self, Vec<Term>)> {
+    /// them. With the matching strategy `any`, two at a time, and only as written.
+    pub(crate) fn new(
+        query: &[QueryTerm],
+        derivations: &Derivations,
+        strategy: MatchingStrategy,
+    ) -> Result<(Self, Vec<Term>)> {
+        let is_any = strategy == MatchingStrategy::Any;
+        let width_max = if is_any { ANY_NGRAM_WORDS_MAX } else { NGRAM_WORDS_MAX };
         let (mut graph, mut terms) = (Self::default(), Vec::new());
         for id in 0..query.len() {
-            for width in 1..=NGRAM_WORDS_MAX.min(id + 1) {
+            for width in 1..=width_max.min(id + 1) {
                 let covered = &query[id + 1 - width..=id];
-                let Some(term) = read_as_one(covered, derivations)? else { continue };
+                let Some(term) = read_as_one(covered, derivations, is_any)? else { continue };
                 graph.nodes.push(TermNode {
                     term: terms.len(),
                     kinds: DerivationKinds::ALL,
@@ -156,7 +163,8 @@ impl QueryGraph {
     }
 }
 
-fn read_as_one(covered: &[QueryTerm], derivations: &Derivations) -> Result<Option<Term>> {
+/// With `as_written`, joined words are neither completed, corrected nor split.
+fn read_as_one(covered: &[QueryTerm], derivations: &Derivations, as_written: bool) -> Result<Option<Term>> {
     if let [QueryTerm { text: TermText::Phrase(slots), .. }] = covered {
         return Ok(Some(derivations.of_phrase(slots.clone())));
     }
@@ -171,6 +179,6 @@ fn read_as_one(covered: &[QueryTerm], derivations: &Derivations) -> Result<Optio
     match words.as_slice() {
         _ if apart => Ok(None),
         [word] => derivations.of_word(word, ends_query).map(Some),
-        _ => derivations.of_joined(words, ends_query),
+        _ => derivations.of_joined(words, ends_query, as_written),
     }
 }

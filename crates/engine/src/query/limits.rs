@@ -10,6 +10,9 @@ pub(crate) const TOKENS_MAX: usize = 1000;
 /// Terms of a query. A phrase is one term; excluded words do not count.
 pub(crate) const TERMS_MAX: usize = 10;
 
+/// The same with the matching strategy `any`, which reads questions and paragraphs.
+pub(crate) const ANY_TERMS_MAX: usize = 32;
+
 /// Longest word that can match, in bytes.
 pub(crate) const WORD_BYTES_MAX: usize = crate::store::schema::WORD_BYTES_MAX;
 
@@ -38,6 +41,9 @@ pub(crate) const SYNONYM_WORDS_MAX: usize = 100;
 
 /// Words joined into one.
 pub(crate) const NGRAM_WORDS_MAX: usize = 3;
+
+/// The same with the matching strategy `any`.
+pub(crate) const ANY_NGRAM_WORDS_MAX: usize = 2;
 
 /// Occurrences of a kind are cached only if its words are in at most this many documents in total.
 pub(crate) const KIND_OCCURRENCES_FREQUENCY_MAX: u64 = 4096;

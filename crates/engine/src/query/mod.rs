@@ -25,9 +25,10 @@ pub(crate) use derivations::Derivations;
 pub(crate) use graph::{NodeId, QueryGraph, TermNode};
 pub use highlight_terms::{HighlightTerm, HighlightTerms, MatchKind};
 pub use limits::QUERY_BYTES_MAX;
-pub(crate) use parse::ParsedQuery;
+pub(crate) use limits::{ANY_TERMS_MAX, TERMS_MAX};
 #[cfg(test)]
 pub(crate) use parse::TermText;
+pub(crate) use parse::{ParsedQuery, Slots};
 pub(crate) use resolver::{Slot, TermResolver};
 pub(crate) use search_on::fields as searched_fields;
 pub(crate) use spellings::Spelling;

@@ -10,7 +10,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::limits::{TERMS_MAX, TOKENS_MAX};
+use super::limits::TOKENS_MAX;
 use crate::analysis::{Token, TokenKind};
 
 /// Words of a phrase in order. A gap, left by a stop word, matches any single word.
@@ -61,13 +61,13 @@ impl ParsedQuery {
         !self.negative_words.is_empty() || !self.negative_phrases.is_empty()
     }
 
-    /// Reads at most [`TOKENS_MAX`] tokens and [`TERMS_MAX`] terms and ignores the rest. The last word is unfinished if
+    /// Reads at most [`TOKENS_MAX`] tokens and `terms_max` terms and ignores the rest. The last word is unfinished if
     /// nothing follows it and `complete_last` is set.
-    pub fn parse(tokens: &[Token<'_>], complete_last: bool) -> Self {
+    pub fn parse(tokens: &[Token<'_>], complete_last: bool, terms_max: usize) -> Self {
         let tokens = &tokens[..tokens.len().min(TOKENS_MAX)];
         let mut parser = Parser { query: Self::default(), position: -1, phrase: None, negate: false };
         for (at, token) in tokens.iter().enumerate() {
-            if parser.query.terms.len() >= TERMS_MAX {
+            if parser.query.terms.len() >= terms_max {
                 return parser.query;
             }
             if token.text.is_empty() {

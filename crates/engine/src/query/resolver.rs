@@ -88,6 +88,11 @@ impl<'a> TermResolver<'a> {
         self.within.is_none_or(|fields| fields.binary_search(&field).is_ok())
     }
 
+    /// Returns the fields that the request searches; None: all searchable ones.
+    pub(crate) fn within(&self) -> Option<&'a [FieldId]> {
+        self.within
+    }
+
     pub(crate) fn term(&self, node: &TermNode) -> &Term {
         &self.terms[node.term]
     }
@@ -318,6 +323,15 @@ impl<'a> TermResolver<'a> {
             Slot::FirstWord => phrase.iter().flatten().next().map(String::as_str),
         };
         text.map_or(Ok(None), |text| self.postings.word(text))
+    }
+
+    /// Returns the documents of the universe that match at least one node.
+    pub(crate) fn any_set(&self, graph: &QueryGraph) -> Result<Arc<RoaringBitmap>> {
+        let mut docs = RoaringBitmap::new();
+        for (_, node) in graph.nodes() {
+            docs |= &*self.node_docs(node)?;
+        }
+        Ok(Arc::new(docs))
     }
 
     /// Returns the documents of the universe that match at least one reading of the query, where `optional` nodes may

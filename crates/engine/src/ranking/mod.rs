@@ -15,6 +15,7 @@ mod cost;
 mod limits;
 mod rank;
 mod ranked;
+mod relevance;
 mod request;
 mod rule;
 mod rules;

@@ -14,7 +14,8 @@ use crate::error::Result;
 use crate::fields::at_most;
 use crate::postings::{Budget, Postings, Reading};
 use crate::query::{
-    Derivations, HighlightTerms, ParsedQuery, QUERY_BYTES_MAX, QueryGraph, TermResolver, searched_fields,
+    ANY_TERMS_MAX, Derivations, HighlightTerms, ParsedQuery, QUERY_BYTES_MAX, QueryGraph, TERMS_MAX,
+    TermResolver, searched_fields,
 };
 use crate::store::Snapshot;
 
@@ -52,26 +53,30 @@ pub(super) fn rank_within(
     let mut graph = QueryGraph::default();
     let mut resolver = None;
     if let Some(postings) = postings.as_ref().filter(|_| !query.terms.is_empty()) {
-        let (all_readings, terms) = QueryGraph::new(&query.terms, &Derivations::new(postings, analyzer))?;
+        let (all_readings, terms) =
+            QueryGraph::new(&query.terms, &Derivations::new(postings, analyzer), request.strategy)?;
         graph = all_readings;
         // Frequencies count the documents of the complete index, regardless of the filter.
         let known = match request.strategy {
             MatchingStrategy::Frequency => snapshot.shared_documents(),
-            MatchingStrategy::All | MatchingStrategy::Last => Arc::clone(&universe),
+            MatchingStrategy::All | MatchingStrategy::Last | MatchingStrategy::Any => Arc::clone(&universe),
         };
         let words = TermResolver::new(postings, terms, within.as_deref(), known);
         let removal = Removal::new(request.strategy, &graph, &words)?;
-        let matching = words.match_set(&graph, |node| removal.group[node].is_some())?;
+        let matching = match request.strategy {
+            MatchingStrategy::Any => words.any_set(&graph)?,
+            _ => words.match_set(&graph, |node| removal.group[node].is_some())?,
+        };
         universe = match request.strategy {
             MatchingStrategy::Frequency => Arc::new(&*matching & &*universe),
-            MatchingStrategy::All | MatchingStrategy::Last => matching,
+            MatchingStrategy::All | MatchingStrategy::Last | MatchingStrategy::Any => matching,
         };
         resolver = Some(words);
     }
     let highlight_terms = resolver
         .as_ref()
         .map_or_else(HighlightTerms::default, |words| HighlightTerms::new(&graph, words.terms()));
-    let rules = rules::of_search(snapshot, request, resolver.as_ref());
+    let rules = rules::of_search(snapshot, request, resolver.as_ref(), &graph);
     let sorted = BucketSort::new(snapshot, request, &budget).run(&graph, &rules, universe)?;
     Ok(Ranked {
         hits: sorted.hits,
@@ -98,7 +103,8 @@ pub(super) fn parse(
     let Some(q) = request.q.filter(|q| !q.trim().is_empty()) else { return ParsedQuery::default() };
     let languages = languages(postings, analyzer, request, within);
     let locales = (!languages.is_empty()).then_some(languages.as_slice());
-    ParsedQuery::parse(&analyzer.tokens(at_most(q, QUERY_BYTES_MAX), locales), true)
+    let terms_max = if request.strategy == MatchingStrategy::Any { ANY_TERMS_MAX } else { TERMS_MAX };
+    ParsedQuery::parse(&analyzer.tokens(at_most(q, QUERY_BYTES_MAX), locales), true, terms_max)
 }
 
 /// Returns the languages that the query may be in. Empty: any.

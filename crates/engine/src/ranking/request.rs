@@ -8,6 +8,7 @@ use roaring::RoaringBitmap;
 
 use crate::facets::GeoPoint;
 use crate::postings::{Budget, OVERDRAFT};
+pub use crate::settings::MatchingStrategy;
 use crate::vector::Nearest;
 
 /// Input and options of a ranking.
@@ -71,24 +72,6 @@ impl Deadline {
 impl From<Instant> for Deadline {
     fn from(at: Instant) -> Self {
         Self::new(at, None)
-    }
-}
-
-/// Tells which words of a query may be missing in a hit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum MatchingStrategy {
-    /// The last words.
-    Last,
-    /// No word.
-    All,
-    /// The most frequent words.
-    Frequency,
-}
-
-impl MatchingStrategy {
-    /// Returns true if a hit may lack a word.
-    pub(super) fn can_lack_words(self) -> bool {
-        self != Self::All
     }
 }
 

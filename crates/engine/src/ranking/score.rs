@@ -70,6 +70,8 @@ pub enum ScoreDetail {
         /// True if it is the second half of the rule `attribute`.
         unified: bool,
     },
+    /// Rarity and frequency of the query words found.
+    Relevance(Rank),
     /// Tells how an attribute matches the complete query.
     ExactAttribute(MatchType),
     /// Words that occur exactly as in the query.
@@ -147,9 +149,10 @@ impl ScoreDetail {
         Some(match *self {
             Self::Words { matching, max } => Rank { rank: matching, max },
             Self::Typo { count, max } => Rank { rank: (max + 1).saturating_sub(count), max: max + 1 },
-            Self::Proximity(rank) | Self::AttributeRank { rank, .. } | Self::WordPosition { rank, .. } => {
-                rank
-            }
+            Self::Proximity(rank)
+            | Self::Relevance(rank)
+            | Self::AttributeRank { rank, .. }
+            | Self::WordPosition { rank, .. } => rank,
             Self::ExactAttribute(found) => found.rank(),
             Self::ExactWords { matching, max } => Rank { rank: matching + 1, max: max + 1 },
             Self::Skipped => Rank { rank: 0, max: 1 },
@@ -184,6 +187,7 @@ impl ScoreDetail {
                     json!({"order": order, "typoCount": count, "maxTypoCount": max, "score": detail.score()}),
                 ),
                 Self::Proximity(rank) => ("proximity".to_owned(), plain(order, *rank)),
+                Self::Relevance(rank) => ("relevance".to_owned(), plain(order, *rank)),
                 Self::AttributeRank { rank, unified: false } => {
                     ("attributeRank".to_owned(), plain(order, *rank))
                 }

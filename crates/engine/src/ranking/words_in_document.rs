@@ -7,7 +7,7 @@ use roaring::RoaringBitmap;
 
 use super::cost::Removal;
 use super::rank::{languages, parse, ruled_out};
-use super::request::RankRequest;
+use super::request::{MatchingStrategy, RankRequest};
 use crate::analysis::{Analyzer, Language};
 use crate::error::Result;
 use crate::postings::Postings;
@@ -68,10 +68,15 @@ pub(crate) fn words_in_document(
     let own = RoaringBitmap::from([docid]);
     let is_ruled_out = query.used_negative_operator()
         && ruled_out(&postings, &query, within.as_deref(), &own)?.contains(docid);
-    let (graph, terms) = QueryGraph::new(&query.terms, &Derivations::new(&postings, analyzer))?;
+    let (graph, terms) =
+        QueryGraph::new(&query.terms, &Derivations::new(&postings, analyzer), request.strategy)?;
     let resolver = TermResolver::new(&postings, terms, within.as_deref(), snapshot.shared_documents());
     let removal = Removal::new(request.strategy, &graph, &resolver)?;
-    let matches = resolver.match_set(&graph, |node| removal.group[node].is_some())?.contains(docid);
+    let matching = match request.strategy {
+        MatchingStrategy::Any => resolver.any_set(&graph)?,
+        _ => resolver.match_set(&graph, |node| removal.group[node].is_some())?,
+    };
+    let matches = matching.contains(docid);
     let steps = graph
         .nodes()
         .map(|(id, node)| {

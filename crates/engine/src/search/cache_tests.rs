@@ -127,9 +127,13 @@ fn asked() -> impl Strategy<Value = Json> {
     ]);
     let distinct = select(vec![Json::Null, Json::Null, json!("author"), json!("year")]);
     let facets = select(vec![Json::Null, json!(["genres", "year", "author"])]);
-    (query(), filters, sorts, distinct, facets).prop_map(|(q, filter, sort, distinct, facets)| {
+    // `any` ranks by relevance.
+    let strategies = select(vec![Json::Null, Json::Null, json!("any")]);
+    let parts = (query(), filters, sorts, distinct, facets, strategies);
+    parts.prop_map(|(q, filter, sort, distinct, facets, strategy)| {
         json!({
             "q": q, "filter": filter, "sort": sort, "distinct": distinct, "facets": facets,
+            "matchingStrategy": strategy,
             "showRankingScoreDetails": true, "attributesToHighlight": ["title"],
         })
     })

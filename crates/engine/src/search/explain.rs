@@ -75,7 +75,7 @@ fn words(
     let ask = RankRequest {
         q: search.q.as_deref(),
         universe: snapshot.shared_documents(),
-        strategy: search.matching_strategy.into(),
+        strategy: search.matching_strategy.unwrap_or(snapshot.settings().matching_strategy),
         search_on: search.attributes_to_search_on.as_deref(),
         locales: search.locales.as_deref(),
         sort: &[],

@@ -109,7 +109,7 @@ pub fn facet_search(
         &RankRequest {
             q: request.q.as_deref().filter(|_| !by_vector),
             universe,
-            strategy: request.matching_strategy.into(),
+            strategy: request.matching_strategy.unwrap_or(snapshot.settings().matching_strategy),
             search_on: request.attributes_to_search_on.as_deref(),
             locales: request.locales.as_deref(),
             sort: &[],

@@ -42,7 +42,7 @@ pub use federation::federated_search;
 pub use multi::{IndexedSearch, multi_search};
 pub use request::{
     DocumentRequest, DocumentsRequest, ExplainRequest, FacetSearchRequest, Paging, Pin, SearchRequest,
-    SimilarRequest, Strategy, decode,
+    SimilarRequest, decode,
 };
 pub use search::run;
 pub use search_deadline::SearchDeadline;

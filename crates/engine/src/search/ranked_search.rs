@@ -138,7 +138,7 @@ pub(super) fn rank_search(
     let ask = RankRequest {
         q: request.q.as_deref(),
         universe,
-        strategy: request.matching_strategy.into(),
+        strategy: request.matching_strategy.unwrap_or(snapshot.settings().matching_strategy),
         search_on: request.attributes_to_search_on.as_deref(),
         locales: request.locales.as_deref(),
         sort: &sort,

@@ -51,28 +51,6 @@ pub enum Paging {
     },
 }
 
-/// Tells which words of a query may be missing in a hit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum Strategy {
-    /// Words at the end of the query.
-    Last,
-    /// No word.
-    All,
-    /// The most frequent words.
-    Frequency,
-}
-
-impl From<Strategy> for MatchingStrategy {
-    fn from(strategy: Strategy) -> Self {
-        match strategy {
-            Strategy::Last => Self::Last,
-            Strategy::All => Self::All,
-            Strategy::Frequency => Self::Frequency,
-        }
-    }
-}
-
 /// A vector search in addition to the search by words.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -113,7 +91,7 @@ pub struct SearchRequest {
     pub sort: Option<Vec<String>>,
     pub distinct: Option<String>,
     pub facets: Option<Vec<String>>,
-    pub matching_strategy: Strategy,
+    pub matching_strategy: Option<MatchingStrategy>,
     pub attributes_to_search_on: Option<Vec<String>>,
     pub ranking_score_threshold: Option<f64>,
     pub locales: Option<Vec<String>>,
@@ -175,7 +153,7 @@ pub struct FacetSearchRequest {
     pub q: Option<String>,
     #[serde(default)]
     pub filter: Json,
-    pub matching_strategy: Strategy,
+    pub matching_strategy: Option<MatchingStrategy>,
     pub attributes_to_search_on: Option<Vec<String>>,
     pub ranking_score_threshold: Option<f64>,
     pub locales: Option<Vec<String>>,

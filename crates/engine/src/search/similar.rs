@@ -11,7 +11,7 @@ use super::bounds::Bounds;
 use super::hits::HitWriter;
 use super::json_writer::{write_display, write_text};
 use super::ranked_search::RankedSearch;
-use super::request::{Paging, SearchRequest, SimilarRequest, Strategy, decode};
+use super::request::{Paging, SearchRequest, SimilarRequest, decode};
 use super::search_deadline::SearchDeadline;
 use super::semantic::embedder_named;
 use super::stages::{Stage, Stages};
@@ -164,7 +164,7 @@ fn as_search(request: &SimilarRequest) -> SearchRequest {
         sort: None,
         distinct: None,
         facets: None,
-        matching_strategy: Strategy::Last,
+        matching_strategy: None,
         attributes_to_search_on: None,
         ranking_score_threshold: None,
         locales: None,

@@ -50,9 +50,13 @@ export interface GraphSettings {
   readonly budgetOf: (word: string) => number
   /** Normalised words joined by a space → alternatives. */
   readonly synonyms: Synonyms
+  /** Decides how many words are joined, and if joined words are completed and corrected. */
+  readonly strategy: MatchingStrategy
 }
 
 const NGRAM_MAX = 3
+/** With the matching strategy `any`, the cost of a word is what counts: three words are not joined. */
+const NGRAM_MAX_OF_ANY = 2
 
 export function buildGraph(
   terms: readonly ParsedTerm[],
@@ -62,7 +66,8 @@ export function buildGraph(
   const nodes: TermNode[] = []
   for (let id = 0; id < terms.length; id++) {
     nodes.push(singleNode(terms[id]!, id, source, settings))
-    for (let size = 2; size <= NGRAM_MAX && size <= id + 1; size++) {
+    const sizeMax = settings.strategy === 'any' ? NGRAM_MAX_OF_ANY : NGRAM_MAX
+    for (let size = 2; size <= sizeMax && size <= id + 1; size++) {
       const ngram = ngramNode(terms.slice(id - size + 1, id + 1), id, source, settings)
       if (ngram !== null) nodes.push(ngram)
     }
@@ -80,7 +85,15 @@ function singleNode(parsed: ParsedTerm, id: number, source: TermSource, settings
   const term =
     parsed.kind === 'phrase'
       ? new Term(
-          { word: '', phrase: parsed.words, ngram: null, isPrefix: false, budget: 0, synonyms: [] },
+          {
+            word: '',
+            phrase: parsed.words,
+            ngram: null,
+            isPrefix: false,
+            budget: 0,
+            synonyms: [],
+            isSplit: false,
+          },
           source,
         )
       : new Term(
@@ -91,6 +104,7 @@ function singleNode(parsed: ParsedTerm, id: number, source: TermSource, settings
             isPrefix: parsed.isPrefix,
             budget: settings.budgetOf(parsed.word),
             synonyms: limited(settings.synonyms.get(parsed.word) ?? []),
+            isSplit: true,
           },
           source,
         )
@@ -119,17 +133,19 @@ function ngramNode(
   const word = words.join('')
   if (Buffer.byteLength(word) > WORD_BYTES_MAX) return null
   const last = parts.at(-1)!
+  const isPlain = settings.strategy === 'any'
   const term = new Term(
     {
       word,
       phrase: null,
       ngram: words,
-      isPrefix: last.kind === 'word' && last.isPrefix,
-      budget: Math.max(0, settings.budgetOf(word) - (parts.length - 1)),
+      isPrefix: !isPlain && last.kind === 'word' && last.isPrefix,
+      budget: isPlain ? 0 : Math.max(0, settings.budgetOf(word) - (parts.length - 1)),
       synonyms: limited([
         ...(settings.synonyms.get(word) ?? []),
         ...(settings.synonyms.get(words.join(' ')) ?? []),
       ]),
+      isSplit: !isPlain,
     },
     source,
   )
@@ -193,6 +209,7 @@ export function removalGroups(
   frequencyOf: (id: number) => number,
 ): (number | null)[] {
   if (strategy === 'all') return graph.nodes.map(() => null)
+  if (strategy === 'any') return graph.nodes.map(() => 1)
   const ids = [...new Set(graph.nodes.flatMap(idsOf))].sort((a, b) => a - b)
   const order = strategy === 'last' ? orderFromEnd(ids) : orderByFrequency(ids, frequencyOf)
   const keys = graph.nodes.map((node) =>

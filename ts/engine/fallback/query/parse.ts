@@ -2,13 +2,13 @@
  * Parses a query into terms and negated terms.
  *
  * Source: search §4.
- * 1. At most 10 terms count; a phrase is one term.
+ * 1. At most 10 terms count, 32 with the matching strategy `any`; a phrase is one term.
  * 2. The last token, if it is a word, is a prefix.
  * 3. `-` negates a word or phrase only after white space and directly before it.
  * 4. A hard separator ends a phrase and starts another.
  */
 import { HARD, STOP_WORD, type Token, WORD } from '../analysis/tokenize.js'
-import { QUERY_TERMS_MAX, QUERY_TOKENS_MAX } from '../limits.js'
+import { QUERY_TOKENS_MAX } from '../limits.js'
 
 /** Words of a phrase in order; null for a stop word, which matches any word. */
 export type PhraseWords = readonly (string | null)[]
@@ -50,8 +50,11 @@ class PhraseBuilder {
   }
 }
 
-/** @param prefixSearch true if the last word may be a prefix */
-export function parseQuery(tokens: readonly Token[], prefixSearch: boolean): ParsedQuery {
+/**
+ * @param prefixSearch true if the last word may be a prefix
+ * @param termsMax maximum number of terms; the rest of the query is ignored
+ */
+export function parseQuery(tokens: readonly Token[], prefixSearch: boolean, termsMax: number): ParsedQuery {
   const terms: ParsedTerm[] = []
   const negativeWords: string[] = []
   const negativePhrases: PhraseWords[] = []
@@ -71,7 +74,7 @@ export function parseQuery(tokens: readonly Token[], prefixSearch: boolean): Par
   const used = tokens.slice(0, QUERY_TOKENS_MAX)
   for (const [at, token] of used.entries()) {
     if (token.word === '') continue
-    if (terms.length >= QUERY_TERMS_MAX) break
+    if (terms.length >= termsMax) break
     if (token.kind === WORD || token.kind === STOP_WORD) {
       position++
       const isStopWord = token.kind === STOP_WORD
@@ -107,6 +110,6 @@ export function parseQuery(tokens: readonly Token[], prefixSearch: boolean): Par
     }
     afterBlank = /\s$/.test(token.word)
   }
-  if (phrase !== null && terms.length < QUERY_TERMS_MAX) close(phrase)
+  if (phrase !== null && terms.length < termsMax) close(phrase)
   return { terms, negativeWords, negativePhrases, ignored }
 }

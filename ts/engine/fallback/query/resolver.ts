@@ -8,6 +8,7 @@
 import type { OwnedCache } from '../cache.js'
 import { covers } from '../fields/patterns.js'
 import type { IndexData } from '../index-data/index-data.js'
+import { type FieldLengths, fieldLengths } from '../postings/field-lengths.js'
 import {
   documentCount,
   EMPTY_LIST,
@@ -264,6 +265,35 @@ export class TermResolver implements TermSource {
       }
     }
     return count
+  }
+
+  /** Words of each field of the documents, for the rule `relevance`. */
+  lengths(): ReadonlyMap<number, FieldLengths> {
+    return this.cache.get('lengths', '', () => fieldLengths(this.dictionary, this.bound))
+  }
+
+  /**
+   * Calls `visit` with the documents, searched fields and numbers of occurrences of a word, once per document and
+   * field. @param isDerived see `documentsOfWord`
+   */
+  visitFields(
+    word: string,
+    isDerived: boolean,
+    visit: (docid: number, field: number, count: number) => void,
+  ): void {
+    if (isDerived && this.exactNumbers && NUMERIC_WORD.test(word)) return
+    const list = this.list(word)
+    const mask = isDerived ? this.typoFields : this.searched
+    let at = 1 + 2 * list[0]!
+    for (let nth = 0; nth < list[0]!; nth++) {
+      const end = occurrencesEnd(list, nth)
+      while (at < end) {
+        const field = list[at]! >>> 16
+        const start = at
+        while (at < end && list[at]! >>> 16 === field) at++
+        if (mask === null || mask[field] === 1) visit(list[1 + nth]!, field, at - start)
+      }
+    }
   }
 
   // ——— positions ———

@@ -40,6 +40,8 @@ export interface TermSpec {
   readonly isPrefix: boolean
   readonly budget: number
   readonly synonyms: readonly PhraseWords[]
+  /** False if the word is not split in two. */
+  readonly isSplit: boolean
 }
 
 export class Term {
@@ -118,7 +120,8 @@ export class Term {
   get split(): PhraseWords | null {
     if (this.splitWords === undefined) {
       const { word, phrase, ngram } = this.spec
-      const canSplit = phrase === null && word !== '' && Buffer.byteLength(word) <= WORD_BYTES_MAX
+      const canSplit =
+        this.spec.isSplit && phrase === null && word !== '' && Buffer.byteLength(word) <= WORD_BYTES_MAX
       const split = canSplit ? this.source.split(word) : null
       const undoesNgram =
         ngram !== null && ngram.length === 2 && split?.[0] === ngram[0] && split?.[1] === ngram[1]

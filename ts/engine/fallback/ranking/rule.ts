@@ -14,7 +14,7 @@ export type ScoreDetail =
   | { readonly rule: 'words'; readonly rank: number; readonly max: number }
   | { readonly rule: 'typo'; readonly typos: number; readonly rank: number; readonly max: number }
   | {
-      readonly rule: 'proximity' | 'attributeRank' | 'wordPosition'
+      readonly rule: 'proximity' | 'attributeRank' | 'wordPosition' | 'relevance'
       readonly rank: number
       readonly max: number
     }

@@ -113,6 +113,7 @@ export function detailsJson(details: readonly ScoreDetail[], view: DetailsView):
       }
       case 'proximity':
       case 'wordPosition':
+      case 'relevance':
         entries.push(`"${detail.rule}":{"order":${order},"score":${score(detail)}}`)
         break
       case 'exactAttribute': {

@@ -19,7 +19,7 @@ import {
   withForeignIds,
 } from '../filter/index.js'
 import { viewOf } from '../index-data/index-data.js'
-import { QUERY_TOKENS_MAX } from '../limits.js'
+import { ANY_TERMS_MAX, QUERY_TERMS_MAX, QUERY_TOKENS_MAX } from '../limits.js'
 import type { OpenIndex } from '../open-index.js'
 import { buildGraph, type QueryGraph, removalGroups } from '../query/graph.js'
 import { type ParsedQuery, parseQuery } from '../query/parse.js'
@@ -48,7 +48,7 @@ export interface CandidateRequest extends FilterContext {
   readonly indexUid: string
   readonly q: string | null
   readonly filter: FilterValue | null
-  readonly matchingStrategy: MatchingStrategy
+  readonly matchingStrategy: MatchingStrategy | null
   readonly attributesToSearchOn: readonly string[] | null
   readonly locales: readonly string[] | null
   /** Documents that must not be ranked; absent: none. */
@@ -111,17 +111,33 @@ export function findCandidates(index: OpenIndex, request: CandidateRequest): Can
   const locales = request.locales ?? queryLocales(index, searched)
   const text = searchedText(request.q ?? '')
   const tokens = text.trim() === '' ? [] : data.tokenizer.tokenize(text, locales, QUERY_TOKENS_MAX)
-  const parsed = parseQuery(tokens, settings.prefixSearch === 'indexingTime')
+  const strategy = strategyOf(index, request)
+  const termsMax = strategy === 'any' ? ANY_TERMS_MAX : QUERY_TERMS_MAX
+  const parsed = parseQuery(tokens, settings.prefixSearch === 'indexingTime', termsMax)
   for (const word of parsed.negativeWords) documents.subtract(resolver.documentsOfWord(word, false))
   for (const words of parsed.negativePhrases) documents.subtract(resolver.documentsOfPhrase(words))
   if (parsed.terms.length === 0) return { documents, query: null, resolver, parsed, locales }
   const graph = buildGraph(parsed.terms, resolver, {
     budgetOf: typoBudget(settings),
     synonyms: cache.get('synonyms', '', () => synonymsOf(settings.synonyms, data.tokenizer)),
+    strategy,
   })
-  const groups = removalGroups(graph, request.matchingStrategy, (id) => frequency(resolver, graph, id))
-  documents.intersect(matchSet(resolver, graph, groups))
+  const groups = removalGroups(graph, strategy, (id) => frequency(resolver, graph, id))
+  documents.intersect(strategy === 'any' ? anySet(resolver, graph) : matchSet(resolver, graph, groups))
   return { documents, query: { graph, groups }, resolver, parsed, locales }
+}
+
+/** The strategy of a request, or the default of the index. */
+export const strategyOf = (
+  { data }: OpenIndex,
+  { matchingStrategy }: Pick<CandidateRequest, 'matchingStrategy'>,
+): MatchingStrategy => matchingStrategy ?? data.settings.matchingStrategy ?? 'last'
+
+/** Documents with at least one term of the query. */
+function anySet(resolver: TermResolver, graph: QueryGraph): DocSet {
+  const found = new DocSet(resolver.bound)
+  for (const { term, kinds } of graph.nodes) found.union(resolver.documentsOf(term, kinds))
+  return found
 }
 
 function oneDocument({ data }: OpenIndex, id: string): DocSet {

@@ -19,7 +19,7 @@ import { bucketSort, Distinct, type RankingRule, rulesOfSearch } from '../rankin
 import type { DocSet } from '../store/docid-set.js'
 import type { AnswerBytes } from './answer-bytes.js'
 import { Bounds } from './bounds.js'
-import { type FilterContext, findCandidates, prefixOf } from './candidates.js'
+import { type FilterContext, findCandidates, prefixOf, strategyOf } from './candidates.js'
 import { facetsJson } from './facets.js'
 import { HitWriter } from './hits.js'
 import { keywordHitsSuffice, mergeHits } from './hybrid.js'
@@ -135,7 +135,9 @@ function rankBy(
   stages.end('search > evaluate filter')
   const { query, resolver } = candidates
   const words =
-    query === null ? null : { resolver, removalGroups: query.groups, strategy: request.matchingStrategy }
+    query === null
+      ? null
+      : { resolver, graph: query.graph, removalGroups: query.groups, strategy: strategyOf(index, request) }
   const result = bucketSort({
     docids,
     graph: candidates.query?.graph ?? null,

@@ -12,6 +12,7 @@ use crate::fields::FieldId;
 use crate::postings::by_distance::{ByDistance, near_bytes};
 use crate::postings::by_field::ByField;
 use crate::postings::cache::PositionsOf;
+use crate::postings::length_codes::Codes;
 use crate::postings::occurrences::Occurrences;
 use crate::postings::position_docs::{PositionDocs, positions_bytes};
 use crate::postings::side::Side;
@@ -28,6 +29,9 @@ cached! {
     // By prefix.
     pub(super) SegmentOccurrences: Box<str> => Cached<Occurrences>, |prefix, found| {
         prefix.len() + found.value.bytes()
+    };
+    pub(super) SegmentLengths: () => Cached<ByField<Codes>>, |(), lengths| {
+        lengths.value.iter().map(|(_, codes)| codes.bytes()).sum()
     };
     // Left and right.
     pub(super) SegmentPairs: (Side, Side) => Cached<ByField<ByDistance>>, |(left, right), near| {

@@ -8,15 +8,16 @@ mod exact_attribute;
 mod exact_words;
 mod geo;
 mod proximity;
+mod relevance;
 mod sort;
 mod typo;
 mod vector;
 mod word_position;
 mod words;
 
-use super::request::{RankRequest, SortCriterion};
+use super::request::{MatchingStrategy, RankRequest, SortCriterion};
 use super::rule::RuleSpec;
-use crate::query::TermResolver;
+use crate::query::{QueryGraph, TermResolver};
 use crate::store::Snapshot;
 use crate::vector::Nearest;
 
@@ -28,13 +29,14 @@ pub(super) fn of_search<'a>(
     snapshot: &'a Snapshot,
     request: &'a RankRequest<'a>,
     resolver: Option<&'a TermResolver<'a>>,
+    graph: &'a QueryGraph,
 ) -> Vec<RuleSpec<'a>> {
     let mut rules: Vec<RuleSpec<'a>> = Vec::new();
     for name in &snapshot.settings().ranking_rules {
         let specs = match (request.vector.as_deref(), resolver) {
             _ if !is_about_words(name) => by_values(snapshot, request, name),
             (Some(nearest), _) => vec![by_vectors(request, nearest)],
-            (None, Some(resolver)) => about_words(resolver, request, name),
+            (None, Some(resolver)) => about_words(resolver, graph, request, name),
             (None, None) => Vec::new(),
         };
         for spec in specs {
@@ -49,19 +51,37 @@ pub(super) fn of_search<'a>(
 fn is_about_words(name: &str) -> bool {
     matches!(
         name,
-        "words" | "typo" | "proximity" | "attribute" | "attributeRank" | "wordPosition" | "exactness"
+        "words"
+            | "typo"
+            | "proximity"
+            | "attribute"
+            | "attributeRank"
+            | "wordPosition"
+            | "exactness"
+            | "relevance"
     )
 }
 
-/// Returns the rules that `name`, a rule about words, stands for. The rule `words` always comes before them.
-fn about_words<'a>(resolver: &'a TermResolver<'a>, request: &RankRequest, name: &str) -> Vec<RuleSpec<'a>> {
-    let counted = request.strategy.can_lack_words().then(|| words::spec(resolver, request.strategy));
+/// Returns the rules that `name`, a rule about words, stands for. The rule `words` always comes before them. With the
+/// matching strategy `any`, `relevance` stands for all of them.
+fn about_words<'a>(
+    resolver: &'a TermResolver<'a>,
+    graph: &'a QueryGraph,
+    request: &RankRequest,
+    name: &str,
+) -> Vec<RuleSpec<'a>> {
+    let counted = match request.strategy {
+        MatchingStrategy::Any => return vec![relevance::spec(resolver, graph)],
+        MatchingStrategy::All => None,
+        MatchingStrategy::Last | MatchingStrategy::Frequency => Some(words::spec(resolver, request.strategy)),
+    };
     let rules = match name {
         "typo" => vec![typo::spec(resolver)],
         "proximity" => vec![proximity::spec(resolver)],
         "attributeRank" => vec![attribute_rank::spec(resolver, false)],
         "wordPosition" => vec![word_position::spec(resolver, false)],
         "attribute" => vec![attribute_rank::spec(resolver, true), word_position::spec(resolver, true)],
+        "relevance" => vec![relevance::spec(resolver, graph)],
         "exactness" => vec![exact_attribute::spec(resolver), exact_words::spec(resolver)],
         _ => Vec::new(),
     };

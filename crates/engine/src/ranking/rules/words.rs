@@ -69,6 +69,7 @@ impl Removal {
         resolver: &TermResolver,
     ) -> Result<Self> {
         let order: Vec<u64> = match strategy {
+            MatchingStrategy::Any => return Ok(Self { group: vec![Some(1); graph.len()] }),
             MatchingStrategy::All => return Ok(Self { group: vec![None; graph.len()] }),
             MatchingStrategy::Last => {
                 let last = graph.nodes().map(|(_, node)| *node.ids.end()).max().unwrap_or(0);

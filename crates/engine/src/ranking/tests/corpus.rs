@@ -198,6 +198,7 @@ fn ranks(scores: &[crate::ranking::ScoreDetail]) -> String {
             Detail::WordPosition { .. } => "S",
             Detail::ExactAttribute(_) => "E",
             Detail::ExactWords { .. } => "X",
+            Detail::Relevance(_) => "R",
             Detail::Sort { .. } | Detail::Geo { .. } => return "sort".to_owned(),
             Detail::Vector { .. } => return "vector".to_owned(),
             Detail::Pin { .. } => return "pin".to_owned(),

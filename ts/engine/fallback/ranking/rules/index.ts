@@ -4,11 +4,13 @@
  * Every rule has a file here and is registered below. Source: search §6.4.
  * 1. `words` precedes the first rule about words, even if the settings do not name it.
  * 2. A repeated rule applies once, and so does a repeated sort field.
- * 3. A vector search has a single vector rule, at the place of the first rule about words (vectors §6.6).
+ * 3. With the matching strategy `any`, `relevance` is the only rule about words, at the place of the first of them.
+ * 4. A vector search has a single vector rule, at the place of the first rule about words (vectors §6.6).
  */
 import type { MatchingStrategy } from '../../../requests.js'
 import { customRule } from '../../fields/rules.js'
 import type { GeoPoint, IndexData } from '../../index-data/index-data.js'
+import type { QueryGraph } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 import type { RankingRule } from '../rule.js'
 import { attributeRankRule } from './attribute-rank.js'
@@ -16,6 +18,7 @@ import { exactAttributeRule } from './exact-attribute.js'
 import { exactWordsRule } from './exact-words.js'
 import { geoRule } from './geo.js'
 import { proximityByAttributeRule, proximityRule } from './proximity.js'
+import { relevanceRule } from './relevance.js'
 import { sortRule } from './sort.js'
 import { typoRule } from './typo.js'
 import { wordPositionRule } from './word-position.js'
@@ -31,6 +34,8 @@ export interface SearchedBy {
   /** The query words; null without a query. */
   readonly words: {
     readonly resolver: TermResolver
+    /** All readings of the query. */
+    readonly graph: QueryGraph
     /** Removal group of each node of the query graph; null: never dropped. */
     readonly removalGroups: readonly (number | null)[]
     readonly strategy: MatchingStrategy
@@ -69,13 +74,18 @@ export function rulesOfSearch(data: IndexData, { words, sort, vector }: Searched
     // The single vector rule is at the place of the first rule about words.
     if (vector !== null) once('vector', () => vector)
     if (words === null) continue
-    const { resolver, removalGroups, strategy } = words
+    const { resolver, graph, removalGroups, strategy } = words
+    if (strategy === 'any') {
+      once('relevance', () => relevanceRule(data, resolver, graph))
+      continue
+    }
     if (strategy !== 'all') once('words', () => wordsRule(resolver, removalGroups))
     const proximity = settings.proximityPrecision === 'byAttribute' ? proximityByAttributeRule : proximityRule
     if (rule === 'typo') once('typo', () => typoRule(resolver))
     else if (rule === 'proximity') once('proximity', () => proximity(resolver))
     else if (rule === 'attributeRank' || rule === 'attribute')
       once('attributeRank', () => attributeRankRule(data, resolver))
+    else if (rule === 'relevance') once('relevance', () => relevanceRule(data, resolver, graph))
     else if (rule === 'exactness')
       once(
         'exactness',

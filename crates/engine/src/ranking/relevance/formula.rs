@@ -1,0 +1,114 @@
+//! The formula of the ranking rule `relevance`: BM25F in fixed point.
+//!
+//! 1. The frequency of a term is the sum over attributes of its occurrences, each times the weight of the attribute and
+//!    divided by the relative length of the attribute.
+//! 2. A document has the best score of the derivations of each term, and the sum of the scores of all terms.
+//! 3. Every intermediate result is a whole number, so that both engines compute the same score in any order of
+//!    attributes and documents. Only `+ - * /` are used on doubles, whose results IEEE 754 defines to the last bit.
+
+use std::sync::LazyLock;
+
+use crate::postings::LENGTHS;
+
+/// Frequencies above this have little effect.
+const SATURATION: f64 = 1.2;
+/// Effect of the length of an attribute, between 0 and 1.
+const LENGTH_EFFECT: f64 = 0.75;
+/// One occurrence in an attribute of weight 1 and average length.
+const FREQUENCY_UNIT: f64 = 4096.0;
+/// A score of 1.
+const SCORE_UNIT: f64 = 4096.0;
+
+/// Weights of the kinds of derivations.
+pub(super) mod weights {
+    pub(in super::super) const EXACT: f64 = 1.0;
+    pub(in super::super) const PREFIX: f64 = 0.6;
+    pub(in super::super) const SYNONYM: f64 = 0.8;
+    pub(in super::super) const SPLIT: f64 = 0.7;
+    pub(in super::super) const ONE_TYPO: f64 = 0.9;
+    pub(in super::super) const TWO_TYPOS: f64 = 0.4;
+    /// A misspelt word that continues the last query word.
+    pub(in super::super) const MISSPELT_PREFIX: f64 = 0.2;
+    /// Neighbouring words joined.
+    pub(in super::super) const JOINED: f64 = 0.7;
+}
+
+/// Weight of a pair of neighbouring query words, of the rarity of the less rare one.
+pub(super) const PAIR_WEIGHT: f64 = 0.8;
+/// Documents of a universe whose positions are read.
+pub(in crate::ranking) const NEARNESS_DOCUMENTS_MAX: usize = 1000;
+/// Positions between the words of a pair that count as near.
+pub(super) const NEAR_DISTANCE_MAX: u32 = 3;
+
+/// Part of the weight of misspelt words that is left if the index contains the word as written.
+pub(super) const TYPO_OF_KNOWN_WORD: f64 = 0.15;
+
+/// Natural logarithm of a number of at least 1. The result of `f64::ln` differs between machines.
+fn ln(value: f64) -> f64 {
+    let (mut halvings, mut rest) = (0.0, value);
+    while rest >= 2.0 {
+        rest /= 2.0;
+        halvings += 1.0;
+    }
+    series(rest) + halvings * *LN_2
+}
+
+/// ln x = 2 (y + y³/3 + y⁵/5 + …) with y = (x − 1) / (x + 1), for x from 1 to 2.
+fn series(value: f64) -> f64 {
+    let y = (value - 1.0) / (value + 1.0);
+    let (mut power, mut sum, mut odd) = (y, 0.0, 1.0);
+    while odd < 40.0 {
+        sum += power / odd;
+        power *= y * y;
+        odd += 2.0;
+    }
+    2.0 * sum
+}
+
+static LN_2: LazyLock<f64> = LazyLock::new(|| series(2.0));
+
+/// Rarity of a term that `found` of `total` documents contain.
+pub(super) fn rarity(total: u64, found: u64) -> f64 {
+    ln(1.0 + (total as f64 - found as f64 + 0.5) / (found as f64 + 0.5))
+}
+
+/// Frequency of one occurrence in an attribute, by the code of its length.
+pub(super) fn frequency_units(weight: f64, average_length: f64) -> Vec<u64> {
+    let relative = |words: f64| 1.0 - LENGTH_EFFECT + (LENGTH_EFFECT * words) / average_length;
+    let unit =
+        |&words: &u32| ((weight * FREQUENCY_UNIT) / relative(f64::from(words))).floor().max(1.0) as u64;
+    LENGTHS.iter().map(unit).collect()
+}
+
+/// Highest score of a derivation.
+pub(super) fn score_max(weight: f64, rarity: f64) -> u32 {
+    (weight * rarity * SCORE_UNIT * (SATURATION + 1.0)).floor() as u32
+}
+
+/// Score of a derivation with the highest score `max` and this frequency.
+pub(super) fn score_of(max: u32, frequency: u64) -> u32 {
+    let frequency = frequency as f64;
+    ((f64::from(max) * frequency) / (frequency + SATURATION * FREQUENCY_UNIT)).floor() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logarithms_are_close_to_the_standard_library() {
+        for value in [1.0, 1.5, 2.0, 3.0, 10.0, 1e6, 4e9] {
+            let difference = (ln(value) - f64::ln(value)).abs();
+            assert!(difference < 1e-12, "ln {value} differs by {difference}");
+        }
+    }
+
+    #[test]
+    fn rarer_and_more_frequent_words_score_higher() {
+        assert!(rarity(1000, 1) > rarity(1000, 2));
+        assert!(rarity(1000, 1000) > 0.0);
+        let max = score_max(1.0, rarity(1000, 1));
+        assert!(score_of(max, 8192) > score_of(max, 4096));
+        assert!(score_of(max, u64::from(u32::MAX)) <= max);
+    }
+}

@@ -1,0 +1,9 @@
+//! Scores documents by how well and how often they match the words of a query.
+
+mod formula;
+mod nearness;
+mod scores;
+mod weights;
+
+pub(super) use formula::NEARNESS_DOCUMENTS_MAX;
+pub(super) use scores::Scores;

@@ -1,0 +1,89 @@
+/**
+ * The formula of the ranking rule `relevance`: BM25F in fixed point.
+ *
+ * 1. The frequency of a term is the sum over attributes of its occurrences, each times the weight of the attribute and
+ *    divided by the relative length of the attribute.
+ * 2. A document has the best score of the derivations of each term, and the sum of the scores of all terms.
+ * 3. Every intermediate result is a whole number, so that both engines compute the same score in any order of
+ *    attributes and documents. Only `+ - * /` are used on doubles, whose results IEEE 754 defines to the last bit.
+ */
+import { LENGTHS } from '../../postings/field-lengths.js'
+
+/** Frequencies above this have little effect. */
+const SATURATION = 1.2
+/** Effect of the length of an attribute, between 0 and 1. */
+const LENGTH_EFFECT = 0.75
+/** One occurrence in an attribute of weight 1 and average length. */
+const FREQUENCY_UNIT = 4096
+/** A score of 1. */
+const SCORE_UNIT = 4096
+
+/** Weights of the kinds of derivations. */
+export const WEIGHTS = {
+  exact: 1,
+  prefix: 0.6,
+  synonym: 0.8,
+  split: 0.7,
+  oneTypo: 0.9,
+  twoTypos: 0.4,
+  /** A misspelt word that continues the last query word. */
+  misspeltPrefix: 0.2,
+  /** Neighbouring words joined. */
+  joined: 0.7,
+} as const
+
+/** Weight of a pair of neighbouring query words, of the rarity of the less rare one. */
+export const PAIR_WEIGHT = 0.8
+/** Documents of a universe whose positions are read. */
+export const NEARNESS_DOCUMENTS_MAX = 1000
+/** Positions between the words of a pair that count as near. */
+export const NEAR_DISTANCE_MAX = 3
+
+/** Part of the weight of misspelt words that is left if the index contains the word as written. */
+export const TYPO_OF_KNOWN_WORD = 0.15
+
+/** Natural logarithm of a number of at least 1. The result of `Math.log` differs between machines. */
+export function ln(value: number): number {
+  let halvings = 0
+  let rest = value
+  while (rest >= 2) {
+    rest /= 2
+    halvings++
+  }
+  return series(rest) + halvings * LN_2
+}
+
+/** ln x = 2 (y + y³/3 + y⁵/5 + …) with y = (x − 1) / (x + 1), for x from 1 to 2. */
+function series(value: number): number {
+  const y = (value - 1) / (value + 1)
+  let power = y
+  let sum = 0
+  for (let odd = 1; odd < 40; odd += 2) {
+    sum += power / odd
+    power *= y * y
+  }
+  return 2 * sum
+}
+
+const LN_2 = series(2)
+
+/** Rarity of a term that `found` of `total` documents contain. */
+export const rarity = (total: number, found: number): number => ln(1 + (total - found + 0.5) / (found + 0.5))
+
+/** Frequency of one occurrence in an attribute, by the code of its length. */
+export function frequencyUnits(weight: number, averageLength: number): Float64Array {
+  return Float64Array.from(LENGTHS, (words) =>
+    Math.max(
+      1,
+      Math.floor((weight * FREQUENCY_UNIT) / (1 - LENGTH_EFFECT + (LENGTH_EFFECT * words) / averageLength)),
+    ),
+  )
+}
+
+/** Highest score of a derivation. */
+export const scoreMax = (weight: number, rarity: number): number =>
+  Math.floor(weight * rarity * SCORE_UNIT * (SATURATION + 1))
+
+/** Score of a derivation with the highest score `max` and this frequency. */
+export const scoreOf = (max: number, frequency: number): number =>
+  Math.floor((max * frequency) / (frequency + SATURATION * FREQUENCY_UNIT))
