@@ -1,4 +1,4 @@
-/** What a person at a terminal types and reads first. */
+/** First commands at a terminal: help, version and the next steps after a start. */
 import test from 'ava'
 import { usualArguments } from '../../ts/cli/program.js'
 import { nextSteps } from '../../ts/cli/start-screen.js'

@@ -22,7 +22,7 @@ interface Film {
   readonly director: string
 }
 
-/** What the agent learned, and the calls that it needed. */
+/** An agent without a model. Counts the calls that are refused, and keeps the description of the index. */
 class Agent {
   errors = 0
   readonly #client: Client

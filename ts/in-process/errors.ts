@@ -10,7 +10,7 @@ export class ClosedError extends Error {
   }
 }
 
-/** A task had not ended at the timeout of `waitForTask`. It goes on. */
+/** `waitForTask` timed out. The task continues to run. */
 export class TaskTimeoutError extends Error {
   override readonly name = 'TaskTimeoutError'
   readonly code = 'task_timeout'

@@ -1,4 +1,4 @@
-/** What kept a process from its job. */
+/** Reasons why a process cannot start. */
 export type LaunchErrorCode =
   /** Another process has the data directory open. */
   | 'directory_in_use'

@@ -29,7 +29,7 @@ pub(super) fn length_code(words: u32) -> u8 {
 pub(super) enum Codes {
     /// By document; 0 without words.
     Dense(Vec<u8>),
-    /// Of the documents with words.
+    /// One code for each document that has words in the field.
     Sparse(FxHashMap<u32, u8>),
 }
 

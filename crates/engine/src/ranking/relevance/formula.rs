@@ -14,7 +14,7 @@ use crate::postings::LENGTHS;
 const SATURATION: f64 = 1.2;
 /// Effect of the length of an attribute, between 0 and 1.
 const LENGTH_EFFECT: f64 = 0.75;
-/// One occurrence in an attribute of weight 1 and average length.
+/// Frequency that one occurrence of a word counts in an attribute with weight 1 and average length.
 const FREQUENCY_UNIT: f64 = 4096.0;
 /// A score of 1.
 const SCORE_UNIT: f64 = 4096.0;

@@ -13,7 +13,7 @@ import { LENGTHS } from '../../postings/field-lengths.js'
 const SATURATION = 1.2
 /** Effect of the length of an attribute, between 0 and 1. */
 const LENGTH_EFFECT = 0.75
-/** One occurrence in an attribute of weight 1 and average length. */
+/** Frequency that one occurrence of a word counts in an attribute with weight 1 and average length. */
 const FREQUENCY_UNIT = 4096
 /** A score of 1. */
 const SCORE_UNIT = 4096
