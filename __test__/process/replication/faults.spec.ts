@@ -6,21 +6,8 @@
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test from 'ava'
-import { BucketError, type ObjectStore } from '../../ts/replication/index.js'
-import type { OutgoingChanges, OutgoingPage } from '../../ts/tasks/index.js'
-import { fallback, testedEngines } from '../support/engines.js'
-import { memoryStore } from '../support/memory-store.js'
-import { testNeeding } from '../support/test-needing.js'
-import {
-  add,
-  deleteIds,
-  drop,
-  ended,
-  settings,
-  swap,
-  temporaryDirectory,
-  update,
-} from '../tasks/test-queue.js'
+import { BucketError, type ObjectStore } from '../../../ts/replication/index.js'
+import type { OutgoingChanges, OutgoingPage } from '../../../ts/tasks/index.js'
 import {
   answersOf,
   hitsOf,
@@ -30,7 +17,20 @@ import {
   restoredFrom,
   shipAll,
   shipping,
-} from './instance-world.js'
+} from '../../replication/instance-world.js'
+import { fallback, testedEngines } from '../../support/engines.js'
+import { memoryStore } from '../../support/memory-store.js'
+import { testNeeding } from '../../support/test-needing.js'
+import {
+  add,
+  deleteIds,
+  drop,
+  ended,
+  settings,
+  swap,
+  temporaryDirectory,
+  update,
+} from '../../tasks/test-queue.js'
 
 const never = new AbortController().signal
 

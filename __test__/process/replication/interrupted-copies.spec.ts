@@ -17,13 +17,13 @@ import {
   recordKey,
   restoreInstance,
   resumeCopy,
-} from '../../ts/replication/index.js'
-import { indexesPath, replicaStorePath } from '../../ts/tasks/index.js'
-import { fallback, type TestedEngine, testedEngines } from '../support/engines.js'
-import { memoryStore } from '../support/memory-store.js'
-import { testNeeding } from '../support/test-needing.js'
-import { add, drop, ended, settings, temporaryDirectory } from '../tasks/test-queue.js'
-import { answersOf, instance, makeCheckpoint, shipAll, shipping } from './instance-world.js'
+} from '../../../ts/replication/index.js'
+import { indexesPath, replicaStorePath } from '../../../ts/tasks/index.js'
+import { answersOf, instance, makeCheckpoint, shipAll, shipping } from '../../replication/instance-world.js'
+import { fallback, type TestedEngine, testedEngines } from '../../support/engines.js'
+import { memoryStore } from '../../support/memory-store.js'
+import { testNeeding } from '../../support/test-needing.js'
+import { add, drop, ended, settings, temporaryDirectory } from '../../tasks/test-queue.js'
 
 const never = new AbortController().signal
 const repeating = { wait: async () => undefined, onRetry: () => undefined }

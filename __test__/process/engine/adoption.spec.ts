@@ -6,12 +6,12 @@ import { createHash } from 'node:crypto'
 import { mkdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ExecutionContext } from 'ava'
-import { answersOf } from '../../ts/engine/answer-cache.js'
-import { type Engine, encodeRequest } from '../../ts/engine/index.js'
-import { completeRequest, type Document, type PartialSettings, TestEngine } from '../support/engine.js'
-import { type TestedEngine, testedEngines } from '../support/engines.js'
-import { Follower, INDEX, isCommit, namesBelow } from '../support/follower.js'
-import { testNeeding } from '../support/test-needing.js'
+import { answersOf } from '../../../ts/engine/answer-cache.js'
+import { type Engine, encodeRequest } from '../../../ts/engine/index.js'
+import { completeRequest, type Document, type PartialSettings, TestEngine } from '../../support/engine.js'
+import { type TestedEngine, testedEngines } from '../../support/engines.js'
+import { Follower, INDEX, isCommit, namesBelow } from '../../support/follower.js'
+import { testNeeding } from '../../support/test-needing.js'
 
 const words = ['quiet', 'lamp', 'river', 'stone', 'garden', 'letter', 'winter', 'music']
 

@@ -3,11 +3,11 @@
 import { mkdir, open as openFile, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import type { Operation } from '../../ts/engine/engine.js'
-import { LocalEngine } from '../../ts/engine/fallback/engine.js'
-import { openFallback } from '../../ts/engine/fallback/index.js'
-import { parsedSettings } from '../../ts/settings/index.js'
-import { type OpenEngine, TestEngine } from '../support/engine.js'
+import type { Operation } from '../../../ts/engine/engine.js'
+import { LocalEngine } from '../../../ts/engine/fallback/engine.js'
+import { openFallback } from '../../../ts/engine/fallback/index.js'
+import { parsedSettings } from '../../../ts/settings/index.js'
+import { type OpenEngine, TestEngine } from '../../support/engine.js'
 
 const open: OpenEngine = (directory) =>
   openFallback({ directory, log: { warn: () => undefined, error: () => undefined } })
