@@ -90,7 +90,7 @@ test('the explanation of a missing document shows the reasons', async (t) => {
     clauses.map((text) => text.replace(/^[✓✗] /, '').replace(/ +/g, ' ')),
     ['passes: year > 1970', 'fails: genres = Comedy'],
   )
-  t.regex(await textOf(panel), /How the query was read[\s\S]*mirror[\s\S]*found as typed in title/)
+  t.regex(await textOf(panel), /Interpretation of the query[\s\S]*mirror[\s\S]*found as typed in title/)
   await panel.getByLabel('Id of the document').fill('77')
   await panel.getByRole('alert').waitFor()
 })
