@@ -48,24 +48,42 @@ export async function saveRun(benchmark: string, figures: readonly Figure[]): Pr
   await writeResults()
 }
 
-/** Writes RESULTS.md from all run files, ordered by benchmark, newest commit first. */
-async function writeResults(): Promise<void> {
-  const names = (await readdir(RUNS)).filter((name) => name.endsWith('.json'))
-  const files = await Promise.all(
-    names.map(async (name) => JSON.parse(await readFile(join(RUNS, name), 'utf8')) as RunFile),
-  )
-  const parts = files
-    .sort((a, b) => compareTexts(a.benchmark, b.benchmark) || compareTexts(lastDate(b), lastDate(a)))
-    .map((file) => section(file))
+/**
+ * Writes RESULTS.md from the newest run file of each benchmark. Tables with an aim or a figure of the reference, and
+ * tables that compare the engines, are shown; of a table with aims, only the rows that have one. Other benchmarks are
+ * listed with their file.
+ */
+export async function writeResults(): Promise<void> {
+  const names = (await readdir(RUNS)).filter((name) => name.endsWith('.json')).sort()
+  const newest = new Map<string, { readonly name: string; readonly file: RunFile }>()
+  for (const name of names) {
+    const file = JSON.parse(await readFile(join(RUNS, name), 'utf8')) as RunFile
+    const other = newest.get(file.benchmark)
+    if (other === undefined || lastDate(file) > lastDate(other.file))
+      newest.set(file.benchmark, { name, file })
+  }
+  const all = [...newest.values()].sort((a, b) => compareTexts(a.file.benchmark, b.file.benchmark))
+  const others = all
+    .filter(({ file }) => !isShown(file))
+    .map(({ name, file }) => `[${file.benchmark}](runs/${name})`)
   const head = [
     '# Results',
     '',
-    'Written by `npm run bench -- --save` and `npm run bench:aims -- --save`. Raw runs are in `runs/`. Figures of',
-    'several runs at one commit are side by side. The client runs on the same cores, and answers are not cached.',
-    'Compare only runs of the same day: on some days the machine was twice as fast as on others.',
+    'The newest figures, written by the benchmarks with `--save`. All figures are in `runs/`. `/` separates runs at one commit.',
+    'The client runs on the same cores, and answers are not cached. Compare only runs of the same day: on some days the',
+    `machine was twice as fast as on others.${others.length > 0 ? ` Without an aim: ${others.join(', ')}.` : ''}`,
   ]
+  const parts = all.filter(({ file }) => isShown(file)).map(({ file }) => section(file))
   await writeFile(RESULTS, `${[...head, ...parts].join('\n')}\n`)
 }
+
+const isShown = ({ runs }: RunFile): boolean =>
+  runs.some(({ figures }) =>
+    figures.some(
+      ({ beside = {}, measured }) =>
+        Object.values(beside).some((text) => text !== '') || ('native' in measured && 'fallback' in measured),
+    ),
+  )
 
 const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
@@ -74,9 +92,11 @@ const lastDate = ({ runs }: RunFile): string => runs.at(-1)?.date ?? ''
 function section({ benchmark, commit, runs }: RunFile): string {
   const last = runs.at(-1)
   if (last === undefined) return ''
-  const lines = ['', `## ${benchmark}, commit ${commit}`, '', `${last.date.slice(0, 10)}, ${last.machine}.`]
+  const lines = ['', `## ${benchmark}: ${commit}, ${last.date.slice(0, 10)}, ${last.machine}`]
   for (const table of new Set(last.figures.map((figure) => figure.table))) {
-    const figures = last.figures.filter((figure) => figure.table === table)
+    const inTable = last.figures.filter((figure) => figure.table === table)
+    const compared = inTable.filter(({ beside = {} }) => Object.values(beside).some((text) => text !== ''))
+    const figures = compared.length > 0 ? compared : inTable
     const inAll = runs.flatMap((run) => run.figures).filter((figure) => figure.table === table)
     const columns = [...new Set(inAll.flatMap(({ measured }) => Object.keys(measured)))]
     const fixed = [...new Set(figures.flatMap(({ beside = {} }) => Object.keys(beside)))]
