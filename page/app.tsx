@@ -2,6 +2,8 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { ask, storedKey, storeKey } from './api/client.ts'
 import type { IndexInfo, Page } from './api/types.ts'
+import { useDroppedFile } from './first/dropped.ts'
+import { ImportDialog } from './first/import-dialog.tsx'
 import { Gate } from './gate.tsx'
 import { HealthSection } from './health/section.tsx'
 import { IndexSection } from './indexes/section.tsx'
@@ -27,7 +29,9 @@ export function App() {
   const [key, setKey] = useState(storedKey)
   const [isAsking, setIsAsking] = useState(false)
   const [only, setOnly] = useState<string | null>(null)
+  const [file, setFile] = useState<File | null>(null)
   const main = useRef<HTMLElement>(null)
+  useDroppedFile(setFile)
   const list = useLoaded(
     (signal) => ask<Page<IndexInfo>>('GET', `/indexes?limit=${INDEXES_MAX}`, { signal }),
     [key],
@@ -96,10 +100,17 @@ export function App() {
             indexes={indexes}
             index={index}
             state={place.state}
+            take={setFile}
           />
         )}
         {place.section === 'search' && list.value === null && only !== null && (
-          <SearchSection key={`${place.visit} ${key}`} indexes={indexes} index={index} state={place.state} />
+          <SearchSection
+            key={`${place.visit} ${key}`}
+            indexes={indexes}
+            index={index}
+            state={place.state}
+            take={setFile}
+          />
         )}
         {place.section === 'index' && (list.value !== null || only !== null) && (
           <IndexSection
@@ -108,10 +119,20 @@ export function App() {
             missing={index === null ? place.index : null}
             choose={choose}
             reload={list.reload}
+            take={setFile}
           />
         )}
         {place.section === 'tasks' && <TasksSection indexes={indexes} />}
         {place.section === 'health' && <HealthSection />}
+        {file !== null && (
+          <ImportDialog
+            key={`${file.name} ${file.lastModified} ${file.size}`}
+            file={file}
+            indexes={indexes}
+            close={() => setFile(null)}
+            changed={list.reload}
+          />
+        )}
       </main>
     </>
   )

@@ -12,6 +12,8 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const sources = join(root, 'page')
+/** Films that the page offers to load. */
+const sample = join(root, 'samples', 'films.ndjson')
 const out = join(root, 'dist', 'page')
 /** Lists the bundled files, for their licences. */
 const bundledFiles = join(root, 'dist', 'page-files.json')
@@ -31,7 +33,11 @@ export async function buildPage() {
 
 async function bundle() {
   const { rolldown } = await import('rolldown')
-  const build = await rolldown({ input: join(sources, 'main.tsx'), platform: 'browser' })
+  const build = await rolldown({
+    input: join(sources, 'main.tsx'),
+    platform: 'browser',
+    moduleTypes: { '.ndjson': 'text' },
+  })
   try {
     const { output } = await build.generate({ format: 'es', minify: true })
     if (output.length !== 1) throw new Error(`expected one module, not ${output.length} files`)
@@ -67,7 +73,7 @@ function hashOfSources() {
     .map((entry) => join(entry.parentPath ?? entry.path, entry.name))
     .sort()
   // The lock file contains the versions of the bundler and of the bundled library.
-  for (const path of [...paths, fileURLToPath(import.meta.url), join(root, 'package-lock.json')])
+  for (const path of [...paths, sample, fileURLToPath(import.meta.url), join(root, 'package-lock.json')])
     hash.update(relative(root, path)).update('\0').update(readFileSync(path)).update('\0')
   return hash.digest('hex')
 }

@@ -2,7 +2,8 @@
 import { useState } from 'preact/hooks'
 import { ask, Failure, indexPath } from '../api/client.ts'
 import type { IndexInfo, IndexStats } from '../api/types.ts'
-import { Dialog, Empty, Problem, Tabs } from '../parts/basics.tsx'
+import { FirstSteps } from '../first/first-steps.tsx'
+import { Dialog, Problem, Tabs } from '../parts/basics.tsx'
 import { bytes, plural } from '../parts/text.ts'
 import { asFailure, useLoaded } from '../state/loading.ts'
 import { settle } from '../state/tasks.ts'
@@ -28,8 +29,10 @@ export function IndexSection(props: {
   readonly missing: string | null
   readonly choose: (uid: string) => void
   readonly reload: () => void
+  /** Starts the import of a file. */
+  readonly take: (file: File) => void
 }) {
-  const { indexes, index, missing, choose, reload } = props
+  const { indexes, index, missing, choose, reload, take } = props
   const [tab, setTab] = useState<TabName>('documents')
   const [dialog, setDialog] = useState<'create' | 'delete' | null>(null)
   return (
@@ -68,11 +71,7 @@ export function IndexSection(props: {
           failure={new Failure(404, '', `The index “${missing}” does not exist, or this key may not see it.`)}
         />
       )}
-      {indexes.length === 0 && (
-        <Empty title="No index yet">
-          <p>Create one, then drop a file of documents into it.</p>
-        </Empty>
-      )}
+      {indexes.length === 0 && <FirstSteps take={take} hasLink={false} />}
       {index !== null && <Overview key={index.uid} index={index} tab={tab} setTab={setTab} reload={reload} />}
       {dialog === 'create' && (
         <CreateDialog

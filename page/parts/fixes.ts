@@ -13,7 +13,8 @@ const fixes: Readonly<Record<string, string>> = {
   missing_document_id: 'Every document needs a value in the primary key.',
   invalid_document_id: 'Ids are whole numbers, or texts of a-z, A-Z, 0-9, - and _ with at most 511 bytes.',
   malformed_payload: 'Check the file at the given position, and its format.',
-  payload_too_large: 'Split the file, or start the server with a larger --http-payload-size-limit.',
+  payload_too_large:
+    'Run `siftd import FILE --index UID`, which sends a file in parts, or start the server with a larger --http-payload-size-limit.',
   no_space_left_on_device: 'Free space on the disk of the data directory, then send the task again.',
   feature_not_enabled: 'Enable features with PATCH /experimental-features or launch options.',
   too_many_search_requests: 'The server is busy. Repeat the search in a few seconds.',

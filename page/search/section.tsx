@@ -1,6 +1,7 @@
 /** Search: a query for one or several lanes, and a panel about a document. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import type { Hit, IndexInfo, SearchAnswer } from '../api/types.ts'
+import { FirstSteps } from '../first/first-steps.tsx'
 import { Empty } from '../parts/basics.tsx'
 import { addressOf } from '../state/route.ts'
 import { LANES_MAX, type Lane, newLane, readState, type SearchState } from './lane.ts'
@@ -18,6 +19,8 @@ export function SearchSection(props: {
   readonly indexes: readonly IndexInfo[]
   readonly index: IndexInfo | null
   readonly state: string | null
+  /** Starts the import of a file. */
+  readonly take: (file: File) => void
 }) {
   const { indexes, index } = props
   const [state, setState] = useState<SearchState>(() => readState(props.state, index?.uid ?? ''))
@@ -41,15 +44,7 @@ export function SearchSection(props: {
   }, [])
   const close = useCallback(() => setAsked(null), [])
 
-  if (index === null && indexes.length === 0)
-    return (
-      <Empty title="No index yet">
-        <p>
-          <a href={addressOf('index', null)}>Create an index and drop a file into it</a>, or run{' '}
-          <code>siftd import films.ndjson --index films</code>.
-        </p>
-      </Empty>
-    )
+  if (index === null && indexes.length === 0) return <FirstSteps take={props.take} hasLink />
   if (index === null)
     return (
       <Empty title="This index does not exist">

@@ -1,3 +1,6 @@
+import { mkdtemp, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { testNeeding } from '../../support/test-needing.js'
 import { browserOfTests, fillFilms, textOf, visit } from './browser.js'
 
@@ -16,6 +19,43 @@ test('a chosen file is imported into a new index', async (t) => {
   await page.getByText('500 of 500 documents of boats.ndjson are indexed').waitFor()
   t.is((await server.get('/indexes/boats/stats')).body.numberOfDocuments, 500)
   t.deepEqual(complaints, [])
+})
+
+test('a file dropped anywhere on the empty page becomes a searchable index with filters', async (t) => {
+  const { server, page, complaints } = await visit(t, async () => undefined)
+  const lines = Array.from({ length: 30 }, (_, i) => `${i},boat ${i},${1950 + i}`)
+  const path = join(await mkdtemp(join(tmpdir(), 'siftd-drop-')), 'Old boats.csv')
+  await writeFile(path, ['boat_id,name,built:number', ...lines].join('\n'))
+  await page.getByText('No index yet').waitFor()
+  const devtools = await page.context().newCDPSession(page)
+  for (const type of ['dragEnter', 'dragOver', 'drop'] as const)
+    await devtools.send('Input.dispatchDragEvent', {
+      ...{ type, x: 20, y: 600 },
+      data: { items: [], files: [path], dragOperationsMask: 1 },
+    })
+  await page.getByRole('heading', { name: 'Import Old boats.csv' }).waitFor()
+  t.is(await page.getByLabel('Index', { exact: true }).inputValue(), 'Old-boats')
+  const primaryKey = page.getByLabel('Primary key')
+  while ((await primaryKey.inputValue()) === '') await page.waitForTimeout(10)
+  t.is(await primaryKey.inputValue(), 'boat_id')
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await page.getByText('30 of 30 documents of Old boats.csv are indexed').waitFor()
+  t.true(await page.getByLabel('built').isChecked())
+  t.false(await page.getByLabel('name').isChecked())
+  await page.getByRole('button', { name: 'Enable and search' }).click()
+  await page.getByText('30 hits').waitFor()
+  const { body } = await server.get('/indexes/Old-boats/settings')
+  t.deepEqual([body.filterableAttributes, body.sortableAttributes], [['built'], ['built']] as never)
+  t.deepEqual(complaints, [])
+})
+
+test('the sample films are loaded by two clicks', async (t) => {
+  const { server, page } = await visit(t, async () => undefined)
+  await page.getByRole('button', { name: 'Load sample films' }).click()
+  await page.getByRole('button', { name: 'Import', exact: true }).click()
+  await page.getByRole('button', { name: 'Search without filters' }).click()
+  await page.getByText(/\d+ hits/).waitFor()
+  t.true(Number((await server.get('/indexes/films/stats')).body.numberOfDocuments) >= 20)
 })
 
 test('an unreadable file is refused with the reason and advice', async (t) => {
