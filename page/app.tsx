@@ -2,11 +2,13 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { ask, storedKey, storeKey } from './api/client.ts'
 import type { IndexInfo, Page } from './api/types.ts'
+import { ConsoleSection } from './console/section.tsx'
 import { useDroppedFile } from './first/dropped.ts'
 import { ImportDialog } from './first/import-dialog.tsx'
 import { Gate } from './gate.tsx'
 import { HealthSection } from './health/section.tsx'
 import { IndexSection } from './indexes/section.tsx'
+import { KeysSection } from './keys/section.tsx'
 import { Problem } from './parts/basics.tsx'
 import { Brand } from './parts/brand.tsx'
 import { SearchSection } from './search/section.tsx'
@@ -21,6 +23,8 @@ const titles: Readonly<Record<Section, string>> = {
   search: 'Search',
   index: 'Index',
   tasks: 'Tasks',
+  keys: 'Keys',
+  api: 'API',
   health: 'Health',
 }
 
@@ -123,6 +127,8 @@ export function App() {
           />
         )}
         {place.section === 'tasks' && <TasksSection indexes={indexes} />}
+        {place.section === 'keys' && <KeysSection key={key} />}
+        {place.section === 'api' && <ConsoleSection index={index} />}
         {place.section === 'health' && <HealthSection />}
         {file !== null && (
           <ImportDialog
