@@ -9,10 +9,10 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openFake } from '../__test__/tasks/fake-engine.js'
+import { loadDriver } from '../ts/sqlite/driver.js'
+import { Sql } from '../ts/sqlite/sql.js'
 import { type DriverName, openTasks, type TaskFilter, type TaskPaging } from '../ts/tasks/index.js'
 import { rebuildSets } from '../ts/tasks/listing/membership.js'
-import { loadDriver } from '../ts/tasks/store/driver.js'
-import { Sql } from '../ts/tasks/store/sql.js'
 import { megabytes, memoryKib, percentiles } from './measure.js'
 
 /** Enough runs that the 99th percentile is not the slowest. */

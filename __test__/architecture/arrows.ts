@@ -17,7 +17,8 @@ export const tsModules: ModuleTable = {
   engine: ['launch', 'settings', 'parse', 'errors'],
   auth: ['settings', 'parse', 'errors'],
   embedding: ['outbound', 'engine', 'settings', 'parse', 'errors'],
-  tasks: ['embedding', 'engine', 'launch', 'settings', 'parse', 'errors'],
+  sqlite: ['errors'],
+  tasks: ['sqlite', 'embedding', 'engine', 'launch', 'settings', 'parse', 'errors'],
   replication: ['tasks', 'outbound', 'engine', 'launch', 'errors'],
   instance: [
     ...[

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import test from 'ava'
 import { EngineError } from '../../ts/engine/index.js'
+import { loadDriver } from '../../ts/sqlite/driver.js'
 import { openTasks, type TaskLog } from '../../ts/tasks/index.js'
-import { loadDriver } from '../../ts/tasks/store/driver.js'
 import { emptyIndex, openFake } from './fake-engine.js'
 import {
   add,

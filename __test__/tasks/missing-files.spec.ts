@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
 import { open } from '../../ts/index.js'
-import { loadDriver } from '../../ts/tasks/store/driver.js'
+import { loadDriver } from '../../ts/sqlite/driver.js'
 import { type EngineKind, engineKinds, opened, temporary } from '../support/damaged-directory.js'
 
 // If files of an index are missing or too short:

@@ -1,9 +1,9 @@
 /** Large pages of tasks and batches end early. Following `next` lists all of them. */
 import test from 'ava'
+import { loadDriver } from '../../ts/sqlite/driver.js'
+import { Sql } from '../../ts/sqlite/sql.js'
 import { rebuildSets } from '../../ts/tasks/listing/membership.js'
-import { loadDriver } from '../../ts/tasks/store/driver.js'
 import { taskRows } from '../../ts/tasks/store/rows.js'
-import { Sql } from '../../ts/tasks/store/sql.js'
 import { Store } from '../../ts/tasks/store/store.js'
 import { startServer, type TestBody, type TestServer } from '../support/server.js'
 

@@ -1,5 +1,5 @@
 import test from 'ava'
-import { loadDriver } from '../../ts/tasks/store/driver.js'
+import { loadDriver } from '../../ts/sqlite/driver.js'
 import { replicatedTables } from '../../ts/tasks/store/replicated-tables.js'
 import { SCHEMA } from '../../ts/tasks/store/schema.js'
 

@@ -1,4 +1,4 @@
-import type { Value } from '../../ts/tasks/store/driver.js'
+import type { Value } from '../../ts/sqlite/driver.js'
 
 /** Reads rows directly from the database. @param rest of the query, from `FROM` on */
 export type ReadRows = <C extends string>(

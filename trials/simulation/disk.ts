@@ -4,7 +4,7 @@ import {
   loadDriver,
   type Statement,
   type Value,
-} from '../../ts/tasks/store/driver.js'
+} from '../../ts/sqlite/driver.js'
 import type { World } from './world.js'
 
 const full = () => new Error('database or disk is full')

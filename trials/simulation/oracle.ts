@@ -1,6 +1,6 @@
 import { storedSets } from '../../__test__/tasks/sets.js'
+import type { Value } from '../../ts/sqlite/driver.js'
 import type { TaskContent } from '../../ts/tasks/index.js'
-import type { Value } from '../../ts/tasks/store/driver.js'
 import type { Disk } from './disk.js'
 import type { Applied, EngineFiles } from './files.js'
 import type { World } from './world.js'

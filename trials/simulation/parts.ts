@@ -7,13 +7,14 @@ import {
   type Operation,
   type Payload,
 } from '../../ts/engine/index.js'
+import { GroupCommit } from '../../ts/sqlite/group-commit.js'
+import { isBehind } from '../../ts/sqlite/mark.js'
+import { PendingRequests } from '../../ts/sqlite/pending-requests.js'
 import type { Quarantine } from '../../ts/tasks/recovery/orphans.js'
 import { HeldFiles, type Spool } from '../../ts/tasks/spool.js'
-import { GroupCommit } from '../../ts/tasks/store/group-commit.js'
-import { isBehind } from '../../ts/tasks/store/mark.js'
-import { type Request, writingCalls } from '../../ts/tasks/store/records.js'
+import { type Request, type StoreCalls, storeRules, writingCalls } from '../../ts/tasks/store/records.js'
 import { Store } from '../../ts/tasks/store/store.js'
-import { fileCalls, PendingRequests, type StoreClient } from '../../ts/tasks/store/store-client.js'
+import { failureOf, fileCalls, type StoreClient } from '../../ts/tasks/store/store-client.js'
 import type { Applied, EngineFiles, Files } from './files.js'
 import type { Machine } from './machine.js'
 import type { Life, World } from './world.js'
@@ -39,13 +40,16 @@ export function storeClient(
   })
   if (disk.mark !== null && isBehind(store.sequence, disk.mark.sequence))
     world.problem(`the store ends at transaction ${store.sequence}, its mark says ${disk.mark.sequence}`)
-  const groupCommit = new GroupCommit(store, disk.reserve, 1e12, (path) => files.delete(path))
+  const groupCommit = new GroupCommit({
+    ...{ store, rules: storeRules, reserve: disk.reserve, ordinaryBytesMax: 4e11 },
+    removeFile: (path) => files.delete(path),
+  })
   let inbox: Request[] = []
   let closed: (() => void) | null = null
-  const exchange = new PendingRequests((request) => {
+  const exchange = new PendingRequests<StoreCalls>((request) => {
     inbox.push(request)
     if (inbox.length === 1) world.later(life, `store ${request.call}`, serve)
-  })
+  }, failureOf)
   function serve(): void {
     const requests = inbox
     inbox = []

@@ -1,5 +1,6 @@
 /** The task queue: accepts writes, runs them in batches, records outcomes, and keeps the catalogue of indexes. */
 
+export { DirectoryInUseError, type DriverName, driverNames, isDiskFull, StoreError } from '../sqlite/index.js'
 export type { BatchLimits } from './batching.js'
 export type { TaskChange } from './changes.js'
 export type { TaskLog } from './execute/batch-context.js'
@@ -38,12 +39,10 @@ export {
 } from './replica-store.js'
 export * from './rules/index.js'
 export { sourceAtRest } from './source-at-rest.js'
-export { checksumOf, isDiskFull, noSpace, uploadOf } from './spool.js'
+export { checksumOf, noSpace, uploadOf } from './spool.js'
 export { requireCompleteStore, StoreUnusableError } from './store/completeness.js'
-export { releaseReserve } from './store/disk-reserve.js'
-export { type DriverName, driverNames } from './store/driver.js'
-export { DirectoryInUseError } from './store/lock.js'
 export type { NeededUpload } from './store/records.js'
+export { releaseReserve } from './store/release-reserve.js'
 export { replicatedTables } from './store/replicated-tables.js'
 export {
   catalogueIn,
@@ -54,7 +53,6 @@ export {
   type RowChanges,
   uploadsIn,
 } from './store/row-changes.js'
-export { StoreError } from './store/store-client.js'
 export { startStoreThread } from './store/store-thread.js'
 export type { StoredWebhook, WebhookBody } from './store/stored-webhook.js'
 export { LAUNCH_WEBHOOK } from './store/webhook-table.js'

@@ -13,24 +13,6 @@ export const BARRIERS_READ = 1_000
 /** Uploaded bytes of one batch unless a launch option sets another limit. Source: the API's default. */
 export const BATCHED_BYTES_MAX = 10 * 1024 ** 3
 
-/**
- * Pages in the task store's write-ahead log that start a checkpoint. Source: SQLite's default of `wal_autocheckpoint`.
- */
-export const LOG_FRAMES_MAX = 1_000
-
-/** Interval at which the owner of a data directory renews its lock. */
-export const HEARTBEAT_MS = 1_000
-
-/** How long a start waits for the previous owner to exit. A killed process takes time to free its memory. */
-export const LEAVING_OWNER_WATCH_MS = 1_000
-export const LEAVING_OWNER_POLL_MS = 20
-
-/** How long to watch the lock of another host for a heartbeat before taking it over. */
-export const FOREIGN_LOCK_WATCH_MS = 3_500
-
-/** Disk space held in reserve, so that outcomes, cancelations and deletions can be recorded when the disk is full. */
-export const RESERVE_BYTES = 2 * 1024 ** 2
-
 /** Largest size of the task store. Source: the API's table of capacities. */
 export const STORE_BYTES_MAX = 20 * 1024 ** 3
 

@@ -4,6 +4,7 @@ import { BackgroundFaults, type Engine, loadScripts, type RunScript } from '../e
 import { ApiError } from '../errors/index.js'
 import { optionOf } from '../launch/index.js'
 import { SettingsThread } from '../settings/index.js'
+import { type DriverName, RESERVE_BYTES } from '../sqlite/index.js'
 import { Catalogue } from './catalogue/catalogue.js'
 import {
   type CatalogueFile,
@@ -21,7 +22,6 @@ import type { WriteSnapshot } from './execute/snapshot-source.js'
 import {
   BATCHED_BYTES_MAX,
   BATCHED_TASKS_MAX,
-  RESERVE_BYTES,
   STORE_BYTES_MAX,
   STORED_TASKS_MAX,
   WORKING_BATCHES_MAX,
@@ -34,7 +34,6 @@ import { type Quarantine, quarantineIn } from './recovery/orphans.js'
 import { recover } from './recovery/recovery.js'
 import { Scheduler, type SchedulerLimits } from './scheduler.js'
 import { openSpool, type Spool } from './spool.js'
-import type { DriverName } from './store/driver.js'
 import { storePath, uploadsPath } from './store/paths.js'
 import { openStoreClient, type StoreClient } from './store/store-client.js'
 import type { InstanceStore, Tasks, WebhookStore } from './tasks.js'

@@ -4,7 +4,8 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-import { RESERVE_BYTES, STORE_BYTES_MAX } from './limits.js'
+import { RESERVE_BYTES, StoreError } from '../sqlite/index.js'
+import { STORE_BYTES_MAX } from './limits.js'
 import { makeDirectory } from './make-directory.js'
 import { StoreUnusableError } from './store/completeness.js'
 import { markPath, storePath } from './store/paths.js'
@@ -12,7 +13,7 @@ import type { NeededUpload } from './store/records.js'
 import { BUCKET_POSITION_STORED_AS, OUTBOX_STORED_AS } from './store/replicated-tables.js'
 import type { OutboxFacts, RowChanges } from './store/row-changes.js'
 import { SCHEMA_VERSION } from './store/schema.js'
-import { openStoreClient, StoreError } from './store/store-client.js'
+import { openStoreClient } from './store/store-client.js'
 
 export interface ReplicaStore {
   /** Position of the last applied changes; null without any. */

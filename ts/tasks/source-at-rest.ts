@@ -2,8 +2,8 @@
 import { constants, existsSync } from 'node:fs'
 import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { copyStoreIntoOneFile } from '../sqlite/index.js'
 import type { SnapshotSource } from './execute/snapshot-source.js'
-import { copyStoreIntoOneFile } from './store/copy-at-rest.js'
 import { indexesPath, storePath, uploadsPath } from './store/paths.js'
 
 /**

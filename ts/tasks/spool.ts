@@ -5,6 +5,7 @@ import { basename, join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import type { Payload, PayloadFormat } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
+import { isDiskFull } from '../sqlite/index.js'
 import { CHECKSUM_READ_BYTES } from './limits.js'
 import { makeDirectory } from './make-directory.js'
 import type { TaskContent } from './task.js'
@@ -182,18 +183,6 @@ async function synced(path: string): Promise<void> {
   } finally {
     await handle.close()
   }
-}
-
-/** Returns true if an error of any layer means that the disk is full. */
-export function isDiskFull(error: unknown): boolean {
-  if (error instanceof ApiError) return error.code === 'no_space_left_on_device'
-  const { code, message } = error as { code?: unknown; message?: unknown }
-  return (
-    code === 'ENOSPC' ||
-    code === 'EDQUOT' ||
-    (typeof message === 'string' &&
-      /ENOSPC|EDQUOT|no space left on device|database or disk is full/i.test(message))
-  )
 }
 
 /** @param what could not be stored, for the message */

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Engine } from '../engine/index.js'
+import { claim, copyStoreAtRest } from '../sqlite/index.js'
 import { catalogueFilePath, readCatalogueFile } from './catalogue/catalogue-file.js'
 import { STORE_BYTES_MAX } from './limits.js'
 import { expectCommits, unrecordedIn } from './recovery/expected-commits.js'
@@ -15,8 +16,6 @@ import {
   objection,
   refusal,
 } from './store/completeness.js'
-import { copyStoreAtRest } from './store/copy-at-rest.js'
-import { claim } from './store/lock.js'
 import { storePath, uploadsPath } from './store/paths.js'
 import type { CatalogueRow } from './store/records.js'
 import { openStoreClient } from './store/store-client.js'

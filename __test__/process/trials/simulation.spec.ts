@@ -1,6 +1,6 @@
 import test from 'ava'
 import { simulate } from '../../../trials/simulation/simulation.js'
-import { type DriverName, driverNames, loadDriver } from '../../../ts/tasks/store/driver.js'
+import { type DriverName, driverNames, loadDriver } from '../../../ts/sqlite/driver.js'
 import type { Requirement } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
 

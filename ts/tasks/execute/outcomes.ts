@@ -1,8 +1,9 @@
 /** Builds the outcomes of tasks and the effects of batches. */
 import type { BatchReport } from '../../engine/index.js'
 import { ApiError, type ErrorBody, type ErrorCode, errorBody, toErrorBody } from '../../errors/index.js'
+import { isDiskFull } from '../../sqlite/index.js'
 import type { Counters } from '../listing/details.js'
-import { isDiskFull, noSpace } from '../spool.js'
+import { noSpace } from '../spool.js'
 import type { PendingTask } from '../store/records.js'
 import type { Micros } from '../time.js'
 import type { Effects, Outcome, TaskLog } from './batch-context.js'

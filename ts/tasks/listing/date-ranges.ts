@@ -1,6 +1,5 @@
 /** Finds tasks and batches by date. */
-import { number, orNull } from '../store/rows.js'
-import type { Sql } from '../store/sql.js'
+import { number, orNull, type Sql } from '../../sqlite/index.js'
 import type { TaskFilter } from '../tasks.js'
 import { type Micros, parseDate } from '../time.js'
 import { UidSet } from './uid-set.js'

@@ -1,17 +1,7 @@
+import { number, orNull, type Sql, text, unpacked, type Value } from '../../sqlite/index.js'
 import { COUNTED_DETAILS_BYTES_MIN, PAGE_DETAILS_BYTES_MAX, PAGE_ROWS_MAX } from '../limits.js'
-import type { Value } from '../store/driver.js'
 import type { BatchRow, RowPage, TaskRow } from '../store/records.js'
-import {
-  batchColumns,
-  batchRow,
-  number,
-  orNull,
-  taskColumns,
-  taskRow,
-  text,
-  unpacked,
-} from '../store/rows.js'
-import type { Sql } from '../store/sql.js'
+import { batchColumns, batchRow, taskColumns, taskRow } from '../store/rows.js'
 import type { TaskCounts, TaskFilter, TaskPaging } from '../tasks.js'
 import { parseDate } from '../time.js'
 import { DateRanges, type Dates, finite, type Range } from './date-ranges.js'

@@ -1,7 +1,5 @@
-import type { Row, Value } from '../store/driver.js'
+import { number, orNull, type Row, type Sql, type Value } from '../../sqlite/index.js'
 import type { Relabel } from '../store/records.js'
-import { number, orNull } from '../store/rows.js'
-import type { Sql } from '../store/sql.js'
 import type { TaskStatus, TaskType } from '../task.js'
 import { CHUNK_UIDS, UidSet } from './uid-set.js'
 import { arrivalSpan, endingSpan, type SetKind, UidSets } from './uid-sets.js'

@@ -1,6 +1,4 @@
-import type { Row, Value } from '../store/driver.js'
-import { bytes, number } from '../store/rows.js'
-import type { Sql } from '../store/sql.js'
+import { bytes, number, type Row, type Sql, type Value } from '../../sqlite/index.js'
 import { CHUNK_UIDS, edited, UidSet } from './uid-set.js'
 
 /**

@@ -2,18 +2,24 @@
 import { copyFile, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type BatchReport, type Engine, EngineError, type IndexId } from '../../engine/index.js'
+import {
+  claim,
+  DriverLoadError,
+  isMisread,
+  loadDriver,
+  number,
+  type Row,
+  StoreError,
+  storeFault,
+  text,
+} from '../../sqlite/index.js'
 import { readCatalogueFile } from '../catalogue/catalogue-file.js'
 import { RESTORED_BATCH_UIDS } from '../limits.js'
-import { DriverLoadError, loadDriver, type Row, storeFault } from '../store/driver.js'
-import { claim } from '../store/lock.js'
 import { indexesPath, lostPath, markPath, uploadsPath } from '../store/paths.js'
 import type { CatalogueRow } from '../store/records.js'
 import { localValues } from '../store/replicated-tables.js'
-import { number, text } from '../store/rows.js'
 import { type SealedTable, unsealed } from '../store/sealed-rows.js'
 import { UID_FLOOR_STORED_AS, type UidFloor } from '../store/store.js'
-import { StoreError } from '../store/store-client.js'
-import { isMisread } from '../store/store-header.js'
 import type { WebhookBody } from '../store/stored-webhook.js'
 import type { StoredKey } from '../tasks.js'
 import { order } from './expected-commits.js'

@@ -1,9 +1,9 @@
+import { number, orNull, type Sql, text } from '../../sqlite/index.js'
 import type { Membership } from '../listing/membership.js'
 import { batchStats, mergedDetailsText } from '../listing/view.js'
 import type { CatalogueTable } from './catalogue-table.js'
 import type { Amendment, BatchRow, Conclusion, Ending, NewBatch, Relabel, Start, TaskRow } from './records.js'
-import { number, orNull, taskColumns, taskRow, text } from './rows.js'
-import type { Sql } from './sql.js'
+import { taskColumns, taskRow } from './rows.js'
 import type { WebhookTable } from './webhook-table.js'
 
 /** Columns of a batch that are set when it ends. */

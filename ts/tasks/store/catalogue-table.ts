@@ -1,6 +1,6 @@
+import { number, type Sql, text } from '../../sqlite/index.js'
 import type { CatalogueRow, Conclusion, Start } from './records.js'
-import { catalogueRow, number, text } from './rows.js'
-import type { Sql } from './sql.js'
+import { catalogueRow } from './rows.js'
 
 /** Table of indexes, of directories that may be removed, and of failed commits. */
 export class CatalogueTable {

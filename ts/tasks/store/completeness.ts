@@ -1,12 +1,20 @@
 /** Decides from the files of a data directory if its task store may be opened. Changes no file. */
 import { existsSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { claim } from './lock.js'
-import { type FoundMark, isBehind, readMark } from './mark.js'
-import { PageChecksums } from './page-checksums.js'
-import { checksumsPath, indexesPath, linkedLogPath, markPath, storePath } from './paths.js'
+import {
+  checksumsPath,
+  claim,
+  type FoundMark,
+  isBehind,
+  linkedLogPath,
+  PageChecksums,
+  readLogAt,
+  readMark,
+  readStoreHeader,
+  type StoreHeader,
+} from '../../sqlite/index.js'
+import { indexesPath, markPath, storePath } from './paths.js'
 import { LAST_WITHOUT_SEALS, SCHEMA_VERSION } from './schema.js'
-import { readLogAt, readStoreHeader, type StoreHeader } from './store-header.js'
 
 /** The task store is damaged or incomplete. Nothing was changed. */
 export class StoreUnusableError extends Error {

@@ -1,7 +1,7 @@
+import { number, orNull, type Sql, text } from '../../sqlite/index.js'
 import { storedContent } from './new-row.js'
 import type { BatchRow, CatalogueRow, DumpedBatchRow, DumpedTaskRow, NewRow } from './records.js'
-import { batchColumns, batchRow, columnsOf, number, orNull, taskColumns, taskRow, text } from './rows.js'
-import type { Sql } from './sql.js'
+import { batchColumns, batchRow, columnsOf, taskColumns, taskRow } from './rows.js'
 
 /** The `contents.kind` of a task executed by another service. Waiting tasks never have it. */
 const FOREIGN = 'foreign'

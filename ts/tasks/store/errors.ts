@@ -13,11 +13,6 @@ export class ForeignStoreError extends Error {
   }
 }
 
-/** The log of the store could not be copied into its file. Both are unchanged. */
-export class CheckpointError extends Error {
-  override readonly name = 'CheckpointError'
-}
-
 /** The store was written by an unknown version of this program. Nothing was changed. */
 export class StoreVersionError extends Error {
   override readonly name = 'StoreVersionError'

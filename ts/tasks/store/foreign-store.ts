@@ -4,12 +4,10 @@
  */
 import { basename } from 'node:path'
 import { requireIndexId } from '../../engine/index.js'
-import type { Connection } from './driver.js'
+import { type Connection, Sql, text } from '../../sqlite/index.js'
 import { ForeignStoreError } from './errors.js'
 import { OUTBOX_TABLE } from './outbox.js'
-import { text } from './rows.js'
 import { SCHEMA, SCHEMA_VERSION } from './schema.js'
-import { Sql } from './sql.js'
 
 /**
  * Checks tables, indexes, triggers and views before any of them is used. For an older version, only plain columns are

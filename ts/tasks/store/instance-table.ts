@@ -1,6 +1,6 @@
+import type { Sql } from '../../sqlite/index.js'
 import type { StoredKey } from '../tasks.js'
 import { sealOf, unsealed } from './sealed-rows.js'
-import type { Sql } from './sql.js'
 
 /** Table of API keys, and table of named JSON values. */
 export class InstanceTable {

@@ -11,9 +11,9 @@
 import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { syncNames } from '../../sqlite/index.js'
 import { makeDirectory } from '../make-directory.js'
 import { markPath, storePath } from './paths.js'
-import { syncNames } from './sync-names.js'
 
 const CHOSEN = 'next-store'
 

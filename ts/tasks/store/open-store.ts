@@ -1,20 +1,29 @@
 /** Opens the task store of a data directory, or refuses it without changing it. */
 import { mkdirSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { Checkpoints, saveBeforeOpening } from './checkpoints.js'
+import {
+  CheckpointError,
+  Checkpoints,
+  type Connection,
+  claim,
+  DirectoryInUseError,
+  type Driver,
+  type DriverName,
+  isMisread,
+  loadDriver,
+  MarkWriter,
+  PageChecksums,
+  saveBeforeOpening,
+  storeFault,
+  syncNames,
+} from '../../sqlite/index.js'
 import { inspectStore, objection, refusal, type StoreFindings, StoreUnusableError } from './completeness.js'
-import { type Connection, type Driver, type DriverName, loadDriver, storeFault } from './driver.js'
-import { CheckpointError, DamagedStoreError, ForeignStoreError, StoreVersionError } from './errors.js'
+import { DamagedStoreError, ForeignStoreError, StoreVersionError } from './errors.js'
 import { requireOwnNames, requireOwnTables, requirePlainTables } from './foreign-store.js'
-import { claim, DirectoryInUseError } from './lock.js'
-import { MarkWriter } from './mark.js'
 import { takeNextStore } from './next-store.js'
-import { PageChecksums } from './page-checksums.js'
 import { markPath, storePath } from './paths.js'
 import { FIRST_WITH_MARK, LAST_WITHOUT_SEALS, MIGRATIONS, SCHEMA_VERSION } from './schema.js'
 import { Store } from './store.js'
-import { isMisread } from './store-header.js'
-import { syncNames } from './sync-names.js'
 
 /** The setup that the main thread passes to the store's thread. */
 export interface WorkerSetup {

@@ -1,6 +1,5 @@
+import { number, orNull, type Sql, text } from '../../sqlite/index.js'
 import type { WaitingRow } from './records.js'
-import { number, orNull, text } from './rows.js'
-import type { Sql } from './sql.js'
 
 /**
  * Returns the indexes with the most waiting tasks, most first. Only reads a SQLite index: a million entries take 0.1 s.

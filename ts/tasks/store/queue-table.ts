@@ -1,3 +1,4 @@
+import { number, orNull, type Row, type Sql, text, type Value } from '../../sqlite/index.js'
 import {
   type BatchLimits,
   type Busy,
@@ -9,12 +10,10 @@ import {
 import { BARRIERS_READ, OLDEST_READ } from '../limits.js'
 import type { Membership } from '../listing/membership.js'
 import type { Micros } from '../time.js'
-import type { Row, Value } from './driver.js'
 import { insertContent } from './dump-table.js'
 import { storedContent } from './new-row.js'
 import type { PendingTask, StoreCalls } from './records.js'
-import { columnsOf, number, orNull, queuedColumns, queuedTask, taskColumns, taskRow, text } from './rows.js'
-import type { Sql } from './sql.js'
+import { columnsOf, queuedColumns, queuedTask, taskColumns, taskRow } from './rows.js'
 
 /** Types that `nextBatch` treats as housekeeping. They run before older tasks. */
 const urgentTypes =

@@ -1,3 +1,4 @@
+import type { CallRules, Request as StoreRequest } from '../../sqlite/index.js'
 import type { BatchLimits, Busy, PickedBatch } from '../batching.js'
 import type { TaskContent, TaskStatus, TaskType } from '../task.js'
 import type { StoredKey, TaskCounts, TaskFilter, TaskPaging } from '../tasks.js'
@@ -279,6 +280,8 @@ export interface NeededUpload {
 
 export type StoreCall = keyof StoreCalls
 
+export type Request = StoreRequest<StoreCalls>
+
 /** Calls that write. `durable`: the caller waits until the transaction is synced. */
 export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relaxed'>>> = {
   start: 'durable',
@@ -312,25 +315,22 @@ export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relax
 }
 
 /** True for new tasks that free no space. They are refused first when the disk or the store becomes full. */
-export function isOrdinary({ call, arguments: [row] }: Request): boolean {
+function isOrdinary({ call, arguments: [row] }: Request): boolean {
   if (call !== 'append') return false
   const { kind, matched } = row as NewRow
   const frees = kind === 'taskCancelation' || kind === 'taskDeletion' || kind === 'indexDeletion'
   return !frees || matched === 0
 }
 
-export interface Request {
-  readonly id: number
-  readonly call: StoreCall
-  readonly arguments: readonly unknown[]
+/** Paths of uploads that no task needs after a call. */
+function uploadsAfter({ call, arguments: given }: Request): readonly string[] {
+  if (call !== 'conclude') return []
+  const [{ uploads }] = given as Parameters<StoreCalls['conclude']>
+  return uploads
 }
 
-export type Reply =
-  | { readonly id: number; readonly ok: true; readonly result: unknown }
-  | {
-      readonly id: number
-      readonly ok: false
-      /** `doubtful`: the disk failed, and the write may be present after a restart. */
-      readonly fault: 'full' | 'readonly' | 'doubtful' | 'other'
-      readonly message: string
-    }
+export const storeRules: CallRules<StoreCalls> = {
+  writing: writingCalls,
+  isOrdinary,
+  filesAfter: uploadsAfter,
+}

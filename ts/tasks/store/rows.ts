@@ -1,5 +1,5 @@
+import { number, orNull, type Row, text, unpacked } from '../../sqlite/index.js'
 import type { QueuedTask } from '../batching.js'
-import type { Row, Value } from './driver.js'
 import type { BatchRow, CatalogueRow, TaskRow } from './records.js'
 
 /** Columns of `tasks` for `taskRow`. */
@@ -17,35 +17,6 @@ export const columnsOf = (table: string, columns: string): string =>
     .split(', ')
     .map((column) => `${table}.${column}`)
     .join(', ')
-
-/** Parses a result of `Sql.packed`. @param columns that were selected */
-export function unpacked(columns: string, packed: string): readonly Row[] {
-  const names = columns.split(', ')
-  return (JSON.parse(packed) as Value[][]).map((values) => {
-    const row: Record<string, Value> = {}
-    for (const [at, name] of names.entries()) row[name] = values[at] ?? null
-    return row
-  })
-}
-
-export function number(value: Value | undefined): number {
-  if (typeof value === 'number') return value
-  throw new TypeError(`expected a number of the task store, found ${typeof value}`)
-}
-
-export function text(value: Value | undefined): string {
-  if (typeof value === 'string') return value
-  throw new TypeError(`expected text of the task store, found ${typeof value}`)
-}
-
-export function bytes(value: Value | undefined): Uint8Array {
-  if (value instanceof Uint8Array) return value
-  if (value instanceof ArrayBuffer) return new Uint8Array(value)
-  throw new TypeError(`expected bytes of the task store, found ${typeof value}`)
-}
-
-export const orNull = <T>(read: (value: Value | undefined) => T, value: Value | undefined): T | null =>
-  value === null || value === undefined ? null : read(value)
 
 export function taskRow(row: Row): TaskRow {
   return {

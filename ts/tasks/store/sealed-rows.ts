@@ -1,9 +1,7 @@
 /** Rows with their own checksum. A rebuild can recover them from a store with damaged pages. */
 import { crc32 } from 'node:zlib'
-import type { Row } from './driver.js'
+import { type Row, type Sql, text } from '../../sqlite/index.js'
 import { DamagedStoreError } from './errors.js'
-import { text } from './rows.js'
-import type { Sql } from './sql.js'
 
 /** Table → its key column. `body` is JSON text. The webhook of the command line has no body and no checksum. */
 const keyOf = { keys: 'uid', instance: 'name', webhooks: 'uuid' } as const

@@ -2,26 +2,24 @@ import { constants } from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import type { ReportFault } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
+import {
+  type Call,
+  type DriverName,
+  type FailedReply,
+  PendingRequests,
+  StoreError,
+} from '../../sqlite/index.js'
 import { noSpace } from '../spool.js'
-import type { DriverName } from './driver.js'
 import type { WorkerSetup } from './open-store.js'
 import { storePath } from './paths.js'
-import type { Compaction, CopyPurpose, Reply, Request, StoreCall, StoreCalls } from './records.js'
+import type { Compaction, CopyPurpose, StoreCalls } from './records.js'
 import { takeStoreThread } from './store-thread.js'
 import type { Opened, StoreMessage } from './store-worker.js'
 
 /** Sends calls to the thread of the task store. */
 export interface StoreClient {
-  /**
-   * @param apply updates in-memory copies of the store. It runs when the answer arrives, before the promises of the
-   * answers in the same message resolve.
-   * @throws ApiError `no_space_left_on_device` if the disk or the store is full, `io_error` once the disk has failed
-   */
-  call<C extends StoreCall>(
-    call: C,
-    parameters: Parameters<StoreCalls[C]>,
-    apply?: (result: ReturnType<StoreCalls[C]>) => void,
-  ): Promise<ReturnType<StoreCalls[C]>>
+  /** @throws ApiError `no_space_left_on_device` if the disk or the store is full, `io_error` once the disk has failed */
+  readonly call: Call<StoreCalls>
   /**
    * Copies the store to `path`, which must not exist. Calls go on meanwhile; the copy holds what was stored when it began.
    * Unless it is for following, its running tasks are as a restart would find them.
@@ -40,19 +38,6 @@ export interface StoreClient {
   close(): Promise<void>
 }
 
-/** A call failed, or the thread of the task store has ended or could not start. */
-export class StoreError extends Error {
-  override readonly name = 'StoreError'
-
-  /** @param reason name of the error in the thread; null if the thread itself failed */
-  constructor(
-    message: string,
-    readonly reason: string | null = null,
-  ) {
-    super(message)
-  }
-}
-
 /** The disk failed, so writes are refused until a restart. */
 export class StoreReadOnlyError extends ApiError {
   /** @param isDoubtful true if the write may be present after a restart */
@@ -64,7 +49,7 @@ export class StoreReadOnlyError extends ApiError {
   }
 }
 
-function failureOf({ fault, message }: { readonly fault: string; readonly message: string }): Error {
+export function failureOf({ fault, message }: FailedReply): Error {
   switch (fault) {
     case 'full':
       return noSpace('the task')
@@ -110,63 +95,6 @@ export function fileCalls(
   }
 }
 
-interface Waiter {
-  resolve(value: unknown): void
-  reject(error: unknown): void
-  apply(value: unknown): void
-}
-
-/** Unanswered requests to the store. */
-export class PendingRequests {
-  readonly #send: (request: Request) => void
-  readonly #isWaiting: (isWaiting: boolean) => void
-  readonly #waiters = new Map<number, Waiter>()
-  #nextId = 0
-  #failure: Error | null = null
-
-  /** @param isWaiting called with true before the first unanswered request, with false after the last answer */
-  constructor(send: (request: Request) => void, isWaiting: (isWaiting: boolean) => void = () => undefined) {
-    this.#send = send
-    this.#isWaiting = isWaiting
-  }
-
-  readonly call: StoreClient['call'] = (call, parameters, apply) => {
-    if (this.#failure !== null) return Promise.reject(this.#failure)
-    const id = this.#nextId++
-    if (this.#waiters.size === 0) this.#isWaiting(true)
-    return new Promise((resolve, reject) => {
-      this.#waiters.set(id, {
-        // The thread answers with the result of the `StoreCalls` method of this name.
-        resolve: resolve as (value: unknown) => void,
-        reject,
-        apply: (apply ?? (() => undefined)) as (value: unknown) => void,
-      })
-      this.#send({ id, call, arguments: parameters })
-    })
-  }
-
-  /** Settles the promises of the answers in one message. */
-  receive(replies: readonly Reply[]): void {
-    for (const reply of replies) {
-      if (reply.ok) this.#waiters.get(reply.id)?.apply(reply.result)
-    }
-    for (const reply of replies) {
-      const waiter = this.#waiters.get(reply.id)
-      this.#waiters.delete(reply.id)
-      if (reply.ok) waiter?.resolve(reply.result)
-      else waiter?.reject(failureOf(reply))
-    }
-    if (this.#waiters.size === 0) this.#isWaiting(false)
-  }
-
-  /** Rejects all requests, because no more answers will come. */
-  fail(error: Error): void {
-    this.#failure ??= error
-    for (const waiter of this.#waiters.values()) waiter.reject(this.#failure)
-    this.#waiters.clear()
-  }
-}
-
 /**
  * Opens the store in a thread. Rejects with the reason if it cannot be opened.
  * @param report receives faults of background work
@@ -186,8 +114,9 @@ export async function openStoreClient(setup: WorkerSetup, report: ReportFault): 
 
   // The thread keeps the process alive only while a request is unanswered, and while it closes.
   let isClosing = false
-  const exchange = new PendingRequests(
+  const exchange = new PendingRequests<StoreCalls>(
     (request) => worker.postMessage(request),
+    failureOf,
     (isWaiting) => (isWaiting || isClosing ? worker.ref() : worker.unref()),
   )
   worker.unref()

@@ -1,7 +1,7 @@
 /** The thread that reads a copy of a task store; see `store-copy.ts`. */
 import { isMainThread, parentPort, workerData } from 'node:worker_threads'
-import { type DriverName, loadDriver } from './driver.js'
-import { type Reply, type Request, writingCalls } from './records.js'
+import { type DriverName, loadDriver, type Reply } from '../../sqlite/index.js'
+import { type Request, writingCalls } from './records.js'
 import { type Copying, Store } from './store.js'
 
 /** The setup that the main thread passes to this thread. */

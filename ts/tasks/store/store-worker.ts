@@ -2,11 +2,11 @@
 import { rmSync } from 'node:fs'
 import { isMainThread, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { type BackgroundFault, type ReportFault, reasonOf } from '../../engine/index.js'
-import { DiskReserve, reservePath } from './disk-reserve.js'
-import type { DriverName } from './driver.js'
-import { GroupCommit } from './group-commit.js'
+import { DiskReserve, type DriverName, GroupCommit, type Reply } from '../../sqlite/index.js'
+import { STORE_SHARE_FOR_TASKS } from '../limits.js'
 import { openStore, type WorkerSetup } from './open-store.js'
-import type { Reply, Request } from './records.js'
+import { reservePath } from './paths.js'
+import { type Request, storeRules } from './records.js'
 
 /** The first message of this thread. */
 export type Opened =
@@ -40,9 +40,11 @@ async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): 
   const { store, checkpoints, close } = opened
   const reserve = new DiskReserve(reservePath(setup.directory), setup.reserveBytes)
   const report: ReportFault = (fault) => port.postMessage({ fault } satisfies StoreMessage)
-  const groupCommit = new GroupCommit(store, reserve, setup.storeBytesMax, (path) =>
-    removeUpload(path, report),
-  )
+  const groupCommit = new GroupCommit({
+    ...{ store, rules: storeRules, reserve },
+    ordinaryBytesMax: setup.storeBytesMax * STORE_SHARE_FOR_TASKS,
+    removeFile: (path) => removeUpload(path, report),
+  })
   port.on('message', (first: Request | 'close') => {
     const requests: Request[] = []
     let closing = false

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { type Connection, number, type Settled, Sql, Transactions } from '../../sqlite/index.js'
 import { Listing } from '../listing/listing.js'
 import { Membership, rebuildSets } from '../listing/membership.js'
 import { UidSets } from '../listing/uid-sets.js'
@@ -6,7 +7,6 @@ import { type Micros, now } from '../time.js'
 import { applyChanges } from './apply-changes.js'
 import { BatchTable } from './batch-table.js'
 import { CatalogueTable } from './catalogue-table.js'
-import type { Connection } from './driver.js'
 import { DumpTable } from './dump-table.js'
 import { InstanceTable } from './instance-table.js'
 import { Outbox } from './outbox.js'
@@ -14,11 +14,8 @@ import { waitingByIndex } from './queue-load.js'
 import { QueueTable } from './queue-table.js'
 import type { CopyPurpose, StoreCalls } from './records.js'
 import { BUCKET_POSITION_STORED_AS, IDENTITY_STORED_AS, OUTBOX_STORED_AS } from './replicated-tables.js'
-import { number } from './rows.js'
 import { SCHEMA_VERSION } from './schema.js'
-import { Sql } from './sql.js'
 import { type ExpectedStore, prepareTables } from './tables.js'
-import { type Settled, Transactions } from './transactions.js'
 import { WebhookTable } from './webhook-table.js'
 
 /** Options for opening a store. */
@@ -107,6 +104,7 @@ export class Store implements StoreCalls {
     const sequence = this.#sql.number('PRAGMA application_id', 'application_id')
     this.#transactions = new Transactions(connection, this.#sets, this.#outbox, {
       sequence,
+      version: SCHEMA_VERSION,
       reached: setup.reached,
     })
   }

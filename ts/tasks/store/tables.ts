@@ -1,9 +1,9 @@
 /** Creates the tables of a new store, or migrates those of an older version. */
+
+import { type Connection, Sql, text } from '../../sqlite/index.js'
 import { rebuildSets } from '../listing/membership.js'
-import type { Connection } from './driver.js'
 import { DamagedStoreError } from './errors.js'
 import { IDENTITY_STORED_AS } from './replicated-tables.js'
-import { text } from './rows.js'
 import {
   LAST_WITH_OTHER_SETS,
   LAST_WITHOUT_SEALS,
@@ -13,7 +13,6 @@ import {
   TRIGGERS,
 } from './schema.js'
 import { sealRows } from './sealed-rows.js'
-import { Sql } from './sql.js'
 
 /** Options for checking an existing store. */
 export interface ExpectedStore {

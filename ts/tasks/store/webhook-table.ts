@@ -1,8 +1,8 @@
+import { type Sql, text } from '../../sqlite/index.js'
 import { WEBHOOK_BACKLOG_TASKS_MAX } from '../limits.js'
 import type { TaskRow } from './records.js'
-import { columnsOf, taskColumns, taskRow, text } from './rows.js'
+import { columnsOf, taskColumns, taskRow } from './rows.js'
 import { sealOf, unsealed } from './sealed-rows.js'
-import type { Sql } from './sql.js'
 import type { StoredWebhook, WebhookBody } from './stored-webhook.js'
 
 /** The webhook of the command line. It has a cursor like other webhooks, but its URL is not stored. */

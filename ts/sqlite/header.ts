@@ -8,7 +8,6 @@
  * Source: https://www.sqlite.org/fileformat2.html#the_database_header
  */
 import { closeSync, openSync } from 'node:fs'
-import { reasonOf } from '../../engine/index.js'
 import { bytesAt, EMPTY_LOG, type Log, readLog } from './log.js'
 
 /** The header of a store, from its log if the log has the first page. */
@@ -56,7 +55,7 @@ export function readStoreHeader(path: string): StoreHeader | 'none' | 'damaged' 
  * @throws Error of the system if the header cannot be read here either
  */
 export function isMisread(path: string, error: unknown): boolean {
-  if (!/not a database/i.test(reasonOf(error))) return false
+  if (!/not a database/i.test(error instanceof Error ? error.message : String(error))) return false
   const first = read(path, (file) => bytesAt(file, 0, FILE_HEADER_BYTES))
   return first !== null && isHeader(first)
 }

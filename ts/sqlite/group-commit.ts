@@ -1,17 +1,26 @@
-import { STORE_SHARE_FOR_TASKS } from '../limits.js'
-import { isDiskFull } from '../spool.js'
+import { isDiskFull } from './disk-full.js'
 import type { DiskReserve } from './disk-reserve.js'
 import { storeFault } from './driver.js'
 import { CheckpointError } from './errors.js'
-import { isOrdinary, type Reply, type Request, type StoreCalls, writingCalls } from './records.js'
+import type { CallRules, Calls, Reply, Request } from './requests.js'
 import type { Settled } from './transactions.js'
 
-/** The calls of a store that group commit makes. */
-export interface CommittedStore extends StoreCalls {
+/** A store that runs calls in transactions. */
+export interface CommittedStore {
   transaction<T>(calls: readonly (() => T)[], durable: boolean): readonly Settled<T>[]
   bytesUsed(): number
   /** Overwrites frames that a failed transaction may have left in the log. Returns false if the disk still fails. */
   supersede(): boolean
+}
+
+export interface GroupCommitSetup<C> {
+  readonly store: CommittedStore & C
+  readonly rules: CallRules<C>
+  readonly reserve: HeldReserve
+  /** Size of the store from which ordinary writes are refused. */
+  readonly ordinaryBytesMax: number
+  /** Removes a file that `CallRules.filesAfter` names. The next start removes remaining ones. */
+  readonly removeFile: (path: string) => void
 }
 
 export type HeldReserve = Pick<DiskReserve, 'hold' | 'giveUp'>
@@ -35,34 +44,27 @@ class Refusal extends Error {
  * data. After a restart, a refused write is absent, unless the disk rejected every write from then on until the end of
  * the process.
  */
-export class GroupCommit {
-  readonly #store: CommittedStore
+export class GroupCommit<C extends Calls<C>> {
+  readonly #store: CommittedStore & C
+  readonly #rules: CallRules<C>
   readonly #reserve: HeldReserve
-  readonly #bytesMax: number
+  readonly #ordinaryBytesMax: number
   readonly #removeFile: (path: string) => void
   #broken: string | null = null
   /** True if a restart may read frames of a failed transaction. */
   #isDoubtful = false
 
-  /**
-   * @param bytesMax largest size of the store; new tasks may fill `STORE_SHARE_FOR_TASKS` of it
-   * @param removeFile removes an upload; the next start removes remaining ones
-   */
-  constructor(
-    store: CommittedStore,
-    reserve: HeldReserve,
-    bytesMax: number,
-    removeFile: (path: string) => void,
-  ) {
+  constructor({ store, rules, reserve, ordinaryBytesMax, removeFile }: GroupCommitSetup<C>) {
     this.#store = store
+    this.#rules = rules
     this.#reserve = reserve
-    this.#bytesMax = bytesMax
+    this.#ordinaryBytesMax = ordinaryBytesMax
     this.#removeFile = removeFile
   }
 
-  execute(requests: readonly Request[]): readonly Reply[] {
-    const writes = requests.filter(({ call }) => writingCalls[call] !== undefined)
-    const reads = requests.filter(({ call }) => writingCalls[call] === undefined)
+  execute(requests: readonly Request<C>[]): readonly Reply[] {
+    const writes = requests.filter(({ call }) => this.#rules.writing[call] !== undefined)
+    const reads = requests.filter(({ call }) => this.#rules.writing[call] === undefined)
     return [...this.#write(writes), ...reads.map((request) => reply(request, this.#perform(request)))]
   }
 
@@ -71,34 +73,32 @@ export class GroupCommit {
     if (!isDiskFull(error)) this.#broken ??= textOf(error)
   }
 
-  #write(requests: readonly Request[]): readonly Reply[] {
+  #write(requests: readonly Request<C>[]): readonly Reply[] {
     if (requests.length === 0) return []
-    const scarce = requests.some(isOrdinary) ? this.#scarcity() : null
-    const admitted = requests.filter((request) => scarce === null || !isOrdinary(request))
-    const settled = new Map<Request, Settled<unknown>>()
+    const scarce = requests.some((request) => this.#rules.isOrdinary(request)) ? this.#scarcity() : null
+    const admitted = requests.filter((request) => scarce === null || !this.#rules.isOrdinary(request))
+    const settled = new Map<Request<C>, Settled<unknown>>()
     if (scarce !== null) {
       for (const request of requests) settled.set(request, { ok: false, error: scarce })
     }
     this.#transact(admitted, settled)
     // The reserve is for all writes except new tasks.
-    const pressing = admitted.filter((request) => !isOrdinary(request) && isFull(settled.get(request)))
+    const pressing = admitted.filter(
+      (request) => !this.#rules.isOrdinary(request) && isFull(settled.get(request)),
+    )
     if (pressing.length > 0) {
       this.#reserve.giveUp()
       this.#transact(pressing, settled)
     }
-    for (const request of requests) if (settled.get(request)?.ok === true) this.#removeUploads(request)
+    for (const request of requests)
+      if (settled.get(request)?.ok === true)
+        for (const path of this.#rules.filesAfter(request)) this.#removeFile(path)
     return requests.map((request) => reply(request, settled.get(request)))
   }
 
-  #removeUploads(request: Request): void {
-    if (request.call !== 'conclude') return
-    const [{ uploads }] = request.arguments as Parameters<StoreCalls['conclude']>
-    for (const path of uploads) this.#removeFile(path)
-  }
-
-  #transact(requests: readonly Request[], settled: Map<Request, Settled<unknown>>): void {
+  #transact(requests: readonly Request<C>[], settled: Map<Request<C>, Settled<unknown>>): void {
     if (requests.length === 0) return
-    const durable = requests.some(({ call }) => writingCalls[call] === 'durable')
+    const durable = requests.some(({ call }) => this.#rules.writing[call] === 'durable')
     const calls = requests.map((request) => () => perform(this.#store, request))
     const isTried = this.#broken === null
     if (this.#isDoubtful) this.#isDoubtful = !this.#store.supersede()
@@ -120,7 +120,7 @@ export class GroupCommit {
     return { ok: false, error: new Refusal(fault, message) }
   }
 
-  #perform(request: Request): Settled<unknown> {
+  #perform(request: Request<C>): Settled<unknown> {
     try {
       return { ok: true, value: perform(this.#store, request) }
     } catch (error) {
@@ -131,7 +131,7 @@ export class GroupCommit {
 
   /** Returns why no new task can be accepted; null if it can. */
   #scarcity(): Error | null {
-    if (this.#store.bytesUsed() > this.#bytesMax * STORE_SHARE_FOR_TASKS) {
+    if (this.#store.bytesUsed() > this.#ordinaryBytesMax) {
       return new Refusal('full', 'the task store is full: finished tasks must be deleted first')
     }
     if (this.#broken !== null) return null
@@ -148,13 +148,13 @@ const isFull = (result: Settled<unknown> | undefined): boolean =>
 
 const textOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
-function perform(store: StoreCalls, request: Request): unknown {
-  // `StoreClient.call` guarantees that the arguments fit the call.
+function perform<C extends Calls<C>>(store: C, request: Request<C>): unknown {
+  // `PendingRequests.call` guarantees that the arguments fit the call.
   const call = store[request.call].bind(store) as (...parameters: readonly unknown[]) => unknown
   return call(...request.arguments)
 }
 
-function reply({ id, call }: Request, result: Settled<unknown> | undefined): Reply {
+function reply<C>({ id, call }: Request<C>, result: Settled<unknown> | undefined): Reply {
   if (result === undefined) throw new TypeError(`${call} was not executed`)
   if (result.ok) return { id, ok: true, result: result.value }
   const { error } = result

@@ -1,8 +1,8 @@
 /** Copies the write-ahead log of a task store into its file, and keeps the checksums of its pages up to date. */
 import { closeSync, fsyncSync, linkSync, openSync, rmSync } from 'node:fs'
-import { LOG_FRAMES_MAX } from '../limits.js'
 import type { Connection } from './driver.js'
 import { CheckpointError } from './errors.js'
+import { LOG_FRAMES_MAX } from './limits.js'
 import { hasGrownBy, LOG_START, positionIn, readLog } from './log.js'
 import type { PageChecksums } from './page-checksums.js'
 import { checksumsPath, linkedLogPath } from './paths.js'

@@ -1,40 +1,61 @@
-import type { UidSets } from '../listing/uid-sets.js'
 import type { Connection } from './driver.js'
 import { SEQUENCES } from './mark.js'
-import type { Outbox } from './outbox.js'
-import { SCHEMA_VERSION } from './schema.js'
 
 /** Result of one call in a transaction. */
 export type Settled<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly error: unknown }
 
-/** Writes a page without changing anything. */
-const SAME_VERSION = `PRAGMA user_version = ${SCHEMA_VERSION}`
+/** Rows that are kept in memory during a transaction. */
+export interface BufferedRows {
+  /** Current position, for `undo`. */
+  readonly mark: number
+  /** Undoes the changes since a mark. */
+  undo(mark: number): void
+  /** Writes the changes of the transaction. */
+  flush(): void
+}
+
+/** Records what transactions change. */
+export interface ChangeRecorder {
+  /** Called before a transaction is committed. */
+  collect(): void
+  /** Called when all transactions so far are synced. */
+  synced(): void
+}
+
+export interface TransactionsSetup {
+  /** Number of the last durable transaction. */
+  readonly sequence: number
+  /** Schema version of the store. */
+  readonly version: number
+  /** Called with the number of each later durable transaction once it is synced. */
+  readonly reached: (sequence: number) => void
+}
 
 /** Runs calls of a store as transactions, and counts the durable ones. */
 export class Transactions {
   readonly #connection: Connection
-  readonly #sets: UidSets
+  readonly #sets: BufferedRows
   readonly #reached: (sequence: number) => void
-  readonly #outbox: Outbox | null
+  readonly #outbox: ChangeRecorder | null
+  readonly #version: number
   #sequence: number
 
   /**
    * @param outbox keeps the row changes of each transaction; null: they are not kept
-   * @param sequence number of the last durable transaction
-   * @param reached called with the number of each later durable transaction once it is synced
    */
   constructor(
     connection: Connection,
-    sets: UidSets,
-    outbox: Outbox | null,
-    { sequence, reached }: { readonly sequence: number; readonly reached: (sequence: number) => void },
+    sets: BufferedRows,
+    outbox: ChangeRecorder | null,
+    { sequence, version, reached }: TransactionsSetup,
   ) {
     this.#connection = connection
     this.#sets = sets
     this.#outbox = outbox
     this.#sequence = sequence
+    this.#version = version
     this.#reached = reached
   }
 
@@ -106,8 +127,13 @@ export class Transactions {
    */
   supersede(): boolean {
     // Does not report earlier transactions as synced: the failed sync may have lost them.
-    const written = this.#transact([() => this.#connection.exec(SAME_VERSION)], true)
+    const written = this.#transact([() => this.#writeSameVersion()], true)
     return written.every(({ ok }) => ok)
+  }
+
+  /** Writes a page without changing anything. */
+  #writeSameVersion(): void {
+    this.#connection.exec(`PRAGMA user_version = ${this.#version}`)
   }
 
   /** @throws `error`, the reason why the call failed, if SQLite has rolled back the complete transaction */

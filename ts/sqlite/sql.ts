@@ -1,5 +1,5 @@
 import type { Connection, Row, Statement, Value } from './driver.js'
-import { number, text } from './rows.js'
+import { number, text } from './values.js'
 
 /** Statements of one connection, each prepared once. */
 export class Sql {

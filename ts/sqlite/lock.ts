@@ -6,7 +6,7 @@ import {
   HEARTBEAT_MS,
   LEAVING_OWNER_POLL_MS,
   LEAVING_OWNER_WATCH_MS,
-} from '../limits.js'
+} from './limits.js'
 
 /** The data directory belongs to another running process. */
 export class DirectoryInUseError extends Error {

@@ -1,10 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, openSync, rmSync, statSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
-import { RESERVE_BYTES } from '../limits.js'
-import { isDiskFull } from '../spool.js'
-
-export const reservePath = (directory: string): string => join(directory, 'tasks', 'reserve')
+import { isDiskFull } from './disk-full.js'
+import { RESERVE_BYTES } from './limits.js'
 
 /**
  * A file that reserves disk space. It is removed when the disk is full. Then a server can still start, record
@@ -54,9 +51,8 @@ export class DiskReserve {
   }
 }
 
-/** Removes the reserve of a data directory that is not open. Returns true if it existed. */
-export function releaseReserve(directory: string): boolean {
-  const path = reservePath(directory)
+/** Removes a reserve that no process holds. Returns true if it existed. */
+export function removeReserve(path: string): boolean {
   const wasHeld = statSync(path, { throwIfNoEntry: false }) !== undefined
   rmSync(path, { force: true })
   return wasHeld
