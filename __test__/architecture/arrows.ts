@@ -19,7 +19,6 @@ export const tsModules: ModuleTable = {
   embedding: ['outbound', 'engine', 'settings', 'parse', 'errors'],
   sqlite: ['errors'],
   tasks: ['sqlite', 'embedding', 'engine', 'launch', 'settings', 'parse', 'errors'],
-  replication: ['tasks', 'outbound', 'engine', 'launch', 'errors'],
   instance: [
     ...[
       'tasks',
@@ -34,12 +33,23 @@ export const tsModules: ModuleTable = {
       'errors',
     ],
   ],
+  replication: ['instance', 'tasks', 'outbound', 'engine', 'telemetry', 'launch', 'errors'],
   operations: ['instance', 'tasks', 'embedding', 'engine', 'settings', 'parse', 'errors'],
   mcp: [],
   transfer: ['tasks', 'outbound', 'engine', 'launch', 'settings', 'parse', 'errors'],
   http: [
-    ...['operations', 'instance', 'tasks', 'auth', 'embedding', 'outbound', 'engine', 'telemetry', 'launch'],
-    ...['mcp', 'settings', 'parse', 'errors'],
+    ...[
+      'operations',
+      'replication',
+      'instance',
+      'tasks',
+      'auth',
+      'embedding',
+      'outbound',
+      'engine',
+      'telemetry',
+    ],
+    ...['launch', 'mcp', 'settings', 'parse', 'errors'],
   ],
   'in-process': [
     ...[

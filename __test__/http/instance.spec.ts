@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream'
 import test from 'ava'
-import { isTooStale } from '../../ts/cli/bucket/replicated.js'
-import type { Replicated, ReplicationFigures } from '../../ts/http/replicas/index.js'
+import type { Replicated, ReplicationFigures } from '../../ts/replication/index.js'
+import { isTooStale } from '../../ts/replication/replicated.js'
 import { checkRefusals } from '../support/refusals.js'
 import { startServer } from '../support/server.js'
 

@@ -1,5 +1,5 @@
 import test from 'ava'
-import type { Replicated } from '../../ts/http/index.js'
+import type { Replicated } from '../../ts/replication/index.js'
 import { checkError } from '../support/refusals.js'
 import { startServer } from '../support/server.js'
 

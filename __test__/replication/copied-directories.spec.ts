@@ -2,7 +2,7 @@
 import { cp, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import test from 'ava'
-import { setAside } from '../../ts/cli/bucket/copy-directory.js'
+import { setAside } from '../../ts/replication/follow/copy-directory.js'
 import { SupersededError } from '../../ts/replication/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore } from '../support/memory-store.js'

@@ -7,7 +7,6 @@
  * 4. A server can take over from a writer that appends all the time.
  */
 import test, { type ExecutionContext } from 'ava'
-import { acknowledging } from '../../ts/cli/bucket/acknowledging.js'
 import {
   Garbage,
   Log,
@@ -19,6 +18,7 @@ import {
   takeOver,
 } from '../../ts/replication/index.js'
 import { systemTiming } from '../../ts/replication/interruptible-sleep.js'
+import { acknowledging } from '../../ts/replication/lead/acknowledging.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore, never } from '../support/memory-store.js'
 import { add, ended, quiet, temporaryDirectory } from '../tasks/test-queue.js'

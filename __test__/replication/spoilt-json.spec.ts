@@ -7,10 +7,9 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import test, { type ExecutionContext } from 'ava'
-import { restoreMoment } from '../../ts/cli/bucket/copy-directory.js'
-import { asLaunchError, type OpenedBucket, originOf } from '../../ts/cli/bucket/open-bucket.js'
 import { copyState } from '../../ts/instance/index.js'
 import { LaunchError } from '../../ts/launch/index.js'
+import { restoreMoment } from '../../ts/replication/follow/copy-directory.js'
 import {
   type CopyTarget,
   checkpointKey,
@@ -25,6 +24,7 @@ import {
   resumeCopy,
 } from '../../ts/replication/index.js'
 import { type Body, decodeBody, encodeBody } from '../../ts/replication/log/body.js'
+import { asLaunchError, type OpenedBucket, originOf } from '../../ts/replication/open-bucket.js'
 import { replicaSchema } from '../../ts/tasks/index.js'
 import { fallback } from '../support/engines.js'
 import { memoryStore } from '../support/memory-store.js'

@@ -9,7 +9,7 @@ import { openAuth } from '../../ts/auth/index.js'
 import { type EmbeddersSetup, type ModelsSetup, openEmbedders, openModels } from '../../ts/embedding/index.js'
 import { answersOf } from '../../ts/engine/answer-cache.js'
 import { BackgroundFaults, type Engine, openEngine } from '../../ts/engine/index.js'
-import { buildServer, defaultHttpOptions, type HttpOptions, type Replicated } from '../../ts/http/index.js'
+import { buildServer, defaultHttpOptions, type HttpOptions } from '../../ts/http/index.js'
 import {
   dumperTo,
   type Feature,
@@ -20,6 +20,7 @@ import {
   snapshotterTo,
 } from '../../ts/instance/index.js'
 import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
+import type { Replicated } from '../../ts/replication/index.js'
 import { openTasks, type Tasks, type TasksSetup } from '../../ts/tasks/index.js'
 import { moduleLog, openLogWithOutlets, openUsage, type Usage } from '../../ts/telemetry/index.js'
 import { exporterOver } from '../../ts/transfer/index.js'

@@ -1,6 +1,6 @@
 import test from 'ava'
 import { loadDriver } from '../../ts/sqlite/driver.js'
-import { replicatedTables } from '../../ts/tasks/store/replicated-tables.js'
+import { replicatedTables } from '../../ts/tasks/replicated/tables.js'
 import { SCHEMA } from '../../ts/tasks/store/schema.js'
 
 /** Tables that are derived from others, or describe the files of one directory. */

@@ -21,7 +21,7 @@ import {
 } from '../../ts/replication/log/checkpoint.js'
 import type { DriverName } from '../../ts/sqlite/driver.js'
 import { type RowChanges, replicaStorePath } from '../../ts/tasks/index.js'
-import { BUCKET_POSITION_STORED_AS } from '../../ts/tasks/store/replicated-tables.js'
+import { BUCKET_POSITION_STORED_AS } from '../../ts/tasks/replicated/tables.js'
 import type { Store } from '../../ts/tasks/store/store.js'
 import type { Bucket, BucketAccess } from './bucket.js'
 import { difference, type History, rowsOf } from './history.js'

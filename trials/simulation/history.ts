@@ -1,4 +1,4 @@
-import { localValues, OUTBOX_STORED_AS, replicatedTables } from '../../ts/tasks/store/replicated-tables.js'
+import { localValues, OUTBOX_STORED_AS, replicatedTables } from '../../ts/tasks/replicated/tables.js'
 import type { Disk } from './disk.js'
 
 /** The replicated rows, by table. */

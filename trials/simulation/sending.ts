@@ -1,7 +1,6 @@
 import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
 import { never } from '../../__test__/support/memory-store.js'
-import { acknowledging, type Writes } from '../../ts/cli/bucket/acknowledging.js'
 import {
   type Acknowledgement,
   BucketError,
@@ -15,6 +14,7 @@ import {
   type Sending as SenderParts,
   Shipper,
 } from '../../ts/replication/index.js'
+import { acknowledging, type Writes } from '../../ts/replication/lead/acknowledging.js'
 import type { OpenedTasks, OutgoingChanges } from '../../ts/tasks/index.js'
 import type { Bucket, BucketAccess } from './bucket.js'
 import type { Machine } from './machine.js'

@@ -46,7 +46,7 @@ export const commands: readonly CommandEntry[] = [
   {
     name: 'bucket',
     summary: 'checks that an S3-compatible bucket creates objects atomically',
-    load: async () => (await import('./bucket/command.js')).bucket,
+    load: async () => (await import('./bucket.js')).bucket,
   },
   {
     name: 'completion',

@@ -21,16 +21,17 @@ import {
   type Run,
   withoutEffect,
 } from '../launch/index.js'
+import type { ReplicatedInstance } from '../replication/index.js'
 import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { openTls, type Tls } from '../tls/index.js'
 import { exporterOver } from '../transfer/index.js'
-import type { ReplicatedInstance } from './bucket/replicated-instance.js'
 import { cannotListen, requireFreeAddress } from './free-address.js'
 import { judgeMasterKey } from './master-key.js'
 import { scheduleSnapshots } from './snapshot-schedule.js'
 import { type ArchiveStart, startFromArchive } from './start-from-archive.js'
 import { startScreen } from './start-screen.js'
 import { telemetryOf } from './telemetry.js'
+import { textOf } from './text-of.js'
 
 /** Milliseconds for running requests to finish during shutdown. Docker kills a container after ten seconds. */
 const DRAIN_MS = 3_000
@@ -129,7 +130,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     const end = new AbortController()
     let followsNext = true
     // Replication code is loaded only with a bucket.
-    const replication = options.bucket === null ? null : await import('./bucket/index.js')
+    const replication = options.bucket === null ? null : await import('../replication/index.js')
     const replicated: ReplicatedInstance = await (replication === null || options.bucket === null
       ? open(false).then((instance) => ({ instance, sender: null, follower: null }))
       : replication.openReplicated({
@@ -144,11 +145,16 @@ export async function serve(request: ServeRequest): Promise<Serving> {
             followsNext = follows
             end.abort()
           },
-          bucket: replication.openBucket(
-            { ...options, bucket: options.bucket },
-            outbound,
-            moduleLog(log, 'bucket'),
-          ),
+          openProgress: async () => {
+            const { openProgress } = await import('./command/index.js')
+            return openProgress(process.stderr, (doing, finished, total) =>
+              moduleLog(log, 'bucket').info({ finished, total }, doing),
+            )
+          },
+          bucket: replication.openBucket({
+            options: { ...options, bucket: options.bucket },
+            ...{ outbound, log: moduleLog(log, 'bucket'), env: process.env, readText: textOf },
+          }),
         }))
     const { sender, follower } = replicated
     const { data, opened, queue, faults } = replicated.instance

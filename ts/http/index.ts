@@ -1,5 +1,4 @@
 /** The HTTP server. */
-export type { Replicated } from './replicas/index.js'
 export { buildServer } from './server.js'
 export {
   defaultHttpOptions,

@@ -5,6 +5,7 @@ import type { Embedders } from '../embedding/index.js'
 import type { Answers, BackgroundFaults, Engine } from '../engine/index.js'
 import type { Features, Webhooks } from '../instance/index.js'
 import type { Outbound } from '../outbound/index.js'
+import type { Replicated } from '../replication/index.js'
 import type { SettingsThread } from '../settings/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
 import type { LogOutlets, Usage } from '../telemetry/index.js'
@@ -17,7 +18,6 @@ import {
   UNREAD_MS_MAX,
 } from './limits.js'
 import type { QueryWatchOptions } from './queries/index.js'
-import type { Replicated } from './replicas/index.js'
 
 /** Launch options of the HTTP layer. */
 export interface HttpOptions extends QueryWatchOptions {

@@ -10,6 +10,7 @@ export {
 export { type OpenedCopy, openCopy, prepareCopy, resumeCopy } from './follow/open-copy.js'
 export type { CopiedStore } from './follow/replica.js'
 export { type Restored, restoreInstance } from './follow/restore.js'
+export { acknowledging, type Writes } from './lead/acknowledging.js'
 export {
   type Claimant,
   type Connected,
@@ -19,6 +20,7 @@ export {
   SupersededError,
   takeOver,
 } from './lead/connect.js'
+export { openReplicated } from './lead/open-replicated.js'
 export { notLeader } from './lead/refusals.js'
 export { GARBAGE_AGE_MS } from './limits.js'
 export { DamagedBodyError } from './log/body.js'
@@ -28,9 +30,12 @@ export { LogState } from './log/log-state.js'
 export { type Position, positionText, readPosition } from './log/position.js'
 export { MomentGoneError, type Until } from './log/until.js'
 export * from './object-store/index.js'
+export { openBucket } from './open-bucket.js'
 export { Garbage } from './publish/garbage.js'
 export { type OwnState, readOwnState } from './publish/own-state.js'
 export { Sender } from './publish/sender.js'
 export type { Acknowledgement, SenderFigures, SenderSetup, Sending } from './publish/sender-setup.js'
 export { Shipper, type ShipperSetup } from './publish/shipper.js'
 export { fetchUploads } from './publish/uploads.js'
+export { type Replicated, type ReplicationFigures, replicatedBy } from './replicated.js'
+export type { ReplicatedInstance, ReplicationRequest } from './replicated-instance.js'

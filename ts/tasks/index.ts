@@ -14,16 +14,16 @@ export type {
 } from './execute/dump-source.js'
 export type { ExportIndex, ExportTarget, IndexExport, PinnedCommit } from './execute/export.js'
 export type { SnapshotSource, WriteSnapshot } from './execute/snapshot-source.js'
-export { type FollowedTasks, openFollowedTasks } from './followed.js'
 export { INLINE_PAYLOAD_BYTES_MAX, RESTORED_BATCH_UIDS, STORED_TASKS_MAX } from './limits.js'
 export { makeDirectory } from './make-directory.js'
 export { type OpenedTasks, openTasks, type TasksSetup } from './open.js'
-export type { OutgoingChanges, Uploads } from './outgoing-changes.js'
 export type { Upgrade } from './recovery/enqueue-upgrade.js'
 export { type Rebuilt, rebuildTaskStore } from './recovery/rebuild.js'
 export { UnreadableIndexError } from './recovery/recovery.js'
 export { openRepair, type RepairedIndex, type RepairQueue, storeObjection } from './recovery/repair.js'
 export { openRestore, type Restore } from './recovery/restore.js'
+export { type FollowedTasks, openFollowedTasks } from './replicated/followed.js'
+export type { OutgoingChanges, Uploads } from './replicated/outgoing-changes.js'
 export {
   chooseStore,
   dropPrepared,
@@ -36,14 +36,7 @@ export {
   replicaSchema,
   replicaStorePath,
   uploadsPath,
-} from './replica-store.js'
-export * from './rules/index.js'
-export { sourceAtRest } from './source-at-rest.js'
-export { checksumOf, noSpace, uploadOf } from './spool.js'
-export { requireCompleteStore, StoreUnusableError } from './store/completeness.js'
-export type { NeededUpload } from './store/records.js'
-export { releaseReserve } from './store/release-reserve.js'
-export { replicatedTables } from './store/replicated-tables.js'
+} from './replicated/replica-store.js'
 export {
   catalogueIn,
   merged as mergedChanges,
@@ -52,7 +45,14 @@ export {
   portionsOf,
   type RowChanges,
   uploadsIn,
-} from './store/row-changes.js'
+} from './replicated/row-changes.js'
+export { replicatedTables } from './replicated/tables.js'
+export * from './rules/index.js'
+export { sourceAtRest } from './source-at-rest.js'
+export { checksumOf, noSpace, uploadOf } from './spool.js'
+export { requireCompleteStore, StoreUnusableError } from './store/completeness.js'
+export type { NeededUpload } from './store/records.js'
+export { releaseReserve } from './store/release-reserve.js'
 export { startStoreThread } from './store/store-thread.js'
 export type { StoredWebhook, WebhookBody } from './store/stored-webhook.js'
 export { LAUNCH_WEBHOOK } from './store/webhook-table.js'

@@ -27,11 +27,11 @@ import {
   WORKING_BATCHES_MAX,
 } from './limits.js'
 import { makeDirectory } from './make-directory.js'
-import { type OutgoingChanges, outgoingChanges } from './outgoing-changes.js'
 import { instanceStore, queue, webhookStore } from './queue.js'
 import { enqueueUpgrade, type Upgrade } from './recovery/enqueue-upgrade.js'
 import { type Quarantine, quarantineIn } from './recovery/orphans.js'
 import { recover } from './recovery/recovery.js'
+import { type OutgoingChanges, outgoingChanges } from './replicated/outgoing-changes.js'
 import { Scheduler, type SchedulerLimits } from './scheduler.js'
 import { openSpool, type Spool } from './spool.js'
 import { storePath, uploadsPath } from './store/paths.js'

@@ -13,7 +13,7 @@ import {
 import { DatabaseSizes } from './execute/database-sizes.js'
 import { execute } from './execute/execute.js'
 import { CLEANED_TASKS_MAX, RETRY_FIRST_MS, RETRY_LAST_MS, RUNNING_BATCHES_MAX } from './limits.js'
-import type { BeforeRecord } from './outgoing-changes.js'
+import type { BeforeRecord } from './replicated/outgoing-changes.js'
 import { progressOf, RunningBatch } from './running-batch.js'
 import { fileOf } from './spool.js'
 import { newRow } from './store/new-row.js'

@@ -1,2 +1,2 @@
 /** Replication state for clients: positions and lag. */
-export { awaitPosition, type Replicated, type ReplicationFigures, showPositions } from './replicas.js'
+export { awaitPosition, showPositions } from './replicas.js'

@@ -1,33 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { ApiError } from '../../errors/index.js'
-
-/** Replication state of a server with a bucket. */
-export interface ReplicationFigures {
-  readonly role: 'writer' | 'follower'
-  /** The last log record that was sent or served; null: not known yet. */
-  readonly position: number | null
-  /** Transactions that the bucket does not have yet; 0 for a follower. */
-  readonly unsentTransactions: number
-  /** Seconds since calls to the bucket began to fail; 0: they succeed. */
-  readonly awaySeconds: number
-  /** Seconds since the start of the last read that reached the end of the log; null: there was none. */
-  readonly staleSeconds: number | null
-  /** True if the leader knows that no other server took over, except in the last seconds; null: this is a follower. */
-  readonly leadConfirmed: boolean | null
-  /** URL of the leader; null: unknown. */
-  readonly writer: string | null
-}
-
-/** Replication services for the routes. */
-export interface Replicated {
-  figures(): Promise<ReplicationFigures>
-  /** Returns true if clients should use another server, because this one lags too far behind the leader. */
-  isTooStale(): boolean
-  /** Position of the last write of this server; null: it is a follower. */
-  position(): Promise<string | null>
-  /** Waits for a position. Returns true if this server reached it in time; null: the text is not a position. */
-  reaches(position: string): Promise<boolean | null>
-}
+import type { Replicated } from '../../replication/index.js'
 
 /** Request header: the position to wait for. Answer header: the position after the write. */
 const POSITION = 'x-siftd-position'

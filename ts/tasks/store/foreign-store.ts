@@ -5,8 +5,8 @@
 import { basename } from 'node:path'
 import { requireIndexId } from '../../engine/index.js'
 import { type Connection, Sql, text } from '../../sqlite/index.js'
+import { OUTBOX_TABLE } from '../replicated/outbox.js'
 import { ForeignStoreError } from './errors.js'
-import { OUTBOX_TABLE } from './outbox.js'
 import { SCHEMA, SCHEMA_VERSION } from './schema.js'
 
 /**

@@ -1,9 +1,9 @@
 import type { CallRules, Request as StoreRequest } from '../../sqlite/index.js'
 import type { BatchLimits, Busy, PickedBatch } from '../batching.js'
+import type { OutboxFacts, OutgoingPage, RowChanges } from '../replicated/row-changes.js'
 import type { TaskContent, TaskStatus, TaskType } from '../task.js'
 import type { StoredKey, TaskCounts, TaskFilter, TaskPaging } from '../tasks.js'
 import type { Micros } from '../time.js'
-import type { OutboxFacts, OutgoingPage, RowChanges } from './row-changes.js'
 import type { StoredWebhook } from './stored-webhook.js'
 
 /** A stored task. `details` and `error` are JSON text. */

@@ -2,8 +2,8 @@
 
 import { type Connection, Sql, text } from '../../sqlite/index.js'
 import { rebuildSets } from '../listing/membership.js'
+import { IDENTITY_STORED_AS } from '../replicated/tables.js'
 import { DamagedStoreError } from './errors.js'
-import { IDENTITY_STORED_AS } from './replicated-tables.js'
 import {
   LAST_WITH_OTHER_SETS,
   LAST_WITHOUT_SEALS,

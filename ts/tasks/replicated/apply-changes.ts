@@ -1,7 +1,7 @@
 import type { Sql } from '../../sqlite/index.js'
 import type { Membership } from '../listing/membership.js'
-import { type ReplicatedTable, replicatedTables } from './replicated-tables.js'
 import { type Cell, keyOfRow, type RowChanges } from './row-changes.js'
+import { type ReplicatedTable, replicatedTables } from './tables.js'
 
 /** Applies row changes of another store to this one. @param changes transactions that follow the state of this store */
 export function applyChanges(sql: Sql, members: Membership, changes: RowChanges): void {

@@ -1,5 +1,5 @@
 /** Row changes in text form. */
-import { type ReplicatedTable, replicatedTables } from './replicated-tables.js'
+import { type ReplicatedTable, replicatedTables } from './tables.js'
 
 export type Cell = string | number | null
 

@@ -1,9 +1,16 @@
-import type { ApiError } from '../../errors/index.js'
-import type { FollowerInstance, Instance } from '../../instance/index.js'
-import type { LaunchOptions } from '../../launch/index.js'
-import type { Follower, Sender } from '../../replication/index.js'
-import type { Logger } from '../../telemetry/index.js'
+import type { ApiError } from '../errors/index.js'
+import type { FollowerInstance, Instance } from '../instance/index.js'
+import type { LaunchOptions } from '../launch/index.js'
+import type { Logger } from '../telemetry/index.js'
+import type { Follower } from './follow/follower.js'
 import type { OpenedBucket } from './open-bucket.js'
+import type { Sender } from './publish/sender.js'
+
+export interface Progress {
+  /** @param total 0: unknown */
+  show(doing: string, finished: number, total: number): void
+  end(): void
+}
 
 export interface ReplicationRequest {
   readonly bucket: OpenedBucket
@@ -13,6 +20,8 @@ export interface ReplicationRequest {
   readonly version: string
   readonly signal: AbortSignal
   readonly log: Logger
+  /** Shows the progress of a long copy. */
+  readonly openProgress: () => Promise<Progress>
   /** True if this server starts as a follower. */
   readonly follows: boolean
   /** Opens the data directory. */

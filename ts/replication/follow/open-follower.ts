@@ -2,24 +2,17 @@
 
 import { copyState, recordEngine, setCopyState } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
-import {
-  BucketError,
-  type CopyTarget,
-  Follower,
-  type InstanceCopy,
-  LogTruncatedError,
-  notLeader,
-  openCopy,
-  prepareCopy,
-  readOwnState,
-  resumeCopy,
-} from '../../replication/index.js'
 import { openReplicaStore, StoreError } from '../../tasks/index.js'
-import { openProgress } from '../command/index.js'
+import { notLeader } from '../lead/refusals.js'
+import { BucketError } from '../object-store/index.js'
+import { type Origin, originOf } from '../open-bucket.js'
+import { readOwnState } from '../publish/own-state.js'
+import type { ReplicatedInstance, ReplicationRequest } from '../replicated-instance.js'
+import { requiredToStart, withinStart } from '../within-start.js'
 import { beginCopy, copySetup, type DirectoryRequest, isEmpty, setAside } from './copy-directory.js'
-import { type Origin, originOf } from './open-bucket.js'
-import type { ReplicatedInstance, ReplicationRequest } from './replicated-instance.js'
-import { requiredToStart, withinStart } from './within-start.js'
+import { Follower } from './follower.js'
+import { type CopyTarget, type InstanceCopy, LogTruncatedError } from './instance-copy.js'
+import { openCopy, prepareCopy, resumeCopy } from './open-copy.js'
 
 /** @throws LaunchError; the reason of the signal */
 export async function openFollower(request: ReplicationRequest): Promise<ReplicatedInstance> {
@@ -128,9 +121,7 @@ async function copied(
   unlimited: () => void = () => undefined,
 ): Promise<InstanceCopy> {
   const { bucket, directory, version, log } = request
-  const line = await openProgress(process.stderr, (doing, finished, total) =>
-    log.info({ finished, total }, doing),
-  )
+  const line = await request.openProgress()
   const copying: DirectoryRequest = {
     ...{ bucket, origin, directory, version, signal, log },
     onDamaged: unlimited,

@@ -3,19 +3,15 @@ import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { copyState, entriesOf, markDataDirectory, recordEngine, setCopyState } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
-import {
-  type Connected,
-  type CopySetup,
-  fetchUploads,
-  LogTruncatedError,
-  openCopy,
-  repeatingStore,
-  restoreInstance,
-  takeOver,
-  type Until,
-} from '../../replication/index.js'
 import { dropPrepared, makeDirectory } from '../../tasks/index.js'
-import type { OpenedBucket, Origin } from './open-bucket.js'
+import { type Connected, takeOver } from '../lead/connect.js'
+import type { Until } from '../log/until.js'
+import { repeatingStore } from '../object-store/index.js'
+import type { OpenedBucket, Origin } from '../open-bucket.js'
+import { fetchUploads } from '../publish/uploads.js'
+import { type CopySetup, LogTruncatedError } from './instance-copy.js'
+import { openCopy } from './open-copy.js'
+import { restoreInstance } from './restore.js'
 
 export interface DirectoryRequest {
   readonly bucket: OpenedBucket

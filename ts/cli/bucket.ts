@@ -1,4 +1,4 @@
-import { openOutbound } from '../../outbound/index.js'
+import { openOutbound } from '../outbound/index.js'
 import {
   BucketError,
   bucketAddress,
@@ -7,9 +7,9 @@ import {
   type Repeating,
   s3Store,
   UnfitStoreError,
-} from '../../replication/index.js'
-import { defineCommand, examples } from '../command/index.js'
-import { textOf } from '../text-of.js'
+} from '../replication/index.js'
+import { defineCommand, examples } from './command/index.js'
+import { textOf } from './text-of.js'
 
 /** Retries up to ten calls in total. */
 function withRetries(): Repeating {

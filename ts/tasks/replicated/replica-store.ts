@@ -4,16 +4,16 @@ import { existsSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-import { RESERVE_BYTES, StoreError } from '../sqlite/index.js'
-import { STORE_BYTES_MAX } from './limits.js'
-import { makeDirectory } from './make-directory.js'
-import { StoreUnusableError } from './store/completeness.js'
-import { markPath, storePath } from './store/paths.js'
-import type { NeededUpload } from './store/records.js'
-import { BUCKET_POSITION_STORED_AS, OUTBOX_STORED_AS } from './store/replicated-tables.js'
-import type { OutboxFacts, RowChanges } from './store/row-changes.js'
-import { SCHEMA_VERSION } from './store/schema.js'
-import { openStoreClient } from './store/store-client.js'
+import { RESERVE_BYTES, StoreError } from '../../sqlite/index.js'
+import { STORE_BYTES_MAX } from '../limits.js'
+import { makeDirectory } from '../make-directory.js'
+import { StoreUnusableError } from '../store/completeness.js'
+import { markPath, storePath } from '../store/paths.js'
+import type { NeededUpload } from '../store/records.js'
+import { SCHEMA_VERSION } from '../store/schema.js'
+import { openStoreClient } from '../store/store-client.js'
+import type { OutboxFacts, RowChanges } from './row-changes.js'
+import { BUCKET_POSITION_STORED_AS, OUTBOX_STORED_AS } from './tables.js'
 
 export interface ReplicaStore {
   /** Position of the last applied changes; null without any. */
@@ -35,8 +35,8 @@ export interface ReplicaStore {
 export const replicaSchema = SCHEMA_VERSION
 
 /** Paths where an image of another store must be before the replica is opened, and of uploads. */
-export { chooseStore, dropPrepared, isPrepared, prepareStore } from './store/next-store.js'
-export { indexesPath, storePath as replicaStorePath, uploadsPath } from './store/paths.js'
+export { chooseStore, dropPrepared, isPrepared, prepareStore } from '../store/next-store.js'
+export { indexesPath, storePath as replicaStorePath, uploadsPath } from '../store/paths.js'
 
 /** Removes the store of a data directory that no process uses. */
 export async function removeStore(directory: string): Promise<void> {

@@ -2,24 +2,18 @@
 import { join } from 'node:path'
 import { copyState, type Instance } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
-import {
-  type Connected,
-  connect,
-  ForeignLogError,
-  GARBAGE_AGE_MS,
-  Garbage,
-  LogTruncatedError,
-  Sender,
-  type Sending,
-  Shipper,
-  SupersededError,
-} from '../../replication/index.js'
-import { openProgress } from '../command/index.js'
-import { type DirectoryRequest, isEmpty, restoreMoment, takeOverCopy } from './copy-directory.js'
-import { asLaunchError, originOf } from './open-bucket.js'
-import { makeCopy, openFollower } from './open-follower.js'
-import type { ReplicatedInstance, ReplicationRequest } from './replicated-instance.js'
-import { requiredToStart, withinStart } from './within-start.js'
+import { type DirectoryRequest, isEmpty, restoreMoment, takeOverCopy } from '../follow/copy-directory.js'
+import { LogTruncatedError } from '../follow/instance-copy.js'
+import { makeCopy, openFollower } from '../follow/open-follower.js'
+import { GARBAGE_AGE_MS } from '../limits.js'
+import { asLaunchError, originOf } from '../open-bucket.js'
+import { Garbage } from '../publish/garbage.js'
+import { Sender } from '../publish/sender.js'
+import type { Sending } from '../publish/sender-setup.js'
+import { Shipper } from '../publish/shipper.js'
+import type { ReplicatedInstance, ReplicationRequest } from '../replicated-instance.js'
+import { requiredToStart, withinStart } from '../within-start.js'
+import { type Connected, connect, ForeignLogError, SupersededError } from './connect.js'
 
 /** @throws LaunchError; the reason of the signal */
 export async function openReplicated(request: ReplicationRequest): Promise<ReplicatedInstance> {
@@ -53,9 +47,7 @@ async function prepare(request: ReplicationRequest): Promise<Connected | 'moment
     const problem = isNew ? 'is empty' : `is empty, and ${directory} is a copy of its former content`
     throw new LaunchError(`--bucket: ${options.bucket} ${problem}`, 1)
   }
-  const line = await openProgress(process.stderr, (doing, finished, total) =>
-    log.info({ finished, total }, doing),
-  )
+  const line = await request.openProgress()
   const copying: DirectoryRequest = {
     ...{ bucket, origin, directory, version, signal, log },
     progress: (...given) => line.show(...given),

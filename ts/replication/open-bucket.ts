@@ -1,13 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { LaunchError, type LaunchOptions } from '../../launch/index.js'
-import type { Outbound } from '../../outbound/index.js'
+import { LaunchError, type LaunchOptions } from '../launch/index.js'
+import type { Logger } from '../telemetry/index.js'
+import { MomentGoneError } from './log/until.js'
 import {
   BucketError,
   bucketAddress,
   bucketKey,
+  type CredentialsSetup,
   Log,
-  MomentGoneError,
   type ObjectStore,
   openCredentials,
   probe,
@@ -16,9 +17,7 @@ import {
   s3Store,
   sealedStore,
   UnfitStoreError,
-} from '../../replication/index.js'
-import type { Logger } from '../../telemetry/index.js'
-import { textOf } from '../text-of.js'
+} from './object-store/index.js'
 
 /** Milliseconds between two log lines about an unreachable bucket. */
 const AWAY_LOG_MS = 30_000
@@ -43,15 +42,16 @@ export interface Origin {
   readonly hasCheckpoint: boolean
 }
 
+export interface BucketRequest extends Pick<CredentialsSetup, 'env' | 'readText' | 'outbound'> {
+  readonly options: LaunchOptions & { readonly bucket: string }
+  readonly log: Logger
+}
+
 /** @throws LaunchError if address or credentials cannot be used */
-export function openBucket(
-  options: LaunchOptions & { readonly bucket: string },
-  outbound: Outbound,
-  log: Logger,
-): OpenedBucket {
-  const region = options.bucketRegion ?? process.env.AWS_REGION ?? null
+export function openBucket({ options, outbound, log, env, readText }: BucketRequest): OpenedBucket {
+  const region = options.bucketRegion ?? env.AWS_REGION ?? null
   const address = bucketAddress(options.bucket, options.bucketEndpoint, region)
-  const credentials = openCredentials({ env: process.env, readText: textOf, outbound })
+  const credentials = openCredentials({ env, readText, outbound })
   const reachability = new Reachability()
   const plain = reachability.noting(s3Store({ address, credentials, outbound }))
   const { bucketKeyFile } = options

@@ -1,9 +1,9 @@
 /** Row changes of the task store that wait to be sent to a bucket. */
-import type { Spool } from './spool.js'
-import type { NeededUpload } from './store/records.js'
-import { BUCKET_POSITION_STORED_AS } from './store/replicated-tables.js'
-import type { OutboxFacts, OutgoingPage } from './store/row-changes.js'
-import type { StoreClient } from './store/store-client.js'
+import type { Spool } from '../spool.js'
+import type { NeededUpload } from '../store/records.js'
+import type { StoreClient } from '../store/store-client.js'
+import type { OutboxFacts, OutgoingPage } from './row-changes.js'
+import { BUCKET_POSITION_STORED_AS } from './tables.js'
 
 /** Runs `read` while no batch is between the commit of one of these indexes and the record of its outcome. */
 export type HoldCommits = <T>(indexUids: readonly string[] | null, read: () => Promise<T>) => Promise<T>

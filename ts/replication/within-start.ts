@@ -1,7 +1,7 @@
 /** Time limit for calls to the bucket during startup. */
 
-import { LaunchError } from '../../launch/index.js'
-import { BucketError } from '../../replication/index.js'
+import { LaunchError } from '../launch/index.js'
+import { BucketError } from './object-store/index.js'
 import type { ReplicationRequest } from './replicated-instance.js'
 
 /** Milliseconds for which a start waits for the bucket. */

@@ -1,5 +1,6 @@
-import type { Acknowledgement, Sender } from '../../replication/index.js'
 import { type OpenedTasks, uploadOf } from '../../tasks/index.js'
+import type { Sender } from '../publish/sender.js'
+import type { Acknowledgement } from '../publish/sender-setup.js'
 
 /** The parts of an instance that accept writes. */
 export type Writes = Pick<OpenedTasks, 'tasks' | 'instance' | 'webhooks'>

@@ -1,6 +1,6 @@
 import { type Connection, number, type Sql, text } from '../../sqlite/index.js'
-import { localValues, type ReplicatedTable, replicatedTables } from './replicated-tables.js'
 import { changesText, merged, type OutboxPage, type RowChanges } from './row-changes.js'
+import { localValues, type ReplicatedTable, replicatedTables } from './tables.js'
 
 /** AUTOINCREMENT ensures that numbers of sent transactions are not reused. */
 export const OUTBOX_TABLE = `CREATE TABLE IF NOT EXISTS outbox (
