@@ -5,6 +5,7 @@ import { BodyBudget, boundBodies } from './body/index.js'
 import { TaskWaits } from './following/index.js'
 import { UNREAD_COUNTED_BYTES_MIN } from './limits.js'
 import { logRequests, openMetrics } from './metrics/index.js'
+import { observeSearches } from './observation/index.js'
 import { collectOperations } from './operations/index.js'
 import { QueryWatch } from './queries/index.js'
 import { NetworkBook } from './remotes/index.js'
@@ -64,6 +65,7 @@ export function buildServer(services: Services): FastifyInstance {
   boundBodies(app, new BodyBudget(services.options.bodiesBytesMax))
   boundUnreadAnswers(app, new UnreadAnswers(services.options.unreadBytesMax, services.options.unreadMsMax))
   logRequests(app)
+  observeSearches(app)
   app.addHook('onRequest', async (request) => {
     // `*` alone prefers no encoding, so the answer is not compressed, as without the header.
     if (request.headers['accept-encoding'] === '*') delete request.headers['accept-encoding']

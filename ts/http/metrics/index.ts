@@ -2,4 +2,4 @@
 export { CreatedIndexes } from './created-indexes.js'
 export { type Metrics, openMetrics } from './metrics.js'
 export { logRequests } from './request-log.js'
-export { observed, observedSearch, onVectors, recordUse, refusedSearch, taskFacts } from './usage.js'
+export { agentOf, onVectors, recordUse, taskFacts } from './usage.js'

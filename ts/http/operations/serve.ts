@@ -37,8 +37,8 @@ export type ReadBody<B> = (request: FastifyRequest, bytesMax: number) => Promise
 export interface Serving<B> {
   /** Reads the body. Default: as the declared type. */
   readonly read?: ReadBody<B> | undefined
-  /** Called when the query string or the body of an authorized request is refused. */
-  readonly refused?: (request: FastifyRequest) => void
+  /** Called when a request is authorized, before its query string and body are read. */
+  readonly authorized?: (request: FastifyRequest) => void
 }
 
 /**
@@ -50,7 +50,7 @@ export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
   { auth, options, replicated = null }: Pick<Services, 'auth' | 'options' | 'replicated'>,
   operation: Operation<Q, S>,
   handle: (call: Call<Q, B>) => FastifyReply | Promise<FastifyReply>,
-  { read, refused }: Serving<B> = {},
+  { read, authorized }: Serving<B> = {},
 ): void {
   const { method, url, actions, query, body, ignoresOthers = false } = operation
   const hasIndex = url.includes('/:indexUid')
@@ -66,15 +66,9 @@ export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
       const { authorization } = request.headers
       const access = await auth.require(authorization, actions, hasIndex ? indexUid : undefined)
       if (replicated !== null && actions.length > 0) await awaitPosition(request, replicated)
-      let asked = {} as Values<Q>
-      let sent: B | undefined
-      try {
-        if (query !== undefined) asked = readQuery(rawQuery(request), query, reading)
-        if (body !== undefined) sent = (await (read ?? jsonBody)(request, bytesMax, body)) as B
-      } catch (error) {
-        refused?.(request)
-        throw error
-      }
+      authorized?.(request)
+      const asked = query === undefined ? ({} as Values<Q>) : readQuery(rawQuery(request), query, reading)
+      const sent = body === undefined ? undefined : await (read ?? jsonBody)(request, bytesMax, body)
       return handle({ request, reply, access, query: asked, body: sent as B, indexUid })
     },
   })

@@ -1,7 +1,7 @@
 /** Logs slow searches and counts frequent queries. */
 export {
   type AskedQuery,
-  type Progress,
+  type EndedSearch,
   QueryWatch,
   type QueryWatchOptions,
   showsFirst,

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { FilterValue, SearchFacts } from '../../engine/index.js'
-import { ApiError } from '../../errors/index.js'
 import { readMilliseconds } from '../../parse/index.js'
 import { LOGGED_QUERIES_MAX, LOGGED_TEXT_CHARS_MAX } from './limits.js'
 import { QueryStatistics } from './query-statistics.js'
@@ -37,15 +36,20 @@ interface PagingFields {
   readonly limit: number | null
 }
 
-/** Receives the progress of a search. */
-export interface Progress {
-  /** Called when the search leaves the queue. */
-  began(): void
-  /** Called when the engine has answered. */
-  answered(facts: Pick<SearchFacts, 'hits' | 'stages'>): void
+/** A search of a request that has ended. */
+export interface EndedSearch {
+  /** Name of the route in the log. */
+  readonly route: string
+  /** Returns the queries of the request; called only for a search that is logged or counted. */
+  readonly asked: () => readonly AskedQuery[]
+  readonly ms: number
+  /** Milliseconds in the queue, part of `ms`. */
+  readonly queuedMs: number
+  /** null: the engine did not answer. */
+  readonly facts: Pick<SearchFacts, 'hits' | 'stages'> | null
+  /** Error code; null: the search succeeded. */
+  readonly code: string | null
 }
-
-const unwatched: Progress = { began: () => undefined, answered: () => undefined }
 
 /** Logs slow searches and counts queries. Both are off by default; then a search costs one comparison here. */
 export class QueryWatch {
@@ -65,43 +69,19 @@ export class QueryWatch {
     this.statistics = options.queryStats ? new QueryStatistics() : null
   }
 
-  /**
-   * Runs the search of a request.
-   * @param route its name in the log
-   * @param asked the queries of the request; called only for a search that is logged or counted
-   */
-  async run<T>(
-    route: string,
-    asked: () => readonly AskedQuery[],
-    search: (progress: Progress) => Promise<T>,
-  ): Promise<T> {
-    if (this.#slowMs === null && this.statistics === null) return search(unwatched)
-    const started = performance.now()
-    const seen: { began?: number; facts?: Pick<SearchFacts, 'hits' | 'stages'> } = {}
-    const progress: Progress = {
-      began: () => {
-        seen.began ??= performance.now()
-      },
-      answered: (facts) => {
-        seen.facts = facts
-      },
-    }
-    try {
-      const answer = await search(progress)
-      const ms = performance.now() - started
-      if (this.statistics !== null) this.#count(this.statistics, asked(), ms, seen.facts?.hits)
-      this.#logIfSlow(route, asked, { ms, queuedMs: (seen.began ?? started) - started, facts: seen.facts })
-      return answer
-    } catch (error) {
-      const ms = performance.now() - started
-      const queuedMs = (seen.began ?? performance.now()) - started
-      const code = error instanceof ApiError ? error.code : 'internal'
-      this.#logIfSlow(route, asked, { ms, queuedMs, code })
-      throw error
-    }
+  /** False: searches need not be timed or reported. */
+  get isOn(): boolean {
+    return this.#slowMs !== null || this.statistics !== null
   }
 
-  #count(statistics: QueryStatistics, queries: readonly AskedQuery[], ms: number, hits?: number): void {
+  ended(search: EndedSearch): void {
+    if (this.statistics !== null && search.code === null) this.#count(this.statistics, search)
+    this.#logIfSlow(search)
+  }
+
+  #count(statistics: QueryStatistics, { asked, ms, facts }: EndedSearch): void {
+    const queries = asked()
+    const hits = facts?.hits
     const isAlone = queries.length === 1
     for (const { indexUid, q, showsFirst } of queries) {
       // A search without words is a page of the index, not a query.
@@ -111,8 +91,8 @@ export class QueryWatch {
     }
   }
 
-  #logIfSlow(route: string, asked: () => readonly AskedQuery[], timing: Timing): void {
-    if (this.#slowMs === null || timing.ms < this.#slowMs) return
+  #logIfSlow({ route, asked, ms, queuedMs, facts, code }: EndedSearch): void {
+    if (this.#slowMs === null || ms < this.#slowMs) return
     const queries = asked().map(({ indexUid, q, filter }) => ({
       index: indexUid,
       ...(q !== null && { q: this.#loggable(q) }),
@@ -120,13 +100,12 @@ export class QueryWatch {
     }))
     const [first] = queries
     const shown = queries.length === 1 ? first : { queries: queries.slice(0, LOGGED_QUERIES_MAX) }
-    const { ms, queuedMs, facts, code } = timing
     this.#log.warn(
       {
         route,
         ...shown,
         ...(queries.length > LOGGED_QUERIES_MAX && { queriesLeftOut: queries.length - LOGGED_QUERIES_MAX }),
-        ...(code !== undefined ? { error: code } : facts && { hits: facts.hits }),
+        ...(code !== null ? { error: code } : facts && { hits: facts.hits }),
         ms: rounded(ms),
         stages: { 'wait for turn': rounded(queuedMs), ...stagesOf(facts?.stages) },
       },
@@ -143,16 +122,6 @@ export class QueryWatch {
 
 /** Hexadecimal digits of a hash. Among a million queries, two share a hash with a probability of one in ten million. */
 const HASH_DIGITS = 16
-
-/** Timing and outcome of a search. */
-interface Timing {
-  readonly ms: number
-  /** Milliseconds in the queue, part of `ms`. */
-  readonly queuedMs: number
-  readonly facts?: Pick<SearchFacts, 'hits' | 'stages'> | undefined
-  /** Error code; absent: the search succeeded. */
-  readonly code?: string
-}
 
 /** Milliseconds by stage, parsed from the texts of the engine. */
 function stagesOf(words: string | undefined): Readonly<Record<string, number>> {

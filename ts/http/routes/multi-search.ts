@@ -11,15 +11,21 @@ import {
   requireFederable,
   requirePlain,
 } from '../../operations/index.js'
-import type { Facts } from '../../telemetry/index.js'
+import type { Facts, Usage } from '../../telemetry/index.js'
 import { multiSearchAnswer, sendJsonBytes } from '../answers/index.js'
-import { observed, recordUse } from '../metrics/index.js'
 import { partition, requireDisplayed, searchNetwork } from '../multi-search/index.js'
+import { ObservedRoute, type SearchCount, type SearchObservation } from '../observation/index.js'
 import { serve } from '../operations/index.js'
-import { type AskedQuery, type Progress, showsFirst } from '../queries/index.js'
+import { type AskedQuery, showsFirst } from '../queries/index.js'
 import { narrowedRights, PROXY_HEADER, RIGHTS_ENFORCED, RIGHTS_HEADER } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
 import { disconnectOf, type OnDisconnect } from '../searches/index.js'
+
+/** The queries of a request. */
+interface AskedMultiSearch {
+  readonly positioned: readonly PositionedQuery[]
+  readonly federation: Federation | null
+}
 
 /** The parts of a request outside its body. */
 interface RequestContext {
@@ -30,12 +36,17 @@ interface RequestContext {
   /** True if another instance sent the request and will merge the hits with its own. */
   readonly isProxied: boolean
   readonly onDisconnect: OnDisconnect
-  readonly progress: Progress
+  readonly progress: Pick<SearchObservation<AskedMultiSearch>, 'began' | 'answered'>
 }
 
 /** Several searches in one request, each with its own answer or merged into one list of hits. */
 export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { features, network, searches } = services
+  const observed = new ObservedRoute<AskedMultiSearch>(
+    services,
+    'multi-search',
+    multiSearchCount(services.usage),
+  )
 
   serve(
     app,
@@ -50,41 +61,27 @@ export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, 
     },
     async ({ request, reply, access, body: { queries, federation } }) => {
       const passed = request.headers[RIGHTS_HEADER]
-      const context = {
+      const observation = observed.of(request)
+      const positioned = queries.map((query, position) => ({ query, position }))
+      observation.asked({ positioned, federation }, () =>
+        positioned.map((one) => askedQuery(one, federation)),
+      )
+      const context: RequestContext = {
         access,
         joined: narrowedRights(access, passed),
         includeMetadata: includesMetadata(request),
         isProxied: features.flags.network && request.headers[PROXY_HEADER] === 'true',
         onDisconnect: disconnectOf(reply),
+        progress: observation,
       }
-      const positioned = queries.map((query, position) => ({ query, position }))
-      const count = (answer: object | null): void => {
-        const outcome = answer === null ? 'requests.total_failed' : 'requests.total_succeeded'
-        recordUse(services, request, 'multiSearch', { ...askedOfAll(positioned, federation), [outcome]: 1 })
-      }
-      const answer = await services.queries.run(
-        'multi-search',
-        () => positioned.map((one) => askedQuery(one, federation)),
-        (progress) =>
-          observed(
-            services,
-            () =>
-              federation === null
-                ? searchSeparately(positioned, { ...context, progress })
-                : searchMerged(positioned, federation, { ...context, progress }),
-            count,
-          ),
-      )
+      const answer =
+        federation === null
+          ? await searchSeparately(positioned, context)
+          : await searchMerged(positioned, federation, context)
       if (passed !== undefined) reply.header(RIGHTS_HEADER, RIGHTS_ENFORCED)
       return sendJsonBytes(reply, answer)
     },
-    {
-      refused: (request) =>
-        recordUse(services, request, 'multiSearch', {
-          'requests.total_received': 1,
-          'requests.total_failed': 1,
-        }),
-    },
+    observed,
   )
 
   async function searchSeparately(
@@ -147,10 +144,16 @@ function askedQuery({ query }: PositionedQuery, federation: Federation | null): 
   return { indexUid, q, filter, showsFirst: showsFirst(federation ?? query) }
 }
 
-function askedOfAll(
-  positioned: readonly PositionedQuery[],
-  federation: Federation | null,
-): Facts<'multiSearch'> {
+const multiSearchCount = (usage: Usage): SearchCount<AskedMultiSearch> => ({
+  refused: (agent) =>
+    usage.record('multiSearch', { 'requests.total_received': 1, 'requests.total_failed': 1 }, agent),
+  ended(asked, facts, { agent }) {
+    const outcome = facts === null ? 'requests.total_failed' : 'requests.total_succeeded'
+    usage.record('multiSearch', { ...askedOfAll(asked), [outcome]: 1 }, agent)
+  },
+})
+
+function askedOfAll({ positioned, federation }: AskedMultiSearch): Facts<'multiSearch'> {
   const queries = positioned.map(({ query }) => query)
   const indexes = new Set(queries.map(({ indexUid }) => indexUid))
   const remotes = new Set(queries.flatMap(({ federationOptions }) => federationOptions?.remote ?? []))

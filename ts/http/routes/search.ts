@@ -1,8 +1,6 @@
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import {
-  type AlsoRead,
-  type DisconnectSignal,
   defaultSemanticRatio,
   explain,
   explainFields,
@@ -14,6 +12,7 @@ import {
   jsonOrText,
   optional,
   type ParsedSearch,
+  type Reading,
   readIndex,
   requireIndexUid,
   search as searchDocuments,
@@ -27,7 +26,6 @@ import {
   withSent,
 } from '../../operations/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
-import type { SearchEvent } from '../../telemetry/index.js'
 import {
   explanation,
   facetSearchAnswer,
@@ -36,18 +34,17 @@ import {
   sendJsonBytes,
   similarAnswer,
 } from '../answers/index.js'
-import { observedSearch, refusedSearch } from '../metrics/index.js'
+import { ObservedRoute, type SearchObservation, searchCount } from '../observation/index.js'
 import { type Authorized, serve } from '../operations/index.js'
-import { type Progress, showsFirst } from '../queries/index.js'
+import { showsFirst } from '../queries/index.js'
 import type { RouteServices } from '../route-services.js'
-import { disconnectOf } from '../searches/index.js'
-
-/** Reads an index, and the indexes that its filter joins. */
-type Read = (entry: IndexEntry, stop: DisconnectSignal, alsoRead: AlsoRead) => Promise<Uint8Array>
+import { disconnectOf, type SearchQueue } from '../searches/index.js'
 
 const searchBody = shape(searchFields, { notesSent: true })
 const explainBody = shape(explainFields)
 const similarBody = shape(similarFields, { notesSent: true })
+type WantedFacet = Values<typeof facetSearchFields>
+type WantedSimilar = Values<typeof similarFields>
 const similarParameters = {
   ...similarFields,
   filter: optional(jsonOrText(filter), 'invalid_similar_filter'),
@@ -55,12 +52,22 @@ const similarParameters = {
 
 /** Searches in one index: documents, facet values and similar documents. */
 export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { tasks, searches, similarSearches, queries } = services
-  /** Counts searches that are refused before they begin. */
-  const counting = (event: SearchEvent) => ({
-    refused: (request: FastifyRequest) => refusedSearch(services, request, event),
-  })
-  const byGet = counting('searchByGet')
+  const { usage, tasks, searches, similarSearches } = services
+  const byPost = new ObservedRoute<ParsedSearch>(services, 'search', searchCount(usage, 'search'))
+  const byGet = new ObservedRoute<ParsedSearch>(services, 'search', searchCount(usage, 'searchByGet'))
+  const facetSearches = new ObservedRoute<WantedFacet>(
+    services,
+    'facet-search',
+    searchCount(usage, 'facetSearch', (counters, wanted) =>
+      counters.addFacetSearch(wanted.facetName, hasMoreThanFacet(wanted)),
+    ),
+  )
+  const similarByPost = new ObservedRoute<WantedSimilar>(services, 'similar', searchCount(usage, 'similar'))
+  const similarByGet = new ObservedRoute<WantedSimilar>(
+    services,
+    'similar',
+    searchCount(usage, 'similarByGet'),
+  )
 
   serve(
     app,
@@ -73,8 +80,8 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       body: searchBody,
       answers: { 200: searchAnswer },
     },
-    (call) => search(call, call.body),
-    counting('search'),
+    (call) => search(call, call.body, byPost.of(call.request)),
+    byPost,
   )
 
   serve(
@@ -88,16 +95,7 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       query: searchParameters,
       answers: { 200: searchAnswer },
     },
-    (call) => {
-      let wanted: ParsedSearch
-      try {
-        wanted = fromParameters(call.query)
-      } catch (error) {
-        byGet.refused(call.request)
-        throw error
-      }
-      return search(call, wanted)
-    },
+    (call) => search(call, fromParameters(call.query), byGet.of(call.request)),
     byGet,
   )
 
@@ -113,28 +111,16 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       answers: { 200: facetSearchAnswer },
     },
     async (call) => {
-      const { request, reply, access, body: wanted } = call
-      const query = () => [{ indexUid: call.indexUid, q: wanted.q, filter: wanted.filter, showsFirst: false }]
-      const body = await queries.run('facet-search', query, (progress) =>
-        observedSearch(
-          services,
-          request,
-          'facetSearch',
-          wanted,
-          (answered) => {
-            const find: Read = async (entry, stop, alsoRead) => {
-              const found = await facetSearch(services, entry, wanted, { access, stop, alsoRead })
-              answered(found.facts)
-              return found.body
-            }
-            return readInTurn(call, find, progress)
-          },
-          (counters) => counters.addFacetSearch(wanted.facetName, hasMoreThanFacet(wanted)),
-        ),
+      const { reply, indexUid, body: wanted } = call
+      const observation = facetSearches.of(call.request)
+      observation.asked(wanted, () => [{ indexUid, q: wanted.q, filter: wanted.filter, showsFirst: false }])
+      const answer = await readInTurn(searches, call, (entry, reading) =>
+        facetSearch(services, entry, wanted, reading),
       )
-      return sendJsonBytes(reply, body)
+      observation.answered(answer.facts)
+      return sendJsonBytes(reply, answer.body)
     },
-    counting('facetSearch'),
+    facetSearches,
   )
 
   serve(
@@ -148,8 +134,8 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       body: similarBody,
       answers: { 200: similarAnswer },
     },
-    (call) => similar(call, call.body),
-    counting('similar'),
+    (call) => similar(call, call.body, similarByPost.of(call.request)),
+    similarByPost,
   )
 
   serve(
@@ -163,8 +149,8 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       query: similarParameters,
       answers: { 200: similarAnswer },
     },
-    (call) => similar(call, call.query),
-    counting('similarByGet'),
+    (call) => similar(call, call.query, similarByGet.of(call.request)),
+    similarByGet,
   )
 
   serve(
@@ -178,69 +164,62 @@ export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, servi
       body: explainBody,
       answers: { 200: explanation },
     },
-    async ({ reply, access, indexUid, body }) => {
-      const answer = await searches.run(access.holder, disconnectOf(reply), (stop) =>
-        readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) =>
-          explain(services, entry, body, { access, stop, alsoRead }),
-        ),
+    async (call) => {
+      const answer = await readInTurn(searches, call, (entry, reading) =>
+        explain(services, entry, call.body, reading),
       )
-      return sendJson(reply, answer)
+      return sendJson(call.reply, answer)
     },
   )
 
-  function readInTurn(
-    { reply, access, indexUid }: Authorized,
-    read: Read,
-    progress: Progress,
-    queue = searches,
-  ): Promise<Uint8Array> {
-    return queue.run(access.holder, disconnectOf(reply), async (stop) => {
-      progress.began()
-      return readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) => read(entry, stop, alsoRead))
+  async function search(
+    call: Authorized,
+    wanted: ParsedSearch,
+    observation: SearchObservation<ParsedSearch>,
+  ): Promise<FastifyReply> {
+    const { request, reply, indexUid } = call
+    observation.asked(wanted, () => [
+      { indexUid, q: wanted.q, filter: wanted.filter, showsFirst: showsFirst(wanted) },
+    ])
+    const includeMetadata = includesMetadata(request)
+    const answer = await readInTurn(searches, call, (entry, reading) =>
+      searchDocuments(services, entry, wanted, { ...reading, includeMetadata }),
+    )
+    observation.answered(answer.facts)
+    return sendJsonBytes(reply, answer.body)
+  }
+
+  async function similar(
+    call: Authorized,
+    wanted: WantedSimilar,
+    observation: SearchObservation<WantedSimilar>,
+  ): Promise<FastifyReply> {
+    const { reply, indexUid } = call
+    observation.asked(wanted, () => [{ indexUid, q: null, filter: wanted.filter, showsFirst: false }])
+    const answer = await readInTurn(similarSearches, call, (entry, reading) =>
+      searchSimilar(services, entry, wanted, reading),
+    )
+    observation.answered(answer.facts)
+    return sendJsonBytes(reply, answer.body)
+  }
+
+  /** Reads the index of a request when `queue` has a free slot. */
+  function readInTurn<A>(
+    queue: SearchQueue,
+    { request, reply, access, indexUid }: Authorized,
+    read: (entry: IndexEntry, reading: Reading) => Promise<A>,
+  ): Promise<A> {
+    return queue.run(access.holder, disconnectOf(reply), (stop) => {
+      request.observation?.began()
+      return readIndex(tasks, requireIndexUid(indexUid), (entry, alsoRead) =>
+        read(entry, { access, stop, alsoRead }),
+      )
     })
-  }
-
-  async function search(call: Authorized, wanted: ParsedSearch): Promise<FastifyReply> {
-    const { request, reply, access } = call
-    const event = request.method === 'GET' ? 'searchByGet' : 'search'
-    const query = () => [
-      { indexUid: call.indexUid, q: wanted.q, filter: wanted.filter, showsFirst: showsFirst(wanted) },
-    ]
-    const body = await queries.run('search', query, (progress) =>
-      observedSearch(services, request, event, wanted, (answered) => {
-        const read: Read = async (entry, stop, alsoRead) => {
-          const reading = { access, stop, alsoRead, includeMetadata: includesMetadata(request) }
-          const answer = await searchDocuments(services, entry, wanted, reading)
-          answered(answer.facts)
-          progress.answered(answer.facts)
-          return answer.body
-        }
-        return readInTurn(call, read, progress)
-      }),
-    )
-    return sendJsonBytes(reply, body)
-  }
-
-  async function similar(call: Authorized, wanted: Values<typeof similarFields>): Promise<FastifyReply> {
-    const { request, reply, access, indexUid } = call
-    const event = request.method === 'GET' ? 'similarByGet' : 'similar'
-    const query = () => [{ indexUid, q: null, filter: wanted.filter, showsFirst: false }]
-    const body = await queries.run('similar', query, (progress) =>
-      observedSearch(services, request, event, wanted, () => {
-        const find: Read = async (entry, stop, alsoRead) => {
-          const answer = await searchSimilar(services, entry, wanted, { access, stop, alsoRead })
-          progress.answered(answer.facts)
-          return answer.body
-        }
-        return readInTurn(call, find, progress, similarSearches)
-      }),
-    )
-    return sendJsonBytes(reply, body)
   }
 }
 
 /** Returns true if a facet search has parameters other than the facet and the query for its values. */
-const hasMoreThanFacet = (wanted: Values<typeof facetSearchFields>): boolean =>
+const hasMoreThanFacet = (wanted: WantedFacet): boolean =>
   Object.entries(wanted).some(
     ([name, value]) =>
       name !== 'facetName' && name !== 'facetQuery' && value !== null && wasSent(wanted, name),
