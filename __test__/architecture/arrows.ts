@@ -36,6 +36,7 @@ export const tsModules: ModuleTable = {
   replication: ['instance', 'tasks', 'outbound', 'engine', 'telemetry', 'launch', 'errors'],
   operations: ['instance', 'tasks', 'embedding', 'engine', 'settings', 'parse', 'errors'],
   mcp: [],
+  judge: ['launch', 'parse', 'errors'],
   transfer: ['tasks', 'outbound', 'engine', 'launch', 'settings', 'parse', 'errors'],
   http: [
     ...[
@@ -78,7 +79,7 @@ export const tsModules: ModuleTable = {
       'outbound',
       'engine',
     ],
-    ...['mcp', 'tls', 'telemetry', 'launch', 'settings', 'parse', 'errors'],
+    ...['judge', 'mcp', 'tls', 'telemetry', 'launch', 'settings', 'parse', 'errors'],
   ],
   index: ['in-process', 'operations', 'instance', 'tasks', 'launch', 'errors'],
 }

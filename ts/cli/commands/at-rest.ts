@@ -16,18 +16,24 @@ import { closedUsage, openLogWithOutlets } from '../../telemetry/index.js'
 /** Answers calls in this process, without listening on an address. */
 export type AtRest = Pick<Outbound, 'call' | 'close'>
 
+export interface AtRestSetup {
+  /** True: enqueued tasks are processed. Default: the queue is not started, for reading only. */
+  readonly processesTasks?: boolean
+  /** True: the directory is empty, and the options of the environment choose its engine. */
+  readonly isNew?: boolean
+}
+
 /**
  * Opens a data directory.
- * @param processesTasks true: enqueued tasks are processed. Default: the queue is not started, for reading only
  * @throws LaunchError if the directory holds no data or is in use
  */
 export async function openAtRest(
   dbPath: string,
-  { processesTasks = false }: { readonly processesTasks?: boolean } = {},
+  { processesTasks = false, isNew = false }: AtRestSetup = {},
 ): Promise<AtRest> {
   const directory = resolve(dbPath)
   const entries = await entriesOf(directory)
-  if (!entries.includes('tasks'))
+  if (!isNew && !entries.includes('tasks'))
     throw new LaunchError(`--db-path: ${directory} holds no data; name the directory of a server`, 2)
   const launch = parseLaunchOptions({
     args: ['--db-path', directory],
@@ -47,7 +53,7 @@ export async function openAtRest(
     upgrade: false,
     rebuildTaskStore: false,
     userDirectory: userDirectory(process.env),
-    engine: 'auto',
+    engine: isNew ? options.engine : 'auto',
     indexingMemoryBytes: options.maxIndexingMemory,
     indexingThreads: 1,
     batch: { tasksMax: null, payloadBytesMax: null },

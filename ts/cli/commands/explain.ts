@@ -69,7 +69,8 @@ const saidText = (said: unknown): string =>
         .join(', ')
     : JSON.stringify(said)
 
-function reasonLines(reason: Reason): readonly string[] {
+/** Says in lines why a document is not a hit. */
+export function reasonLines(reason: Reason): readonly string[] {
   switch (reason.kind) {
     case 'filter':
       return ['it does not pass the filter:', ...clauseLines(reason.clause, 1)]

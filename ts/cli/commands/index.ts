@@ -19,6 +19,11 @@ export const serverCommands: readonly CommandEntry[] = [
     load: async () => (await import('./explain.js')).explain,
   },
   {
+    name: 'judge',
+    summary: 'measures the relevance of searches with judged queries, and tunes settings',
+    load: async () => (await import('./judge/index.js')).judge,
+  },
+  {
     name: 'documents',
     summary: 'reads, exports and deletes documents',
     load: async () => (await import('./documents.js')).documents,

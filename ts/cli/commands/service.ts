@@ -45,17 +45,24 @@ export async function withServer<T>(
   }
 }
 
-/** Calls `use` with the server or the directory that the options name. */
-export async function withData<T>(options: DataOptions, use: (peer: Peer) => Promise<T>): Promise<T> {
+/**
+ * Calls `use` with the server or the directory that the options name.
+ * @param setup.signal aborts calls
+ */
+export async function withData<T>(
+  options: DataOptions,
+  use: (peer: Peer) => Promise<T>,
+  setup: Pick<PeerSetup, 'signal'> = {},
+): Promise<T> {
   const { dbPath, url, key, keyFile } = options
-  if (dbPath === undefined) return withServer(options, use)
+  if (dbPath === undefined) return withServer(options, use, { attemptsMax: ATTEMPTS_MAX, ...setup })
   if (url !== undefined || key !== undefined || keyFile !== undefined)
     throw new LaunchError('--db-path excludes --url, --key and --key-file', 2)
   const { openAtRest } = await import('./at-rest.js')
   const directory = await openAtRest(dbPath)
   try {
     const address = { flag: 'db-path', url: 'http://directory.invalid', key: null, shownAs: dbPath } as const
-    return await use(openPeer(directory, address, { attemptsMax: 1 }))
+    return await use(openPeer(directory, address, { attemptsMax: 1, ...setup }))
   } finally {
     await directory.close()
   }
