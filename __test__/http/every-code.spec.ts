@@ -81,6 +81,9 @@ const refused: Readonly<Record<string, Request>> = {
   invalid_search_embedder: search({ q: 'a', hybrid: { embedder: 'ghost' } }),
   invalid_search_media_and_vector: search({ media: {}, vector: [1], hybrid: { embedder: 'e' } }),
   invalid_search_personalize: search({ personalize: {} }),
+  invalid_search_rerank: search({ rerank: 'm' }),
+  invalid_search_rerank_model: search({ q: 'a', rerank: { model: 'ghost' } }),
+  invalid_search_rerank_top_k: search({ rerank: { model: 'm', topK: 0 } }),
   invalid_search_personalize_user_context: search({ personalize: { userContext: 1 } }),
 
   invalid_facet_search_facet_name: facets({ facetName: 'year' }),
@@ -145,6 +148,7 @@ const refused: Readonly<Record<string, Request>> = {
   invalid_settings_prefix_search: setting('prefix-search', 'Disabled'),
   invalid_settings_attribute_weights: setting('attribute-weights', { title: 0 }),
   invalid_settings_matching_strategy: setting('matching-strategy', 'Any'),
+  invalid_settings_rerankers: setting('rerankers', { m: { source: 'other' } }, 'PATCH'),
   invalid_settings_index_chat: setting('chat', { x: 1 }, 'PATCH'),
 
   invalid_dynamic_search_rule_offset: rules({ offset: -1 }),

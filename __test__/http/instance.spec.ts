@@ -109,7 +109,7 @@ test('unsupported features are refused with an explanation, even while they are 
   await server.settle(t, server.post('/indexes', { uid: 'a' }))
   const code = 'feature_not_enabled'
   const chats = 'chats are not part of this service'
-  const taste = 'which is not part of this service'
+  const taste = 'requires a service that ranks hits'
   const network = '`useNetwork` is not part of this service; name remotes'
   const personalize = { userContext: 'sailing' }
   await checkRefusals(t, server, [

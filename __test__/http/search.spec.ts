@@ -165,6 +165,7 @@ test('a bad parameter of a search is refused with a specific code', async (t) =>
     showRankingScoreDetails: 0,
     showPerformanceDetails: 'x',
     personalize: 'me',
+    rerank: 'm',
     useNetwork: 'x',
   }
   const code = (name: string) =>

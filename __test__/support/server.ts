@@ -21,6 +21,7 @@ import {
 } from '../../ts/instance/index.js'
 import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
 import type { Replicated } from '../../ts/replication/index.js'
+import { openRerankers, type PersonalizationOptions } from '../../ts/reranking/index.js'
 import { openTasks, type Tasks, type TasksSetup } from '../../ts/tasks/index.js'
 import { moduleLog, openLogWithOutlets, openUsage, type Usage } from '../../ts/telemetry/index.js'
 import { exporterOver } from '../../ts/transfer/index.js'
@@ -54,6 +55,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly replicated?: Replicated
   /** Setup of embedders. */
   readonly embedding?: Partial<EmbeddersSetup>
+  /** Service of personalized searches. Default: none. */
+  readonly personalization?: Partial<PersonalizationOptions>
   /** Destination of the log. Default: nowhere. */
   readonly log?: Writable
   /** Folder and source of local models. Default: no source. */
@@ -145,6 +148,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     snapshots,
     version = '0.0.0',
     embedding = {},
+    personalization = {},
     models: modelsSetup = {},
     replicated = null,
     log: destination = nowhere,
@@ -184,6 +188,11 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     defaults: { openAiKey: null, ollamaUrl: 'http://localhost:11434/api/embeddings' },
     ...embedding,
   })
+  const rerankers = openRerankers({
+    outbound,
+    wait: async () => undefined,
+    personalization: { apiKey: null, url: null, model: 'model', ...personalization },
+  })
   const queue = await openTasks({
     directory,
     engine: queueEngine(engine),
@@ -219,6 +228,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     webhooks,
     outbound,
     embedders,
+    rerankers,
     auth: await openAuth({ masterKey: masterKey ?? null, store: queue.instance, now }),
     features: opened,
     options: { ...defaultHttpOptions, ...httpOptions },

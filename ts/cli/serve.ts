@@ -94,7 +94,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     const { cores } = request.machine
     const embedding = openEmbedding({ options, version, cores, log })
     closers.push(() => embedding.close())
-    const { outbound, embedders } = embedding
+    const { outbound, embedders, rerankers } = embedding
     const engine = {
       engine: options.engine,
       indexingMemoryBytes: indexingMemoryBytes(options),
@@ -196,6 +196,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       webhooks,
       outbound,
       embedders,
+      rerankers,
       auth: await openAuth({ masterKey: options.masterKey, store: writes.instance }),
       features,
       options: httpOptions(request.launch, request.machine),

@@ -18,7 +18,12 @@ export type { DocumentsPage, EmbeddedPage } from './pages.js'
 export type { CallCounts, FailureModes } from './providers/calls.js'
 export { embeddingError } from './providers/providers.js'
 export { RenderThread } from './templates/render-thread.js'
-export { documentContext, type TemplateContext, TemplateError } from './templates/templates.js'
+export {
+  documentContext,
+  renderText,
+  type TemplateContext,
+  TemplateError,
+} from './templates/templates.js'
 export {
   noVectorSpool,
   openVectorSpool,

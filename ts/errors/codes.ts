@@ -217,6 +217,7 @@ const families = {
     'index_chat',
     'attribute_weights',
     'matching_strategy',
+    'rerankers',
   ],
   invalid_search_: [
     'q',
@@ -253,6 +254,9 @@ const families = {
     'media_and_vector',
     'personalize',
     'personalize_user_context',
+    'rerank',
+    'rerank_model',
+    'rerank_top_k',
   ],
   invalid_facet_search_: ['facet_name', 'query', 'exhaustive_facet_count'],
   invalid_similar_: [

@@ -6,6 +6,7 @@ import type { Answers, BackgroundFaults, Engine } from '../engine/index.js'
 import type { Features, Webhooks } from '../instance/index.js'
 import type { Outbound } from '../outbound/index.js'
 import type { Replicated } from '../replication/index.js'
+import type { Rerankers } from '../reranking/index.js'
 import type { SettingsThread } from '../settings/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
 import type { LogOutlets, Usage } from '../telemetry/index.js'
@@ -99,6 +100,7 @@ export interface Services {
   readonly webhooks: Webhooks
   readonly outbound: Outbound
   readonly embedders: Embedders
+  readonly rerankers: Rerankers
   readonly auth: Auth
   readonly features: Features
   readonly options: HttpOptions

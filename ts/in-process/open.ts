@@ -71,7 +71,7 @@ async function openWith(
   const version = packageVersion()
   const { cores } = machine()
   const embedding = openEmbedding({ options, version, cores, log })
-  const { outbound, embedders } = embedding
+  const { outbound, embedders, rerankers } = embedding
   const instance = await openInstance({
     directory,
     version,
@@ -109,7 +109,10 @@ async function openWith(
   })
   const features = await openFeaturesOf(queue.instance, options)
   const { engine: searched, answers } = opened
-  const services = { engine: searched, answers, embedders, tasks, features, queries: { timesStages: false } }
+  const services = {
+    engine: searched,
+    ...{ answers, embedders, rerankers, tasks, features, queries: { timesStages: false } },
+  }
   queue.start()
 
   /** Stores a task that concerns no single index. */

@@ -43,6 +43,8 @@ export interface SearchParameters<T = Document, F extends Filter = Filter> {
   readonly vector?: readonly number[] | null
   /** Requires the experimental feature `multimodal`. */
   readonly media?: Readonly<Record<string, unknown>> | null
+  /** Orders the first hits by a reranker of the index. Default of `topK`: 50. */
+  readonly rerank?: { readonly model: string; readonly topK?: number } | null
   readonly retrieveVectors?: boolean
   readonly showRankingScore?: boolean
   readonly showRankingScoreDetails?: boolean
@@ -82,6 +84,10 @@ export interface SearchAnswer<T = Document> extends Answer {
   readonly query: string
   /** With `retrieveVectors` in a search by vectors. */
   readonly queryVector?: readonly number[]
+  /** With `rerank`: whether the hits are in the order of the model, and if not, why. */
+  readonly rerank?:
+    | { readonly applied: true; readonly model: string; readonly hits: number }
+    | { readonly applied: false; readonly model: string; readonly reason: string }
 }
 
 export interface FacetSearchParameters<T = Document, F extends Filter = Filter> {

@@ -47,6 +47,18 @@ export interface Embedder {
   readonly distribution?: { readonly mean: number; readonly sigma: number } | null
 }
 
+/** A reranker. Fields depend on its source: docs/reranking.md. */
+export interface Reranker {
+  readonly source?: 'cohere' | 'jina' | 'voyage' | 'tei' | 'rest'
+  readonly url?: string | null
+  readonly apiKey?: string | null
+  readonly model?: string | null
+  readonly headers?: Readonly<Record<string, string>> | null
+  readonly documentTemplate?: string | null
+  readonly documentTemplateMaxBytes?: number | null
+  readonly timeoutMs?: number | null
+}
+
 /** The settings of an index, as `settings()` returns them. */
 export interface Settings<T = Document> {
   readonly displayedAttributes: readonly (Attribute<T> | Pattern | ReservedAttribute)[]
@@ -94,6 +106,8 @@ export interface Settings<T = Document> {
   readonly attributeWeights?: { readonly [A in Attribute<T>]?: number }
   /** The strategy of searches that name none. Absent for `last`. */
   readonly matchingStrategy?: 'last' | 'all' | 'frequency' | 'any'
+  /** By name. Absent if none are set. */
+  readonly rerankers?: Readonly<Record<string, Reranker>>
   /** Absent unless the experimental feature `chatCompletions` is on. */
   readonly chat?: Readonly<Record<string, unknown>>
 }
@@ -104,9 +118,13 @@ type Patch<V> = V extends readonly unknown[] | string | number | boolean
   : { readonly [K in keyof V]?: Patch<V[K]> | null }
 
 /** Settings to change, as in the body of PATCH /settings. Absent ones stay, null resets. */
-export type SettingsPatch<T = Document> = Patch<Omit<Settings<T>, 'embedders' | 'synonyms' | 'chat'>> & {
+export type SettingsPatch<T = Document> = Patch<
+  Omit<Settings<T>, 'embedders' | 'rerankers' | 'synonyms' | 'chat'>
+> & {
   readonly synonyms?: Settings['synonyms'] | null
   /** By name; null removes an embedder. */
   readonly embedders?: Readonly<Record<string, Embedder | null>> | null
+  /** By name; null removes a reranker. */
+  readonly rerankers?: Readonly<Record<string, Reranker | null>> | null
   readonly chat?: Readonly<Record<string, unknown>> | null
 }

@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { type Embedders, openEmbedders, openModels } from '../embedding/index.js'
 import type { LaunchOptions } from '../launch/index.js'
 import { type Outbound, openOutbound } from '../outbound/index.js'
+import { openRerankers, type Rerankers } from '../reranking/index.js'
 import { type Logger, moduleLog } from '../telemetry/index.js'
 
 export interface EmbeddingSetup {
@@ -13,10 +14,11 @@ export interface EmbeddingSetup {
   readonly log: Logger
 }
 
-/** Outgoing calls and embedders, including the models that run in this process. */
+/** Outgoing calls, embedders and rerankers, including the models that run in this process. */
 export interface Embedding {
   readonly outbound: Outbound
   readonly embedders: Embedders
+  readonly rerankers: Rerankers
   close(): Promise<void>
 }
 
@@ -49,6 +51,14 @@ export function openEmbedding({ options, version, cores, log }: EmbeddingSetup):
   return {
     outbound,
     embedders,
+    rerankers: openRerankers({
+      outbound,
+      personalization: {
+        apiKey: options.experimentalPersonalizationApiKey,
+        url: options.experimentalPersonalizationUrl,
+        model: options.experimentalPersonalizationModel,
+      },
+    }),
     async close() {
       models.close()
       await outbound.close()

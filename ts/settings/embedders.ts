@@ -233,7 +233,8 @@ const secretHeader = /^(authorization|cookie)$|key|token|secret/i
 /** Returns true if the name of a header indicates that its value is a secret. */
 export const isSecretHeader = (name: string): boolean => secretHeader.test(name)
 
-const maskHeaders = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
+/** Masks the values of secret headers. */
+export const maskHeaders = (headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, isSecretHeader(name) ? maskSecret(value) : value]),
   )

@@ -1,3 +1,5 @@
+import type { RerankerFields } from './rerankers.js'
+
 /**
  * The complete settings of an index, as engines receive and store them and as `GET /settings` shows them: with all keys
  * in a fixed order, sorted sets, and defaults filled in.
@@ -40,6 +42,8 @@ export interface IndexSettings {
   readonly attributeWeights?: Readonly<Record<string, number>>
   /** Default of `matchingStrategy` in searches; absent in settings that an older version stored: `last`. */
   readonly matchingStrategy?: MatchingStrategy
+  /** By name; absent in settings that an older version stored. Engines ignore them. */
+  readonly rerankers?: Readonly<Record<string, RerankerFields>>
 }
 
 /** Tells which words of a query a hit may lack. `any`: all but one, in whatever order. */
@@ -93,4 +97,5 @@ export const defaultIndexSettings: IndexSettings = {
   chat: {},
   attributeWeights: {},
   matchingStrategy: 'last',
+  rerankers: {},
 }

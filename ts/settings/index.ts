@@ -38,6 +38,12 @@ export {
   valuesFromAnswer,
 } from './request-template.js'
 export {
+  type RerankerFields,
+  rerankerCommonDefaults,
+  rerankerDefaults,
+  rerankersWithoutSecrets,
+} from './rerankers.js'
+export {
   completeSettings,
   type EmbeddersByName,
   type MergedSettings,

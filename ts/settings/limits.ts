@@ -10,6 +10,13 @@ export const FOREIGN_KEYS_MAX = 100
 /** Headers of the requests of an embedder: as many as for a webhook. Error messages are searched for each. */
 export const HEADERS_MAX = 200
 
+/** Rerankers of an index. */
+export const RERANKERS_MAX = 20
+/** Bytes of one document for a reranker. Longer texts do not fit into the models. */
+export const RERANK_DOCUMENT_BYTES_MAX = 16_384
+/** Longest time of a reranker, in milliseconds. The client waits for it. */
+export const RERANK_TIMEOUT_MS_MAX = 30_000
+
 /** Characters of a template. Measured: parsing this many takes at most 50 ms. */
 export const TEMPLATE_CHARS_MAX = 50_000
 

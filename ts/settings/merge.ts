@@ -6,6 +6,7 @@ import {
   type SettingsFeatures,
 } from './embedders.js'
 import { defaultIndexSettings, type IndexSettings } from './index-settings.js'
+import { mergeRerankers, type RerankerFields, renderRerankers } from './rerankers.js'
 import { checkAttributeWeights, checkChatTemplate, checkTypoWordSizes } from './setting-types.js'
 import { ownSettings, type SettingName, settingRoutes } from './validate.js'
 
@@ -45,6 +46,11 @@ function merge(name: SettingName, current: unknown, patch: unknown): unknown {
       return mergeEmbedders(
         current as Readonly<Record<string, EmbedderFields>>,
         patch as Readonly<Record<string, EmbedderFields | null>>,
+      )
+    case 'rerankers':
+      return mergeRerankers(
+        (current ?? {}) as Readonly<Record<string, RerankerFields>>,
+        patch as Readonly<Record<string, JsonObject | null>>,
       )
     case 'chat':
       return mergeChat(current as JsonObject, patch as JsonObject)
@@ -125,6 +131,7 @@ export function renderSetting(settings: IndexSettings, name: SettingName): unkno
     const entries = Object.entries(settings.embedders)
     return Object.fromEntries(entries.map(([embedder, fields]) => [embedder, renderEmbedder(fields)]))
   }
+  if (name === 'rerankers') return renderRerankers(settings.rerankers ?? {})
   if (name === 'chat') {
     return {
       description: '',

@@ -18,6 +18,7 @@ import { maskEmbedder, notEnabled, requireEmbedderFeatures, type SettingsFeature
 import type { IndexSettings } from './index-settings.js'
 import { FOREIGN_KEYS_MAX } from './limits.js'
 import { threeLetterLocale } from './locales.js'
+import { maskRerankers, rerankers } from './rerankers.js'
 import {
   attributeWeights,
   chat,
@@ -119,13 +120,14 @@ const settings: readonly Setting[] = [
   patch('chat', 'chat', chat, {}, 'invalid_settings_index_chat'),
   put('attribute-weights', 'attributeWeights', attributeWeights),
   put('matching-strategy', 'matchingStrategy', oneOf(matchingStrategies)),
+  patch('rerankers', 'rerankers', rerankers, { shown: maskRerankers }),
 ]
 
 /** The routes of all settings, in the order of answers. */
 export const settingRoutes: readonly SettingRoute[] = settings
 
 /** Settings that the API does not know. Answers leave them out while they have their default. */
-export const ownSettings: readonly SettingName[] = ['attributeWeights', 'matchingStrategy']
+export const ownSettings: readonly SettingName[] = ['attributeWeights', 'matchingStrategy', 'rerankers']
 
 const byName = new Map<string, Setting>(settings.map((one) => [one.name, one]))
 

@@ -24,6 +24,8 @@ const omittedBySimilar = [
   'matching_',
   'attributes_',
   'locales',
+  'rerank.',
+  'personalize.',
 ]
 
 /** Searches of one index. `omits`: prefixes of the metrics without meaning for this kind of search. */
@@ -32,7 +34,10 @@ export const searchEvents = {
   searchByGet: { name: 'Documents Searched GET', omits: ['facets.total_', 'facets.additional_'] },
   facetSearch: {
     name: 'Facet Searched POST',
-    omits: ['sort.', 'distinct', 'formatting.', 'facets.avg_', 'pagination.', 'scoring.show_'],
+    omits: [
+      ...['sort.', 'distinct', 'formatting.', 'facets.avg_', 'pagination.', 'scoring.show_'],
+      ...['rerank.', 'personalize.'],
+    ],
   },
   similar: { name: 'Similar POST', omits: omittedBySimilar },
   similarByGet: { name: 'Similar GET', omits: omittedBySimilar },

@@ -39,6 +39,8 @@ export interface CountedSearch {
   readonly retrieveVectors?: boolean
   readonly hybrid?: { readonly semanticRatio: number } | null
   readonly media?: unknown
+  readonly rerank?: object | null
+  readonly personalize?: object | null
 }
 
 /** Counted properties of an engine's answer. */
@@ -98,6 +100,8 @@ export class SearchCounters {
   #hybrid = false
   #semanticRatio = false
   #media = 0
+  #reranked = 0
+  #personalized = 0
   readonly #facetNames = new Words(FACET_NAMES_MAX)
   #moreFacetParameters = false
 
@@ -120,6 +124,8 @@ export class SearchCounters {
       if (wasSent(asked.hybrid, 'semanticRatio')) this.#semanticRatio = true
     }
     if (asked.media !== null && asked.media !== undefined) this.#media += 1
+    if (asked.rerank) this.#reranked += 1
+    if (asked.personalize) this.#personalized += 1
   }
 
   /**
@@ -219,6 +225,8 @@ export class SearchCounters {
       'hybrid.enabled': this.#hybrid,
       'hybrid.semantic_ratio': this.#semanticRatio,
       'hybrid.total_media': this.#media,
+      'rerank.total_number_of_uses': this.#reranked,
+      'personalize.total_number_of_uses': this.#personalized,
       'pagination.max_limit': this.#limitMax,
       'pagination.max_offset': this.#offsetMax,
       'pagination.most_used_navigation': this.#exhaustive * 2 > this.received ? 'exhaustive' : 'estimated',

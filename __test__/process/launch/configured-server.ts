@@ -40,6 +40,7 @@ export async function startConfigured(t: ExecutionContext, engine: string): Prom
   const provider = await startProvider(t, async ({ path, body }) => {
     if (path === '/silent' || path === '/multi-search') return null
     if (path === '/broken') return { status: 500, text: 'broken' }
+    if (path === '/rank') return { results: [] }
     const { input } = body as { readonly input: readonly unknown[] }
     if (path === '/openai') return { data: input.map(() => ({ embedding: [1, 2] })) }
     return { embeddings: input.map(() => [1, 2]) }
@@ -70,7 +71,14 @@ export async function startConfigured(t: ExecutionContext, engine: string): Prom
     ],
     ...['--experimental-no-edition-2024-for-settings', '--experimental-search-queue-size', '37'],
     ...['--experimental-embedding-cache-entries', '10'],
-    ...['--experimental-personalization-api-key', 'k', '--task-webhook-url', `${receiver.url}/hook`],
+    ...[
+      '--experimental-personalization-api-key',
+      'key-of-ranking',
+      '--task-webhook-url',
+      `${receiver.url}/hook`,
+    ],
+    ...['--experimental-personalization-url', `${provider.url}/rank`],
+    ...['--experimental-personalization-model', 'ranker'],
     ...['--task-webhook-authorization-header', 'Bearer of-the-hook', '--no-analytics'],
     ...['--experimental-allowed-ip-networks', '127.0.0.0/8', '--log-level', 'WARN', '--log-format', 'JSON'],
     ...[

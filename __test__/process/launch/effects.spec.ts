@@ -41,6 +41,15 @@ const metric =
   async (t, { text }) =>
     t.regex(await text('/metrics'), new RegExp(`^${name} ${value}$`, 'm'))
 
+/** The service is called at its address, with its key and its model. */
+const personalized: Check = async (t, { call, calls }) => {
+  const search = { q: 'solaris', personalize: { userContext: 'likes long films' } }
+  t.is((await call('POST', '/indexes/films/search', search)).status, 200)
+  const asked = calls().find(({ path }) => path === '/rank')
+  t.is(asked?.headers.authorization, 'Bearer key-of-ranking')
+  t.like(asked?.body, { model: 'ranker' })
+}
+
 const effects: Readonly<Record<OptionName, Effect>> = {
   dbPath: async (t, { directory }) =>
     t.true((await readdir(join(directory, 'store.ms'))).includes('VERSION')),
@@ -125,7 +134,9 @@ const effects: Readonly<Record<OptionName, Effect>> = {
   },
   embedderRequestsPerMinute: { seenIn: 'e2e/request-rate.spec.ts' },
   experimentalConfigEmbedderFailureModes: served,
-  experimentalPersonalizationApiKey: has(/--experimental-personalization-api-key has no effect/),
+  experimentalPersonalizationApiKey: personalized,
+  experimentalPersonalizationUrl: personalized,
+  experimentalPersonalizationModel: personalized,
   dumpDir: async (t, { call, finished, directory }) => {
     await finished(await call('POST', '/dumps'))
     t.regex((await readdir(join(directory, 'my-dumps'))).join(), /\.dump$/)

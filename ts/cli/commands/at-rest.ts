@@ -46,7 +46,7 @@ export async function openAtRest(
   const { log, outlets } = openLogWithOutlets({ level: 'OFF', mode: 'HUMAN' })
   const version = packageVersion()
   const embedding = openEmbedding({ options, version, cores: machine().cores, log })
-  const { outbound, embedders } = embedding
+  const { outbound, embedders, rerankers } = embedding
   const { opened, queue, faults, close } = await openInstance({
     directory,
     version,
@@ -70,6 +70,7 @@ export async function openAtRest(
     webhooks,
     outbound,
     embedders,
+    rerankers,
     auth: await openAuth({ masterKey: null, store: queue.instance }),
     features: await openFeatures(queue.instance),
     options: defaultHttpOptions,

@@ -272,6 +272,10 @@ const onRequest = {
   remoteErrors: mapTo(errorAnswer),
   semanticHitCount: count,
 }
+const rerankOutcome = namedSchema(
+  'RerankOutcome',
+  record({ applied: flag, model: text, hits: count, reason: text }, ['hits', 'reason']),
+)
 const searchFields = {
   hits: listOf(hit),
   query: text,
@@ -282,6 +286,7 @@ const searchFields = {
   facetStats,
   requestUid: text,
   metadata,
+  rerank: rerankOutcome,
   ...onRequest,
 }
 /** The outcome of compacting the task queue. */

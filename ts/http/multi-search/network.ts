@@ -9,7 +9,9 @@ import {
   type Merging,
   type PositionedQuery,
   paging,
+  personalized,
   readJson,
+  SEARCH_MS,
   shownPosition,
   uuidV7,
 } from '../../operations/index.js'
@@ -24,7 +26,7 @@ import {
   shareOf,
 } from '../remotes/index.js'
 import type { RouteServices } from '../route-services.js'
-import type { OnDisconnect } from '../searches/index.js'
+import { type OnDisconnect, untilDisconnected } from '../searches/index.js'
 import type { Partition } from './partition.js'
 
 /** A federated search that also queries other instances. */
@@ -43,7 +45,7 @@ export interface NetworkSearch {
  * the remotes that failed. Only the local search waits in the search queue.
  */
 export async function searchNetwork(
-  { outbound, searches, options }: RouteServices,
+  { outbound, rerankers, searches, options }: RouteServices,
   search: NetworkSearch,
 ): Promise<string> {
   const { partition, federation, network, access, includeMetadata, onDisconnect } = search
@@ -74,7 +76,7 @@ export async function searchNetwork(
       if ('hits' in answer) parts.push({ remote: name, part: answer })
       else failed.set(name, answer)
     }
-    return mergedAnswer(parts, {
+    const merged = mergedAnswer(parts, {
       paging: paging(federation),
       distinct: federation.distinct !== null,
       mergeFacets: federation.mergeFacets,
@@ -83,10 +85,30 @@ export async function searchNetwork(
       performanceMs: federation.showPerformanceDetails ? performance.now() - started : null,
       remoteErrors: failed,
     })
+    return await inOwnOrder(merged, search, rerankers, started)
   } finally {
     stopListening()
     controller.abort()
   }
+}
+
+/** Returns the merged answer in the order of the personalization, if the search asks for it. */
+async function inOwnOrder(
+  merged: string,
+  { federation, partition, onDisconnect }: NetworkSearch,
+  rerankers: RouteServices['rerankers'],
+  started: number,
+): Promise<string> {
+  if (federation.personalize === null) return merged
+  const { userContext } = federation.personalize
+  const queries = [partition.local, ...partition.remote.values()].flat().map(({ query }) => query.q)
+  const body = await untilDisconnected(onDisconnect, (stop) =>
+    personalized(rerankers, Buffer.from(merged), {
+      ...{ queries, userContext, deadline: started + SEARCH_MS, stop },
+      hidesDetails: () => false,
+    }),
+  )
+  return body.toString()
 }
 
 async function localPart(
@@ -103,6 +125,8 @@ async function localPart(
     requestUid: uuidV7(),
     origin: null,
     showScoreValues: true,
+    // The merged hits are reordered, not those of one instance.
+    personalize: null,
   }
   const part = readPart(readJson(await local.answer(partition.local, merging, stop)))
   if (part === null) throw new TypeError('the answer of the local search has an unknown shape')

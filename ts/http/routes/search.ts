@@ -2,6 +2,7 @@ import type { FastifyPluginAsync, FastifyReply } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import {
   defaultSemanticRatio,
+  defaultTopK,
   explain,
   explainFields,
   facetSearch,
@@ -227,7 +228,8 @@ const hasMoreThanFacet = (wanted: WantedFacet): boolean =>
 
 /** Builds a search from the flat parameters of a query string. */
 function fromParameters(query: Values<typeof searchParameters>): ParsedSearch {
-  const { hybridEmbedder: embedder, hybridSemanticRatio, personalizeUserContext, ...rest } = query
+  const { hybridEmbedder: embedder, hybridSemanticRatio, personalizeUserContext, ...named } = query
+  const { rerankModel: model, rerankTopK, ...rest } = named
   const semanticRatio = hybridSemanticRatio ?? defaultSemanticRatio
   if (embedder === null && hybridSemanticRatio !== null) {
     throw new ApiError(
@@ -235,6 +237,8 @@ function fromParameters(query: Values<typeof searchParameters>): ParsedSearch {
       '`hybridSemanticRatio` needs `hybridEmbedder`, which names the embedder',
     )
   }
+  if (model === null && rerankTopK !== null)
+    throw new ApiError('invalid_search_rerank', '`rerankTopK` needs `rerankModel`, which names the reranker')
   return {
     ...rest,
     hybrid:
@@ -242,6 +246,7 @@ function fromParameters(query: Values<typeof searchParameters>): ParsedSearch {
         ? null
         : withSent({ embedder, semanticRatio }, hybridSemanticRatio === null ? [] : ['semanticRatio']),
     media: null,
+    rerank: model === null ? null : { model, topK: rerankTopK ?? defaultTopK },
     personalize: personalizeUserContext === null ? null : { userContext: personalizeUserContext },
   }
 }

@@ -59,7 +59,8 @@ export function infosOf(
     // No build uses a GPU.
     gpu_enabled: false,
     ...Object.fromEntries(features),
-    experimental_personalization: options.experimentalPersonalizationApiKey !== null,
+    experimental_personalization:
+      options.experimentalPersonalizationApiKey !== null || options.experimentalPersonalizationUrl !== null,
     experimental_allowed_ip_networks: isGiven('experimentalAllowedIpNetworks'),
     experimental_no_edition_2024_for_settings: options.experimentalNoEdition2024ForSettings,
     experimental_replication_parameters: options.experimentalReplicationParameters,

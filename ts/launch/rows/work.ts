@@ -167,9 +167,17 @@ export const embedding = {
     },
   ),
   experimentalPersonalizationApiKey: text('key', null, {
-    help: 'Accepted for compatibility',
+    help: 'Key of the service that orders the hits of personalized searches',
     example: 'key',
     isSecret: true,
-    noEffect: { why: 'personalized searches are not supported and are refused' },
+  }),
+  experimentalPersonalizationUrl: url(null, {
+    help: 'Address of that service, which has the interface of Cohere',
+    example: 'https://rerank.example.org/v1/rerank',
+    defaultInWords: 'the one of Cohere, if there is a key',
+  }),
+  experimentalPersonalizationModel: text('name', 'rerank-english-v3.0', {
+    help: 'Model of that service',
+    example: 'rerank-v3.5',
   }),
 } as const

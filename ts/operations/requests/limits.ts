@@ -17,3 +17,9 @@ export const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
 /** Searches in one request. Each has its own time budget, but all together take a single slot of the search queue. */
 export const QUERIES_MAX = 1_000
+
+/** Hits that a reranker ranks in one search. Services accept about a thousand documents. */
+export const RERANK_TOP_K_MAX = 1_000
+
+/** Bytes of the `userContext` of a personalized search, which is sent to a service. */
+export const USER_CONTEXT_BYTES_MAX = 16_384

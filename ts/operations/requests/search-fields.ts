@@ -1,6 +1,6 @@
 import { searchedText } from '../../engine/index.js'
 import type { MatchingStrategy } from '../../settings/index.js'
-import { MARK_BYTES_MAX, NAMES_MAX } from './limits.js'
+import { MARK_BYTES_MAX, NAMES_MAX, RERANK_TOP_K_MAX, USER_CONTEXT_BYTES_MAX } from './limits.js'
 import { locale } from './locales.js'
 import {
   anything,
@@ -77,9 +77,35 @@ const hybrid = shape(
   { notesSent: true },
 )
 
+const userContext: Type<string> = refined(string, (text, at) => {
+  const bytes = Buffer.byteLength(text)
+  if (bytes > USER_CONTEXT_BYTES_MAX)
+    throw badValue(`it has ${bytes} bytes, the most are ${USER_CONTEXT_BYTES_MAX}`, at)
+  return text
+})
+
 /** `personalize` of searches and federations. */
 export const personalize = shape({
-  userContext: required(string, 'invalid_search_personalize_user_context'),
+  userContext: required(userContext, 'invalid_search_personalize_user_context'),
+})
+
+/** Default number of hits that a reranker ranks. */
+export const defaultTopK = 50
+
+const topK: Type<number> = refined(
+  integer(),
+  (count, at) => {
+    if (count < 1 || count > RERANK_TOP_K_MAX)
+      throw badValue(`\`${count}\` is not between 1 and ${RERANK_TOP_K_MAX}`, at)
+    return count
+  },
+  { minimum: 1, maximum: RERANK_TOP_K_MAX },
+)
+
+/** `rerank` of searches. */
+const rerank = shape({
+  model: required(nonEmpty, 'invalid_search_rerank_model'),
+  topK: defaulted(topK, defaultTopK, 'invalid_search_rerank_top_k'),
 })
 
 export const matchingStrategy = oneOf(['last', 'all', 'frequency', 'any'])
@@ -116,6 +142,7 @@ const common = {
   page: optional(integer(), 'invalid_search_page'),
   hitsPerPage: optional(integer(), 'invalid_search_hits_per_page'),
   personalize: optional(personalize, 'invalid_search_personalize'),
+  rerank: optional(rerank, 'invalid_search_rerank'),
   useNetwork: optional(boolean, 'invalid_search_use_network'),
 } as const
 
@@ -135,7 +162,13 @@ export const multiSearchQueryFields = {
   showPerformanceDetails: optional(boolean, 'invalid_search_show_performance_details'),
 } as const
 
-const { hybrid: _hybrid, media: _media, personalize: _personalize, ...alsoInQueries } = searchFields
+const {
+  hybrid: _hybrid,
+  media: _media,
+  personalize: _personalize,
+  rerank: _rerank,
+  ...alsoInQueries
+} = searchFields
 
 /** Query parameters of GET search, with flat names for nested members of the body. */
 export const searchParameters = {
@@ -145,7 +178,9 @@ export const searchParameters = {
   distinct: optional(nonEmpty, 'invalid_search_distinct'),
   hybridEmbedder: optional(nonEmpty, 'invalid_search_embedder'),
   hybridSemanticRatio: optional(unitInterval, 'invalid_search_semantic_ratio'),
-  personalizeUserContext: optional(string, 'invalid_search_personalize_user_context'),
+  personalizeUserContext: optional(userContext, 'invalid_search_personalize_user_context'),
+  rerankModel: optional(nonEmpty, 'invalid_search_rerank_model'),
+  rerankTopK: optional(topK, 'invalid_search_rerank_top_k'),
 } as const
 
 /** Fields of the body of facet search. It ignores other fields, so that the body of a search can be sent. */

@@ -92,26 +92,15 @@ export function requireNoNetwork(useNetwork: boolean | null, features: Features)
     )
 }
 
-/**
- * Refuses personalized results, which are not part of this service.
- * @throws ApiError `feature_not_enabled`
- */
-export function requireNotPersonalized(personalize: object | null | undefined): void {
-  if (personalize)
-    throw new ApiError(
-      'feature_not_enabled',
-      'passing `personalize` requires a configured personalization service, which is not part of this service',
-    )
-}
-
 /** Checks the parameters for vectors and features, which all searches share. @throws ApiError */
 export function requireConsistent(
   search: Pick<ParsedSearch, 'hybrid' | 'vector' | 'media' | 'useNetwork'> &
-    Partial<Pick<ParsedSearch, 'personalize'>>,
+    Partial<Pick<ParsedSearch, 'personalize' | 'rerank'>>,
   features: Features,
 ): void {
   requireNoNetwork(search.useNetwork, features)
-  requireNotPersonalized(search.personalize)
+  if (search.personalize && search.rerank)
+    throw new ApiError('invalid_search_rerank', '`rerank` and `personalize` cannot be used together')
   if (search.media !== null && search.vector !== null) {
     throw new ApiError('invalid_search_media_and_vector', '`media` and `vector` cannot be used together')
   }

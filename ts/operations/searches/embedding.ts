@@ -10,7 +10,7 @@ import type { DisconnectSignal } from './disconnect-signal.js'
 import type { SearchServices } from './services.js'
 
 /** Milliseconds a search may take if its index has no `searchCutoffMs`. Source: settings §8. */
-const SEARCH_MS = 1500
+export const SEARCH_MS = 1500
 
 /** A search whose query may need a vector. */
 export interface Embeddable {
@@ -61,7 +61,7 @@ export async function withVector(
   const fields = ownValue(settings.embedders, request.hybrid.embedder)
   // The engine reports an unknown embedder, and handles a search without a vector.
   if (fields === undefined || (fields.source === 'userProvided' && media === null)) return request
-  const deadline = started + budgetMs(settings)
+  const deadline = started + searchBudgetMs(settings)
   const began = performance.now()
   try {
     const embedding = { deadline, signal: stop.signal }
@@ -74,7 +74,8 @@ export async function withVector(
   }
 }
 
-const budgetMs = ({ searchCutoffMs }: IndexSettings): number => searchCutoffMs ?? SEARCH_MS
+/** Milliseconds that a search of the index may take. */
+export const searchBudgetMs = ({ searchCutoffMs }: IndexSettings): number => searchCutoffMs ?? SEARCH_MS
 
 const isBlank = ({ q }: SearchRequest): boolean => q === null || q.trim() === ''
 

@@ -10,6 +10,7 @@ export {
 } from './describe.js'
 export { DisconnectSignal } from './disconnect-signal.js'
 export { documentFields, listedDocuments, type WantedDocuments } from './documents.js'
+export { SEARCH_MS } from './embedding.js'
 export {
   type Explanation,
   explain,
@@ -22,6 +23,7 @@ export { covered, type FieldsPage, type FieldView, fieldsBody, listedFields } fr
 export * from './index-lookup.js'
 export * from './multi-search/index.js'
 export type { Reading } from './reading.js'
+export { personalized } from './reordering/index.js'
 export { search } from './search.js'
 export { everyRight, type SearchAccess, type SearchServices } from './services.js'
 export { similar, similarFields } from './similar.js'

@@ -2,11 +2,12 @@
 import type { Answer } from '../../engine/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
 import { followedKeys, type ParsedSearch, searchRequest } from '../requests/index.js'
-import { searchEmbedded } from './embedding.js'
+import { searchEmbedded, withVector } from './embedding.js'
 import type { Reading } from './reading.js'
+import { reorderingOf } from './reordering/index.js'
 import type { SearchServices } from './services.js'
 
-/** Returns the engine's answer to a search. Embeds the query if necessary. */
+/** Returns the answer to a search. Embeds the query if necessary, and reorders the hits if the search asks for it. */
 export async function search(
   services: SearchServices,
   entry: IndexEntry,
@@ -24,5 +25,12 @@ export async function search(
     rules: tasks.rules(),
     ...followed,
   })
-  return searchEmbedded(services, { entry, request, media: wanted.media }, stop)
+  const embeddable = { entry, request, media: wanted.media }
+  if (wanted.rerank === null && wanted.personalize === null) return searchEmbedded(services, embeddable, stop)
+  const started = performance.now()
+  const complete = await withVector(services, embeddable, stop, started)
+  const reordering = await reorderingOf(services, entry, complete, wanted, started)
+  const asked = reordering?.request ?? complete
+  const answer = await services.answers.search(entry.id, asked, stop, services.queries.timesStages)
+  return reordering === null ? answer : reordering.apply(answer, stop)
 }

@@ -2,6 +2,7 @@ import type { Embedders } from '../../embedding/index.js'
 import type { Answers, Engine } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
 import type { Features } from '../../instance/index.js'
+import type { Rerankers } from '../../reranking/index.js'
 import type { Tasks } from '../../tasks/index.js'
 import type { SearchRights } from '../requests/index.js'
 
@@ -11,6 +12,7 @@ export interface SearchServices {
   /** The cached answers of searches. */
   readonly answers: Answers
   readonly embedders: Embedders
+  readonly rerankers: Rerankers
   readonly tasks: Tasks
   readonly features: Features
   /** True if every search must measure its stages, for the log of slow searches. */

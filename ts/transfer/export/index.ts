@@ -7,6 +7,7 @@ import {
   type IndexSettings,
   parsedSettings,
   renderSettings,
+  rerankersWithoutSecrets,
 } from '../../settings/index.js'
 import type { ExportIndex, ExportTarget } from '../../tasks/index.js'
 import { PAYLOAD_BYTES_MIN, PAYLOAD_MARGIN_BYTES } from './limits.js'
@@ -89,5 +90,12 @@ function settingsBody(settings: IndexSettings, { withSecrets }: Pick<ExportTarge
     const set = embedderAsSet(fields)
     return [name, withSecrets ? set : embedderWithoutSecrets(set)]
   })
-  return { ...shown, embedders: Object.fromEntries(embedders) }
+  const { rerankers = {} } = settings
+  return {
+    ...shown,
+    embedders: Object.fromEntries(embedders),
+    ...(Object.keys(rerankers).length > 0 && {
+      rerankers: withSecrets ? rerankers : rerankersWithoutSecrets(rerankers),
+    }),
+  }
 }

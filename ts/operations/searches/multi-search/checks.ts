@@ -45,6 +45,10 @@ function mistakeOf(query: Query, federation: Federation): readonly [ErrorCode, s
     return ['invalid_multi_search_query_facets', elsewhere('facets', 'facetsByIndex')]
   if (query.personalize !== null)
     return ['invalid_multi_search_query_personalization', elsewhere('personalize', 'personalize')]
+  if (query.rerank !== null) {
+    const reason = '`rerank` is not accepted in a federated query: a reranker belongs to one index'
+    return ['invalid_search_rerank', reason]
+  }
   if (query.showPerformanceDetails !== null) {
     const name = 'showPerformanceDetails'
     return ['invalid_multi_search_query_show_performance_details', elsewhere(name, name)]

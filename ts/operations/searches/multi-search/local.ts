@@ -14,7 +14,6 @@ import {
   followedKeys,
   paging,
   readNode,
-  requireNotPersonalized,
   type SearchRights,
   searchFields,
   searchMetadata,
@@ -26,9 +25,11 @@ import type { DisconnectSignal } from '../disconnect-signal.js'
 import { type Embeddable, withVector } from '../embedding.js'
 import { hasMoved, indexNotFound } from '../index-lookup.js'
 import { PREPARING_TURN_MS } from '../limits.js'
+import { requirePersonalization } from '../reordering/index.js'
 import type { SearchAccess, SearchServices } from '../services.js'
 import { inside } from './checks.js'
 import { type Federation, type PositionedQuery, shownPosition } from './fields.js'
+import { reorderedFederation, reorderedQueries } from './reordered.js'
 
 /** A search with every parameter at its default. */
 const defaultSearch = readNode({ kind: 'object', entries: [] }, shape(searchFields))
@@ -36,6 +37,8 @@ const defaultSearch = readNode({ kind: 'object', entries: [] }, shape(searchFiel
 /** Options for merging the answers of several queries into one list. */
 export type Merging = Omit<FederationRequest, 'weights' | 'positions' | 'metadata' | 'requestUid'> & {
   readonly requestUid: string
+  /** null: hits keep their order. */
+  readonly personalize: Federation['personalize']
 }
 
 /**
@@ -58,6 +61,7 @@ export function mergingOf(
     requestUid: uuidV7(),
     origin: null,
     showScoreValues,
+    personalize: federation.personalize,
   }
 }
 
@@ -95,7 +99,7 @@ export function localSearches(
   services: SearchServices,
   { access, joined = access, includeMetadata, progress }: LocalContext,
 ): LocalSearches {
-  const { engine, embedders, tasks, features, queries: watch } = services
+  const { engine, embedders, rerankers, tasks, features, queries: watch } = services
   return { answer, requireFederation }
 
   async function answer(
@@ -103,8 +107,9 @@ export function localSearches(
     merging: Merging | null,
     stop: DisconnectSignal,
   ): Promise<Uint8Array> {
+    const started = performance.now()
     const prepared: (Embeddable & { readonly entries: readonly IndexEntry[] })[] = []
-    let since = performance.now()
+    let since = started
     // Sequentially, so that the error of the first invalid query is reported.
     for (const one of queries) {
       if (performance.now() - since >= PREPARING_TURN_MS) {
@@ -119,17 +124,24 @@ export function localSearches(
     const embedded = await Promise.all(
       prepared.map(async (search, at) => {
         const request = await embeddedAt(search, `.queries[${queries[at]?.position}]`, stop)
-        return { index: search.entry.id, request }
+        return { asked: queries[at]!, entry: search.entry, request }
       }),
     )
-    const requests = embedded.map(({ index, request }) => ({
-      index,
-      request: encodeRequest(request),
-      foreign: foreignIndexes(request),
-    }))
+    const reordering =
+      merging === null
+        ? await reorderedQueries(services, embedded, started)
+        : await reorderedFederation(services, embedded, merging.personalize, started)
+    const requests = embedded.map(({ entry, request: own }, at) => {
+      const request = reordering?.requests[at] ?? own
+      return {
+        index: entry.id,
+        request: encodeRequest(request),
+        foreign: foreignIndexes(request),
+      }
+    })
     const metadata = prepared.map(({ request, entry }) => searchMetadata(request.q, entry))
     const federated: FederationRequest | null = merging && {
-      ...merging,
+      ...withoutOrder(merging),
       metadata: includeMetadata ? metadata : null,
       weights: queries.map(({ query }) => query.federationOptions?.weight ?? 1),
       positions: queries.map(shownPosition),
@@ -146,7 +158,7 @@ export function localSearches(
       const { body, facts } = isTimed ? withStages(answer, merging.showPerformanceDetails) : answer
       if (!isStale()) {
         progress.answered(facts)
-        return body
+        return reordering === null ? body : await reordering.apply({ body, facts }, stop)
       }
     } catch (error) {
       if (!isStale()) throw atOwnPositions(error, queries)
@@ -178,7 +190,7 @@ export function localSearches(
     { personalize, facetsByIndex }: Federation,
     elsewhere: ReadonlySet<string>,
   ): Promise<void> {
-    requireNotPersonalized(personalize)
+    requirePersonalization(rerankers, personalize)
     for (const uid of facetsByIndex.keys()) {
       if (!access.allows(uid)) throw inside('.federation.facetsByIndex', access.refusal(uid))
     }
@@ -232,6 +244,9 @@ export function localSearches(
     }
   }
 }
+
+/** Returns what the engine needs to know of the merging. */
+const withoutOrder = ({ personalize: _, ...merging }: Merging): Omit<Merging, 'personalize'> => merging
 
 /**
  * Replaces query positions in an error by positions in the complete request. The engine counts only its own queries,

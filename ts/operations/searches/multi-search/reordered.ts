@@ -1,0 +1,90 @@
+/** Reorders the hits of several searches, or the merged hits of a federated search. */
+import type { Answer, SearchRequest } from '../../../engine/index.js'
+import { ApiError } from '../../../errors/index.js'
+import { parsedSettings } from '../../../settings/index.js'
+import type { IndexEntry } from '../../../tasks/index.js'
+import type { DisconnectSignal } from '../disconnect-signal.js'
+import { searchBudgetMs } from '../embedding.js'
+import { bufferOf, changedResults, personalized, type Reordering, reorderingOf } from '../reordering/index.js'
+import type { SearchServices } from '../services.js'
+import { inside } from './checks.js'
+import { type Federation, type PositionedQuery, shownPosition } from './fields.js'
+
+/** A query, and its complete request to the engine. */
+export interface Completed {
+  readonly asked: PositionedQuery
+  readonly entry: IndexEntry
+  readonly request: SearchRequest
+}
+
+/** Asks the engine for other hits than the client wants, and makes the answer for the client. */
+export interface ReorderedSearches {
+  readonly requests: readonly SearchRequest[]
+  apply(answer: Answer, stop: DisconnectSignal): Promise<Uint8Array>
+}
+
+type Services = Pick<SearchServices, 'engine' | 'answers' | 'rerankers'>
+
+/** Returns the reordering of separate searches; null if none of them has one. @throws ApiError */
+export async function reorderedQueries(
+  services: Services,
+  searches: readonly Completed[],
+  started: number,
+): Promise<ReorderedSearches | null> {
+  if (searches.every(({ asked: { query } }) => query.rerank === null && query.personalize === null))
+    return null
+  const reorderings: (Reordering | null)[] = []
+  for (const { asked, entry, request } of searches) {
+    const { query } = asked
+    reorderings.push(await at(asked, () => reorderingOf(services, entry, request, query, started)))
+  }
+  return {
+    requests: searches.map(({ request }, i) => reorderings[i]?.request ?? request),
+    apply: async ({ body, facts }, stop) =>
+      changedResults(bufferOf(body), async (result, i) => {
+        const reordering = reorderings[i] ?? null
+        if (reordering === null) return result
+        const search = searches[i]!
+        const answer = await at(search.asked, () => reordering.apply({ body: result, facts }, stop))
+        return bufferOf(answer.body)
+      }),
+  }
+}
+
+/** Returns the reordering of a federated search; null if it has none. */
+export async function reorderedFederation(
+  { engine, rerankers }: Services,
+  searches: readonly Completed[],
+  personalize: Federation['personalize'],
+  started: number,
+): Promise<ReorderedSearches | null> {
+  if (personalize === null) return null
+  const settings = await Promise.all(searches.map(({ entry }) => engine.settings(entry.id)))
+  const budgets = settings.map((text) => searchBudgetMs(parsedSettings(text)))
+  const isPinning = searches.some(({ request }) => request.pins.length > 0)
+  const shows = new Map(
+    searches.map(({ asked, request }) => [shownPosition(asked), request.showRankingScoreDetails]),
+  )
+  return {
+    // The details say which hits are pinned.
+    requests: searches.map(({ request }) => ({
+      ...request,
+      showRankingScoreDetails: request.showRankingScoreDetails || isPinning,
+    })),
+    apply: ({ body }, stop) =>
+      personalized(rerankers, bufferOf(body), {
+        queries: searches.map(({ request }) => request.q),
+        ...{ userContext: personalize.userContext, deadline: started + Math.min(...budgets), stop },
+        hidesDetails: (position) => isPinning && position !== null && shows.get(position) === false,
+      }),
+  }
+}
+
+/** Adds the position of a query to its errors. */
+async function at<T>({ position }: PositionedQuery, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    throw error instanceof ApiError ? inside(`.queries[${position}]`, error) : error
+  }
+}

@@ -1,0 +1,106 @@
+/** The hits of an answer as bytes, and the answer with other hits. */
+import { arrayOf, elementSlices, memberSlices, objectOf, withMembers } from './json-slices.js'
+
+/** Members of hits that are no fields of the document. */
+const addedMembers = [
+  ...['_formatted', '_matchesPosition', '_rankingScore', '_rankingScoreDetails', '_federation', '_vectors'],
+  ...['_geoDistance'],
+]
+
+/** Returns the hits of the answer to one search, or of a federated answer. */
+export function hitsOf(body: Buffer): readonly Buffer[] {
+  const hits = memberSlices(body).find(({ name }) => name === 'hits')
+  if (hits === undefined) throw new TypeError('the answer of the engine has no hits')
+  return elementSlices(body, hits.valueStart).map(({ start, end }) => body.subarray(start, end))
+}
+
+/** Changes to an answer. */
+export interface AnswerChange {
+  readonly hits: readonly Buffer[]
+  /** Functions from the present to the new value, by name of a member with a number. */
+  readonly numbers: Readonly<Record<string, (present: number) => number>>
+  /** A further member as JSON text, with its name; null: none. */
+  readonly added: string | null
+}
+
+/** Returns the answer with the changes. */
+export function changedAnswer(body: Buffer, { hits, numbers, added }: AnswerChange): Buffer {
+  const members = memberSlices(body).map(({ name, start, valueStart, end }) => {
+    if (name === 'hits') return Buffer.concat([Buffer.from('"hits":'), arrayOf(hits)])
+    const change = Object.hasOwn(numbers, name) ? numbers[name] : undefined
+    if (change === undefined) return body.subarray(start, end)
+    const present = Number(body.toString('latin1', valueStart, end))
+    return Buffer.from(`${JSON.stringify(name)}:${change(present)}`)
+  })
+  return objectOf([...members, ...(added === null ? [] : [Buffer.from(added)])])
+}
+
+/** Returns a number of the answer; 0 if it has none with this name. */
+export function numberIn(body: Buffer, wanted: string): number {
+  const member = memberSlices(body).find(({ name }) => name === wanted)
+  return member === undefined ? 0 : Number(body.toString('latin1', member.valueStart, member.end))
+}
+
+/** Returns the fields of a hit that are fields of its document. */
+export const documentBytes = (hit: Buffer): Buffer => withMembers(hit, (name) => !addedMembers.includes(name))
+
+export const documentOf = (hit: Buffer): Readonly<Record<string, unknown>> =>
+  JSON.parse(documentBytes(hit).toString()) as Readonly<Record<string, unknown>>
+
+export const withoutDetails = (hit: Buffer): Buffer =>
+  withMembers(hit, (name) => name !== '_rankingScoreDetails')
+
+/** Adds an entry to the score details of a hit, if it has any. @param entry JSON text with its name */
+export function withDetail(hit: Buffer, entry: string): Buffer {
+  const details = memberSlices(hit).find(({ name }) => name === '_rankingScoreDetails')
+  if (details === undefined) return hit
+  const inner = memberSlices(hit, details.valueStart)
+  const comma = inner.length === 0 ? '' : ','
+  return Buffer.concat([
+    ...[hit.subarray(0, details.end - 1), Buffer.from(`${comma}${entry}`), hit.subarray(details.end - 1)],
+  ])
+}
+
+/** Returns true if a dynamic search rule fixed the position of a hit. The hit must have its score details. */
+export function isPinned(hit: Buffer): boolean {
+  const details = memberSlices(hit).find(({ name }) => name === '_rankingScoreDetails')
+  return details !== undefined && memberSlices(hit, details.valueStart).some(({ name }) => name === 'pin')
+}
+
+/** Returns the position of the query that found a hit of a federated answer; null in another answer. */
+export function queryPositionOf(hit: Buffer): number | null {
+  const member = memberSlices(hit).find(({ name }) => name === '_federation')
+  if (member === undefined) return null
+  const { queriesPosition } = JSON.parse(hit.toString('utf8', member.valueStart, member.end)) as {
+    readonly queriesPosition?: number
+  }
+  return queriesPosition ?? null
+}
+
+/**
+ * Returns the present positions of the hits in their new order. Hits that are not ranked follow in their present order.
+ * @param ranked present positions, best first
+ * @param fixed hits that stay where they are
+ */
+export function arranged(count: number, ranked: readonly number[], fixed: ReadonlySet<number>): number[] {
+  const named = new Set(ranked)
+  const all = Array.from({ length: count }, (_, at) => at)
+  const moving = [...ranked, ...all.filter((at) => !named.has(at) && !fixed.has(at))]
+  let next = 0
+  return all.map((at) => (fixed.has(at) ? at : moving[next++]!))
+}
+
+/** Returns the answer to several searches with a changed result of each. */
+export async function changedResults(
+  body: Buffer,
+  change: (result: Buffer, at: number) => Promise<Buffer>,
+): Promise<Buffer> {
+  const members = await Promise.all(
+    memberSlices(body).map(async ({ name, start, valueStart, end }) => {
+      if (name !== 'results') return body.subarray(start, end)
+      const results = elementSlices(body, valueStart).map((one) => body.subarray(one.start, one.end))
+      return Buffer.concat([Buffer.from('"results":'), arrayOf(await Promise.all(results.map(change)))])
+    }),
+  )
+  return objectOf(members)
+}
