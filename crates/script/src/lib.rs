@@ -3,6 +3,7 @@
 //! Independent of indexes and Node: the input is a page of documents as JSON, the output the changed documents.
 
 mod bounded;
+mod convert;
 mod edit;
 mod limits;
 mod memory;
