@@ -163,8 +163,11 @@ const mistakes: readonly (readonly [filter: string, code: string])[] = [
 
 test('documents that a rule pins pass filters on other indexes', async (t) => {
   const server = await library(t, { features: ['foreignKeys', 'dynamicSearchRules'] })
-  const pin = (id: string, position: number) => ({ selector: { id }, action: { type: 'pin', position } })
-  await server.settle(t, server.patch('/dynamic-search-rules/x', { actions: [pin('9', 0), pin('2', 1)] }))
+  const pin = (id: string, position: number) => ({ id, position })
+  await server.settle(
+    t,
+    server.patch('/dynamic-search-rules/x', { actions: { pin: [pin('9', 0), pin('2', 1)] } }),
+  )
   const filter = '_foreign(author, name = Alice)'
   t.deepEqual(idsOf((await server.post('/indexes/books/search', { filter })).body), [9, 1])
   const query = { indexUid: 'books', filter }
@@ -392,20 +395,20 @@ test('a foreign key follows the name of its index, and cached answers change wit
   t.deepEqual(await hits(server, {}, 'source'), [{ id: 1, x: 'a1' }])
 })
 
-test('filters of a request select at most 100 documents of another index', async (t) => {
+test('filters of a request select at most 1,000 documents of another index', async (t) => {
   const server = await startServer(t, { features: ['foreignKeys'] })
-  const kind = (id: number): string => (id < 60 ? 'l' : id < 100 ? 'm' : 'n')
-  const big = Array.from({ length: 101 }, (_, id) => ({ id, h: kind(id) }))
+  const kind = (id: number): string => (id < 600 ? 'l' : id < 1000 ? 'm' : 'n')
+  const big = Array.from({ length: 1001 }, (_, id) => ({ id, h: kind(id) }))
   await put(t, server, 'big', big, { filterableAttributes: ['id', 'h'] })
   await put(
     t,
     server,
     'source',
-    [10, 70, 100].map((id) => ({ id, p: id })),
+    [10, 700, 1000].map((id) => ({ id, p: id })),
     { filterableAttributes: ['id', 'p'], foreignKeys: [key('big', 'p')] },
   )
   for (const [filter, expected] of [
-    ['_foreign(p, h IN [l, m])', [10, 70]],
+    ['_foreign(p, h IN [l, m])', [10, 700]],
     ['_foreign(p, h IN [l, m, n])', 'invalid_search_filter'],
     ['_foreign(p, h IN [l, m, n]) AND id = 10', 'invalid_search_filter'],
     ['_foreign(p, h = l) OR _foreign(p, h IN [m, n])', 'invalid_search_filter'],

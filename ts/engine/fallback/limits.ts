@@ -35,7 +35,7 @@ export const FILTER_SHOWN_CHARS_MAX = 2000
 /** Documents whose elements a filter may read, about 30 µs each. */
 export const ELEMENT_DOCUMENTS_MAX = 100_000
 /** Documents of another index that the filters of a request may select. Source: Meilisearch. */
-export const FOREIGN_SELECTED_MAX = 100
+export const FOREIGN_SELECTED_MAX = 1000
 /** Distinct documents of other indexes that an answer may show. */
 export const FOREIGN_SHOWN_MAX = 10_000
 /** Distinct field names of one index, dotted paths included. */

@@ -11,4 +11,4 @@ pub(super) const TESTS_PER_CHECK: u32 = 1024;
 pub(super) const ELEMENT_DOCUMENTS_MAX: u64 = 100_000;
 
 /// Documents of another index that the filters of a request may select. Source: the reference.
-pub(super) const FOREIGN_SELECTED_MAX: u64 = 100;
+pub(super) const FOREIGN_SELECTED_MAX: u64 = 1000;
