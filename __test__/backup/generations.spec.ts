@@ -64,7 +64,7 @@ async function fillByFeatures(t: ExecutionContext, server: TestServer): Promise<
         query: { words: 'fern' },
         filter: { values: { kind: 'moss' } },
       },
-      actions: [{ selector: { indexUid: 'plants', id: 'b' }, action: { type: 'pin', position: 0 } }],
+      actions: { pin: [{ id: 'b', position: 0, indexUid: 'plants' }] },
     },
     bare: { description: null, active: false },
   }

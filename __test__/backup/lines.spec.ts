@@ -242,7 +242,7 @@ const waiting: Readonly<Record<string, readonly [TaskType, TaskContent]>> = {
       patch: {
         active: null,
         description: 'd',
-        actions: [{ selector: { id: '1' }, action: { type: 'pin', position: 0 } }],
+        actions: { pin: [{ id: '1', position: 0 }], scale: [{ weight: 0.5, filter: [['a = 1']] }] },
       },
     },
   ],

@@ -91,7 +91,7 @@ test('an import restores documents, settings, keys, tasks, features, webhooks, n
   const rule = {
     description: 'moss first',
     conditions: { query: { words: 'fern' } },
-    actions: [{ selector: { indexUid: 'plants', id: 'b' }, action: { type: 'pin', position: 0 } }],
+    actions: { pin: [{ id: 'b', position: 0, indexUid: 'plants' }] },
   }
   t.is((await server.settle(t, server.patch('/dynamic-search-rules/moss', rule))).status, 'succeeded')
   const archive = await dump()

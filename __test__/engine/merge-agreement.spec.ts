@@ -11,8 +11,19 @@ const REQUESTS = 30
 
 const utf8 = (value: unknown): Uint8Array => Buffer.from(JSON.stringify(value))
 
+/** Actions of dynamic search rules that scale documents. */
+const scales = fc.array(
+  fc.record({
+    ruleUid: fc.constantFrom('r', 's'),
+    weight: fc.constantFrom(0, 1e-20, 0.5, 1, 2, 3),
+    ids: fc.array(fc.constantFrom('1', '2', '3', 'x'), { maxLength: 2 }),
+    filter: fc.constantFrom(null, 'n > 1', 'tags = a', 'unknown = 1'),
+  }),
+  { maxLength: 3 },
+)
 /** A query of a federation: number of the request, sort, index and weight. */
 const query = fc.record({
+  scales: fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, scales),
   request: fc.nat(),
   sorted: fc.boolean(),
   second: fc.boolean(),
@@ -34,6 +45,7 @@ const facetSearch = fc.record({
   facetName: fc.constantFrom('tags', 'title', 'o.x', 'o'),
   facetQuery: fc.constantFrom(null, '', 'a', 'e', 'ab', 'abcde', 'ti', 'é', 'Ö', ' ', 'flowre', 'kayboard'),
   exhaustiveFacetCount: fc.boolean(),
+  scales,
   pins: fc.array(fc.record({ id: fc.constantFrom('1', '2', '3', 'x'), position: fc.nat(4) }), {
     maxLength: 2,
   }),
@@ -49,7 +61,8 @@ function bare(
   { offset, limit, page, hitsPerPage, facets, distinct, sort, ...rest }: SearchBody,
   sorted: boolean,
 ) {
-  return completeRequest({ ...rest, ...(sorted && sort !== undefined && { sort }), showRankingScore: true })
+  const shown = { showRankingScore: true, showRankingScoreDetails: true }
+  return completeRequest({ ...rest, ...(sorted && sort !== undefined && { sort }), ...shown })
 }
 
 /**
@@ -92,9 +105,9 @@ testNeeding(native.needs)(
           }
         const requestAt = (at: number): SearchBody => world.requests[at % world.requests.length]!
         for (const { queries, facets, distinct, ...rest } of federations) {
-          const searches = queries.map(({ request, sorted, second }) => ({
+          const searches = queries.map(({ request, sorted, second, scales }) => ({
             index: second ? 'two' : 'one',
-            request: utf8(bare(requestAt(request), sorted)),
+            request: utf8({ ...bare(requestAt(request), sorted), scales }),
           }))
           const body = {
             ...rest,

@@ -7,11 +7,13 @@ const start = (t: ExecutionContext): Promise<TestServer> =>
 
 test('rules are created, changed and removed by tasks, and listed newest first', async (t) => {
   const server = await start(t)
-  const pin = { selector: { id: 7 }, action: { type: 'pin', position: 1 } }
-  const made = await server.settle(t, server.patch('/dynamic-search-rules/noir', { actions: [pin] }))
+  const made = await server.settle(
+    t,
+    server.patch('/dynamic-search-rules/noir', { actions: { pin: [{ id: 7, position: 1 }] } }),
+  )
   t.like(made, { type: 'dsrUpdate', indexUid: '.meili_dsr' })
   t.deepEqual(made.details, {
-    rule: { actions: [{ selector: { id: '7' }, action: { type: 'pin', position: 1 } }] },
+    rule: { actions: { pin: [{ id: '7', position: 1 }] } },
     updatedRules: 1,
   } as object as typeof made.details)
   await server.settle(
@@ -40,12 +42,15 @@ test('rules are created, changed and removed by tasks, and listed newest first',
   t.deepEqual(await listed({}), [])
 })
 
-test('every route of rules is refused while their feature is off', async (t) => {
+test('every route of rules, and an inline rule, is refused while their feature is off', async (t) => {
   const server = await startServer(t)
+  await server.settle(t, server.post('/indexes', { uid: 'a' }))
   for (const [method, path, body] of [
     ['POST', '/dynamic-search-rules', {}],
     ['DELETE', '/dynamic-search-rules', undefined],
     ['GET', '/dynamic-search-rules/a', undefined],
+    ['GET', '/dynamic-search-rules/a/target', undefined],
+    ['POST', '/indexes/a/search', { inlineRule: { uid: 'a' } }],
     ['PATCH', '/dynamic-search-rules/a', {}],
     ['DELETE', '/dynamic-search-rules/a', undefined],
   ] as const)
@@ -62,10 +67,10 @@ test('pinned documents take their positions, are counted, and are excluded by fi
     { id: 'd', title: 'Mirror', kind: 'old' },
   ]
   await server.settle(t, server.post('/indexes/films/documents', films))
-  const at = (id: string, position: number) => ({ selector: { id }, action: { type: 'pin', position } })
+  const at = (id: string, position: number) => ({ id, position })
   const rule = {
     conditions: { query: { words: 'solaris' } },
-    actions: [at('a', 1), at('d', 9), at('ghost', 0)],
+    actions: { pin: [at('a', 1), at('d', 9), at('ghost', 0)] },
   }
   await server.settle(t, server.patch('/dynamic-search-rules/one', rule))
   const hits = async (body: object): Promise<unknown> => {
@@ -106,8 +111,8 @@ test('pinned documents take their positions, are counted, and are excluded by fi
 test('long queries are matched with rules, and rules that could never apply are refused', async (t) => {
   const server = await start(t)
   await server.settle(t, server.post('/indexes/films/documents', [{ id: 'a' }, { id: 'b' }]))
-  const pin = { selector: { id: 'b' }, action: { type: 'pin', position: 0 } }
-  const rule = { conditions: { query: { words: 'b' } }, actions: [pin], description: 'b '.repeat(100_000) }
+  const actions = { pin: [{ id: 'b', position: 0 }] }
+  const rule = { conditions: { query: { words: 'b' } }, actions, description: 'b '.repeat(100_000) }
   await server.settle(t, server.patch('/dynamic-search-rules/one', rule))
   const q = 'a b '.repeat(16_250)
   const { body } = await server.post('/indexes/films/search', { q })

@@ -68,6 +68,7 @@ const refused: Readonly<Record<string, Request>> = {
   invalid_search_show_performance_details: search({ showPerformanceDetails: 'x' }),
   invalid_search_retrieve_vectors: search({ retrieveVectors: {} }),
   invalid_search_vector: search({ vector: [1, 'x'] }),
+  invalid_search_inline_rule: search({ inlineRule: {} }),
   invalid_search_use_network: search({ useNetwork: 'yes' }),
   invalid_search_filter: search({ filter: 'genre = ' }),
   invalid_search_sort: search({ sort: ['year'] }),
@@ -153,6 +154,7 @@ const refused: Readonly<Record<string, Request>> = {
 
   invalid_dynamic_search_rule_offset: rules({ offset: -1 }),
   invalid_dynamic_search_rule_limit: rules({ limit: 'x' }),
+  invalid_dynamic_search_rule_show_target: rules({ showTarget: 1 }),
   invalid_dynamic_search_rule_filter: rules({ filter: 1 }),
   invalid_dynamic_search_rule_filter_query: rules({ filter: { query: 1 } }),
   invalid_dynamic_search_rule_filter_active: rules({ filter: { active: 'x' } }),
@@ -160,7 +162,7 @@ const refused: Readonly<Record<string, Request>> = {
   invalid_dynamic_search_rule_priority: rule({ precedence: -1 }),
   invalid_dynamic_search_rule_active: rule({ active: 'yes' }),
   invalid_dynamic_search_rule_conditions: rule({ conditions: [] }),
-  invalid_dynamic_search_rule_actions: rule({ actions: {} }),
+  invalid_dynamic_search_rule_actions: rule({ actions: { hide: [] } }),
 
   invalid_network_self: network({ self: 1 }),
   invalid_network_remotes: network({ remotes: [] }),

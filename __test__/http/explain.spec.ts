@@ -321,8 +321,8 @@ test('a step of the query lists its alternatives and their positions in the docu
 test('a document pinned by a rule is reported as found by the rule', async (t) => {
   const server = await harbour(t)
   await server.patch('/experimental-features', { dynamicSearchRules: true })
-  const pin = { selector: { id: 4 }, action: { type: 'pin', position: 1 } }
-  await server.settle(t, server.patch('/dynamic-search-rules/front', { actions: [pin] }))
+  const pin = { id: 4, position: 1 }
+  await server.settle(t, server.patch('/dynamic-search-rules/front', { actions: { pin: [pin] } }))
   const { isHit, position, foundBy } = await explain(server, { q: 'golden', id: 4 })
   t.deepEqual([isHit, position, foundBy], [true, 1, 'rule'])
 })

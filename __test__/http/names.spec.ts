@@ -219,7 +219,7 @@ test('remotes, shards, headers of webhooks and rules accept any name', async (t)
   const webhook = await server.post('/webhooks', { url: receiver.url, headers })
   sameJson(t, webhook.body.headers, headers)
   for (const uid of names) {
-    const rule = { actions: [{ selector: { id: '1' }, action: { type: 'pin', position: 0 } }] }
+    const rule = { actions: { pin: [{ id: '1', position: 0 }] } }
     t.is((await server.get(`/dynamic-search-rules/${uid}`)).status, 404, uid)
     await settle(t, server, server.patch(`/dynamic-search-rules/${uid}`, rule))
     t.like((await server.get(`/dynamic-search-rules/${uid}`)).body, { uid, active: true, ...rule })

@@ -35,7 +35,10 @@ const holds = <_T extends true>(): void => undefined
 /** The types have every parameter and setting of the API, and no other. */
 export function completeness(): void {
   holds<
-    Equal<keyof SearchParameters, Exclude<keyof typeof searchFields, 'q' | 'personalize' | 'useNetwork'>>
+    Equal<
+      keyof SearchParameters,
+      Exclude<keyof typeof searchFields, 'q' | 'personalize' | 'useNetwork' | 'inlineRule'>
+    >
   >()
   holds<Equal<keyof SimilarParameters, keyof typeof similarFields>>()
   holds<Equal<keyof NonNullable<Parameters<Index['documents']>[0]>, keyof typeof documentFields>>()

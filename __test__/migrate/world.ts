@@ -51,11 +51,11 @@ const rules = {
     description: 'keepers first',
     precedence: 2,
     conditions: { query: { words: 'beacon' } },
-    actions: [{ selector: { indexUid: 'films', id: '7' }, action: { type: 'pin', position: 1 } }],
+    actions: { pin: [{ id: '7', position: 1, indexUid: 'films' }] },
   },
   everywhere: {
     conditions: { time: { start: '2020-01-01T00:00:00Z' }, filter: { values: { genres: 'nothing' } } },
-    actions: [{ selector: { id: '3' }, action: { type: 'pin', position: 0 } }],
+    actions: { pin: [{ id: '3', position: 0 }] },
   },
   off: { active: false },
 }

@@ -4,8 +4,8 @@ import {
   type Conditions,
   changedRules,
   defaultRuleBudgets,
+  effectsOf,
   listedRules,
-  pinsFor,
   type Rule,
   RuleBook,
   type RuleBudgets,
@@ -18,7 +18,7 @@ const rule = (uid: string, rest: Partial<Rule> = {}): Rule => ({
   precedence: null,
   active: true,
   conditions: {},
-  actions: [{ selector: { id: uid }, action: { type: 'pin', position: 0 } }],
+  actions: { pin: [{ id: uid, position: 0 }] },
   ...rest,
 })
 const search = (rest: { q?: string; filter?: FilterValue; at?: string } = {}) => ({
@@ -27,6 +27,7 @@ const search = (rest: { q?: string; filter?: FilterValue; at?: string } = {}) =>
   filter: rest.filter ?? null,
   now: Date.parse(rest.at ?? '2026-06-01T00:00:00Z'),
 })
+const pinsFor = (...asked: Parameters<typeof effectsOf>) => effectsOf(...asked).pins
 const meets = async (conditions: Conditions, asked: Parameters<typeof search>[0]): Promise<boolean> =>
   pinsFor(await RuleBook.of([rule('x', { conditions })]), search(asked)).length === 1
 
@@ -64,7 +65,25 @@ const cases: readonly Case[] = [
     no: [{ q: 'cafe' }, { q: 'cafe cafe' }, { q: 'cafes noir' }, {}],
   },
   {
-    name: 'words beyond the tenth are not looked at',
+    name: 'words and phrases that the query excludes do not count',
+    conditions: { query: { words: 'star wars' } },
+    yes: [
+      { q: 'star wars' },
+      { q: '"star wars"' },
+      { q: 'star -trek wars' },
+      { q: 'star-wars' },
+      { q: 'star - wars' },
+    ],
+    no: [{ q: 'star -wars' }, { q: 'star -"the wars" film' }, { q: '-star wars' }, { q: 'star -"wars' }],
+  },
+  {
+    name: 'separators alone are an empty query',
+    conditions: { query: { isEmpty: true } },
+    yes: [{ q: ' … -- ! ' }],
+    no: [{ q: '-a' }, { q: '… 1' }],
+  },
+  {
+    name: 'words beyond the tenth are not considered',
     conditions: { query: { words: 'k' } },
     yes: [{ q: 'a b c d e f g h i k' }],
     no: [{ q: 'a b c d e f g h i j k' }],
@@ -122,14 +141,11 @@ for (const { name, conditions, yes, no } of cases) {
 }
 
 test('rules apply by precedence, rules without one last, and the first pin of a document counts', async (t) => {
-  const pin = (id: string, position: number) => ({
-    selector: { id },
-    action: { type: 'pin' as const, position },
-  })
+  const pin = (id: string, position: number) => ({ id, position })
   const rules = await RuleBook.of([
-    rule('late', { actions: [pin('a', 9), pin('c', 3)] }),
-    rule('first', { precedence: 1, actions: [pin('a', 2)] }),
-    rule('second', { precedence: 20, actions: [pin('a', 0), pin('b', 1)] }),
+    rule('late', { actions: { pin: [pin('a', 9), pin('c', 3)] } }),
+    rule('first', { precedence: 1, actions: { pin: [pin('a', 2)] } }),
+    rule('second', { precedence: 20, actions: { pin: [pin('a', 0), pin('b', 1)] } }),
     rule('off', { precedence: 0, active: false }),
   ])
   t.deepEqual(pinsFor(rules, search()), [
@@ -140,20 +156,15 @@ test('rules apply by precedence, rules without one last, and the first pin of a 
 })
 
 test('a pin of one index applies only to that index', async (t) => {
-  const action = { type: 'pin' as const, position: 0 }
-  const rules = await RuleBook.of([
-    rule('x', { actions: [{ selector: { id: '1', indexUid: 'books' }, action }] }),
-  ])
+  const pin = [{ id: '1', position: 0, indexUid: 'books' }]
+  const rules = await RuleBook.of([rule('x', { actions: { pin } })])
   t.deepEqual(pinsFor(rules, search()), [])
   t.deepEqual(pinsFor(rules, { ...search(), indexUid: 'books' }), [{ id: '1', position: 0 }])
 })
 
 test('pins beyond the hundredth are dropped, and a filter of many alternatives is evaluated in time', async (t) => {
-  const actions = Array.from({ length: 300 }, (_, at) => ({
-    selector: { id: String(at) },
-    action: { type: 'pin' as const, position: at },
-  }))
-  t.is(pinsFor(await RuleBook.of([rule('x', { actions })]), search()).length, 100)
+  const pin = Array.from({ length: 300 }, (_, at) => ({ id: String(at), position: at }))
+  t.is(pinsFor(await RuleBook.of([rule('x', { actions: { pin } })]), search()).length, 100)
   const many = Array.from({ length: 12 }, () => Array.from({ length: 40 }, (_, at) => `f = ${at}`))
   t.true(await meets({ filter: { values: { f: 0 } } }, { filter: many }))
 })
@@ -175,7 +186,7 @@ test('a change keeps absent members and resets null members', (t) => {
       precedence: null,
       active: false,
       conditions: { query: { isEmpty: true } },
-      actions: [],
+      actions: {},
     },
   })
   t.deepEqual(changedRules(changed, 'x', null, at), {})

@@ -16,6 +16,7 @@ export type Reason =
   | { readonly kind: 'excludedWords' }
   | { readonly kind: 'missingWords'; readonly words: readonly string[] }
   | { readonly kind: 'rankingScoreThreshold'; readonly score: number; readonly threshold: number }
+  | { readonly kind: 'rule'; readonly uid: string }
   | { readonly kind: 'distinct'; readonly attribute: string; readonly id: string }
   | { readonly kind: 'searchCutoff' }
   | { readonly kind: 'tooFarDown'; readonly hitsLookedAt: number; readonly maxTotalHits: number }

@@ -33,6 +33,8 @@ function sentenceOf(reason: Reason): ComponentChildren {
       )
     case 'rankingScoreThreshold':
       return `Its score of ${reason.score.toFixed(3)} is below the threshold of ${reason.threshold}.`
+    case 'rule':
+      return `The dynamic search rule ${reason.uid} hides it.`
     case 'distinct':
       return `The better hit ${reason.id} has the same ${reason.attribute}, and the search shows only one hit per value.`
     case 'searchCutoff':

@@ -222,7 +222,7 @@ async function thirdStage(server: ServerProcess, random: Random): Promise<void> 
     headers: { 'x-trial': 'yes' },
   })
   await send(server, 'PATCH', '/dynamic-search-rules/pinned', {
-    actions: [{ selector: { indexUid: 'films', id: '7' }, action: { type: 'pin', position: 1 } }],
+    actions: { pin: [{ id: '7', position: 1, indexUid: 'films' }] },
   })
 }
 

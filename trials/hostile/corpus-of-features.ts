@@ -28,12 +28,12 @@ const repeated = (repeat: string, times: number, open: string, close: string): T
 const search = '/indexes/many/search'
 const answeredOrRefused = { statuses: [200, 400, 413, 503] } as const
 
-const pin = { selector: { id: '1' }, action: { type: 'pin', position: 0 } }
+const pin = { id: '1', position: 0 }
 const ruleOf = (words: string): HostileRequest =>
   request(
     'PATCH',
     '/dynamic-search-rules/hostile',
-    json({ active: true, conditions: { query: { words } }, actions: [pin] }),
+    json({ active: true, conditions: { query: { words } }, actions: { pin: [pin] } }),
   )
 const noRules = request('DELETE', '/dynamic-search-rules')
 

@@ -207,8 +207,12 @@ export class Target {
     const hidden = Array.from({ length: 20 }, (_, id) => ({ id, title: `${PRIVATE} ${id}`, owner: 'a' }))
     await this.#write('POST', `/indexes/${indexes.hidden}/documents?primaryKey=id`, hidden)
     const conditions = { query: { words: 'river' } }
-    const pinned = { selector: { id: '7' }, action: { type: 'pin', position: 0 } }
-    await this.#write('PATCH', '/dynamic-search-rules/river', { active: true, conditions, actions: [pinned] })
+    const pinned = { id: '7', position: 0 }
+    await this.#write('PATCH', '/dynamic-search-rules/river', {
+      active: true,
+      conditions,
+      actions: { pin: [pinned] },
+    })
     // This server is a remote of itself, with a key that can read more than most clients.
     const searchApiKey = this.#madeKeys.find(({ name }) => name === 'remote')?.key
     const far = { url: `http://127.0.0.1:${this.daemon.port}`, searchApiKey }

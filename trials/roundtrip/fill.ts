@@ -27,7 +27,7 @@ export async function fill(instance: Instance, corpus: Corpus, amounts: Amounts)
   const [first] = corpus.indexes
   const rule = {
     conditions: { query: { words: 'the' } },
-    actions: [{ selector: { indexUid: first?.uid, id: '1' }, action: { type: 'pin', position: 2 } }],
+    actions: { pin: [{ id: '1', position: 2, indexUid: first?.uid }] },
   }
   await succeeded(instance, (await json<Accepted>('PATCH', '/dynamic-search-rules/one', rule)).taskUid)
   await runTasks(instance, amounts.tasks)

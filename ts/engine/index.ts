@@ -30,6 +30,7 @@ export {
 } from './fallback/search/compare.js'
 export { interleaved } from './fallback/search/interleave.js'
 export { type Clause, filterClauses } from './filter-clauses.js'
+export { filterMistake } from './filter-mistake.js'
 export { foreignIndexes } from './foreign-indexes.js'
 export { requireIndexId } from './index-id.js'
 export { searchedText } from './query-text.js'

@@ -48,6 +48,17 @@ export interface FilterCheck {
   readonly features: RequestFeatures
 }
 
+/** Multiplies the scores of documents, of those with an id of `ids` or that match `filter`. */
+export interface Scale {
+  /** Uid of the rule that the action belongs to. */
+  readonly ruleUid: string
+  /** Zero or more. A document whose weights multiply to 0 is hidden, unless it is pinned. */
+  readonly weight: number
+  readonly ids: readonly string[]
+  /** null: matches no document. A filter that the settings of the index do not allow matches none either. */
+  readonly filter: FilterValue | null
+}
+
 export interface SearchRequest {
   /** Used in error messages only; does not affect the answer. */
   readonly indexUid: string
@@ -88,6 +99,8 @@ export interface SearchRequest {
   readonly metadata: unknown
   /** Documents with a fixed position, whatever their rank, in descending priority. */
   readonly pins: readonly { readonly id: string; readonly position: number }[]
+  /** Actions that multiply scores, in the order of their display; absent: none. */
+  readonly scales?: readonly Scale[]
   /** Id of the only document to rank; absent: all documents are ranked. */
   readonly only?: string
   /** Maximum bytes of the answer; absent: no limit. */
@@ -140,8 +153,9 @@ export interface FacetSearchRequest {
   readonly features: RequestFeatures
   /** Used by `_foreign` in filters; absent: `_foreign` is refused. */
   readonly foreignKeys?: readonly ForeignKey[]
-  /** As for a search: pinned documents are counted too. */
+  /** As for a search: pinned documents are counted too, and hidden ones are not. */
   readonly pins: SearchRequest['pins']
+  readonly scales?: readonly Scale[]
   /** Maximum bytes of the answer; absent: no limit. */
   readonly answerBytesMax?: number
 }

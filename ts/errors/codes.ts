@@ -253,6 +253,7 @@ const families = {
     'embedder',
     'media_and_vector',
     'personalize',
+    'inline_rule',
     'personalize_user_context',
     'rerank',
     'rerank_model',
@@ -308,6 +309,7 @@ const families = {
   invalid_dynamic_search_rule_: [
     'offset',
     'limit',
+    'show_target',
     'filter',
     'filter_query',
     'filter_active',

@@ -8,6 +8,7 @@ export const ruleBudgets = (options: LaunchOptions): RuleBudgets => ({
   countedWordsMax: options.experimentalDsrFuelMaxCountedWords,
   activeRulesMax: options.experimentalDsrFuelMaxActiveRules,
   pinsMax: options.experimentalDsrFuelMaxPinActions,
+  scalesMax: options.experimentalDsrFuelMaxScaleActions,
   wordsMax: options.experimentalDsrFuelWordFuel,
   valuesMax: options.experimentalDsrFuelFilterFuel,
   branchesMax: options.experimentalDsrFuelFilterOrFuel,

@@ -71,5 +71,8 @@ export const COUNTED_DETAILS_BYTES_MIN = 1_000
 /** Longest delay that a Node.js timer supports. */
 export const TIMER_MS_MAX = 2 ** 31 - 1
 
+/** Pending tasks about rules that the target state considers. Source: the API's page on version 1.57. */
+export const PENDING_RULE_TASKS_MAX = 1000
+
 /** Waiting tasks whose contents are read at once. */
 export const PENDING_TASKS_READ = 100

@@ -2,15 +2,16 @@ import { documentLines, type Engine, type RunScript } from '../engine/index.js'
 import type { Catalogue } from './catalogue/catalogue.js'
 import type { StoredRules } from './catalogue/stored-rules.js'
 import type { TaskChanges } from './changes.js'
-import { STORE_SHARE_FOR_TASKS } from './limits.js'
+import { PENDING_RULE_TASKS_MAX, PENDING_TASKS_READ, STORE_SHARE_FOR_TASKS } from './limits.js'
 import { batchView, taskSummary, taskView } from './listing/view.js'
+import type { PendingRuleTask } from './rules/index.js'
 import type { Scheduler } from './scheduler.js'
 import { fileOf, type Spool, sizeOf } from './spool.js'
 import { newRow, withFileName } from './store/new-row.js'
-import type { RowPage } from './store/records.js'
+import type { PendingTask, RowPage } from './store/records.js'
 import { batchRows, taskRows } from './store/rows.js'
 import { type StoreClient, StoreReadOnlyError } from './store/store-client.js'
-import type { Task } from './task.js'
+import type { Task, TaskStatus, TaskType } from './task.js'
 import type { InstanceStore, Page, TaskPaging, Tasks, WebhookStore } from './tasks.js'
 import { formatDate } from './time.js'
 import { verifyQueue } from './verify.js'
@@ -133,6 +134,18 @@ export function queue(parts: QueueParts): Tasks {
     index: (uid) => catalogue.entry(uid),
     indexes: () => catalogue.entries(),
     rules: () => rules.book(),
+
+    async pendingRuleTasks() {
+      const types: TaskType[] = ['dsrUpdate', 'dsrClear']
+      const statuses: TaskStatus[] = ['enqueued', 'processing']
+      const uids = (await store.call('match', [{ types, statuses }])).slice(0, PENDING_RULE_TASKS_MAX)
+      const found: PendingRuleTask[] = []
+      for (let at = 0; at < uids.length; at += PENDING_TASKS_READ)
+        for (const task of await store.call('pending', [uids.slice(at, at + PENDING_TASKS_READ)]))
+          found.push(ruleTask(task))
+      return found
+    },
+
     isIndexing: (uid) => scheduler.isIndexing(uid),
 
     lastUpdate() {
@@ -218,4 +231,9 @@ function page<R extends { readonly uid: number }, V>(
     // The store returns one more row than the page displays: the start of the next page.
     next: rows[shown]?.uid ?? null,
   }
+}
+
+function ruleTask({ row, content }: PendingTask): PendingRuleTask {
+  const { uid, patch } = content.kind === 'dsrUpdate' ? content : { uid: null, patch: null }
+  return { uid: row.uid, enqueuedAt: formatDate(row.enqueuedAt), ruleUid: uid, patch }
 }

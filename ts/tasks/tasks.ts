@@ -1,6 +1,6 @@
 import type { IndexId, PayloadFormat } from '../engine/index.js'
 import type { TaskChange } from './changes.js'
-import type { RuleBook } from './rules/index.js'
+import type { PendingRuleTask, RuleBook } from './rules/index.js'
 import type { StoredWebhook } from './store/stored-webhook.js'
 import type { BatchView, Task, TaskContent, TaskStatus, TaskSummary, TaskType } from './task.js'
 import type { WaitOptions } from './waiting.js'
@@ -121,6 +121,8 @@ export interface Tasks {
   indexes(): readonly IndexEntry[]
   /** Returns the dynamic search rules from memory; cheap enough for every search. */
   rules(): RuleBook
+  /** Returns the oldest enqueued and processing tasks about rules, ascending by uid; see `PENDING_RULE_TASKS_MAX`. */
+  pendingRuleTasks(): Promise<readonly PendingRuleTask[]>
   /** True while a task of this index is processed. */
   isIndexing(uid: string): boolean
   /** Date of the last change of any index; null if there was none. */

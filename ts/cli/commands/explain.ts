@@ -80,6 +80,8 @@ export function reasonLines(reason: Reason): readonly string[] {
       return [`it does not contain ${reason.words.join(', ')}`]
     case 'rankingScoreThreshold':
       return [`its score ${reason.score} is below rankingScoreThreshold ${reason.threshold}`]
+    case 'rule':
+      return [`the dynamic search rule ${reason.uid} hides it`]
     case 'distinct':
       return [`${reason.id} is a better hit with the same ${reason.attribute}, which is distinct`]
     case 'searchCutoff':

@@ -38,6 +38,11 @@ export const ELEMENT_DOCUMENTS_MAX = 100_000
 export const FOREIGN_SELECTED_MAX = 1000
 /** Distinct documents of other indexes that an answer may show. */
 export const FOREIGN_SHOWN_MAX = 10_000
+/** Groups of documents of the same weight, each ranked separately. Actions that would make more are ignored. */
+export const SCALED_PARTS_MAX = 100
+/** Range of the total weight of documents that rules do not hide. Source: the API's page on version 1.57. */
+export const TOTAL_WEIGHT_MIN = 1e-12
+export const TOTAL_WEIGHT_MAX = 1e12
 /** Distinct field names of one index, dotted paths included. */
 export const FIELDS_MAX = 65_535
 /** Bytes of a document id. */

@@ -1,3 +1,4 @@
 /** Schemas of the answers, and functions that send them. */
+export * from './rule-schemas.js'
 export * from './schemas.js'
 export * from './send.js'

@@ -430,6 +430,7 @@ export const explanation = namedSchema(
               'excludedWords',
               'missingWords',
               'rankingScoreThreshold',
+              'rule',
               'distinct',
               'searchCutoff',
               'tooFarDown',
@@ -439,12 +440,13 @@ export const explanation = namedSchema(
           words,
           score: { type: 'number' },
           threshold: { type: 'number' },
+          uid: text,
           attribute: text,
           id: text,
           hitsLookedAt: count,
           maxTotalHits: count,
         },
-        ['clause', 'words', 'score', 'threshold', 'attribute', 'id', 'hitsLookedAt', 'maxTotalHits'],
+        ['clause', 'words', 'score', 'threshold', 'uid', 'attribute', 'id', 'hitsLookedAt', 'maxTotalHits'],
       ),
     ),
     query: record({
@@ -495,32 +497,4 @@ export const network = namedSchema(
     leader: orNull(text),
     version: text,
   }),
-)
-
-export const searchRule = namedSchema(
-  'DynamicSearchRule',
-  record(
-    {
-      uid: text,
-      description: text,
-      lastUpdatedAt: orNull(date),
-      precedence: count,
-      active: flag,
-      conditions: record(
-        {
-          time: record({ start: date, end: date }, ['start', 'end']),
-          query: record({ isEmpty: flag, words: text }, ['isEmpty', 'words']),
-          filter: record({ values: { type: 'object' } }),
-        },
-        ['time', 'query', 'filter'],
-      ),
-      actions: listOf(
-        record({
-          selector: record({ indexUid: text, id: text }, ['indexUid']),
-          action: record({ type: text, position: count }),
-        }),
-      ),
-    },
-    ['description', 'precedence'],
-  ),
 )

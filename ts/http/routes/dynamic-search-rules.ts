@@ -1,39 +1,30 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { ApiError } from '../../errors/index.js'
 import {
-  anything,
-  badValue,
   boolean,
   defaulted,
-  documentId,
-  indexUid,
   integer,
   isIndexUid,
-  isRfc3339,
-  list,
-  mapOf,
-  oneOf,
   optional,
-  refined,
-  required,
+  type RuleCodes,
+  requireFreeRuleUid,
+  ruleActions,
+  ruleConditions,
   setting,
   shape,
   string,
-  u32,
 } from '../../operations/index.js'
-import type { NewTask, TaskSummary } from '../../tasks/index.js'
 import {
-  type Action,
-  areValuesTooLong,
-  areWordsTooLong,
-  type Conditions,
   listedRules,
+  type NewTask,
   type Rule,
   type RulePatch,
-  TEXT_CHARS_MAX,
-  VALUES_CHARS_MAX,
+  type TaskSummary,
+  targetCount,
+  targetOf,
+  tasksOfRule,
 } from '../../tasks/index.js'
-import { pageOf, searchRule, sendJson } from '../answers/index.js'
+import { listedRulePage, searchRule, searchRuleTarget, sendJson } from '../answers/index.js'
 import { serveTask } from '../following/index.js'
 import { recordUse } from '../metrics/index.js'
 import { param, serve } from '../operations/index.js'
@@ -42,79 +33,17 @@ import type { RouteServices } from '../route-services.js'
 /** Index uid shown in tasks about rules. Source: the API. */
 const RULES_UID = '.meili_dsr'
 
-const moment = refined(string, (text, at) => {
-  if (!isRfc3339(text)) throw badValue(`\`${text}\` is not an RFC 3339 date-time`, at)
-  return text
-})
-const words = refined(string, (text, at) => {
-  if (areWordsTooLong(text))
-    throw badValue(`the words have ${text.length} characters, the most are ${TEXT_CHARS_MAX}`, at)
-  return text
-})
-const values = refined(mapOf(anything), (entries, at) => {
-  if (areValuesTooLong(Object.fromEntries(entries)))
-    throw badValue(`the values have more than ${VALUES_CHARS_MAX} characters as JSON`, at)
-  return entries
-})
-const code = {
+const codes: RuleCodes = {
   conditions: 'invalid_dynamic_search_rule_conditions',
+  contradiction: 'bad_request',
   actions: 'invalid_dynamic_search_rule_actions',
-} as const
+}
 const ruleBody = shape({
   description: setting(string, 'invalid_dynamic_search_rule_description'),
   precedence: setting(integer(), 'invalid_dynamic_search_rule_priority'),
   active: setting(boolean, 'invalid_dynamic_search_rule_active'),
-  conditions: setting(
-    shape({
-      time: optional(
-        refined(
-          shape({ start: optional(moment, code.conditions), end: optional(moment, code.conditions) }),
-          (time) => {
-            if (time.start !== null && time.end !== null && Date.parse(time.start) > Date.parse(time.end)) {
-              throw new ApiError(
-                'bad_request',
-                `the time ends (${time.end}) before it starts (${time.start})`,
-              )
-            }
-            return time
-          },
-        ),
-        code.conditions,
-      ),
-      query: optional(
-        refined(
-          shape({ isEmpty: optional(boolean, code.conditions), words: optional(words, code.conditions) }),
-          (query) => {
-            if (query.isEmpty === true && query.words !== null) {
-              throw new ApiError(
-                'bad_request',
-                `an empty query has no words, but \`${query.words}\` was given`,
-              )
-            }
-            return query
-          },
-        ),
-        code.conditions,
-      ),
-      filter: optional(shape({ values: required(values, code.conditions) }), code.conditions),
-    }),
-    code.conditions,
-  ),
-  actions: setting(
-    list(
-      shape({
-        selector: required(
-          shape({ indexUid: optional(indexUid, code.actions), id: required(documentId, code.actions) }),
-          code.actions,
-        ),
-        action: required(
-          shape({ type: required(oneOf(['pin']), code.actions), position: required(u32, code.actions) }),
-          code.actions,
-        ),
-      }),
-    ),
-    code.actions,
-  ),
+  conditions: setting(ruleConditions(codes), codes.conditions),
+  actions: setting(ruleActions(codes, true), codes.actions),
 })
 type RuleBody = ReturnType<typeof ruleBody.json>
 const listBody = shape({
@@ -127,10 +56,11 @@ const listBody = shape({
     }),
     'invalid_dynamic_search_rule_filter',
   ),
+  showTarget: optional(boolean, 'invalid_dynamic_search_rule_show_target'),
 })
 const writeParameters = { customMetadata: optional(string, 'invalid_index_custom_metadata') }
 
-/** Dynamic search rules, which pin documents to positions in some searches. Changes are tasks. */
+/** Dynamic search rules, which pin and scale documents in some searches. Changes are tasks. */
 export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { features, tasks } = services
 
@@ -143,13 +73,28 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
       summary: 'List the rules',
       actions: ['dynamicSearchRules.get'],
       body: listBody,
-      answers: { 200: pageOf(searchRule) },
+      answers: { 200: listedRulePage },
     },
-    ({ reply, body: { offset, limit, filter } }) => {
+    async ({ reply, body: { offset, limit, filter, showTarget } }) => {
       requireFeature()
-      const matching = listedRules(tasks.rules(), filter)
-      const results = matching.slice(offset, offset + limit).map(view)
-      return sendJson(reply, { results, offset, limit, total: matching.length })
+      const pending = showTarget === true ? await tasks.pendingRuleTasks() : null
+      const rules = tasks.rules()
+      const matching = listedRules(rules, filter)
+      const page = matching.slice(offset, offset + limit)
+      const total = matching.length
+      if (pending === null) return sendJson(reply, { results: page.map(view), offset, limit, total })
+      const changed = new Set(pending.map(({ ruleUid }) => ruleUid))
+      const concerns = ({ uid }: Rule): boolean => changed.has(uid) || changed.has(null)
+      return sendJson(reply, {
+        results: page.map((rule) => ({ ...view(rule), needsProcessing: concerns(rule) })),
+        offset,
+        limit,
+        total,
+        needsProcessing: pending.length > 0,
+        taskUids: pending.map(({ uid }) => uid),
+        totalRuleCount: rules.all.length,
+        targetTotalRuleCount: targetCount(rules, pending),
+      })
     },
   )
 
@@ -185,10 +130,34 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
       if (!isIndexUid(uid)) return reply.code(404).send()
       requireFeature()
       const rule = tasks.rules().all.find((one) => one.uid === uid)
-      if (rule === undefined) {
-        throw new ApiError('dynamic_search_rule_not_found', `dynamic search rule \`${uid}\` not found`)
-      }
+      if (rule === undefined) throw unknownRule(uid)
       return sendJson(reply, view(rule))
+    },
+  )
+
+  serve(
+    app,
+    services,
+    {
+      method: 'GET',
+      url: '/dynamic-search-rules/:uid/target',
+      summary: 'Get a rule and its state after the pending tasks',
+      actions: ['dynamicSearchRules.get'],
+      answers: { 200: searchRuleTarget },
+    },
+    async ({ request, reply }) => {
+      const uid = param(request, 'uid')
+      if (!isIndexUid(uid)) return reply.code(404).send()
+      requireFeature()
+      const pending = tasksOfRule(uid, await tasks.pendingRuleTasks())
+      const rule = tasks.rules().all.find((one) => one.uid === uid)
+      if (rule === undefined && pending.length === 0) throw unknownRule(uid)
+      return sendJson(reply, {
+        current: rule === undefined ? null : view(rule),
+        target: targetOf(uid, rule !== undefined, pending),
+        needsProcessing: pending.length > 0,
+        taskUids: pending.map((task) => task.uid),
+      })
     },
   )
 
@@ -207,6 +176,7 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
       const uid = param(request, 'uid')
       if (!isIndexUid(uid)) return null
       requireFeature()
+      requireFreeRuleUid(uid, { path: 'uid', code: 'bad_request' })
       recordUse(services, request, 'searchRulesChanged', {})
       return enqueue(updateOf(uid, changeOf(body)), query.customMetadata)
     },
@@ -244,6 +214,9 @@ export const dynamicSearchRuleRoutes: FastifyPluginAsync<RouteServices> = async 
   }
 }
 
+const unknownRule = (uid: string): ApiError =>
+  new ApiError('dynamic_search_rule_not_found', `dynamic search rule \`${uid}\` not found`)
+
 const updateOf = (uid: string, patch: RulePatch | null): Pick<NewTask, 'type' | 'content'> => ({
   type: 'dsrUpdate',
   content: { kind: 'dsrUpdate', uid, patch },
@@ -256,31 +229,9 @@ function changeOf(body: RuleBody): RulePatch {
     ...(description !== undefined && { description }),
     ...(precedence !== undefined && { precedence }),
     ...(active !== undefined && { active }),
-    ...(conditions !== undefined && { conditions: conditions === null ? null : conditionsOf(conditions) }),
-    ...(actions !== undefined && { actions: actions?.map(actionOf) ?? null }),
+    ...(conditions !== undefined && { conditions }),
+    ...(actions !== undefined && { actions }),
   }
-}
-
-function conditionsOf({ time, query, filter }: NonNullable<RuleBody['conditions']>): Conditions {
-  return {
-    ...(time !== null && { time: withoutNulls(time) }),
-    ...(query !== null && { query: withoutNulls(query) }),
-    ...(filter !== null && { filter: { values: Object.fromEntries(filter.values) } }),
-  }
-}
-
-function actionOf({ selector, action }: NonNullable<RuleBody['actions']>[number]): Action {
-  const { type, position } = action
-  return {
-    selector: { ...withoutNulls({ indexUid: selector.indexUid }), id: selector.id },
-    action: { type, position },
-  }
-}
-
-/** Returns the object without its null members. */
-function withoutNulls<T extends object>(value: T): { [K in keyof T]?: NonNullable<T[K]> } {
-  const entries = Object.entries(value).filter(([, member]) => member !== null)
-  return Object.fromEntries(entries) as { [K in keyof T]?: NonNullable<T[K]> }
 }
 
 function view({ uid, description, lastUpdatedAt, precedence, active, conditions, actions }: Rule): object {

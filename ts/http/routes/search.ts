@@ -247,6 +247,7 @@ function fromParameters(query: Values<typeof searchParameters>): ParsedSearch {
         : withSent({ embedder, semanticRatio }, hybridSemanticRatio === null ? [] : ['semanticRatio']),
     media: null,
     rerank: model === null ? null : { model, topK: rerankTopK ?? defaultTopK },
+    inlineRule: null,
     personalize: personalizeUserContext === null ? null : { userContext: personalizeUserContext },
   }
 }

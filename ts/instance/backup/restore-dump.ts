@@ -1,13 +1,12 @@
 /** Restores an instance from a dump. */
 import { rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Rule } from '../../tasks/index.js'
-import { checksumOf, openRestore, type Restore } from '../../tasks/index.js'
+import { checksumOf, openRestore, RESERVED_RULE_UID, type Restore, type Rule } from '../../tasks/index.js'
 import { ArchiveError } from './archive-error.js'
 import { type Unpacked, unpack } from './archive-reader.js'
 import { readableOrigin } from './dump-version.js'
 import { bytesOf, isKnown, jsonOf, linesOf, requiredJsonOf } from './entries.js'
-import { unexpected } from './fields.js'
+import { fieldsOf, unexpected } from './fields.js'
 import { featuresForm, networkForm, webhooksForm } from './instance-forms.js'
 import { keyForm } from './key-lines.js'
 import { TRANSACTION_ROWS } from './limits.js'
@@ -105,6 +104,9 @@ async function restoreWebhooks(unpacked: Unpacked, queue: Restore): Promise<void
 async function restoreRules(unpacked: Unpacked, queue: Restore): Promise<void> {
   const rules = new Map<string, Rule>()
   for await (const { value, at } of linesOf(unpacked, `indexes/${RULES_INDEX}/documents.jsonl`)) {
+    // The API adds a document of its own to the rules.
+    const { uid, id } = fieldsOf(value, at)
+    if (uid === RESERVED_RULE_UID || id === RESERVED_RULE_UID) continue
     const rule = ruleForm.read(value, at)
     rules.set(rule.uid, rule)
   }

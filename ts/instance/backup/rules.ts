@@ -1,8 +1,18 @@
 /** Archive forms of dynamic search rules and of changes of rules. */
-import type { Action, Conditions, Rule, RulePatch } from '../../tasks/index.js'
+import type { FilterValue } from '../../engine/index.js'
+import {
+  type Actions,
+  type Conditions,
+  compactActions,
+  type PinAction,
+  presentMembers,
+  type Rule,
+  type RulePatch,
+  type ScaleAction,
+} from '../../tasks/index.js'
+import { unexpected } from './fields.js'
 import {
   boolean,
-  choice,
   date,
   defaulted,
   type Form,
@@ -14,6 +24,7 @@ import {
   record,
   text,
   uid,
+  unchanged,
 } from './forms.js'
 
 /** The folder in which a dump holds dynamic search rules, in the form of index documents. Source: the API. */
@@ -27,23 +38,44 @@ const conditions = record({
   filter: optional(record({ values: object })),
 }) as Form<Conditions>
 
-const actions = list(
-  record({
-    selector: record({ indexUid: optional(text), id: text }),
-    action: record({ type: choice(['pin'] as const), position: uid }),
-  }) as Form<Action>,
-)
+const filter = unchanged((value, at): FilterValue => {
+  if (typeof value === 'string' || Array.isArray(value)) return value as FilterValue
+  throw unexpected(value, at, 'a filter')
+})
+const actionLists = record({
+  pin: optional(list(record({ id: text, position: uid, indexUid: optional(text) }) as Form<PinAction>)),
+  scale: optional(
+    list(
+      record({
+        weight: number,
+        ids: optional(list(text)),
+        filter: optional(filter),
+        indexUid: optional(text),
+      }) as Form<ScaleAction>,
+    ),
+  ),
+}) as Form<Actions>
+const actions: Form<Actions> = {
+  write: actionLists.write,
+  read: (value, at) => compactActions(actionLists.read(value, at)),
+}
 
 /** A rule as a document of that folder. */
-export const ruleForm = record<Rule>({
+const presentRuleForm = record<Rule>({
   uid: text,
   description: nullable(text),
-  lastUpdatedAt: date,
+  // Rules before version 1.51 have no date.
+  lastUpdatedAt: defaulted(date, '1970-01-01T00:00:00Z'),
   precedence: nullable(number),
-  active: boolean,
+  active: defaulted(boolean, true),
   conditions: defaulted(conditions, {}),
-  actions: defaulted(actions, []),
+  actions: defaulted(actions, {}),
 })
+/** Like `presentRuleForm`. Rules of older versions are converted. */
+export const ruleForm: Form<Rule> = {
+  write: presentRuleForm.write,
+  read: (value, at) => presentRuleForm.read(presentMembers(object.read(value, at)), at),
+}
 
 const changes: { readonly [K in keyof RulePatch]-?: Form<Given<RulePatch>[K]> } = {
   description: text,
@@ -57,7 +89,9 @@ const changes: { readonly [K in keyof RulePatch]-?: Form<Given<RulePatch>[K]> } 
 export const rulePatchForm: Form<RulePatch> = {
   write: (patch) => mapPresent(patch, (form, value) => nullable(form).write(value)),
   read: (value, at) =>
-    mapPresent(object.read(value, at), (form, one, key) => nullable(form).read(one, `${at}.${key}`)),
+    mapPresent(presentMembers(object.read(value, at)), (form, one, key) =>
+      nullable(form).read(one, `${at}.${key}`),
+    ),
 }
 
 function mapPresent(

@@ -88,6 +88,7 @@ export const searches = {
   experimentalDsrFuelMaxCountedWords: budget(10, 'words of a query that are matched with rules'),
   experimentalDsrFuelMaxActiveRules: budget(1000, 'active rules that are matched with a search'),
   experimentalDsrFuelMaxPinActions: budget(100, 'documents pinned in one search'),
+  experimentalDsrFuelMaxScaleActions: budget(100, 'actions that scale documents in one search'),
   experimentalDsrFuelWordFuel: budget(4096, 'words of rules that are matched with one search'),
   experimentalDsrFuelFilterFuel: budget(4096, 'values of rules that are matched with one search'),
   experimentalDsrFuelFilterOrFuel: budget(100, 'ways to pass the filter of a search that are considered'),

@@ -24,6 +24,7 @@ import {
   type Type,
   unitInterval,
 } from './parse/index.js'
+import { inlineRule } from './rule-fields.js'
 
 /** The text of a query, cut at a length beyond which the answer no longer changes. */
 const query: Type<string> = refined(string, searchedText)
@@ -144,6 +145,7 @@ const common = {
   personalize: optional(personalize, 'invalid_search_personalize'),
   rerank: optional(rerank, 'invalid_search_rerank'),
   useNetwork: optional(boolean, 'invalid_search_use_network'),
+  inlineRule: optional(inlineRule, 'invalid_search_inline_rule'),
 } as const
 
 /** Fields of the body of POST search. */
@@ -167,6 +169,7 @@ const {
   media: _media,
   personalize: _personalize,
   rerank: _rerank,
+  inlineRule: _inlineRule,
   ...alsoInQueries
 } = searchFields
 

@@ -2,7 +2,16 @@ import type { FilterValue, ForeignKey, Paging, SearchRequest } from '../../engin
 import { ApiError } from '../../errors/index.js'
 import { type Features, requestFeatures } from '../../instance/index.js'
 import type { IndexEntry } from '../../tasks/index.js'
-import { pinsFor, type RuleBook, type RuledSearch } from '../../tasks/index.js'
+import {
+  type ConditionOutcomes,
+  effectiveRule,
+  effectsOf,
+  type InlineRule,
+  inlineOutcomes,
+  type RuleBook,
+  type RuledSearch,
+  type RuleEffects,
+} from '../../tasks/index.js'
 import { ANSWER_BYTES_MAX } from './limits.js'
 import type { Values } from './parse/index.js'
 import type { multiSearchQueryFields, searchFields } from './search-fields.js'
@@ -33,6 +42,8 @@ export function searchRequest(search: ParsedSearch, context: SearchContext): Sea
   const { entry, features } = context
   requireConsistent(search, features)
   const filter = bothFilters(search.filter, context.forcedFilter)
+  const ruled = ruledSearch({ entry, q: search.q, filter, inlineRule: search.inlineRule }, features)
+  const { pins, scales } = ruleEffects(ruled, context)
   return {
     indexUid: entry.uid,
     q: search.q,
@@ -62,19 +73,39 @@ export function searchRequest(search: ParsedSearch, context: SearchContext): Sea
     features: requestFeatures(features),
     ...(context.foreignKeys && { foreignKeys: context.foreignKeys }),
     requestUid: uuidV7(),
-    metadata: context.includeMetadata ? searchMetadata(search.q, entry) : null,
-    pins: pinsOf({ indexUid: entry.uid, q: search.q, filter }, context),
+    metadata: context.includeMetadata
+      ? searchMetadata(search.q, entry, inlineOutcomes(ruled, features.ruleBudgets))
+      : null,
+    pins,
+    ...(scales.length > 0 && { scales }),
     answerBytesMax: ANSWER_BYTES_MAX,
   }
 }
 
-/** Returns the documents that dynamic rules pin in a search; empty while their feature is off. */
-export function pinsOf(
-  search: Pick<RuledSearch, 'indexUid' | 'q' | 'filter'>,
+/**
+ * Returns the search for matching with rules.
+ * @throws ApiError `feature_not_enabled` for an inline rule
+ */
+export function ruledSearch(
+  search: Pick<RuledSearch, 'q' | 'filter'> & {
+    readonly entry: IndexEntry
+    readonly inlineRule: InlineRule | null
+  },
+  features: Features,
+): RuledSearch {
+  const { entry, q, filter, inlineRule } = search
+  if (inlineRule !== null) features.require('dynamicSearchRules', 'passing `inlineRule`')
+  const inline = inlineRule === null ? null : effectiveRule(inlineRule)
+  return { indexUid: entry.uid, q, filter, now: Date.now(), inline }
+}
+
+/** Returns the effects of dynamic rules on a search; none while their feature is off. */
+export function ruleEffects(
+  search: RuledSearch,
   { features, rules }: Pick<SearchContext, 'features' | 'rules'>,
-): SearchRequest['pins'] {
-  if (rules === null || !features.flags.dynamicSearchRules) return []
-  return pinsFor(rules, { ...search, now: Date.now() }, features.ruleBudgets)
+): RuleEffects {
+  if (rules === null || !features.flags.dynamicSearchRules) return { pins: [], scales: [] }
+  return effectsOf(rules, search, features.ruleBudgets)
 }
 
 /**
@@ -141,11 +172,16 @@ export function includesMetadata(request: { readonly headers: Readonly<Record<st
 }
 
 /** Returns the member `metadata` of the answer to one query. */
-export function searchMetadata(q: string | null, entry: IndexEntry): Readonly<Record<string, unknown>> {
+export function searchMetadata(
+  q: string | null,
+  entry: IndexEntry,
+  inlineRuleConditionOutcomes: ConditionOutcomes | null,
+): Readonly<Record<string, unknown>> {
   return {
     ...(q !== null && { query: q }),
     queryUid: uuidV7(),
     indexUid: entry.uid,
     ...(entry.primaryKey !== null && { primaryKey: entry.primaryKey }),
+    ...(inlineRuleConditionOutcomes !== null && { inlineRuleConditionOutcomes }),
   }
 }

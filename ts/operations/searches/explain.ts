@@ -53,6 +53,8 @@ export type Reason =
   /** Terms of the query that the document lacks and must have. */
   | { readonly kind: 'missingWords'; readonly words: readonly string[] }
   | { readonly kind: 'rankingScoreThreshold'; readonly score: number; readonly threshold: number }
+  /** A dynamic search rule hides it. */
+  | { readonly kind: 'rule'; readonly uid: string }
   /** A better hit has the same distinct value. */
   | { readonly kind: 'distinct'; readonly attribute: string; readonly id: string }
   | { readonly kind: 'searchCutoff' }
@@ -103,6 +105,16 @@ export async function explain(
   }
   const passes = async (filter: FilterValue): Promise<boolean> =>
     (await alone({ q: null, hybrid: null, vector: null, sort: null, filter })).isHit
+  /** Returns the uid of the first rule that hides the document; null without any. */
+  const hiddenBy = async (): Promise<string | null> => {
+    const hiding = (request.scales ?? []).filter(({ weight }) => weight === 0)
+    const plain = { q: null, hybrid: null, vector: null, sort: null, filter: null }
+    const hides = async (scales: NonNullable<SearchRequest['scales']>): Promise<boolean> =>
+      !(await alone({ ...plain, scales })).isHit
+    if (hiding.length === 0 || !(await hides(hiding))) return null
+    for (const scale of hiding) if (await hides([scale])) return scale.ruleUid
+    return null
+  }
   const complete = await withVector(services, { entry, request, media: wanted.media }, stop)
   const visible = bothFilters(null, forcedFilter)
   const question = encodeRequest({ search: { ...complete, facets: null }, documentId: id, visible })
@@ -136,6 +148,8 @@ export async function explain(
       score: scored.score,
       threshold: request.rankingScoreThreshold,
     })
+  const hidingRule = await hiddenBy()
+  if (hidingRule !== null) reasons.push({ kind: 'rule', uid: hidingRule })
   if (reasons.length === 0 && facts.replacedBy !== null)
     reasons.push({ kind: 'distinct', ...facts.replacedBy })
   if (reasons.length === 0 && facts.degraded) reasons.push({ kind: 'searchCutoff' })
@@ -176,6 +190,7 @@ const minimalParameters = {
   showRankingScoreDetails: true,
   showPerformanceDetails: false,
   pins: [],
+  scales: [],
 } as const satisfies Partial<SearchRequest>
 
 /** Returns the score of the only hit; null without a hit. */

@@ -7,8 +7,9 @@ import {
   bothFilters,
   facetSearchFields,
   followedKeys,
-  pinsOf,
   requireConsistent,
+  ruledSearch,
+  ruleEffects,
   shape,
   type Values,
 } from '../requests/index.js'
@@ -30,7 +31,8 @@ export async function facetSearch(
   const { entries, ...followed } = await followedKeys(services, entry, access)
   alsoRead(entries)
   const filter = bothFilters(wanted.filter, access.forcedFilter(entry.uid))
-  const ruled = { indexUid: entry.uid, q: wanted.q, filter }
+  const ruled = ruledSearch({ entry, q: wanted.q, filter, inlineRule: null }, features)
+  const { pins, scales } = ruleEffects(ruled, { features, rules: tasks.rules() })
   const request: FacetSearchRequest = {
     indexUid: entry.uid,
     facetName: wanted.facetName,
@@ -46,7 +48,8 @@ export async function facetSearch(
     vector: wanted.vector,
     features: requestFeatures(features),
     ...followed,
-    pins: pinsOf(ruled, { features, rules: tasks.rules() }),
+    pins,
+    ...(scales.length > 0 && { scales }),
     answerBytesMax: ANSWER_BYTES_MAX,
   }
   return engine.facetSearch(entry.id, encodeRequest(request), stop, foreignIndexes(request))

@@ -1,4 +1,4 @@
-import { changedRules, RuleBook, type RulePatch, type Rules } from '../rules/index.js'
+import { changedRules, presentRule, RuleBook, type RulePatch, type Rules } from '../rules/index.js'
 import type { StoreClient } from '../store/store-client.js'
 
 /** Key of the rules among the stored values of the instance. */
@@ -17,13 +17,13 @@ export class StoredRules {
   }
 
   static async open(store: StoreClient): Promise<StoredRules> {
-    const rules = ((await store.call('value', [RULES_STORED_AS])) as Rules | null) ?? {}
+    const rules = await storedRules(store)
     return new StoredRules(store, rules, await RuleBook.of(Object.values(rules)))
   }
 
   /** Reads the rules again. */
   async reload(): Promise<void> {
-    await this.#take(((await this.#store.call('value', [RULES_STORED_AS])) as Rules | null) ?? {})
+    await this.#take(await storedRules(this.#store))
   }
 
   /** Returns the same object until a rule changes. */
@@ -55,4 +55,10 @@ export class StoredRules {
     this.#rules = rules
     this.#book = await RuleBook.of(Object.values(rules), this.#book)
   }
+}
+
+/** Reads the rules. Those of earlier versions are converted. */
+async function storedRules(store: StoreClient): Promise<Rules> {
+  const stored = ((await store.call('value', [RULES_STORED_AS])) as Rules | null) ?? {}
+  return Object.fromEntries(Object.entries(stored).map(([uid, rule]) => [uid, presentRule(rule)]))
 }

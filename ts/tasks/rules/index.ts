@@ -1,14 +1,39 @@
-/** Dynamic search rules: pin documents to positions in some searches. */
-export { defaultRuleBudgets, type RuleBudgets, TEXT_CHARS_MAX, VALUES_CHARS_MAX } from './limits.js'
-export { listedRules, type RuleFilter } from './listing.js'
-export { pinsFor, type RuledSearch } from './match.js'
+/** Dynamic search rules: pin documents to positions and scale their scores in some searches. */
 export {
-  type Action,
+  defaultRuleBudgets,
+  FILTER_CHARS_MAX,
+  type RuleBudgets,
+  TEXT_CHARS_MAX,
+  VALUES_CHARS_MAX,
+} from './limits.js'
+export { listedRules, type RuleFilter } from './listing.js'
+export {
+  type ConditionOutcomes,
+  effectsOf,
+  inlineOutcomes,
+  type RuledSearch,
+  type RuleEffects,
+} from './match.js'
+export { compactActions, presentActions, presentMembers, presentPatch, presentRule } from './older-forms.js'
+export {
+  type Actions,
   type Conditions,
   changedRules,
+  type InlineRule,
   type Pin,
+  type PinAction,
+  RESERVED_RULE_UID,
   type Rule,
   type RulePatch,
   type Rules,
+  type ScaleAction,
 } from './rule.js'
-export { areValuesTooLong, areWordsTooLong, RuleBook } from './rule-book.js'
+export {
+  areValuesTooLong,
+  areWordsTooLong,
+  type EffectiveRule,
+  effectiveRule,
+  isFilterTooLong,
+  RuleBook,
+} from './rule-book.js'
+export { type PendingRuleTask, type RuleTarget, targetCount, targetOf, tasksOfRule } from './target.js'

@@ -1,8 +1,22 @@
-import { type Equality, type EqualityBranch, equalityBranches, type FilterValue } from '../../engine/index.js'
-import { defaultRuleBudgets, type RuleBudgets } from './limits.js'
+/** Finds the effects of rules on a search. */
+import {
+  type Equality,
+  type EqualityBranch,
+  equalityBranches,
+  type FilterValue,
+  type Scale,
+} from '../../engine/index.js'
+import { defaultRuleBudgets, FILTER_CHARS_MAX, type RuleBudgets, SCALED_IDS_MAX } from './limits.js'
 import type { Pin } from './rule.js'
-import { equalityKey, type ReadyRule, type RuleBook } from './rule-book.js'
-import { foldedWords } from './words.js'
+import {
+  type EffectiveRule,
+  effectiveWith,
+  equalityKey,
+  type ReadyScale,
+  type RuleBook,
+  type WantedValue,
+} from './rule-book.js'
+import { foldedWords, queryWords } from './words.js'
 
 /** The search that rules are matched with. */
 export interface RuledSearch {
@@ -11,30 +25,102 @@ export interface RuledSearch {
   readonly filter: FilterValue | null
   /** Milliseconds since 1970. */
   readonly now: number
+  /** A rule of this search alone. */
+  readonly inline?: EffectiveRule | null
 }
 
-/**
- * Returns the documents that rules pin in this search, ordered by precedence of the rules. If several rules pin a
- * document, the first pin wins.
- */
-export function pinsFor(
-  { effective }: RuleBook,
+/** The effects of all rules on a search, ordered by precedence of the rules. */
+export interface RuleEffects {
+  /** If several rules pin a document, only the first pin. */
+  readonly pins: readonly Pin[]
+  readonly scales: readonly Scale[]
+}
+
+/** Returns the effects of rules on a search. */
+export function effectsOf(
+  book: RuleBook,
   search: RuledSearch,
   budgets: RuleBudgets = defaultRuleBudgets,
-): Pin[] {
-  if (effective.length === 0) return []
+): RuleEffects {
+  const { inline } = search
+  const effective = inline ? effectiveWith(book, inline) : book.effective
+  const found = new FoundEffects(search.indexUid, budgets)
+  if (effective.length === 0) return found
   const matched = new MatchedSearch(search, budgets)
-  const pins = new Map<string, Pin>()
   for (const rule of effective.slice(0, budgets.activeRulesMax)) {
-    if (!matched.meets(rule)) continue
-    for (const { selector, action } of rule.actions) {
-      if (selector.indexUid !== undefined && selector.indexUid !== search.indexUid) continue
-      if (pins.has(selector.id)) continue
-      if (pins.size >= budgets.pinsMax) return [...pins.values()]
-      pins.set(selector.id, { id: selector.id, position: action.position })
+    if (found.isFull) break
+    if (matched.meets(rule)) found.add(rule)
+  }
+  return found
+}
+
+/** Collects effects within the budgets. */
+class FoundEffects implements RuleEffects {
+  readonly scales: Scale[] = []
+  readonly #pins = new Map<string, Pin>()
+  readonly #indexUid: string
+  readonly #budgets: RuleBudgets
+  #idsLeft = SCALED_IDS_MAX
+  #filterCharsLeft = FILTER_CHARS_MAX
+
+  constructor(indexUid: string, budgets: RuleBudgets) {
+    this.#indexUid = indexUid
+    this.#budgets = budgets
+  }
+
+  get pins(): readonly Pin[] {
+    return [...this.#pins.values()]
+  }
+
+  get isFull(): boolean {
+    const { pinsMax, scalesMax } = this.#budgets
+    return this.#pins.size >= pinsMax && this.scales.length >= scalesMax
+  }
+
+  add({ rule, pins, scales }: EffectiveRule): void {
+    const { pinsMax, scalesMax } = this.#budgets
+    for (const { id, position, indexUid } of pins) {
+      if (this.#pins.size >= pinsMax) break
+      if (this.#concerns(indexUid) && !this.#pins.has(id)) this.#pins.set(id, { id, position })
+    }
+    for (const scale of scales) {
+      if (this.scales.length >= scalesMax) break
+      if (this.#concerns(scale.indexUid)) this.#scale(rule.uid, scale)
     }
   }
-  return [...pins.values()]
+
+  #concerns(indexUid: string | undefined): boolean {
+    return indexUid === undefined || indexUid === this.#indexUid
+  }
+
+  #scale(ruleUid: string, { weight, ids = [], filter, filterChars }: ReadyScale): void {
+    const kept = ids.slice(0, this.#idsLeft)
+    const isFiltered = filter !== undefined && filterChars <= this.#filterCharsLeft
+    if (kept.length === 0 && !isFiltered) return
+    this.#idsLeft -= kept.length
+    if (isFiltered) this.#filterCharsLeft -= filterChars
+    this.scales.push({ ruleUid, weight, ids: kept, filter: isFiltered ? filter : null })
+  }
+}
+
+/** The result of each condition of a rule; absent: the rule has no such condition. */
+export interface ConditionOutcomes {
+  readonly satisfiesActiveCondition: boolean
+  readonly satisfiesTimeCondition?: 'satisfied' | 'tooEarly' | 'tooLate'
+  readonly satisfiesQueryEmptyCondition?: 'satisfied' | 'queryNotEmpty' | 'queryEmpty'
+  readonly satisfiesQueryWordsCondition?: 'satisfied' | { readonly missingWord: { readonly word: string } }
+  readonly satisfiesFilterCondition?:
+    | 'satisfied'
+    | 'noFilter'
+    | { readonly missingValue: { readonly attribute: string; readonly value: string } }
+}
+
+/** Returns the result of each condition of the inline rule of a search; null without an inline rule. */
+export function inlineOutcomes(
+  search: RuledSearch,
+  budgets: RuleBudgets = defaultRuleBudgets,
+): ConditionOutcomes | null {
+  return search.inline ? new MatchedSearch(search, budgets).outcomes(search.inline) : null
 }
 
 /** The words and filter of a search, computed when rules need them. */
@@ -43,6 +129,7 @@ class MatchedSearch {
   readonly #budgets: RuleBudgets
   #wordsLeft: number
   #valuesLeft: number
+  #isBlank: boolean | undefined
   #words: ReadonlySet<string> | undefined
   #branches: Branches | undefined
 
@@ -53,37 +140,81 @@ class MatchedSearch {
     this.#valuesLeft = budgets.valuesMax
   }
 
-  meets({ startsAt, endsAt, isBlank, words, values, isTooLong }: ReadyRule): boolean {
+  meets({ startsAt, endsAt, isBlank, words, values, isTooLong }: EffectiveRule): boolean {
     const { now } = this.#search
     if (isTooLong || now < startsAt || now > endsAt) return false
-    if (isBlank !== null && isBlank !== this.#isBlank()) return false
+    if (isBlank !== null && isBlank !== this.#isQueryBlank()) return false
     if (words !== null && !this.#queryHas(words)) return false
     return values === null || this.#filterRequires(values)
   }
 
-  #isBlank(): boolean {
-    return (this.#search.q ?? '').trim() === ''
+  outcomes({ rule, startsAt, endsAt, isBlank, words, values }: EffectiveRule): ConditionOutcomes {
+    const { now } = this.#search
+    const { time } = rule.conditions
+    const isQueryBlank = isBlank !== null && this.#isQueryBlank()
+    const missingWord = words?.find((word) => !this.#queryWords().has(word))
+    return {
+      satisfiesActiveCondition: rule.active,
+      ...(time !== undefined && {
+        satisfiesTimeCondition: now < startsAt ? 'tooEarly' : now > endsAt ? 'tooLate' : 'satisfied',
+      }),
+      ...(isBlank !== null && {
+        satisfiesQueryEmptyCondition:
+          isBlank === isQueryBlank ? 'satisfied' : isBlank ? 'queryNotEmpty' : 'queryEmpty',
+      }),
+      ...(words !== null && {
+        satisfiesQueryWordsCondition:
+          missingWord === undefined ? 'satisfied' : { missingWord: { word: missingWord } },
+      }),
+      ...(values !== null && { satisfiesFilterCondition: this.#filterOutcome(values) }),
+    }
+  }
+
+  #isQueryBlank(): boolean {
+    this.#isBlank ??= foldedWords(this.#search.q ?? '', 1).size === 0
+    return this.#isBlank
+  }
+
+  #queryWords(): ReadonlySet<string> {
+    this.#words ??= queryWords(this.#search.q ?? '', this.#budgets.countedWordsMax)
+    return this.#words
   }
 
   /** Returns true if the query has each of these words, in any order. */
   #queryHas(wanted: readonly string[]): boolean {
     this.#wordsLeft -= wanted.length
     if (this.#wordsLeft < 0 || wanted.length === 0) return false
-    this.#words ??= foldedWords(this.#search.q ?? '', this.#budgets.countedWordsMax)
-    const words = this.#words
+    const words = this.#queryWords()
     return wanted.every((word) => words.has(word))
   }
 
+  #filterBranches(): Branches {
+    this.#branches ??= branchesByKey(equalityBranches(this.#search.filter, this.#budgets))
+    return this.#branches
+  }
+
   /** Returns true if a way to pass the filter requires all these values. */
-  #filterRequires([first, ...others]: readonly string[]): boolean {
+  #filterRequires([first, ...others]: readonly WantedValue[]): boolean {
     this.#valuesLeft -= others.length + (first === undefined ? 0 : 1)
     if (this.#valuesLeft < 0) return false
-    this.#branches ??= branchesByKey(equalityBranches(this.#search.filter, this.#budgets))
-    const { count, byKey } = this.#branches
+    const { count, byKey } = this.#filterBranches()
     if (first === undefined) return count > 0
-    for (const branch of byKey.get(first) ?? [])
-      if (others.every((key) => byKey.get(key)?.has(branch))) return true
+    for (const branch of byKey.get(first.key) ?? [])
+      if (others.every(({ key }) => byKey.get(key)?.has(branch))) return true
     return false
+  }
+
+  /** Returns the first missing value of the way to pass the filter that requires the most of the values. */
+  #filterOutcome(values: readonly WantedValue[]): NonNullable<ConditionOutcomes['satisfiesFilterCondition']> {
+    const { count, byKey } = this.#filterBranches()
+    if (count === 0) return 'noFilter'
+    const required = new Array<number>(count).fill(0)
+    for (const { key } of values) for (const branch of byKey.get(key) ?? []) required[branch]! += 1
+    const closest = required.indexOf(required.reduce((a, b) => Math.max(a, b)))
+    const missing = values.find(({ key }) => byKey.get(key)?.has(closest) !== true)
+    return missing === undefined
+      ? 'satisfied'
+      : { missingValue: { attribute: missing.attribute, value: missing.value } }
   }
 }
 

@@ -4,15 +4,23 @@
  * The texts of a rule are folded once, when the rule is stored, not by each search.
  */
 import { setImmediate as turn } from 'node:timers/promises'
-import { ACTIONS_MAX, RULES_PER_TURN, TEXT_CHARS_MAX, VALUES_CHARS_MAX } from './limits.js'
-import type { Action, Rule } from './rule.js'
+import {
+  ACTION_IDS_MAX,
+  ACTIONS_MAX,
+  FILTER_CHARS_MAX,
+  RULES_PER_TURN,
+  TEXT_CHARS_MAX,
+  VALUES_CHARS_MAX,
+} from './limits.js'
+import type { InlineRule, PinAction, Rule, ScaleAction } from './rule.js'
 import { folded, foldedWords } from './words.js'
 
-/** A rule with folded texts. */
-export interface ReadyRule {
-  readonly rule: Rule
+/** A rule whose conditions and actions are prepared for searches. */
+export interface EffectiveRule {
+  readonly rule: InlineRule
   /** The first actions; see `ACTIONS_MAX`. */
-  readonly actions: readonly Action[]
+  readonly pins: readonly PinAction[]
+  readonly scales: readonly ReadyScale[]
   /** Milliseconds since 1970, both inclusive. */
   readonly startsAt: number
   readonly endsAt: number
@@ -20,10 +28,28 @@ export interface ReadyRule {
   readonly isBlank: boolean | null
   /** Words that the query must have; null: any query. */
   readonly words: readonly string[] | null
-  /** Equalities that the filter must require, by `equalityKey`; null: any filter. */
-  readonly values: readonly string[] | null
+  /** Equalities that the filter must require; null: any filter. */
+  readonly values: readonly WantedValue[] | null
   /** True if its conditions exceed the limits, so that it never applies. */
   readonly isTooLong: boolean
+}
+
+/** An equality that the filter of a search must require. */
+export interface WantedValue {
+  readonly attribute: string
+  readonly value: string
+  /** See `equalityKey`. */
+  readonly key: string
+}
+
+/** A scaling action within the limits, and the length of its filter as JSON. */
+export interface ReadyScale extends ScaleAction {
+  readonly filterChars: number
+}
+
+/** A stored rule with folded texts. */
+export interface ReadyRule extends EffectiveRule {
+  readonly rule: Rule
   /** The words of the rule for lists, ascending by UTF-16 units. */
   readonly listedBy: readonly string[]
 }
@@ -48,7 +74,7 @@ export class RuleBook {
   private constructor(ready: readonly ReadyRule[]) {
     this.ready = ready
     this.all = ready.map(({ rule }) => rule)
-    this.effective = ready.filter(({ rule }) => rule.active && rule.actions.length > 0).sort(byPrecedence)
+    this.effective = ready.filter(acts).sort(byPrecedence)
   }
 
   /**
@@ -68,34 +94,70 @@ export class RuleBook {
   }
 }
 
-function byPrecedence({ rule: a }: ReadyRule, { rule: b }: ReadyRule): number {
+/** Returns true if the rule is active and has actions. */
+function acts({ rule, pins, scales }: EffectiveRule): boolean {
+  return rule.active && pins.length + scales.length > 0
+}
+
+/** Returns the effective rules of a search with an inline rule, which replaces the stored rule of the same uid. */
+export function effectiveWith({ effective }: RuleBook, inline: EffectiveRule): readonly EffectiveRule[] {
+  const others = effective.filter(({ rule }) => rule.uid !== inline.rule.uid)
+  return acts(inline) ? [...others, inline].sort(byPrecedence) : others
+}
+
+function byPrecedence({ rule: a }: EffectiveRule, { rule: b }: EffectiveRule): number {
   const [first, second] = [a.precedence ?? Number.POSITIVE_INFINITY, b.precedence ?? Number.POSITIVE_INFINITY]
   if (first !== second) return first < second ? -1 : 1
   return a.uid < b.uid ? -1 : 1
 }
 
 function readyRule(rule: Rule): ReadyRule {
+  const words = rule.conditions.query?.words
+  const listedBy = [rule.description ?? '', words ?? ''].flatMap((text) => [...foldedWords(text)])
+  return { ...effectiveRule(rule), rule, listedBy: listedBy.sort() }
+}
+
+/** Prepares a rule. Actions beyond the limits are left out. */
+export function effectiveRule(rule: InlineRule): EffectiveRule {
   const { time, query, filter } = rule.conditions
   const words = query?.words
   const isTooLong = areWordsTooLong(words) || areValuesTooLong(filter?.values)
-  const listedBy = [rule.description ?? '', words ?? ''].flatMap((text) => [...foldedWords(text)])
+  const { pin = [], scale = [] } = rule.actions
+  const pins = pin.slice(0, ACTIONS_MAX)
   return {
     rule,
-    actions: rule.actions.slice(0, ACTIONS_MAX),
+    pins,
+    scales: scale.slice(0, ACTIONS_MAX - pins.length).map(readyScale),
     startsAt: time?.start === undefined ? Number.NEGATIVE_INFINITY : Date.parse(time.start),
     endsAt: time?.end === undefined ? Number.POSITIVE_INFINITY : Date.parse(time.end),
     isBlank: query?.isEmpty ?? null,
     words: words === undefined || isTooLong ? null : [...foldedWords(words)],
-    values: filter === undefined || isTooLong ? null : keysOf(filter.values),
+    values: filter === undefined || isTooLong ? null : wantedValues(filter.values),
     isTooLong,
-    listedBy: listedBy.sort(),
   }
 }
 
-const keysOf = (values: Readonly<Record<string, unknown>>): string[] =>
-  Object.entries(values).flatMap(([field, value]) =>
-    (Array.isArray(value) ? value : [value]).map((one) => equalityKey(field, String(one))),
+function readyScale({ filter, ...scale }: ScaleAction): ReadyScale {
+  // To a search, a blank filter is no filter. It must not select every document here.
+  const isBlank = filter === undefined || [filter].flat(2).every((text) => text.trim() === '')
+  return {
+    ...scale,
+    ...(scale.ids !== undefined && { ids: scale.ids.slice(0, ACTION_IDS_MAX) }),
+    ...(!isBlank && { filter }),
+    filterChars: isBlank ? 0 : JSON.stringify(filter).length,
+  }
+}
+
+const wantedValues = (values: Readonly<Record<string, unknown>>): WantedValue[] =>
+  Object.entries(values).flatMap(([attribute, value]) =>
+    (Array.isArray(value) ? value : [value]).map((one) => {
+      const text = String(one)
+      return { attribute, value: text, key: equalityKey(attribute, text) }
+    }),
   )
+
+/** Returns true if the filter of a scaling action exceeds the limit. */
+export const isFilterTooLong = (filter: unknown): boolean => JSON.stringify(filter).length > FILTER_CHARS_MAX
 
 /** Returns true if the words of a condition exceed the limit. */
 export const areWordsTooLong = (words: string | undefined): boolean =>

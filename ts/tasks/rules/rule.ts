@@ -1,6 +1,7 @@
+import type { FilterValue } from '../../engine/index.js'
 import { ownValue } from '../../parse/index.js'
 
-/** A dynamic search rule: pins documents to positions in searches that meet its conditions. */
+/** A dynamic search rule: pins or scales documents in searches that meet its conditions. */
 export interface Rule {
   readonly uid: string
   readonly description: string | null
@@ -10,7 +11,7 @@ export interface Rule {
   readonly precedence: number | null
   readonly active: boolean
   readonly conditions: Conditions
-  readonly actions: readonly Action[]
+  readonly actions: Actions
 }
 
 /** All conditions must hold. Absent conditions always hold. */
@@ -22,10 +23,28 @@ export interface Conditions {
   readonly filter?: { readonly values: Readonly<Record<string, unknown>> }
 }
 
-export interface Action {
-  /** Without `indexUid`: in every index. */
-  readonly selector: { readonly indexUid?: string; readonly id: string }
-  readonly action: { readonly type: 'pin'; readonly position: number }
+/** Lists without elements are absent. */
+export interface Actions {
+  readonly pin?: readonly PinAction[]
+  readonly scale?: readonly ScaleAction[]
+}
+
+/** A document with a fixed position. Without `indexUid`: in every index. */
+export interface PinAction {
+  readonly id: string
+  readonly position: number
+  readonly indexUid?: string
+}
+
+/**
+ * Multiplies the score of documents by `weight`; 0 hides them. Selects documents by id or by filter. Without
+ * `indexUid`: in every index.
+ */
+export interface ScaleAction {
+  readonly weight: number
+  readonly ids?: readonly string[]
+  readonly filter?: FilterValue
+  readonly indexUid?: string
 }
 
 /** A change of a rule: keeps absent members and resets null members. */
@@ -34,8 +53,11 @@ export interface RulePatch {
   readonly precedence?: number | null
   readonly active?: boolean | null
   readonly conditions?: Conditions | null
-  readonly actions?: readonly Action[] | null
+  readonly actions?: Actions | null
 }
+
+/** A rule of a single search. */
+export type InlineRule = Omit<Rule, 'description' | 'lastUpdatedAt'>
 
 /** A document pinned to a position. */
 export interface Pin {
@@ -45,6 +67,9 @@ export interface Pin {
 
 /** All rules, by uid. */
 export type Rules = Readonly<Record<string, Rule>>
+
+/** Uid of a bookkeeping document among the rules in dumps of the API. No rule may have it. */
+export const RESERVED_RULE_UID = '__meilisearch_metadata'
 
 /**
  * Changes or adds one rule.
@@ -66,7 +91,7 @@ export function changedRules(rules: Rules, uid: string, patch: RulePatch | null,
       precedence: kept(patch.precedence, old?.precedence, null),
       active: kept(patch.active, old?.active, true),
       conditions: kept(patch.conditions, old?.conditions, {}),
-      actions: kept(patch.actions, old?.actions, []),
+      actions: kept(patch.actions, old?.actions, {}),
     },
   }
 }

@@ -15,15 +15,53 @@ const PLAIN_WORD = /^[a-z0-9]+$/
 export function foldedWords(text: string, wordsMax = Number.POSITIVE_INFINITY): ReadonlySet<string> {
   const words = new Set<string>()
   if (wordsMax <= 0) return words
-  for (const [part] of folded(text.slice(0, TEXT_CHARS_MAX)).matchAll(BETWEEN_BLANKS)) {
-    const segments = PLAIN_WORD.test(part) ? [{ segment: part, isWordLike: true }] : segmenter.segments(part)
-    for (const { segment, isWordLike } of segments) {
-      if (!isWordLike) continue
+  for (const { segment, isWordLike } of segmentsOf(text)) {
+    if (!isWordLike) continue
+    words.add(segment)
+    if (words.size >= wordsMax) return words
+  }
+  return words
+}
+
+/** Like `foldedWords`, for a query: omits the words and phrases that it excludes with `-`. */
+export function queryWords(q: string, wordsMax: number): ReadonlySet<string> {
+  const words = new Set<string>()
+  if (wordsMax <= 0) return words
+  let isQuoted = false
+  let isExcluded = false
+  for (const { segment, isWordLike, startsPart } of segmentsOf(q)) {
+    if (startsPart && !isQuoted) isExcluded = false
+    if (!isWordLike) {
+      for (const [at, character] of [...segment].entries()) {
+        if (character === '"') {
+          if (isQuoted) isExcluded = false
+          isQuoted = !isQuoted
+        } else if (!isQuoted) isExcluded = character === '-' && at === 0 && startsPart
+      }
+    } else if (isExcluded) isExcluded = isQuoted
+    else {
       words.add(segment)
       if (words.size >= wordsMax) return words
     }
   }
   return words
+}
+
+/** Yields the segments of the first `TEXT_CHARS_MAX` units of a text, without case and accents. */
+function* segmentsOf(
+  text: string,
+): Generator<{ readonly segment: string; readonly isWordLike: boolean; readonly startsPart: boolean }> {
+  for (const [part] of folded(text.slice(0, TEXT_CHARS_MAX)).matchAll(BETWEEN_BLANKS)) {
+    if (PLAIN_WORD.test(part)) {
+      yield { segment: part, isWordLike: true, startsPart: true }
+      continue
+    }
+    let startsPart = true
+    for (const { segment, isWordLike } of segmenter.segments(part)) {
+      yield { segment, isWordLike, startsPart }
+      startsPart = false
+    }
+  }
 }
 
 /** Returns the text without case and accents. */

@@ -1,5 +1,6 @@
 import { basename } from 'node:path'
 import { detailsBefore } from '../listing/details.js'
+import { presentPatch } from '../rules/index.js'
 import { fileOf } from '../spool.js'
 import type { TaskContent } from '../task.js'
 import type { NewTask } from '../tasks.js'
@@ -62,8 +63,11 @@ type StoredContent =
   | Exclude<TaskContent, SettingsContent>
   | (Omit<SettingsContent, 'patch'> & { readonly patch: object })
 
-const withTexts = (content: StoredContent): TaskContent =>
-  content.kind === 'settings' ? { ...content, patch: JSON.stringify(content.patch), details: '' } : content
+function withTexts(content: StoredContent): TaskContent {
+  if (content.kind === 'settings') return { ...content, patch: JSON.stringify(content.patch), details: '' }
+  if (content.kind !== 'dsrUpdate' || content.patch === null) return content
+  return { ...content, patch: presentPatch(content.patch) }
+}
 
 function touchedBy(content: TaskContent): readonly string[] {
   if (content.kind === 'indexSwap') return content.swaps.flatMap(({ indexes }) => indexes)

@@ -1,3 +1,4 @@
+import { presentMembers } from '../../tasks/index.js'
 import {
   isCount,
   isFlag,
@@ -66,10 +67,11 @@ const webhooksShape = {
 /** A dynamic search rule. Members without a value are absent. */
 export interface RuleFacts {
   readonly uid: string
-  readonly lastUpdatedAt: string
+  readonly lastUpdatedAt?: string
 }
 
-const ruleShape = { uid: isText, lastUpdatedAt: isText }
+/** Rules before version 1.51 have no date. */
+const ruleShape = { uid: isText, lastUpdatedAt: maybe(isText) }
 
 export type Settings = Readonly<Record<string, unknown>>
 export type FeatureFlags = Readonly<Record<string, boolean>>
@@ -131,10 +133,11 @@ async function webhooksOf(peer: Peer): Promise<readonly WebhookFacts[]> {
   }
 }
 
-/** Lists dynamic search rules; null if the feature is disabled or not supported. */
+/** Lists dynamic search rules in their present form; null if the feature is disabled or not supported. */
 export async function rulesOf(peer: Peer): Promise<readonly RuleFacts[] | null> {
   try {
-    return await listAll<RuleFacts>(peer, '/dynamic-search-rules', ruleShape, 'POST')
+    const rules = await listAll<RuleFacts>(peer, '/dynamic-search-rules', ruleShape, 'POST')
+    return rules.map(presentMembers)
   } catch (error) {
     if (!(error instanceof PeerError)) throw error
     if (error.apiCode === 'feature_not_enabled' || error.status === 404 || error.status === 405) return null

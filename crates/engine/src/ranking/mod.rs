@@ -25,8 +25,8 @@ mod words_in_document;
 #[cfg(test)]
 mod tests;
 
-pub use rank::rank;
+pub use rank::{rank, rank_parts};
 pub use ranked::{Ranked, RankedHit};
 pub use request::{Deadline, MatchingStrategy, RankRequest, SortCriterion};
-pub use score::{MatchType, Rank, ScoreDetail};
+pub use score::{MatchType, Rank, ScaledBy, ScoreDetail};
 pub(crate) use words_in_document::{WordStep, WordsInDocument, words_in_document};

@@ -27,6 +27,24 @@ pub fn rank(snapshot: &Snapshot, analyzer: &Analyzer, request: &RankRequest) -> 
     rank_within(snapshot, analyzer, request, Arc::new(request.deadline.budget()))
 }
 
+/// Like [`rank`], but ranks each of the disjoint `parts` of the universe separately. Documents in no part are not
+/// ranked.
+pub fn rank_parts(
+    snapshot: &Snapshot,
+    analyzer: &Analyzer,
+    request: &RankRequest,
+    parts: &[&RoaringBitmap],
+) -> Result<Vec<Ranked>> {
+    let mut ranked = Vec::with_capacity(parts.len());
+    ranking(snapshot, analyzer, request, Arc::new(request.deadline.budget()), |universe, ranks| {
+        for part in parts {
+            ranked.push(ranks(Arc::new(&*universe & *part))?);
+        }
+        Ok(())
+    })?;
+    Ok(ranked)
+}
+
 /// Like [`rank`], with the budget of the caller instead of the deadline's.
 pub(super) fn rank_within(
     snapshot: &Snapshot,
@@ -34,6 +52,17 @@ pub(super) fn rank_within(
     request: &RankRequest,
     budget: Arc<Budget>,
 ) -> Result<Ranked> {
+    ranking(snapshot, analyzer, request, budget, |universe, ranks| ranks(universe))
+}
+
+/// Prepares the ranking of the documents that match the query. `run` receives them, and a function that ranks some.
+fn ranking<T>(
+    snapshot: &Snapshot,
+    analyzer: &Analyzer,
+    request: &RankRequest,
+    budget: Arc<Budget>,
+    run: impl FnOnce(Arc<RoaringBitmap>, &dyn Fn(Arc<RoaringBitmap>) -> Result<Ranked>) -> Result<T>,
+) -> Result<T> {
     let postings = match request.vector {
         Some(_) => None,
         None => Some(Postings::open(snapshot, Arc::clone(&budget))?),
@@ -77,14 +106,16 @@ pub(super) fn rank_within(
         .as_ref()
         .map_or_else(HighlightTerms::default, |words| HighlightTerms::new(&graph, words.terms()));
     let rules = rules::of_search(snapshot, request, resolver.as_ref(), &graph);
-    let sorted = BucketSort::new(snapshot, request, &budget).run(&graph, &rules, universe)?;
-    Ok(Ranked {
-        hits: sorted.hits,
-        candidates: Arc::unwrap_or_clone(sorted.candidates),
-        highlight_terms,
-        degraded: sorted.degraded,
-        used_negative_operator: query.used_negative_operator(),
-        terms: query.terms.len(),
+    run(universe, &|universe| {
+        let sorted = BucketSort::new(snapshot, request, &budget).run(&graph, &rules, universe)?;
+        Ok(Ranked {
+            hits: sorted.hits,
+            candidates: Arc::unwrap_or_clone(sorted.candidates),
+            highlight_terms: highlight_terms.clone(),
+            degraded: sorted.degraded,
+            used_negative_operator: query.used_negative_operator(),
+            terms: query.terms.len(),
+        })
     })
 }
 

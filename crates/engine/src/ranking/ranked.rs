@@ -36,4 +36,9 @@ impl RankedHit {
     pub fn score(&self) -> f64 {
         ScoreDetail::global_score(&self.scores)
     }
+
+    /// The weight that dynamic search rules give to the document. Without any, 1.
+    pub fn scale(&self) -> f64 {
+        ScoreDetail::scale(&self.scores)
+    }
 }

@@ -106,11 +106,27 @@ pub enum ScoreDetail {
     },
     /// Time ran out before this rule.
     Skipped,
+    /// Dynamic search rules multiply the score. Always the first detail.
+    Scale {
+        /// The actions that select the document.
+        actions: Vec<ScaledBy>,
+        /// The product of their weights.
+        total_weight: f64,
+    },
     /// No rule: the document is pinned to a position.
     Pin {
         /// Counted from 0.
         position: u32,
     },
+}
+
+/// An action of a dynamic search rule that multiplies a score.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScaledBy {
+    /// Uid of the rule.
+    pub rule_uid: String,
+    /// The factor.
+    pub weight: f64,
 }
 
 /// How an attribute matches the query.
@@ -156,7 +172,11 @@ impl ScoreDetail {
             Self::ExactAttribute(found) => found.rank(),
             Self::ExactWords { matching, max } => Rank { rank: matching + 1, max: max + 1 },
             Self::Skipped => Rank { rank: 0, max: 1 },
-            Self::Sort { .. } | Self::Geo { .. } | Self::Vector { .. } | Self::Pin { .. } => return None,
+            Self::Sort { .. }
+            | Self::Geo { .. }
+            | Self::Vector { .. }
+            | Self::Scale { .. }
+            | Self::Pin { .. } => return None,
         })
     }
 
@@ -168,6 +188,14 @@ impl ScoreDetail {
             _ => None,
         });
         vector.unwrap_or_else(|| Rank::merged(details.into_iter().filter_map(Self::rank)))
+    }
+
+    /// Returns the weight that dynamic search rules give to a document; 1 without any.
+    pub fn scale(details: &[Self]) -> f64 {
+        match details.first() {
+            Some(Self::Scale { total_weight, .. }) => *total_weight,
+            _ => 1.0,
+        }
     }
 
     /// Renders `_rankingScoreDetails`: the result of each rule by rule name. Values of fields are hidden unless
@@ -247,6 +275,15 @@ impl ScoreDetail {
                     ("vectorSort".to_owned(), json!({"order": order, "similarity": similarity}))
                 }
                 Self::Skipped => ("skipped".to_owned(), json!({"order": order})),
+                Self::Scale { actions, total_weight } => {
+                    let shown =
+                        |action: &ScaledBy| json!({"ruleUid": action.rule_uid, "weight": action.weight});
+                    let actions: Vec<Value> = actions.iter().map(shown).collect();
+                    (
+                        "scale".to_owned(),
+                        json!({"order": order, "actions": actions, "totalWeight": total_weight}),
+                    )
+                }
                 Self::Pin { position } => ("pin".to_owned(), json!({"order": order, "position": position})),
             };
             shown.insert(key, value);

@@ -1,7 +1,8 @@
 //! Compares two hits of different lists.
 //!
 //! The lists come from several queries, or from words and vectors. The score details of a hit become a list of values:
-//! consecutive ranks form a score, multiplied by the query's weight; sort values come between scores. Lists are
+//! consecutive ranks form a score, multiplied by the weights of the query and of dynamic search rules; sort values come
+//! between scores. Lists are
 //! compared entry by entry. Source: search §15, operations §17.
 
 use std::cmp::Ordering;
@@ -32,6 +33,7 @@ pub(super) enum Value {
 impl Value {
     /// Returns the values of a hit, most important first. `weight`: weight of its query.
     pub fn list(details: &[ScoreDetail], weight: f64) -> Vec<Self> {
+        let weight = weight * ScoreDetail::scale(details);
         let mut values = Vec::new();
         let mut ranks: Vec<Rank> = Vec::new();
         for detail in details {

@@ -1,5 +1,7 @@
 //! Searches the values of a facet.
 
+use std::sync::Arc;
+
 use super::analyzer::analyzer;
 use super::answer::{Answer, Facts};
 use super::bounds::Bounds;
@@ -8,6 +10,7 @@ use super::json_writer::{write_display, write_json, write_text};
 use super::limits::FACET_QUERY_BYTES_MAX;
 use super::pins::Pins;
 use super::request::{FacetSearchRequest, decode};
+use super::scaling::Scaling;
 use super::search_deadline::SearchDeadline;
 use crate::analysis::{Locales, normalize_facet_search, parse_locales};
 use crate::error::{Error, Result};
@@ -15,7 +18,7 @@ use crate::facets::{Columns, FacetQuery};
 use crate::fields::is_same_or_below;
 use crate::filter::{self, Foreign, ForeignIndexes, Indexes, Scope, describe_filterable, features_of};
 use crate::query::QUERY_BYTES_MAX;
-use crate::ranking::{RankRequest, rank};
+use crate::ranking::RankRequest;
 use crate::settings::Settings;
 use crate::store::Snapshot;
 
@@ -93,7 +96,11 @@ pub fn facet_search(
     let bounds = Bounds::new(request.answer_bytes_max);
     let mut universe = filter::passing(snapshot, &request.filter, &scope)?;
     let distinct = settings.distinct_attribute.as_deref();
+    let scaling = Scaling::of(snapshot, &request.scales, &universe, &scope)?;
     let pins = Pins::take(snapshot, &request.pins, distinct, &mut universe)?;
+    if !scaling.hidden.is_empty() {
+        *Arc::make_mut(&mut universe) -= &scaling.hidden;
+    }
     let by_vector = request.hybrid.as_ref().is_some_and(|hybrid| hybrid.semantic_ratio > 0.0);
     let analyzer = analyzer(snapshot)?;
     let threshold = request.ranking_score_threshold;
@@ -103,7 +110,7 @@ pub fn facet_search(
         (None, None) => 0,
         _ => RANKED,
     };
-    let mut ranked = rank(
+    let mut ranked = scaling.rank(
         snapshot,
         &analyzer,
         &RankRequest {
@@ -119,7 +126,7 @@ pub fn facet_search(
             exhaustive: request.exhaustive_facet_count,
             vector: None,
             deadline: search_deadline.deadline(snapshot),
-            scored: false,
+            scored: scaling.needs_scores(),
         },
     )?;
     pins.insert_into(&mut ranked, wanted);

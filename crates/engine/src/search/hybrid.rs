@@ -51,7 +51,7 @@ pub(super) fn merge(
     let all = &by_words.candidates | &by_meaning.candidates;
     let weighted = |hit: RankedHit, weight: f64| Weighted {
         values: Value::list(&hit.scores, weight),
-        score: hit.score() * weight,
+        score: hit.score() * (weight * hit.scale()),
         hit,
     };
     let mut words = by_words.hits.into_iter().map(|hit| weighted(hit, 1.0 - ratio)).peekable();

@@ -26,6 +26,7 @@ mod pins;
 mod projection;
 mod ranked_search;
 mod request;
+mod scaling;
 #[allow(clippy::module_inception, reason = "the fallback's file is called so, too")]
 mod search;
 mod search_deadline;
@@ -41,7 +42,7 @@ pub use facet_search::facet_search;
 pub use federation::federated_search;
 pub use multi::{IndexedSearch, multi_search};
 pub use request::{
-    DocumentRequest, DocumentsRequest, ExplainRequest, FacetSearchRequest, Paging, Pin, SearchRequest,
+    DocumentRequest, DocumentsRequest, ExplainRequest, FacetSearchRequest, Paging, Pin, Scale, SearchRequest,
     SimilarRequest, decode,
 };
 pub use search::run;

@@ -11,13 +11,14 @@ use super::facets::check_facets;
 use super::hybrid::{merge, words_suffice};
 use super::pins::Pins;
 use super::request::SearchRequest;
+use super::scaling::Scaling;
 use super::search_deadline::SearchDeadline;
 use super::semantic::SearchKind;
 use super::sort_request::parse_sort;
 use super::stages::{Stage, Stages};
 use crate::error::{Error, Result};
 use crate::filter::{self, Foreign, ForeignIndexes, Scope, describe_filterable, features_of};
-use crate::ranking::{RankRequest, Ranked, RankedHit, SortCriterion, rank};
+use crate::ranking::{RankRequest, Ranked, RankedHit, SortCriterion};
 use crate::store::Snapshot;
 
 /// The ranked documents of a request and their sort criteria.
@@ -134,7 +135,11 @@ pub(super) fn rank_search(
     let wanted = if all_ranked { reachable } else { window.end };
     let analyzer = analyzer(snapshot)?;
     let distinct = distinct_of(snapshot, request);
+    let scaling = Scaling::of(snapshot, &request.scales, &universe, scope)?;
     let pins = Pins::take(snapshot, &request.pins, distinct, &mut universe)?;
+    if !scaling.hidden.is_empty() {
+        *Arc::make_mut(&mut universe) -= &scaling.hidden;
+    }
     let ask = RankRequest {
         q: request.q.as_deref(),
         universe,
@@ -150,12 +155,13 @@ pub(super) fn rank_search(
         deadline: search_deadline.deadline(snapshot),
         // Hits by words and hits by vectors are merged by their scores.
         scored: scored
+            || scaling.needs_scores()
             || matches!(kind, SearchKind::Both { .. } | SearchKind::Words { missing_ratio: Some(_) }),
     };
     stages.end(Stage::EvaluateFilter);
     let only_meaning = matches!(kind, SearchKind::Meaning(_));
     let mut ranked_by = |stage: Stage, ask: &RankRequest<'_>| {
-        let ranked = rank(snapshot, &analyzer, ask)?;
+        let ranked = scaling.rank(snapshot, &analyzer, ask)?;
         stages.end(stage);
         Ok::<Ranked, Error>(ranked)
     };

@@ -70,6 +70,20 @@ pub struct Pin {
     pub position: u32,
 }
 
+/// Multiplies the scores of some documents.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Scale {
+    /// Uid of the rule that the action belongs to.
+    pub rule_uid: String,
+    /// Zero or more; 0 hides the documents.
+    pub weight: f64,
+    /// Ids of documents.
+    pub ids: Vec<String>,
+    /// Selects further documents; null: none.
+    pub filter: Json,
+}
+
 /// A search.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -117,6 +131,9 @@ pub struct SearchRequest {
     /// The pins, by descending priority.
     #[serde(default)]
     pub pins: Vec<Pin>,
+    /// Actions that multiply scores, in the order of their display.
+    #[serde(default)]
+    pub scales: Vec<Scale>,
     /// Id of the only document to rank. Absent: all are ranked.
     #[serde(default)]
     pub only: Option<String>,
@@ -168,6 +185,8 @@ pub struct FacetSearchRequest {
     pub foreign_keys: Option<Vec<ForeignKey>>,
     #[serde(default)]
     pub pins: Vec<Pin>,
+    #[serde(default)]
+    pub scales: Vec<Scale>,
     #[serde(default)]
     pub answer_bytes_max: Option<usize>,
 }

@@ -180,6 +180,7 @@ fn as_search(request: &SimilarRequest) -> SearchRequest {
         request_uid: String::new(),
         metadata: None,
         pins: Vec::new(),
+        scales: Vec::new(),
         only: None,
         answer_bytes_max: None,
     }

@@ -36,6 +36,12 @@ export type ScoreDetail =
   /** Vector similarity, null for a document without vectors. */
   | { readonly rule: 'vector'; readonly similarity: number | null }
   | { readonly rule: 'skipped' }
+  /** Dynamic search rules multiply the score. Always the first detail. */
+  | {
+      readonly rule: 'scale'
+      readonly actions: readonly { readonly ruleUid: string; readonly weight: number }[]
+      readonly totalWeight: number
+    }
   /** The document is pinned to a position; no rule was applied. */
   | { readonly rule: 'pin'; readonly position: number }
 

@@ -18,13 +18,14 @@ export interface Rank {
 
 const SKIPPED: Rank = { rank: 0, max: 1 }
 
-/** Rank of a detail; null for sort values and vectors. */
+/** Rank of a detail; null for sort values, vectors, pins and scales. */
 export function rankOf(detail: ScoreDetail): Rank | null {
   switch (detail.rule) {
     case 'sort':
     case 'geo':
     case 'vector':
     case 'pin':
+    case 'scale':
       return null
     case 'skipped':
       return SKIPPED
@@ -62,6 +63,10 @@ export function globalScore(details: readonly ScoreDetail[]): number {
   if (vector !== undefined) return vector.similarity ?? 0
   return mergedScore(details.map(rankOf).filter((rank) => rank !== null))
 }
+
+/** Weight that dynamic search rules give to a document; 1 without any. */
+export const scaleOf = ([first]: readonly ScoreDetail[]): number =>
+  first?.rule === 'scale' ? first.totalWeight : 1
 
 const score = ({ rank, max }: Rank): string => floatText(rank / max)
 
@@ -158,6 +163,16 @@ export function detailsJson(details: readonly ScoreDetail[], view: DetailsView):
       case 'skipped':
         entries.push(`"skipped":{"order":${order}}`)
         break
+      case 'scale': {
+        const actions = detail.actions.map(
+          ({ ruleUid, weight }) => `{"ruleUid":${JSON.stringify(ruleUid)},"weight":${floatText(weight)}}`,
+        )
+        entries.push(
+          `"scale":{"order":${order},"actions":[${actions.join(',')}],` +
+            `"totalWeight":${floatText(detail.totalWeight)}}`,
+        )
+        break
+      }
       case 'pin':
         entries.push(`"pin":{"order":${order},"position":${detail.position}}`)
         break

@@ -2,15 +2,15 @@
  * Compares ranked documents of different result lists.
  *
  * Source: operations §17, vectors §6.7.
- * 1. Consecutive ranks are merged into one score, multiplied by the weight of the list. Sort values and vectors
- *    separate them.
+ * 1. Consecutive ranks are merged into one score, multiplied by the weight of the list and of dynamic search rules.
+ *    Sort values and vectors separate them.
  * 2. Values are compared one by one. If two values are of different kinds, the hit with more values comes first, then
  *    the higher total score.
  * 3. Numbers come before strings, strings before missing values, in both directions.
  */
 
 import type { ScoreDetail } from '../ranking/rule.js'
-import { mergedScore, rankOf } from '../ranking/score.js'
+import { mergedScore, rankOf, scaleOf } from '../ranking/score.js'
 import { compareUtf8 } from '../store/text-order.js'
 
 /** Comparison values of a hit, most important first. */
@@ -29,7 +29,8 @@ export interface Comparable {
 }
 
 /** Returns the comparison values of a hit from a list with this weight. */
-export function valuesOf(details: readonly ScoreDetail[], weight: number): Value[] {
+export function valuesOf(details: readonly ScoreDetail[], listWeight: number): Value[] {
+  const weight = listWeight * scaleOf(details)
   const values: Value[] = []
   let ranks: { rank: number; max: number }[] = []
   const fold = (): void => {

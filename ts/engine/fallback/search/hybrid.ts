@@ -6,7 +6,7 @@
  * 2. Otherwise the first hits of both lists are compared by weighted score; semantic hits win ties.
  * 3. A document appears once, at its better position, with the score of that position.
  */
-import { compareValues, globalScore, type Ranked, valuesOf } from '../ranking/index.js'
+import { compareValues, globalScore, type Ranked, scaleOf, valuesOf } from '../ranking/index.js'
 
 /** Weighted keyword scores from this value make a semantic search unnecessary. Source: vectors §6.7. */
 const GOOD_ENOUGH = 0.45
@@ -32,7 +32,7 @@ export function mergeHits(
 ): MergedHit[] {
   const weighted = ({ details }: Ranked, weight: number) => ({
     values: valuesOf(details, weight),
-    score: globalScore(details) * weight,
+    score: globalScore(details) * (weight * scaleOf(details)),
   })
   const merged: MergedHit[] = []
   const seen = new Set<number>()

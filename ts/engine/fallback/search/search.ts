@@ -15,11 +15,18 @@ import type { Column } from '../facets/columns.js'
 import { isFilterable } from '../fields/rules.js'
 import { SEARCH_CUTOFF_MS } from '../limits.js'
 import type { OpenIndex } from '../open-index.js'
-import { bucketSort, Distinct, type RankingRule, rulesOfSearch } from '../ranking/index.js'
+import {
+  type BucketSortRequest,
+  bucketSort,
+  Distinct,
+  type RankingRule,
+  rulesOfSearch,
+  type SortCriterion,
+} from '../ranking/index.js'
 import type { DocSet } from '../store/docid-set.js'
 import type { AnswerBytes } from './answer-bytes.js'
 import { Bounds } from './bounds.js'
-import { type FilterContext, findCandidates, prefixOf, strategyOf } from './candidates.js'
+import { type FilterContext, filteredDocuments, findCandidates, prefixOf, strategyOf } from './candidates.js'
 import { facetsJson } from './facets.js'
 import { HitWriter } from './hits.js'
 import { keywordHitsSuffice, mergeHits } from './hybrid.js'
@@ -27,6 +34,7 @@ import { hydrationOf } from './hydration.js'
 import { interleaved } from './interleave.js'
 import { pinnedDocuments, pinOf } from './pins.js'
 import type { RankedSearch } from './ranked-search.js'
+import { Scaling } from './scaling.js'
 import { kindOf, vectorText } from './semantic.js'
 import { parseSort } from './sort-request.js'
 import { type Stage, Stages } from './stages.js'
@@ -47,14 +55,22 @@ function pageOf(request: SearchRequest, maxTotalHits: number): { from: number; t
 export type StoppableRequest = SearchRequest & FilterContext
 
 /** A search that leaves some documents unranked. */
-type RankingRequest = StoppableRequest & { readonly without?: DocSet }
+type RankingRequest = StoppableRequest & { readonly without?: DocSet; readonly scaling?: Scaling }
 
 /** Ranks the first `wanted` documents of a search and inserts pinned documents. */
 export function rankSearch(index: OpenIndex, request: StoppableRequest, wanted: number): RankedSearch {
-  if (request.pins.length === 0) return rankKind(index, request, wanted)
+  const scales = request.scales ?? []
+  if (request.pins.length === 0 && scales.length === 0) return rankKind(index, request, wanted)
+  // Reports mistakes in the same order as without rules.
+  kindOf(index, request)
+  sortOf(index, request)
   const distinct = distinctColumn(index, request, prefixOf(request.indexUid))
   const pinned = pinnedDocuments(index, request, distinct)
-  const found = rankKind(index, { ...request, without: pinned.taken }, wanted)
+  const without = pinned.taken
+  const matching = scales.length === 0 ? null : filteredDocuments(index, request.filter, request)
+  const scaling = matching === null ? null : Scaling.of(index, scales, matching, request)
+  if (scaling !== null) without.union(scaling.hidden)
+  const found = rankKind(index, { ...request, without, ...(scaling !== null && { scaling }) }, wanted)
   const pins = new Set(pinned.hits.map(({ docid }) => docid))
   for (const docid of pins) found.counted.add(docid)
   const { isSemantic } = found
@@ -117,12 +133,7 @@ function rankBy(
 ): Omit<RankedSearch, 'isSemantic' | 'semanticOnly' | 'comparedVectors' | 'stages'> {
   const { settings } = index.data
   const prefix = prefixOf(request.indexUid)
-  const sort = parseSort(request.sort ?? [], settings, 'invalid_search_sort', prefix)
-  if (sort.length > 0 && !settings.rankingRules.includes('sort'))
-    throw new EngineError(
-      'invalid_search_sort',
-      `${prefix}the \`sort\` ranking rule must be among \`rankingRules\` to use \`sort\``,
-    )
+  const sort = sortOf(index, request)
   const distinct = distinctColumn(index, request, prefix)
   const deadline = Math.min(
     performance.now() + (settings.searchCutoffMs ?? SEARCH_CUTOFF_MS),
@@ -138,7 +149,7 @@ function rankBy(
     query === null
       ? null
       : { resolver, graph: query.graph, removalGroups: query.groups, strategy: strategyOf(index, request) }
-  const result = bucketSort({
+  const sorting: BucketSortRequest = {
     docids,
     graph: candidates.query?.graph ?? null,
     rules: rulesOfSearch(index.data, { words, sort, vector }),
@@ -146,7 +157,8 @@ function rankBy(
     distinct,
     threshold: request.rankingScoreThreshold,
     expired: () => request.stop?.aborted === true || performance.now() >= deadline,
-  })
+  }
+  const result = request.scaling?.sort(sorting) ?? bucketSort(sorting)
   const counted = candidates.documents
   const all = exhaustive && distinct !== null ? new Distinct(distinct) : null
   for (const docid of docids) {
@@ -156,6 +168,18 @@ function rankBy(
   const stage: Stage = vector === null ? 'search > keyword ranking' : 'search > semantic ranking'
   stages.end(stage)
   return { candidates, sort, ranked: result.ranked, counted, degraded: result.degraded }
+}
+
+/** The sort criteria of a request. @throws EngineError `invalid_search_sort` */
+function sortOf({ data: { settings } }: OpenIndex, request: SearchRequest): SortCriterion[] {
+  const prefix = prefixOf(request.indexUid)
+  const sort = parseSort(request.sort ?? [], settings, 'invalid_search_sort', prefix)
+  if (sort.length > 0 && !settings.rankingRules.includes('sort'))
+    throw new EngineError(
+      'invalid_search_sort',
+      `${prefix}the \`sort\` ranking rule must be among \`rankingRules\` to use \`sort\``,
+    )
+  return sort
 }
 
 /** Column of the distinct attribute; null without one. @throws EngineError `invalid_search_distinct` */

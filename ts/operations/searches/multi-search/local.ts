@@ -16,7 +16,6 @@ import {
   readNode,
   type SearchRights,
   searchFields,
-  searchMetadata,
   searchRequest,
   shape,
   uuidV7,
@@ -108,7 +107,8 @@ export function localSearches(
     stop: DisconnectSignal,
   ): Promise<Uint8Array> {
     const started = performance.now()
-    const prepared: (Embeddable & { readonly entries: readonly IndexEntry[] })[] = []
+    const prepared: (Embeddable & { readonly entries: readonly IndexEntry[]; readonly metadata: unknown })[] =
+      []
     let since = started
     // Sequentially, so that the error of the first invalid query is reported.
     for (const one of queries) {
@@ -118,8 +118,11 @@ export function localSearches(
       }
       const entry = requireEntry(one.query.indexUid, `.queries[${one.position}]`)
       const { entries, ...followed } = await followedKeys(services, entry, joined)
-      const request = requestFor(one, entry, { withMetadata: includeMetadata && merging === null, followed })
-      prepared.push({ entry, entries: [entry, ...entries], request, media: one.query.media })
+      const alone = requestFor(one, entry, followed)
+      const { metadata } = alone
+      // A federated answer lists the metadata of all queries in another place.
+      const request = merging === null ? alone : { ...alone, metadata: null }
+      prepared.push({ entry, entries: [entry, ...entries], request, media: one.query.media, metadata })
     }
     const embedded = await Promise.all(
       prepared.map(async (search, at) => {
@@ -139,7 +142,7 @@ export function localSearches(
         foreign: foreignIndexes(request),
       }
     })
-    const metadata = prepared.map(({ request, entry }) => searchMetadata(request.q, entry))
+    const metadata = prepared.map((search) => search.metadata)
     const federated: FederationRequest | null = merging && {
       ...withoutOrder(merging),
       metadata: includeMetadata ? metadata : null,
@@ -221,7 +224,7 @@ export function localSearches(
   function requestFor(
     { query, position }: PositionedQuery,
     entry: IndexEntry,
-    { withMetadata, followed }: { withMetadata: boolean; followed: Pick<SearchRequest, 'foreignKeys'> },
+    followed: Pick<SearchRequest, 'foreignKeys'>,
   ): SearchRequest {
     const search = {
       ...query,
@@ -234,8 +237,7 @@ export function localSearches(
         entry,
         features,
         forcedFilter: access.forcedFilter(entry.uid),
-        // A federated answer lists the metadata of all queries in another place.
-        includeMetadata: withMetadata,
+        includeMetadata,
         rules: tasks.rules(),
         ...followed,
       })

@@ -202,6 +202,7 @@ fn ranks(scores: &[crate::ranking::ScoreDetail]) -> String {
             Detail::Sort { .. } | Detail::Geo { .. } => return "sort".to_owned(),
             Detail::Vector { .. } => return "vector".to_owned(),
             Detail::Pin { .. } => return "pin".to_owned(),
+            Detail::Scale { .. } => return "scale".to_owned(),
             Detail::Skipped => return "skipped".to_owned(),
         };
         let rank = detail.rank().unwrap();

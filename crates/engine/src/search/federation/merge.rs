@@ -49,7 +49,7 @@ pub(super) fn merge<'q>(
     let candidate = |query: usize, hit: &'q RankedHit| {
         let weight = weights.get(query).copied().unwrap_or(1.0);
         let values = Value::list(&hit.scores, weight);
-        Candidate { query, hit, values, score: hit.score() * weight, distinct: Vec::new() }
+        Candidate { query, hit, values, score: hit.score() * (weight * hit.scale()), distinct: Vec::new() }
     };
     let mut dropped = Vec::new();
     let mut pins = Vec::new();

@@ -1,7 +1,7 @@
 /** Merges ranked lists, with each document once. */
 import type { FederationRequest } from '../../../requests.js'
 import type { OpenIndex } from '../../open-index.js'
-import { compareValues, globalScore, valuesOf } from '../../ranking/index.js'
+import { compareValues, globalScore, scaleOf, valuesOf } from '../../ranking/index.js'
 import { interleaved } from '../interleave.js'
 import { pinOf } from '../pins.js'
 import type { Candidate, RankedQuery } from './query.js'
@@ -26,7 +26,7 @@ export function merged(
       query,
       ranked,
       values: valuesOf(ranked.details, query.weight),
-      score: globalScore(ranked.details) * query.weight,
+      score: globalScore(ranked.details) * (query.weight * scaleOf(ranked.details)),
       distinct: distinctValues(query.index, federation.distinct, ranked.docid),
     })),
   )
