@@ -126,10 +126,12 @@ test('tuning starts from the present settings, and keeps rules that are not abou
   const [first, relevance] = startingCandidates(now)
   t.is(first, now)
   t.deepEqual(relevance?.rankingRules, ['stock:desc', 'relevance', 'sort'])
-  t.deepEqual(changedMembers(now, { ...relevance!, typoTolerance: now.typoTolerance }), {
+  t.deepEqual(changedMembers(now, relevance!), {
     rankingRules: ['stock:desc', 'relevance', 'sort'],
     matchingStrategy: 'any',
+    typoTolerance: { minWordSizeForTypos: { oneTypo: 4, twoTypos: 8 } },
   })
+  t.deepEqual(changedMembers(now, now), {})
 })
 
 test('folds divide all queries evenly, and a seed repeats them', (t) => {

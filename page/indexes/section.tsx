@@ -1,8 +1,9 @@
-/** Index: documents, fields, settings, imports and vectors. */
+/** Index: documents, fields, settings, imports, vectors and judged queries. */
 import { useState } from 'preact/hooks'
 import { ask, Failure, indexPath } from '../api/client.ts'
 import type { IndexInfo, IndexStats } from '../api/types.ts'
 import { FirstSteps } from '../first/first-steps.tsx'
+import { Judge } from '../judge/judge.tsx'
 import { Dialog, Problem, Tabs } from '../parts/basics.tsx'
 import { bytes, plural } from '../parts/text.ts'
 import { asFailure, useLoaded } from '../state/loading.ts'
@@ -19,6 +20,7 @@ const tabs = [
   { name: 'settings', text: 'Settings' },
   { name: 'import', text: 'Import' },
   { name: 'vectors', text: 'Vectors' },
+  { name: 'judge', text: 'Judge' },
 ] as const
 type TabName = (typeof tabs)[number]['name']
 
@@ -128,6 +130,7 @@ function Overview(props: {
         {tab === 'settings' && <SettingsForm index={index} changed={reload} />}
         {tab === 'import' && <Import index={index} changed={reload} />}
         {tab === 'vectors' && <Vectors index={index} stats={facts} />}
+        {tab === 'judge' && <Judge index={index} />}
       </Tabs>
     </>
   )

@@ -1,5 +1,6 @@
 /** A hit: title, text with highlighted matches, facts, score. */
 import type { Hit } from '../api/types.ts'
+import { type JudgedHit, Thumbs } from '../judge/thumbs.tsx'
 import { Meter } from '../parts/basics.tsx'
 import { Marked, unmarked } from '../parts/marked.tsx'
 import { imagesAllowed } from './images.ts'
@@ -13,8 +14,10 @@ export function HitView(props: {
   readonly place: number | 'new' | null
   readonly isAsked: boolean
   readonly ask: () => void
+  /** null: hits are not judged. */
+  readonly judged: JudgedHit | null
 }) {
-  const { hit, rank, primaryKey, place, isAsked, ask } = props
+  const { hit, rank, primaryKey, place, isAsked, ask, judged } = props
   const { title, image, text, facts, hiddenFacts } = shownHit(hit, primaryKey)
   const score = typeof hit._rankingScore === 'number' ? hit._rankingScore : null
   return (
@@ -34,6 +37,7 @@ export function HitView(props: {
         <button type="button" class="plain small" aria-expanded={isAsked} onClick={ask}>
           Why?<span class="hidden"> {unmarked(title).slice(0, 60)}</span>
         </button>
+        {judged !== null && <Thumbs hit={judged} title={unmarked(title).slice(0, 60)} />}
         {image !== null && imagesAllowed() && (
           <img src={image} alt="" loading="lazy" referrerpolicy="no-referrer" />
         )}

@@ -2,6 +2,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { ask, indexPath } from '../api/client.ts'
 import type { Field, Hit, IndexInfo, Page, SearchAnswer } from '../api/types.ts'
+import { useCollected } from '../judge/collected.ts'
 import { Empty, Problem, Said } from '../parts/basics.tsx'
 import { own } from '../parts/own.ts'
 import { count, milliseconds, plural } from '../parts/text.ts'
@@ -43,6 +44,7 @@ export function LaneView(props: LaneProps) {
   const { at, lane, q, isSingle, indexes, change, drop, report } = props
   const [isMore, setIsMore] = useState(false)
   const [isCopying, setIsCopying] = useState(false)
+  const [isJudging, setIsJudging] = useState(false)
   const path = indexPath(lane.index, '/fields')
   const fields = useLoaded(
     (signal) => ask<Page<Field>>('POST', path, { body: { limit: FIELDS_MAX }, signal }),
@@ -138,6 +140,14 @@ export function LaneView(props: LaneProps) {
               <button type="button" class="plain small" onClick={() => setIsCopying(true)}>
                 Copy as code
               </button>
+              <button
+                type="button"
+                class="plain small"
+                aria-pressed={isJudging}
+                onClick={() => setIsJudging(!isJudging)}
+              >
+                Judge hits
+              </button>
               {isSingle && (
                 <button
                   type="button"
@@ -151,7 +161,9 @@ export function LaneView(props: LaneProps) {
             </div>
             {answer?.performanceDetails !== undefined && <Timing details={answer.performanceDetails} />}
           </div>
-          {answer !== null && <Hits {...props} answer={answer} primaryKey={primaryKey} />}
+          {answer !== null && (
+            <Hits {...props} answer={answer} primaryKey={primaryKey} isJudging={isJudging} />
+          )}
         </div>
       </div>
       {isCopying && <CopyDialog lane={lane} q={q} close={() => setIsCopying(false)} />}
@@ -170,8 +182,17 @@ function summary({ estimatedTotalHits: total, processingTimeMs, semanticHitCount
   return `${about}${plural(total, 'hit')}${meaning} in ${milliseconds(Math.max(1, processingTimeMs))}`
 }
 
-function Hits(props: LaneProps & { readonly answer: SearchAnswer; readonly primaryKey: string | null }) {
-  const { answer, primaryKey, lane, change, against, asked } = props
+function Hits(
+  props: LaneProps & {
+    readonly answer: SearchAnswer
+    readonly primaryKey: string | null
+    readonly isJudging: boolean
+  },
+) {
+  const { answer, primaryKey, isJudging, lane, q, change, against, asked } = props
+  const collected = useCollected(lane.index)
+  const query = (lane.ownQuery ?? q).trim()
+  const canJudge = isJudging && primaryKey !== null && query !== ''
   const idOf = (hit: Hit): string => (primaryKey === null ? '' : String(hit[primaryKey]))
   const places =
     against === null || primaryKey === null ? null : new Map(against.hits.map((hit, i) => [idOf(hit), i]))
@@ -183,6 +204,14 @@ function Hits(props: LaneProps & { readonly answer: SearchAnswer; readonly prima
     )
   return (
     <>
+      {isJudging && (
+        <p class="note small">
+          {canJudge
+            ? `${plural(collected.judgments.length, 'judgment')} in this browser. “Judge” in the section Index runs them.`
+            : 'Type a query, then mark its good and bad hits.'}
+        </p>
+      )}
+      {collected.problem !== null && <Problem failure={{ code: '', message: collected.problem }} />}
       <ol class="hits">
         {answer.hits.map((hit, i) => (
           <HitView
@@ -193,6 +222,14 @@ function Hits(props: LaneProps & { readonly answer: SearchAnswer; readonly prima
             place={places === null ? null : (places.get(idOf(hit)) ?? 'new')}
             isAsked={asked !== null && idOf(asked) === idOf(hit)}
             ask={() => props.ask(hit)}
+            judged={
+              canJudge
+                ? {
+                    grade: collected.gradeOf(query, idOf(hit)),
+                    judge: (grade) => collected.judge(query, idOf(hit), grade),
+                  }
+                : null
+            }
           />
         ))}
       </ol>

@@ -63,6 +63,16 @@ export function readState(text: string | null, index: string): SearchState {
   }
 }
 
+/** Returns the id of the document to explain, from the JSON of a state; null for none. */
+export function readWhy(text: string | null): string | null {
+  try {
+    const { why } = (JSON.parse(text ?? 'null') ?? {}) as { readonly why?: unknown }
+    return typeof why === 'string' ? why : null
+  } catch {
+    return null
+  }
+}
+
 function readLane(given: unknown, index: string): Lane {
   const base = newLane(index)
   const read = Object.entries(base).map(([name, standard]) => {

@@ -4,7 +4,7 @@ import type { Hit, IndexInfo, SearchAnswer } from '../api/types.ts'
 import { FirstSteps } from '../first/first-steps.tsx'
 import { Empty } from '../parts/basics.tsx'
 import { addressOf } from '../state/route.ts'
-import { LANES_MAX, type Lane, newLane, readState, type SearchState } from './lane.ts'
+import { LANES_MAX, type Lane, newLane, readState, readWhy, type SearchState } from './lane.ts'
 import { LaneView } from './lane-view.tsx'
 import { WhyPanel } from './why.tsx'
 
@@ -13,6 +13,8 @@ export interface Asked {
   readonly lane: number
   /** Null for a typed document id, to see why the document is not a hit. */
   readonly hit: Hit | null
+  /** Id that is typed at first. */
+  readonly id?: string
 }
 
 export function SearchSection(props: {
@@ -24,7 +26,10 @@ export function SearchSection(props: {
 }) {
   const { indexes, index } = props
   const [state, setState] = useState<SearchState>(() => readState(props.state, index?.uid ?? ''))
-  const [asked, setAsked] = useState<Asked | null>(null)
+  const [asked, setAsked] = useState<Asked | null>(() => {
+    const id = readWhy(props.state)
+    return id === null ? null : { lane: 0, hit: null, id }
+  })
   const [first, setFirst] = useState<SearchAnswer | null>(null)
   const input = useRef<HTMLInputElement>(null)
 
@@ -113,6 +118,7 @@ export function SearchSection(props: {
             lane={askedLane}
             q={state.q}
             hit={asked.hit}
+            typedId={asked.id ?? ''}
             primaryKey={indexes.find(({ uid }) => uid === askedLane.index)?.primaryKey ?? null}
             close={close}
           />

@@ -15,11 +15,13 @@ export function WhyPanel(props: {
   readonly lane: Lane
   readonly q: string
   readonly hit: Hit | null
+  /** Id that is typed at first. */
+  readonly typedId: string
   readonly primaryKey: string | null
   readonly close: () => void
 }) {
-  const { lane, q, hit, primaryKey, close } = props
-  const [typed, setTyped] = useState('')
+  const { lane, q, hit, typedId, primaryKey, close } = props
+  const [typed, setTyped] = useState(typedId)
   const id = hit === null ? typed.trim() : primaryKey === null ? '' : String(hit[primaryKey])
   const search = plainBody(lane, q)
   const explained = useLoaded(

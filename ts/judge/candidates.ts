@@ -73,10 +73,17 @@ const swapped =
     return { ...candidate, rankingRules: rules }
   }
 
+type Members = Readonly<Record<string, unknown>>
+
 /** Returns the members that differ, as a body of `PATCH …/settings`. */
-export function changedMembers(now: Candidate, found: Candidate): Partial<Candidate> {
-  const names = Object.keys(found) as (keyof Candidate)[]
-  return Object.fromEntries(
-    names.filter((name) => !isDeepStrictEqual(now[name], found[name])).map((name) => [name, found[name]]),
-  )
+export function changedMembers(now: Candidate, found: Candidate): Members {
+  const { typoTolerance, ...changed } = differing({ ...now }, { ...found })
+  return {
+    ...changed,
+    // The server merges the members of this setting.
+    ...(typoTolerance !== undefined && { typoTolerance: differing(now.typoTolerance, found.typoTolerance) }),
+  }
 }
+
+const differing = (now: Members, found: Members): Members =>
+  Object.fromEntries(Object.entries(found).filter(([name, value]) => !isDeepStrictEqual(now[name], value)))

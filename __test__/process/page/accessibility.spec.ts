@@ -32,13 +32,16 @@ for (const [colorScheme, width] of [
     await page.getByRole('option', { name: 'Drama' }).waitFor()
     await look('completion')
     await page.getByRole('combobox', { name: 'Filter' }).press('Escape')
+    await page.getByRole('button', { name: 'Judge hits' }).click()
+    await page.getByRole('button', { name: 'Good hit: Solaris' }).first().waitFor()
+    await look('judge hits')
     await page.getByRole('button', { name: 'Copy as code' }).click()
     await look('copy')
     await page.getByRole('button', { name: 'Close' }).click()
     await page.getByRole('link', { name: 'Index' }).click()
     await page.locator('.record').first().click()
     await look('documents')
-    for (const tab of ['Fields', 'Settings', 'Import', 'Vectors']) {
+    for (const tab of ['Fields', 'Settings', 'Import', 'Vectors', 'Judge']) {
       await page.getByRole('tab', { name: tab }).click()
       await page.getByRole('tabpanel').getByText(/./).first().waitFor()
       await look(tab)

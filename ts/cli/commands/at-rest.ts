@@ -85,18 +85,27 @@ export async function openAtRest(
     async call({ method, url, headers = {}, body, signal }) {
       const { pathname, search } = new URL(url)
       if (typeof body === 'function') throw new Error('a directory at rest can only be read')
-      const {
-        statusCode,
-        headers: answered,
-        rawPayload,
-      } = await app.inject({
-        method,
-        url: `${pathname}${search}`,
-        headers: { ...headers },
-        ...(body !== undefined && { payload: typeof body === 'string' ? body : Buffer.from(body) }),
-        ...(signal !== undefined && { signal }),
-      })
-      return { status: statusCode, headers: textHeaders(answered), body: rawPayload }
+      signal?.throwIfAborted()
+      // `inject` never removes its listener, so it gets a signal of its own.
+      const stop = new AbortController()
+      const abort = (): void => stop.abort(signal?.reason)
+      signal?.addEventListener('abort', abort, { once: true })
+      try {
+        const {
+          statusCode,
+          headers: answered,
+          rawPayload,
+        } = await app.inject({
+          method,
+          url: `${pathname}${search}`,
+          headers: { ...headers },
+          ...(body !== undefined && { payload: typeof body === 'string' ? body : Buffer.from(body) }),
+          signal: stop.signal,
+        })
+        return { status: statusCode, headers: textHeaders(answered), body: rawPayload }
+      } finally {
+        signal?.removeEventListener('abort', abort)
+      }
     },
     async close() {
       await app.close()
