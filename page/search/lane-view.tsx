@@ -134,12 +134,6 @@ export function LaneView(props: LaneProps) {
               <div class="grow">
                 <Said>{saidOf(answer, search.failure !== null)}</Said>
               </div>
-              <button type="button" class="plain small" onClick={() => props.ask(null)}>
-                Why not …?
-              </button>
-              <button type="button" class="plain small" onClick={() => setIsCopying(true)}>
-                Copy as code
-              </button>
               <button
                 type="button"
                 class="plain small"
@@ -147,6 +141,12 @@ export function LaneView(props: LaneProps) {
                 onClick={() => setIsJudging(!isJudging)}
               >
                 Judge hits
+              </button>
+              <button type="button" class="plain small" onClick={() => props.ask(null)}>
+                Why not …?
+              </button>
+              <button type="button" class="plain small" onClick={() => setIsCopying(true)}>
+                Copy as code
               </button>
               {isSingle && (
                 <button
