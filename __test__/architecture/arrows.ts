@@ -19,6 +19,7 @@ export const tsModules: ModuleTable = {
   embedding: ['outbound', 'engine', 'settings', 'parse', 'errors'],
   sqlite: ['errors'],
   reranking: ['outbound', 'settings', 'parse', 'errors'],
+  tracing: ['embedding', 'engine', 'outbound', 'parse'],
   tasks: ['sqlite', 'embedding', 'engine', 'launch', 'settings', 'parse', 'errors'],
   instance: [
     ...[
@@ -54,7 +55,7 @@ export const tsModules: ModuleTable = {
       'telemetry',
       'launch',
     ],
-    ...['mcp', 'settings', 'parse', 'errors'],
+    ...['mcp', 'tracing', 'settings', 'parse', 'errors'],
   ],
   'in-process': [
     ...[
@@ -83,7 +84,7 @@ export const tsModules: ModuleTable = {
       'outbound',
       'engine',
     ],
-    ...['judge', 'mcp', 'tls', 'telemetry', 'launch', 'settings', 'parse', 'errors'],
+    ...['judge', 'mcp', 'tracing', 'tls', 'telemetry', 'launch', 'settings', 'parse', 'errors'],
   ],
   index: ['in-process', 'operations', 'instance', 'tasks', 'launch', 'errors'],
 }

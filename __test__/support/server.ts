@@ -19,11 +19,20 @@ import {
   openWebhooks,
   snapshotterTo,
 } from '../../ts/instance/index.js'
-import { type AllowedNetworks, openOutbound } from '../../ts/outbound/index.js'
+import { type AllowedNetworks, type Outbound, openOutbound } from '../../ts/outbound/index.js'
 import type { Replicated } from '../../ts/replication/index.js'
 import { openRerankers, type PersonalizationOptions } from '../../ts/reranking/index.js'
 import { openTasks, type Tasks, type TasksSetup } from '../../ts/tasks/index.js'
 import { moduleLog, openLogWithOutlets, openUsage, type Usage } from '../../ts/telemetry/index.js'
+import {
+  type CallPurpose,
+  Tracer,
+  type TracerSetup,
+  tracedBatch,
+  tracedEmbedders,
+  tracedEngine,
+  tracedOutbound,
+} from '../../ts/tracing/index.js'
 import { exporterOver } from '../../ts/transfer/index.js'
 import { nativeEngine } from './requirements.js'
 
@@ -55,6 +64,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly replicated?: Replicated
   /** Setup of embedders. */
   readonly embedding?: Partial<EmbeddersSetup>
+  /** Traces. Default: none. */
+  readonly tracing?: Partial<TracerSetup>
   /** Service of personalized searches. Default: none. */
   readonly personalization?: Partial<PersonalizationOptions>
   /** Destination of the log. Default: nowhere. */
@@ -149,6 +160,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     version = '0.0.0',
     embedding = {},
     personalization = {},
+    tracing,
     models: modelsSetup = {},
     replicated = null,
     log: destination = nowhere,
@@ -167,6 +179,18 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
   }
   const { engine, kind } = await openEngine(testEngine, setup)
   const outbound = openOutbound({ allowedNetworks })
+  const exporting = openOutbound({ allowedNetworks: 'any' })
+  const tracer =
+    tracing === undefined
+      ? null
+      : new Tracer({
+          ...{ outbound: exporting, endpoint: '', headers: {}, sampleRatio: 1, showsQueries: false },
+          ...{ service: { version: '0.0.0', instanceId: 'test' }, report: () => undefined },
+          intervalMs: 5,
+          ...tracing,
+        })
+  const calls = (purpose: CallPurpose): Outbound =>
+    tracer === null ? outbound : tracedOutbound(outbound, tracer, purpose)
   const models = openModels({
     outbound,
     directory: join(directory, 'models'),
@@ -177,8 +201,8 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     report: () => undefined,
     ...modelsSetup,
   })
-  const embedders = openEmbedders({
-    outbound,
+  const opened = openEmbedders({
+    outbound: calls('embedding'),
     models,
     timeoutMs: 30_000,
     pauseMsMax: 60_000,
@@ -188,14 +212,16 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     defaults: { openAiKey: null, ollamaUrl: 'http://localhost:11434/api/embeddings' },
     ...embedding,
   })
+  const embedders = tracer === null ? opened : tracedEmbedders(opened, tracer)
   const rerankers = openRerankers({
-    outbound,
+    outbound: calls('reranking'),
     wait: async () => undefined,
     personalization: { apiKey: null, url: null, model: 'model', ...personalization },
   })
   const queue = await openTasks({
     directory,
-    engine: queueEngine(engine),
+    engine: queueEngine(tracer === null ? engine : tracedEngine(engine, tracer)),
+    ...(tracer !== null && { aroundBatch: (batch, run) => tracedBatch(tracer, batch, run) }),
     log,
     faults,
     limits,
@@ -215,9 +241,14 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     }),
     embedders,
   })
-  const webhooks = await openWebhooks({ store: queue.webhooks, outbound, launch: taskWebhook, log })
-  const wrapped = wrapEngine(engine)
-  const opened = await openFeatures(queue.instance, features)
+  const webhooks = await openWebhooks({
+    store: queue.webhooks,
+    outbound: calls('webhook'),
+    launch: taskWebhook,
+    log,
+  })
+  const wrapped = wrapEngine(tracer === null ? engine : tracedEngine(engine, tracer))
+  const flags = await openFeatures(queue.instance, features)
   const app = buildServer({
     engine: wrapped,
     // No answer cache with a wrapped engine, because cached answers would bypass the wrapper.
@@ -226,11 +257,12 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     settingsThread: queue.settingsThread,
     instance: queue.instance,
     webhooks,
-    outbound,
+    outbound: calls('remote'),
+    tracer,
     embedders,
     rerankers,
     auth: await openAuth({ masterKey: masterKey ?? null, store: queue.instance, now }),
-    features: opened,
+    features: flags,
     options: { ...defaultHttpOptions, ...httpOptions },
     log: moduleLog(log, 'http'),
     faults,
@@ -253,6 +285,8 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
       await webhooks.close()
       models.close()
       await outbound.close()
+      await tracer?.close()
+      await exporting.close()
       await queue.close()
       await engine.close()
     })()
@@ -262,7 +296,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     await stop()
     if (given === undefined) await rm(directory, { recursive: true, force: true })
   })
-  const parts = { engine: wrapped, tasks: queue.tasks, features: opened, directory }
+  const parts = { engine: wrapped, tasks: queue.tasks, features: flags, directory }
   return { ...clientOf(port, masterKey), parts, haltQueue: queue.stop, vanish, stop }
 }
 

@@ -32,6 +32,7 @@ import { type ArchiveStart, startFromArchive } from './start-from-archive.js'
 import { startScreen } from './start-screen.js'
 import { telemetryOf } from './telemetry.js'
 import { textOf } from './text-of.js'
+import { openTracing } from './tracing.js'
 
 /** Milliseconds for running requests to finish during shutdown. Docker kills a container after ten seconds. */
 const DRAIN_MS = 3_000
@@ -92,15 +93,19 @@ export async function serve(request: ServeRequest): Promise<Serving> {
   closers.push(reloadOnHangUp(tls, log))
   try {
     const { cores } = request.machine
-    const embedding = openEmbedding({ options, version, cores, log })
+    const tracing = await openTracing(options, { version, log })
+    closers.push(() => tracing.close())
+    const embedding = openEmbedding({ options, version, cores, log, wrapOutbound: tracing.outbound })
     closers.push(() => embedding.close())
-    const { outbound, embedders, rerankers } = embedding
+    const { outbound, rerankers } = embedding
+    const embedders = tracing.embedders(embedding.embedders)
     const engine = {
       engine: options.engine,
       indexingMemoryBytes: indexingMemoryBytes(options),
       indexingThreads: options.maxIndexingThreads ?? cores,
       cacheBytes: options.cacheSize,
       answerCacheBytes: options.answerCacheSize,
+      ...tracing.engine,
       log,
     }
     const imported = importOf(options)
@@ -122,7 +127,8 @@ export async function serve(request: ServeRequest): Promise<Serving> {
           tasksMax: options.experimentalMaxNumberOfBatchedTasks,
           payloadBytesMax: options.experimentalLimitBatchedTasksTotalSize,
         },
-        exportIndex: exporterOver(outbound, options.httpPayloadSizeLimit),
+        ...tracing.batches,
+        exportIndex: exporterOver(tracing.outbound(outbound, 'remote'), options.httpPayloadSizeLimit),
         dumpDirectory: options.dumpDir,
         snapshots: { directory: options.snapshotDir, keptMax: options.snapshotsKept },
         embedders,
@@ -153,7 +159,8 @@ export async function serve(request: ServeRequest): Promise<Serving> {
           },
           bucket: replication.openBucket({
             options: { ...options, bucket: options.bucket },
-            ...{ outbound, log: moduleLog(log, 'bucket'), env: process.env, readText: textOf },
+            ...{ log: moduleLog(log, 'bucket'), env: process.env, readText: textOf },
+            outbound: tracing.outbound(outbound, 'bucket'),
           }),
         }))
     const { sender, follower } = replicated
@@ -174,7 +181,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     signal.throwIfAborted()
     const webhooks = await openWebhooks({
       store: writes.webhooks,
-      outbound,
+      outbound: tracing.outbound(outbound, 'webhook'),
       launch: launchWebhook(options),
       log: moduleLog(log, 'webhooks'),
     })
@@ -194,7 +201,8 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       settingsThread: queue.settingsThread,
       instance: writes.instance,
       webhooks,
-      outbound,
+      outbound: tracing.outbound(outbound, 'remote'),
+      tracer: tracing.tracer,
       embedders,
       rerankers,
       auth: await openAuth({ masterKey: options.masterKey, store: writes.instance }),

@@ -36,7 +36,13 @@ export { requireIndexId } from './index-id.js'
 export { searchedText } from './query-text.js'
 export type * from './requests.js'
 export { type EditedPage, loadScripts, type RunScript, type ScriptPage } from './scripts.js'
-export { type EngineChoice, EngineLoadError, type OpenedEngine, openEngine } from './select.js'
+export {
+  type EngineChoice,
+  EngineLoadError,
+  type OpenedEngine,
+  openEngine,
+  type WrapEngine,
+} from './select.js'
 export type * from './setup.js'
 export { withStages } from './timed-answers.js'
 export { WordSegmenter } from './word-segments.js'

@@ -6,6 +6,9 @@ import type { EngineSetup } from './setup.js'
 
 export type EngineChoice = 'auto' | 'native' | 'fallback'
 
+/** Returns an engine that makes the same calls. */
+export type WrapEngine = (engine: Engine) => Engine
+
 /** The engine that runs, and why it was chosen. */
 export interface OpenedEngine {
   readonly engine: Engine
@@ -44,14 +47,17 @@ export class EngineLoadError extends LaunchError {
  * If the binary loads but cannot open the directory, the call fails without fallback: the data may belong to the native
  * engine.
  * @param answerCacheBytes for answers cached until their index changes; 0 disables the cache
+ * @param wrap observes the calls of the engine, below the cache of answers
  */
 export async function openEngine(
   choice: EngineChoice,
   setup: EngineSetup,
   answerCacheBytes = 0,
+  wrap: WrapEngine = (engine) => engine,
 ): Promise<OpenedEngine> {
   const opened = await openChosen(choice, setup)
-  return { ...opened, answers: answersOf(opened.engine, answerCacheBytes) }
+  const engine = wrap(opened.engine)
+  return { ...opened, engine, answers: answersOf(engine, answerCacheBytes) }
 }
 
 type Chosen = Omit<OpenedEngine, 'answers'>

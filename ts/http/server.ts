@@ -13,6 +13,7 @@ import { showPositions } from './replicas/index.js'
 import { routes } from './routes/index.js'
 import { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
+import { TracedSearchQueue, traceRequests } from './tracing.js'
 import { InnerCalls, refuseMalformed, sendError, setUpTransport, UnreadAnswers } from './transport/index.js'
 
 /** Characters of a path parameter. Node.js accepts no longer request head, so another limit always applies first. */
@@ -61,6 +62,8 @@ export function buildServer(services: Services): FastifyInstance {
     if (response.socket !== null) response.writeContinue()
     app.server.emit('request', request, response)
   })
+  const { tracer = null } = services
+  if (tracer !== null) traceRequests(app, tracer)
   setUpTransport(app, services.options)
   boundBodies(app, new BodyBudget(services.options.bodiesBytesMax))
   boundUnreadAnswers(app, new UnreadAnswers(services.options.unreadBytesMax, services.options.unreadMsMax))
@@ -80,8 +83,8 @@ export function buildServer(services: Services): FastifyInstance {
   })
   const shared = {
     ...services,
-    searches: new SearchQueue(services.options),
-    similarSearches: new SearchQueue(services.options),
+    searches: searchQueue(services),
+    similarSearches: searchQueue(services),
     waits: new TaskWaits(services.tasks, services.options.taskWaitsMax),
     network: new NetworkBook(services.instance),
     queries: new QueryWatch(services.options, moduleLog(services.log, 'queries')),
@@ -91,6 +94,9 @@ export function buildServer(services: Services): FastifyInstance {
   void app.register(routes, { ...shared, metrics: openMetrics(app, shared) })
   return app
 }
+
+const searchQueue = ({ options, tracer = null }: Services): SearchQueue =>
+  tracer === null ? new SearchQueue(options) : new TracedSearchQueue(options, tracer)
 
 function noSchemas(): never {
   throw new Error('routes read bodies and render answers themselves')

@@ -10,6 +10,7 @@ import type { Rerankers } from '../reranking/index.js'
 import type { SettingsThread } from '../settings/index.js'
 import type { InstanceStore, Tasks } from '../tasks/index.js'
 import type { LogOutlets, Usage } from '../telemetry/index.js'
+import type { Tracer } from '../tracing/index.js'
 import {
   BODIES_BYTES_MAX,
   CHANGE_STREAMS_MAX,
@@ -111,6 +112,8 @@ export interface Services {
   /** Destinations of the lines of `log`. */
   readonly outlets: LogOutlets
   readonly version: Version
+  /** null or absent: requests are not traced. */
+  readonly tracer?: Tracer | null
   /** null or absent: the instance has no bucket. */
   readonly replicated?: Replicated | null
   /** Creates the listening server; null or absent: plain HTTP. */

@@ -12,6 +12,8 @@ export interface EmbeddingSetup {
   /** Cores that this process may use. */
   readonly cores: number
   readonly log: Logger
+  /** Observes outgoing calls. Absent: nothing does. */
+  readonly wrapOutbound?: (outbound: Outbound, purpose: 'embedding' | 'reranking') => Outbound
 }
 
 /** Outgoing calls, embedders and rerankers, including the models that run in this process. */
@@ -23,8 +25,9 @@ export interface Embedding {
 }
 
 /** Source: vectors §2.3, §5.2. */
-export function openEmbedding({ options, version, cores, log }: EmbeddingSetup): Embedding {
+export function openEmbedding({ options, version, cores, log, ...setup }: EmbeddingSetup): Embedding {
   const outbound = openOutbound({ allowedNetworks: options.experimentalAllowedIpNetworks })
+  const { wrapOutbound = (wrapped: Outbound) => wrapped } = setup
   const models = openModels({
     outbound,
     directory: resolve(options.modelsDir),
@@ -36,7 +39,7 @@ export function openEmbedding({ options, version, cores, log }: EmbeddingSetup):
   })
   const modes = options.experimentalConfigEmbedderFailureModes
   const embedders = openEmbedders({
-    outbound,
+    outbound: wrapOutbound(outbound, 'embedding'),
     models,
     defaults: { openAiKey: options.openaiApiKey, ollamaUrl: options.ollamaUrl },
     timeoutMs: options.experimentalRestEmbedderTimeoutSeconds * 1000,
@@ -52,7 +55,7 @@ export function openEmbedding({ options, version, cores, log }: EmbeddingSetup):
     outbound,
     embedders,
     rerankers: openRerankers({
-      outbound,
+      outbound: wrapOutbound(outbound, 'reranking'),
       personalization: {
         apiKey: options.experimentalPersonalizationApiKey,
         url: options.experimentalPersonalizationUrl,

@@ -1,9 +1,16 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import type { Embedders } from '../embedding/index.js'
-import { BackgroundFaults, type EngineChoice, type OpenedEngine, openEngine } from '../engine/index.js'
+import {
+  BackgroundFaults,
+  type EngineChoice,
+  type OpenedEngine,
+  openEngine,
+  type WrapEngine,
+} from '../engine/index.js'
 import { LaunchError, type LaunchErrorCode } from '../launch/index.js'
 import {
+  type AroundBatch,
   DirectoryInUseError,
   type ExportIndex,
   isDiskFull,
@@ -36,6 +43,8 @@ export interface EngineRequest {
   readonly cacheBytes?: number
   /** Bytes of answers cached until their index changes. Absent: answers are not cached. */
   readonly answerCacheBytes?: number
+  /** Observes the calls of the engine. Absent: nothing does. */
+  readonly wrapEngine?: WrapEngine
   readonly log: Logger
   /** Counts faults of background work. Absent: they are only logged. */
   readonly faults?: BackgroundFaults
@@ -72,6 +81,8 @@ export interface InstanceRequest extends EngineRequest {
   readonly snapshots?: { readonly directory: string; readonly keptMax: number }
   /** Absent: tasks with documents that need vectors fail with an error code. */
   readonly embedders?: Embedders
+  /** Runs each batch, to observe it. Absent: nothing does. */
+  readonly aroundBatch?: AroundBatch
 }
 
 /** An open data directory with its engine and queue. */
@@ -199,6 +210,7 @@ async function openOnce(request: InstanceRequest): Promise<Instance> {
         }),
       }),
       ...(request.embedders !== undefined && { embedders: request.embedders }),
+      ...(request.aroundBatch !== undefined && { aroundBatch: request.aroundBatch }),
       ...(from !== null && { upgrade: { from, to: version } }),
     }
     let rebuilt: Rebuilt | null = null
@@ -271,7 +283,12 @@ export async function openEngineIn(path: string, request: EngineRequest): Promis
     ...(request.cacheBytes !== undefined && { cacheBytes: request.cacheBytes }),
     ...(request.followsFiles !== undefined && { followsFiles: request.followsFiles }),
   }
-  const opened = await openEngine(chosen(request.engine, written, path), setup, request.answerCacheBytes)
+  const opened = await openEngine(
+    chosen(request.engine, written, path),
+    setup,
+    request.answerCacheBytes,
+    request.wrapEngine,
+  )
   try {
     if (noted === null && request.isReadOnly !== true)
       await writeFile(join(path, ENGINE_FILE), opened.kind, { flush: true })

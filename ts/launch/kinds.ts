@@ -124,6 +124,42 @@ export function count<T extends number | null>(
   }
 }
 
+/** A number from 0 to 1. */
+export function ratio(fallback: number, about: About): LaunchOption<number> {
+  const fromText = (given: string): number | undefined =>
+    /^(0|1|0?\.\d{1,15}|[01]\.0*|0\.\d{1,15})$/.test(given) ? Number(given) : undefined
+  return {
+    ...about,
+    placeholder: 'ratio',
+    accepts: 'a number from 0 to 1',
+    fallback: () => fallback,
+    fromText,
+    fromToml: numberOr(fromText),
+  }
+}
+
+/** Headers of requests: `name=value`, separated by commas. */
+export function headers(about: About): LaunchOption<Readonly<Record<string, string>>> {
+  const fromText = (given: string): Readonly<Record<string, string>> | undefined => {
+    const pairs = partsOf(given).map((part): readonly [string, string] => {
+      const at = part.indexOf('=')
+      return [part.slice(0, Math.max(at, 0)).trim().toLowerCase(), part.slice(at + 1).trim()]
+    })
+    const areValid = pairs.every(
+      ([name, value]) => /^[!#$%&'*+.^_`|~\w-]+$/.test(name) && /^[\x20-\x7e]*$/.test(value),
+    )
+    return areValid ? Object.fromEntries(pairs) : undefined
+  }
+  return {
+    ...about,
+    placeholder: 'list',
+    accepts: '`name=value`, separated by commas',
+    fallback: () => ({}),
+    fromText,
+    fromToml: textOr(fromText),
+  }
+}
+
 /** Seconds of a timer. Values above the longest timer of Node.js, 24 days, are reduced to it. */
 export function seconds(fallback: number, about: About): LaunchOption<number> {
   const option = count({ min: 1, countsAtMost: TIMER_SECONDS_MAX }, fallback, about)

@@ -2,7 +2,7 @@
 import type { LaunchOption, Rows } from './option.js'
 import { bucket } from './rows/bucket.js'
 import { configuration, data, listening, protection, tls } from './rows/instance.js'
-import { agents, backups, features, observation, outgoing, telemetry } from './rows/operation.js'
+import { agents, backups, features, observation, outgoing, telemetry, tracing } from './rows/operation.js'
 import { embedding, memory, searches, tasks } from './rows/work.js'
 
 const table = {
@@ -18,6 +18,7 @@ const table = {
   ...bucket,
   ...outgoing,
   ...observation,
+  ...tracing,
   ...telemetry,
   ...agents,
   ...features,
@@ -53,6 +54,7 @@ export const subjects: readonly (readonly [title: string, rows: Rows])[] = [
   ['Bucket and followers', bucket],
   ['Calls to others', outgoing],
   ['Logs and metrics', observation],
+  ['Traces', tracing],
   ['Telemetry', telemetry],
   ['Agents', agents],
   ['Features', features],

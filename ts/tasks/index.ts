@@ -3,7 +3,7 @@
 export { DirectoryInUseError, type DriverName, driverNames, isDiskFull, StoreError } from '../sqlite/index.js'
 export type { BatchLimits } from './batching.js'
 export type { TaskChange } from './changes.js'
-export type { TaskLog } from './execute/batch-context.js'
+export type { AroundBatch, ObservedBatch, TaskLog } from './execute/batch-context.js'
 export type {
   DumpedBatch,
   DumpedTask,

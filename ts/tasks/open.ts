@@ -15,7 +15,7 @@ import {
 import { StoredRules } from './catalogue/stored-rules.js'
 import { TaskChanges } from './changes.js'
 import { type Clock, systemClock } from './clock.js'
-import type { BatchContext, TaskLog } from './execute/batch-context.js'
+import type { AroundBatch, BatchContext, TaskLog } from './execute/batch-context.js'
 import type { WriteDump } from './execute/dump-source.js'
 import type { ExportIndex } from './execute/export.js'
 import type { WriteSnapshot } from './execute/snapshot-source.js'
@@ -65,6 +65,8 @@ export interface TasksSetup {
   readonly keepsChanges?: boolean
   /** Requests vectors. Absent: documents that need vectors fail with an error code. */
   readonly embedders?: Embedders
+  /** Runs each batch, to observe it. Absent: nothing does. */
+  readonly aroundBatch?: AroundBatch
   /** Copies an index to another instance. Absent: exports fail with an error code. */
   readonly exportIndex?: ExportIndex
   /** Writes a dump. Absent: dumps fail with an error code. */
@@ -192,6 +194,7 @@ export async function assemble(
     writeDump,
     writeSnapshot,
     names,
+    ...(setup.aroundBatch !== undefined && { aroundBatch: setup.aroundBatch }),
   }
   const nextBatchUid = await recover(start, context, quarantine)
   await updateCatalogueFile(catalogue, context)

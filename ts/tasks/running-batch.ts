@@ -31,6 +31,11 @@ export class RunningBatch {
     this.names = [...new Set(picked.tasks.flatMap(namesOf))]
   }
 
+  /** The steps so far, with their beginning. */
+  get entered(): readonly { readonly name: string; readonly at: Micros }[] {
+    return this.#entered
+  }
+
   get signal(): AbortSignal {
     return this.#interruption.signal
   }

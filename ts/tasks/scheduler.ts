@@ -175,7 +175,9 @@ export class Scheduler {
     const uid = this.#nextBatchUid++
     const running = new RunningBatch(uid, batch, this.#context.clock)
     this.#running.set(uid, running)
-    const end = this.#runBatch(running, batch, tasks)
+    const { aroundBatch } = this.#context
+    const run = (): Promise<void> => this.#runBatch(running, batch, tasks)
+    const end = (aroundBatch === undefined ? run() : aroundBatch(running, run))
       .catch((error: unknown) => void this.#failures.push(error))
       .then(() => {
         const isUnrecorded = this.#running.delete(uid)

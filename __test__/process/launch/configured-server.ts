@@ -31,7 +31,7 @@ export interface Configured {
   stop(): Promise<number | null>
 }
 
-const KEY = 'a master key of enough bytes'
+export const KEY = 'a master key of enough bytes'
 
 export async function startConfigured(t: ExecutionContext, engine: string): Promise<Configured> {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-'))
@@ -41,6 +41,7 @@ export async function startConfigured(t: ExecutionContext, engine: string): Prom
     if (path === '/silent' || path === '/multi-search') return null
     if (path === '/broken') return { status: 500, text: 'broken' }
     if (path === '/rank') return { results: [] }
+    if (path === '/otlp/v1/traces') return {}
     const { input } = body as { readonly input: readonly unknown[] }
     if (path === '/openai') return { data: input.map(() => ({ embedding: [1, 2] })) }
     return { embeddings: input.map(() => [1, 2]) }
@@ -79,6 +80,8 @@ export async function startConfigured(t: ExecutionContext, engine: string): Prom
     ],
     ...['--experimental-personalization-url', `${provider.url}/rank`],
     ...['--experimental-personalization-model', 'ranker'],
+    ...['--otlp-endpoint', `${provider.url}/otlp`, '--otlp-headers', 'x-key=of-the-collector'],
+    ...['--otlp-sample-ratio', '0', '--otlp-query-text'],
     ...['--task-webhook-authorization-header', 'Bearer of-the-hook', '--no-analytics'],
     ...['--experimental-allowed-ip-networks', '127.0.0.0/8', '--log-level', 'WARN', '--log-format', 'JSON'],
     ...[

@@ -10,7 +10,7 @@ import { rowOf, rows } from '../../../ts/launch/table.js'
 import { defaultRuleBudgets } from '../../../ts/tasks/index.js'
 import { nativeEngine } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
-import { type Configured, startConfigured } from './configured-server.js'
+import { type Configured, KEY, startConfigured } from './configured-server.js'
 
 type Check = (t: ExecutionContext, server: Configured) => unknown
 
@@ -48,6 +48,20 @@ const personalized: Check = async (t, { call, calls }) => {
   const asked = calls().find(({ path }) => path === '/rank')
   t.is(asked?.headers.authorization, 'Bearer key-of-ranking')
   t.like(asked?.body, { model: 'ranker' })
+}
+
+/** Only the traces of callers are recorded, with the texts of queries, and sent with a header. */
+const traced: Check = async (t, { url, call, calls }) => {
+  await call('GET', '/health')
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
+  const headers = { authorization: `Bearer ${KEY}`, traceparent: `00-${trace}-00f067aa0ba902b7-01` }
+  t.is((await fetch(`${url}/indexes/films/search?q=traced`, { headers })).status, 200)
+  const sent = () => calls().filter(({ path }) => path === '/otlp/v1/traces')
+  while (!JSON.stringify(sent().map(({ body }) => body)).includes('"stringValue":"traced"'))
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  t.is(sent()[0]?.headers['x-key'], 'of-the-collector')
+  const ids = JSON.stringify(sent().map(({ body }) => body)).matchAll(/"traceId":"(\w+)"/g)
+  t.deepEqual([...new Set([...ids].map(([, id]) => id))], [trace])
 }
 
 const effects: Readonly<Record<OptionName, Effect>> = {
@@ -183,6 +197,10 @@ const effects: Readonly<Record<OptionName, Effect>> = {
   },
   experimentalEnableLogsRoute: succeeds('POST', '/logs/stderr', { target: 'warn' }),
   experimentalEnableMetrics: feature('metrics'),
+  otlpEndpoint: traced,
+  otlpHeaders: traced,
+  otlpSampleRatio: traced,
+  otlpQueryText: traced,
   noAnalytics: has(/Telemetry: +"Disabled \(--no-analytics\)"/),
   telemetryUrl: { seenIn: 'e2e/telemetry.spec.ts' },
   telemetryPreview: { seenIn: 'e2e/telemetry.spec.ts' },

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import test from 'ava'
 import { parseAllDocuments } from 'yaml'
 import { disagreements, paths, type Texts } from '../../../trials/container/deployment.js'
+import { type TracingTexts, tracingDisagreements, tracingPaths } from '../../../trials/container/tracing.js'
 import { tempDir } from '../../backup/archives.js'
 import type { Requirement } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
@@ -68,6 +69,43 @@ test('each mistake in the deployment files is found', (t) => {
   for (const [path, from, to, expected] of mistakes) {
     t.true(texts[path].includes(from), `${path} holds ${from}`)
     const found = disagreements({ ...texts, [path]: texts[path].replace(from, to) }, root)
+    t.true(
+      found.some((one) => expected.test(one)),
+      `${path}, ${to}: ${found.join('; ')}`,
+    )
+  }
+})
+
+const tracing = Object.fromEntries(
+  tracingPaths.map((path) => [path, readFileSync(join(root, path), 'utf8')]),
+) as TracingTexts
+
+/** Each mistake: file, original text, replacement, and pattern of the expected message. */
+const tracingMistakes: readonly (readonly [keyof TracingTexts, string, string, RegExp])[] = [
+  [
+    'deploy/tracing/compose.yaml',
+    'SVC_OTLP_ENDPOINT:',
+    'SVC_OTLP_END:\n      SVC_OTLP_ENDPOINT:',
+    /no option/,
+  ],
+  ['deploy/tracing/compose.yaml', 'collector:4318', 'collector:4317', /listens on 4318/],
+  ['deploy/tracing/compose.yaml', 'http://collector:', 'http://otel:', /no service otel/],
+  ['deploy/tracing/compose.yaml', '127.0.0.1:16686', '0.0.0.0:16686', /other machines/],
+  ['deploy/tracing/compose.yaml', 'jaeger:2.11.0', 'jaeger:latest', /no version/],
+  [
+    'deploy/tracing/collector.yaml',
+    'processors: [memory_limiter, batch]',
+    'processors: [batches]',
+    /batches/,
+  ],
+  ['deploy/tracing/collector.yaml', 'jaeger:4317', 'jaeger:4318', /does not listen/],
+]
+
+test('the compose file with traces agrees with its collector, and each mistake in them is found', (t) => {
+  t.deepEqual(tracingDisagreements(tracing), [])
+  for (const [path, from, to, expected] of tracingMistakes) {
+    t.true(tracing[path].includes(from), `${path} holds ${from}`)
+    const found = tracingDisagreements({ ...tracing, [path]: tracing[path].replace(from, to) })
     t.true(
       found.some((one) => expected.test(one)),
       `${path}, ${to}: ${found.join('; ')}`,

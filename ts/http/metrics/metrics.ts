@@ -5,6 +5,7 @@ import { reportInstance, reportReplication, reportTasks, reportWaiting } from '.
 import { processFigures } from './process-figures.js'
 import { type Measured, Report } from './report.js'
 import { reportReranking } from './rerank-figures.js'
+import { reportTraces } from './trace-figures.js'
 
 /** Upper bounds of the response time buckets. Source: the service's metrics page. */
 const RESPONSE_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
@@ -43,6 +44,7 @@ export function openMetrics(app: FastifyInstance, services: Measured): Metrics {
       await reportCaches(services, report)
       reportFaults(services, report)
       reportReranking(services, report)
+      reportTraces(services, report)
       const parts = await Promise.all([counted.metrics(), report.text(), ofProcess.metrics()])
       return parts.join('')
     },

@@ -1,3 +1,3 @@
 /** Queues searches and watches for disconnected clients. */
 export { disconnectOf, type OnDisconnect, untilDisconnected } from './disconnect.js'
-export { SearchQueue } from './queue.js'
+export { SearchQueue, type SearchQueueLimits } from './queue.js'

@@ -1,5 +1,17 @@
 /** Options of backups, outgoing calls, logs, metrics, telemetry and features. */
-import { choice, count, logTarget, networks, origins, schedule, text, toggle, url } from '../kinds.js'
+import {
+  choice,
+  count,
+  headers,
+  logTarget,
+  networks,
+  origins,
+  ratio,
+  schedule,
+  text,
+  toggle,
+  url,
+} from '../kinds.js'
 
 export const backups = {
   dumpDir: text('path', 'dumps/', {
@@ -86,6 +98,29 @@ export const observation = {
   }),
   experimentalEnableLogsRoute: toggle({ help: 'Switches feature logsRoute on' }),
   experimentalEnableMetrics: toggle({ help: 'Switches feature metrics on' }),
+} as const
+
+export const tracing = {
+  otlpEndpoint: url(null, {
+    help: 'Collector of OpenTelemetry traces, by OTLP over HTTP; without it nothing is traced',
+    example: 'http://localhost:4318',
+  }),
+  otlpHeaders: headers({
+    help: 'Headers of requests to that collector, such as a key',
+    example: 'x-api-key=secret',
+    defaultInWords: 'none',
+    isSecret: true,
+    requires: 'otlpEndpoint',
+  }),
+  otlpSampleRatio: ratio(1, {
+    help: 'Share of the traces that are recorded; a caller that sends traceparent decides for its own',
+    example: '0.05',
+    requires: 'otlpEndpoint',
+  }),
+  otlpQueryText: toggle({
+    help: 'Shows the texts of queries and filters in traces',
+    requires: 'otlpEndpoint',
+  }),
 } as const
 
 export const telemetry = {

@@ -26,8 +26,23 @@ export interface TaskLog {
   error(facts: object, message: string): void
 }
 
+/** A running batch, as an observer sees it. */
+export interface ObservedBatch {
+  readonly batchUid: number
+  /** null: its tasks concern no single index. */
+  readonly indexUid: string | null
+  readonly taskUids: ReadonlySet<number>
+  /** The steps so far, with their beginning. */
+  readonly entered: readonly { readonly name: string; readonly at: Micros }[]
+}
+
+/** Runs a batch, to observe it. */
+export type AroundBatch = (batch: ObservedBatch, run: () => Promise<void>) => Promise<void>
+
 /** The services that executing a batch uses. */
 export interface BatchContext {
+  /** Absent: nothing observes batches. */
+  readonly aroundBatch?: AroundBatch
   readonly engine: Engine
   readonly store: StoreClient
   readonly spool: Spool
