@@ -46,10 +46,18 @@ export interface OutboundAnswer {
 
 /** A call whose answer may be long. */
 export interface StreamRequest {
+  /** Default: GET. */
+  readonly method?: OutboundRequest['method']
   /** An absolute URL, http or https. */
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Milliseconds until the answer begins, including redirects, and then between two chunks. */
+  /** See `OutboundRequest`. */
+  readonly body?: Exclude<OutboundRequest['body'], undefined>
+  /** See `OutboundRequest`. */
+  readonly redirects?: 'refused'
+  /** Milliseconds until the answer begins, including redirects. Default: `idleMs`. */
+  readonly beginMs?: number
+  /** Milliseconds between two chunks of the answer. */
   readonly idleMs: number
   readonly signal?: AbortSignal
 }
@@ -98,7 +106,7 @@ export class OutboundError extends Error {
 export interface Outbound {
   /** Sends a request and follows redirects, unless it refuses them. @throws OutboundError without an answer */
   call(request: OutboundRequest): Promise<OutboundAnswer>
-  /** Sends a GET and follows redirects. @throws OutboundError if no answer begins */
+  /** Sends a request and follows redirects, unless it refuses them. @throws OutboundError if no answer begins */
   stream(request: StreamRequest): Promise<OutboundStream>
   /** Closes idle connections and aborts running calls. */
   close(): Promise<void>
@@ -167,19 +175,24 @@ async function openAgent(
   })
 }
 
-/** Sends a GET and streams the answer. */
+/** Sends a request and streams the answer. */
 async function stream(agent: Agent, policy: AddressPolicy, request: StreamRequest): Promise<OutboundStream> {
   const url = parsedUrl(request.url)
   const idle = new AbortController()
-  const timer = setTimeout(() => idle.abort(), request.idleMs)
+  let timeoutMs = request.beginMs ?? request.idleMs
+  let timer = setTimeout(() => idle.abort(), timeoutMs)
   const signal = request.signal === undefined ? idle.signal : AbortSignal.any([idle.signal, request.signal])
   const failed = (error: unknown): Error => {
     clearTimeout(timer)
-    return outboundError(error, url, idle.signal.aborted, { ...request, timeoutMs: request.idleMs })
+    return outboundError(error, url, idle.signal.aborted, { ...request, timeoutMs })
   }
   try {
-    const { answer, redirects } = await follow(agent, policy, { ...request, method: 'GET' }, url, signal)
+    const { method = 'GET' } = request
+    const { answer, redirects } = await follow(agent, policy, { ...request, method }, url, signal)
     const { statusCode: status, headers, body } = answer
+    clearTimeout(timer)
+    timeoutMs = request.idleMs
+    timer = setTimeout(() => idle.abort(), timeoutMs)
     // An error before the body is read is reported to its reader.
     body.on('error', () => undefined)
     const discard = (): void => {

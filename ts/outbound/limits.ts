@@ -10,8 +10,11 @@ export const CONNECT_TIMEOUT_MS = 2_000
 /** Milliseconds that an idle connection stays open for the next call to the same origin. */
 export const IDLE_CONNECTION_MS = 10_000
 
-/** Concurrent connections per origin. Source: an embedder sends up to 40 concurrent requests. */
-export const CONNECTIONS_PER_ORIGIN_MAX = 40
+/**
+ * Concurrent connections per origin. Source: an embedder sends up to 40 concurrent requests, and each of up to 100 chats
+ * holds a connection.
+ */
+export const CONNECTIONS_PER_ORIGIN_MAX = 140
 
 /** Largest answer in bytes that is parsed without a pause. It takes less than a millisecond. */
 export const SHORT_ANSWER_BYTES_MAX = 65_536
