@@ -194,6 +194,8 @@ export function instanceStore(store: StoreClient): InstanceStore {
     deleteKey: (uid) => store.call('deleteKey', [uid]),
     value: (name) => store.call('value', [name]),
     putValue: (name, value) => store.call('putValue', [name, value]),
+    deleteValue: (name) => store.call('deleteValue', [name]),
+    valueNames: (prefix) => store.call('valueNames', [prefix]),
     isCopy: false,
     onReplaced: () => undefined,
   }

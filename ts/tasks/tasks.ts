@@ -185,6 +185,9 @@ export interface InstanceStore {
   /** Returns a JSON value by name (`experimentalFeatures`, `network`, …); null if never set. */
   value(name: string): Promise<unknown>
   putValue(name: string, value: unknown): Promise<void>
+  deleteValue(name: string): Promise<void>
+  /** Returns the names of the values that begin with `prefix`, ascending. @param prefix ASCII */
+  valueNames(prefix: string): Promise<readonly string[]>
   /** True if this is a copy of another server's data, where nothing may be written. */
   readonly isCopy: boolean
   /** Calls `read` again when keys or values have changed other than by these calls. */

@@ -47,6 +47,7 @@ export function acknowledging(
       putKey: acknowledged(instance.putKey),
       deleteKey: acknowledged(instance.deleteKey),
       putValue: acknowledged(instance.putValue),
+      deleteValue: acknowledged(instance.deleteValue),
     },
     webhooks: {
       ...webhooks,

@@ -48,6 +48,8 @@ export interface FrozenInstance {
   keys(): Promise<readonly StoredKey[]>
   /** Same as `InstanceStore.value`. */
   value(name: string): Promise<unknown>
+  /** Same as `InstanceStore.valueNames`. */
+  valueNames(prefix: string): Promise<readonly string[]>
   webhooks(): Promise<readonly StoredWebhook[]>
   readonly taskCount: number
   /** All tasks, ascending by uid. The dump's own task appears as succeeded. */

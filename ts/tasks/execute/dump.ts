@@ -46,6 +46,7 @@ export function dumpSource(
           rules,
           keys: () => store.call('keys', []),
           value: (name) => store.call('value', [name]),
+          valueNames: (prefix) => store.call('valueNames', [prefix]),
           webhooks: () => store.call('webhooks', []),
           taskCount: newest.total,
           tasks: () => tasksOf(store, own, run),

@@ -66,7 +66,7 @@ export async function openFollowedTasks({
       tasks: { ...tasks, enqueue: refuse, checkFunction: refuse, spool: refuse },
       instance: {
         ...instanceStore(store),
-        ...{ putKey: refuse, deleteKey: refuse, putValue: refuse },
+        ...{ putKey: refuse, deleteKey: refuse, putValue: refuse, deleteValue: refuse },
         isCopy: true,
         onReplaced: (read) => void readers.add(read),
       },

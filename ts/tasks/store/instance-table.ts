@@ -1,5 +1,6 @@
 import type { Sql } from '../../sqlite/index.js'
 import type { StoredKey } from '../tasks.js'
+import { text } from './rows.js'
 import { sealOf, unsealed } from './sealed-rows.js'
 
 /** Table of API keys, and table of named JSON values. */
@@ -32,6 +33,17 @@ export class InstanceTable {
   value(name: string): unknown {
     const row = this.#sql.all('SELECT name, body, checksum FROM instance WHERE name = ?', [name])[0]
     return row === undefined ? null : unsealed('instance', row)
+  }
+
+  /** Returns the names that begin with `prefix`, ascending. @param prefix ASCII */
+  valueNames(prefix: string): readonly string[] {
+    // No name of ASCII characters that begins with the prefix is larger.
+    return this.#sql
+      .all('SELECT name FROM instance WHERE name >= ? AND name < ? ORDER BY name', [
+        prefix,
+        `${prefix}\u007f`,
+      ])
+      .map(({ name }) => text(name))
   }
 
   deleteValue(name: string): void {

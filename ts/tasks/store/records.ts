@@ -246,6 +246,8 @@ export interface StoreCalls {
   deleteKey(uid: string): void
   value(name: string): unknown
   putValue(name: string, value: unknown): void
+  deleteValue(name: string): void
+  valueNames(prefix: string): readonly string[]
   webhooks(): readonly StoredWebhook[]
   /** Returns false if `webhooksMax` other webhooks exist already. */
   putWebhook(webhook: StoredWebhook, webhooksMax: number): boolean
@@ -298,6 +300,7 @@ export const writingCalls: Readonly<Partial<Record<StoreCall, 'durable' | 'relax
   putKey: 'durable',
   deleteKey: 'durable',
   putValue: 'durable',
+  deleteValue: 'durable',
   putWebhook: 'durable',
   deleteWebhook: 'durable',
   launchWebhook: 'durable',

@@ -287,6 +287,8 @@ export class Store implements StoreCalls {
   deleteKey: StoreCalls['deleteKey'] = (uid) => this.#instance.deleteKey(uid)
   value: StoreCalls['value'] = (name) => this.#instance.value(name)
   putValue: StoreCalls['putValue'] = (name, value) => this.#instance.putValue(name, value)
+  deleteValue: StoreCalls['deleteValue'] = (name) => this.#instance.deleteValue(name)
+  valueNames: StoreCalls['valueNames'] = (prefix) => this.#instance.valueNames(prefix)
   webhooks: StoreCalls['webhooks'] = () => this.#webhooks.all()
   putWebhook: StoreCalls['putWebhook'] = (webhook, max) => this.#webhooks.put(webhook, max)
   deleteWebhook: StoreCalls['deleteWebhook'] = (uuid) => this.#webhooks.delete(uuid)
