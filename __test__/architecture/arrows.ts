@@ -40,6 +40,10 @@ export const tsModules: ModuleTable = {
   operations: ['instance', 'tasks', 'reranking', 'embedding', 'engine', 'settings', 'parse', 'errors'],
   mcp: [],
   judge: ['launch', 'parse', 'errors'],
+  chats: [
+    ...['operations', 'mcp', 'instance', 'tasks', 'embedding', 'outbound', 'engine', 'settings', 'parse'],
+    'errors',
+  ],
   transfer: ['tasks', 'outbound', 'engine', 'launch', 'settings', 'parse', 'errors'],
   http: [
     ...[
@@ -55,7 +59,7 @@ export const tsModules: ModuleTable = {
       'telemetry',
       'launch',
     ],
-    ...['mcp', 'tracing', 'settings', 'parse', 'errors'],
+    ...['chats', 'mcp', 'tracing', 'settings', 'parse', 'errors'],
   ],
   'in-process': [
     ...[

@@ -87,7 +87,7 @@ test('a minimal dump is imported, and unknown files in it are ignored', async (t
   const { directory, start } = await place(t)
   const archive = join(await tempDir(t), 'least.dump')
   const others = [
-    { path: 'chat-completions-settings/one.json', content: 'x' },
+    { path: 'chat-completions-settings/one.txt', content: 'x' },
     { path: 'indexes/', type: 'Directory' as const },
   ]
   const dotted = indexAt('plants').map((entry) => ({ ...entry, path: `./${entry.path}` }))

@@ -104,18 +104,14 @@ test('a parameter of a feature that is off is validated first, then refused', as
 })
 
 test('unsupported features are refused with an explanation, even while they are on', async (t) => {
-  const features = ['network', 'chatCompletions'] as const
+  const features = ['network'] as const
   const server = await startServer(t, { features })
   await server.settle(t, server.post('/indexes', { uid: 'a' }))
   const code = 'feature_not_enabled'
-  const chats = 'chats are not part of this service'
   const taste = 'requires a service that ranks hits'
   const network = '`useNetwork` is not part of this service; name remotes'
   const personalize = { userContext: 'sailing' }
   await checkRefusals(t, server, [
-    { method: 'GET', path: '/chats', code, names: chats },
-    { method: 'PATCH', path: '/chats/a/settings', body: {}, code, names: chats },
-    { path: '/chats/a/chat/completions', body: {}, code, names: chats },
     { path: '/indexes/a/search', body: { useNetwork: true }, code, names: network },
     { method: 'GET', path: '/indexes/a/search?useNetwork=true', code, names: network },
     { path: '/indexes/a/facet-search', body: { facetName: 'f', useNetwork: true }, code, names: network },

@@ -94,7 +94,7 @@ const reference: Readonly<Record<string, string>> = {
 
 test('every metric of the reference exists with its type, or the page gives the reason', async (t) => {
   const all = await families(await usedServer(t))
-  const absent = /These do not exist, since[^.]+\./.exec(await docs('metrics.md'))?.[0] ?? ''
+  const absent = /This does not exist, since[^.]+\./.exec(await docs('metrics.md'))?.[0] ?? ''
   for (const [name, type] of Object.entries(reference)) {
     if (absent.includes(`\`${name}\``)) t.false(all.has(name), name)
     else t.is(all.get(name)?.type.toLowerCase(), type, name)

@@ -127,6 +127,8 @@ export interface TestServer {
   }
   /** Stops the queue, the first step of a shutdown. */
   haltQueue(): Promise<void>
+  /** Closes the server as a shutdown does: open requests are answered. */
+  drain(): Promise<void>
   /** Closes every connection and accepts no new one. */
   vanish(): Promise<void>
   /** Closes everything, so that the data directory can be opened again. Also called when the test ends. */
@@ -297,13 +299,20 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     if (given === undefined) await rm(directory, { recursive: true, force: true })
   })
   const parts = { engine: wrapped, tasks: queue.tasks, features: flags, directory }
-  return { ...clientOf(port, masterKey), parts, haltQueue: queue.stop, vanish, stop }
+  return {
+    ...clientOf(port, masterKey),
+    parts,
+    haltQueue: queue.stop,
+    drain: async () => app.close(),
+    vanish,
+    stop,
+  }
 }
 
 function clientOf(
   port: number,
   masterKey: string | undefined,
-): Omit<TestServer, 'parts' | 'haltQueue' | 'vanish' | 'stop'> {
+): Omit<TestServer, 'parts' | 'haltQueue' | 'drain' | 'vanish' | 'stop'> {
   const request = (
     method: string,
     path: string,

@@ -368,6 +368,7 @@ export function httpOptions(
     page: options.page || options.env === 'development',
     mcpWrites: options.mcpWrites,
     mcpAllowedOrigins: options.mcpAllowedOrigins,
+    openAiKey: options.openaiApiKey,
     slowQueryMs: options.slowQueryMs,
     queryStats: options.queryStats,
     hashQueryText: options.hashQueryText,

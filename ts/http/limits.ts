@@ -18,6 +18,9 @@ const search: BodyLimits = { bytesMax: 20_000_000, valuesMax: 200_000, depthMax 
 /** Many searches in one body: 1,000 with a vector of 1,536 numbers each are 30 MB and 100,000 values. */
 const searches: BodyLimits = { bytesMax: 50_000_000, valuesMax: 300_000, depthMax }
 
+/** A question to a language model, with the conversation before it. */
+const chat: BodyLimits = { bytesMax: 1_048_576, valuesMax: 100_000, depthMax }
+
 /** Settings: 100,000 synonyms are 300,000 values and 4 MB. */
 const settings: BodyLimits = { bytesMax: 50_000_000, valuesMax: 500_000, depthMax }
 
@@ -37,6 +40,7 @@ const byRoute: Readonly<Record<string, BodyLimits>> = {
   [`${documents}/edit`]: search,
   [`${documents}/delete-batch`]: ids,
   '/render-template': search,
+  '/chats/:workspace/chat/completions': chat,
 }
 
 /** @param route pattern of the router, for example `/indexes/:indexUid/search` */
@@ -98,6 +102,10 @@ export const CHANGES_READ = 1_000
 export const CHANGES_PAUSE_MS = 50
 /** Milliseconds between two reads of the progress of a running batch. */
 export const PROGRESS_PAUSE_MS = 500
+/** Chats that are answered at the same time. Each holds a connection to its provider. */
+export const CHATS_MAX = 100
+/** Pairs of a workspace and a model that have their own metrics. Tokens of others are counted together. */
+export const CHAT_SERIES_MAX = 1_000
 /** Milliseconds without a change after which a comment is sent, to show clients and proxies that the stream lives. */
 export const HEARTBEAT_MS = 15_000
 /** Milliseconds after which a client reconnects when its stream ends. Source: the API sends the same. */

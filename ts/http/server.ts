@@ -44,7 +44,7 @@ export function buildServer(services: Services): FastifyInstance {
     exposeHeadRoutes: false,
     // Routes declare no schemas to fastify. Its default would load a schema compiler.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    frameworkErrors: sendError,
+    frameworkErrors: (error, request, reply) => sendError(error, request, reply),
     routerOptions: {
       maxParamLength: PARAM_CHARS_MAX,
       ignoreTrailingSlash: true,

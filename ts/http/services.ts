@@ -1,6 +1,7 @@
 import type { RequestListener, Server } from 'node:http'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Auth } from '../auth/index.js'
+import { type ChatTimes, chatTimes } from '../chats/index.js'
 import type { Embedders } from '../embedding/index.js'
 import type { Answers, BackgroundFaults, Engine } from '../engine/index.js'
 import type { Features, Webhooks } from '../instance/index.js'
@@ -51,6 +52,9 @@ export interface HttpOptions extends QueryWatchOptions {
   readonly mcpWrites: boolean
   /** Origins of web pages that may call `POST /mcp`, in addition to those of this machine. */
   readonly mcpAllowedOrigins: '*' | readonly string[]
+  /** Key of chats with OpenAI whose workspaces have none; null: none. */
+  readonly openAiKey: string | null
+  readonly chatTimes: ChatTimes
 }
 
 /** Defaults of the options above. Source: the service's option table, and `limits.ts`. */
@@ -69,6 +73,8 @@ export const defaultHttpOptions: HttpOptions = {
   page: false,
   mcpWrites: false,
   mcpAllowedOrigins: [],
+  openAiKey: null,
+  chatTimes,
   slowQueryMs: null,
   queryStats: false,
   hashQueryText: false,

@@ -1,6 +1,7 @@
 /** Opens a data directory with its engine and queue, for a server or for use inside a process. */
 
 export * from './backup/index.js'
+export * from './chat-workspaces.js'
 export { copyState, setCopyState } from './copied-directory.js'
 export * from './data-directory.js'
 export { type Embedding, openEmbedding } from './embedding.js'

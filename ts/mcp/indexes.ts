@@ -39,6 +39,15 @@ export async function namedIndexes(api: Api): Promise<string> {
   return lines.length === 0 ? '' : `\n\nIndexes:\n${lines.join('\n')}`
 }
 
+/** Returns the filterable attributes of a described index, with a note where few operators work. */
+export function filterNames({
+  filterableAttributes,
+  comparableAttributes,
+}: Readonly<Record<'filterableAttributes' | 'comparableAttributes', unknown>>): readonly string[] {
+  const comparable = new Set(names(comparableAttributes))
+  return names(filterableAttributes).map((name) => (comparable.has(name) ? name : `${name} (= and IN only)`))
+}
+
 function lineOf({
   uid,
   filterableAttributes,
@@ -46,10 +55,7 @@ function lineOf({
   sortableAttributes,
   embedders,
 }: Json): string {
-  const comparable = new Set(names(comparableAttributes))
-  const filters = names(filterableAttributes).map((name) =>
-    comparable.has(name) ? name : `${name} (= and IN only)`,
-  )
+  const filters = filterNames({ filterableAttributes, comparableAttributes })
   const parts = [
     filters.length > 0 && `filter by ${filters.join(', ')}`,
     names(sortableAttributes).length > 0 && `sort by ${names(sortableAttributes).join(', ')}`,

@@ -61,10 +61,11 @@ export const whole = (description: string, maximum?: number) => ({
 })
 export const objects = { type: 'array', items: { type: 'object' } }
 export const uidField = text('The uid of an index, as listIndexes gives it')
+/** Explains filters to a model. */
+export const filterSyntax =
+  'Such as `genres = "Drama" AND year >= 1990`. Operators: = != > >= < <= TO IN […] EXISTS, IS NULL, IS EMPTY, joined by ' +
+  'AND, OR, NOT and parentheses. Quote text with "…". An array attribute matches if one element does.'
 export const filterField = {
   anyOf: [{ type: 'string' }, { type: 'array' }],
-  description:
-    'A filter on filterable attributes, such as `genres = "Drama" AND year >= 1990`. Operators: = != > >= < <= TO IN ' +
-    '[…] EXISTS, IS NULL, IS EMPTY, joined by AND, OR, NOT and parentheses. Quote text with "…". An array attribute ' +
-    'matches if one element does.',
+  description: `A filter on filterable attributes. ${filterSyntax}`,
 }

@@ -202,6 +202,18 @@ export const usageEvents = {
   dumpCreated: { name: 'Dump Created', metrics: none },
   snapshotCreated: { name: 'Snapshot Created', metrics: none },
   documentsRendered: { name: 'Documents Rendered', metrics: none },
+  chatSettingsUpdated: { name: 'Chat Settings Updated', metrics: { source: 'union' } },
+  chatCompleted: {
+    name: 'Chat Completion POST',
+    metrics: {
+      'requests.total_received': 'sum',
+      'requests.total_succeeded': 'sum',
+      'requests.total_streamed': 'sum',
+      'searches.total_search_count': 'sum',
+      'tokens.total_count': 'sum',
+      source: 'union',
+    },
+  },
   searchRulesChanged: { name: 'Dynamic Search Rules Created or Updated', metrics: none },
   searchRulesDeleted: { name: 'Dynamic Search Rules Deleted', metrics: none },
 } as const satisfies Readonly<Record<string, Counted>>

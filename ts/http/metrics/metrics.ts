@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { reportBatches } from './batch-figures.js'
+import { type ChatFigures, chatFigures } from './chat-figures.js'
 import { reportInstance, reportReplication, reportTasks, reportWaiting } from './instance-figures.js'
 import { processFigures } from './process-figures.js'
 import { type Measured, Report } from './report.js'
@@ -17,6 +18,7 @@ export interface Metrics {
   readonly contentType: string
   /** Counts a search that was cut off by its time budget. */
   countDegraded(): void
+  readonly chats: ChatFigures
 }
 
 /** Starts to count answers and returns the metrics. An answer is counted only while the feature `metrics` is on. */
@@ -32,6 +34,7 @@ export function openMetrics(app: FastifyInstance, services: Measured): Metrics {
   return {
     contentType: counted.contentType,
     countDegraded: () => degraded.inc(),
+    chats: chatFigures(counted),
     async text() {
       // Created at the first request: watching the event loop takes a timer that a server without metrics need not run.
       ofProcess ??= processFigures()

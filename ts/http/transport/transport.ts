@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { ApiError, type ErrorCode, toErrorBody } from '../../errors/index.js'
+import { ApiError, type ErrorBody, type ErrorCode, toErrorBody } from '../../errors/index.js'
 import { MCP_PATH, type OriginRules, requireMcpOrigin } from './mcp-origin.js'
 
 /** Seconds for which a browser may cache a preflight answer. */
@@ -41,8 +41,16 @@ export function setUpTransport(app: FastifyInstance, options: OriginRules): void
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
 }
 
-/** Answers with an error body. Handles every error of a route or of fastify. */
-export function sendError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+/**
+ * Answers with an error body. Handles every error of a route or of fastify.
+ * @param more makes members that are added to the body
+ */
+export function sendError(
+  error: unknown,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  more: (body: ErrorBody) => object = () => ({}),
+): void {
   const theirs = error instanceof ApiError ? error : fromFastify(error)
   const known = theirs ?? fromSystem(error)
   if (theirs === null || theirs.code === 'internal') request.log.error({ err: error }, 'a request failed')
@@ -53,7 +61,7 @@ export function sendError(error: unknown, request: FastifyRequest, reply: Fastif
   void reply
     .code(status)
     .type('application/json')
-    .send(Buffer.from(JSON.stringify(body)))
+    .send(Buffer.from(JSON.stringify({ ...body, ...more(body) })))
 }
 
 /** Answers bytes that are not an HTTP request, if the connection is still writable. */

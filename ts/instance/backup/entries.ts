@@ -10,6 +10,7 @@ import { ENTRY_BYTES_MAX, ENTRY_JSON, LINE_BYTES_MAX } from './limits.js'
 const known = [
   /^(metadata\.json|instance_uid\.uuid|keys\.jsonl|experimental-features\.json|network\.json|webhooks\.json)$/,
   /^(tasks|batches)\/queue\.jsonl$/,
+  /^chat-completions-settings\/[A-Za-z0-9_-]{1,400}\.json$/,
   /^tasks\/update_files\/\d{1,10}\.jsonl$/,
   /^indexes\/[^/]+\/(metadata\.json|settings\.json|embedders\.json|documents\.jsonl)$/,
 ]

@@ -1,6 +1,26 @@
 /** Archive forms of features, network, webhooks and index metadata. */
 import type { WebhookBody } from '../../tasks/index.js'
-import { boolean, date, defaulted, type Form, list, map, nullable, record, text, uid, url } from './forms.js'
+import {
+  type ChatLimits,
+  type ChatPromptName,
+  chatSources,
+  type StoredChatWorkspace,
+} from '../chat-workspaces.js'
+import {
+  boolean,
+  choice,
+  date,
+  defaulted,
+  type Form,
+  list,
+  map,
+  nullable,
+  optional,
+  record,
+  text,
+  uid,
+  url,
+} from './forms.js'
 
 /** Experimental features by name. null: off even if a launch option switches the feature on. */
 export type StoredFeatures = Readonly<Record<string, boolean | null>>
@@ -47,6 +67,27 @@ export const networkForm = record<StoredNetwork>({
 /** `webhooks.json`: webhooks by uuid. */
 export const webhooksForm = record({
   webhooks: defaulted(map(record<WebhookBody>({ url, headers: defaulted(map(text), {}) })), {}),
+})
+
+const prompts = record<Partial<Record<ChatPromptName, string>>>({
+  system: optional(text),
+  searchDescription: optional(text),
+  searchQParam: optional(text),
+  searchFilterParam: optional(text),
+  searchIndexUidParam: optional(text),
+})
+
+/** `chat-completions-settings/{uid}.json`. The API key is in clear, because the other instance needs it. */
+export const chatWorkspaceForm = record<StoredChatWorkspace>({
+  source: defaulted(choice(chatSources), 'openAi'),
+  orgId: nullable(text),
+  projectId: nullable(text),
+  apiVersion: nullable(text),
+  deploymentId: nullable(text),
+  baseUrl: nullable(text),
+  apiKey: nullable(text),
+  prompts: defaulted(prompts, {}),
+  limits: optional(record<ChatLimits>({ rounds: nullable(uid), tokens: nullable(uid) })),
 })
 
 /** `metadata.json` of an index. */

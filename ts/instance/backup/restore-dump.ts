@@ -2,12 +2,13 @@
 import { rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checksumOf, openRestore, RESERVED_RULE_UID, type Restore, type Rule } from '../../tasks/index.js'
+import { CHATS_STORED_AS } from '../chat-workspaces.js'
 import { ArchiveError } from './archive-error.js'
 import { type Unpacked, unpack } from './archive-reader.js'
 import { readableOrigin } from './dump-version.js'
 import { bytesOf, isKnown, jsonOf, linesOf, requiredJsonOf } from './entries.js'
 import { fieldsOf, unexpected } from './fields.js'
-import { featuresForm, networkForm, webhooksForm } from './instance-forms.js'
+import { chatWorkspaceForm, featuresForm, networkForm, webhooksForm } from './instance-forms.js'
 import { keyForm } from './key-lines.js'
 import { TRANSACTION_ROWS } from './limits.js'
 import { batchOf, taskOf } from './read-tasks.js'
@@ -36,6 +37,7 @@ export async function restoreDump(request: RestoreRequest): Promise<Restored> {
   try {
     await restoreKeys(unpacked, queue)
     await restoreSwitches(unpacked, queue)
+    await restoreChats(unpacked, queue)
     await restoreIndexes(unpacked, queue, request)
     await restoreRules(unpacked, queue)
     await restoreQueue(unpacked, queue, request)
@@ -89,6 +91,15 @@ async function restoreSwitches(unpacked: Unpacked, queue: Restore): Promise<void
   const network = await jsonOf(unpacked, 'network.json')
   if (network === undefined) return
   await queue.value('network', { ...networkForm.read(network, 'network.json'), self: null, leader: null })
+}
+
+async function restoreChats(unpacked: Unpacked, queue: Restore): Promise<void> {
+  for (const path of unpacked.keys()) {
+    const uid = /^chat-completions-settings\/(.+)\.json$/.exec(path)?.[1]
+    if (uid === undefined) continue
+    const workspace = chatWorkspaceForm.read(await requiredJsonOf(unpacked, path), path)
+    await queue.value(`${CHATS_STORED_AS}${uid}`, workspace)
+  }
 }
 
 async function restoreWebhooks(unpacked: Unpacked, queue: Restore): Promise<void> {

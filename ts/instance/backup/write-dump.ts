@@ -16,11 +16,13 @@ import {
   noSpace,
   type WriteDump,
 } from '../../tasks/index.js'
+import { CHATS_STORED_AS, type StoredChatWorkspace } from '../chat-workspaces.js'
 import type { ArchiveWriter } from './archive-writer.js'
 import { DUMP_VERSION } from './dump-version.js'
 import { learnedDimensions, settingsAsSet } from './embedder-facts.js'
 import { fragmentEmbedders, withoutRegeneration } from './fragments.js'
 import {
+  chatWorkspaceForm,
   featuresForm,
   indexMetadataForm,
   lengthsForm,
@@ -118,6 +120,7 @@ const STEPS = [
   'dump the batches',
   'dump the indexes',
   'dump the experimental features',
+  'dump the chat completion settings',
   'dump the webhooks',
   'compress the dump',
 ] as const
@@ -165,6 +168,13 @@ async function fill(
   await archive.add('experimental-features.json', json(featuresForm.write(features)))
   const network = ((await instance.value('network')) ?? noNetwork) as StoredNetwork
   await archive.add('network.json', json(networkForm.write(network)))
+
+  enter('dump the chat completion settings')
+  for (const name of await instance.valueNames(CHATS_STORED_AS)) {
+    const workspace = (await instance.value(name)) as StoredChatWorkspace
+    const path = `chat-completions-settings/${name.slice(CHATS_STORED_AS.length)}.json`
+    await archive.add(path, json(chatWorkspaceForm.write(workspace)))
+  }
 
   enter('dump the webhooks')
   const hooks = (await instance.webhooks()).map(({ uuid, url, headers }) => [uuid, { url, headers }] as const)

@@ -1,6 +1,5 @@
-import type { Sql } from '../../sqlite/index.js'
+import { type Sql, text } from '../../sqlite/index.js'
 import type { StoredKey } from '../tasks.js'
-import { text } from './rows.js'
 import { sealOf, unsealed } from './sealed-rows.js'
 
 /** Table of API keys, and table of named JSON values. */

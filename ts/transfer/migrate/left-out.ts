@@ -19,9 +19,14 @@ const parts: readonly Part[] = [
         : null,
   },
   {
-    path: '/chats?limit=1',
-    describe: ({ total }) =>
-      isCount(total) ? `${total} chat workspaces: chats are not part of this service` : null,
+    path: '/chats?limit=1000',
+    describe({ results = [] }) {
+      const uids = (results as readonly { readonly uid: unknown }[]).map(({ uid }) => String(uid))
+      return uids.length > 0
+        ? `the chat workspaces ${uids.join(', ')}: their API keys are masked; set them with PATCH /chats/{uid}/settings, or ` +
+            'restore a dump'
+        : null
+    },
   },
   {
     path: '/network',

@@ -1,0 +1,13 @@
+/** Chats: a language model of a provider answers questions by searching the indexes of the caller. */
+export { completed } from './completion.js'
+export { type Chat, converse, type Part } from './conversation.js'
+export { ChatFailure, failureEvent, serverStops, tookTooLong } from './failure.js'
+export { type ChatTimes, chatTimes } from './limits.js'
+export { providerOf } from './provider.js'
+export { type CompletionRequest, completionRequest, wantedEvents } from './request.js'
+export type { Caller } from './search.js'
+export { offeredIndexes } from './search-tool.js'
+export { settingsPatch, shownSettings } from './settings.js'
+export { streamed } from './stream.js'
+export type { Usage } from './turn.js'
+export { requireWorkspaceUid, WorkspaceBook } from './workspaces.js'
