@@ -3,10 +3,9 @@
 use rhai::Dynamic;
 use serde_json::{Map, Number, Value};
 
-use crate::Failure;
-use crate::edit::failed;
 use crate::limits::{DEPTH_MAX, DOCUMENT_BYTES_MAX, MEMORY_BYTES_MAX};
 use crate::meter::{Exceeded, Meter};
+use crate::{Failure, failed};
 
 /// # Errors
 /// If the document takes more memory than a script may use.

@@ -8,7 +8,6 @@ use std::rc::Rc;
 use rhai::{AST, Dynamic, Engine, EvalAltResult, Scope};
 use serde_json::{Map, Value};
 
-use crate::Failure;
 use crate::bounded;
 use crate::convert::{Reader, object_to_script};
 use crate::limits::{
@@ -16,8 +15,7 @@ use crate::limits::{
     STRING_BYTES_MAX, VARIABLES_MAX,
 };
 use crate::meter::Meter;
-
-const RUNTIME: &str = "edit_documents_by_function_error";
+use crate::{Failure, failed};
 
 /// A compiled script.
 pub struct Script {
@@ -99,11 +97,6 @@ impl Script {
     }
 }
 
-/// Returns the error for a script that failed on a document.
-pub fn failed(reason: impl std::fmt::Display) -> Failure {
-    Failure::new(RUNTIME, format!("the function failed: {reason}"))
-}
-
 fn reason(error: &EvalAltResult) -> String {
     match error.unwrap_inner() {
         EvalAltResult::ErrorTooManyOperations(_) => {
@@ -138,5 +131,4 @@ fn sandbox(meter: &Rc<Meter>) -> Engine {
 }
 
 #[cfg(test)]
-#[path = "edit_tests.rs"]
 mod tests;

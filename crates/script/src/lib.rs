@@ -38,6 +38,11 @@ impl Failure {
     }
 }
 
+/// Returns the error for a script that failed on a document.
+fn failed(reason: impl std::fmt::Display) -> Failure {
+    Failure::new("edit_documents_by_function_error", format!("the function failed: {reason}"))
+}
+
 /// A script with a page of documents.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -116,7 +121,7 @@ fn check_same_id(id: &str, after: &Map<String, Value>, key: &str) -> Result<(), 
         return Ok(());
     }
     let found = found.map_or_else(|| "none".to_owned(), |found| format!("`{found}`"));
-    Err(edit::failed(format!("the id of document `{id}` must stay as it is, but it has become {found}")))
+    Err(failed(format!("the id of document `{id}` must stay as it is, but it has become {found}")))
 }
 
 /// Returns the id of a document as text: at the key itself, or else at the dotted path.

@@ -8,6 +8,8 @@ use super::*;
 use crate::limits::STACK_BYTES;
 use crate::memory;
 
+const RUNTIME: &str = "edit_documents_by_function_error";
+
 fn object(text: &str) -> Map<String, Value> {
     serde_json::from_str(text).expect("an object")
 }
