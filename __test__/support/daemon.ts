@@ -38,18 +38,25 @@ export const freePort = () =>
 
 /**
  * Starts a daemon with a data directory and waits until it answers. Kills it when the test ends.
+ * @param args options, or returns them for its port
  * @param env variables in addition to those of the tests
  * @param stderr a file for its log, or how to treat the pipe. Default: the pipe is read
  */
 export async function startDaemon(
   t: Pick<ExecutionContext, 'teardown'>,
   data: string,
-  args: readonly string[],
+  args: readonly string[] | ((port: number) => readonly string[]),
   env: NodeJS.ProcessEnv = {},
   stderr: number | 'closed' | 'unread' | 'read' = 'read',
 ): Promise<TestDaemon> {
   const port = await freePort()
-  const given = ['--db-path', data, '--http-addr', `127.0.0.1:${port}`, ...args]
+  const given = [
+    '--db-path',
+    data,
+    '--http-addr',
+    `127.0.0.1:${port}`,
+    ...(typeof args === 'function' ? args(port) : args),
+  ]
   const child: ChildProcess = spawn(process.execPath, [program, ...given], {
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', typeof stderr === 'number' ? stderr : 'pipe', ...stopChannel],

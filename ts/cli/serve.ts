@@ -1,33 +1,27 @@
+import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
-import { openAuth } from '../auth/index.js'
-import { buildServer, defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
+import type { ApiError } from '../errors/index.js'
+import { defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
 import {
   type EngineRequest,
+  type FollowerInstance,
   type Instance,
-  type LaunchWebhook,
   openEmbedding,
-  openFeaturesOf,
   openFollowerInstance,
   openInstance,
-  openWebhooks,
   storedTasksMax,
 } from '../instance/index.js'
-import {
-  addressText,
-  type Build,
-  type LaunchOptions,
-  type Machine,
-  type Run,
-  withoutEffect,
-} from '../launch/index.js'
-import type { ReplicatedInstance } from '../replication/index.js'
+import { addressText, type Build, type LaunchOptions, type Machine, type Run } from '../launch/index.js'
+import { type Outbound, openOutbound } from '../outbound/index.js'
+import type { Connected, ReplicatedInstance } from '../replication/index.js'
 import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { openTls, type Tls } from '../tls/index.js'
 import { exporterOver } from '../transfer/index.js'
 import { cannotListen, requireFreeAddress } from './free-address.js'
+import { drained, Front } from './front.js'
+import { type GenerationSetup, openGeneration } from './generation.js'
 import { judgeMasterKey } from './master-key.js'
-import { scheduleSnapshots } from './snapshot-schedule.js'
 import { type ArchiveStart, startFromArchive } from './start-from-archive.js'
 import { startScreen } from './start-screen.js'
 import { telemetryOf } from './telemetry.js'
@@ -36,6 +30,9 @@ import { openTracing } from './tracing.js'
 
 /** Milliseconds for running requests to finish during shutdown. Docker kills a container after ten seconds. */
 const DRAIN_MS = 3_000
+
+/** Milliseconds for requests that a follower had accepted before it became the leader. */
+const FORMER_MS = 30_000
 
 /**
  * Backlog of connections to accept; the system may limit it further (Linux: `net.core.somaxconn`). A burst of a few
@@ -135,99 +132,89 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       })
     const end = new AbortController()
     let followsNext = true
+    const restart = (follows: boolean): void => {
+      followsNext = follows
+      end.abort()
+    }
     // Replication code is loaded only with a bucket.
     const replication = options.bucket === null ? null : await import('../replication/index.js')
-    const replicated: ReplicatedInstance = await (replication === null || options.bucket === null
-      ? open(false).then((instance) => ({ instance, sender: null, follower: null }))
-      : replication.openReplicated({
-          ...{ options, version, signal, open, follows: request.follows },
-          ...{ directory: resolve(options.dbPath), log: moduleLog(log, 'bucket') },
-          openFollowed: (refusal) =>
-            openFollowerInstance({
-              ...{ ...engine, directory: options.dbPath, version, refusal },
-              userDirectory: request.userDirectory,
-            }),
-          onEnd: (follows) => {
-            followsNext = follows
-            end.abort()
-          },
-          openProgress: async () => {
-            const { openProgress } = await import('./command/index.js')
-            return openProgress(process.stderr, (doing, finished, total) =>
-              moduleLog(log, 'bucket').info({ finished, total }, doing),
-            )
-          },
-          bucket: replication.openBucket({
-            options: { ...options, bucket: options.bucket },
-            ...{ log: moduleLog(log, 'bucket'), env: process.env, readText: textOf },
-            outbound: tracing.outbound(outbound, 'bucket'),
-          }),
-        }))
-    const { sender, follower } = replicated
-    const { data, opened, queue, faults } = replicated.instance
-    closers.push(() => replicated.instance.close())
-    for (const running of [sender, follower])
-      if (running !== null) {
-        running.start()
-        closers.push(() => running.stop())
-      }
-    let isServing = false
-    const writes =
-      replication === null || sender === null
-        ? queue
-        : replication.acknowledging(queue, sender, options.bucketAck, () => isServing)
-    for (const remark of [...request.launch.remarks, ...withoutEffect(request.launch.given, opened.kind)])
-      log.warn(remark)
-    signal.throwIfAborted()
-    const webhooks = await openWebhooks({
-      store: writes.webhooks,
-      outbound: tracing.outbound(outbound, 'webhook'),
-      launch: launchWebhook(options),
-      log: moduleLog(log, 'webhooks'),
-    })
-    closers.push(() => webhooks.close())
-    const features = await openFeaturesOf(writes.instance, options)
     const telemetry = telemetryOf(options)
-    const instance = {
-      ...{ engine: opened.engine, tasks: queue.tasks, features },
-      ...{ run: request.launch, directory: data.path },
+    const create = tls && ((handler: RequestListener) => tls.createServer(handler))
+    const front = options.candidate === 'yes' ? new Front(create) : null
+    const setup: GenerationSetup = {
+      ...{ options, launch: request.launch, version, build: request.build, log, outlets: request.outlets },
+      ...{ embedding: { outbound, embedders, rerankers }, tracing, telemetry, replication, signal },
+      http: httpOptions(request.launch, request.machine),
+      createServer: front?.createServer ?? create,
     }
-    const { instanceUid, isFirstStart } = data
-    closers.push(await telemetry.start({ instance, instanceUid, isFirstStart, version, log }))
-    const app = buildServer({
-      engine: opened.engine,
-      answers: opened.answers,
-      tasks: writes.tasks,
-      settingsThread: queue.settingsThread,
-      instance: writes.instance,
-      webhooks,
-      outbound: tracing.outbound(outbound, 'remote'),
-      tracer: tracing.tracer,
-      embedders,
-      rerankers,
-      auth: await openAuth({ masterKey: options.masterKey, store: writes.instance }),
-      features,
-      options: httpOptions(request.launch, request.machine),
-      log: moduleLog(log, 'http'),
-      faults,
-      usage: telemetry.usage,
-      outlets: request.outlets,
-      version: { ...request.build, pkgVersion: version },
-      replicated: replication?.replicatedBy(replicated, options) ?? null,
-      createServer: tls && ((handler) => tls.createServer(handler)),
-    })
+    /** Resolves once this server leads, if its follower was elected. */
+    let promoting: Promise<void> = Promise.resolve()
+    /** Resolves once its former instance is closed. */
+    let retiring: Promise<void> = Promise.resolve()
+    const bucketRequest =
+      replication === null || options.bucket === null
+        ? null
+        : {
+            ...{ options, version, signal, open, follows: request.follows },
+            ...{ directory: resolve(options.dbPath), log: moduleLog(log, 'bucket'), onEnd: restart },
+            openFollowed: (refusal: () => ApiError) =>
+              openFollowerInstance({
+                ...{ ...engine, directory: options.dbPath, version, refusal },
+                userDirectory: request.userDirectory,
+              }),
+            // Other servers of the bucket are trusted, wherever they are.
+            peers: peersOf(closers),
+            onElected: (taken: Connected) => {
+              promoting = promote(taken)
+            },
+            async openProgress() {
+              const { openProgress } = await import('./command/index.js')
+              return openProgress(process.stderr, (doing, finished, total) =>
+                moduleLog(log, 'bucket').info({ finished, total }, doing),
+              )
+            },
+            bucket: replication.openBucket({
+              options: { ...options, bucket: options.bucket },
+              ...{ log: moduleLog(log, 'bucket'), env: process.env, readText: textOf },
+              outbound: tracing.outbound(outbound, 'bucket'),
+            }),
+          }
+    const replicated: ReplicatedInstance =
+      bucketRequest === null || replication === null
+        ? { instance: await open(false), sender: null, follower: null }
+        : await replication.openReplicated(bucketRequest)
+    let generation = await openGeneration(setup, replicated)
+    closers.push(() => generation.close())
+    const { app } = generation
     closers.push(async () => {
       tls?.close()
       const deadline = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
       await app.close()
       clearTimeout(deadline)
     })
-    signal.throwIfAborted()
-    isServing = true
-    queue.start()
-    if (options.scheduleSnapshot !== null && follower === null) {
-      const end = scheduleSnapshots(queue.tasks, options.scheduleSnapshot, log)
-      closers.push(() => Promise.resolve(end()))
+    generation.start()
+
+    /** Serves the directory of this follower, which has taken over the log, as leader. Searches go on meanwhile. */
+    async function promote(taken: Connected): Promise<void> {
+      const former = generation
+      const { instance, follower } = former.replicated
+      if (front === null || bucketRequest === null || replication === null || follower === null) return
+      try {
+        await follower.stop()
+        const leading = await replication.openElected(bucketRequest, taken, instance as FollowerInstance)
+        const next = await openGeneration({ ...setup, createServer: null }, leading)
+        generation = next
+        await next.app.ready()
+        const open = front.switchTo(next.app.routing)
+        next.start()
+        log.warn('this server is the leader now')
+        retiring = drained(open, FORMER_MS)
+          .then(() => former.close())
+          .catch((error: unknown) => log.warn({ err: error }, 'the former follower did not close'))
+      } catch (error) {
+        log.error({ err: error }, 'this server took over the log but cannot lead: it restarts')
+        restart(true)
+      }
     }
     const { httpAddr } = options
     const scheme = tls === null ? 'http' : 'https'
@@ -239,6 +226,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     await app.listen(listening).catch((error: NodeJS.ErrnoException) => {
       throw cannotListen(httpAddr, error)
     })
+    const { data, opened, queue } = replicated.instance
     const { address, port } = app.server.address() as AddressInfo
     await tls?.listenOnAliases(httpAddr.host, port, address)
     const url = `${scheme}://${addressText({ ...httpAddr, port })}`
@@ -253,7 +241,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       cacheBytes: options.cacheSize,
       taskStore: queue.driver,
       telemetry: telemetry.shown,
-      instanceUid,
+      instanceUid: data.instanceUid,
       key,
       rebuilt: 'rebuilt' in replicated.instance ? replicated.instance.rebuilt : null,
     })
@@ -263,10 +251,12 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       ended: end.signal,
       followsNext: () => followsNext,
       async stop() {
+        await promoting
         // Interrupting a batch and finishing requests both take time, so they run at the same time.
-        const stopped = queue.stop()
+        const stopped = generation.replicated.instance.queue.stop()
         await closeAll()
         await stopped
+        await retiring
       },
     }
   } catch (error) {
@@ -342,13 +332,11 @@ const indexingMemoryBytes = ({
   experimentalReduceIndexingMemoryUsage: isReduced,
 }: LaunchOptions): number => (isReduced ? Math.floor(maxIndexingMemory * REDUCED_SHARE) : maxIndexingMemory)
 
-function launchWebhook({
-  taskWebhookUrl,
-  taskWebhookAuthorizationHeader,
-}: LaunchOptions): LaunchWebhook | null {
-  return taskWebhookUrl === null
-    ? null
-    : { url: taskWebhookUrl, authorization: taskWebhookAuthorizationHeader }
+/** Calls to other servers of the bucket. */
+function peersOf(closers: (() => Promise<void>)[]): Outbound {
+  const peers = openOutbound({ allowedNetworks: 'any' })
+  closers.push(() => peers.close())
+  return peers
 }
 
 /** HTTP options of a start. */

@@ -1,6 +1,8 @@
 /** Replication of an instance through a bucket: the writer sends changes, followers and restores read them. */
 
-export { Follower, type FollowerFigures } from './follow/follower.js'
+export { Election, type ElectionSetup } from './elect/election.js'
+export { beat } from './elect/heartbeat.js'
+export { type Candidacy, Follower, type FollowerFigures } from './follow/follower.js'
 export {
   type CopySetup,
   type CopyTarget,
@@ -18,9 +20,10 @@ export {
   ForeignLogError,
   type Place,
   SupersededError,
+  stand,
   takeOver,
 } from './lead/connect.js'
-export { openReplicated } from './lead/open-replicated.js'
+export { openElected, openReplicated } from './lead/open-replicated.js'
 export { notLeader } from './lead/refusals.js'
 export { GARBAGE_AGE_MS } from './limits.js'
 export { DamagedBodyError } from './log/body.js'

@@ -1,8 +1,10 @@
 import type { ApiError } from '../errors/index.js'
 import type { FollowerInstance, Instance } from '../instance/index.js'
 import type { LaunchOptions } from '../launch/index.js'
+import type { Outbound } from '../outbound/index.js'
 import type { Logger } from '../telemetry/index.js'
 import type { Follower } from './follow/follower.js'
+import type { Connected } from './lead/connect.js'
 import type { OpenedBucket } from './open-bucket.js'
 import type { Sender } from './publish/sender.js'
 
@@ -28,6 +30,10 @@ export interface ReplicationRequest {
   readonly open: (keepsChanges: boolean) => Promise<Instance>
   /** Opens the data directory as a copy. @param refusal returns the error for writes */
   readonly openFollowed: (refusal: () => ApiError) => Promise<FollowerInstance>
+  /** Calls other servers of the bucket. */
+  readonly peers: Pick<Outbound, 'call'>
+  /** Called when this follower has taken over the log: `openElected` opens its directory as leader. */
+  readonly onElected: (taken: Connected) => void
   /** Called once when the server must restart. @param follows true: as a follower */
   readonly onEnd: (follows: boolean) => void
 }

@@ -83,6 +83,8 @@ export interface OpenedTasks {
   readonly settingsThread: SettingsThread
   /** Row changes that wait to be sent to a bucket. */
   readonly outgoing: OutgoingChanges
+  /** Calls the task store. Requests that a copy of the directory has accepted continue here. */
+  readonly call: StoreClient['call']
   /** The SQLite build in use. */
   readonly driver: DriverName
   /** Starts the scheduler. Until then tasks are accepted but not run. */
@@ -223,6 +225,7 @@ export async function assemble(
       holdCommits: (names, read) => scheduler.holdCommits(names, read),
       beforeRecord: (hook) => scheduler.beforeRecord(hook),
     }),
+    call: store.call,
     driver: store.driver,
     start: () => scheduler.start(),
     stop,

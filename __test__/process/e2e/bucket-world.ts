@@ -25,7 +25,8 @@ export interface World {
   /** Stops all answers of the store until `continueStore`. */
   pauseStore(): void
   continueStore(): void
-  start(name: string, ...args: readonly string[]): Promise<TestDaemon>
+  /** @param args options, or a function that returns them for the port of the server */
+  start(name: string, ...args: readonly string[] | [(port: number) => readonly string[]]): Promise<TestDaemon>
 }
 
 export async function world(t: ExecutionContext): Promise<World> {
@@ -41,12 +42,12 @@ export async function world(t: ExecutionContext): Promise<World> {
       startDaemon(
         t,
         join(directory, name),
-        [
+        (port) => [
           ...engine,
           ...['--bucket', `s3://${bucket}/instances/one`, '--bucket-endpoint', origin],
           ...['--bucket-region', 'eu-central-1'],
           ...['--experimental-allowed-ip-networks', '127.0.0.0/8', '--bucket-interval', '50'],
-          ...args,
+          ...args.flatMap((given) => (typeof given === 'function' ? given(port) : [given])),
         ],
         { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
       ),

@@ -173,6 +173,7 @@ const effects: Readonly<Record<OptionName, Effect>> = {
   bucketUntil: { seenIn: 'e2e/bucket.spec.ts' },
   bucketKeyFile: { seenIn: 'e2e/bucket.spec.ts' },
   follow: { seenIn: 'e2e/followers.spec.ts' },
+  candidate: { seenIn: 'e2e/failover.spec.ts' },
   followStaleAfter: { seenIn: 'e2e/followers.spec.ts' },
   advertisedUrl: { seenIn: 'e2e/bucket.spec.ts' },
   ignoreMissingSnapshot: served,

@@ -52,6 +52,11 @@ export const bucket = {
     requires: 'bucket',
     excludes: 'bucketTakeOver',
   }),
+  candidate: choice(['yes', 'no'], 'no', {
+    help: 'Whether this server sends heartbeats as leader, and takes over as follower if the leader is lost',
+    example: 'yes',
+    requires: 'bucket',
+  }),
   followStaleAfter: seconds(60, {
     help: 'Seconds that a follower may lag before GET /ready fails, while the bucket answers',
     example: '10',

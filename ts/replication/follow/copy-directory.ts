@@ -2,7 +2,7 @@
 import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { copyState, entriesOf, markDataDirectory, recordEngine, setCopyState } from '../../instance/index.js'
-import { LaunchError } from '../../launch/index.js'
+import { LaunchError, type LaunchOptions } from '../../launch/index.js'
 import { dropPrepared, makeDirectory } from '../../tasks/index.js'
 import { type Connected, takeOver } from '../lead/connect.js'
 import type { Until } from '../log/until.js'
@@ -42,18 +42,24 @@ export const isEmpty = async (directory: string): Promise<boolean> =>
   (await entriesOf(directory)).every((name) => name.startsWith(DIVERGED))
 
 /** Applies the log to a copy up to its end, then takes the log over. @throws BucketError, errors of damaged objects */
-export async function takeOverCopy(request: DirectoryRequest, address: string | null): Promise<Connected> {
+export async function takeOverCopy(
+  request: DirectoryRequest,
+  options: Pick<LaunchOptions, 'advertisedUrl' | 'candidate'>,
+): Promise<Connected> {
   await beginCopy(request)
   for (;;) {
     try {
-      return await takeOverOnce(request, address)
+      return await takeOverOnce(request, options)
     } catch (error) {
       if (!(error instanceof LogTruncatedError)) throw error
     }
   }
 }
 
-async function takeOverOnce(request: DirectoryRequest, address: string | null): Promise<Connected> {
+async function takeOverOnce(
+  request: DirectoryRequest,
+  { advertisedUrl: address, candidate }: Pick<LaunchOptions, 'advertisedUrl' | 'candidate'>,
+): Promise<Connected> {
   const { bucket, directory, signal, version, origin } = request
   const { copy, replica, target } = await openCopy(await copySetup(request, null), signal)
   try {
@@ -64,6 +70,7 @@ async function takeOverOnce(request: DirectoryRequest, address: string | null): 
     const successor = {
       ...{ instanceUid: origin.instanceUid, address, engine, version },
       ...{ writer, next: copy.next, known: { state: copy.state, base: copy.base } },
+      heartbeats: candidate === 'yes',
     }
     const taken = await takeOver(bucket, successor, (seq, record) => copy.take(seq, record), signal)
     await copy.settle(target, signal)

@@ -1,9 +1,18 @@
+import { HEARTBEAT_MS } from '../elect/limits.js'
 import { InterruptibleSleep } from '../interruptible-sleep.js'
 import { CHECKPOINTS_POLL_MS, FAILED_MS } from '../limits.js'
 import type { Position } from '../log/position.js'
 import { BucketError } from '../object-store/index.js'
 import type { SenderLog } from '../publish/sender-setup.js'
 import { type CopyTarget, type InstanceCopy, LogTruncatedError } from './instance-copy.js'
+
+/** How a follower becomes the leader. */
+export interface Candidacy {
+  /** Returns true if this server should stand for leadership. Called after each poll that met the end of the log. */
+  readonly polled: (copy: InstanceCopy, signal: AbortSignal) => Promise<boolean>
+  /** Stands for leadership. @returns false: another server leads. If true, nothing more is followed. */
+  readonly stand: (copy: InstanceCopy, signal: AbortSignal) => Promise<boolean>
+}
 
 export interface FollowerSetup {
   /** Opens the copy in the data directory, which is open already. Called again after each failure. */
@@ -21,6 +30,8 @@ export interface FollowerSetup {
    * succeeds.
    */
   readonly prepare: (signal: AbortSignal) => Promise<void>
+  /** Absent: this server never becomes the leader. */
+  readonly candidacy?: Candidacy | null
   /** Called once after `prepare` succeeded: the directory must be reopened. */
   readonly onTruncated: () => void
 }
@@ -118,13 +129,16 @@ export class Follower {
 
   async #run(): Promise<void> {
     const { signal } = this.#stop
-    const { intervalMs, log } = this.#setup
+    const { log, candidacy = null } = this.#setup
+    const intervalMs =
+      candidacy === null ? this.#setup.intervalMs : Math.min(this.#setup.intervalMs, HEARTBEAT_MS)
     while (!signal.aborted) {
       try {
         const isEnd = await this.#step(signal)
         this.answered()
         if (this.#isFailing) log.info({}, 'the log is followed again')
         this.#isFailing = false
+        if (isEnd && (await this.#leads(signal))) return
         if (isEnd) await this.#sleep.wait(intervalMs)
       } catch (error) {
         if (signal.aborted) return
@@ -158,6 +172,14 @@ export class Follower {
         throw new LogTruncatedError(`the log records up to ${checkpoint} may be gone`)
     }
     return isEnd
+  }
+
+  /** Returns true if this server has become the leader. */
+  async #leads(signal: AbortSignal): Promise<boolean> {
+    const { candidacy = null } = this.#setup
+    const copy = this.#copy
+    if (candidacy === null || copy === null) return false
+    return (await candidacy.polled(copy, signal)) && (await candidacy.stand(copy, signal))
   }
 
   async #passedOver(signal: AbortSignal): Promise<void> {

@@ -1,8 +1,11 @@
 /** Opens a data directory as a follower. */
 
-import { copyState, recordEngine, setCopyState } from '../../instance/index.js'
+import { copyState, type FollowerInstance, recordEngine, setCopyState } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
 import { openReplicaStore, StoreError } from '../../tasks/index.js'
+import { Election } from '../elect/election.js'
+import { isLeading } from '../elect/is-leading.js'
+import { stand } from '../lead/connect.js'
 import { notLeader } from '../lead/refusals.js'
 import { BucketError } from '../object-store/index.js'
 import { type Origin, originOf } from '../open-bucket.js'
@@ -10,7 +13,7 @@ import { readOwnState } from '../publish/own-state.js'
 import type { ReplicatedInstance, ReplicationRequest } from '../replicated-instance.js'
 import { requiredToStart, withinStart } from '../within-start.js'
 import { beginCopy, copySetup, type DirectoryRequest, isEmpty, setAside } from './copy-directory.js'
-import { Follower } from './follower.js'
+import { type Candidacy, Follower } from './follower.js'
 import { type CopyTarget, type InstanceCopy, LogTruncatedError } from './instance-copy.js'
 import { openCopy, prepareCopy, resumeCopy } from './open-copy.js'
 
@@ -53,6 +56,7 @@ export async function openFollower(request: ReplicationRequest): Promise<Replica
     prepare: (signal) => prepareCopy(setup, signal),
     copy,
     target,
+    candidacy: options.candidate === 'yes' ? await candidacyOf(request, instance) : null,
     newestCheckpoint: (signal) => bucket.log.newestCheckpoint(signal),
     intervalMs: options.bucketInterval,
     log,
@@ -60,6 +64,34 @@ export async function openFollower(request: ReplicationRequest): Promise<Replica
   })
   bucket.onFailure((error) => follower?.failed(error))
   return { instance, sender: null, follower }
+}
+
+/** Lets a follower become the leader in this process. */
+async function candidacyOf(request: ReplicationRequest, instance: FollowerInstance): Promise<Candidacy> {
+  const { bucket, options, version, log, peers } = request
+  const identity = await instance.queue.identify()
+  const address = options.advertisedUrl
+  const election = new Election({
+    ...{ store: bucket.store, repeating: bucket.repeating, identity, address, log },
+    isAnswering: (leader) => isLeading(peers, leader),
+  })
+  return {
+    async polled({ fence, position }, signal) {
+      // Only a server that can write to the bucket is a candidate.
+      await bucket.requireFit(signal)
+      return fence !== null && election.polled({ position, fence }, signal)
+    },
+    async stand({ next, state, base }, signal) {
+      const successor = {
+        ...{ instanceUid: instance.data.instanceUid, address, engine: instance.opened.kind, version },
+        ...{ heartbeats: true, writer: identity, next, known: { state, base } },
+      }
+      const taken = await stand(bucket, successor, signal)
+      if (taken === null) log.info({}, 'another server was faster: this one follows on')
+      else request.onElected(taken)
+      return taken !== null
+    },
+  }
 }
 
 /**

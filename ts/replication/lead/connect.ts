@@ -83,7 +83,8 @@ export async function connect(place: Place, claimant: Claimant, signal: AbortSig
 }
 
 /** A data directory that has the state of the log up to `next`. */
-export interface Successor extends Pick<Claimant, 'instanceUid' | 'address' | 'engine' | 'version'> {
+export interface Successor
+  extends Pick<Claimant, 'instanceUid' | 'address' | 'engine' | 'version' | 'heartbeats'> {
   /** Identity of the directory. */
   readonly writer: string
   /** The first log record that it does not have. */
@@ -95,14 +96,13 @@ export interface Successor extends Pick<Claimant, 'instanceUid' | 'address' | 'e
 /** Takes over a log. @param apply called with each log record from `next` on */
 export async function takeOver(
   place: Place,
-  { instanceUid, address, engine, version, next, known, writer: identity }: Successor,
+  successor: Successor,
   apply: (seq: number, record: LogRecord) => void,
   signal: AbortSignal,
 ): Promise<Connected> {
-  const about = encodeAbout({ engine, version })
   const writer = await place.log.takeOver(
     {
-      ...{ instanceUid, address, writer: identity, about, next },
+      ...claimOf(successor),
       apply: async (seq, record) => apply(seq, record),
       restore: async (seq) => {
         throw new LogTruncatedError(`the log records up to ${seq} may be gone`)
@@ -110,12 +110,45 @@ export async function takeOver(
     },
     signal,
   )
+  return connectedAs(place, successor, writer, signal)
+}
+
+/**
+ * Takes over a log if it still ends where the successor has read it.
+ * @returns null: another server has appended meanwhile
+ */
+export async function stand(
+  place: Place,
+  successor: Successor,
+  signal: AbortSignal,
+): Promise<Connected | null> {
+  const writer = await place.log.stand(claimOf(successor), signal)
+  return writer && connectedAs(place, successor, writer, signal)
+}
+
+const aboutOf = ({ engine, version, heartbeats }: About): About => ({
+  ...{ engine, version },
+  ...(heartbeats === true && { heartbeats }),
+})
+
+const claimOf = (successor: Successor) => {
+  const { instanceUid, address, writer, next } = successor
+  return { instanceUid, address, writer, next, about: encodeAbout(aboutOf(successor)) }
+}
+
+async function connectedAs(
+  place: Place,
+  successor: Successor,
+  writer: LogWriter,
+  signal: AbortSignal,
+): Promise<Connected> {
+  const { known, writer: identity, address } = successor
   // If a newer checkpoint was published meanwhile, it has moved files, and their old records may be gone. So the state
   // is read again. `Garbage` keeps all objects that the checkpoint found here, and the records after it, reference.
   const base = await place.log.newestCheckpoint(signal)
   const isCurrent = known !== null && known.base === base
   const own = { position: writer.epoch, writer: identity }
   const current = isCurrent ? known : await readOwnState(place, own, signal)
-  const fence = { seq: writer.epoch, writer: identity, address, engine, version }
+  const fence = { seq: writer.epoch, writer: identity, address, ...aboutOf(successor) }
   return { writer, fence, state: current.state, base: current.base }
 }

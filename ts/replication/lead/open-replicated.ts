@@ -1,16 +1,20 @@
 /** Opens a data directory with a bucket: as writer, as follower, or restored to an earlier point. */
 import { join } from 'node:path'
-import { copyState, type Instance } from '../../instance/index.js'
+import { copyState, type FollowerInstance, type Instance, setCopyState } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
+import { openReplicaStore } from '../../tasks/index.js'
+import { beat } from '../elect/heartbeat.js'
 import { type DirectoryRequest, isEmpty, restoreMoment, takeOverCopy } from '../follow/copy-directory.js'
 import { LogTruncatedError } from '../follow/instance-copy.js'
 import { makeCopy, openFollower } from '../follow/open-follower.js'
 import { GARBAGE_AGE_MS } from '../limits.js'
+import { repeatingStore } from '../object-store/index.js'
 import { asLaunchError, originOf } from '../open-bucket.js'
 import { Garbage } from '../publish/garbage.js'
 import { Sender } from '../publish/sender.js'
 import type { Sending } from '../publish/sender-setup.js'
 import { Shipper } from '../publish/shipper.js'
+import { fetchUploads } from '../publish/uploads.js'
 import type { ReplicatedInstance, ReplicationRequest } from '../replicated-instance.js'
 import { requiredToStart, withinStart } from '../within-start.js'
 import { type Connected, connect, ForeignLogError, SupersededError } from './connect.js'
@@ -21,7 +25,7 @@ export async function openReplicated(request: ReplicationRequest): Promise<Repli
   try {
     const isSuperseded =
       (await copyState(request.directory)) === 'superseded' && !request.options.bucketTakeOver
-    if (request.follows || isSuperseded) return await openFollower(request)
+    if ((request.follows || isSuperseded) && !(await mayLead(request))) return await openFollower(request)
     const taken = await prepare(request)
     if (taken === 'moment') return { instance: await request.open(false), sender: null, follower: null }
     return await openWriter(request, taken)
@@ -29,6 +33,43 @@ export async function openReplicated(request: ReplicationRequest): Promise<Repli
     signal.throwIfAborted()
     throw asLaunchError(error)
   }
+}
+
+/** Returns true if a candidate has led the log from this directory, and so leads on unless another server took over. */
+async function mayLead({ options, directory }: ReplicationRequest): Promise<boolean> {
+  if (options.candidate !== 'yes' || (await isEmpty(directory)) || (await copyState(directory)) !== null)
+    return false
+  const replica = await openReplicaStore(directory)
+  try {
+    return replica.position !== null
+  } finally {
+    await replica.close()
+  }
+}
+
+/**
+ * Opens the directory of a follower that has taken over the log as leader. The engine of the follower serves searches
+ * until its owner closes it; calls to its task store continue in the new one.
+ * @throws LaunchError; the reason of the signal
+ */
+export async function openElected(
+  request: ReplicationRequest,
+  taken: Connected,
+  former: FollowerInstance,
+): Promise<ReplicatedInstance> {
+  const { bucket, directory, signal } = request
+  const store = repeatingStore(bucket.store, bucket.repeating)
+  const [missing] = await fetchUploads(await former.queue.uploads(), directory, store, signal)
+  if (missing !== undefined)
+    throw new LaunchError(
+      `--bucket: the object ${missing} is missing: a part of an upload of an enqueued task`,
+      1,
+    )
+  await former.queue.release()
+  await setCopyState(directory, null)
+  const opened = await openWriter(request, taken)
+  if ('call' in opened.instance.queue) former.queue.continueIn(opened.instance.queue.call)
+  return opened
 }
 
 /**
@@ -55,7 +96,7 @@ async function prepare(request: ReplicationRequest): Promise<Connected | 'moment
   try {
     if (options.bucketUntil === null) {
       await bucket.requireFit(signal)
-      return await takeOverCopy(copying, options.advertisedUrl)
+      return await takeOverCopy(copying, options)
     }
     const { position, missing } = await restoreMoment(copying, options.bucketUntil)
     log.warn(
@@ -129,6 +170,7 @@ async function connectNow(
           engine: instance.opened.kind,
           outgoing: instance.queue.outgoing,
           takesOver: options.bucketTakeOver,
+          heartbeats: options.candidate === 'yes',
         },
       }
       return sendingOf(request, instance, await connect(bucket, claimant, signal))
@@ -143,7 +185,7 @@ async function connectNow(
 }
 
 function sendingOf(
-  { bucket, directory }: ReplicationRequest,
+  { bucket, directory, options }: ReplicationRequest,
   { opened, queue, data }: Instance,
   connected: Connected,
 ): Sending {
@@ -159,5 +201,9 @@ function sendingOf(
     ...{ store, repeating, log, epoch: writer.epoch, ageMs: GARBAGE_AGE_MS },
     now: () => performance.now(),
   })
-  return { shipper, writer, garbage }
+  const isBeating = options.candidate === 'yes'
+  return {
+    ...{ shipper, writer, garbage },
+    beat: isBeating ? (count, signal) => beat(bucket, writer.epoch, count, signal) : null,
+  }
 }

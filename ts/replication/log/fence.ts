@@ -8,6 +8,8 @@ export interface About {
   readonly engine: Engine['kind']
   /** Version of the program, for display. */
   readonly version: string
+  /** True if the writer sends heartbeats while it is idle. Absent: it sends none. */
+  readonly heartbeats?: boolean
 }
 
 /** A decoded fence. */
@@ -19,16 +21,19 @@ export interface Fence extends About {
 
 const engines = shapes.oneOf('native', 'fallback')
 
-const shape = shapes.object({ engine: engines, version: shapes.text })
+const shape = shapes.object({ engine: engines, version: shapes.text }, { heartbeats: shapes.flag })
 
 /** The shape of `Fence`. */
-export const fenceShape = shapes.object({
-  seq: shapes.integer(),
-  writer: shapes.text,
-  address: shapes.orNull(shapes.text),
-  engine: engines,
-  version: shapes.text,
-})
+export const fenceShape = shapes.object(
+  {
+    seq: shapes.integer(),
+    writer: shapes.text,
+    address: shapes.orNull(shapes.text),
+    engine: engines,
+    version: shapes.text,
+  },
+  { heartbeats: shapes.flag },
+)
 
 export const encodeAbout = (about: About): Buffer => Buffer.from(JSON.stringify(about))
 
@@ -36,6 +41,11 @@ export const encodeAbout = (about: About): Buffer => Buffer.from(JSON.stringify(
 export function fenceOf(seq: number, { body, writer, address }: LogRecord): Fence {
   const damaged = (message: string) => new DamagedBodyError(message)
   const json = Buffer.from(body).toString()
-  const { engine, version } = shapes.readShape<About>(json, `log record ${seq}, a fence`, shape, damaged)
-  return { seq, writer, address, engine, version }
+  const { engine, version, heartbeats } = shapes.readShape<About>(
+    json,
+    `log record ${seq}, a fence`,
+    shape,
+    damaged,
+  )
+  return { seq, writer, address, engine, version, ...(heartbeats !== undefined && { heartbeats }) }
 }

@@ -49,8 +49,8 @@ export class FencedError extends Error {
   }
 }
 
-/** A server that takes over the log. */
-export interface Candidate {
+/** A server that stands at the end of the log. */
+export interface Claim {
   readonly instanceUid: string
   /** HTTP address for followers; null: it has none. */
   readonly address: string | null
@@ -60,6 +60,10 @@ export interface Candidate {
   readonly about: Uint8Array
   /** Number of the first log record that it does not have. */
   readonly next: number
+}
+
+/** A server that takes over the log. */
+export interface Candidate extends Claim {
   /** Called with each record from `next` on, in order. The takeover waits for the result. */
   apply(seq: number, record: LogRecord): Promise<void>
   /** Called if a checkpoint is at or beyond `next`: loads it. @returns number of the first record after it */
@@ -122,6 +126,20 @@ export class Log {
   }
 
   /**
+   * Creates a fence at the end of the log, if the log still ends before `next`.
+   * @returns null: another server has appended meanwhile
+   * @throws BucketError if the store refuses; the signal's reason once it aborts
+   */
+  async stand(claim: Claim, signal: AbortSignal): Promise<LogWriter | null> {
+    const { next } = claim
+    const { fence, writeId } = fenceRecord(claim, next)
+    if ((await this.write(next, fence, writeId, signal)) !== null) return null
+    // The record after the last one may have been missing because it was deleted as garbage; see `takeOver`.
+    const newest = await this.newestCheckpoint(signal)
+    return newest === null || newest < next ? new LogWriter(this, claim, next) : null
+  }
+
+  /**
    * Reads to the end and creates the fence there. If the current writer is faster, it is asked to yield.
    * @returns number of the fence
    */
@@ -129,11 +147,7 @@ export class Log {
     const now = this.#setup.now ?? (() => performance.now())
     let askedAt = Number.NEGATIVE_INFINITY
     for (let [seq, lost] = [from, 0]; ; lost++) {
-      const writeId = randomUUID()
-      const fence = encodeRecord({
-        ...headOf(candidate, 'fence', seq),
-        ...{ writeId, body: candidate.about },
-      })
+      const { fence, writeId } = fenceRecord(candidate, seq)
       const taken = await this.write(seq, fence, writeId, signal)
       if (taken === null) return seq
       await candidate.apply(seq++, taken)
@@ -205,7 +219,12 @@ export class Log {
   }
 }
 
-const headOf = ({ instanceUid, address, writer }: Candidate, kind: LogRecord['kind'], epoch: number) => ({
+function fenceRecord(claim: Claim, seq: number) {
+  const writeId = randomUUID()
+  return { writeId, fence: encodeRecord({ ...headOf(claim, 'fence', seq), writeId, body: claim.about }) }
+}
+
+const headOf = ({ instanceUid, address, writer }: Claim, kind: LogRecord['kind'], epoch: number) => ({
   ...{ kind, instanceUid, epoch, address, writer },
   writtenAt: Date.now(),
 })
@@ -213,13 +232,13 @@ const headOf = ({ instanceUid, address, writer }: Candidate, kind: LogRecord['ki
 /** Appends to a log until another writer takes over. */
 export class LogWriter {
   readonly #log: Log
-  readonly #candidate: Candidate
+  readonly #candidate: Claim
   readonly epoch: number
   #next: number
   #fenced: FencedError | null = null
   #isAppending = false
 
-  constructor(log: Log, candidate: Candidate, fence: number) {
+  constructor(log: Log, candidate: Claim, fence: number) {
     this.#log = log
     this.#candidate = candidate
     this.epoch = fence

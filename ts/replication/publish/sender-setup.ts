@@ -30,6 +30,8 @@ export interface Sending {
   >
   readonly writer: Pick<LogWriter, 'epoch' | 'look' | 'next' | 'yieldRequest'>
   readonly garbage: Pick<Garbage, 'sweep'>
+  /** Sends a heartbeat; null or absent: the leader sends none. */
+  readonly beat?: ((count: number, signal: AbortSignal) => Promise<void>) | null
 }
 
 /** When a write is acknowledged. `bucket`: once a server that starts from the bucket would have it. */

@@ -1,4 +1,5 @@
 import type { ApiError } from '../../errors/index.js'
+import { HEARTBEAT_MS } from '../elect/limits.js'
 import { InterruptibleSleep, systemTiming, type Timing } from '../interruptible-sleep.js'
 import { SupersededError } from '../lead/connect.js'
 import { notConfirmed, notLeader, stopping, unavailable, unknownOutcome, yielding } from '../lead/refusals.js'
@@ -367,15 +368,23 @@ export class Sender {
   }
 
   /** Polls for a takeover, and for yield requests of other servers. */
-  async #watch({ writer }: Sending, signal: AbortSignal): Promise<void> {
+  async #watch({ writer, beat = null }: Sending, signal: AbortSignal): Promise<void> {
     /** The next record at the last check for yield requests, and the id of the last request. */
     let seen = writer.next
     let known = ''
+    /** The next record at the last heartbeat, and its time and number. */
+    const beaten = { next: 0, at: Number.NEGATIVE_INFINITY, count: 0 }
     while (!signal.aborted && this.#fenced === null) {
       await this.#watchSleep.wait(this.#isYielding ? YIELDING_POLL_MS : YIELD_POLL_MS)
       if (signal.aborted || this.#fenced !== null) return
       try {
         const now = this.#timing.now()
+        // A new log record is a sign of life too.
+        if (beaten.next !== writer.next) Object.assign(beaten, { next: writer.next, at: now })
+        else if (beat !== null && now - beaten.at >= HEARTBEAT_MS) {
+          beaten.at = now
+          await beat(++beaten.count, signal)
+        }
         if (this.#isYielding || now - (this.#metEndAt ?? 0) >= POLL_MS) {
           if (await writer.look(signal)) this.#metEndAt = Math.max(this.#metEndAt ?? 0, now)
         } else if (writer.next !== seen && this.#yield === null) {

@@ -11,8 +11,9 @@ import type { OpenedTasks, TasksSetup } from '../open.js'
 import { instanceStore, queue, webhookStore } from '../queue.js'
 import { openSpool } from '../spool.js'
 import { storePath, uploadsPath } from '../store/paths.js'
-import { openStoreClient } from '../store/store-client.js'
+import { openStoreClient, type StoreClient } from '../store/store-client.js'
 import { Waiting } from '../waiting.js'
+import { identify, type ReplicaStore } from './replica-store.js'
 import type { RowChanges } from './row-changes.js'
 import { BUCKET_POSITION_STORED_AS } from './tables.js'
 
@@ -22,11 +23,18 @@ export interface FollowedSetup extends Pick<TasksSetup, 'directory' | 'engine' |
 }
 
 /** A read-only copy of another server's queue and catalogue, updated with its changes. */
-export interface FollowedTasks extends Omit<OpenedTasks, 'outgoing'> {
+export interface FollowedTasks extends Omit<OpenedTasks, 'outgoing' | 'call'> {
   /** The last log record that was applied; null: none. */
   position(): Promise<number | null>
   /** Applies row changes of the other server, and notifies those who wait for tasks. */
   follow(changes: RowChanges, position: number): Promise<void>
+  /** See `ReplicaStore`. */
+  readonly identify: ReplicaStore['identify']
+  readonly uploads: ReplicaStore['uploads']
+  /** Closes the store, so that this process can open the directory in another way. Calls wait for `continueIn`. */
+  release(): Promise<void>
+  /** Lets all calls go to the store that was opened instead. */
+  continueIn(call: StoreClient['call']): void
 }
 
 /** Opens a task store that is a copy of another server's. It runs no tasks and refuses every write. */
@@ -37,7 +45,7 @@ export async function openFollowedTasks({
   refusal,
   ...setup
 }: FollowedSetup): Promise<FollowedTasks> {
-  const store = await openStoreClient(
+  const opened = await openStoreClient(
     {
       ...{ directory, isNew: false, isCompared: false },
       driver: setup.driver ?? optionOf('taskStoreDriver', process.env),
@@ -45,6 +53,7 @@ export async function openFollowedTasks({
     },
     (fault) => log.warn(fault, 'work in the background failed'),
   )
+  const store = new SwitchedStore(opened)
   try {
     const spool = await openSpool(uploadsPath(directory))
     const catalogue = new Catalogue(await store.call('catalogue', []))
@@ -86,6 +95,10 @@ export async function openFollowedTasks({
         await settingsThread.close()
         await store.close()
       },
+      identify: () => identify(store),
+      uploads: () => store.call('uploads', []),
+      release: () => store.release(),
+      continueIn: (call) => store.continueIn(call),
       position: async () => (await store.call('value', [BUCKET_POSITION_STORED_AS])) as number | null,
       async follow(rows, position) {
         await store.call('applyChanges', [rows, position])
@@ -99,6 +112,44 @@ export async function openFollowedTasks({
   } catch (error) {
     await store.close()
     throw error
+  }
+}
+
+/** A store whose calls continue in another store of the same directory. */
+class SwitchedStore implements StoreClient {
+  readonly #first: StoreClient
+  readonly driver: StoreClient['driver']
+  readonly reasons: StoreClient['reasons']
+  readonly uncheckedReason: StoreClient['uncheckedReason']
+  #next: Promise<StoreClient['call']> | null = null
+  #continue: (call: StoreClient['call']) => void = () => undefined
+
+  constructor(first: StoreClient) {
+    this.#first = first
+    this.driver = first.driver
+    this.reasons = first.reasons
+    this.uncheckedReason = first.uncheckedReason
+  }
+
+  readonly call: StoreClient['call'] = (...given) =>
+    this.#next === null ? this.#first.call(...given) : this.#next.then((call) => call(...given))
+
+  readonly copyTo: StoreClient['copyTo'] = (...given) => this.#first.copyTo(...given)
+  readonly compact: StoreClient['compact'] = () => this.#first.compact()
+
+  async release(): Promise<void> {
+    this.#next = new Promise((resolve) => {
+      this.#continue = resolve
+    })
+    await this.#first.close()
+  }
+
+  continueIn(call: StoreClient['call']): void {
+    this.#continue(call)
+  }
+
+  async close(): Promise<void> {
+    if (this.#next === null) await this.#first.close()
   }
 }
 

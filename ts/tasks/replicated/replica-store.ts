@@ -11,7 +11,7 @@ import { StoreUnusableError } from '../store/completeness.js'
 import { markPath, storePath } from '../store/paths.js'
 import type { NeededUpload } from '../store/records.js'
 import { SCHEMA_VERSION } from '../store/schema.js'
-import { openStoreClient } from '../store/store-client.js'
+import { openStoreClient, type StoreClient } from '../store/store-client.js'
 import type { OutboxFacts, RowChanges } from './row-changes.js'
 import { BUCKET_POSITION_STORED_AS, OUTBOX_STORED_AS } from './tables.js'
 
@@ -82,14 +82,17 @@ export async function openReplicaStore(
       await store.call('applyChanges', [changes, reached])
       position = reached
     },
-    async identify() {
-      const known = await store.call('value', [OUTBOX_STORED_AS])
-      if (typeof known === 'string') return known
-      const identity = randomUUID()
-      await store.call('putValue', [OUTBOX_STORED_AS, identity])
-      return identity
-    },
+    identify: () => identify(store),
     endKeeping: () => store.call('endKeeping', []),
     close: () => store.close(),
   }
+}
+
+/** See `ReplicaStore.identify`. */
+export async function identify(store: Pick<StoreClient, 'call'>): Promise<string> {
+  const known = await store.call('value', [OUTBOX_STORED_AS])
+  if (typeof known === 'string') return known
+  const identity = randomUUID()
+  await store.call('putValue', [OUTBOX_STORED_AS, identity])
+  return identity
 }

@@ -1,0 +1,137 @@
+/**
+ * Three servers of a bucket, started with `--candidate yes`. Rules tested here:
+ * 1. If the leader is killed, one of the followers takes over without a restart, and its searches go on.
+ * 2. No acknowledged document is lost with `--bucket-ack bucket`.
+ * 3. The former leader becomes a follower at its next start, and a follower without the option never leads.
+ */
+import type { TestDaemon } from '../../support/daemon.js'
+import { add, answered, settled, tests, titles, type World, world } from './bucket-world.js'
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
+
+const candidate = (start: World['start'], name: string, ...args: readonly string[]) =>
+  start(name, (port) => [
+    ...['--candidate', 'yes', '--bucket-ack', 'bucket', '--advertised-url', `http://127.0.0.1:${port}`],
+    ...args,
+  ])
+
+interface Health {
+  readonly role: 'writer' | 'follower'
+  readonly writer: string | null
+}
+
+async function healthOf(server: TestDaemon): Promise<Health> {
+  const { body } = await answered(server, 'GET', '/health')
+  return body.replication as unknown as Health
+}
+
+/** Waits until one of the servers leads. */
+async function leaderOf(servers: readonly TestDaemon[]): Promise<TestDaemon> {
+  for (;;) {
+    for (const server of servers) if ((await healthOf(server)).role === 'writer') return server
+    await pause(50)
+  }
+}
+
+/** Adds documents until `end` is called. `acknowledged` has the ids that were answered with 202. */
+function load(server: TestDaemon) {
+  const acknowledged: number[] = []
+  let isOn = true
+  const run = async (): Promise<void> => {
+    for (let id = 1; isOn; id++) {
+      const sent = await server
+        .call('POST', '/indexes/films/documents', [{ id, title: `film ${id}` }])
+        .catch(() => null)
+      if (sent?.status === 202) acknowledged.push(id)
+      else await pause(20)
+    }
+  }
+  const running = run()
+  return {
+    acknowledged,
+    async end() {
+      isOn = false
+      await running
+    },
+  }
+}
+
+/** Searches until `end` is called. @returns the number of searches, and those that failed */
+function searches(server: TestDaemon) {
+  const failed: unknown[] = []
+  let [count, isOn] = [0, true]
+  const run = async (): Promise<void> => {
+    for (; isOn; count++) {
+      const found = await server
+        .call('POST', '/indexes/films/search', { q: 'solaris' })
+        .catch((error) => error)
+      if (found.status !== 200) failed.push(found)
+      await pause(10)
+    }
+  }
+  const running = run()
+  return {
+    async end() {
+      isOn = false
+      await running
+      return { count, failed }
+    },
+  }
+}
+
+const finds = async (server: TestDaemon, title: string): Promise<boolean> => {
+  const found: readonly unknown[] = await titles(server, title).catch(() => [])
+  return found.includes(title)
+}
+
+const idsIn = async (server: TestDaemon): Promise<ReadonlySet<number>> => {
+  const { body } = await server.call('GET', '/indexes/films/documents?limit=100000&fields=id')
+  return new Set((body.results as unknown as readonly { id: number }[]).map(({ id }) => id))
+}
+
+tests('a candidate takes over from a killed leader without losing documents or searches', async (t) => {
+  const { start } = await world(t)
+  const leader = await candidate(start, 'first')
+  await settled(leader, await add(leader, [{ id: 0, title: 'Solaris' }]))
+  const followers = await Promise.all([
+    candidate(start, 'second', '--follow'),
+    candidate(start, 'third', '--follow'),
+  ])
+  const bystander = await start('fourth', '--follow')
+  for (const follower of [...followers, bystander])
+    while (!(await finds(follower, 'Solaris'))) await pause(20)
+  const searching = followers.map(searches)
+  const clients = load(leader)
+  await pause(2_000)
+  await leader.kill()
+  const killedAt = performance.now()
+  await clients.end()
+  const successor = await leaderOf(followers)
+  t.log(`a candidate leads ${Math.round(performance.now() - killedAt)} ms after the leader was killed`)
+  const task = await add(successor, [{ id: -1, title: 'Stalker' }])
+  t.is((await settled(successor, task)).status, 'succeeded')
+  const found = await idsIn(successor)
+  t.true(clients.acknowledged.length > 0)
+  t.deepEqual(
+    clients.acknowledged.filter((id) => !found.has(id)),
+    [],
+  )
+  for (const each of searching) {
+    const { count, failed } = await each.end()
+    t.true(count > 100)
+    t.deepEqual(failed, [])
+  }
+  const other = followers.find((each) => each !== successor)!
+  for (const follower of [other, bystander]) {
+    t.is((await settled(follower, task)).status, 'succeeded')
+    t.deepEqual(await titles(follower, 'stalker'), ['Stalker'])
+    t.deepEqual(await healthOf(follower).then(({ role, writer }) => [role, writer]), [
+      'follower',
+      `http://127.0.0.1:${successor.port}`,
+    ])
+  }
+  const again = await candidate(start, 'first')
+  while ((await healthOf(again)).role !== 'follower') await pause(50)
+  while (!(await finds(again, 'Stalker'))) await pause(20)
+  t.false([...followers, bystander].some((each) => each.ended()))
+})

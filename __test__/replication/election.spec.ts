@@ -1,0 +1,86 @@
+import test from 'ava'
+import { announce } from '../../ts/replication/elect/announcements.js'
+import { Election } from '../../ts/replication/elect/election.js'
+import { beat } from '../../ts/replication/elect/heartbeat.js'
+import { rankOf } from '../../ts/replication/elect/rank.js'
+import type { Fence } from '../../ts/replication/index.js'
+import { memoryStore, never } from '../support/memory-store.js'
+
+const fence: Fence = {
+  ...{ seq: 7, writer: 'leader', address: 'http://leader', engine: 'fallback', version: '0.0.0' },
+  heartbeats: true,
+}
+const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined }
+const repeating = { wait: async () => undefined, onRetry: () => undefined }
+
+interface World {
+  readonly others?: readonly string[]
+  readonly isAnswering?: boolean
+  readonly fence?: Fence
+  /** Called each second before the poll. */
+  readonly leader?: (second: number, beats: () => Promise<void>) => Promise<void> | void
+  /** The last log record in each second. Default: always the same. */
+  readonly position?: (second: number) => number
+  /** False: the bucket does not answer in this second. */
+  readonly isReachable?: (second: number) => boolean
+}
+
+/** Polls each second. @returns the second in which the candidate stands; null: not within a minute */
+async function standsIn(world: World): Promise<number | null> {
+  const store = memoryStore()
+  const place = { store, repeating }
+  for (const id of world.others ?? [])
+    await announce(place, { id, address: null, at: Date.now(), position: 0 }, never)
+  let now = 1_000_000
+  const election = new Election({
+    ...{ ...place, identity: 'me', address: null, log: quiet, timing: { now: () => now } },
+    isAnswering: async () => world.isAnswering ?? false,
+  })
+  let count = 0
+  for (let second = 0; second < 60; second++, now += 1_000) {
+    await world.leader?.(second, () => beat(place, fence.seq, ++count, never))
+    if (world.isReachable?.(second) === false) continue
+    const polled = { position: world.position?.(second) ?? 9, fence: world.fence ?? fence }
+    if (await election.polled(polled, never)) return second
+  }
+  return null
+}
+
+const first = (ids: readonly string[]): string => ids.find((id) => rankOf(id, ids, fence.seq) === 0)!
+/** Another candidate that stands before `me`, and one that stands after it. */
+const earlier = Array.from({ length: 20 }, (_, i) => `other-${i}`).find((id) => first([id, 'me']) === id)!
+const later = Array.from({ length: 20 }, (_, i) => `other-${i}`).find((id) => first([id, 'me']) === 'me')!
+
+const cases: readonly (readonly [name: string, world: World, stands: number | null])[] = [
+  ['a silent leader is replaced', {}, 16],
+  ['a candidate waits for those before it', { others: [earlier] }, 18],
+  ['a candidate does not wait for those after it', { others: [later] }, 16],
+  ['the leader itself counts as no candidate', { others: ['leader'] }, 16],
+  ['a leader with heartbeats keeps its place', { leader: (_, beats) => beats() }, null],
+  ['a heartbeat during the wait ends the suspicion', { others: [earlier], leader: onlyIn(17) }, 36],
+  ['a leader that appends records keeps its place', { position: (second) => second }, null],
+  ['a leader that answers at its address keeps its place', { isAnswering: true }, null],
+  ['a leader without heartbeats keeps its place', { fence: { ...fence, heartbeats: false } }, null],
+  ['a candidate does not replace itself', { fence: { ...fence, writer: 'me' } }, null],
+  [
+    'an absence of the bucket is no silence of the leader',
+    { isReachable: (second) => second % 15 === 0 },
+    null,
+  ],
+]
+
+function onlyIn(wanted: number): NonNullable<World['leader']> {
+  return (second, beats) => (second === wanted ? beats() : undefined)
+}
+
+for (const [name, world, stands] of cases)
+  test(name, async (t) => {
+    t.is(await standsIn(world), stands)
+  })
+
+test('all candidates compute the same order, and another one for each epoch', (t) => {
+  const ids = ['a', 'b', 'c', 'd', 'e']
+  const ranks = (epoch: number) => ids.map((id) => rankOf(id, ids, epoch))
+  t.deepEqual([...ranks(1)].sort(), [0, 1, 2, 3, 4])
+  t.true([2, 3, 4, 5].some((epoch) => ranks(epoch).join() !== ranks(1).join()))
+})

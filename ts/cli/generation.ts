@@ -1,0 +1,127 @@
+import type { RequestListener, Server } from 'node:http'
+import { openAuth } from '../auth/index.js'
+import { buildServer, type HttpOptions } from '../http/index.js'
+import { type Embedding, type LaunchWebhook, openFeaturesOf, openWebhooks } from '../instance/index.js'
+import { type Build, type LaunchOptions, type Run, withoutEffect } from '../launch/index.js'
+import type { ReplicatedInstance } from '../replication/index.js'
+import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
+import { scheduleSnapshots } from './snapshot-schedule.js'
+import type { Telemetry } from './telemetry.js'
+import type { Tracing } from './tracing.js'
+
+export interface GenerationSetup {
+  readonly options: LaunchOptions
+  readonly http: HttpOptions
+  readonly launch: Run
+  readonly version: string
+  readonly build: Build
+  readonly log: Logger
+  readonly outlets: LogOutlets
+  readonly embedding: Pick<Embedding, 'outbound' | 'embedders' | 'rerankers'>
+  readonly tracing: Tracing
+  readonly telemetry: Telemetry
+  /** Code that only servers with a bucket load; null: no bucket. */
+  readonly replication: typeof import('../replication/index.js') | null
+  readonly createServer: ((handler: RequestListener) => Server) | null
+  /** Aborts the opening. */
+  readonly signal: AbortSignal
+}
+
+/** An open instance with its HTTP application. A server whose follower becomes the leader has a second one. */
+export interface Generation {
+  readonly replicated: ReplicatedInstance
+  readonly app: ReturnType<typeof buildServer>
+  /** Accepts writes and runs tasks. */
+  start(): void
+  /** Closes everything but the application. */
+  close(): Promise<void>
+}
+
+/** Builds the services and the application of an instance. If this fails, it closes the instance. */
+export async function openGeneration(
+  setup: GenerationSetup,
+  replicated: ReplicatedInstance,
+): Promise<Generation> {
+  const { options, log, version, replication, telemetry, tracing, signal } = setup
+  const { outbound, embedders, rerankers } = setup.embedding
+  const { sender, follower } = replicated
+  const { data, opened, queue, faults } = replicated.instance
+  const closers: (() => Promise<void>)[] = [() => replicated.instance.close()]
+  const close = async (): Promise<void> => {
+    for (const closeOne of closers.splice(0).reverse()) await closeOne()
+  }
+  try {
+    for (const running of [sender, follower])
+      if (running !== null) {
+        running.start()
+        closers.push(() => running.stop())
+      }
+    let isServing = false
+    const writes =
+      replication === null || sender === null
+        ? queue
+        : replication.acknowledging(queue, sender, options.bucketAck, () => isServing)
+    for (const remark of [...setup.launch.remarks, ...withoutEffect(setup.launch.given, opened.kind)])
+      log.warn(remark)
+    signal.throwIfAborted()
+    const webhooks = await openWebhooks({
+      store: writes.webhooks,
+      outbound: tracing.outbound(outbound, 'webhook'),
+      launch: launchWebhook(options),
+      log: moduleLog(log, 'webhooks'),
+    })
+    closers.push(() => webhooks.close())
+    const features = await openFeaturesOf(writes.instance, options)
+    const instance = {
+      ...{ engine: opened.engine, tasks: queue.tasks, features },
+      ...{ run: setup.launch, directory: data.path },
+    }
+    const { instanceUid, isFirstStart } = data
+    closers.push(await telemetry.start({ instance, instanceUid, isFirstStart, version, log }))
+    const app = buildServer({
+      engine: opened.engine,
+      answers: opened.answers,
+      tasks: writes.tasks,
+      settingsThread: queue.settingsThread,
+      instance: writes.instance,
+      webhooks,
+      outbound: tracing.outbound(outbound, 'remote'),
+      tracer: tracing.tracer,
+      embedders,
+      rerankers,
+      auth: await openAuth({ masterKey: options.masterKey, store: writes.instance }),
+      features,
+      options: setup.http,
+      log: moduleLog(log, 'http'),
+      faults,
+      usage: telemetry.usage,
+      outlets: setup.outlets,
+      version: { ...setup.build, pkgVersion: version },
+      replicated: replication?.replicatedBy(replicated, options) ?? null,
+      createServer: setup.createServer,
+    })
+    signal.throwIfAborted()
+    return {
+      ...{ replicated, app, close },
+      start() {
+        isServing = true
+        queue.start()
+        if (options.scheduleSnapshot === null || follower !== null) return
+        const end = scheduleSnapshots(queue.tasks, options.scheduleSnapshot, log)
+        closers.push(() => Promise.resolve(end()))
+      },
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+function launchWebhook({
+  taskWebhookUrl,
+  taskWebhookAuthorizationHeader,
+}: LaunchOptions): LaunchWebhook | null {
+  return taskWebhookUrl === null
+    ? null
+    : { url: taskWebhookUrl, authorization: taskWebhookAuthorizationHeader }
+}

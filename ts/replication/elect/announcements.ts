@@ -1,0 +1,80 @@
+/** Candidates announce themselves in the bucket, so that each knows its place in the order of candidates. */
+import { type ObjectStore, type Repeating, repeated, shapes } from '../object-store/index.js'
+import { ANNOUNCED_MS, CANDIDATES_MAX, SIGN_BYTES_MAX } from './limits.js'
+
+/** A server that may become the leader. */
+export interface Announcement {
+  /** Identity of its data directory. */
+  readonly id: string
+  /** Its HTTP address; null: it has none. */
+  readonly address: string | null
+  /** Milliseconds since 1970 by its clock. */
+  readonly at: number
+  /** The last log record that it has. */
+  readonly position: number
+}
+
+const shape = shapes.object({
+  id: shapes.text,
+  address: shapes.orNull(shapes.text),
+  at: shapes.integer(),
+  position: shapes.integer(),
+})
+
+const PREFIX = 'candidates/'
+const keyOf = (id: string): string => `${PREFIX}${id}`
+
+type Place = { readonly store: ObjectStore; readonly repeating: Repeating }
+
+/** @throws BucketError */
+export async function announce(
+  { store, repeating }: Place,
+  announcement: Announcement,
+  signal: AbortSignal,
+): Promise<void> {
+  const body = Buffer.from(JSON.stringify(announcement))
+  await repeated(repeating, signal, () => store.put(keyOf(announcement.id), body, signal))
+}
+
+/** @throws BucketError */
+export const withdraw = ({ store }: Place, id: string, signal: AbortSignal): Promise<void> =>
+  store.delete(keyOf(id), signal)
+
+/** Returns the candidates that announced themselves recently. Skips damaged announcements. @throws BucketError */
+export async function recentCandidates(
+  { store, repeating }: Place,
+  now: number,
+  signal: AbortSignal,
+): Promise<readonly Announcement[]> {
+  const keys = await repeated(repeating, signal, async () => {
+    const found: string[] = []
+    for await (const { key } of store.list(PREFIX, { signal })) {
+      found.push(key)
+      if (found.length === CANDIDATES_MAX) break
+    }
+    return found
+  })
+  const read = await Promise.all(
+    keys.map((key) =>
+      repeated(repeating, signal, () => store.get(key, { bytesMax: SIGN_BYTES_MAX, signal })).catch(
+        () => null,
+      ),
+    ),
+  )
+  return read
+    .map((bytes) => bytes && announcementIn(bytes))
+    .filter((found): found is Announcement => found !== null && Math.abs(now - found.at) <= ANNOUNCED_MS)
+}
+
+function announcementIn(bytes: Buffer): Announcement | null {
+  try {
+    return shapes.readShape<Announcement>(
+      bytes.toString(),
+      'an announcement',
+      shape,
+      (text) => new Error(text),
+    )
+  } catch {
+    return null
+  }
+}
