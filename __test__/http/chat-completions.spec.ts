@@ -441,3 +441,47 @@ test('an answer of several lines of data, with comments and a foreign event, is 
   t.is(JSON.parse(events[1] ?? '').choices[0].finish_reason, 'stop')
   t.is(events[2], '[DONE]')
 })
+
+test('a key that is deleted during an answer ends it', async (t) => {
+  let deleted: () => void = () => undefined
+  const after = new Promise<void>((resolve) => {
+    deleted = resolve
+  })
+  const { server, provider } = await startChats(
+    t,
+    () => ({ ...asks({ id: 'c', arguments: search }), after }),
+    { masterKey },
+  )
+  const wanted = { actions: ['chatCompletions', 'search'], indexes: ['*'], expiresAt: null }
+  const { key } = (await server.post('/keys', wanted)).body
+  const headers = { authorization: `Bearer ${key}` }
+  const answers = [true, false].map((stream) =>
+    server.post('/chats/w/chat/completions', question({ stream }), { headers }),
+  )
+  await provider.nextCall()
+  await provider.nextCall()
+  await server.delete(`/keys/${key}`)
+  deleted()
+  const [streamed, single] = await Promise.all(answers)
+  t.regex(streamed?.bytes.toString() ?? '', /"type":"response_error","code":"invalid_api_key"/)
+  t.deepEqual([single?.status, single?.body.code], [403, 'invalid_api_key'])
+  t.is(provider.calls.length, 2)
+})
+
+test('searches and tokens are counted while metrics are on', async (t) => {
+  const { server } = await startChats(
+    t,
+    (_, number) => (number === 0 ? asks({ id: 'c', arguments: search }) : says('ok')),
+    { features: ['chatCompletions', 'metrics'] },
+  )
+  await ask(server)
+  const text = (await server.get('/metrics')).bytes.toString()
+  const labels = '{workspace="w",model="test-1"}'
+  for (const line of [
+    'meilisearch_chat_searches_total{type="internal"} 1',
+    `meilisearch_chat_prompt_tokens_total${labels} 110`,
+    `meilisearch_chat_completion_tokens_total${labels} 25`,
+    `meilisearch_chat_tokens_total${labels} 135`,
+  ])
+    t.true(text.includes(`${line}\n`), line)
+})

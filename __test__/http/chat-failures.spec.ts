@@ -107,6 +107,11 @@ const failures: Readonly<
     fault('stream_ended', 'the provider ended its stream before the answer'),
     ...([502, 'remote_bad_response'] as const),
   ],
+  'a stream that ends within the answer': [
+    { pieces: [text] },
+    fault('stream_ended', 'the provider ended its stream before the answer'),
+    ...([502, 'remote_bad_response'] as const),
+  ],
   'a connection that is cut': [
     { pieces: [text], cuts: true },
     /"type":"transport_error"/,

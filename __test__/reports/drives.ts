@@ -40,6 +40,28 @@ export const drives: readonly Drive[] = [
     },
   },
   {
+    of: 'chats',
+    async run(server) {
+      await server.patch('/experimental-features', { chatCompletions: true })
+      await server.patch('/chats/alpha/settings', {
+        source: 'vLlm',
+        baseUrl: 'http://127.0.0.1:9',
+        limits: {},
+      })
+      await server.patch('/chats/alpha/settings', { source: 'unknown' })
+      const question = { model: 'alpha', messages: [] }
+      await server.post('/chats/alpha/chat/completions', { ...question, stream: true })
+      await server.post('/chats/alpha/chat/completions', question)
+    },
+    events: {
+      'Chat Settings Updated': { source: ['vLlm'] },
+      'Chat Completion POST': {
+        ...{ 'requests.total_received': 2, 'requests.total_streamed': 1 },
+        source: ['vLlm'],
+      },
+    },
+  },
+  {
     of: 'settings',
     async run(server, t) {
       const change = (settings: object) => server.settle(t, server.patch(`${films}/settings`, settings))

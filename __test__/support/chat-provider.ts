@@ -17,6 +17,8 @@ export interface Script {
   readonly status?: number
   readonly type?: string
   readonly pieces: readonly (string | Buffer)[]
+  /** The answer waits for it. */
+  readonly after?: Promise<unknown>
   /** True if the answer never ends. */
   readonly stalls?: boolean
   /** True if the connection is cut after the pieces. */
@@ -134,6 +136,7 @@ export async function startChatProvider(
 
 async function play(script: Script, response: ServerResponse): Promise<void> {
   const { status = 200, type = 'text/event-stream', pieces, stalls = false, cuts = false } = script
+  await script.after
   response.socket?.setNoDelay(true)
   response.writeHead(status, { 'content-type': type }).flushHeaders()
   for (const piece of pieces) {

@@ -21,6 +21,7 @@ export interface ChunkValue {
 }
 
 export interface ChunkChoice {
+  readonly index?: unknown
   readonly delta?: Readonly<Record<string, unknown>> & { readonly tool_calls?: readonly CallPart[] | null }
   readonly finish_reason?: string | null
 }
@@ -31,11 +32,13 @@ export interface Chunk {
   readonly value: ChunkValue
 }
 
-/** Yields the chunks of a stream up to `[DONE]` or its end. @throws ChatFailure for a malformed stream or an error event */
+export const madeChunk = (value: ChunkValue): Chunk => ({ text: JSON.stringify(value), value })
+
+/** Yields the chunks of a stream. `done`: the stream is complete. @throws ChatFailure for a malformed stream or an error event */
 export async function* chunksOf(
   body: AsyncIterable<Uint8Array>,
   secret: string | null,
-): AsyncGenerator<Chunk> {
+): AsyncGenerator<Chunk | 'done'> {
   let events: EventSourceMessage[] = []
   let mistake: string | null = null
   const parser = createParser({
@@ -51,7 +54,10 @@ export async function* chunksOf(
     const arrived = events
     events = []
     for (const { data } of arrived) {
-      if (data === '[DONE]') return
+      if (data === '[DONE]') {
+        yield 'done'
+        return
+      }
       yield chunkOf(data, secret)
     }
     if (mistake !== null)
@@ -95,7 +101,7 @@ export function wholeAnswer(body: Uint8Array, secret: string | null): Chunk {
     choices: [{ index: 0, delta: choice.message, finish_reason: choice.finish_reason ?? 'stop' }],
     usage,
   }
-  return { text: JSON.stringify(value), value }
+  return madeChunk(value)
 }
 
 function objectIn(json: string): object {

@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto'
 import type { ApiError } from '../errors/index.js'
 import type { SearchServices } from '../operations/index.js'
 import type { Outbound } from '../outbound/index.js'
-import type { ChunkValue } from './chunks.js'
+import { type Chunk, type ChunkValue, madeChunk } from './chunks.js'
 import { Citations } from './citations.js'
 import { badAnswer, type Fault } from './failure.js'
 import { type ChatTimes, RESULTS_CHARS_MAX, ROUNDS_MAX } from './limits.js'
 import { completion, type Provider, providerBody, systemRole } from './provider.js'
 import { type CompletionRequest, type EventTool, eventTools, type Message, withoutEvents } from './request.js'
-import { answerCall, type Caller, type Found } from './search.js'
+import { answerCall, type Caller, type Found, type Searching } from './search.js'
 import { type OfferedIndex, SEARCH_TOOL, searchTool } from './search-tool.js'
 import type { WorkspaceSettings } from './settings.js'
 import { type Call, noUsage, Turn, type Usage, usageSum } from './turn.js'
@@ -33,72 +33,98 @@ export interface Chat {
 
 /** A part of an answer. */
 export type Part =
-  /** A chunk for the client. `text` is the JSON of `value`. */
-  | { readonly kind: 'chunk'; readonly text: string; readonly value: ChunkValue }
+  | ({ readonly kind: 'chunk' } & Chunk)
   /** A search that failed for a reason the model did not cause. */
   | { readonly kind: 'fault'; readonly fault: Fault }
 
-/** Yields the answer. @throws ChatFailure, or the reason of the signal */
-export async function* converse(chat: Chat): AsyncGenerator<Part> {
-  const { request, settings, provider, indexes, services, signal, times } = chat
-  const { rounds, tokens } = settings.limits ?? { rounds: null, tokens: null }
-  const roundsMax = rounds ?? ROUNDS_MAX
-  const history = withoutEvents(request.messages)
-  const messages: Message[] = [
-    ...(settings.prompts.system === ''
-      ? []
-      : [{ role: systemRole(provider, request.model), content: settings.prompts.system }]),
-    ...history,
-  ]
-  const tool = indexes.length === 0 ? null : searchTool(settings, indexes)
-  const searching = {
-    services,
-    indexes,
-    caller: chat.caller,
-    citations: new Citations(earlierResults(history)),
+/** Yields the answer. @throws ChatFailure, ApiError if the key of the caller is not valid any more, or the reason of the signal */
+export const converse = (chat: Chat): AsyncGenerator<Part> => new Conversation(chat).parts()
+
+class Conversation {
+  readonly #chat: Chat
+  readonly #tool: Readonly<Record<string, unknown>> | null
+  readonly #searching: Searching
+  /** What the provider gets in the next round. */
+  readonly #messages: Message[]
+  #total = noUsage
+  #resultChars = 0
+
+  constructor(chat: Chat) {
+    const { request, settings, provider, indexes, services, caller } = chat
+    const history = withoutEvents(request.messages)
+    const { system } = settings.prompts
+    const role = systemRole(provider, request.model)
+    this.#chat = chat
+    this.#tool = indexes.length === 0 ? null : searchTool(settings, indexes)
+    this.#searching = { services, indexes, caller, citations: new Citations(earlierResults(history)) }
+    this.#messages = [...(system === '' ? [] : [{ role, content: system }]), ...history]
   }
-  let total = noUsage
-  let resultChars = 0
-  for (let round = 1; ; round++) {
-    const turn = new Turn()
+
+  async *parts(): AsyncGenerator<Part> {
+    for (let round = 1; ; round++) {
+      const turn = new Turn()
+      yield* this.#speak(turn, round)
+      const calls = this.#tool === null ? [] : turn.calls
+      const isStopped = calls.length > 0 && this.#isLast(round)
+      if (calls.length === 0 || isStopped) {
+        yield* this.#end(turn, isStopped ? 'length' : 'stop')
+        return
+      }
+      this.#messages.push(assistantMessage(calls, turn.content))
+      for (const call of calls) yield* this.#search(turn, call)
+    }
+  }
+
+  /** Lets the model speak. */
+  async *#speak(turn: Turn, round: number): AsyncGenerator<Part> {
+    const { request, provider, services, times, signal, settings, used } = this.#chat
+    const tokens = settings.limits?.tokens ?? null
     const body = providerBody(provider, request, {
-      messages,
-      tool,
+      messages: this.#messages,
+      tool: this.#tool,
       isFirst: round === 1,
-      isLast: round === roundsMax && round > 1,
-      tokensMax: tokens === null ? null : tokens - total.total_tokens,
+      isLast: round > 1 && round >= this.#roundsMax,
+      tokensMax: tokens === null ? null : tokens - this.#total.total_tokens,
     })
     for await (const chunk of completion(services.outbound, provider, body, { times, signal })) {
-      const text = turn.take(chunk)
-      if (text !== null) yield chunkPart(text)
+      const shown = chunk === 'done' ? turn.finish() : turn.take(chunk)
+      if (shown !== null) yield { kind: 'chunk', ...shown }
     }
-    if (!turn.isFinished && turn.calls.length === 0 && turn.content === '')
-      throw badAnswer('stream_ended', 'the provider ended its stream before the answer')
-    const usage = turn.usage ?? estimated(body, turn)
-    total = usageSum(total, usage)
-    if (turn.usage !== null) chat.used(String(turn.last.model ?? request.model), turn.usage)
-    const calls = tool === null ? [] : turn.calls
-    const isStopped =
-      calls.length > 0 && (round >= roundsMax || (tokens !== null && total.total_tokens >= tokens))
-    if (calls.length === 0 || isStopped) {
-      const head = headOf(turn, request)
-      if (!turn.isEndShown) yield chunkPart(lastChunk(head, isStopped ? 'length' : 'stop'))
-      if (request.asksForUsage || !request.stream) yield chunkPart({ ...head, choices: [], usage: total })
-      return
-    }
-    messages.push(assistantMessage(calls, turn.content))
-    for (const call of calls) {
-      signal.throwIfAborted()
-      const isFull = resultChars >= RESULTS_CHARS_MAX
-      yield* shown(chat, turn, call, 'before')
-      const result = isFull ? fullResult : await answerCall(call, searching)
-      // The search fails because of the signal then, whatever it says.
-      signal.throwIfAborted()
-      resultChars += result.text.length
-      if (result.failure !== null) yield { kind: 'fault', fault: faultOf(result.failure) }
-      yield* shown(chat, turn, call, result)
-      messages.push(toolMessage(call, result.text))
-    }
+    if (!turn.isFinished) throw badAnswer('stream_ended', 'the provider ended its stream before the answer')
+    this.#total = usageSum(this.#total, turn.usage ?? estimated(body, turn))
+    if (turn.usage !== null) used(String(turn.last.model ?? request.model), turn.usage)
+  }
+
+  get #roundsMax(): number {
+    return this.#chat.settings.limits?.rounds ?? ROUNDS_MAX
+  }
+
+  #isLast(round: number): boolean {
+    const tokens = this.#chat.settings.limits?.tokens ?? Number.POSITIVE_INFINITY
+    return round >= this.#roundsMax || this.#total.total_tokens >= tokens
+  }
+
+  *#end(turn: Turn, reason: 'stop' | 'length'): Generator<Part> {
+    const { request } = this.#chat
+    const head = headOf(turn, request)
+    if (!turn.isEndShown)
+      yield chunkPart({ ...head, choices: [{ index: 0, delta: {}, finish_reason: reason }] })
+    if (request.asksForUsage || !request.stream) yield chunkPart({ ...head, choices: [], usage: this.#total })
+  }
+
+  /** Runs a call of the model and adds its result to the conversation. */
+  async *#search(turn: Turn, call: Call): AsyncGenerator<Part> {
+    const chat = this.#chat
+    chat.signal.throwIfAborted()
+    yield* shown(chat, turn, call, 'before')
+    const result =
+      this.#resultChars >= RESULTS_CHARS_MAX ? fullResult : await answerCall(call, this.#searching)
+    // An aborted search fails with another error than the reason of the signal.
+    chat.signal.throwIfAborted()
+    this.#resultChars += result.text.length
+    if (result.failure !== null) yield { kind: 'fault', fault: faultOf(result.failure) }
+    yield* shown(chat, turn, call, result)
+    this.#messages.push(toolMessage(call, result.text))
   }
 }
 
@@ -157,16 +183,7 @@ function headOf({ last }: Turn, { model }: CompletionRequest): Head {
   }
 }
 
-const lastChunk = (head: Head, reason: 'stop' | 'length') => ({
-  ...head,
-  choices: [{ index: 0, delta: {}, finish_reason: reason }],
-})
-
-/** @param given a chunk, or its JSON */
-const chunkPart = (given: string | object): Part =>
-  typeof given === 'string'
-    ? { kind: 'chunk', text: given, value: JSON.parse(given) as ChunkValue }
-    : { kind: 'chunk', text: JSON.stringify(given), value: given as ChunkValue }
+const chunkPart = (value: ChunkValue): Part => ({ kind: 'chunk', ...madeChunk(value) })
 
 /** The events before a search, or those with its result. */
 function* shown(chat: Chat, turn: Turn, call: Call, when: 'before' | Found): Generator<Part> {

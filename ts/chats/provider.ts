@@ -102,13 +102,13 @@ const olderModels = /^(gpt-3\.5|gpt-4|gpt-4\.1|gpt-4\.5|gpt-4o|chatgpt-4o)(-.*)?
 export const systemRole = ({ source }: Pick<Provider, 'source'>, model: string): 'system' | 'developer' =>
   source === 'mistral' || source === 'vLlm' || olderModels.test(model) ? 'system' : 'developer'
 
-/** Sends a request and yields the chunks of the answer. @throws ChatFailure */
+/** Sends a request and yields the chunks of the answer; see `chunksOf`. @throws ChatFailure */
 export async function* completion(
   outbound: Outbound,
   { url, headers, secret }: Provider,
   body: string,
   { times, signal }: { readonly times: ChatTimes; readonly signal: AbortSignal },
-): AsyncGenerator<Chunk> {
+): AsyncGenerator<Chunk | 'done'> {
   try {
     const answer = await outbound.stream({
       method: 'POST',

@@ -69,7 +69,10 @@ const callArguments = shape(
 )
 const searchBody = shape(searchFields, { notesSent: true })
 
-/** Runs a call of the model. Mistakes of the model become a text that says how to repair the call. */
+/**
+ * Runs a call of the model. Mistakes of the model become a text that says how to repair the call.
+ * @throws ApiError if the key of the caller is not valid any more
+ */
 export async function answerCall(call: Call, searching: Searching): Promise<Found> {
   if (call.name !== SEARCH_TOOL)
     return refused(`there is no tool \`${call.name.slice(0, 100)}\`; the only tool is \`${SEARCH_TOOL}\``)
@@ -82,8 +85,9 @@ export async function answerCall(call: Call, searching: Searching): Promise<Foun
       `the arguments are not valid: ${error.message}; send {"index_uid", "q", "filter"} as short JSON`,
     )
   }
+  const access = await searching.caller.access()
   try {
-    return await found(wanted, searching)
+    return await found(wanted, access, searching)
   } catch (error) {
     if (error instanceof ApiError && isMistake(error))
       return refused(advised(error, wanted.index_uid, searching))
@@ -108,11 +112,11 @@ function advised({ code, message }: ApiError, uid: string, { indexes }: Searchin
 
 async function found(
   wanted: ReturnType<typeof callArguments.json>,
+  access: SearchAccess,
   { services, caller, indexes, citations }: Searching,
 ): Promise<Found> {
   const { tasks } = services
   const uid = wanted.index_uid
-  const access = await caller.access()
   if (!access.maySearch(uid) || tasks.index(uid) === null) {
     const known = indexes.map((one) => `\`${one.uid}\``).join(', ')
     return refused(`there is no index \`${uid.slice(0, 100)}\`; the indexes are ${known}`)

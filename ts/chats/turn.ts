@@ -1,6 +1,6 @@
 /** One answer of the model: text that the client gets, and calls of tools that it does not get. */
 import { randomUUID } from 'node:crypto'
-import type { CallPart, Chunk, ChunkValue } from './chunks.js'
+import { type CallPart, type Chunk, type ChunkValue, madeChunk } from './chunks.js'
 import { badAnswer } from './failure.js'
 import { ANSWER_CHARS_MAX, CALL_CHARS_MAX, CALLS_PER_ROUND_MAX } from './limits.js'
 
@@ -77,8 +77,15 @@ export class Turn {
       }))
   }
 
-  /** Takes a chunk. Returns the JSON for the client; null if nothing of it is for the client. @throws ChatFailure */
-  take({ text, value }: Chunk): string | null {
+  /** Notes the end of the stream. */
+  finish(): null {
+    this.#isFinished = true
+    return null
+  }
+
+  /** Takes a chunk. Returns what of it is for the client; null if nothing is. @throws ChatFailure */
+  take(chunk: Chunk): Chunk | null {
+    const { value } = chunk
     this.#usage = usageOf(value.usage) ?? this.#usage
     const [choice] = Array.isArray(value.choices) ? value.choices : []
     if (typeof choice !== 'object' || choice === null) return null
@@ -92,10 +99,10 @@ export class Turn {
     const endsWithCalls =
       end !== null && (this.#calls.size > 0 || end === 'tool_calls' || end === 'function_call')
     if (end !== null && !endsWithCalls) this.#isEndShown = true
-    if (parts.length === 0 && older === undefined && !endsWithCalls) return text
+    if (parts.length === 0 && older === undefined && !endsWithCalls) return chunk
     // Calls stay here. So does the end of a turn with calls: for the client the answer goes on.
     if (!rest.content && !this.#isEndShown) return null
-    return JSON.stringify({
+    return madeChunk({
       ...value,
       choices: [{ ...choice, delta: rest, finish_reason: endsWithCalls ? null : end }],
     })

@@ -36,4 +36,4 @@ export function showPositions(app: FastifyInstance, replicated: Replicated): voi
 
 /** Returns true if a request with a method other than GET only reads. */
 const isSearch = (url: string): boolean =>
-  /\/(search|multi-search|facet-search|similar|fetch|explain)(\?|$)/.test(url)
+  /\/(search|multi-search|facet-search|similar|fetch|explain|completions)(\?|$)/.test(url)

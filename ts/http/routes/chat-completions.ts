@@ -157,10 +157,16 @@ export const completionRoutes =
           .header('cache-control', 'no-store')
           .type('text/event-stream')
           // Reads from the provider only as fast as the client reads.
-          .send(Readable.from(events, { highWaterMark: 1 }))
+          .send(Readable.from(withHead(reply, events), { highWaterMark: 1 }))
       )
     }
   }
+
+/** Sends the head of the answer before its first event, which can take long. */
+async function* withHead(reply: FastifyReply, events: AsyncGenerator<string>): AsyncGenerator<string> {
+  reply.raw.flushHeaders()
+  yield* events
+}
 
 /** Yields the parts. @param ended called once after the last one, or when the reader stops */
 async function* noting(

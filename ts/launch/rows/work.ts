@@ -111,7 +111,7 @@ export const embedding = {
     example: '1000',
   }),
   openaiApiKey: text('key', null, {
-    help: 'Key of embedders of source openAi that have none in their settings',
+    help: 'Key of embedders and chats of source openAi that have none in their settings',
     example: 'sk-…',
     isVariable: true,
     isSecret: true,
