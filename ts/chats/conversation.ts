@@ -114,17 +114,44 @@ class Conversation {
 
   /** Runs a call of the model and adds its result to the conversation. */
   async *#search(turn: Turn, call: Call): AsyncGenerator<Part> {
-    const chat = this.#chat
-    chat.signal.throwIfAborted()
-    yield* shown(chat, turn, call, 'before')
+    const { signal } = this.#chat
+    signal.throwIfAborted()
+    yield* this.#events(turn, call, 'before')
     const result =
       this.#resultChars >= RESULTS_CHARS_MAX ? fullResult : await answerCall(call, this.#searching)
     // An aborted search fails with another error than the reason of the signal.
-    chat.signal.throwIfAborted()
+    signal.throwIfAborted()
     this.#resultChars += result.text.length
     if (result.failure !== null) yield { kind: 'fault', fault: faultOf(result.failure) }
-    yield* shown(chat, turn, call, result)
+    yield* this.#events(turn, call, result)
     this.#messages.push(toolMessage(call, result.text))
+  }
+
+  /** The events before a search, or those with its result. */
+  *#events(turn: Turn, call: Call, when: 'before' | Found): Generator<Part> {
+    const { events, request } = this.#chat
+    const head = headOf(turn, request)
+    const event = (name: EventTool, content: object): Part[] =>
+      events.has(name) ? [chunkPart(eventChunk(head, name, content))] : []
+    const { progress, append, sources } = eventTools
+    if (when === 'before') {
+      if (call.name === SEARCH_TOOL)
+        yield* event(progress, {
+          call_id: call.id,
+          function_name: call.name,
+          // Clients read one of these names.
+          function_parameters: call.arguments,
+          function_arguments: call.arguments,
+        })
+      yield* event(append, assistantMessage([call], ''))
+      return
+    }
+    if (when.sources !== null) {
+      const documents = when.sources.map(({ document }) => document)
+      const citations = when.sources.map(({ citation }) => citation)
+      yield* event(sources, { call_id: call.id, documents, sources: documents, citations })
+    }
+    yield* event(append, toolMessage(call, when.text))
   }
 }
 
@@ -184,32 +211,6 @@ function headOf({ last }: Turn, { model }: CompletionRequest): Head {
 }
 
 const chunkPart = (value: ChunkValue): Part => ({ kind: 'chunk', ...madeChunk(value) })
-
-/** The events before a search, or those with its result. */
-function* shown(chat: Chat, turn: Turn, call: Call, when: 'before' | Found): Generator<Part> {
-  const head = headOf(turn, chat.request)
-  const event = (name: EventTool, content: object): Part[] =>
-    chat.events.has(name) ? [chunkPart(eventChunk(head, name, content))] : []
-  const { progress, append, sources } = eventTools
-  if (when === 'before') {
-    if (call.name === SEARCH_TOOL)
-      yield* event(progress, {
-        call_id: call.id,
-        function_name: call.name,
-        // Clients read one of these names.
-        function_parameters: call.arguments,
-        function_arguments: call.arguments,
-      })
-    yield* event(append, assistantMessage([call], ''))
-    return
-  }
-  if (when.sources !== null) {
-    const documents = when.sources.map(({ document }) => document)
-    const citations = when.sources.map(({ citation }) => citation)
-    yield* event(sources, { call_id: call.id, documents, sources: documents, citations })
-  }
-  yield* event(append, toolMessage(call, when.text))
-}
 
 const eventChunk = (head: Head, name: EventTool, content: object) => ({
   ...head,

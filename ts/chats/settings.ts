@@ -19,6 +19,7 @@ import {
   shape,
   string,
   type Type,
+  U32_MAX,
 } from '../parse/index.js'
 import { maskSecret, maskUserInfo } from '../settings/index.js'
 import { FIELD_BYTES_MAX, PROMPT_BYTES_MAX, ROUNDS_MAX } from './limits.js'
@@ -76,7 +77,7 @@ const baseUrl: Type<string> = refined(field, (text, at) => {
 
 const prompt = bounded(PROMPT_BYTES_MAX)
 
-const atLeastOne = (max?: number): Type<number> =>
+const atLeastOne = (max: number): Type<number> =>
   refined(
     integer(max),
     (value, at) => {
@@ -110,7 +111,7 @@ export const settingsPatch = named(
     limits: setting(
       shape({
         rounds: setting(atLeastOne(ROUNDS_MAX), 'bad_request'),
-        tokens: setting(atLeastOne(), 'bad_request'),
+        tokens: setting(atLeastOne(U32_MAX), 'bad_request'),
       }),
       'bad_request',
     ),

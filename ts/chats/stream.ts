@@ -8,22 +8,25 @@ const event = (json: string): string => `data: ${json}\n\n`
 /** A comment, which clients ignore. Proxies close silent connections. */
 const HEARTBEAT = ': still here\n\n'
 
-/**
- * Yields the events of an answer. Ends with an error event if the answer fails.
- * @param isLeft returns true if the client has left; then the stream just ends
- * @param report called with errors that are ours
- */
+export interface StreamOptions {
+  /** Milliseconds of silence after which a comment is sent. */
+  readonly heartbeatMs: number
+  /** Returns true if the client has left. Then the stream ends without an error event. */
+  readonly hasLeft: () => boolean
+  /** Called with errors that are ours. */
+  readonly report: (error: unknown) => void
+}
+
+/** Yields the events of an answer. Ends with an error event if the answer fails. */
 export async function* streamed(
   parts: AsyncGenerator<Part>,
-  heartbeatMs: number,
-  isLeft: () => boolean,
-  report: (error: unknown) => void,
+  { heartbeatMs, hasLeft, report }: StreamOptions,
 ): AsyncGenerator<string> {
   try {
     for await (const part of withHeartbeats(parts, heartbeatMs))
       yield part === null ? HEARTBEAT : event(part.kind === 'chunk' ? part.text : failureEvent(part.fault))
   } catch (error) {
-    if (isLeft()) return
+    if (hasLeft()) return
     if (!(error instanceof ChatFailure) && !(error instanceof ApiError)) report(error)
     yield event(failureEvent(shownFault(error)))
   }

@@ -68,7 +68,7 @@ export const completionRoutes =
         )
       const workspace = requireWorkspaceUid(param(request, 'workspace'))
       const settings = await book.settings(workspace)
-      const events = wantedEvents(body)
+      const wanted = wantedEvents(body)
 
       const { signal, abort, end } = running.begin()
       const counts = { searches: 0, tokens: 0, succeeded: 0 }
@@ -92,7 +92,7 @@ export const completionRoutes =
           offeredIndexes(services, { access, stop }),
         )
         const parts = converse({
-          ...{ services, request: body, events, settings, indexes, signal },
+          ...{ services, request: body, events: wanted, settings, indexes, signal },
           caller: callerOf(call, signal, () => {
             counts.searches += 1
           }),
@@ -109,13 +109,12 @@ export const completionRoutes =
         })
         signal.throwIfAborted()
         if (!body.stream) return sendJson(reply, await completed(noted))
-        const isLeft = (): boolean => signal.reason === clientLeft
-        return sendStream(
-          reply,
-          streamed(noted, options.chatTimes.heartbeatMs, isLeft, (error) =>
-            request.log.error({ err: error }, 'a chat failed'),
-          ),
-        )
+        const events = streamed(noted, {
+          heartbeatMs: options.chatTimes.heartbeatMs,
+          hasLeft: () => signal.reason === clientLeft,
+          report: (error) => request.log.error({ err: error }, 'a chat failed'),
+        })
+        return sendStream(reply, events)
       } catch (error) {
         close()
         throw signal.aborted ? signal.reason : error
