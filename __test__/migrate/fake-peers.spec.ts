@@ -104,3 +104,17 @@ test('a substitute embedder is created once and does not replace a later embedde
   const second = await copySettings('films', { from, source, to, target: set })
   t.deepEqual([sent.length, second.sent], [1, []])
 })
+
+test('rerankers are copied without masked secrets, which are named', async (t) => {
+  const from = fakePeer(() => ({ results: [], total: 0 }))
+  const source = {
+    rerankers: { m: { source: 'jina', apiKey: 'seXXXX...', headers: { 'x-key': 'XXX...', a: 'b' } } },
+  }
+  const sent: unknown[] = []
+  const to = fakePeer((method, _path, body) =>
+    method === 'GET' ? { status: 'succeeded' } : { taskUid: sent.push(body) },
+  )
+  const { remarks } = await copySettings('films', { from, source, to, target: { rerankers: {} } })
+  t.deepEqual(sent, [{ rerankers: { m: { source: 'jina', headers: { a: 'b' } } } }])
+  t.regex(remarks.join(), /reranker `m` needs apiKey, headers\.x-key again.*settings\/rerankers$/)
+})

@@ -43,8 +43,8 @@ const metric =
 
 /** The service is called at its address, with its key and its model. */
 const personalized: Check = async (t, { call, calls }) => {
-  const search = { q: 'solaris', personalize: { userContext: 'likes long films' } }
-  t.is((await call('POST', '/indexes/films/search', search)).status, 200)
+  const search = { q: 'film', personalize: { userContext: 'likes long films' } }
+  t.is((await call('POST', '/indexes/meanings/search', search)).status, 200)
   const asked = calls().find(({ path }) => path === '/rank')
   t.is(asked?.headers.authorization, 'Bearer key-of-ranking')
   t.like(asked?.body, { model: 'ranker' })

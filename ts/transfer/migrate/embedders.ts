@@ -86,7 +86,8 @@ export function pushedEmbedder(
   }
 }
 
-function withoutSecrets(embedder: Embedder): Embedder {
+/** Returns an embedder or a reranker without masked secrets. */
+export function withoutSecrets(embedder: Embedder): Embedder {
   const left = Object.entries(embedder).flatMap(([name, value]) => {
     if (name === 'apiKey' && isMasked(value)) return []
     if (name !== 'headers') return [[name, value] as const]

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { acceptedTask, finishedTask, isObject, list, mapOf, maybe, object, type Peer } from '../peer/index.js'
-import { type Embedders, isSameEmbedder, pushedEmbedder } from './embedders.js'
+import { type Embedders, isSameEmbedder, maskedSecrets, pushedEmbedder, withoutSecrets } from './embedders.js'
 import type { Settings } from './inventory.js'
 import { SAMPLE_DOCUMENTS } from './limits.js'
 
@@ -57,6 +57,19 @@ export async function copySettings(
     const settable = pushed.filter(({ embedder }) => embedder !== null)
     if (settable.length === 0) delete body.embedders
     else body.embedders = Object.fromEntries(settable.map(({ name, embedder }) => [name, embedder]))
+  }
+  if (known.includes('rerankers')) {
+    const rerankers = Object.entries(source.rerankers as Embedders)
+    body.rerankers = Object.fromEntries(rerankers.map(([name, fields]) => [name, withoutSecrets(fields)]))
+    remarks.push(
+      ...rerankers
+        .filter(([, fields]) => maskedSecrets(fields).length > 0)
+        .map(
+          ([name, fields]) =>
+            `index \`${uid}\`: reranker \`${name}\` needs ${maskedSecrets(fields).join(', ')} again, which the ` +
+            `source masks: PATCH ${path}/rerankers`,
+        ),
+    )
   }
   const sent = Object.keys(body)
   if (sent.length === 0) return { sent, remarks }
