@@ -140,6 +140,8 @@ test('pages are cut from the order of the model', async (t) => {
       undefined,
     ],
   )
+  const timed = await search({ q: 'film', rerank, showPerformanceDetails: true })
+  t.regex(JSON.stringify(timed.performanceDetails), /"search > rerank":"[\d.]+ms"/)
   const called = provider.calls.length
   for (const [asked, reason] of [
     [{ q: '' }, 'the search has no query'],

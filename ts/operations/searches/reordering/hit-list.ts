@@ -1,4 +1,5 @@
 /** The hits of an answer as bytes, and the answer with other hits. */
+import type { SearchFacts } from '../../../engine/index.js'
 import { arrayOf, elementSlices, memberSlices, objectOf, withMembers } from './json-slices.js'
 
 /** Members of hits that are no fields of the document. */
@@ -19,14 +20,24 @@ export interface AnswerChange {
   readonly hits: readonly Buffer[]
   /** Functions from the present to the new value, by name of a member with a number. */
   readonly numbers: Readonly<Record<string, (present: number) => number>>
+  /** Time of the service, which is added to the performance details if the client asked for them. */
+  readonly stage: Stage
   /** A further member as JSON text, with its name; null: none. */
   readonly added: string | null
 }
 
+/** The time that a service took. */
+export interface Stage {
+  readonly name: 'search > rerank' | 'search > personalize'
+  readonly ms: number
+}
+
 /** Returns the answer with the changes. */
-export function changedAnswer(body: Buffer, { hits, numbers, added }: AnswerChange): Buffer {
+export function changedAnswer(body: Buffer, { hits, numbers, stage, added }: AnswerChange): Buffer {
   const members = memberSlices(body).map(({ name, start, valueStart, end }) => {
     if (name === 'hits') return Buffer.concat([Buffer.from('"hits":'), arrayOf(hits)])
+    if (name === 'performanceDetails')
+      return Buffer.concat([body.subarray(start, end - 1), Buffer.from(`,${stageText(stage)}}`)])
     const change = Object.hasOwn(numbers, name) ? numbers[name] : undefined
     if (change === undefined) return body.subarray(start, end)
     const present = Number(body.toString('latin1', valueStart, end))
@@ -34,6 +45,18 @@ export function changedAnswer(body: Buffer, { hits, numbers, added }: AnswerChan
   })
   return objectOf([...members, ...(added === null ? [] : [Buffer.from(added)])])
 }
+
+/** Returns the answer with a further member. @param added JSON text with its name */
+export const withMember = (body: Buffer, added: string): Buffer =>
+  objectOf([...memberSlices(body).map(({ start, end }) => body.subarray(start, end)), Buffer.from(added)])
+
+const stageText = ({ name, ms }: Stage): string => `${JSON.stringify(name)}:"${ms.toFixed(2)}ms"`
+
+/** Returns the facts of an answer with the time of a service, if they have times. */
+export const withStage = (facts: SearchFacts, stage: Stage): SearchFacts =>
+  facts.stages === undefined
+    ? facts
+    : { ...facts, stages: `${facts.stages.slice(0, -1)},${stageText(stage)}}` }
 
 /** Returns a number of the answer; 0 if it has none with this name. */
 export function numberIn(body: Buffer, wanted: string): number {

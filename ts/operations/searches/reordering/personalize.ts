@@ -86,13 +86,14 @@ export async function personalized(
     }),
   )
   const order = ranked?.map(({ index }) => sent[index]!) ?? []
-  const ms = Math.round(performance.now() - started)
+  const stage = { name: 'search > personalize', ms: performance.now() - started } as const
   return changedAnswer(body, {
     hits: arranged(hits.length, order, fixed).map((at) => {
       const hit = hits[at]!
       return hidesDetails(queryPositionOf(hit)) ? withoutDetails(hit) : hit
     }),
-    numbers: { processingTimeMs: (before) => before + ms },
+    numbers: { processingTimeMs: (before) => before + Math.round(stage.ms) },
+    stage,
     added: null,
   })
 }

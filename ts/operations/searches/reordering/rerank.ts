@@ -21,7 +21,9 @@ import {
   isPinned,
   numberIn,
   withDetail,
+  withMember,
   withoutDetails,
+  withStage,
 } from './hit-list.js'
 import { windowOf } from './window.js'
 
@@ -114,16 +116,20 @@ export async function rerankingOf(
       const detail = request.showRankingScoreDetails ? (details[at] ?? null) : null
       return detail === null ? hit : withDetail(hit, detail)
     })
-    const ms = Math.round(performance.now() - started)
+    const stage = { name: 'search > rerank', ms: performance.now() - started } as const
     const { timeAt: _, ...rest } = answer
     return {
       ...rest,
       body: changedAnswer(body, {
         hits: page,
-        numbers: { ...numbers(numberIn(body, 'totalHits')), processingTimeMs: (before) => before + ms },
+        numbers: {
+          ...numbers(numberIn(body, 'totalHits')),
+          processingTimeMs: (before) => before + Math.round(stage.ms),
+        },
+        stage,
         added: `"rerank":${JSON.stringify(outcome)}`,
       }),
-      facts: { ...answer.facts, hits: page.length },
+      facts: { ...withStage(answer.facts, stage), hits: page.length },
     }
   }
 
@@ -214,7 +220,7 @@ function detailsOf(
 function notApplied(answer: Answer, { model }: WantedRerank, reason: string): Answer {
   const body = bufferOf(answer.body)
   const added = `"rerank":${JSON.stringify({ applied: false, model, reason })}`
-  return { ...answer, body: changedAnswer(body, { hits: hitsOf(body), numbers: {}, added }) }
+  return { ...answer, body: withMember(body, added) }
 }
 
 export const bufferOf = (bytes: Uint8Array): Buffer =>
