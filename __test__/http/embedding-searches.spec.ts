@@ -28,7 +28,7 @@ test.serial('a hybrid search embeds its query and ranks by the vector', async (t
 })
 
 test.serial('a hybrid search that words can answer calls no provider', async (t) => {
-  const { add, search, provider } = await world(t, bare, { ...single, ...template })
+  const { server, add, search, provider } = await world(t, bare, { ...single, ...template })
   await add(...three)
   const asked = provider.calls.length
   const { body } = await search({ q: 'red', limit: 1, hybrid: { embedder: 'g', semanticRatio: 0.1 } })
@@ -38,6 +38,15 @@ test.serial('a hybrid search that words can answer calls no provider', async (t)
   await search({ q: 'red', hybrid: { embedder: 'g', semanticRatio: 0 } })
   await search({ q: 'red', vector: [1, 2], hybrid: { embedder: 'g', semanticRatio: 1 } })
   t.is(provider.calls.length - asked, 1)
+  const relevance = { rankingRules: ['relevance'], matchingStrategy: 'any' }
+  await server.settle(t, server.patch('/indexes/i/settings', relevance))
+  await add({ id: 4, t: 'grey grey grey grey grey' })
+  const before = provider.calls.length
+  const hybrid = { embedder: 'g', semanticRatio: 0.1 }
+  const byRelevance = await search({ q: 'grey', limit: 1, hybrid })
+  t.deepEqual([byRelevance.body.semanticHitCount, provider.calls.length - before], [0, 0])
+  await search({ q: 'grey', limit: 2, hybrid })
+  t.is(provider.calls.length - before, 1)
 })
 
 test.serial(

@@ -9,6 +9,7 @@ import type { CommandOutput } from '../../command/index.js'
 import { openAtRest } from '../at-rest.js'
 import type { JsonObject } from '../json-argument.js'
 import { pathOf } from '../task-output.js'
+import { SEARCH_MS } from './limits.js'
 
 export interface Original {
   readonly peer: Peer
@@ -69,12 +70,13 @@ const copyIn = (peer: Peer): Copy => ({
 
 /**
  * Returns all settings for a copy; null resets those that answers leave out. Without foreign keys, chats and embedders
- * that call providers, because other indexes and keys are not copied. All fields are displayed.
+ * that call providers, because other indexes and keys are not copied. All fields are displayed. Searches have enough time,
+ * so that figures do not depend on the load of the machine.
  */
 export function copiedSettings(settings: JsonObject): JsonObject {
   const all = Object.fromEntries(settingRoutes.map(({ name }) => [name, settings[name] ?? null]))
   const { foreignKeys, chat, displayedAttributes, embedders, ...others } = all
-  return { ...others, embedders: ownEmbedders(embedders) }
+  return { ...others, embedders: ownEmbedders(embedders), searchCutoffMs: SEARCH_MS }
 }
 
 /** Embedders whose vectors are in the documents. */
