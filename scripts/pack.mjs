@@ -60,6 +60,7 @@ try {
   writeFileSync(join(staging, 'package.json'), JSON.stringify({ ...manifest, version, repository }))
   for (const which of Object.keys(binaryPackages)) await packBinaries(which)
   packServer(join(staging, 'server'))
+  packSource(join(staging, 'sync-postgres'), 'sync-postgres')
 } finally {
   rmSync(staging, { recursive: true, force: true })
 }
@@ -118,6 +119,18 @@ function packServer(folder) {
     dependencies: Object.fromEntries(apart.map((name) => [name, dependencies[name]])),
     optionalDependencies: { ...manifest.optionalDependencies, ...Object.fromEntries(engines) },
   })
+}
+
+/** Packs a package of `packages/`. Its code imports only its dependencies: imports of the server are types. */
+function packSource(folder, name) {
+  const source = join(root, 'packages', name)
+  cpSync(join(root, 'dist', 'packages', name, 'src'), join(folder, 'dist'), {
+    recursive: true,
+    filter: (path) => !/\.(d\.ts|map)$/.test(path),
+  })
+  cpSync(join(source, 'README.md'), join(folder, 'README.md'))
+  cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
+  pack(folder, { ...JSON.parse(readFileSync(join(source, 'package.json'), 'utf8')), version, repository })
 }
 
 /** @throws Error for a licence without a decision */

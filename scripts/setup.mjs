@@ -89,9 +89,9 @@ export const isBundled = () => existsSync(inRoot('dist', 'bundle', 'siftd.js'))
 
 /** Compilation targets: only the program, enough for a start, or everything. */
 const compilations = {
-  program: { folders: ['ts'], config: 'tsconfig.program.json', stamp: '.compiled-program' },
+  program: { folders: ['ts', 'packages'], config: 'tsconfig.program.json', stamp: '.compiled-program' },
   everything: {
-    folders: ['ts', '__test__', 'trials', 'benchmark'],
+    folders: ['ts', 'packages', '__test__', 'trials', 'benchmark'],
     config: 'tsconfig.json',
     stamp: '.compiled',
   },
@@ -136,18 +136,25 @@ function hashOfCompilation(what) {
 /** Builds the page at `/` into dist/page/ if anything changed. */
 export const buildPage = () => run(process.execPath, [inRoot('scripts', 'build-page.mjs')])
 
-/**
- * Installs Chromium for tests of the page, on CI machines with apt-get and root. Without Chromium these tests are
- * skipped.
- */
-export async function installBrowser() {
-  if (!process.env.CI || process.getuid?.() !== 0 || answers('chromium', ['--version'])) return
-  if (!answers('apt-get', ['--version'])) return
-  say('installing Chromium …')
+/** Programs that process specs need, and how to find out if they exist. Without one its specs are skipped. */
+const testPrograms = [
+  { name: 'chromium', isInstalled: () => answers('chromium', ['--version']) },
+  {
+    name: 'postgresql',
+    isInstalled: () => existsSync('/usr/lib/postgresql') || answers('initdb', ['--version']),
+  },
+]
+
+/** Installs programs for tests, on CI machines with apt-get and root. */
+export async function installTestPrograms() {
+  if (!process.env.CI || process.getuid?.() !== 0 || !answers('apt-get', ['--version'])) return
+  const missing = testPrograms.filter(({ isInstalled }) => !isInstalled()).map(({ name }) => name)
+  if (missing.length === 0) return
+  say(`installing ${missing.join(', ')} …`)
   const quietly = ['-qq', '-y', '--no-install-recommends']
-  const isInstalled =
-    (await run('apt-get', ['update', '-qq'])) && (await run('apt-get', ['install', ...quietly, 'chromium']))
-  if (!isInstalled) say('cannot install Chromium, see above')
+  if (!(await run('apt-get', ['update', '-qq']))) return say('cannot install programs for tests, see above')
+  for (const name of missing)
+    if (!(await run('apt-get', ['install', ...quietly, name]))) say(`cannot install ${name}, see above`)
 }
 
 /** Returns true for an output whose source was deleted. It could still run as a test or be imported. */

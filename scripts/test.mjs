@@ -15,8 +15,8 @@ import {
   buildPage,
   compileTypeScript,
   hasRust,
-  installBrowser,
   installDependencies,
+  installTestPrograms,
   isBuilt,
   isBundled,
   namedTarget,
@@ -108,7 +108,7 @@ async function quick() {
 
 async function processTier() {
   const { isCompiled, addon } = await prepare()
-  await installBrowser()
+  await installTestPrograms()
   // More files than cores, because these specs mostly wait for their processes.
   const args = ['--concurrency', String(availableParallelism() + 1), 'dist/__test__/process/**/*.spec.js']
   if (isCompiled) await ava('process specs', args, addon)

@@ -19,6 +19,11 @@ export const commands: readonly CommandEntry[] = [
     load: async () => (await import('./commands/compare.js')).compare,
   },
   {
+    name: 'sync',
+    summary: 'keeps indexes equal to tables of PostgreSQL',
+    load: async () => (await import('./commands/sync/index.js')).sync,
+  },
+  {
     name: 'verify',
     summary: 'lists damaged files of a data directory and their consequences',
     load: async () => (await import('./verify.js')).verify,

@@ -19,7 +19,7 @@ export interface PeerTask {
   readonly status: string
   readonly type: string
   readonly indexUid: string | null
-  readonly error?: { readonly message: string; readonly code: string } | null
+  readonly error?: { readonly message: string; readonly code: string; readonly type?: string } | null
   readonly details?: Readonly<Record<string, unknown>> | null
   readonly duration?: string | null
 }

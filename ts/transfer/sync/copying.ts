@@ -1,0 +1,165 @@
+/** Copies all documents of a mapping. */
+
+import type { Destination, IdentifiedLine } from './destination.js'
+import { documentId, documentLine, keyOfId } from './document-ids.js'
+import { COPY_PAGES_WAITING_MAX, IDS_MAX } from './limits.js'
+import { PageSize } from './page-size.js'
+import type { MappingProgress } from './progress.js'
+import type { Key, Mapping, MappingFacts, Source, SourceDocument } from './source.js'
+
+export interface Copy {
+  readonly source: Source
+  readonly target: Destination
+  readonly mapping: Mapping
+  readonly facts: MappingFacts
+  readonly signal: AbortSignal
+  log(line: string): void
+  /** Called after each page that the target has indexed. */
+  progress(progress: MappingProgress): Promise<void>
+}
+
+/** Index that receives a copy until it replaces the index. */
+const copyUid = (uid: string): string => `${uid}_siftd_copy`
+
+export const linesOf = (
+  facts: MappingFacts,
+  documents: readonly SourceDocument[],
+): readonly IdentifiedLine[] =>
+  documents.map(({ key, json }) => {
+    const id = documentId(key)
+    return { id, line: documentLine(facts.primaryKey, id, facts.hasNumberId, json) }
+  })
+
+/**
+ * Copies all documents. An index with documents is replaced at the end by a new one with its settings, so that searches
+ * see the complete old or the complete new documents.
+ * @param before progress of an interrupted copy, which continues
+ */
+export async function copyDocuments(copy: Copy, before: MappingProgress | null): Promise<void> {
+  const { target, mapping, facts, log } = copy
+  const { uid } = mapping
+  const { fingerprint } = facts
+  const isContinued =
+    before?.state === 'copying' && before.fingerprint === fingerprint && before.after !== null
+  if (isContinued) {
+    log(`index \`${uid}\`: continuing after ${before.rows} copied rows`)
+    await copyRows(copy, before.into, before.after, before.rows)
+    return finished(copy, before.into)
+  }
+  const into = await preparedIndex(copy)
+  log(`index \`${uid}\`: copying ${mapping.table}${into === uid ? '' : ' into a new index'}`)
+  await copy.progress({ state: 'copying', fingerprint, into, after: null, rows: 0 })
+  await target.ensureIndex(into, facts.primaryKey)
+  await copyRows(copy, into, null, 0)
+  await finished(copy, into)
+}
+
+/** Returns the index to copy into. */
+async function preparedIndex({ target, mapping: { uid }, facts, log }: Copy): Promise<string> {
+  const into = copyUid(uid)
+  await target.deleteIndex(into)
+  const documents = await target.documents(uid)
+  if (documents === null || documents === 0) return uid
+  const settings = await target.settings(uid)
+  if (settings === null) return uid
+  if (hasSecrets(settings)) {
+    log(
+      `index \`${uid}\`: copying in place, because the secrets of its embedders cannot be read for a new index`,
+    )
+    return uid
+  }
+  await target.ensureIndex(into, facts.primaryKey)
+  await target.putSettings(into, settings)
+  return into
+}
+
+/** Servers mask the secrets of embedders. */
+const hasSecrets = ({ embedders }: Readonly<Record<string, unknown>>): boolean =>
+  /"(apiKey|headers)"/.test(JSON.stringify(embedders ?? {}))
+
+async function finished(copy: Copy, into: string): Promise<void> {
+  const { target, mapping, facts, log } = copy
+  const { uid } = mapping
+  const { fingerprint } = facts
+  if (into === uid) await removeOrphans(copy)
+  else {
+    await copy.progress({ state: 'swapping', fingerprint, into })
+    await target.swap(uid, into)
+    await target.deleteIndex(into)
+  }
+  await copy.progress({ state: 'ready', fingerprint })
+  log(`index \`${uid}\`: copied`)
+}
+
+async function copyRows(copy: Copy, into: string, after: Key | null, rowsBefore: number): Promise<void> {
+  const { source, target, mapping, facts, signal } = copy
+  const { fingerprint } = facts
+  const size = new PageSize()
+  let rows = rowsBefore
+  // Each promise resolves once its page and all earlier ones are indexed, so progress never skips a page.
+  const waiting: Promise<void>[] = []
+  let indexed: Promise<void> = Promise.resolve()
+  let reading = awaitedLater(source.page(mapping.uid, after, size.rows))
+  for (;;) {
+    signal.throwIfAborted()
+    const page = await reading
+    size.note(page.documents.length, bytesOf(page.documents))
+    const { last } = page
+    if (last !== null) reading = awaitedLater(source.page(mapping.uid, last, size.rows))
+    if (waiting.length >= COPY_PAGES_WAITING_MAX) await waiting.shift()
+    const upload = awaitedLater(target.put(into, facts.primaryKey, linesOf(facts, page.documents)))
+    const before = indexed
+    const count = page.documents.length
+    const next = async (): Promise<void> => {
+      await before
+      await upload
+      rows += count
+      if (last !== null) await copy.progress({ state: 'copying', fingerprint, into, after: last, rows })
+    }
+    indexed = awaitedLater(next())
+    waiting.push(indexed)
+    if (last === null) return indexed
+  }
+}
+
+/** Returns the promise and marks its error as handled, since it is awaited later. */
+function awaitedLater<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined)
+  return promise
+}
+
+export const bytesOf = (documents: readonly SourceDocument[]): number =>
+  documents.reduce((sum, { json }) => sum + json.length, 0)
+
+/** Removes documents whose rows do not exist. */
+async function removeOrphans({ source, target, mapping, facts, signal }: Copy): Promise<void> {
+  const { uid } = mapping
+  const orphans: string[] = []
+  for (let offset = 0; ; offset += IDS_MAX) {
+    signal.throwIfAborted()
+    const ids = await target.ids(uid, facts.primaryKey, offset, IDS_MAX)
+    if (ids.length === 0) break
+    orphans.push(...(await withoutRows(source, uid, facts, ids)))
+  }
+  await target.remove(uid, orphans)
+}
+
+/** Returns the ids without a row. Ids that are hashes are not checked. */
+export async function withoutRows(
+  source: Source,
+  uid: string,
+  facts: MappingFacts,
+  ids: readonly string[],
+): Promise<readonly string[]> {
+  const keys = new Map<string, Key>()
+  const foreign: string[] = []
+  for (const id of ids) {
+    const key = keyOfId(id, facts.keyColumns)
+    const isPossible = key !== null && (!facts.hasNumberId || /^-?\d{1,19}$/.test(id))
+    if (isPossible) keys.set(id, key)
+    else if (!id.startsWith('_-')) foreign.push(id)
+  }
+  const found = await source.read(uid, [...keys.values()])
+  for (const { key } of found) keys.delete(documentId(key))
+  return [...foreign, ...keys.keys()]
+}

@@ -1,0 +1,10 @@
+/** Keeps indexes equal to the tables of a database. */
+export { readSyncConfig, type SyncConfig, syncConfig } from './config.js'
+export { linesOf } from './copying.js'
+export { DEAD_LETTERS, Destination } from './destination.js'
+export { documentId, documentLine, keyOfId } from './document-ids.js'
+export { serveFigures, syncFigures } from './figures.js'
+export { ProgressStore, SYNC_INDEX } from './progress.js'
+export * from './source.js'
+export { runSync } from './sync.js'
+export { type Mismatch, mismatchesOf } from './verify.js'
