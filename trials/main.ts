@@ -27,6 +27,7 @@ const trials: Readonly<Record<string, Trial>> = {
   roundtrip: { shows: 'an instance through dump, snapshot and migration' },
   simulation: { shows: 'simulated runs of the task queue with crashes, full disks and a bucket' },
   soak: { shows: 'one data directory through many starts of a server' },
+  'sync-postgres': { shows: 'tables of PostgreSQL and their indexes, through kills and cut connections' },
   takeover: { shows: 'servers that take over a bucket from each other' },
 }
 

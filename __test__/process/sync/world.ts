@@ -1,0 +1,76 @@
+/** A server, a database and the configuration of a sync between them. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { ExecutionContext } from 'ava'
+import { type Outcome, type RunningCommand, runCommand, startCommand } from '../../support/command.js'
+import { startDaemon, type TestDaemon } from '../../support/daemon.js'
+import type { TestPostgres } from '../../support/postgres.js'
+import { testEngine } from '../../support/server.js'
+
+/** Milliseconds until a change is in the index, on a busy machine. */
+const CHANGE_MS_MAX = 60_000
+
+export interface SyncWorld {
+  readonly server: TestDaemon
+  readonly config: string
+  /** Runs `siftd sync postgres` with a subcommand. */
+  command(...args: readonly string[]): Promise<Outcome>
+  /** Starts the sync. It is killed when the test ends. */
+  run(): RunningCommand
+  /** Waits until a document is as expected; null: until it does not exist. */
+  becomes(t: ExecutionContext, uid: string, id: string | number, expected: object | null): Promise<void>
+  documents(uid: string): Promise<Record<string, unknown>[]>
+  eventually(t: ExecutionContext, what: string, condition: () => Promise<boolean>): Promise<void>
+}
+
+export async function startWorld(
+  t: ExecutionContext,
+  postgres: TestPostgres,
+  setup: { readonly name: string; readonly index: readonly object[] },
+): Promise<SyncWorld> {
+  const directory = await mkdtemp(join(tmpdir(), 'siftd-sync-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const server = await startDaemon(t, join(directory, 'data'), ['--engine', testEngine, '--no-analytics'])
+  const config = join(directory, 'sync.json')
+  const target = { url: `http://127.0.0.1:${server.port}` }
+  await writeFile(config, JSON.stringify({ ...setup, source: { url: postgres.url }, target }))
+  const arguments_ = (args: readonly string[]) => ['sync', 'postgres', ...args, '--config', config]
+  const eventually: SyncWorld['eventually'] = async (_t, what, condition) => {
+    const end = Date.now() + CHANGE_MS_MAX
+    while (!(await condition())) {
+      if (Date.now() > end) throw new Error(`not reached: ${what}`)
+      await sleep(50)
+    }
+  }
+  return {
+    server,
+    config,
+    command: (...args) => runCommand(arguments_(args)),
+    run() {
+      const running = startCommand(arguments_(['run']))
+      t.teardown(async () => {
+        running.kill()
+        await running.outcome
+      })
+      return running
+    },
+    async becomes(t, uid, id, expected) {
+      let body: unknown = null
+      const path = `/indexes/${uid}/documents/${id}`
+      const check = async (): Promise<boolean> => {
+        const reply = await server.call('GET', path)
+        body = reply.status === 200 ? reply.body : null
+        return JSON.stringify(body) === JSON.stringify(expected)
+      }
+      await eventually(t, `document ${id} of ${uid}`, check).catch(() => undefined)
+      t.deepEqual(body, expected)
+    },
+    async documents(uid) {
+      const { body } = await server.call('GET', `/indexes/${uid}/documents?limit=1000`)
+      return (body.results ?? []) as unknown as Record<string, unknown>[]
+    },
+    eventually,
+  }
+}
