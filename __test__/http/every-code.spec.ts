@@ -1,7 +1,7 @@
 /**
  * Every parameter is refused with a specific code.
  *
- * Covers the families of the error table for searches, settings, rules and the network: a code without a request here
+ * Covers the families of the error table for searches, settings, rules, the network and chats: a code without a request here
  * fails the test. Each request is refused immediately, and nothing is enqueued.
  */
 import test from 'ava'
@@ -26,6 +26,8 @@ const setting = (name: string, body: unknown, method: 'PUT' | 'PATCH' = 'PUT'): 
 const rule = (body: object): Request => ['PATCH', '/dynamic-search-rules/one', body]
 const rules = (body: object): Request => ['POST', '/dynamic-search-rules', body]
 const network = (body: object): Request => ['PATCH', '/network', body]
+const chat = (body: object): Request => ['PATCH', '/chats/w/settings', body]
+const prompt = (name: string): Request => chat({ prompts: { [name]: 1 } })
 const east = (body: object): Request => network({ remotes: { east: { url: 'http://e.example', ...body } } })
 const multi = (query: object, federation?: object): Request => [
   'POST',
@@ -171,19 +173,35 @@ const refused: Readonly<Record<string, Request>> = {
   invalid_network_url: east({ url: 'e' }),
   invalid_network_search_api_key: east({ searchApiKey: 1 }),
   invalid_network_write_api_key: east({ writeApiKey: [] }),
+
+  invalid_chat_completion_org_id: chat({ orgId: 1 }),
+  invalid_chat_completion_project_id: chat({ projectId: 1 }),
+  invalid_chat_completion_api_version: chat({ apiVersion: 1 }),
+  invalid_chat_completion_deployment_id: chat({ deploymentId: 1 }),
+  invalid_chat_completion_base_api: chat({ baseUrl: 1 }),
+  invalid_chat_completion_api_key: chat({ apiKey: 1 }),
+  invalid_chat_completion_system_prompt: prompt('system'),
+  invalid_chat_completion_search_description_prompt: prompt('searchDescription'),
+  invalid_chat_completion_search_query_param_prompt: prompt('searchQParam'),
+  invalid_chat_completion_search_filter_param_prompt: prompt('searchFilterParam'),
+  invalid_chat_completion_search_index_uid_param_prompt: prompt('searchIndexUidParam'),
 }
 
-const FAMILY = /^invalid_(search|facet_search|similar|multi_search|settings|dynamic_search_rule|network)_/
+const FAMILY =
+  /^invalid_(search|facet_search|similar|multi_search|settings|dynamic_search_rule|network|chat_completion)_/
 
 /** Codes without a request that causes them. */
 const unused: Readonly<Record<string, string>> = {
   invalid_facet_search_name: 'only imported tasks have it',
   invalid_multi_search_facets: 'only imported tasks have it',
   invalid_multi_search_federated: 'only imported tasks have it',
+  invalid_chat_completion_source: 'only imported tasks have it',
+  invalid_chat_completion_prompts: 'only imported tasks have it',
+  invalid_chat_completion_pre_query_prompt: 'only imported tasks have it',
   invalid_search_media: '`media` is any JSON, and no parameter of a query string',
 }
 
-test('every code about searches, settings, rules and the network has a request that causes it', (t) => {
+test('every code about searches, settings, rules, the network and chats has a request that causes it', (t) => {
   const missing = Object.keys(codes).filter(
     (code) => FAMILY.test(code) && !(code in refused) && !(code in unused),
   )
