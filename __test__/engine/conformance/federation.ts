@@ -281,7 +281,7 @@ export function federation(tested: TestedEngine): void {
     t.false('performanceDetails' in (await engine.search('left', { q: 'copper' })))
     const merged = await federated(engine, [left('copper'), right('tin')], { showPerformanceDetails: true })
     t.deepEqual(stagesOf(merged), [
-      ...ranked,
+      ...[0, 1].flatMap((at) => ranked.map((stage) => stage.replace('>', `> query ${at} >`))),
       'search > merge results',
       'search > format',
       'search > facet distribution',

@@ -123,11 +123,15 @@ export class QueryWatch {
 /** Hexadecimal digits of a hash. Among a million queries, two share a hash with a probability of one in ten million. */
 const HASH_DIGITS = 16
 
-/** Milliseconds by stage, parsed from the texts of the engine. */
+/** Milliseconds by stage, parsed from the texts of the engine. Those of the queries of a federation are summed. */
 function stagesOf(words: string | undefined): Readonly<Record<string, number>> {
   if (words === undefined) return {}
-  const stages = Object.entries(JSON.parse(words) as Readonly<Record<string, string>>)
-  return Object.fromEntries(stages.map(([stage, text]) => [stage, rounded(readMilliseconds(text) ?? 0)]))
+  const stages = new Map<string, number>()
+  for (const [name, text] of Object.entries(JSON.parse(words) as Readonly<Record<string, string>>)) {
+    const stage = name.replace(/^search > query \d+ > /, 'search > ')
+    stages.set(stage, (stages.get(stage) ?? 0) + (readMilliseconds(text) ?? 0))
+  }
+  return Object.fromEntries(Array.from(stages, ([stage, ms]) => [stage, rounded(ms)]))
 }
 
 const rounded = (ms: number): number => Math.round(ms * 1000) / 1000

@@ -22,18 +22,36 @@ pub(super) enum Stage {
     Facets,
 }
 
-impl Display for Stage {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
+impl Stage {
+    fn name(self) -> &'static str {
+        match self {
             Self::Queue => "wait in queue",
-            Self::EmbedQuery => "search > embed query",
-            Self::EvaluateFilter => "search > evaluate filter",
-            Self::KeywordRanking => "search > keyword ranking",
-            Self::SemanticRanking => "search > semantic ranking",
-            Self::MergeResults => "search > merge results",
-            Self::Format => "search > format",
-            Self::Facets => "search > facet distribution",
-        })
+            Self::EmbedQuery => "embed query",
+            Self::EvaluateFilter => "evaluate filter",
+            Self::KeywordRanking => "keyword ranking",
+            Self::SemanticRanking => "semantic ranking",
+            Self::MergeResults => "merge results",
+            Self::Format => "format",
+            Self::Facets => "facet distribution",
+        }
+    }
+}
+
+/// A stage, and the position of its query in a federated search if it belongs to one query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Step {
+    stage: Stage,
+    query: Option<usize>,
+}
+
+impl Display for Step {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        let name = self.stage.name();
+        match (self.stage, self.query) {
+            (Stage::Queue, _) => formatter.write_str(name),
+            (_, None) => write!(formatter, "search > {name}"),
+            (_, Some(query)) => write!(formatter, "search > query {query} > {name}"),
+        }
     }
 }
 
@@ -44,7 +62,7 @@ pub(super) struct Stages {
     started: Instant,
     /// End of the latest stage.
     latest: Instant,
-    times: Vec<(Stage, Duration)>,
+    times: Vec<(Step, Duration)>,
 }
 
 impl Stages {
@@ -53,7 +71,7 @@ impl Stages {
         let mut stages = Self { is_asked, started, latest: started, times: Vec::new() };
         stages.end(Stage::Queue);
         if let Some(time) = embedding {
-            stages.add(Stage::EmbedQuery, time);
+            stages.add(Step { stage: Stage::EmbedQuery, query: None }, time);
         }
         stages
     }
@@ -64,22 +82,25 @@ impl Stages {
             return;
         }
         let now = Instant::now();
-        self.add(stage, now - self.latest);
+        self.add(Step { stage, query: None }, now - self.latest);
         self.latest = now;
     }
 
-    /// Adds the stages of a query of a federated search, except the shared time in the queue.
-    pub fn include(&mut self, query: &Self) {
-        for &(stage, time) in query.times.iter().filter(|(stage, _)| *stage != Stage::Queue) {
-            self.add(stage, time);
+    /// Adds the stages of a query of a federated search, except the shared time in the queue. `position`: of the query
+    /// in the request.
+    pub fn include(&mut self, query: &Self, position: usize) {
+        for &(Step { stage, .. }, time) in &query.times {
+            if stage != Stage::Queue {
+                self.add(Step { stage, query: Some(position) }, time);
+            }
         }
         self.latest = Instant::now();
     }
 
-    fn add(&mut self, stage: Stage, time: Duration) {
-        match self.times.iter_mut().find(|(known, _)| *known == stage) {
+    fn add(&mut self, step: Step, time: Duration) {
+        match self.times.iter_mut().find(|(known, _)| *known == step) {
             Some((_, sum)) => *sum += time,
-            None => self.times.push((stage, time)),
+            None => self.times.push((step, time)),
         }
     }
 
@@ -93,11 +114,11 @@ impl Stages {
 impl Serialize for Stages {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(Some(self.times.len() + 1))?;
-        for (stage, time) in &self.times {
-            map.serialize_entry(&stage.to_string(), &format!("{time:.2?}"))?;
+        for (step, time) in &self.times {
+            map.serialize_entry(&step.to_string(), &format!("{time:.2?}"))?;
         }
-        let embedding = self.times.iter().find(|(stage, _)| *stage == Stage::EmbedQuery);
-        let total = self.started.elapsed() + embedding.map_or(Duration::ZERO, |(_, time)| *time);
+        let embedding = self.times.iter().filter(|(step, _)| step.stage == Stage::EmbedQuery);
+        let total = self.started.elapsed() + embedding.map(|(_, time)| *time).sum::<Duration>();
         map.serialize_entry("search", &format!("{total:.2?}"))?;
         map.end()
     }

@@ -19,10 +19,15 @@ export class Stages {
   /** End of the latest stage. */
   #latest = this.#started
   readonly #times = new Map<Stage, number>()
+  #embeddingMs = 0
+  /** Stages of single queries of a federation, as named in answers. */
+  readonly #queryTimes = new Map<string, number>()
 
   /** @param embeddingMs time spent embedding the query; absent: no vector was made */
   constructor(embeddingMs?: number) {
-    if (embeddingMs !== undefined) this.#add(EMBED_QUERY, embeddingMs)
+    if (embeddingMs === undefined) return
+    this.#add(EMBED_QUERY, embeddingMs)
+    this.#embeddingMs = embeddingMs
   }
 
   /** Ends a stage, which started at the end of the previous stage. */
@@ -32,9 +37,13 @@ export class Stages {
     this.#latest = now
   }
 
-  /** Adds the stages of a query of several. */
-  include({ times }: { readonly times: ReadonlyMap<Stage, number> }): void {
-    for (const [stage, time] of times) this.#add(stage, time)
+  /** Adds the stages of a query of a federation. @param position of the query in the request */
+  include({ times }: { readonly times: ReadonlyMap<Stage, number> }, position: number): void {
+    for (const [stage, time] of times) {
+      const name = stage.replace('search > ', `search > query ${position} > `)
+      this.#queryTimes.set(name, (this.#queryTimes.get(name) ?? 0) + time)
+      if (stage === EMBED_QUERY) this.#embeddingMs += time
+    }
     this.#latest = performance.now()
   }
 
@@ -45,9 +54,8 @@ export class Stages {
 
   /** The member `performanceDetails`, after a comma: the formatted time of each stage and in total. */
   get text(): string {
-    const embedding = this.#times.get(EMBED_QUERY) ?? 0
-    const total = performance.now() - this.#started + embedding
-    const named = [...this.#times, ['search', total] as const].map(([stage, time]) => [
+    const total = performance.now() - this.#started + this.#embeddingMs
+    const named = [...this.#queryTimes, ...this.#times, ['search', total] as const].map(([stage, time]) => [
       stage,
       formattedTime(time),
     ])

@@ -60,7 +60,9 @@ pub fn federated_search(
         .map(|(at, search)| rank(search, at, &federation, (search_deadline, &foreign)))
         .collect::<Result<_>>()?;
     require_comparable(&queries)?;
-    queries.iter().for_each(|query| stages.include(&query.found.stages));
+    for (at, query) in queries.iter().enumerate() {
+        stages.include(&query.found.stages, federation.positions.get(at).copied().unwrap_or(at));
+    }
     let window = federation.paging.window(usize::MAX);
     let merged = merge(&queries, &federation.weights, federation.distinct.as_deref(), window.end)?;
     stages.end(Stage::MergeResults);

@@ -47,7 +47,8 @@ export async function federatedSearch(
   const { ranked, hydration } = all
   requireComparable(ranked)
   const stages = new Stages()
-  for (const { found } of ranked) stages.include(found.stages)
+  for (const { found, position } of ranked)
+    stages.include(found.stages, federation.positions[position] ?? position)
   const { page, dropped } = merged(ranked, federation, from, to)
   for (const { query, ranked } of hydration === null ? [] : page) query.writer.collect(ranked.docid)
   const byIndex = candidatesByIndex(ranked)
