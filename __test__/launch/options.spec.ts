@@ -349,6 +349,19 @@ test('a misspelt variable is reported, a variable of another program is not', (t
   t.deepEqual(result.remarks, ['the variable SVC_DB_PAHT sets no option; did you mean SVC_DB_PATH?'])
 })
 
+for (const [name, sources] of [
+  ['--experimental-dumpless-upgrade', { args: ['--experimental-dumpless-upgrade'] }],
+  ['SVC_EXPERIMENTAL_DUMPLESS_UPGRADE', { env: { SVC_EXPERIMENTAL_DUMPLESS_UPGRADE: 'true' } }],
+  ['`experimental_dumpless_upgrade`', toml('experimental_dumpless_upgrade = true')],
+] as const)
+  test(`the former name of an option is reported once: ${name}`, (t) => {
+    const result = launch(sources)
+    if (result.kind !== 'run') return t.fail()
+    t.is(result.remarks.length, 1)
+    t.true(result.remarks[0]?.endsWith(`${name} is a former name: use --upgrade-db`))
+    t.true(result.options.upgradeDb)
+  })
+
 test('a validation reports every mistake', (t) => {
   const { mistakes } = launchMistakes({
     args: [],

@@ -35,6 +35,8 @@ export interface About {
   readonly defaultInWords?: string
   /** Additional names on the command line, in the environment and in the file. */
   readonly aliases?: readonly string[]
+  /** Like `aliases`: names in older versions of the API. Logged at the start if one is given. */
+  readonly formerNames?: readonly string[]
   /** The name of the variable without its prefix. Default: derived from the option name. */
   readonly envName?: string
   /** A variable without a prefix, read after the prefixed ones. */

@@ -11,6 +11,7 @@ import {
   type Given,
   misspelt,
   type Reading,
+  renamed,
 } from './read.js'
 import { type LaunchOptions, type OptionName, rowOf, rows } from './table.js'
 
@@ -111,7 +112,7 @@ function runOf({ args, env, readFile, machine }: LaunchSources, refuse: Reading[
     options: optionsOf(all, machine),
     configFile: content === null ? null : path,
     given: all,
-    remarks: misspelt(env),
+    remarks: [...misspelt(env), ...renamed(all)],
   }
 }
 

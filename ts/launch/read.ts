@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { parse as parseToml } from 'smol-toml'
 import { suggestion } from '../parse/index.js'
 import { LaunchError } from './launch-error.js'
-import { flagsOf, prefixes, snake, variablesOf } from './names.js'
+import { flagsOf, kebab, otherNamesOf, prefixes, snake, variablesOf } from './names.js'
 import type { LaunchOption } from './option.js'
-import { type OptionName, rows } from './table.js'
+import { type OptionName, rowOf, rows } from './table.js'
 
 /** A value and a description of its source. */
 export interface Read {
@@ -160,6 +160,17 @@ export function misspelt(env: Readonly<Record<string, string | undefined>>): rea
   })
 }
 
+/** Returns a remark for each option that is given by a former name. */
+export function renamed(given: Given): readonly string[] {
+  return [...given].flatMap(([name, { from }]) => {
+    const { formerNames = [] } = rowOf(name)
+    const written = from.toLowerCase().replaceAll('_', '-').replaceAll('`', '')
+    return formerNames.some((former) => written.endsWith(former))
+      ? [`${from} is a former name: use --${kebab(name)}`]
+      : []
+  })
+}
+
 /** @param path path as given by the user, for messages */
 export function fromFile(content: string, path: string, reading: Reading): Given {
   const source = new Source(reading, 1)
@@ -185,9 +196,7 @@ export function fromFile(content: string, path: string, reading: Reading): Given
 
 /** Returns the keys of an option in the configuration file. The path of that file has no key. */
 const keysOf = (name: OptionName, row: LaunchOption<unknown>): readonly string[] =>
-  name === 'configFilePath' || row.isVariable
-    ? []
-    : [snake(name), ...(row.aliases ?? []).map((alias) => alias.replaceAll('-', '_'))]
+  name === 'configFilePath' || row.isVariable ? [] : [snake(name), ...otherNamesOf(row).map(snake)]
 
 function tableOf(content: string, path: string, source: Source): Readonly<Record<string, unknown>> {
   try {

@@ -70,7 +70,8 @@ export async function startConfigured(t: ExecutionContext, engine: string): Prom
       '--experimental-limit-batched-tasks-total-size',
       '2000',
     ],
-    ...['--experimental-no-edition-2024-for-settings', '--experimental-search-queue-size', '37'],
+    ...['--experimental-no-edition-2024-for-settings', '--experimental-no-edition-2024-for-dumps'],
+    ...['--experimental-no-snapshot-compaction', '--experimental-search-queue-size', '37'],
     ...['--experimental-embedding-cache-entries', '10'],
     ...[
       '--experimental-personalization-api-key',

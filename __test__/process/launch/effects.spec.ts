@@ -105,6 +105,8 @@ const effects: Readonly<Record<OptionName, Effect>> = {
   experimentalLimitBatchedTasksTotalSize: (t, server) => stopReason(t, server, 1500, /limit of 2000 bytes/),
   experimentalReplicationParameters: served,
   experimentalNoEdition2024ForSettings: has(/--experimental-no-edition-2024-for-settings has no effect/),
+  experimentalNoEdition2024ForDumps: has(/--experimental-no-edition-2024-for-dumps has no effect/),
+  experimentalNoSnapshotCompaction: has(/--experimental-no-snapshot-compaction has no effect/),
   experimentalSearchQueueSize: metric('meilisearch_search_queue_size', 37),
   experimentalDropSearchAfter: served,
   experimentalNbSearchesPerCore: served,

@@ -12,7 +12,7 @@ export const data = {
   }),
   upgradeDb: toggle({
     help: 'Upgrades the data directory of an older version, after writing a snapshot of it to --snapshot-dir',
-    aliases: ['experimental-dumpless-upgrade'],
+    formerNames: ['experimental-dumpless-upgrade'],
   }),
   upgradeWithoutSnapshot: toggle({ help: 'Takes no snapshot before an upgrade', requires: 'upgradeDb' }),
   rebuildTaskStore: toggle({

@@ -65,6 +65,14 @@ export const tasks = {
     help: 'Accepted for compatibility',
     noEffect: { why: 'there is only one indexer for settings' },
   }),
+  experimentalNoEdition2024ForDumps: toggle({
+    help: 'Accepted for compatibility',
+    noEffect: { why: 'there is only one indexer for dumps' },
+  }),
+  experimentalNoSnapshotCompaction: toggle({
+    help: 'Accepted for compatibility',
+    noEffect: { why: 'a snapshot copies the files as they are' },
+  }),
 } as const
 
 export const searches = {
