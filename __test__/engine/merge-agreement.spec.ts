@@ -1,4 +1,4 @@
-/** Both engines merge federated hits and find facet values in the same way. */
+/** Both engines merge federated hits, scale hits and find facet values in the same way. */
 
 import { completeRequest, type SearchBody, TestEngine } from '../support/engine.js'
 import { fallback, native } from '../support/engines.js'
@@ -82,7 +82,7 @@ async function outcomeOf(answer: Promise<{ readonly body: Uint8Array }>): Promis
 }
 
 testNeeding(native.needs)(
-  'federations and facet searches have the same answers in both engines',
+  'federations, scaled searches and facet searches have the same answers in both engines',
   async (t) => {
     const engines = [await TestEngine.start(t, native.open), await TestEngine.start(t, fallback.open)]
     let answered = 0
@@ -122,6 +122,10 @@ testNeeding(native.needs)(
           }
           const input = [searches.map(({ request }) => Buffer.from(request).toString()), body]
           await compare(input, ({ engine }) => engine.multiSearch(searches, utf8(body)))
+          for (const { request, scales } of queries) {
+            const scaled = { ...completeRequest(requestAt(request)), scales, showRankingScoreDetails: true }
+            await compare(scaled, ({ engine }) => engine.search('one', utf8(scaled)))
+          }
         }
         for (const { request, ...rest } of facetSearches) {
           const body = { ...completeRequest(requestAt(request)), ...rest }

@@ -1,4 +1,7 @@
 import test, { type ExecutionContext } from 'ava'
+import type { SearchRequest } from '../../ts/engine/index.js'
+import { RuleFilters } from '../../ts/operations/index.js'
+import { completeRequest } from '../support/engine.js'
 import { checkRefusals } from '../support/refusals.js'
 import { startServer, type TestBody, type TestServer } from '../support/server.js'
 import {
@@ -98,6 +101,23 @@ test('scores are those before scaling, and facet search, federation and explanat
   )
   const { body } = await server.post('/indexes/films/explain', { id: 'b', q: 'batman' })
   t.deepEqual([body.isHit, body.reasons], [false, [{ kind: 'rule', uid: 'hider' }]] as never)
+})
+
+test('a filter that an index cannot evaluate is reported once', async (t) => {
+  const server = await startServer(t, { features })
+  await server.settle(t, server.post('/indexes/films/documents', films))
+  const { engine, tasks } = server.parts
+  const warnings: object[] = []
+  const warned = new Promise<void>((resolve) => {
+    const log = { warn: (facts: object) => resolve(void warnings.push(facts)) }
+    const filters = new RuleFilters(engine, log)
+    const scales = ['title = x'].map((filter) => ({ ruleUid: 'r', weight: 2, ids: [], filter }))
+    const request = { ...completeRequest({}), scales } as unknown as SearchRequest
+    for (const _ of [1, 2, 3]) filters.check(tasks.index('films')!, request, undefined)
+    filters.check(tasks.index('films')!, request, 'r')
+  })
+  await warned
+  t.deepEqual(warnings, [{ index: 'films', rule: 'r', error: 'invalid_search_filter' }])
 })
 
 test('changes of rules are validated and shown in their present form', async (t) => {

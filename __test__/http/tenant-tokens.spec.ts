@@ -58,6 +58,13 @@ test('a search is filtered by the token and by the request', async (t) => {
   const server = await harbour(t, ['boats'])
   t.deepEqual(await ids(server, 'boats', vector), [1, 2])
   t.deepEqual(await ids(server, 'boats', vector, { filter: 'length > 10' }), [1])
+
+  await server.patch('/experimental-features', { dynamicSearchRules: true })
+  const pin = [
+    { id: 3, position: 0 },
+    { id: 2, position: 0 },
+  ]
+  t.deepEqual(await ids(server, 'boats', vector, { inlineRule: { uid: 'r', actions: { pin } } }), [2, 1])
   t.deepEqual(await ids(server, 'boats', vector, { filter: [['length > 10', 'a = 2']] }), [1, 2])
   const merged = await server.post('/multi-search', { queries: [{ indexUid: 'boats' }] }, bearer(vector))
   t.deepEqual(

@@ -65,16 +65,23 @@ const cases: readonly Case[] = [
     no: [{ q: 'cafe' }, { q: 'cafe cafe' }, { q: 'cafes noir' }, {}],
   },
   {
-    name: 'words and phrases that the query excludes do not count',
+    name: 'words of phrases and excluded words do not count',
     conditions: { query: { words: 'star wars' } },
     yes: [
       { q: 'star wars' },
-      { q: '"star wars"' },
       { q: 'star -trek wars' },
       { q: 'star-wars' },
       { q: 'star - wars' },
+      { q: '"the film" star wars' },
+      { q: '-"the film" star wars' },
     ],
-    no: [{ q: 'star -wars' }, { q: 'star -"the wars" film' }, { q: '-star wars' }, { q: 'star -"wars' }],
+    no: [
+      { q: 'star -wars' },
+      { q: '-star wars' },
+      { q: '"star wars"' },
+      { q: 'star "wars' },
+      { q: 'star -"the wars" film' },
+    ],
   },
   {
     name: 'separators alone are an empty query',

@@ -1,3 +1,4 @@
+import type { RuleFilters } from '../operations/index.js'
 import type { TaskWaits } from './following/index.js'
 import type { Metrics } from './metrics/index.js'
 import type { ApiDocument } from './operations/index.js'
@@ -16,6 +17,7 @@ export interface RouteServices extends Services {
   readonly network: NetworkBook
   readonly metrics: Metrics
   readonly queries: QueryWatch
+  readonly ruleFilters: RuleFilters
   readonly apiDocument: ApiDocument
   readonly innerCalls: InnerCalls
 }

@@ -1,5 +1,6 @@
 import compress from '@fastify/compress'
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
+import { RuleFilters } from '../operations/index.js'
 import { moduleLog } from '../telemetry/index.js'
 import { BodyBudget, boundBodies } from './body/index.js'
 import { TaskWaits } from './following/index.js'
@@ -88,6 +89,7 @@ export function buildServer(services: Services): FastifyInstance {
     waits: new TaskWaits(services.tasks, services.options.taskWaitsMax),
     network: new NetworkBook(services.instance),
     queries: new QueryWatch(services.options, moduleLog(services.log, 'queries')),
+    ruleFilters: new RuleFilters(services.engine, moduleLog(services.log, 'queries')),
     apiDocument: collectOperations(app, services.version.pkgVersion),
     innerCalls: new InnerCalls(app),
   }

@@ -25,6 +25,7 @@ export async function search(
     rules: tasks.rules(),
     ...followed,
   })
+  services.ruleFilters?.check(entry, request, wanted.inlineRule?.uid)
   const embeddable = { entry, request, media: wanted.media }
   if (wanted.rerank === null && wanted.personalize === null) return searchEmbedded(services, embeddable, stop)
   const started = performance.now()

@@ -5,6 +5,7 @@ import type { Features } from '../../instance/index.js'
 import type { Rerankers } from '../../reranking/index.js'
 import type { Tasks } from '../../tasks/index.js'
 import type { SearchRights } from '../requests/index.js'
+import type { RuleFilters } from './rule-filters.js'
 
 /** The services that searches need from an open instance. */
 export interface SearchServices {
@@ -17,6 +18,8 @@ export interface SearchServices {
   readonly features: Features
   /** True if every search must measure its stages, for the log of slow searches. */
   readonly queries: { readonly timesStages: boolean }
+  /** Absent: filters of dynamic search rules are not checked. */
+  readonly ruleFilters?: RuleFilters
 }
 
 /** The indexes that a request may search. */

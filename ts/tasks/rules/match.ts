@@ -77,7 +77,7 @@ class FoundEffects implements RuleEffects {
     return this.#pins.size >= pinsMax && this.scales.length >= scalesMax
   }
 
-  add({ rule, pins, scales }: EffectiveRule): void {
+  add({ pins, scales }: EffectiveRule): void {
     const { pinsMax, scalesMax } = this.#budgets
     for (const { id, position, indexUid } of pins) {
       if (this.#pins.size >= pinsMax) break
@@ -85,7 +85,7 @@ class FoundEffects implements RuleEffects {
     }
     for (const scale of scales) {
       if (this.scales.length >= scalesMax) break
-      if (this.#concerns(scale.indexUid)) this.#scale(rule.uid, scale)
+      if (this.#concerns(scale.indexUid)) this.#scale(scale)
     }
   }
 
@@ -93,13 +93,13 @@ class FoundEffects implements RuleEffects {
     return indexUid === undefined || indexUid === this.#indexUid
   }
 
-  #scale(ruleUid: string, { weight, ids = [], filter, filterChars }: ReadyScale): void {
-    const kept = ids.slice(0, this.#idsLeft)
-    const isFiltered = filter !== undefined && filterChars <= this.#filterCharsLeft
-    if (kept.length === 0 && !isFiltered) return
-    this.#idsLeft -= kept.length
-    if (isFiltered) this.#filterCharsLeft -= filterChars
-    this.scales.push({ ruleUid, weight, ids: kept, filter: isFiltered ? filter : null })
+  #scale({ scale, filterChars }: ReadyScale): void {
+    const { ids, filter } = scale
+    if (ids.length === 0 && filter === null) return
+    if (ids.length > this.#idsLeft || filterChars > this.#filterCharsLeft) return
+    this.#idsLeft -= ids.length
+    this.#filterCharsLeft -= filterChars
+    this.scales.push(scale)
   }
 }
 

@@ -4,6 +4,7 @@
  * The texts of a rule are folded once, when the rule is stored, not by each search.
  */
 import { setImmediate as turn } from 'node:timers/promises'
+import type { Scale } from '../../engine/index.js'
 import {
   ACTION_IDS_MAX,
   ACTIONS_MAX,
@@ -42,8 +43,13 @@ export interface WantedValue {
   readonly key: string
 }
 
-/** A scaling action within the limits, and the length of its filter as JSON. */
-export interface ReadyScale extends ScaleAction {
+/** A scaling action within the limits. */
+export interface ReadyScale {
+  /** The same object in every search. */
+  readonly scale: Scale
+  /** undefined: every index. */
+  readonly indexUid: string | undefined
+  /** Length of the filter as JSON. */
   readonly filterChars: number
 }
 
@@ -127,7 +133,7 @@ export function effectiveRule(rule: InlineRule): EffectiveRule {
   return {
     rule,
     pins,
-    scales: scale.slice(0, ACTIONS_MAX - pins.length).map(readyScale),
+    scales: scale.slice(0, ACTIONS_MAX - pins.length).map((one) => readyScale(rule.uid, one)),
     startsAt: time?.start === undefined ? Number.NEGATIVE_INFINITY : Date.parse(time.start),
     endsAt: time?.end === undefined ? Number.POSITIVE_INFINITY : Date.parse(time.end),
     isBlank: query?.isEmpty ?? null,
@@ -137,13 +143,12 @@ export function effectiveRule(rule: InlineRule): EffectiveRule {
   }
 }
 
-function readyScale({ filter, ...scale }: ScaleAction): ReadyScale {
+function readyScale(ruleUid: string, { weight, ids = [], filter, indexUid }: ScaleAction): ReadyScale {
   // To a search, a blank filter is no filter. It must not select every document here.
   const isBlank = filter === undefined || [filter].flat(2).every((text) => text.trim() === '')
   return {
-    ...scale,
-    ...(scale.ids !== undefined && { ids: scale.ids.slice(0, ACTION_IDS_MAX) }),
-    ...(!isBlank && { filter }),
+    scale: { ruleUid, weight, ids: ids.slice(0, ACTION_IDS_MAX), filter: isBlank ? null : filter },
+    indexUid,
     filterChars: isBlank ? 0 : JSON.stringify(filter).length,
   }
 }

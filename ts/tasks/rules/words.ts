@@ -23,23 +23,23 @@ export function foldedWords(text: string, wordsMax = Number.POSITIVE_INFINITY): 
   return words
 }
 
-/** Like `foldedWords`, for a query: omits the words and phrases that it excludes with `-`. */
+/** Like `foldedWords`, for a query: omits words of phrases, and words that it excludes with `-`. */
 export function queryWords(q: string, wordsMax: number): ReadonlySet<string> {
   const words = new Set<string>()
   if (wordsMax <= 0) return words
   let isQuoted = false
   let isExcluded = false
   for (const { segment, isWordLike, startsPart } of segmentsOf(q)) {
-    if (startsPart && !isQuoted) isExcluded = false
+    if (startsPart) isExcluded = false
     if (!isWordLike) {
       for (const [at, character] of [...segment].entries()) {
         if (character === '"') {
-          if (isQuoted) isExcluded = false
+          isExcluded = false
           isQuoted = !isQuoted
         } else if (!isQuoted) isExcluded = character === '-' && at === 0 && startsPart
       }
-    } else if (isExcluded) isExcluded = isQuoted
-    else {
+    } else if (isExcluded) isExcluded = false
+    else if (!isQuoted) {
       words.add(segment)
       if (words.size >= wordsMax) return words
     }

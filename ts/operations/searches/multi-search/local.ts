@@ -119,6 +119,7 @@ export function localSearches(
       const entry = requireEntry(one.query.indexUid, `.queries[${one.position}]`)
       const { entries, ...followed } = await followedKeys(services, entry, joined)
       const alone = requestFor(one, entry, followed)
+      services.ruleFilters?.check(entry, alone, one.query.inlineRule?.uid)
       const { metadata } = alone
       // A federated answer lists the metadata of all queries in another place.
       const request = merging === null ? alone : { ...alone, metadata: null }
