@@ -29,6 +29,7 @@ test('requests for documents are spaced evenly, including retries and requests o
       const answer = sentAt.length === 4 ? { status: 500, body: 'not now' } : { status: 200, body: '[1,0]' }
       return { ...answer, headers: {}, body: Buffer.from(answer.body) }
     },
+    pass: () => Promise.reject(new Error('nothing is passed on')),
     stream: () => Promise.reject(new Error('an embedder reads no stream')),
     close: async () => undefined,
   }

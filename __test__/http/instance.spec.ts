@@ -3,6 +3,7 @@ import test from 'ava'
 import type { Replicated, ReplicationFigures } from '../../ts/replication/index.js'
 import { isTooStale } from '../../ts/replication/replicated.js'
 import { checkRefusals } from '../support/refusals.js'
+import { alone } from '../support/replicated.js'
 import { startServer } from '../support/server.js'
 
 test('the service reports that it runs, and its build', async (t) => {
@@ -31,6 +32,7 @@ for (const [lag, isReady] of lags)
   test(`a follower that lags as ${JSON.stringify(lag)} is healthy, and is ready: ${isReady}`, async (t) => {
     const figures: ReplicationFigures = { ...follower, ...lag }
     const replicated: Replicated = {
+      ...alone,
       figures: async () => figures,
       isTooStale: () => isTooStale(figures, 60),
       position: async () => null,

@@ -1,12 +1,14 @@
 import test from 'ava'
 import type { Replicated } from '../../ts/replication/index.js'
 import { checkError } from '../support/refusals.js'
+import { alone } from '../support/replicated.js'
 import { startServer } from '../support/server.js'
 
 /** A follower at position 1, and the positions requested from it. */
 function follower() {
   const asked: string[] = []
   const replicated: Replicated = {
+    ...alone,
     figures: async () => ({
       role: 'follower',
       position: 1,

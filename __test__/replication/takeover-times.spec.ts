@@ -126,6 +126,7 @@ function senderSetup(time: VirtualTime, writer: LogWriter, gapMs: number): Sende
     refresh: async () => false,
     ...{ ahead: async () => undefined, upload: async () => undefined },
     ...{ beginCheckpoint: async () => undefined, end: async () => undefined },
+    handOver: async () => undefined,
   }
   return {
     outgoing: {

@@ -40,7 +40,7 @@ export class Bucket {
     const store: ObjectStore = {
       name: 'a bucket of the simulation',
       create: (key, body) => call(`create ${key}`, () => memory.create(key, body)),
-      put: (key, body) => call('put', () => memory.put(key, body)),
+      put: (key, body) => call(`put ${key.split('/')[0]}`, () => memory.put(key, body)),
       get: (key, options) => call('get', () => memory.get(key, options)),
       async *list(prefix, options) {
         yield* await call(`list ${prefix}`, () => listed(memory, prefix, options?.after))

@@ -30,7 +30,7 @@ import { about, type Taken } from './sending.js'
 import type { Actor, Life, World } from './world.js'
 
 /** A machine that was created from the bucket. */
-interface Copied {
+export interface Copied {
   readonly machine: Machine
   readonly replica: CopiedStore
   readonly copy: InstanceCopy
@@ -49,7 +49,7 @@ export interface Parts {
 }
 
 /** True if objects disappeared during a copy, so that it must start again. */
-const isPassedOver = (error: unknown): boolean =>
+export const isPassedOver = (error: unknown): boolean =>
   error instanceof LogTruncatedError ||
   error instanceof DamagedPartError ||
   error instanceof DamagedCheckpointError
@@ -101,7 +101,10 @@ class SimulatedStore implements CopiedStore {
 }
 
 /** Opens a copy with the opening code of the server. @returns null if the bucket has no checkpoint */
-async function startCopy({ world, driver, machines }: Parts, access: BucketAccess): Promise<Copied | null> {
+export async function startCopy(
+  { world, driver, machines }: Parts,
+  access: BucketAccess,
+): Promise<Copied | null> {
   const seq = await access.log.newestCheckpoint(never)
   if (seq === null) return null
   const machine = new Machine(world, driver)

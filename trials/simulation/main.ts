@@ -9,6 +9,7 @@ server. The same seed gives the same run.
   --runs N           number of seeds to run              (default 1000)
   --seed S           the first seed                      (default: random)
   --bucket           a bucket in every run
+  --elect            followers that replace a lost leader in every run with a bucket
   --minutes N        stop after this time                (default: no limit)
 
 Examples
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '1000' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000_000) },
     bucket: { type: 'boolean', default: false },
+    elect: { type: 'boolean', default: false },
     minutes: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -37,7 +39,10 @@ let takeovers = 0
 let compared = 0
 let bad = 0
 for (; runs < Number(values.runs) && hasTime(); runs++) {
-  const report = await simulate(first + runs, values.bucket ? { hasBucket: true } : {})
+  const report = await simulate(first + runs, {
+    ...(values.bucket && { hasBucket: true }),
+    ...(values.elect && { elects: true }),
+  })
   events += report.events
   tasks += report.tasks
   takeovers += report.takeovers

@@ -4,6 +4,7 @@ import { never } from '../../__test__/support/memory-store.js'
 import {
   type Acknowledgement,
   BucketError,
+  beat,
   type Connected,
   connect,
   DamagedCheckpointError,
@@ -24,7 +25,13 @@ import type { Actor, Life, World } from './world.js'
 export const INSTANCE = '00000000-0000-4000-8000-000000000000'
 
 /** The identity of the log for a server that takes it over. */
-export const about = { instanceUid: INSTANCE, address: null, engine: 'fallback', version: '0.0.0' } as const
+export const about = {
+  instanceUid: INSTANCE,
+  address: null,
+  engine: 'fallback',
+  version: '0.0.0',
+  heartbeats: true,
+} as const
 
 /** A log after a takeover, and the actor that took it over. */
 export interface Taken {
@@ -43,6 +50,10 @@ export interface SendingParts {
   readonly bucket: Bucket
   readonly machine: Machine
   readonly life: SendingLife
+  /** True if the leader sends heartbeats. */
+  readonly isBeating: boolean
+  /** Chooses a candidate for a handover; null: there is none. */
+  readonly successor: () => string | null
   /** Called once another server has taken over. */
   readonly onFenced: () => void
 }
@@ -101,6 +112,13 @@ export class Sending {
       intervalMs: world.pick([500, 3_000]),
       pace: { garbageMs: world.pick([1_000, 5_000]), checkpointRetryMs: 1_000 },
       timing: world.idleTiming(life),
+      handover: {
+        stopBatches: () => opened.stop(),
+        successor: async () => {
+          const id = parts.successor()
+          return id === null ? null : { id, nudge: () => undefined }
+        },
+      },
       log: { info: (_, message) => world.note(message), warn: failed, error: failed },
       onFenced: () => {
         world.note('another server has taken over')
@@ -130,6 +148,11 @@ export class Sending {
   async sendAll(): Promise<void> {
     await this.#opened.outgoing.sync()
     await this.#sender.acknowledged()
+  }
+
+  /** Lets a candidate take over. */
+  handOver(): Promise<boolean> {
+    return this.#sender.handOver()
   }
 
   stop(): Promise<void> {
@@ -184,6 +207,9 @@ export class Sending {
     })
     const share = world.pick([0.02, 0.4])
     return {
+      beat: this.#parts.isBeating
+        ? (count, signal) => this.#asActor(() => beat({ store, repeating }, writer.epoch, count, signal))
+        : null,
       writer: {
         epoch: writer.epoch,
         get next() {
@@ -218,6 +244,7 @@ export class Sending {
         upload: (name, signal) => this.#asActor(() => shipper.upload(name, signal)),
         beginCheckpoint: (signal, done) => this.#beginCheckpoint(shipper, signal, done),
         end: () => shipper.end(),
+        handOver: (to, signal) => this.#asActor(() => shipper.handOver(to, signal)),
       },
     }
   }

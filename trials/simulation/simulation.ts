@@ -5,7 +5,8 @@ import type { OpenedTasks, TaskContent } from '../../ts/tasks/index.js'
 import { assemble } from '../../ts/tasks/open.js'
 import { Bucket } from './bucket.js'
 import { Client, type Requests } from './client.js'
-import { createSuccessor, Following, type Parts } from './copying.js'
+import { createSuccessor, Following, type Parts, type Successor } from './copying.js'
+import { StandingFollower, type Weakness } from './electing.js'
 import { History } from './history.js'
 import { Machine } from './machine.js'
 import { Oracle } from './oracle.js'
@@ -24,6 +25,10 @@ export interface SimulationReport {
   /** Number of follower states compared with the leader's, and number of takeovers. */
   readonly compared: number
   readonly takeovers: number
+  /** Number of takeovers by a follower that noticed the loss of the leader. */
+  readonly elections: number
+  /** Number of leaders that handed over before they closed. */
+  readonly handovers: number
 }
 
 const WEBHOOK = '11111111-1111-4111-8111-111111111111'
@@ -37,6 +42,10 @@ export interface SimulationSetup {
   readonly driver?: DriverName
   /** True to replicate to a bucket; absent: in one of five runs, because it is slow. */
   readonly hasBucket?: boolean
+  /** True if followers replace a lost leader; absent: in every second run with a bucket. */
+  readonly elects?: boolean
+  /** A rule to break, to show that the checks notice it. */
+  readonly weakness?: Weakness
 }
 
 /**
@@ -91,6 +100,14 @@ class Simulation {
   readonly #follower: Following | null
   /** Processes of former leaders that have not noticed the takeover yet. */
   readonly #former = new Set<Process>()
+  /** Followers that may replace the leader; empty: nobody but an operator does. */
+  readonly #candidates = new Map<StandingFollower, Life>()
+  readonly #weakness: Weakness | null
+  #candidatesSoFar = 0
+  #elections = 0
+  #handovers = 0
+  /** True if the machine of the leader is lost. */
+  #isLost = false
   /** The process that is taking over. */
   #candidate: Life | null = null
   #takeovers = 0
@@ -99,7 +116,7 @@ class Simulation {
   #process: Process
   #isHealthy = true
 
-  constructor(seed: number, { driver, hasBucket }: SimulationSetup) {
+  constructor(seed: number, { driver, hasBucket, elects, weakness }: SimulationSetup) {
     this.#seed = seed
     this.#world = new World(seed)
     this.#driver = driver
@@ -110,11 +127,43 @@ class Simulation {
     this.#follower = this.#following()
     const machine = new Machine(this.#world, driver)
     this.#machines.add(machine)
+    this.#weakness = weakness ?? null
+    const isElecting = this.#bucket !== null && (elects ?? this.#world.chance(0.5))
+    if (this.#bucket !== null && isElecting) for (const _ of [1, 2]) this.#addCandidate(this.#bucket)
     this.#process = this.#start(this.#serverOf(machine), null)
   }
 
+  #addCandidate(bucket: Bucket): void {
+    const life: Life = { isOver: false }
+    const candidate: StandingFollower = new StandingFollower(this.#copying(bucket), life, {
+      name: `candidate-${this.#candidatesSoFar++}`,
+      weakness: this.#weakness,
+      isHasty: () => !this.#isHealthy && this.#world.chance(0.01),
+      onElected: (successor) => {
+        this.#world.note('a candidate was elected')
+        if (this.#isLost) this.#elections++
+        this.#candidates.delete(candidate)
+        if (!this.#isLost) this.#former.add(this.#process)
+        this.#leadOn(successor)
+        this.#addCandidate(bucket)
+      },
+    })
+    this.#candidates.set(candidate, life)
+    void candidate.run().catch((error: unknown) => this.#world.problem(`a candidate ends: ${error}`))
+  }
+
+  /** The machine of a new leader accepts writes. */
+  #leadOn(successor: Successor): void {
+    this.#isLost = false
+    this.#takeovers++
+    const server = this.#serverOf(successor.machine)
+    server.oracle.inherit()
+    this.#process = this.#start(server, successor.taken)
+    this.#requireInBucket()
+  }
+
   destroy(): void {
-    for (const process of [this.#process, ...this.#former]) this.#world.end(process)
+    for (const life of [this.#process, ...this.#former, ...this.#candidates.values()]) this.#world.end(life)
     for (const machine of this.#machines) machine.destroy()
   }
 
@@ -138,6 +187,7 @@ class Simulation {
     return {
       ...{ seed: this.#seed, problems: this.#world.problems, ...this.#world.summary() },
       ...{ tasks: this.#requests.contents.size, takeovers: this.#takeovers },
+      ...{ elections: this.#elections, handovers: this.#handovers },
       compared: this.#follower?.compared ?? 0,
     }
   }
@@ -198,12 +248,8 @@ class Simulation {
       this.#candidate = null
       if (successor === null) return
       this.#world.note('another server takes over')
-      this.#takeovers++
-      this.#former.add(this.#process)
-      const server = this.#serverOf(successor.machine)
-      server.oracle.inherit()
-      this.#process = this.#start(server, successor.taken)
-      this.#requireInBucket()
+      if (!this.#isLost) this.#former.add(this.#process)
+      this.#leadOn(successor)
     }
     createSuccessor(this.#copying(bucket), life).then(taken, (error: unknown) =>
       this.#world.problem(`taking over fails: ${error instanceof Error ? error.stack : error}`),
@@ -244,7 +290,9 @@ class Simulation {
   #disturb(bucket: Bucket): void {
     const world = this.#world
     const { written } = this.#process.server.machine
-    if (world.chance(0.4) && this.#candidate === null) this.#takeOver(bucket)
+    if (world.chance(0.1) && !this.#isLost && [...this.#candidates.keys()].some(({ isReady }) => isReady))
+      this.#lose()
+    else if (world.chance(0.4) && this.#candidate === null) this.#takeOver(bucket)
     else if (world.chance(0.3) && this.#candidate !== null) {
       world.note('the server that takes over is killed')
       world.end(this.#candidate)
@@ -254,6 +302,14 @@ class Simulation {
       world.note('files of an index are merged')
       written.merges.set(index, (written.merges.get(index) ?? 0) + 1)
     }
+  }
+
+  /** The machine of the leader is lost. It may come back. */
+  #lose(): void {
+    this.#world.note('the leader is lost')
+    this.#world.end(this.#process)
+    this.#process.opened = null
+    this.#isLost = true
   }
 
   #turnDisk(): void {
@@ -270,6 +326,8 @@ class Simulation {
         return
       }
       if (this.#process.hasFailed) this.#restart('starts again')
+      // Candidates notice the loss after a while.
+      if (this.#isLost) this.#world.stir()
       if (this.#bucket !== null && this.#isLeaderless) this.#takeOver(this.#bucket)
       if ((await this.#world.step()) || (await this.#world.pass())) continue
       if (!this.#process.hasFailed) return
@@ -285,8 +343,17 @@ class Simulation {
     const closed = () => {
       isClosed = true
     }
-    const ended = closing.sending === null ? Promise.resolve() : closing.sending.stop()
-    void opened.stop().catch(() => undefined)
+    const { sending } = closing
+    const handsOver = sending !== null && this.#candidates.size > 0 && this.#world.chance(0.7)
+    const handed = handsOver ? sending.handOver() : Promise.resolve(false)
+    const ended = handed.then((isHanded) => {
+      if (isHanded) {
+        this.#world.note('the leader has handed over')
+        this.#handovers++
+      }
+      void opened.stop().catch(() => undefined)
+      return sending?.stop()
+    })
     ended
       .catch(() => undefined)
       .then(() => opened.close())
@@ -308,6 +375,7 @@ class Simulation {
 
   #restart(why: string): void {
     this.#world.note(why)
+    this.#isLost = false
     this.#world.end(this.#process)
     this.#process = this.#start(this.#process.server, null)
   }
@@ -374,7 +442,14 @@ class Simulation {
       this.#world.end(life)
       this.#former.delete(life)
     }
-    life.sending = new Sending({ world: this.#world, bucket, machine, life, onFenced }, opened, taken)
+    life.sending = new Sending(
+      {
+        ...{ world: this.#world, bucket, machine, life, isBeating: this.#candidates.size > 0, onFenced },
+        successor: () => [...this.#candidates.keys()].find(({ isReady }) => isReady)?.name ?? null,
+      },
+      opened,
+      taken,
+    )
   }
 
   /** A webhook that receives each batch. Some deliveries fail. */

@@ -101,7 +101,7 @@ class Turns {
 
 /** Events of polls without a result. */
 const QUIET =
-  /^the bucket (is asked to (get|list)|answers)|^store (outbox|uploads|changes|value|sync|answers)/
+  /^the bucket (is asked to (get|list|put (heartbeat|candidates))|answers)|^store (outbox|uploads|changes|value|sync|answers)/
 
 /** Milliseconds with only such events, after which polling is considered idle. */
 const QUIET_MS = 12_000
@@ -213,6 +213,11 @@ export class World {
     next.done()
     await this.settle()
     return true
+  }
+
+  /** Treats the current time as busy, so that polls go on. */
+  stir(): void {
+    this.#busyAt = this.#elapsedMs
   }
 
   /** Waits until all promises that can resolve have resolved, and no actor works. */

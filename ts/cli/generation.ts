@@ -3,6 +3,7 @@ import { openAuth } from '../auth/index.js'
 import { buildServer, type HttpOptions } from '../http/index.js'
 import { type Embedding, type LaunchWebhook, openFeaturesOf, openWebhooks } from '../instance/index.js'
 import { type Build, type LaunchOptions, type Run, withoutEffect } from '../launch/index.js'
+import type { Outbound } from '../outbound/index.js'
 import type { ReplicatedInstance } from '../replication/index.js'
 import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { scheduleSnapshots } from './snapshot-schedule.js'
@@ -23,6 +24,8 @@ export interface GenerationSetup {
   /** Code that only servers with a bucket load; null: no bucket. */
   readonly replication: typeof import('../replication/index.js') | null
   readonly createServer: ((handler: RequestListener) => Server) | null
+  /** Calls other servers of the bucket; null: no bucket. */
+  readonly peers: Outbound | null
   /** Aborts the opening. */
   readonly signal: AbortSignal
 }
@@ -97,7 +100,7 @@ export async function openGeneration(
       usage: telemetry.usage,
       outlets: setup.outlets,
       version: { ...setup.build, pkgVersion: version },
-      replicated: replication?.replicatedBy(replicated, options) ?? null,
+      replicated: (setup.peers && replication?.replicatedBy(replicated, options, setup.peers)) ?? null,
       createServer: setup.createServer,
     })
     signal.throwIfAborted()

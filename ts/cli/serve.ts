@@ -141,9 +141,11 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     const telemetry = telemetryOf(options)
     const create = tls && ((handler: RequestListener) => tls.createServer(handler))
     const front = options.candidate === 'yes' ? new Front(create) : null
+    // Other servers of the bucket are trusted, wherever they are.
+    const peers = replication === null ? null : peersOf(closers)
     const setup: GenerationSetup = {
       ...{ options, launch: request.launch, version, build: request.build, log, outlets: request.outlets },
-      ...{ embedding: { outbound, embedders, rerankers }, tracing, telemetry, replication, signal },
+      ...{ embedding: { outbound, embedders, rerankers }, tracing, telemetry, replication, peers, signal },
       http: httpOptions(request.launch, request.machine),
       createServer: front?.createServer ?? create,
     }
@@ -162,10 +164,10 @@ export async function serve(request: ServeRequest): Promise<Serving> {
                 ...{ ...engine, directory: options.dbPath, version, refusal },
                 userDirectory: request.userDirectory,
               }),
-            // Other servers of the bucket are trusted, wherever they are.
-            peers: peersOf(closers),
+            peers: peers ?? outbound,
             onElected: (taken: Connected) => {
               promoting = promote(taken)
+              return promoting
             },
             async openProgress() {
               const { openProgress } = await import('./command/index.js')
@@ -252,6 +254,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       followsNext: () => followsNext,
       async stop() {
         await promoting
+        await generation.replicated.sender?.handOver()
         // Interrupting a batch and finishing requests both take time, so they run at the same time.
         const stopped = generation.replicated.instance.queue.stop()
         await closeAll()

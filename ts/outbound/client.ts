@@ -74,6 +74,24 @@ export interface OutboundStream {
   discard(): void
 }
 
+/** A request of a client that is passed on. */
+export interface PassedRequest {
+  readonly method: string
+  /** An absolute URL, http or https. */
+  readonly url: string
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>
+  /** null: none. */
+  readonly body: Readable | null
+  readonly signal: AbortSignal
+}
+
+/** The answer to a request that was passed on. */
+export interface PassedAnswer {
+  readonly status: number
+  readonly headers: OutboundAnswer['headers']
+  readonly body: Readable
+}
+
 /** Why a call has no answer. */
 export type OutboundFault =
   /** The URL cannot be called. */
@@ -108,6 +126,11 @@ export interface Outbound {
   call(request: OutboundRequest): Promise<OutboundAnswer>
   /** Sends a request and follows redirects, unless it refuses them. @throws OutboundError if no answer begins */
   stream(request: StreamRequest): Promise<OutboundStream>
+  /**
+   * Passes a request on and streams its body and its answer. Follows no redirect, and sends nothing twice.
+   * @throws OutboundError without an answer; `unreachable` only if nothing was sent
+   */
+  pass(request: PassedRequest): Promise<PassedAnswer>
   /** Closes idle connections and aborts running calls. */
   close(): Promise<void>
 }
@@ -145,6 +168,7 @@ export function openOutbound({ allowedNetworks, resolve, authorities }: Outbound
         throw failure.fault === 'certificate' ? await withCertificate(failure, url, lookup) : failure
       }
     },
+    pass: async (request) => passed(await agentOnce(), policy, request),
     stream: async (request) => stream(await agentOnce(), policy, request),
     async close() {
       const agent = await opened
@@ -173,6 +197,35 @@ async function openAgent(
       ...(authorities !== undefined && { ca: trusting(authorities) }),
     },
   })
+}
+
+/** Errors before a connection is open, when nothing was sent. */
+const unconnected: ReadonlySet<unknown> = new Set([
+  ...['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'],
+])
+
+async function passed(agent: Agent, policy: AddressPolicy, request: PassedRequest): Promise<PassedAnswer> {
+  const url = parsedUrl(request.url)
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(request.headers)) {
+    const isKept = name === 'content-length' || !connectionHeaders.includes(name)
+    if (isKept && name !== 'host' && value !== undefined)
+      headers[name] = typeof value === 'string' ? value : value.join(', ')
+  }
+  requireAllowed(policy, url)
+  try {
+    const answer = await agent.request({
+      ...{ origin: url.origin, path: `${url.pathname}${url.search}`, method: request.method as 'GET' },
+      ...{ headers, body: request.body, signal: request.signal },
+    })
+    return { status: answer.statusCode, headers: answer.headers, body: answer.body }
+  } catch (error) {
+    const failure = outboundError(error, url, false, { timeoutMs: 0, signal: request.signal })
+    if (failure.fault !== 'unreachable' || unconnected.has((error as { code?: unknown }).code)) throw failure
+    throw new OutboundError('timeout', `\`${url.host}\` did not answer a request that was sent`, {
+      cause: error,
+    })
+  }
 }
 
 /** Sends a request and streams the answer. */
@@ -277,9 +330,7 @@ function send(
   { url, method, headers, body }: Hop,
   signal: AbortSignal,
 ): Promise<Dispatcher.ResponseData> {
-  // Node.js does not look up a literal address, so it is checked here.
-  const literal = url.hostname.replace(/^\[|\]$/g, '')
-  if (isIP(literal) !== 0 && !policy.allows(literal)) throw new AddressRefusedError(literal)
+  requireAllowed(policy, url)
   const answer = agent.request({
     origin: url.origin,
     path: `${url.pathname}${url.search}`,
@@ -289,6 +340,12 @@ function send(
     signal,
   })
   return unlessAborted(answer, signal)
+}
+
+/** Node.js does not look up a literal address, so it is checked here. @throws AddressRefusedError */
+function requireAllowed(policy: AddressPolicy, { hostname }: URL): void {
+  const literal = hostname.replace(/^\[|\]$/g, '')
+  if (isIP(literal) !== 0 && !policy.allows(literal)) throw new AddressRefusedError(literal)
 }
 
 /** Rejects as soon as `signal` aborts. The library ignores the signal until it is connected. */

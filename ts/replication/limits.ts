@@ -57,6 +57,13 @@ export const YIELD_MS = 3_000
 /** Milliseconds between two checks for a takeover while the writer yields. */
 export const YIELDING_POLL_MS = 250
 
+/** Milliseconds for a handover, and between two checks of it. A container has ten seconds to stop. */
+export const HANDOVER_MS = 5_000
+export const HANDOVER_POLL_MS = 25
+
+/** A follower is nudged to poll at most once in this many milliseconds. */
+export const NUDGE_MS = 100
+
 /** A writer is no longer confirmed this many milliseconds after it last reached the end of the log. */
 export const CONFIRMED_MS = 10_000
 

@@ -32,8 +32,11 @@ export interface ReplicationRequest {
   readonly openFollowed: (refusal: () => ApiError) => Promise<FollowerInstance>
   /** Calls other servers of the bucket. */
   readonly peers: Pick<Outbound, 'call'>
-  /** Called when this follower has taken over the log: `openElected` opens its directory as leader. */
-  readonly onElected: (taken: Connected) => void
+  /**
+   * Called when this follower has taken over the log: `openElected` opens its directory as leader. Resolves once it
+   * serves.
+   */
+  readonly onElected: (taken: Connected) => Promise<void>
   /** Called once when the server must restart. @param follows true: as a follower */
   readonly onEnd: (follows: boolean) => void
 }

@@ -1,4 +1,6 @@
 import type { LaunchOptions } from '../launch/index.js'
+import type { Outbound } from '../outbound/index.js'
+import { POLL_HEADER } from './elect/role-of.js'
 import type { Follower, FollowerFigures } from './follow/follower.js'
 import { positionText, readPosition } from './log/position.js'
 import type { Sender } from './publish/sender.js'
@@ -30,13 +32,31 @@ export interface Replicated {
   position(): Promise<string | null>
   /** Waits for a position. Returns true if this server reached it in time; null: the text is not a position. */
   reaches(position: string): Promise<boolean | null>
+  /** Waits until this server has everything written before the call. @returns false: it does not in time */
+  catchesUp(): Promise<boolean>
+  /** Returns the server that accepts writes. Waits while the leader changes. */
+  leader(): Promise<Leader>
+  /** Makes a follower read the log at once. */
+  nudge(): void
+  /** Header of requests for `nudge`. */
+  readonly pollHeader: string
+  /** Passes requests on to the leader. */
+  readonly peers: Pick<Outbound, 'call' | 'pass'>
+  /** True if every read waits for `catchesUp`. */
+  readonly isStrong: boolean
 }
+
+/** The server that accepts writes: this one, one at an address, or none that is known. */
+export type Leader = 'self' | { readonly address: string } | null
 
 /** Milliseconds for which a request waits for the position of its client. */
 const REACH_MS = 5_000
 
+type Common = Pick<Replicated, 'peers' | 'isStrong' | 'pollHeader'>
+
 /** Replication state of a writer, for HTTP routes. */
-const writing = (sender: Sender): Replicated => ({
+const writing = (sender: Sender, common: Common): Replicated => ({
+  ...common,
   async figures() {
     const { position, unsent, awaySeconds, staleSeconds, isConfirmed } = await sender.figures()
     return {
@@ -53,6 +73,12 @@ const writing = (sender: Sender): Replicated => ({
     const position = readPosition(text)
     return position && sender.reaches(position)
   },
+  catchesUp: () => sender.confirms(REACH_MS),
+  async leader() {
+    const leader = await sender.leader()
+    return leader === 'self' || leader === null ? 'self' : { address: leader }
+  },
+  nudge: () => undefined,
 })
 
 /**
@@ -65,8 +91,13 @@ export const isTooStale = (
   staleSecondsMax: number,
 ): boolean => awaySeconds === 0 && (staleSeconds === null || staleSeconds > staleSecondsMax)
 
-/** Replication state of a follower, for HTTP routes. @param staleSecondsMax see `isTooStale` */
-const following = (follower: Follower, staleSecondsMax: number): Replicated => ({
+/** Replication state of a follower, for HTTP routes. */
+const following = (
+  follower: Follower,
+  { followStaleAfter: staleSecondsMax, advertisedUrl }: LaunchOptions,
+  common: Common,
+): Replicated => ({
+  ...common,
   async figures() {
     return { role: 'follower', unsentTransactions: 0, leadConfirmed: null, ...follower.figures() }
   },
@@ -76,13 +107,28 @@ const following = (follower: Follower, staleSecondsMax: number): Replicated => (
     const position = readPosition(text)
     return position && follower.reaches(position, REACH_MS)
   },
+  catchesUp: () => follower.meetsEnd(REACH_MS),
+  async leader() {
+    if (follower.promotion === null) {
+      const { writer, position } = follower.figures()
+      if (writer !== null) return { address: writer }
+      // A leader without an address is named by nobody: the refusal says so.
+      return position === null ? null : 'self'
+    }
+    await follower.promotion
+    // This application belongs to the former follower, so the request goes to the one of the leader.
+    return advertisedUrl === null ? null : { address: advertisedUrl }
+  },
+  nudge: () => follower.nudge(),
 })
 
 /** Replication state for HTTP routes; null: this server neither sends nor follows. */
 export function replicatedBy(
   { sender, follower }: ReplicatedInstance,
   options: LaunchOptions,
+  peers: Replicated['peers'],
 ): Replicated | null {
-  if (follower !== null) return following(follower, options.followStaleAfter)
-  return sender && writing(sender)
+  const common = { peers, pollHeader: POLL_HEADER, isStrong: options.readConsistency === 'strong' }
+  if (follower !== null) return following(follower, options, common)
+  return sender && writing(sender, common)
 }

@@ -3,6 +3,9 @@
  * 1. If the leader is killed, one of the followers takes over without a restart, and its searches go on.
  * 2. No acknowledged document is lost with `--bucket-ack bucket`.
  * 3. The former leader becomes a follower at its next start, and a follower without the option never leads.
+ * 4. A leader that is stopped hands over to a candidate: writes to any server go on.
+ * 5. Every server takes writes, and knows the task of a write that another one took.
+ * 6. A strong read finds what any follower has shown before it.
  */
 import type { TestDaemon } from '../../support/daemon.js'
 import { add, answered, settled, tests, titles, type World, world } from './bucket-world.js'
@@ -107,8 +110,10 @@ tests('a candidate takes over from a killed leader without losing documents or s
   const killedAt = performance.now()
   await clients.end()
   const successor = await leaderOf(followers)
+  const other = followers.find((each) => each !== successor)!
   t.log(`a candidate leads ${Math.round(performance.now() - killedAt)} ms after the leader was killed`)
-  const task = await add(successor, [{ id: -1, title: 'Stalker' }])
+  // Both servers take the write, and either knows its task.
+  const task = await add(other, [{ id: -1, title: 'Stalker' }])
   t.is((await settled(successor, task)).status, 'succeeded')
   const found = await idsIn(successor)
   t.true(clients.acknowledged.length > 0)
@@ -121,7 +126,6 @@ tests('a candidate takes over from a killed leader without losing documents or s
     t.true(count > 100)
     t.deepEqual(failed, [])
   }
-  const other = followers.find((each) => each !== successor)!
   for (const follower of [other, bystander]) {
     t.is((await settled(follower, task)).status, 'succeeded')
     t.deepEqual(await titles(follower, 'stalker'), ['Stalker'])
@@ -134,4 +138,73 @@ tests('a candidate takes over from a killed leader without losing documents or s
   while ((await healthOf(again)).role !== 'follower') await pause(50)
   while (!(await finds(again, 'Stalker'))) await pause(20)
   t.false([...followers, bystander].some((each) => each.ended()))
+})
+
+/** Writes through a server, and waits for the task of each write as SDKs do. @returns milliseconds of the longest write */
+function writes(server: TestDaemon, other: TestDaemon) {
+  const failed: unknown[] = []
+  const acknowledged: number[] = []
+  let [longestMs, isOn] = [0, true]
+  const run = async (): Promise<void> => {
+    for (let id = 1000; isOn; id++) {
+      const beganAt = performance.now()
+      for (let tries = 0; ; tries++) {
+        const sent = await server.call('POST', '/indexes/films/documents', [{ id, title: `film ${id}` }])
+        if (sent.status === 202) {
+          acknowledged.push(id)
+          const known = await other.call('GET', `/tasks/${sent.body.taskUid}`)
+          if (known.status !== 200) failed.push(known)
+          break
+        }
+        if (sent.status !== 503 || tries > 0) failed.push(sent)
+        if (sent.status !== 503) break
+        await pause(100)
+      }
+      longestMs = Math.max(longestMs, performance.now() - beganAt)
+    }
+  }
+  const running = run()
+  return {
+    acknowledged,
+    async end() {
+      isOn = false
+      await running
+      return { failed, longestMs }
+    },
+  }
+}
+
+tests('a stopped leader hands over, and writes through any server go on', async (t) => {
+  const { start } = await world(t)
+  const leader = await candidate(start, 'first')
+  await settled(leader, await add(leader, [{ id: 0, title: 'Solaris' }]))
+  const second = await candidate(start, 'second', '--follow')
+  const bystander = await start('third', '--follow', '--read-consistency', 'strong')
+  for (const follower of [second, bystander]) while (!(await finds(follower, 'Solaris'))) await pause(20)
+  for (let id = 1; id <= 5; id++) {
+    // What one follower shows is in the log, so a strong read on another one finds it.
+    await settled(second, await add(second, [{ id, title: `Mirror ${id}` }]))
+    t.is((await bystander.call('GET', `/indexes/films/documents/${id}`)).status, 200)
+  }
+  // The leader must know its candidate, which announces itself after its first poll.
+  await pause(2_000)
+  const writing = writes(bystander, second)
+  await pause(500)
+  const stoppedAt = performance.now()
+  const stopped = leader.stop()
+  await leaderOf([second])
+  t.log(
+    `the successor leads ${Math.round(performance.now() - stoppedAt)} ms after the leader was asked to stop`,
+  )
+  await stopped
+  t.regex(leader.log(), /another server is asked to take over/)
+  await pause(1_000)
+  const { failed, longestMs } = await writing.end()
+  t.log(`the longest write took ${Math.round(longestMs)} ms`)
+  t.deepEqual(failed, [])
+  const found = await idsIn(second)
+  t.deepEqual(
+    writing.acknowledged.filter((id) => !found.has(id)),
+    [],
+  )
 })

@@ -177,6 +177,7 @@ const effects: Readonly<Record<OptionName, Effect>> = {
   follow: { seenIn: 'e2e/followers.spec.ts' },
   candidate: { seenIn: 'e2e/failover.spec.ts' },
   followStaleAfter: { seenIn: 'e2e/followers.spec.ts' },
+  readConsistency: { seenIn: 'e2e/failover.spec.ts' },
   advertisedUrl: { seenIn: 'e2e/bucket.spec.ts' },
   ignoreMissingSnapshot: served,
   ignoreSnapshotIfDbExists: served,

@@ -31,6 +31,23 @@ for (const hasBucket of [false, true]) {
   })
 }
 
+test('a follower replaces a lost leader, and no acknowledged write is lost', async (t) => {
+  let elections = 0
+  for (let seed = 1; seed <= 8; seed++) {
+    const report = await simulate(seed, { hasBucket: true, elects: true })
+    t.deepEqual(report.problems, [], `seed ${seed}`)
+    elections += report.elections
+  }
+  t.true(elections > 0)
+})
+
+test('a candidate that stands without having read the log is noticed', async (t) => {
+  const reports = [6, 7, 8, 9, 10].map((seed) =>
+    simulate(seed, { hasBucket: true, elects: true, weakness: 'stands unread' }),
+  )
+  t.true((await Promise.all(reports)).some(({ problems }) => problems.length > 0))
+})
+
 /** A build of SQLite. Each is there somewhere: one comes with Node.js 22, one is no package for every system. */
 function buildOfSqlite(driver: DriverName): Requirement {
   try {

@@ -3,7 +3,7 @@ import type { Access } from '../../auth/index.js'
 import { type Fields, readQuery, type Values } from '../../operations/index.js'
 import { jsonBody } from '../body/index.js'
 import { bodyLimits } from '../limits.js'
-import { awaitPosition } from '../replicas/index.js'
+import { awaitPosition, isWrite, passOn } from '../replicas/index.js'
 import type { Services } from '../services.js'
 import type { NoFields, Operation } from './operation.js'
 import { param, rawQuery } from './url.js'
@@ -54,6 +54,7 @@ export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
 ): void {
   const { method, url, actions, query, body, ignoresOthers = false } = operation
   const hasIndex = url.includes('/:indexUid')
+  const isShared = isWrite(operation)
   const reading = { ignoreUnknown: ignoresOthers, notesSent: true }
   const { payloadBytesMax, payloadIsChosen } = options
   const bytesMax = payloadIsChosen ? payloadBytesMax : Math.min(payloadBytesMax, bodyLimits(url).bytesMax)
@@ -63,9 +64,13 @@ export function serve<Q extends Fields = NoFields, S = undefined, B = S>(
     config: { operation: operation as unknown as Operation<Fields, unknown> },
     async handler(request, reply) {
       const indexUid = hasIndex ? param(request, 'indexUid') : ''
+      if (isShared && replicated !== null) {
+        const passed = await passOn(request, reply, replicated)
+        if (passed !== null) return passed
+      }
       const { authorization } = request.headers
       const access = await auth.require(authorization, actions, hasIndex ? indexUid : undefined)
-      if (replicated !== null && actions.length > 0) await awaitPosition(request, replicated)
+      if (replicated !== null && actions.length > 0 && !isShared) await awaitPosition(request, replicated)
       authorized?.(request)
       const asked = query === undefined ? ({} as Values<Q>) : readQuery(rawQuery(request), query, reading)
       const sent = body === undefined ? undefined : await (read ?? jsonBody)(request, bytesMax, body)

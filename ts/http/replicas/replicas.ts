@@ -5,12 +5,16 @@ import type { Replicated } from '../../replication/index.js'
 /** Request header: the position to wait for. Answer header: the position after the write. */
 const POSITION = 'x-siftd-position'
 
+/** Request header: `strong` waits until this server has everything written before the request. */
+const CONSISTENCY = 'x-siftd-read-consistency'
+
 /**
  * Waits until this server reaches the position in the request, if any. Call it only after the key was accepted: an
  * unreached position makes a follower read the log at once.
  * @throws ApiError `follower_behind`, or `bad_request` if the header holds no position
  */
 export async function awaitPosition(request: FastifyRequest, replicated: Replicated): Promise<void> {
+  await awaitEnd(request, replicated)
   const asked = request.headers[POSITION]
   if (typeof asked !== 'string') return
   const isReached = await replicated.reaches(asked)
@@ -23,8 +27,26 @@ export async function awaitPosition(request: FastifyRequest, replicated: Replica
     )
 }
 
+/** Waits until this server has all earlier writes, if the client or the operator wants strong reads. */
+async function awaitEnd(request: FastifyRequest, replicated: Replicated): Promise<void> {
+  const asked = request.headers[CONSISTENCY] ?? (replicated.isStrong ? 'strong' : 'eventual')
+  if (asked !== 'strong' && asked !== 'eventual')
+    throw new ApiError(
+      'bad_request',
+      `the header \`X-Siftd-Read-Consistency\` is \`${asked}\`; use \`strong\` or \`eventual\``,
+    )
+  if (asked === 'strong' && !(await replicated.catchesUp()))
+    throw new ApiError(
+      'follower_behind',
+      'this server cannot confirm in time that it has all writes; retry, or read without strong consistency',
+    )
+}
+
 /** Adds the position of this server to answers to writes and to reads of tasks. */
 export function showPositions(app: FastifyInstance, replicated: Replicated): void {
+  app.addHook('onRequest', async (request) => {
+    if (request.headers[replicated.pollHeader] !== undefined && request.url === '/health') replicated.nudge()
+  })
   app.addHook('onSend', async (request, reply) => {
     const isTask = request.method === 'GET' && /^\/tasks\/\d+/.test(request.url)
     const isWrite = request.method !== 'GET' && request.method !== 'HEAD' && reply.statusCode < 300

@@ -7,6 +7,7 @@ import { batch, compaction, pageFrom, sendJson, sendJsonBytes, task, text } from
 import { serveTask, waitParameter } from '../following/index.js'
 import { recordUse, taskFacts } from '../metrics/index.js'
 import { type Call, param, rawQuery, serve } from '../operations/index.js'
+import { learnTask } from '../replicas/index.js'
 import type { RouteServices } from '../route-services.js'
 import { closeIfUnread } from '../transport/index.js'
 import { humanSize } from '../views/index.js'
@@ -14,7 +15,7 @@ import { filters, listParameters, taskFilter } from './task-filters.js'
 
 /** Tasks and the batches that ran them. */
 export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
-  const { tasks, features, options, waits, log } = services
+  const { tasks, features, options, waits, log, replicated } = services
   serve(
     app,
     services,
@@ -46,7 +47,14 @@ export const taskRoutes: FastifyPluginAsync<RouteServices> = async (app, service
     },
     async ({ request, reply, access: { visibleIndexes }, query: { waitMs } }) => {
       const uid = taskUid(request)
-      const task = await waits.wait(reply, uid, visibleIndexes, waitMs)
+      let task = await waits.wait(reply, uid, visibleIndexes, waitMs)
+      if (task === null && replicated) {
+        // A load balancer may send a client to a follower that has not read its write yet.
+        const isKnown = async () => (await tasks.get(uid, visibleIndexes)) !== null
+        const found = await learnTask(request, replicated, isKnown)
+        if (found !== null) return reply.type('application/json').send(found)
+        task = await waits.wait(reply, uid, visibleIndexes, waitMs)
+      }
       if (task === null) throw taskNotFound(uid)
       return sendJsonBytes(reply, jsonOf(task))
     },

@@ -7,6 +7,9 @@ import { MCP_PATH, type OriginRules, requireMcpOrigin } from './mcp-origin.js'
 const PREFLIGHT_MAX_AGE_S = 86_400
 /** Seconds after which a client may retry a request answered with 503. */
 const RETRY_AFTER_S = 10
+/** The same for errors that pass by themselves in a moment, such as a change of the leader. */
+const RETRY_SOON_S = 1
+const briefly: ReadonlySet<unknown> = new Set<ErrorCode>(['bucket_unavailable', 'follower_behind'])
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -55,8 +58,9 @@ export function sendError(
   const known = theirs ?? fromSystem(error)
   if (theirs === null || theirs.code === 'internal') request.log.error({ err: error }, 'a request failed')
   const status = known?.status ?? 500
-  if (status === 503) void reply.header('retry-after', String(RETRY_AFTER_S))
   const body = toErrorBody(known ?? error)
+  if (status === 503)
+    void reply.header('retry-after', String(briefly.has(body.code) ? RETRY_SOON_S : RETRY_AFTER_S))
   reply.errorCode = body.code
   void reply
     .code(status)

@@ -62,8 +62,13 @@ export const bucket = {
     example: '10',
     requires: 'bucket',
   }),
+  readConsistency: choice(['eventual', 'strong'], 'eventual', {
+    help: 'Whether a read waits until this server has everything that was written before it',
+    example: 'strong',
+    requires: 'bucket',
+  }),
   advertisedUrl: url(null, {
-    help: 'URL of this server, which followers give to clients that want to write',
+    help: 'URL of this server, to which followers pass writes on',
     example: 'http://search-1.internal:7700',
     requires: 'bucket',
   }),

@@ -28,6 +28,8 @@ export interface Polled {
   readonly position: number
   /** The last fence. */
   readonly fence: Fence
+  /** Identity of the directory that the last record names as successor; null or absent: none. */
+  readonly handedTo?: string | null
 }
 
 /**
@@ -55,7 +57,8 @@ export class Election {
    * @returns true if this server should stand now
    * @throws BucketError
    */
-  async polled({ position, fence }: Polled, signal: AbortSignal): Promise<boolean> {
+  async polled({ position, fence, handedTo }: Polled, signal: AbortSignal): Promise<boolean> {
+    if (handedTo === this.#setup.identity) return true
     const now = this.#timing.now()
     if (this.#announcedAt === null || now - this.#announcedAt >= ANNOUNCE_MS) {
       await this.announce(position, signal)

@@ -1,6 +1,6 @@
 import { HEARTBEAT_MS } from '../elect/limits.js'
 import { InterruptibleSleep } from '../interruptible-sleep.js'
-import { CHECKPOINTS_POLL_MS, FAILED_MS } from '../limits.js'
+import { CHECKPOINTS_POLL_MS, FAILED_MS, NUDGE_MS } from '../limits.js'
 import type { Position } from '../log/position.js'
 import { BucketError } from '../object-store/index.js'
 import type { SenderLog } from '../publish/sender-setup.js'
@@ -48,6 +48,11 @@ export interface FollowerFigures {
   readonly writer: string | null
 }
 
+interface EndWaiter {
+  readonly askedAt: number
+  resolve(hasMet: boolean): void
+}
+
 interface Waiter {
   readonly position: Position
   resolve(isReached: boolean): void
@@ -58,6 +63,10 @@ export class Follower {
   readonly #setup: FollowerSetup
   readonly #stop = new AbortController()
   readonly #waiters = new Set<Waiter>()
+  /** Requests that wait for a poll that began after them and met the end of the log. */
+  readonly #endWaiters = new Set<EndWaiter>()
+  #nudgedAt = Number.NEGATIVE_INFINITY
+  #promotion: Promise<void> | null = null
   #copy: InstanceCopy | null
   #running: Promise<void> | null = null
   /** Start of the last poll that reached the end of the log. */
@@ -82,7 +91,7 @@ export class Follower {
     this.#stop.abort()
     this.#sleep.interrupt()
     await this.#running
-    for (const waiter of this.#waiters) waiter.resolve(false)
+    for (const waiter of [...this.#waiters, ...this.#endWaiters]) waiter.resolve(false)
   }
 
   figures(): FollowerFigures {
@@ -123,6 +132,41 @@ export class Follower {
     })
   }
 
+  /** Waits up to `waitMs` for a poll that begins now or later and meets the end of the log. One poll serves all. */
+  async meetsEnd(waitMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const waiter: EndWaiter = {
+        askedAt: performance.now(),
+        resolve: (hasMet) => {
+          clearTimeout(limit)
+          this.#endWaiters.delete(waiter)
+          resolve(hasMet)
+        },
+      }
+      const limit = setTimeout(() => waiter.resolve(false), waitMs)
+      this.#endWaiters.add(waiter)
+      this.#sleep.interrupt()
+    })
+  }
+
+  /** Polls at once, unless it did so a moment ago. */
+  nudge(): void {
+    const now = performance.now()
+    if (now - this.#nudgedAt < NUDGE_MS) return
+    this.#nudgedAt = now
+    this.#sleep.interrupt()
+  }
+
+  /** Notes that this follower becomes the leader. @param promotion resolves once it is */
+  becomesLeader(promotion: Promise<void>): void {
+    this.#promotion = promotion
+  }
+
+  /** Resolves once this follower leads; null: it does not become the leader. */
+  get promotion(): Promise<void> | null {
+    return this.#promotion
+  }
+
   #has(position: Position): boolean {
     return this.#copy?.hasReached(position) ?? false
   }
@@ -139,7 +183,7 @@ export class Follower {
         if (this.#isFailing) log.info({}, 'the log is followed again')
         this.#isFailing = false
         if (isEnd && (await this.#leads(signal))) return
-        if (isEnd) await this.#sleep.wait(intervalMs)
+        if (isEnd && this.#endWaiters.size === 0) await this.#sleep.wait(intervalMs)
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof LogTruncatedError) {
@@ -163,6 +207,7 @@ export class Follower {
     this.#copy ??= await open(signal)
     const isEnd = await this.#copy.advance(target, signal)
     if (isEnd) this.#metEndAt = startedAt
+    if (isEnd) for (const waiter of this.#endWaiters) if (waiter.askedAt <= startedAt) waiter.resolve(true)
     for (const waiter of this.#waiters) if (this.#has(waiter.position)) waiter.resolve(true)
     if (isEnd && startedAt - this.#checkpointsPolledAt >= CHECKPOINTS_POLL_MS) {
       this.#checkpointsPolledAt = startedAt

@@ -88,6 +88,7 @@ export class InstanceCopy {
   #closed: number
   #position: number
   #fence: Fence | null
+  #handedTo: string | null = null
   /** The last fence of the state that the target has; null: not known. */
   #settledFence: Fence | null = null
   /** The last transaction that the target has. */
@@ -124,6 +125,11 @@ export class InstanceCopy {
     return this.#fence
   }
 
+  /** Identity of the directory that the last record read names as successor of the leader; null: it names none. */
+  get handedTo(): string | null {
+    return this.#handedTo
+  }
+
   /**
    * Returns true if the target has the changes of a transaction. A copy that has not reached the fence of their writer
    * lacks them. If the target has reached the fence of a later writer, it has all changes of the former writer that
@@ -138,6 +144,7 @@ export class InstanceCopy {
 
   /** Reads the next log record. `settle` applies it to the target. @throws DamagedBodyError */
   take(seq: number, record: LogRecord): void {
+    this.#handedTo = null
     if (record.kind === 'fence') {
       this.#fence = fenceOf(seq, record)
       this.state.fenced()
@@ -145,6 +152,7 @@ export class InstanceCopy {
       const body = decodeBody(seq, record.body)
       this.#parts.remember(seq, body.inline)
       const rows = this.state.take(seq, body)
+      this.#handedTo = body.handover ?? null
       if (rows !== null) this.#rows.push(rows)
     }
     this.#read = seq

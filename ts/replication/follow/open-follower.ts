@@ -4,7 +4,7 @@ import { copyState, type FollowerInstance, recordEngine, setCopyState } from '..
 import { LaunchError } from '../../launch/index.js'
 import { openReplicaStore, StoreError } from '../../tasks/index.js'
 import { Election } from '../elect/election.js'
-import { isLeading } from '../elect/is-leading.js'
+import { roleOf } from '../elect/role-of.js'
 import { stand } from '../lead/connect.js'
 import { notLeader } from '../lead/refusals.js'
 import { BucketError } from '../object-store/index.js'
@@ -56,7 +56,10 @@ export async function openFollower(request: ReplicationRequest): Promise<Replica
     prepare: (signal) => prepareCopy(setup, signal),
     copy,
     target,
-    candidacy: options.candidate === 'yes' ? await candidacyOf(request, instance) : null,
+    candidacy:
+      options.candidate === 'yes'
+        ? await candidacyOf(request, instance, (promotion) => follower?.becomesLeader(promotion))
+        : null,
     newestCheckpoint: (signal) => bucket.log.newestCheckpoint(signal),
     intervalMs: options.bucketInterval,
     log,
@@ -67,19 +70,23 @@ export async function openFollower(request: ReplicationRequest): Promise<Replica
 }
 
 /** Lets a follower become the leader in this process. */
-async function candidacyOf(request: ReplicationRequest, instance: FollowerInstance): Promise<Candidacy> {
+async function candidacyOf(
+  request: ReplicationRequest,
+  instance: FollowerInstance,
+  onPromotion: (promotion: Promise<void>) => void,
+): Promise<Candidacy> {
   const { bucket, options, version, log, peers } = request
   const identity = await instance.queue.identify()
   const address = options.advertisedUrl
   const election = new Election({
     ...{ store: bucket.store, repeating: bucket.repeating, identity, address, log },
-    isAnswering: (leader) => isLeading(peers, leader),
+    isAnswering: async (leader) => (await roleOf(peers, leader)) === 'writer',
   })
   return {
-    async polled({ fence, position }, signal) {
+    async polled({ fence, position, handedTo }, signal) {
       // Only a server that can write to the bucket is a candidate.
       await bucket.requireFit(signal)
-      return fence !== null && election.polled({ position, fence }, signal)
+      return fence !== null && election.polled({ position, fence, handedTo }, signal)
     },
     async stand({ next, state, base }, signal) {
       const successor = {
@@ -88,7 +95,7 @@ async function candidacyOf(request: ReplicationRequest, instance: FollowerInstan
       }
       const taken = await stand(bucket, successor, signal)
       if (taken === null) log.info({}, 'another server was faster: this one follows on')
-      else request.onElected(taken)
+      else onPromotion(request.onElected(taken))
       return taken !== null
     },
   }

@@ -21,8 +21,7 @@ export function acknowledging(
     <A extends readonly unknown[], R>(write: (...given: A) => Promise<R>) =>
     async (...given: A): Promise<R> => {
       if (!isServing()) return write(...given)
-      sender.requireWritable()
-      const result = await write(...given)
+      const result = await sender.write(() => write(...given))
       if (ack === 'bucket') await sender.acknowledged()
       return result
     }

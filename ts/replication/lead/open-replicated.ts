@@ -3,7 +3,9 @@ import { join } from 'node:path'
 import { copyState, type FollowerInstance, type Instance, setCopyState } from '../../instance/index.js'
 import { LaunchError } from '../../launch/index.js'
 import { openReplicaStore } from '../../tasks/index.js'
+import { recentCandidates } from '../elect/announcements.js'
 import { beat } from '../elect/heartbeat.js'
+import { roleOf } from '../elect/role-of.js'
 import { type DirectoryRequest, isEmpty, restoreMoment, takeOverCopy } from '../follow/copy-directory.js'
 import { LogTruncatedError } from '../follow/instance-copy.js'
 import { makeCopy, openFollower } from '../follow/open-follower.js'
@@ -12,7 +14,7 @@ import { repeatingStore } from '../object-store/index.js'
 import { asLaunchError, originOf } from '../open-bucket.js'
 import { Garbage } from '../publish/garbage.js'
 import { Sender } from '../publish/sender.js'
-import type { Sending } from '../publish/sender-setup.js'
+import type { Handee, Sending } from '../publish/sender-setup.js'
 import { Shipper } from '../publish/shipper.js'
 import { fetchUploads } from '../publish/uploads.js'
 import type { ReplicatedInstance, ReplicationRequest } from '../replicated-instance.js'
@@ -124,6 +126,10 @@ async function openWriter(request: ReplicationRequest, taken: Connected | null):
       ...{ ack: options.bucketAck, isSole: options.bucketSoleWriter, reachability: bucket.reachability },
       intervalMs: options.bucketInterval,
       log,
+      handover: {
+        stopBatches: () => instance.queue.stop(),
+        successor: (stop) => successorOf(request, stop),
+      },
       onFenced: (hasLed) => {
         // A former leader does not take over again: two servers with the option would alternate forever.
         const takesOver = options.bucketTakeOver && !hasLed
@@ -153,6 +159,20 @@ async function openWriter(request: ReplicationRequest, taken: Connected | null):
     await makeCopy(request)
     return openWriter(request, (await prepare(request)) as Connected)
   }
+}
+
+/** Chooses the candidate with the newest data among those that answer. */
+async function successorOf(
+  { bucket, peers }: ReplicationRequest,
+  signal: AbortSignal,
+): Promise<Handee | null> {
+  const found = await recentCandidates(bucket, Date.now(), signal)
+  for (const { id, address } of found.toSorted((one, other) => other.position - one.position)) {
+    if (address === null) continue
+    const role = await roleOf(peers, address)
+    if (role === 'follower') return { id, nudge: () => void roleOf(peers, address) }
+  }
+  return null
 }
 
 async function connectNow(

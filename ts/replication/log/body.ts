@@ -25,6 +25,8 @@ export interface Body extends Reached {
   readonly adopted: readonly (readonly [uid: string, id: string])[]
   /** Id of an index → changes of its files. */
   readonly files: Readonly<Record<string, FilesChange>>
+  /** Identity of the data directory whose server shall take over; absent: none. */
+  readonly handover?: string
   /** Bytes of the parts that have no object of their own. */
   readonly inline: Uint8Array
 }
@@ -50,14 +52,17 @@ export function encodeBody({ rows, inline, ...others }: Body): Buffer {
   return Buffer.concat([head, ...texts, inline])
 }
 
-const shape = shapes.object({
-  outbox: shapes.text,
-  last: shapes.integer(),
-  schema: shapes.integer(),
-  isOpen: shapes.flag,
-  adopted: shapes.list(shapes.tuple(shapes.text, indexId)),
-  files: shapes.record(indexId, filesChangeShape),
-})
+const shape = shapes.object(
+  {
+    outbox: shapes.text,
+    last: shapes.integer(),
+    schema: shapes.integer(),
+    isOpen: shapes.flag,
+    adopted: shapes.list(shapes.tuple(shapes.text, indexId)),
+    files: shapes.record(indexId, filesChangeShape),
+  },
+  { handover: shapes.text },
+)
 
 /** @param seq number of the log record @throws DamagedBodyError */
 export function decodeBody(seq: number, bytes: Uint8Array): Body {
@@ -73,9 +78,10 @@ export function decodeBody(seq: number, bytes: Uint8Array): Body {
     shape,
     damagedBody,
   )
-  const { outbox, last, schema, isOpen, adopted, files } = others
+  const { outbox, last, schema, isOpen, adopted, files, handover } = others
   return {
     ...{ outbox, last, schema, isOpen, adopted, files },
+    ...(handover !== undefined && { handover }),
     rows: buffer.toString('utf8', HEAD_BYTES, middle),
     inline: buffer.subarray(end),
   }

@@ -19,6 +19,7 @@ export interface Sending {
     | 'ahead'
     | 'beginCheckpoint'
     | 'end'
+    | 'handOver'
     | 'isCheckpointDue'
     | 'newestCheckpoint'
     | 'references'
@@ -45,6 +46,21 @@ export interface Pace {
   readonly checkpointRetryMs: number
 }
 
+export interface HandoverSetup {
+  /** Stops running batches and begins no other. */
+  readonly stopBatches: () => Promise<void>
+  /** Chooses a server that can take over; null: there is none. */
+  readonly successor: (signal: AbortSignal) => Promise<Handee | null>
+}
+
+/** A server that shall take over. */
+export interface Handee {
+  /** Identity of its data directory. */
+  readonly id: string
+  /** Asks it to read the log at once. */
+  readonly nudge: () => void
+}
+
 export interface SenderSetup {
   readonly outgoing: Pick<OutgoingChanges, 'beforeRecord' | 'facts' | 'sync' | 'uploads'>
   readonly ack: Acknowledgement
@@ -63,6 +79,8 @@ export interface SenderSetup {
   readonly timing?: Timing
   /** Default: see `limits.ts`. */
   readonly pace?: Pace
+  /** Prepares a handover; absent: there is never a successor. */
+  readonly handover?: HandoverSetup
   /**
    * Called once when another writer has taken over. Nothing is sent after.
    * @param hasLed true if this server was leader

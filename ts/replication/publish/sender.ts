@@ -1,16 +1,13 @@
 import type { ApiError } from '../../errors/index.js'
 import { HEARTBEAT_MS } from '../elect/limits.js'
 import { InterruptibleSleep, systemTiming, type Timing } from '../interruptible-sleep.js'
-import { SupersededError } from '../lead/connect.js'
 import { notConfirmed, notLeader, stopping, unavailable, unknownOutcome, yielding } from '../lead/refusals.js'
 import {
-  AWAY_LOG_MS,
-  AWAY_MS,
-  AWAY_POLL_MS,
   CHECKPOINT_RETRY_MS,
   CONFIRMED_MS,
   FAILED_MS,
   GARBAGE_EVERY_MS,
+  HANDOVER_POLL_MS,
   LARGE_UPLOAD_BYTES,
   LARGE_UPLOADS_MAX,
   LAST_SENDING_MS,
@@ -25,7 +22,12 @@ import type { Position } from '../log/position.js'
 import { BucketError, FencedError } from '../object-store/index.js'
 import { Slots } from '../slots.js'
 import { hasAll, type Waiter, Waiters } from '../waiters.js'
+import { Confirmation } from './confirmation.js'
+import { Handover } from './handover.js'
+import { Outage } from './outage.js'
 import type { Pace, SenderFigures, SenderSetup, Sending } from './sender-setup.js'
+import { Sweeper } from './sweeper.js'
+import { addressIn, isTakeover } from './takeover.js'
 
 /** A pause of appends, so that another server can take over. */
 interface Yield {
@@ -45,29 +47,27 @@ export class Sender {
   /** Aborts uploads outside the log that clients and batches wait for. */
   readonly #closing = new AbortController()
   readonly #waiters = new Waiters()
+  readonly #outage: Outage
   #isAsked = false
   readonly #sleep: InterruptibleSleep
   readonly #watchSleep: InterruptibleSleep
   #running: Promise<void> | null = null
   #watching: Promise<void> | null = null
-  #sweeping: Promise<void> | null = null
+  readonly #sweeper: Sweeper
   #refreshing: Promise<void> | null = null
   /** True if files of background merges are in the bucket but not in the log yet. */
   #isRefreshed = false
-  #sweptAt: number
-  /** Start of the last call that reached the end of the log; null: none has. */
-  #metEndAt: number | null = null
+  readonly #confirmation: Confirmation
   /** Earliest time of the next checkpoint. */
   #checkpointsFrom = 0
   /** Time when everything was last sent; null: not yet. */
   #sentAt: number | null = null
-  /** Time since which sending fails although the bucket answers; null: nothing failed since the last success. */
-  #faultSince: number | null = null
-  /** The fault logged last, and the time of the last log line about an unreachable bucket. */
-  #loggedFault = ''
-  #awayLoggedAt: number | null = null
   #sending: Sending | null
   #yield: Yield | null = null
+  readonly #handover: Handover
+  /** Writes that are being stored. */
+  #writing = 0
+  #successorAddress: string | null = null
   /** Names of uploads that are sent before a task references them. */
   readonly #uploading = new Set<string>()
   readonly #largeUploads = new Slots(LARGE_UPLOADS_MAX)
@@ -78,12 +78,14 @@ export class Sender {
     this.#setup = setup
     this.#timing = setup.timing ?? systemTiming
     this.#pace = setup.pace ?? { garbageMs: GARBAGE_EVERY_MS, checkpointRetryMs: CHECKPOINT_RETRY_MS }
+    this.#outage = new Outage(setup.reachability, setup.log, this.#timing)
+    this.#sweeper = new Sweeper(setup, this.#pace.garbageMs, this.#timing)
     this.#sleep = new InterruptibleSleep(this.#timing)
     this.#watchSleep = new InterruptibleSleep(this.#timing)
+    this.#handover = new Handover(this.#timing, setup.log)
     this.#sending = setup.sending
-    const now = this.#timing.now()
-    this.#sweptAt = now
-    if (setup.sending !== null) this.#metEndAt = now
+    this.#confirmation = new Confirmation(this.#timing)
+    if (setup.sending !== null) this.#confirmation.met(this.#timing.now())
   }
 
   start(): void {
@@ -107,15 +109,28 @@ export class Sender {
     await this.#running
     await this.#watching
     await this.#sending?.shipper.end()
-    await Promise.all([this.#sweeping, this.#refreshing])
+    await Promise.all([this.#sweeper.ended(), this.#refreshing])
+  }
+
+  /**
+   * Lets another server take over: refuses writes, sends everything, and names the successor in the log.
+   * @returns false: no server has taken over in time, or there is none
+   */
+  async handOver(): Promise<boolean> {
+    const { handover, outgoing } = this.#setup
+    if (handover === undefined || this.#sending === null || this.#fenced !== null || this.#outage.isAway)
+      return false
+    return this.#handover.run(handover, this.#stop.signal, {
+      areStored: () => this.#writing === 0,
+      isOver: () => this.#fenced !== null,
+      store: () => outgoing.sync(),
+      send: () => this.#ask(),
+    })
   }
 
   /** Call this when a call to the bucket failed and is retried. */
   failed(error: BucketError): void {
-    const now = this.#timing.now()
-    if (this.#awayLoggedAt !== null && now - this.#awayLoggedAt < AWAY_LOG_MS) return
-    this.#awayLoggedAt = now
-    this.#setup.log.warn({ err: error }, 'the bucket does not answer; the call is retried')
+    this.#outage.retried(error)
   }
 
   /**
@@ -127,8 +142,45 @@ export class Sender {
     if (this.#fenced !== null) throw this.#fenced
     const { isSole, ack } = this.#setup
     if (this.#sending === null && isSole !== true) throw notConfirmed()
-    if (this.#isYielding) throw yielding()
-    if (ack === 'bucket' && this.#isAway) throw unavailable()
+    if (this.#isYielding || this.#handover.isBegun) throw yielding()
+    if (ack === 'bucket' && this.#outage.isAway) throw unavailable()
+  }
+
+  /**
+   * Stores a write. A handover waits for it.
+   * @throws ApiError as `requireWritable`; errors of `store`
+   */
+  async write<T>(store: () => Promise<T>): Promise<T> {
+    this.requireWritable()
+    this.#writing++
+    try {
+      return await store()
+    } finally {
+      this.#writing--
+    }
+  }
+
+  /**
+   * Waits while a handover is in progress.
+   * @returns address of the server that has taken over; `self`: none has; null: it has no address
+   */
+  async leader(): Promise<string | null | 'self'> {
+    await this.#handover.done
+    return this.#fenced === null ? 'self' : this.#successorAddress
+  }
+
+  /** See `Confirmation`. @returns false: this server does not lead, or that is not known in time */
+  confirms(waitMs: number): Promise<boolean> {
+    const sending = this.#sending
+    return this.#confirmation.wait(waitMs, async () => {
+      if (sending === null || this.#fenced !== null) return 'over'
+      try {
+        return (await sending.writer.look(this.#stop.signal)) ? 'met' : 'busy'
+      } catch (error) {
+        if (isTakeover(error)) await this.#end(addressIn(error))
+        return 'busy'
+      }
+    })
   }
 
   /**
@@ -145,7 +197,7 @@ export class Sender {
       const sending = this.#sending
       if (ack === 'local' || sending === null) return () => undefined
       this.#uploading.add(name)
-      await this.#reachable(async (signal) => {
+      await this.#outage.reachable(this.#closing.signal, async (signal) => {
         // Parts of large uploads are held in memory, so their number is bounded. Small ones do not wait.
         const release = bytes > LARGE_UPLOAD_BYTES ? await this.#largeUploads.take(signal) : null
         try {
@@ -172,11 +224,12 @@ export class Sender {
 
   async figures(): Promise<SenderFigures> {
     const { unsent } = await this.#setup.outgoing.facts()
-    const staleMs = this.#metEndAt === null ? null : this.#timing.now() - this.#metEndAt
+    const { metEndAt } = this.#confirmation
+    const staleMs = metEndAt === null ? null : this.#timing.now() - metEndAt
     return {
       position: this.#sending === null ? null : this.#sending.writer.next - 1,
       unsent,
-      awaySeconds: this.#awayMs / 1000,
+      awaySeconds: this.#outage.awayMs / 1000,
       staleSeconds: staleMs === null ? null : staleMs / 1000,
       isConfirmed: staleMs !== null && staleMs < CONFIRMED_MS && this.#fenced === null,
       isFenced: this.#fenced !== null,
@@ -204,15 +257,6 @@ export class Sender {
     return epoch === null ? (await this.figures()).isConfirmed : epoch < own
   }
 
-  get #awayMs(): number {
-    const faultMs = this.#faultSince === null ? 0 : this.#timing.now() - this.#faultSince
-    return Math.max(faultMs, this.#setup.reachability.awayMs())
-  }
-
-  get #isAway(): boolean {
-    return this.#awayMs >= AWAY_MS
-  }
-
   get #isYielding(): boolean {
     return this.#yield !== null && this.#timing.now() < this.#yield.endsAt
   }
@@ -232,7 +276,7 @@ export class Sender {
         },
       }
       // Clients must not wait until a call without an answer times out.
-      const endLimit = this.#whenAway(() => {
+      const endLimit = this.#outage.whenAway(() => {
         this.#waiters.delete(waiter)
         reject(unknownOutcome('the bucket does not answer'))
       })
@@ -241,37 +285,12 @@ export class Sender {
     })
   }
 
-  /** Calls `isAway` once the bucket does not answer. Returns a function that cancels this. */
-  #whenAway(isAway: () => void): () => void {
-    let end: () => void = () => undefined
-    const look = (): void => {
-      if (this.#isAway) isAway()
-      else end = this.#timing.after(AWAY_POLL_MS, look)
-    }
-    end = this.#timing.after(AWAY_POLL_MS, look)
-    return () => end()
-  }
-
-  /**
-   * Makes calls outside the log.
-   * @throws ApiError if the bucket does not answer or the sender stops; errors of `work`
-   */
-  async #reachable<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const away = new AbortController()
-    const end = this.#whenAway(() => away.abort(unavailable()))
-    try {
-      return await work(AbortSignal.any([away.signal, this.#closing.signal]))
-    } finally {
-      end()
-    }
-  }
-
   /** Sends index files before the outcome of a batch is recorded, so that later writes need not wait for them. */
   async #sendAhead(ids: readonly string[]): Promise<void> {
     const sending = this.#sending
-    if (sending === null || this.#fenced !== null || this.#isAway) return
+    if (sending === null || this.#fenced !== null || this.#outage.isAway) return
     try {
-      await this.#reachable(async (signal) => {
+      await this.#outage.reachable(this.#closing.signal, async (signal) => {
         for (const id of ids) await sending.shipper.ahead(id, signal)
       })
     } catch (error) {
@@ -293,7 +312,7 @@ export class Sender {
         await this.#step(signal)
       } catch (error) {
         if (signal.aborted || this.#fenced !== null) break
-        if (this.#isEnd(error)) return await this.#end(addressIn(error))
+        if (isTakeover(error)) return await this.#end(addressIn(error))
         this.#fault(error)
         await this.#sleep.wait(FAILED_MS)
       }
@@ -301,15 +320,11 @@ export class Sender {
     this.#waiters.refuse(this.#fenced ?? unknownOutcome('the server stops'))
   }
 
-  #isEnd(error: unknown): error is FencedError | SupersededError {
-    return error instanceof FencedError || error instanceof SupersededError
-  }
-
   async #connected(signal: AbortSignal): Promise<Sending> {
     if (this.#sending === null) {
       const startedAt = this.#timing.now()
       this.#sending = await this.#setup.connect(signal)
-      this.#metEndAt = startedAt
+      this.#confirmation.met(startedAt)
     }
     this.#watching ??= this.#watch(this.#sending, signal)
     return this.#sending
@@ -320,17 +335,24 @@ export class Sender {
     const sending = await this.#connected(signal)
     if (this.#isAsked || this.#untilSending() === 0) {
       this.#isAsked = false
+      // If it is read after sending, changes that were stored meanwhile would come after the handover.
+      const { isReady } = this.#handover
       await this.#sendAll(sending, signal)
+      if (isReady) await this.#nameSuccessor(sending, signal)
       this.#sentAt = this.#timing.now()
     }
-    if (this.#isRefreshed && !this.#isAsked && this.#yield === null) {
+    if (this.#isRefreshed && !this.#isAsked && this.#yield === null && !this.#handover.isBegun) {
       this.#isRefreshed = await sending.shipper.refresh(SETTLED_MS, signal)
-      this.#answered()
+      this.#outage.answered()
       return
     }
     if (sending.shipper.settled(SETTLED_MS).length > 0) this.#refresh(sending)
-    if (this.#timing.now() - this.#sweptAt >= this.#pace.garbageMs) this.#sweep(sending, signal)
+    if (this.#sweeper.isDue) this.#sweeper.begin(sending, this.#uploading, signal)
     if (!this.#isAsked) await this.#sleep.wait(Math.min(POLL_MS, this.#untilSending()))
+  }
+
+  async #nameSuccessor({ shipper }: Sending, signal: AbortSignal): Promise<void> {
+    if (await this.#handover.name((to) => shipper.handOver(to, signal))) this.#watchSleep.interrupt()
   }
 
   /** Milliseconds until changes that no client waits for are sent. */
@@ -340,15 +362,16 @@ export class Sender {
   }
 
   async #sendAll({ shipper }: Sending, signal: AbortSignal): Promise<void> {
-    for (let isSending = true; isSending; ) {
+    for (let isSending = true; isSending && !this.#handover.isNamed; ) {
       await this.#pause()
       if (this.#fenced !== null) return
-      const mayBegin = this.#yield === null && this.#timing.now() >= this.#checkpointsFrom
+      const mayBegin =
+        this.#yield === null && !this.#handover.isBegun && this.#timing.now() >= this.#checkpointsFrom
       if (mayBegin && shipper.isCheckpointDue) await this.#beginCheckpoint(shipper, signal)
       const startedAt = this.#timing.now()
       isSending = await this.#waiters.ship(shipper, signal)
-      if (isSending) this.#metEndAt = Math.max(this.#metEndAt ?? 0, startedAt)
-      this.#answered()
+      if (isSending) this.#confirmation.met(startedAt)
+      this.#outage.answered()
       if (!isSending && this.#yield !== null && this.#yield.drainsUntil > startedAt) {
         this.#yield.drainsUntil = startedAt
         this.#yield.endsAt = startedAt + YIELD_MS
@@ -375,7 +398,7 @@ export class Sender {
     /** The next record at the last heartbeat, and its time and number. */
     const beaten = { next: 0, at: Number.NEGATIVE_INFINITY, count: 0 }
     while (!signal.aborted && this.#fenced === null) {
-      await this.#watchSleep.wait(this.#isYielding ? YIELDING_POLL_MS : YIELD_POLL_MS)
+      await this.#watchSleep.wait(this.#watchMs)
       if (signal.aborted || this.#fenced !== null) return
       try {
         const now = this.#timing.now()
@@ -385,8 +408,12 @@ export class Sender {
           beaten.at = now
           await beat(++beaten.count, signal)
         }
-        if (this.#isYielding || now - (this.#metEndAt ?? 0) >= POLL_MS) {
-          if (await writer.look(signal)) this.#metEndAt = Math.max(this.#metEndAt ?? 0, now)
+        if (
+          this.#isYielding ||
+          this.#handover.isNamed ||
+          now - (this.#confirmation.metEndAt ?? 0) >= POLL_MS
+        ) {
+          if (await writer.look(signal)) this.#confirmation.met(now)
         } else if (writer.next !== seen && this.#yield === null) {
           seen = writer.next
           const id = await writer.yieldRequest(signal)
@@ -398,9 +425,14 @@ export class Sender {
       } catch (error) {
         if (signal.aborted) return
         // Sending meets the same failure and logs it.
-        if (this.#isEnd(error)) return await this.#end(addressIn(error))
+        if (isTakeover(error)) return await this.#end(addressIn(error))
       }
     }
+  }
+
+  get #watchMs(): number {
+    if (this.#handover.isNamed) return HANDOVER_POLL_MS
+    return this.#isYielding ? YIELDING_POLL_MS : YIELD_POLL_MS
   }
 
   #beginYield(id: string): void {
@@ -432,20 +464,8 @@ export class Sender {
     this.#checkpointsFrom = this.#timing.now() + this.#pace.checkpointRetryMs
   }
 
-  /** Notes a successful call. */
-  #answered(): void {
-    this.#faultSince = null
-    this.#loggedFault = ''
-    if (this.#awayLoggedAt === null || this.#setup.reachability.awayMs() > 0) return
-    this.#awayLoggedAt = null
-    this.#setup.log.info({}, 'the bucket answers again')
-  }
-
   #fault(error: unknown): void {
-    if (String(error) !== this.#loggedFault)
-      this.#setup.log.error({ err: error }, 'changes could not be sent to the bucket')
-    this.#loggedFault = String(error)
-    this.#faultSince ??= this.#timing.now()
+    this.#outage.failed(error)
     this.#waiters.refuse(unknownOutcome('the bucket does not accept changes'))
   }
 
@@ -454,19 +474,22 @@ export class Sender {
     if (this.#fenced !== null) return
     const refusal = notLeader(address)
     this.#fenced = refusal
+    this.#successorAddress = address
     this.#closing.abort(refusal)
     this.#waiters.refuse(refusal)
     this.#setup.onFenced(this.#sending !== null)
     this.#sleep.interrupt()
     this.#watchSleep.interrupt()
+    this.#handover.interrupt()
     await this.#sending?.shipper.end()
   }
 
   /** Uploads files of background merges. `Shipper.refresh` appends the log record for them later. */
   #refresh({ shipper }: Sending): void {
-    this.#refreshing ??= this.#reachable(async (signal) => {
-      for (const id of shipper.settled(SETTLED_MS)) await shipper.ahead(id, signal)
-    })
+    this.#refreshing ??= this.#outage
+      .reachable(this.#closing.signal, async (signal) => {
+        for (const id of shipper.settled(SETTLED_MS)) await shipper.ahead(id, signal)
+      })
       .catch(() => undefined)
       .then(() => {
         this.#refreshing = null
@@ -474,28 +497,4 @@ export class Sender {
         this.#sleep.interrupt()
       })
   }
-
-  #sweep(sending: Sending, signal: AbortSignal): void {
-    this.#sweptAt = this.#timing.now()
-    this.#sweeping ??= this.#swept(sending, signal).finally(() => {
-      this.#sweeping = null
-    })
-  }
-
-  async #swept({ shipper, writer, garbage }: Sending, signal: AbortSignal): Promise<void> {
-    const { outgoing, log } = this.#setup
-    try {
-      // In this order, since an upload moves from the first set to the second when its task is stored.
-      const uploads = new Set(this.#uploading)
-      for (const { name } of await outgoing.uploads.needed()) uploads.add(name)
-      const removed = await garbage.sweep({ keys: shipper.references(), uploads, next: writer.next }, signal)
-      if (removed > 0) log.info({ removed }, 'removed garbage from the bucket')
-    } catch (error) {
-      if (!signal.aborted) log.warn({ err: error }, 'garbage could not be removed from the bucket')
-    }
-  }
 }
-
-/** Address of the server that has taken over; null: not known. */
-const addressIn = (error: FencedError | SupersededError): string | null =>
-  error instanceof FencedError ? error.by.address : error.fence.address

@@ -216,6 +216,17 @@ export class Shipper {
     return false
   }
 
+  /**
+   * Appends a record that names the server that shall take over. Everything must have been sent.
+   * @param to identity of its data directory
+   * @throws FencedError, BucketError
+   */
+  async handOver(to: string, signal: AbortSignal): Promise<void> {
+    const { fence } = this.#setup
+    const rows = { rows: '', schema: replicaSchema, outbox: fence.writer, last: 0, isOpen: false }
+    await this.#append(this.#record({ ...rows, ...nothing, adopted: [], handover: to }, null), signal)
+  }
+
   /** Ids of the indexes whose files `refresh` would send. */
   settled(ageMs: number): readonly string[] {
     return [...this.#settling].filter(([, sentAt]) => this.#now() - sentAt >= ageMs).map(([id]) => id)

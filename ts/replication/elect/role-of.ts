@@ -1,23 +1,31 @@
 import type { Outbound } from '../../outbound/index.js'
 import { LEADER_ANSWER_MS } from './limits.js'
 
+/** Request header of `GET /health`: a follower reads the log at once. */
+export const POLL_HEADER = 'x-siftd-poll'
+
 /** Longest answer of `GET /health`. */
 const HEALTH_BYTES_MAX = 65_536
 
-/** Returns true if the server at an address answers that it is the leader. */
-export async function isLeading(peers: Pick<Outbound, 'call'>, address: string): Promise<boolean> {
+/** Asks a server of the bucket for its role, and to read the log at once. @returns null: it does not answer */
+export async function roleOf(
+  peers: Pick<Outbound, 'call'>,
+  address: string,
+): Promise<'writer' | 'follower' | null> {
   try {
     const { body } = await peers.call({
       method: 'GET',
       url: new URL('health', address.endsWith('/') ? address : `${address}/`).href,
+      headers: { [POLL_HEADER]: '1' },
       timeoutMs: LEADER_ANSWER_MS,
       answerBytesMax: HEALTH_BYTES_MAX,
     })
     const { replication } = JSON.parse(body.toString()) as {
       readonly replication?: { readonly role?: unknown }
     }
-    return replication?.role === 'writer'
+    const role = replication?.role
+    return role === 'writer' || role === 'follower' ? role : null
   } catch {
-    return false
+    return null
   }
 }

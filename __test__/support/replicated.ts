@@ -1,0 +1,16 @@
+import type { Replicated } from '../../ts/replication/index.js'
+
+const refuse = (): never => {
+  throw new Error('this server calls no others')
+}
+
+/** The parts of a replicated server that calls no other servers. */
+export const alone: Pick<Replicated, 'catchesUp' | 'isStrong' | 'leader' | 'nudge' | 'peers' | 'pollHeader'> =
+  {
+    catchesUp: async () => true,
+    isStrong: false,
+    leader: async () => 'self',
+    nudge: () => undefined,
+    peers: { call: async () => refuse(), pass: async () => refuse() },
+    pollHeader: 'x-siftd-poll',
+  }
