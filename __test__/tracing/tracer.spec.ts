@@ -8,6 +8,7 @@ const done: OutboundAnswer = { status: 200, headers: {}, body: Buffer.alloc(0) }
 const calling = (call: (request: OutboundRequest) => Promise<OutboundAnswer>): Outbound => ({
   call,
   stream: () => Promise.reject(new Error('nothing is streamed')),
+  pass: () => Promise.reject(new Error('nothing is passed on')),
   close: async () => undefined,
 })
 
