@@ -78,7 +78,14 @@ export function bundledParts() {
   const folders = new Set(
     files.map((path) => /^.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/.exec(path.replace(/^\0/, ''))?.[0]),
   )
-  return [...folders]
+  const stemmers = join(root, 'ts/engine/fallback/analysis/snowball')
+  const snowball = {
+    name: 'Snowball',
+    version: '3.0.1',
+    license: 'BSD-3-Clause',
+    from: 'https://snowballstem.org/',
+  }
+  const libraries = [...folders]
     .filter((folder) => folder !== undefined && existsSync(join(root, folder, 'package.json')))
     .map((folder) => {
       const { name, version, license, homepage, author } = JSON.parse(
@@ -90,6 +97,7 @@ export function bundledParts() {
         0,
       )
     })
+  return [...libraries, partOf(stemmers, snowball, 0)]
 }
 
 /** Returns the crates linked into the addons of a target. */

@@ -153,6 +153,8 @@ const settings: fc.Arbitrary<PartialSettings> = fc.record({
     {},
     fc.constantFrom<Readonly<Record<string, number>>>({ title: 3 }, { o: 0.3, 'o.x': 7.5 }),
   ),
+  stemming: often<readonly string[]>([], fc.constantFrom(['eng'], ['deu', 'eng'], ['fra'])),
+  stopWordLists: often<readonly string[]>([], fc.constant(['eng'])),
   matchingStrategy: often<'last' | 'any'>('last', fc.constant('any')),
 })
 

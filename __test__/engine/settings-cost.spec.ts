@@ -57,6 +57,8 @@ const free: Readonly<Record<string, Partial<IndexSettings>>> = {
   'prefix search': { prefixSearch: 'disabled' },
   'weights of attributes': { attributeWeights: { title: 2 } },
   'the matching strategy': { matchingStrategy: 'any' },
+  'languages of word forms': { stemming: ['eng'] },
+  'lists of stop words': { stopWordLists: ['eng'] },
   'another order of searchable attributes': { searchableAttributes: ['text', 'title'] },
 }
 

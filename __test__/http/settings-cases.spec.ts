@@ -291,6 +291,39 @@ const cases: Readonly<Record<string, readonly Step[]>> = {
     [`DELETE ${at('attribute-weights')}`, undefined, { succeeds: { attributeWeights: null } }],
     shows('attribute-weights', {}),
   ],
+  'searches find the forms of words in the languages of stemming': [
+    ...[['jpn'], ['english'], 'eng', { eng: true }, [1]].map(
+      (body): Step => [`PUT ${at('stemming')}`, JSON.stringify(body), refusedAs('stemming')],
+    ),
+    [
+      `POST ${docs}`,
+      [
+        { id: 1, t: 'walks' },
+        { id: 2, t: 'walking' },
+      ],
+      ok,
+    ],
+    finds({ q: 'walked ' }, []),
+    shows('stemming', []),
+    [`PUT ${at('stemming')}`, ['en', 'deu', 'eng'], { succeeds: { stemming: ['en', 'deu', 'eng'] } }],
+    shows('stemming', ['deu', 'eng']),
+    finds({ q: 'walked ' }, [1, 2]),
+    [`DELETE ${at('stemming')}`, undefined, { succeeds: { stemming: null } }],
+    finds({ q: 'walked ' }, []),
+    [`GET ${settings}`, undefined, { is: freshSettings }],
+  ],
+  'searches ignore the words of stop word lists': [
+    ...[['jpn'], ['english'], 'eng', 7].map(
+      (body): Step => [`PUT ${at('stop-word-lists')}`, JSON.stringify(body), refusedAs('stop_word_lists')],
+    ),
+    [`POST ${docs}`, [{ id: 1, t: 'sea' }], ok],
+    finds({ q: 'the sea ', matchingStrategy: 'all' }, []),
+    [`PUT ${at('stop-word-lists')}`, ['en'], { succeeds: { stopWordLists: ['en'] } }],
+    shows('stop-word-lists', ['eng']),
+    finds({ q: 'the sea ', matchingStrategy: 'all' }, [1]),
+    [`DELETE ${at('stop-word-lists')}`, undefined, { succeeds: { stopWordLists: null } }],
+    [`GET ${settings}`, undefined, { is: freshSettings }],
+  ],
   'the default matching strategy applies to searches without one': [
     [`PUT ${at('matching-strategy')}`, '"some"', refusedAs('matching_strategy')],
     [

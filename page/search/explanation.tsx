@@ -122,7 +122,8 @@ function StepView({ step }: { readonly step: WordStep }) {
               as “{spelling.text}”, {kinds[spelling.kind]}
             </>
           )}
-          {spelling.typos > 0 && ` (${plural(spelling.typos, 'typo')})`} in {placesOf(spelling)}
+          {spelling.typos > 0 && spelling.kind !== 'stem' && ` (${plural(spelling.typos, 'typo')})`} in{' '}
+          {placesOf(spelling)}
         </p>
       ))}
       {!step.isInDocument && <p class="small">not in this document</p>}
@@ -145,6 +146,7 @@ const kinds: Readonly<Record<Spelling['kind'], string>> = {
   phrase: 'a phrase',
   prefix: 'which begins with it',
   synonym: 'a synonym',
+  stem: 'another form of it',
   typo: 'a similar spelling',
   split: 'split in two',
 }

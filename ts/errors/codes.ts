@@ -218,6 +218,8 @@ const families = {
     'attribute_weights',
     'matching_strategy',
     'rerankers',
+    'stemming',
+    'stop_word_lists',
   ],
   invalid_search_: [
     'q',

@@ -108,6 +108,10 @@ export interface Settings<T = Document> {
   readonly matchingStrategy?: 'last' | 'all' | 'frequency' | 'any'
   /** By name. Absent if none are set. */
   readonly rerankers?: Readonly<Record<string, Reranker>>
+  /** Languages whose word forms searches find. Absent if none is set. */
+  readonly stemming?: readonly string[]
+  /** Languages whose stop words searches ignore outside phrases. Absent if none is set. */
+  readonly stopWordLists?: readonly string[]
   /** Absent unless the experimental feature `chatCompletions` is on. */
   readonly chat?: Readonly<Record<string, unknown>>
 }

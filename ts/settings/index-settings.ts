@@ -44,6 +44,10 @@ export interface IndexSettings {
   readonly matchingStrategy?: MatchingStrategy
   /** By name; absent in settings that an older version stored. Engines ignore them. */
   readonly rerankers?: Readonly<Record<string, RerankerFields>>
+  /** Three-letter codes of languages whose word forms searches find; absent in settings that an older version stored. */
+  readonly stemming?: readonly string[]
+  /** Three-letter codes of languages whose stop words searches ignore; absent in settings that an older version stored. */
+  readonly stopWordLists?: readonly string[]
 }
 
 /** Tells which words of a query a hit may lack. `any`: all but one, in whatever order. */
@@ -98,4 +102,6 @@ export const defaultIndexSettings: IndexSettings = {
   attributeWeights: {},
   matchingStrategy: 'last',
   rerankers: {},
+  stemming: [],
+  stopWordLists: [],
 }

@@ -22,8 +22,9 @@ import { byName, partial, positive, sortedKeys, stringSet, strings } from './com
 import { embedder, template } from './embedder-types.js'
 import type { FilterableRule } from './index-settings.js'
 import { ATTRIBUTE_WEIGHT_MAX } from './limits.js'
-import { acceptedLocales } from './locales.js'
+import { acceptedLocales, threeLetterLocale } from './locales.js'
 import { isTypoWordSizeOrder } from './typo-words.js'
+import { stemmedLanguages, stopWordLanguages } from './word-languages.js'
 
 // Types of settings other than plain strings, booleans and lists.
 
@@ -113,6 +114,16 @@ export const rankingRules: Type<readonly string[]> = refined(list(rankingRule), 
 export const synonyms = byName(strings)
 
 export const matchingStrategies = ['last', 'all', 'frequency', 'any'] as const
+
+/** Languages with a stemmer, as two-letter or three-letter codes. */
+export const stemming = list(
+  oneOf(acceptedLocales.filter((code) => stemmedLanguages.includes(threeLetterLocale(code)!))),
+)
+
+/** Languages with a list of stop words, as two-letter or three-letter codes. */
+export const stopWordLists = list(
+  oneOf(acceptedLocales.filter((code) => stopWordLanguages.includes(threeLetterLocale(code)!))),
+)
 
 /** Weights by attribute, for the ranking rule `relevance`. */
 export const attributeWeights = byName(

@@ -30,6 +30,8 @@ import {
   matchingStrategies,
   pagination,
   rankingRules,
+  stemming,
+  stopWordLists,
   synonyms,
   typoTolerance,
 } from './setting-types.js'
@@ -78,6 +80,9 @@ interface Setting extends SettingRoute, Forms<unknown> {
 }
 
 /** All settings, in the order of answers. */
+const threeLetterSet = (codes: readonly string[]): readonly string[] =>
+  asSet(codes.map((code) => threeLetterLocale(code)!))
+
 const settings: readonly Setting[] = [
   put('displayed-attributes', 'displayedAttributes', strings, { stored: attributeList, shownReset: ['*'] }),
   put('searchable-attributes', 'searchableAttributes', strings, { stored: attributeList, shownReset: ['*'] }),
@@ -121,13 +126,21 @@ const settings: readonly Setting[] = [
   put('attribute-weights', 'attributeWeights', attributeWeights),
   put('matching-strategy', 'matchingStrategy', oneOf(matchingStrategies)),
   patch('rerankers', 'rerankers', rerankers, { shown: maskRerankers }),
+  put('stemming', 'stemming', stemming, { stored: threeLetterSet }),
+  put('stop-word-lists', 'stopWordLists', stopWordLists, { stored: threeLetterSet }),
 ]
 
 /** The routes of all settings, in the order of answers. */
 export const settingRoutes: readonly SettingRoute[] = settings
 
 /** Settings that the API does not know. Answers leave them out while they have their default. */
-export const ownSettings: readonly SettingName[] = ['attributeWeights', 'matchingStrategy', 'rerankers']
+export const ownSettings: readonly SettingName[] = [
+  'attributeWeights',
+  'matchingStrategy',
+  'rerankers',
+  'stemming',
+  'stopWordLists',
+]
 
 const byName = new Map<string, Setting>(settings.map((one) => [one.name, one]))
 

@@ -57,6 +57,10 @@ pub struct Settings {
     pub attribute_weights: BTreeMap<String, f64>,
     /// Default of searches.
     pub matching_strategy: MatchingStrategy,
+    /// Three-letter codes of the languages whose word forms searches find.
+    pub stemming: Vec<String>,
+    /// Three-letter codes of languages whose stop words searches ignore.
+    pub stop_word_lists: Vec<String>,
     /// The JSON text these settings were read from.
     #[serde(skip)]
     pub raw: String,
@@ -249,6 +253,8 @@ impl Default for Settings {
             prefix_search: PrefixSearch::IndexingTime,
             attribute_weights: BTreeMap::new(),
             matching_strategy: MatchingStrategy::Last,
+            stemming: Vec::new(),
+            stop_word_lists: Vec::new(),
             raw: String::new(),
         }
     }

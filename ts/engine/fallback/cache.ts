@@ -9,6 +9,7 @@ import type { CachedKind, CacheFigures } from '../engine.js'
 import type { Tokenizer } from './analysis/tokenize.js'
 import type { FieldLengths } from './postings/field-lengths.js'
 import type { PostingList } from './postings/postings.js'
+import type { StemmedWords } from './postings/stems.js'
 import type { Synonyms } from './query/synonyms.js'
 import type { DocSet } from './store/docid-set.js'
 
@@ -24,6 +25,8 @@ interface CachedValues {
   readonly synonyms: Synonyms
   /** Lengths of all fields, under the empty key. */
   readonly lengths: ReadonlyMap<number, FieldLengths>
+  /** Code of a language → words by their stems. */
+  readonly stems: StemmedWords
   /** Tokenizer of highlighted text, under the empty key. */
   readonly tokenizers: Tokenizer
 }
@@ -52,6 +55,11 @@ const bytesOf: { readonly [K in Kind]: (value: CachedValues[K]) => number } = {
     return bytes
   },
   lengths: (fields) => [...fields.values()].reduce((sum, { bytes }) => sum + bytes, 0),
+  stems(stems) {
+    let bytes = 0
+    for (const [stem, words] of stems) bytes += stringBytes(stem) + STRING_BYTES * words.length
+    return bytes
+  },
   tokenizers: ({ bytes }) => bytes,
 }
 

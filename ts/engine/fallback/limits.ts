@@ -11,6 +11,8 @@ export const QUERY_TERMS_MAX = 10
 /** The same with the matching strategy `any`, which reads questions and paragraphs. */
 export const ANY_TERMS_MAX = 32
 export const QUERY_TOKENS_MAX = 1000
+/** Other forms of a word, and of the words at one edit from it. */
+export const FORMS_MAX = 50
 /** Maximum number of completions of a prefix, without short-prefix lists. */
 export const PREFIX_WORDS_MAX = 1000
 export const ONE_TYPO_WORDS_MAX = 150

@@ -374,7 +374,7 @@ const wordStep = namedSchema(
     isInDocument: flag,
     spellings: listOf(
       record({
-        kind: { type: 'string', enum: ['exact', 'phrase', 'prefix', 'synonym', 'typo', 'split'] },
+        kind: { type: 'string', enum: ['exact', 'phrase', 'prefix', 'synonym', 'stem', 'typo', 'split'] },
         text,
         typos: count,
         documents: count,

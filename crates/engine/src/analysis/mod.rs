@@ -7,12 +7,16 @@ mod chinese;
 mod facet;
 mod latin;
 mod locales;
+mod stemmer;
+mod stop_words;
 mod token;
 
 pub use analyzer::Analyzer;
 pub use chinese::{is_chinese_read, read_chinese};
 pub use facet::{normalize_facet, normalize_facet_search};
 pub use locales::{Language, Locales, parse_locales};
+pub use stemmer::Stemmer;
+pub use stop_words::StopWordLists;
 pub use token::{Piece, TakePieces, Token, TokenKind};
 
 #[cfg(test)]

@@ -123,6 +123,8 @@ kinds! {
     SegmentDocuments = "segment_documents",
     /// Segment: number of words in each field of each document.
     SegmentLengths = "segment_lengths",
+    /// Segment: words by their stems.
+    SegmentStems = "segment_stems",
     /// Segment: documents of all words with a prefix.
     SegmentPrefixes = "segment_prefixes",
     /// Segment: documents by position.

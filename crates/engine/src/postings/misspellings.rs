@@ -11,7 +11,7 @@ use crate::error::Result;
 pub struct Misspellings {
     /// Words at one edit.
     pub one_typo: Vec<Word>,
-    /// Words at two edits, or at one in the first letter.
+    /// Words at two edits, or at one in the first letter; then other forms of words at one edit.
     pub two_typos: Vec<Word>,
 }
 

@@ -14,6 +14,7 @@ mod dictionary;
 mod docs;
 mod field_docs;
 mod field_lengths;
+mod forms;
 mod length_codes;
 mod lengths;
 mod list_reader;
@@ -29,6 +30,7 @@ mod searchable;
 mod segment;
 mod side;
 mod splits;
+mod stems;
 mod word;
 
 pub use crate::store::buckets::bucketed;

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use super::cache;
 use super::limits::{
-    FREQUENT_COMPLETIONS_MIN, PREFIX_WORDS_MAX, SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN,
+    FORMS_MAX, FREQUENT_COMPLETIONS_MIN, PREFIX_WORDS_MAX, SHORT_PREFIX_BYTES_MAX, SHORT_PREFIX_WORDS_MIN,
     WORD_BYTES_MAX,
 };
 use super::parse::Slots;
 use super::synonyms::Synonyms;
 use super::term::{Completions, DerivationKey, Derived, Term};
 use super::typos::{misspellings, typo_budget};
-use crate::analysis::Analyzer;
+use crate::analysis::{Analyzer, Stemmer};
 use crate::error::Result;
 use crate::postings::{Misspellings, Postings, Word};
 use crate::settings::{PrefixSearch, Settings};
@@ -22,12 +22,15 @@ pub(crate) struct Derivations<'a> {
     postings: &'a Postings,
     settings: &'a Settings,
     synonyms: Arc<Synonyms>,
+    stemmers: Vec<Stemmer>,
 }
 
 impl<'a> Derivations<'a> {
     pub(crate) fn new(postings: &'a Postings, analyzer: &Analyzer) -> Self {
         let snapshot = postings.snapshot();
-        Self { postings, settings: snapshot.settings(), synonyms: Synonyms::of_snapshot(snapshot, analyzer) }
+        let settings = snapshot.settings();
+        let stemmers = settings.stemming.iter().filter_map(|code| Stemmer::of_code(code)).collect();
+        Self { postings, settings, synonyms: Synonyms::of_snapshot(snapshot, analyzer), stemmers }
     }
 
     /// Returns the term of a quoted phrase. It stands only for itself.
@@ -94,14 +97,40 @@ impl<'a> Derivations<'a> {
     }
 
     fn look_up(&self, DerivationKey { text, budget, unfinished }: DerivationKey<&str>) -> Result<Derived> {
-        Ok(Derived {
+        let mut derived = Derived {
             exact: self.postings.word(text)?,
             completions: if unfinished { self.completions(text)? } else { Completions::default() },
+            forms: Vec::new(),
             misspellings: match budget {
                 0 => Misspellings::default(),
                 typos => misspellings(self.postings, text, typos, unfinished)?,
             },
-        })
+        };
+        if !self.stemmers.is_empty() {
+            self.add_forms(text, &mut derived)?;
+        }
+        Ok(derived)
+    }
+
+    /// Adds the other forms of a word. If the index contains neither the word nor a form, adds the other forms of words
+    /// at one edit from it, except of misspelt completions.
+    fn add_forms(&self, text: &str, derived: &mut Derived) -> Result<()> {
+        let Derived { exact, forms, misspellings: Misspellings { one_typo, two_typos }, .. } = derived;
+        *forms = self.postings.forms([text].into_iter(), &self.stemmers, FORMS_MAX, |_| Ok(true))?;
+        for misspelt in [&mut *one_typo, &mut *two_typos] {
+            misspelt.retain(|word| forms.iter().all(|form| form.text != word.text));
+        }
+        if exact.is_none() && forms.is_empty() {
+            let length = text.chars().count() + 1;
+            let corrected = one_typo.iter().filter(|word| word.text.chars().count() <= length);
+            let known = |word: &Word| two_typos.iter().chain(&*one_typo).any(|other| other.text == word.text);
+            let texts = corrected.map(|word| &*word.text);
+            let forms = self.postings.forms(texts, &self.stemmers, FORMS_MAX, |word| {
+                Ok(!known(word) && self.postings.forgives(word)?)
+            })?;
+            two_typos.extend(forms);
+        }
+        Ok(())
     }
 
     fn completions(&self, text: &str) -> Result<Completions> {

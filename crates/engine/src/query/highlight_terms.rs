@@ -37,7 +37,7 @@ pub enum MatchKind {
     Exact,
     /// Begins with the term.
     Prefix,
-    /// Misspelling of the term.
+    /// Misspelling or other form of the term.
     Typo,
 }
 
@@ -51,6 +51,7 @@ impl HighlightTerms {
             let reasons = [
                 (DerivationKinds::EXACT, MatchKind::Exact),
                 (DerivationKinds::PREFIX, MatchKind::Prefix),
+                (DerivationKinds::FORMS, MatchKind::Typo),
                 (DerivationKinds::ONE_TYPO, MatchKind::Typo),
                 (DerivationKinds::TWO_TYPOS, MatchKind::Typo),
             ];

@@ -22,6 +22,9 @@ pub(crate) const ONE_TYPO_MAX: usize = 150;
 /// Derivations at two edits from a term.
 pub(crate) const TWO_TYPOS_MAX: usize = 50;
 
+/// Other forms of a word, and of the words at one edit from it.
+pub(crate) const FORMS_MAX: usize = 50;
+
 /// Completions of an unfinished word, unless it is a short, common prefix.
 pub(crate) const PREFIX_WORDS_MAX: usize = 1000;
 

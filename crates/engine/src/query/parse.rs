@@ -11,7 +11,7 @@
 use std::ops::RangeInclusive;
 
 use super::limits::TOKENS_MAX;
-use crate::analysis::{Token, TokenKind};
+use crate::analysis::{StopWordLists, Token, TokenKind};
 
 /// Words of a phrase in order. A gap, left by a stop word, matches any single word.
 pub type Slots = Vec<Option<String>>;
@@ -25,7 +25,7 @@ pub struct ParsedQuery {
     pub negative_words: Vec<String>,
     /// Phrases that exclude a document.
     pub negative_phrases: Vec<Slots>,
-    /// Stop words, which are not searched.
+    /// Stop words of the settings or of their lists, which are not searched.
     pub ignored: Vec<String>,
 }
 
@@ -61,11 +61,21 @@ impl ParsedQuery {
         !self.negative_words.is_empty() || !self.negative_phrases.is_empty()
     }
 
+    /// Parses a query like [`Self::parse_all`], but words of `lists` are searched only in phrases and at the end of the query, unless
+    /// nothing else is left.
+    pub fn parse(tokens: &[Token<'_>], complete_last: bool, terms_max: usize, lists: &StopWordLists) -> Self {
+        let query = Self::parse_all(tokens, complete_last, terms_max, lists);
+        if query.terms.is_empty() && !query.ignored.is_empty() {
+            return Self::parse_all(tokens, complete_last, terms_max, &StopWordLists::default());
+        }
+        query
+    }
+
     /// Reads at most [`TOKENS_MAX`] tokens and `terms_max` terms and ignores the rest. The last word is unfinished if
     /// nothing follows it and `complete_last` is set.
-    pub fn parse(tokens: &[Token<'_>], complete_last: bool, terms_max: usize) -> Self {
+    fn parse_all(tokens: &[Token<'_>], complete_last: bool, terms_max: usize, lists: &StopWordLists) -> Self {
         let tokens = &tokens[..tokens.len().min(TOKENS_MAX)];
-        let mut parser = Parser { query: Self::default(), position: -1, phrase: None, negate: false };
+        let mut parser = Parser { query: Self::default(), position: -1, phrase: None, negate: false, lists };
         for (at, token) in tokens.iter().enumerate() {
             if parser.query.terms.len() >= terms_max {
                 return parser.query;
@@ -101,7 +111,8 @@ fn negates(before: Option<&Token<'_>>, token: &Token<'_>, next: Option<&Token<'_
     token.text == "-" && free && attached
 }
 
-struct Parser {
+struct Parser<'l> {
+    lists: &'l StopWordLists,
     query: ParsedQuery,
     position: i64,
     phrase: Option<OpenPhrase>,
@@ -116,7 +127,7 @@ struct OpenPhrase {
     end: u32,
 }
 
-impl Parser {
+impl Parser<'_> {
     fn word(&mut self, token: &Token<'_>, is_last: bool, complete_last: bool) {
         self.position += 1;
         let position = u32::try_from(self.position).unwrap_or(u32::MAX);
@@ -131,7 +142,7 @@ impl Parser {
             phrase.slots.push((!is_stop_word).then_some(word));
         } else if std::mem::take(&mut self.negate) {
             self.query.negative_words.push(word);
-        } else if !is_stop_word || is_last {
+        } else if is_last || !(is_stop_word || self.lists.contains(&word)) {
             let text = TermText::Word { word, unfinished: is_last && complete_last };
             self.query.terms.push(QueryTerm { text, positions: position..=position });
         } else {

@@ -12,7 +12,7 @@ use crate::postings::{Occurrences, Reading, Word};
 
 /// A derivation of a node.
 pub(crate) struct Spelling {
-    /// Its kind: `exact`, `phrase`, `prefix`, `synonym`, `typo` or `split`.
+    /// Its kind: `exact`, `phrase`, `prefix`, `synonym`, `stem`, `typo` or `split`.
     pub(crate) kind: &'static str,
     /// The word; for a phrase its words, with `…` for a gap; for a common prefix the prefix, followed by `…`.
     pub(crate) text: String,
@@ -131,6 +131,7 @@ fn name_of(kind: DerivationKinds, term: &Term) -> (&'static str, u8) {
         DerivationKinds::EXACT => ("exact", 0),
         DerivationKinds::PREFIX => ("prefix", 0),
         DerivationKinds::SYNONYMS => ("synonym", 0),
+        DerivationKinds::FORMS => ("stem", 1),
         DerivationKinds::ONE_TYPO => ("typo", 1),
         DerivationKinds::SPLIT => ("split", 1),
         _ => ("typo", 2),

@@ -5,9 +5,10 @@
 //! | `EXACT` | the word itself, or the quoted phrase | 0 |
 //! | `PREFIX` | words with this prefix, if the term is unfinished | 0 |
 //! | `SYNONYMS` | phrases from the settings | 0 |
+//! | `FORMS` | words with the same stem, if the settings stem words | 1 |
 //! | `ONE_TYPO` | words one edit away | 1 |
 //! | `SPLIT` | the word split in two | 1 |
-//! | `TWO_TYPOS` | words two edits away | 2 |
+//! | `TWO_TYPOS` | words two edits away, and other forms of words one edit away | 2 |
 //!
 //! Source: search §5.
 
@@ -29,15 +30,23 @@ impl DerivationKinds {
     pub(crate) const ONE_TYPO: Self = Self(8);
     pub(crate) const SPLIT: Self = Self(16);
     pub(crate) const TWO_TYPOS: Self = Self(32);
-    pub(crate) const ALL: Self = Self(63);
+    pub(crate) const FORMS: Self = Self(64);
+    pub(crate) const ALL: Self = Self(127);
     pub(crate) const NONE: Self = Self(0);
 
     /// The kinds by their cost in typos: 0, 1 and 2.
-    pub(crate) const BY_TYPOS: [Self; 3] = [Self(7), Self(24), Self(32)];
+    pub(crate) const BY_TYPOS: [Self; 3] = [Self(7), Self(88), Self(32)];
 
     /// Each single kind.
-    pub(crate) const EACH: [Self; 6] =
-        [Self::EXACT, Self::PREFIX, Self::SYNONYMS, Self::ONE_TYPO, Self::SPLIT, Self::TWO_TYPOS];
+    pub(crate) const EACH: [Self; 7] = [
+        Self::EXACT,
+        Self::PREFIX,
+        Self::SYNONYMS,
+        Self::FORMS,
+        Self::ONE_TYPO,
+        Self::SPLIT,
+        Self::TWO_TYPOS,
+    ];
 
     pub(crate) fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
@@ -80,6 +89,7 @@ pub(crate) struct Term {
 pub(super) struct Derived {
     pub(super) exact: Option<Word>,
     pub(super) completions: Completions,
+    pub(super) forms: Vec<Word>,
     pub(super) misspellings: Misspellings,
 }
 
@@ -128,7 +138,7 @@ impl Derived {
             Completions::Frequent(words, docs) => (words.as_slice(), docs.bytes()),
             Completions::Common(docs) => (&[][..], docs.bytes()),
         };
-        let words: usize = completions.iter().chain(&self.exact).map(Word::bytes).sum();
+        let words: usize = completions.iter().chain(&self.exact).chain(&self.forms).map(Word::bytes).sum();
         words + docs + self.misspellings.bytes()
     }
 }
@@ -147,6 +157,7 @@ impl Term {
                 Completions::Listed(words) | Completions::Frequent(words, _) => words,
                 Completions::Common(_) => &[],
             },
+            DerivationKinds::FORMS => &self.derived.forms,
             DerivationKinds::ONE_TYPO => &self.derived.misspellings.one_typo,
             DerivationKinds::TWO_TYPOS => &self.derived.misspellings.two_typos,
             _ => &[],
@@ -193,9 +204,9 @@ impl Term {
         DerivationKey { text: &self.text, budget: self.budget, unfinished: self.unfinished }
     }
 
-    /// Returns true if a kind matches only where typos are allowed: all kinds except exact, prefix and synonym.
+    /// Returns true if a kind matches only where typos are allowed: typos, splits, and all kinds of joined words.
     pub(crate) fn is_forgiven(&self, kind: DerivationKinds) -> bool {
-        !DerivationKinds::BY_TYPOS[0].meets(kind) || self.parts.is_some()
+        !DerivationKinds::BY_TYPOS[0].or(DerivationKinds::FORMS).meets(kind) || self.parts.is_some()
     }
 
     /// Returns a term without derivations.

@@ -9,7 +9,7 @@ use super::cost::Removal;
 use super::ranked::Ranked;
 use super::request::{MatchingStrategy, RankRequest};
 use super::rules;
-use crate::analysis::{Analyzer, Language, parse_locales};
+use crate::analysis::{Analyzer, Language, StopWordLists, parse_locales};
 use crate::error::Result;
 use crate::fields::at_most;
 use crate::postings::{Budget, Postings, Reading};
@@ -135,7 +135,8 @@ pub(super) fn parse(
     let languages = languages(postings, analyzer, request, within);
     let locales = (!languages.is_empty()).then_some(languages.as_slice());
     let terms_max = if request.strategy == MatchingStrategy::Any { ANY_TERMS_MAX } else { TERMS_MAX };
-    ParsedQuery::parse(&analyzer.tokens(at_most(q, QUERY_BYTES_MAX), locales), true, terms_max)
+    let lists = StopWordLists::of_codes(&postings.snapshot().settings().stop_word_lists);
+    ParsedQuery::parse(&analyzer.tokens(at_most(q, QUERY_BYTES_MAX), locales), true, terms_max, &lists)
 }
 
 /// Returns the languages that the query may be in. Empty: any.

@@ -5,7 +5,8 @@
  * 1. At most 10 terms count, 32 with the matching strategy `any`; a phrase is one term.
  * 2. The last token, if it is a word, is a prefix.
  * 3. `-` negates a word or phrase only after white space and directly before it.
- * 4. A hard separator ends a phrase and starts another.
+ * 4. Words of stop word lists are searched only in phrases and at the end of the query, unless nothing else is left.
+ * 5. A hard separator ends a phrase and starts another.
  */
 import { HARD, STOP_WORD, type Token, WORD } from '../analysis/tokenize.js'
 import { QUERY_TOKENS_MAX } from '../limits.js'
@@ -23,7 +24,7 @@ export interface ParsedQuery {
   readonly terms: readonly ParsedTerm[]
   readonly negativeWords: readonly string[]
   readonly negativePhrases: readonly PhraseWords[]
-  /** Stop words, which the search ignores. */
+  /** Stop words of the settings or of their lists, which the search ignores. */
   readonly ignored: readonly string[]
 }
 
@@ -50,11 +51,23 @@ class PhraseBuilder {
   }
 }
 
-/**
- * @param prefixSearch true if the last word may be a prefix
- * @param termsMax maximum number of terms; the rest of the query is ignored
- */
-export function parseQuery(tokens: readonly Token[], prefixSearch: boolean, termsMax: number): ParsedQuery {
+/** How a query is read. */
+export interface ParseOptions {
+  /** True if the last word may be a prefix. */
+  readonly prefixSearch: boolean
+  /** Maximum number of terms; the rest of the query is ignored. */
+  readonly termsMax: number
+  /** Words of the stop word lists. */
+  readonly listed: ReadonlySet<string>
+}
+
+export function parseQuery(tokens: readonly Token[], options: ParseOptions): ParsedQuery {
+  const query = parseAll(tokens, options)
+  if (query.terms.length > 0 || query.ignored.length === 0) return query
+  return parseAll(tokens, { ...options, listed: new Set() })
+}
+
+function parseAll(tokens: readonly Token[], { prefixSearch, termsMax, listed }: ParseOptions): ParsedQuery {
   const terms: ParsedTerm[] = []
   const negativeWords: string[] = []
   const negativePhrases: PhraseWords[] = []
@@ -83,7 +96,7 @@ export function parseQuery(tokens: readonly Token[], prefixSearch: boolean, term
       else if (negative) {
         negativeWords.push(token.word)
         negative = false
-      } else if (isLast || !isStopWord)
+      } else if (isLast || !(isStopWord || listed.has(token.word)))
         terms.push({
           kind: 'word',
           word: token.word,

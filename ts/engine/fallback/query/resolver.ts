@@ -5,6 +5,7 @@
  * 1. Words found by typo, and all derivations of an n-gram, do not match in fields without typo tolerance.
  * 2. `attributesToSearchOn` restricts the fields that match, but not the fields for proximity.
  */
+import { Stemmer } from '../analysis/stemmer.js'
 import type { OwnedCache } from '../cache.js'
 import { covers } from '../fields/patterns.js'
 import type { IndexData } from '../index-data/index-data.js'
@@ -21,6 +22,7 @@ import {
   type TermDictionary,
 } from '../postings/postings.js'
 import { DocSet } from '../store/docid-set.js'
+import { Forms } from './forms.js'
 import type { PhraseWords } from './parse.js'
 import { type DerivationKinds, hasTypos, type Term, type TermSource, type TypoCount } from './term.js'
 
@@ -47,6 +49,7 @@ const NUMERIC_WORD = /^[\p{N}!-/:-@[-`{-~]+$/u
 export class TermResolver implements TermSource {
   readonly index: IndexData
   readonly dictionary: TermDictionary
+  readonly forms: Forms
   /** Exclusive upper bound of docids. */
   readonly bound: number
   private readonly cache: OwnedCache
@@ -69,6 +72,11 @@ export class TermResolver implements TermSource {
     this.index = index
     this.cache = cache
     this.dictionary = index.text.dictionary
+    this.forms = new Forms(
+      this.dictionary,
+      cache,
+      (index.settings.stemming ?? []).map((code) => new Stemmer(code)),
+    )
     this.bound = index.alive.words.length * 32
     this.searched = searched
     const { disableOnAttributes, disableOnNumbers } = index.settings.typoTolerance
@@ -128,7 +136,10 @@ export class TermResolver implements TermSource {
     for (const phrase of term.phrases(typos)) found.union(this.documentsOfPhrase(phrase))
     if (typos === 0) {
       found.union(this.documentsOfCompletions(term))
-    } else for (const word of typos === 1 ? term.oneTypo : term.twoTypos) this.addDocuments(found, word, true)
+      return found
+    }
+    for (const word of typos === 1 ? term.oneTypo : term.twoTypos) this.addDocuments(found, word, true)
+    if (typos === 1) for (const word of term.forms) this.addDocuments(found, word, term.spec.ngram !== null)
     return found
   }
 
@@ -358,7 +369,7 @@ export class TermResolver implements TermSource {
       if (term.exact !== null) words.push(term.exact)
       if (!usesCompletions) words.push(...term.completions)
     }
-    if (hasTypos(kinds, 1)) words.push(...term.oneTypo)
+    if (hasTypos(kinds, 1)) words.push(...term.forms, ...term.oneTypo)
     if (hasTypos(kinds, 2)) words.push(...term.twoTypos)
     for (const typos of [0, 1, 2] as const) if (hasTypos(kinds, typos)) phrases.push(...term.phrases(typos))
     return { words, usesCompletions, phrases }

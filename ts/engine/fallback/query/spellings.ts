@@ -63,6 +63,7 @@ export function spellingsOf(
       : ['phrase', 0, [phraseAs(phrase)]],
     ['prefix', 0, completions()],
     ['synonym', 0, synonyms.map(phraseAs)],
+    ['stem', 1, term.forms.map(wordAs(isJoined))],
     ['typo', 1, term.oneTypo.map(wordAs(true))],
     ['split', 1, term.split === null ? [] : [phraseAs(term.split)]],
     ['typo', 2, term.twoTypos.map(wordAs(true))],

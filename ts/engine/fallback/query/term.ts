@@ -3,19 +3,22 @@
  *
  * Source: search §5.
  * 1. Without typos: the word, its completions and its synonyms.
- * 2. With one typo: words one typo away and the best split. With two typos: words two typos away.
+ * 2. With one typo: other forms of the word, words one typo away and the best split. With two typos: words two typos
+ *    away, and other forms of words one typo away if the index has neither the word nor a form of it.
  * 3. A short prefix of many words is completed by all of them, any other prefix by the first completions only.
  * 4. An n-gram is not split into the words it was joined from.
  *
  * Derivations are computed lazily.
  */
 import {
+  FORMS_MAX,
   PREFIX_WORDS_MAX,
   SHORT_PREFIX_BYTES_MAX,
   SHORT_PREFIX_WORDS_MIN,
   WORD_BYTES_MAX,
 } from '../limits.js'
 import type { TermDictionary } from '../postings/postings.js'
+import type { Forms } from './forms.js'
 import type { PhraseWords } from './parse.js'
 import { type Misspellings, misspellings } from './typos.js'
 
@@ -24,6 +27,7 @@ export type TypoCount = 0 | 1 | 2
 /** Index data that a term uses. */
 export interface TermSource {
   readonly dictionary: TermDictionary
+  readonly forms: Forms
   /** Returns true if a word occurs in a field with typo tolerance. */
   allowsTypos(word: string): boolean
   /** The best split of a word into two words, null if there is none. */
@@ -48,6 +52,7 @@ export class Term {
   readonly spec: TermSpec
   private readonly source: TermSource
   private misspelt: Misspellings | null = null
+  private otherForms: readonly string[] | null = null
   private splitWords: PhraseWords | null | undefined
   private shortPrefix: boolean | null = null
   private completed: readonly string[] | null = null
@@ -95,6 +100,21 @@ export class Term {
     return this.completed
   }
 
+  /** True if the index contains the word or another form of it. */
+  get isKnown(): boolean {
+    return this.exact !== null || this.forms.length > 0
+  }
+
+  /** Words with the same stem. */
+  get forms(): readonly string[] {
+    if (this.otherForms === null) {
+      const { word, phrase } = this.spec
+      const none = phrase !== null || word === '' || Buffer.byteLength(word) > WORD_BYTES_MAX
+      this.otherForms = none ? [] : this.source.forms.of([word], { max: FORMS_MAX, accepts: () => true })
+    }
+    return this.otherForms
+  }
+
   get oneTypo(): readonly string[] {
     return this.misspellings.oneTypo
   }
@@ -107,13 +127,29 @@ export class Term {
     if (this.misspelt === null) {
       const { word, phrase, budget, isPrefix } = this.spec
       const none = phrase !== null || word === '' || Buffer.byteLength(word) > WORD_BYTES_MAX
-      this.misspelt = misspellings(this.source.dictionary, word, {
+      const accepts = (candidate: string): boolean => this.source.allowsTypos(candidate)
+      const found = misspellings(this.source.dictionary, word, {
         budget: none ? 0 : budget,
         isPrefix,
-        accepts: (candidate) => this.source.allowsTypos(candidate),
+        accepts,
       })
+      this.misspelt = this.source.forms.stemmers.length === 0 ? found : this.withForms(found, accepts)
     }
     return this.misspelt
+  }
+
+  private withForms(found: Misspellings, accepts: (candidate: string) => boolean): Misspellings {
+    const isOther = (candidate: string): boolean => !this.forms.includes(candidate)
+    const [oneTypo, twoTypos] = [found.oneTypo.filter(isOther), found.twoTypos.filter(isOther)]
+    if (this.isKnown) return { oneTypo, twoTypos }
+    const length = Array.from(this.spec.word).length + 1
+    const corrected = oneTypo.filter((candidate) => Array.from(candidate).length <= length)
+    const known = new Set([...oneTypo, ...twoTypos])
+    const forms = this.source.forms.of(corrected, {
+      max: FORMS_MAX,
+      accepts: (candidate) => !known.has(candidate) && accepts(candidate),
+    })
+    return { oneTypo, twoTypos: [...twoTypos, ...forms] }
   }
 
   /** The split of the word into two words that are neighbours in a document. */

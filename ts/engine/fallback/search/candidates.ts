@@ -9,6 +9,7 @@ import { clientMessages } from '../../../errors/index.js'
 import { EngineError } from '../../engine-error.js'
 import { searchedText } from '../../query-text.js'
 import type { FilterValue, ForeignKey, MatchingStrategy } from '../../requests.js'
+import { stopWordsOf } from '../analysis/stop-words.js'
 import { localesOf, searchWeight } from '../fields/rules.js'
 import {
   documentsMatching,
@@ -113,7 +114,11 @@ export function findCandidates(index: OpenIndex, request: CandidateRequest): Can
   const tokens = text.trim() === '' ? [] : data.tokenizer.tokenize(text, locales, QUERY_TOKENS_MAX)
   const strategy = strategyOf(index, request)
   const termsMax = strategy === 'any' ? ANY_TERMS_MAX : QUERY_TERMS_MAX
-  const parsed = parseQuery(tokens, settings.prefixSearch === 'indexingTime', termsMax)
+  const parsed = parseQuery(tokens, {
+    prefixSearch: settings.prefixSearch === 'indexingTime',
+    termsMax,
+    listed: stopWordsOf(settings.stopWordLists ?? []),
+  })
   for (const word of parsed.negativeWords) documents.subtract(resolver.documentsOfWord(word, false))
   for (const words of parsed.negativePhrases) documents.subtract(resolver.documentsOfPhrase(words))
   if (parsed.terms.length === 0) return { documents, query: null, resolver, parsed, locales }

@@ -7,6 +7,7 @@ use equivalent::Equivalent;
 use roaring::RoaringBitmap;
 
 use super::prefix_docs::PrefixDocs;
+use crate::analysis::Stemmer;
 use crate::cache::cached;
 use crate::fields::FieldId;
 use crate::postings::by_distance::{ByDistance, near_bytes};
@@ -16,6 +17,7 @@ use crate::postings::length_codes::Codes;
 use crate::postings::occurrences::Occurrences;
 use crate::postings::position_docs::{PositionDocs, positions_bytes};
 use crate::postings::side::Side;
+use crate::postings::stems::Stems;
 use crate::store::bitmap_bytes;
 
 cached! {
@@ -33,6 +35,7 @@ cached! {
     pub(super) SegmentLengths: () => Cached<ByField<Codes>>, |(), lengths| {
         lengths.value.iter().map(|(_, codes)| codes.bytes()).sum()
     };
+    pub(super) SegmentStems: Stemmer => Stems, |_, stems| stems.bytes();
     // Left and right.
     pub(super) SegmentPairs: (Side, Side) => Cached<ByField<ByDistance>>, |(left, right), near| {
         left.text().len() + right.text().len() + near_bytes(&near.value)

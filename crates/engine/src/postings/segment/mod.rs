@@ -15,6 +15,7 @@ mod positions_by_doc;
 mod prefix_docs;
 mod reader;
 mod short_prefixes;
+mod stems;
 
 pub(super) use lists::SHARED_POSITIONS_MIN;
 pub(super) use prefix_docs::PrefixDocs;

@@ -7,7 +7,7 @@
 use serde_json::json;
 
 use super::corpus::{Corpus, ask};
-use crate::analysis::Analyzer;
+use crate::analysis::{Analyzer, StopWordLists};
 use crate::query::{ParsedQuery, TermText};
 use crate::settings::Settings;
 
@@ -15,7 +15,7 @@ use crate::settings::Settings;
 fn draw(q: &str, stop_words: &[&str]) -> String {
     let stop_words = stop_words.iter().map(|word| (*word).to_owned()).collect();
     let analyzer = Analyzer::new(&Settings { stop_words, ..Settings::default() }).unwrap();
-    let query = ParsedQuery::parse(&analyzer.tokens(q, None), true, 10);
+    let query = ParsedQuery::parse(&analyzer.tokens(q, None), true, 10, &StopWordLists::default());
     let phrase = |slots: &[Option<String>]| -> String {
         let words: Vec<&str> = slots.iter().map(|slot| slot.as_deref().unwrap_or("_")).collect();
         format!("[{}]", words.join(" "))

@@ -131,7 +131,7 @@ function wordPattern(node: TermNode): WordPattern {
   const { term } = node
   const plain = new Set(term.exact === null ? [] : [term.exact])
   if (!term.usesShortPrefix) for (const word of term.completions) plain.add(word)
-  const typos = new Set([...term.oneTypo, ...term.twoTypos])
+  const typos = new Set([...term.forms, ...term.oneTypo, ...term.twoTypos])
   return { plain, typos, isPrefix: term.spec.isPrefix, typed: Array.from(term.spec.word).length, node }
 }
 
