@@ -24,6 +24,17 @@ async function answer(engine: TestEngine, index: string, request: SearchBody): P
   }
 }
 
+/** Writes in three commits, so that documents are in several segments, replaced and deleted. */
+async function writeInParts(engine: TestEngine, index: string, documents: World['documents']): Promise<void> {
+  const half = documents.length >> 1
+  // The second part replaces some documents of the first.
+  const parts = [documents.slice(0, half), documents.slice(half >> 1)]
+  for (const part of parts.filter(({ length }) => length > 0))
+    await engine.outcome(index, await engine.upload(part, { primaryKey: 'id' }))
+  const ids = documents.filter((_, at) => at % 7 === 3).map(({ id }) => String(id))
+  await engine.apply(index, { kind: 'deleteByIds', ids })
+}
+
 /** Two engines that hold the same indexes. */
 export class EnginePair {
   private readonly native: TestEngine
@@ -53,7 +64,7 @@ export class EnginePair {
     try {
       for (const engine of engines) {
         await engine.configure(index, settings)
-        await engine.outcome(index, await engine.upload(documents, { primaryKey: 'id' }))
+        await writeInParts(engine, index, documents)
       }
       for (const request of requests) {
         this.asked++

@@ -171,6 +171,49 @@ impl Postings {
     }
 }
 
+impl Postings {
+    /// Calls `visit` with the documents of `universe` that hold one of `words` in a searchable field, the field, the
+    /// number of occurrences, and the number given with the word.
+    pub fn visit_counts_in<'w>(
+        &self,
+        words: impl Iterator<Item = (&'w Word, u64)>,
+        universe: &RoaringBitmap,
+        mut visit: impl FnMut(u32, FieldId, u32, u64),
+    ) -> Result<()> {
+        let mut targets = Targets { postings: self, universe, marks: None, by_segment: Vec::new() };
+        for (word, number) in words {
+            for list in &word.lists {
+                let docids = &self.snapshot.segments()[list.segment].docids;
+                if targets.is_skipping_cheaper(list) {
+                    let mut postings = self.open_list(list, IndexRecordOption::WithFreqs)?;
+                    for &target in targets.in_segment(list.segment) {
+                        if self.budget.stops() {
+                            break;
+                        }
+                        if postings.doc() < target {
+                            postings.seek(target);
+                        }
+                        if postings.doc() == target {
+                            visit(docids[target as usize], list.field, postings.term_freq(), number);
+                        }
+                    }
+                    continue;
+                }
+                let marks = targets.marks();
+                let mut reader = ListReader::new(&self.indexes[list.segment], &self.budget);
+                reader.each_doc_with_count(&list.info, &ALL_DOCS, |doc, count| {
+                    let docid = docids[doc as usize];
+                    let marked = |word: &u64| word >> (docid % 64) & 1 == 1;
+                    if docid != DELETED && marks.get(docid as usize / 64).is_some_and(marked) {
+                        visit(docid, list.field, count, number);
+                    }
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Target documents, in the two forms that reading a list needs. Each form is built when it is first needed.
 struct Targets<'a> {
     postings: &'a Postings,

@@ -16,6 +16,8 @@ const SATURATION: f64 = 1.2;
 const LENGTH_EFFECT: f64 = 0.75;
 /// Frequency that one occurrence of a word counts in an attribute with weight 1 and average length.
 const FREQUENCY_UNIT: f64 = 4096.0;
+/// Hundredths that an occurrence of another form of a word counts, with the same stem.
+pub(super) const FORM_PERCENT: u64 = 90;
 /// A score of 1.
 const SCORE_UNIT: f64 = 4096.0;
 
@@ -33,10 +35,12 @@ pub(super) mod weights {
     pub(in super::super) const JOINED: f64 = 0.7;
 }
 
-/// Weight of a pair of neighbouring query words, of the rarity of the less rare one.
+/// Weight of a pair of neighbouring query words, of the rarity of the less rare one. With one word in between, half.
 pub(super) const PAIR_WEIGHT: f64 = 0.8;
+/// Words of the query from one word of a pair to the other.
+pub(super) const PAIR_STEPS_MAX: usize = 2;
 /// Documents of a universe whose positions are read.
-pub(in crate::ranking) const NEARNESS_DOCUMENTS_MAX: usize = 1000;
+pub(in crate::ranking) const NEARNESS_DOCUMENTS_MAX: usize = 200;
 /// Positions between the words of a pair that count as near.
 pub(super) const NEAR_DISTANCE_MAX: u32 = 3;
 

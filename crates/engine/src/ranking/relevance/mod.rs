@@ -1,8 +1,10 @@
 //! Scores documents by how well and how often they match the words of a query.
 
+mod derivations;
 mod formula;
 mod nearness;
 mod scores;
+mod sums;
 mod weights;
 
 pub(super) use formula::NEARNESS_DOCUMENTS_MAX;

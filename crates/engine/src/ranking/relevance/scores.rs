@@ -1,4 +1,8 @@
-//! Scores all documents of an index for the terms of a query.
+//! Scores documents for the terms of a query.
+//!
+//! The derivations of all terms are read in passes, those with the highest possible score first. Once the passes that are
+//! left cannot bring an unseen document among the best, they are read for the documents alone that they still can
+//! bring there (MaxScore; Turtle and Flood, 1995).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,34 +10,46 @@ use std::sync::Arc;
 use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::formula::{
-    PAIR_WEIGHT, TYPO_OF_KNOWN_WORD, frequency_units, rarity, score_max, score_of, weights,
-};
-use super::nearness::{Pair, nearness};
+use super::derivations::{Group, Source, documents_with, forms, groups, is_known, is_whole};
+use super::formula::{PAIR_STEPS_MAX, PAIR_WEIGHT, frequency_units, rarity, score_max, score_of, weights};
+use super::nearness::{Pair, Pairs};
+use super::sums::Sums;
 use super::weights::attribute_weight;
 use crate::error::Result;
 use crate::fields::FieldId;
-use crate::postings::{FieldDocs, FieldLengths, Postings, Reading, Word};
+use crate::postings::{FieldDocs, FieldLengths, Reading, Word};
 use crate::query::{DerivationKinds, QueryGraph, Slots, Term, TermNode, TermResolver};
 
-/// Scores of the documents of an index.
-pub(in crate::ranking) struct Scores {
-    /// By docid.
-    sums: Vec<u32>,
+/// Scores of the documents of an index. They depend on its live documents alone.
+pub(in crate::ranking) struct Scores<'a> {
+    resolver: &'a TermResolver<'a>,
+    /// Highest possible score first.
+    passes: Vec<Pass<'a>>,
+    terms: usize,
     /// Sum of the highest scores of all terms and pairs.
     max: u32,
-    pairs: Vec<Pair>,
+    pairs: Pairs,
     lengths: Arc<Vec<(FieldId, FieldLengths)>>,
     /// Frequency of one occurrence in a field, by the code of its length; as `lengths`.
     units: Vec<Vec<u64>>,
 }
 
-/// Documents and their frequencies.
+/// Derivations of a term with the same weight. A document has the best score of all passes of a term.
+struct Pass<'a> {
+    term: usize,
+    /// The highest possible score.
+    max: u32,
+    source: Source<'a>,
+    /// In the complete index, if they were read to count the documents of the term.
+    read: Option<Frequencies>,
+}
+
+/// Documents and their frequencies, ascending.
 type Frequencies = Vec<(u32, u64)>;
 
-impl Scores {
-    /// Scores all live documents for the terms of `graph`, in the searched fields.
-    pub(in crate::ranking) fn new(resolver: &TermResolver, graph: &QueryGraph) -> Result<Self> {
+impl<'a> Scores<'a> {
+    /// Prepares scores for the terms of `graph`, in the searched fields.
+    pub(in crate::ranking) fn new(resolver: &'a TermResolver<'a>, graph: &'a QueryGraph) -> Result<Self> {
         let snapshot = resolver.postings.snapshot();
         let lengths = resolver.postings.lengths()?;
         let units = lengths.iter().map(|(field, lengths)| {
@@ -41,49 +57,121 @@ impl Scores {
             frequency_units(attribute_weight(&snapshot.settings().attribute_weights, path), lengths.average)
         });
         let mut scores = Self {
-            sums: vec![0; snapshot.documents().max().map_or(0, |last| last as usize + 1)],
+            resolver,
+            passes: Vec::new(),
+            terms: 0,
             max: 0,
-            pairs: Vec::new(),
+            pairs: Pairs::default(),
             units: units.collect(),
             lengths: Arc::clone(&lengths),
         };
-        // By docid: the best score for a term, plus 1.
-        let mut best: Vec<u32> = vec![0; scores.sums.len()];
         let mut rarities: FxHashMap<&str, f64> = FxHashMap::default();
         for node in distinct_nodes(resolver, graph) {
             let term = resolver.term(node);
-            let derivations = scores.frequencies(resolver, term)?;
-            let mut found = 0;
-            for (docid, _) in derivations.iter().flat_map(|(_, frequencies)| frequencies) {
-                let best = &mut best[*docid as usize];
-                found += u64::from(*best == 0);
-                *best = 1;
-            }
-            let rare = rarity(snapshot.documents().len(), found);
-            for (weight, frequencies) in &derivations {
-                let highest = score_max(*weight, rare);
-                for &(docid, frequency) in frequencies {
-                    let best = &mut best[docid as usize];
-                    *best = (score_of(highest, frequency) + 1).max(*best);
-                }
-            }
-            for (docid, _) in derivations.iter().flat_map(|(_, frequencies)| frequencies) {
-                let best = std::mem::take(&mut best[*docid as usize]);
-                scores.sums[*docid as usize] += best.saturating_sub(1);
-            }
+            let rare = scores.add_term(term)?;
             if term.parts.is_none() {
                 scores.max += score_max(weights::EXACT, rare);
-                rarities.extend(term.exact().into_iter().map(|word| (&*word.text, rare)));
+                if term.phrase.is_none() {
+                    rarities.insert(&term.text, rare);
+                }
             }
         }
+        scores.passes.sort_by_key(|pass| std::cmp::Reverse(pass.max));
         scores.pairs = pairs(resolver, graph, &rarities);
-        scores.max += scores.pairs.iter().map(|pair| pair.max).sum::<u32>();
+        scores.max += scores.pairs.pairs.iter().map(|pair| pair.max).sum::<u32>();
         Ok(scores)
     }
 
-    /// Returns the score of a document without nearness.
-    pub(in crate::ranking) fn sum(&self, docid: u32) -> u32 {
-        self.sums[docid as usize]
+    /// Adds the passes of a term. Returns its rarity: of documents with the word or its other forms; if there are none, of
+    /// documents with any derivation.
+    fn add_term(&mut self, term: &'a Term) -> Result<f64> {
+        let postings = self.resolver.postings;
+        let reading = Reading { forgiving: term.parts.is_some(), within: self.resolver.within() };
+        let groups = groups(term);
+        let mut reads: Vec<Option<Frequencies>> = Vec::new();
+        let mut found = if is_known(term) { documents_with(term, reading, postings)? } else { 0 };
+        if found == 0 {
+            let mut docs = RoaringBitmap::new();
+            for Group { source, .. } in &groups {
+                let read = self.frequencies(source, None)?;
+                docs.extend(read.iter().map(|(docid, _)| docid));
+                reads.push(Some(read));
+            }
+            found = docs.len();
+        }
+        reads.resize_with(groups.len(), || None);
+        let rare = rarity(postings.snapshot().documents().len(), found);
+        let term = self.terms;
+        self.terms += 1;
+        self.passes.extend(groups.into_iter().zip(reads).map(|(Group { weight, source }, read)| {
+            let max = score_max(weight, rare);
+            Pass { term, max, source, read }
+        }));
+        Ok(rare)
+    }
+
+    /// Returns the best `count` documents of `universe` by their scores without nearness, best first; of equal ones, the
+    /// smaller docids.
+    pub(in crate::ranking) fn best(&self, universe: &RoaringBitmap, count: usize) -> Result<Vec<(u32, u32)>> {
+        let mut sums = self.no_sums();
+        let mut next = 0;
+        let mut candidates: Option<RoaringBitmap> =
+            (universe.len() <= count as u64).then(|| universe.clone());
+        while next < self.passes.len() && candidates.is_none() {
+            self.add(&self.passes[next], None, &mut sums)?;
+            next += 1;
+            let rest = self.rest_max(next);
+            candidates = sums.candidates(universe, count, rest);
+        }
+        let mut candidates = candidates.unwrap_or_else(|| sums.documents(universe));
+        sums.keep(&candidates);
+        while next < self.passes.len() {
+            self.add(&self.passes[next], Some(&candidates), &mut sums)?;
+            next += 1;
+            if let Some(fewer) = sums.candidates(&candidates, count, self.rest_max(next)) {
+                candidates = fewer;
+            }
+        }
+        let mut best: Vec<(u32, u32)> = candidates.iter().map(|docid| (sums.of(docid), docid)).collect();
+        best.sort_unstable_by_key(|&(score, docid)| (std::cmp::Reverse(score), docid));
+        best.truncate(count);
+        Ok(best.into_iter().map(|(score, docid)| (docid, score)).collect())
+    }
+
+    /// Returns the scores of all documents without nearness.
+    pub(in crate::ranking) fn all(&self) -> Result<Sums> {
+        let mut sums = self.no_sums();
+        for pass in &self.passes {
+            self.add(pass, None, &mut sums)?;
+        }
+        Ok(sums)
+    }
+
+    fn no_sums(&self) -> Sums {
+        let documents = self.resolver.postings.snapshot().documents();
+        Sums::new(documents.max().map_or(0, |last| last as usize + 1), self.terms)
+    }
+
+    /// Returns the highest sum that the passes from `next` on can add to the score of a document.
+    fn rest_max(&self, next: usize) -> u32 {
+        let mut by_term = vec![0; self.terms];
+        for pass in &self.passes[next..] {
+            by_term[pass.term] = pass.max.max(by_term[pass.term]);
+        }
+        by_term.into_iter().sum()
+    }
+
+    /// Adds the scores of a pass, of documents of `within` alone if given.
+    fn add(&self, pass: &Pass, within: Option<&RoaringBitmap>, sums: &mut Sums) -> Result<()> {
+        let scored = |&(docid, frequency): &(u32, u64)| (docid, score_of(pass.max, frequency));
+        match &pass.read {
+            Some(read) => {
+                let wanted = read.iter().filter(|(docid, _)| within.is_none_or(|docs| docs.contains(*docid)));
+                sums.add(pass.term, wanted.map(scored));
+            }
+            None => sums.add(pass.term, self.frequencies(&pass.source, within)?.iter().map(scored)),
+        }
+        Ok(())
     }
 
     /// Returns the highest possible score.
@@ -93,16 +181,12 @@ impl Scores {
 
     /// Returns true if words of the query may be near each other.
     pub(in crate::ranking) fn has_pairs(&self) -> bool {
-        !self.pairs.is_empty()
+        !self.pairs.pairs.is_empty()
     }
 
     /// Returns what nearness of words adds to the scores of documents; documents without such words are left out.
-    pub(in crate::ranking) fn nearness(
-        &self,
-        resolver: &TermResolver,
-        docs: &RoaringBitmap,
-    ) -> Result<FxHashMap<u32, u32>> {
-        nearness(resolver, &self.pairs, |docid, field| self.frequency_unit(docid, field), docs)
+    pub(in crate::ranking) fn nearness(&self, docs: &RoaringBitmap) -> Result<FxHashMap<u32, u32>> {
+        self.pairs.scores(self.resolver, |docid, field| self.frequency_unit(docid, field), docs)
     }
 
     /// Returns the frequency of one occurrence in a field of a document.
@@ -113,86 +197,56 @@ impl Scores {
         }
     }
 
-    /// Returns the frequencies of the derivations of a term by weight, in the complete index.
-    fn frequencies(&self, resolver: &TermResolver, term: &Term) -> Result<Vec<(f64, Frequencies)>> {
-        let postings = resolver.postings;
-        if term.parts.is_some() {
-            let Some(word) = term.exact().filter(|word| postings.searchable().word_forgives(&word.text))
-            else {
-                return Ok(Vec::new());
-            };
-            return Ok(vec![(weights::JOINED, self.of_word(resolver, word, true)?)]);
-        }
-        let mut found = Vec::new();
-        if let Some(word) = term.exact() {
-            found.push((weights::EXACT, self.of_word(resolver, word, false)?));
-        }
-        for (kind, weight) in [
-            (DerivationKinds::EXACT, weights::EXACT),
-            (DerivationKinds::SYNONYMS, weights::SYNONYM),
-            (DerivationKinds::SPLIT, weights::SPLIT),
-        ] {
-            if !term.phrases(kind).is_empty() {
-                found.push((weight, self.of_phrases(resolver, term.phrases(kind))?));
+    /// Returns the frequencies of derivations, in the documents of `within` alone if given.
+    fn frequencies(&self, source: &Source, within: Option<&RoaringBitmap>) -> Result<Frequencies> {
+        let postings = self.resolver.postings;
+        match source {
+            Source::Forms(term) => self.of_forms(term, within),
+            Source::Phrases(phrases) => self.of_phrases(phrases, within),
+            Source::Completions(term) => {
+                let completions = term.docs(DerivationKinds::PREFIX, postings)?;
+                let exact = term.exact().map(|word| postings.word_docs(word)).transpose()?;
+                let mut fields = ByField::new(within);
+                for docs in [Some(completions), exact].into_iter().flatten() {
+                    fields.add(&docs, false, self.resolver);
+                }
+                Ok(self.once_each(&fields))
             }
+            Source::Misspelt(term, kind) => Ok(self.of_docs(&*term.docs(*kind, postings)?, within)),
+            Source::Listed(words) => Ok(self.of_docs(&postings.docs(words.iter().copied())?, within)),
         }
-        if term.has_words(DerivationKinds::PREFIX) {
-            let completions = term.docs(DerivationKinds::PREFIX, postings)?;
-            let exact = term.exact().map(|word| postings.word_docs(word)).transpose()?;
-            let mut fields = ByField::default();
-            for docs in [Some(completions), exact].into_iter().flatten() {
-                fields.add(&docs, Reading { forgiving: false, within: resolver.within() }, postings);
-            }
-            found.push((weights::PREFIX, self.once_each(&fields)));
-        }
-        let part = if term.exact().is_some() { TYPO_OF_KNOWN_WORD } else { 1.0 };
-        let length = term.text.chars().count();
-        let is_whole = |word: &Word, typos: usize| word.text.chars().count() <= length + typos;
-        let mut longer = Vec::new();
-        for (kind, weight, typos) in [
-            (DerivationKinds::ONE_TYPO, weights::ONE_TYPO, 1),
-            (DerivationKinds::TWO_TYPOS, weights::TWO_TYPOS, 2),
-        ] {
-            let (whole, other): (Vec<&Word>, Vec<&Word>) =
-                term.words(kind).iter().partition(|word| is_whole(word, typos));
-            longer.extend(&other);
-            if other.is_empty() && !whole.is_empty() {
-                found.push((weight * part, self.of_docs(resolver, &*term.docs(kind, postings)?)));
-            } else if !whole.is_empty() {
-                found.push((weight * part, self.of_docs(resolver, &postings.docs(whole.into_iter())?)));
-            }
-        }
-        if !longer.is_empty() {
-            let docs = postings.docs(longer.into_iter())?;
-            found.push((weights::MISSPELT_PREFIX * part, self.of_docs(resolver, &docs)));
-        }
-        Ok(found)
     }
 
-    /// Frequencies of a word: every occurrence counts.
-    fn of_word(&self, resolver: &TermResolver, word: &Word, forgiving: bool) -> Result<Frequencies> {
-        let searchable = resolver.postings.searchable();
-        let mut sums: Vec<(u32, u64)> = Vec::new();
-        resolver.postings.visit_counts(word, |docid, field, count| {
-            if resolver.searches(field) && (!forgiving || searchable.field_forgives(field)) {
-                sums.push((docid, u64::from(count) * self.frequency_unit(docid, field)));
+    fn of_forms(&self, term: &Term, within: Option<&RoaringBitmap>) -> Result<Frequencies> {
+        let (postings, joined) = (self.resolver.postings, term.parts.is_some());
+        let mut found: Frequencies = Vec::new();
+        let mut take = |docid, field, count: u32, percent: u64| {
+            if self.resolver.searches(field) && (!joined || postings.searchable().field_forgives(field)) {
+                let unit = self.frequency_unit(docid, field) * percent / 100;
+                found.push((docid, u64::from(count) * unit));
             }
-        })?;
-        Ok(added(sums))
+        };
+        match within {
+            Some(docs) => postings.visit_counts_in(forms(term, postings), docs, take)?,
+            None => {
+                for (word, percent) in forms(term, postings) {
+                    postings.visit_counts(word, |docid, field, count| take(docid, field, count, percent))?;
+                }
+            }
+        }
+        Ok(added(found))
     }
 
-    /// Frequencies of misspelt words: a field counts once, however often they occur in it.
-    fn of_docs(&self, resolver: &TermResolver, docs: &FieldDocs) -> Frequencies {
-        let mut fields = ByField::default();
-        fields.add(docs, Reading { forgiving: true, within: resolver.within() }, resolver.postings);
+    fn of_docs(&self, docs: &FieldDocs, within: Option<&RoaringBitmap>) -> Frequencies {
+        let mut fields = ByField::new(within);
+        fields.add(docs, true, self.resolver);
         self.once_each(&fields)
     }
 
-    /// Frequencies of phrases: each counts once in each field that contains its first word.
-    fn of_phrases(&self, resolver: &TermResolver, phrases: &[Slots]) -> Result<Frequencies> {
-        let (postings, reading) =
-            (resolver.postings, Reading { forgiving: false, within: resolver.within() });
-        let mut fields = ByField::default();
+    fn of_phrases(&self, phrases: &[Slots], within: Option<&RoaringBitmap>) -> Result<Frequencies> {
+        let postings = self.resolver.postings;
+        let reading = Reading { forgiving: false, within: self.resolver.within() };
+        let mut fields = ByField::new(within);
         for phrase in phrases {
             let Some(first) = phrase.iter().flatten().next() else { continue };
             let Some(word) = postings.word(first)? else { continue };
@@ -201,46 +255,63 @@ impl Scores {
             for (field, in_field) in
                 postings.word_docs(&word)?.fields_matching(reading, postings.searchable())
             {
-                *fields.0.entry(field).or_default() |= in_field & &docs;
+                fields.insert(field, &(in_field & &docs));
             }
         }
         Ok(self.once_each(&fields))
     }
 
     fn once_each(&self, fields: &ByField) -> Frequencies {
-        let mut sums = Vec::new();
-        for (field, docs) in &fields.0 {
-            sums.extend(docs.iter().map(|docid| (docid, self.frequency_unit(docid, *field))));
+        let mut found = Vec::new();
+        for (field, docs) in &fields.docs {
+            found.extend(docs.iter().map(|docid| (docid, self.frequency_unit(docid, *field))));
         }
-        added(sums)
+        added(found)
     }
 }
 
 /// Documents by field.
-#[derive(Default)]
-struct ByField(BTreeMap<FieldId, RoaringBitmap>);
+struct ByField<'w> {
+    docs: BTreeMap<FieldId, RoaringBitmap>,
+    /// Other documents are left out.
+    within: Option<&'w RoaringBitmap>,
+}
 
-impl ByField {
-    fn add(&mut self, docs: &FieldDocs, reading: Reading, postings: &Postings) {
-        for (field, docs) in docs.fields_matching(reading, postings.searchable()) {
-            *self.0.entry(field).or_default() |= docs;
+impl<'w> ByField<'w> {
+    fn new(within: Option<&'w RoaringBitmap>) -> Self {
+        Self { docs: BTreeMap::new(), within }
+    }
+
+    fn insert(&mut self, field: FieldId, docs: &RoaringBitmap) {
+        let known = self.docs.entry(field).or_default();
+        match self.within {
+            Some(within) => *known |= docs & within,
+            None => *known |= docs,
+        }
+    }
+
+    fn add(&mut self, docs: &FieldDocs, forgiving: bool, resolver: &TermResolver) {
+        let reading = Reading { forgiving, within: resolver.within() };
+        for (field, docs) in docs.fields_matching(reading, resolver.postings.searchable()) {
+            self.insert(field, docs);
         }
     }
 }
 
 /// Adds the frequencies of equal documents.
-fn added(mut sums: Frequencies) -> Frequencies {
-    if !sums.is_sorted_by_key(|(docid, _)| *docid) {
-        sums.sort_by_key(|(docid, _)| *docid);
+fn added(mut found: Frequencies) -> Frequencies {
+    if !found.is_sorted_by_key(|(docid, _)| *docid) {
+        // Each list was read in order. A stable sort is fast on such sorted runs.
+        found.sort_by_key(|(docid, _)| *docid);
     }
-    sums.dedup_by(|later, first| {
+    found.dedup_by(|later, first| {
         let is_same = later.0 == first.0;
         if is_same {
             first.1 += later.1;
         }
         is_same
     });
-    sums
+    found
 }
 
 /// Returns nodes with different texts; single words before joined ones.
@@ -257,19 +328,44 @@ fn distinct_nodes<'g>(resolver: &TermResolver, graph: &'g QueryGraph) -> Vec<&'g
         .collect()
 }
 
-/// Returns the different pairs of neighbouring words that the index contains.
-fn pairs(resolver: &TermResolver, graph: &QueryGraph, rarities: &FxHashMap<&str, f64>) -> Vec<Pair> {
+/// Returns the different pairs of words at most [`PAIR_STEPS_MAX`] words from each other in the query.
+fn pairs(resolver: &TermResolver, graph: &QueryGraph, rarities: &FxHashMap<&str, f64>) -> Pairs {
     let singles: Vec<&Term> =
         graph.nodes().map(|(_, node)| resolver.term(node)).filter(|term| term.parts.is_none()).collect();
     let mut known = FxHashSet::default();
-    let mut pairs = Vec::new();
-    for two in singles.windows(2) {
-        let (Some(left), Some(right)) = (two[0].exact(), two[1].exact()) else { continue };
-        if known.insert((&left.text, &right.text)) {
-            let rare = rarities[&*left.text].min(rarities[&*right.text]);
-            let max = score_max(PAIR_WEIGHT, rare);
-            pairs.push(Pair { left: left.clone(), right: right.clone(), max });
+    let mut by_text: FxHashMap<&str, usize> = FxHashMap::default();
+    let mut pairs = Pairs::default();
+    let all = (1..=PAIR_STEPS_MAX).flat_map(|step| {
+        singles.iter().zip(singles.iter().skip(step)).map(move |(left, right)| (step, [*left, *right]))
+    });
+    for (step, two) in all {
+        let [first, second] = two.map(|term| rarities.get(&*term.text).copied());
+        let Some(rare) = first.zip(second).map(|(first, second)| first.min(second)) else { continue };
+        if two.iter().any(|term| paired(term).is_empty()) {
+            continue;
+        }
+        let [left, right] = two.map(|term| {
+            *by_text.entry(&term.text).or_insert_with(|| {
+                pairs.words.push(paired(term).into_iter().cloned().collect());
+                pairs.words.len() - 1
+            })
+        });
+        if known.insert((left, right)) {
+            pairs.pairs.push(Pair { left, right, max: score_max(PAIR_WEIGHT / step as f64, rare) });
         }
     }
     pairs
+}
+
+/// Returns the words that may be a part of a pair: the word as written and its other forms; if the index has none, words
+/// at one edit, else at two, without misspelt completions.
+fn paired(term: &Term) -> Vec<&Word> {
+    if is_known(term) {
+        return term.exact().into_iter().chain(term.words(DerivationKinds::FORMS)).collect();
+    }
+    let whole = |kind, typos| -> Vec<&Word> {
+        term.words(kind).iter().filter(|word| is_whole(term, word, typos)).collect()
+    };
+    let one_typo = whole(DerivationKinds::ONE_TYPO, 1);
+    if one_typo.is_empty() { whole(DerivationKinds::TWO_TYPOS, 2) } else { one_typo }
 }

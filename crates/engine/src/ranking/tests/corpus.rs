@@ -120,6 +120,11 @@ impl Corpus {
         self.run_within(&self.layouts[0].1, ask, budget).unwrap()
     }
 
+    /// Calls `check` with the commit of each layout, and the analyzer.
+    pub(super) fn each_layout(&self, mut check: impl FnMut(&Snapshot, &Analyzer)) {
+        self.layouts.iter().for_each(|(_, snapshot)| check(snapshot, &self.analyzer));
+    }
+
     fn run(&self, snapshot: &Snapshot, ask: &Ask) -> Result<Ranked> {
         let deadline = Instant::now() + Duration::from_secs(if ask.out_of_time { 0 } else { 60 });
         self.run_within(snapshot, ask, Budget::until(deadline))

@@ -13,6 +13,7 @@ mod paths;
 mod phrases;
 mod proximity;
 mod query;
+mod relevance;
 mod search_on;
 mod sort;
 mod threshold;

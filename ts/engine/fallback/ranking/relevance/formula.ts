@@ -15,6 +15,8 @@ const SATURATION = 1.2
 const LENGTH_EFFECT = 0.75
 /** Frequency that one occurrence of a word counts in an attribute with weight 1 and average length. */
 const FREQUENCY_UNIT = 4096
+/** Hundredths that an occurrence of another form of a word counts, with the same stem. */
+export const FORM_PERCENT = 90
 /** A score of 1. */
 const SCORE_UNIT = 4096
 
@@ -32,10 +34,12 @@ export const WEIGHTS = {
   joined: 0.7,
 } as const
 
-/** Weight of a pair of neighbouring query words, of the rarity of the less rare one. */
+/** Weight of a pair of neighbouring query words, of the rarity of the less rare one. With one word in between, half. */
 export const PAIR_WEIGHT = 0.8
+/** Words of the query from one word of a pair to the other. */
+export const PAIR_STEPS_MAX = 2
 /** Documents of a universe whose positions are read. */
-export const NEARNESS_DOCUMENTS_MAX = 1000
+export const NEARNESS_DOCUMENTS_MAX = 200
 /** Positions between the words of a pair that count as near. */
 export const NEAR_DISTANCE_MAX = 3
 

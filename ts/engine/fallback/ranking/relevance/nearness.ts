@@ -1,12 +1,13 @@
 /** Scores words of the query that are near each other in a document, in their order. */
 import type { FieldLengths } from '../../postings/field-lengths.js'
+import type { PostingList } from '../../postings/postings.js'
 import type { TermResolver } from '../../query/resolver.js'
 import { NEAR_DISTANCE_MAX, scoreOf } from './formula.js'
 
 /** Neighbouring words of the query. */
 export interface Pair {
-  readonly left: string
-  readonly right: string
+  readonly left: PostingList
+  readonly right: PostingList
   /** The highest score for words next to each other. */
   readonly max: number
 }
@@ -27,11 +28,11 @@ export function nearness(
 ): number {
   let sum = 0
   for (const { left, right, max } of pairs) {
-    const lefts = resolver.occurrencesIn(docid, resolver.list(left), false)
+    const lefts = resolver.occurrencesIn(docid, left, false)
     if (lefts.length === 0) continue
     let best = 0
     let next = 0
-    for (const occurrence of resolver.occurrencesIn(docid, resolver.list(right), false)) {
+    for (const occurrence of resolver.occurrencesIn(docid, right, false)) {
       while (next < lefts.length && lefts[next]! < occurrence) next++
       const before = lefts[next - 1]
       if (before === undefined || before >>> 16 !== occurrence >>> 16) continue

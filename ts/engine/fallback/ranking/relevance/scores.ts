@@ -1,10 +1,13 @@
 /** Scores all documents of an index for the terms of a query. */
+import { mergedLists, type PostingList } from '../../postings/postings.js'
 import type { QueryGraph, TermNode } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 import type { Term } from '../../query/term.js'
 import { DocSet } from '../../store/docid-set.js'
 import {
+  FORM_PERCENT,
   frequencyUnits,
+  PAIR_STEPS_MAX,
   PAIR_WEIGHT,
   rarity,
   scoreMax,
@@ -24,8 +27,11 @@ export interface Scores {
   readonly units: UnitsByField
 }
 
-/** Calls `visit` with documents, attributes and numbers of occurrences; once per document and attribute. */
-type Occurrences = (visit: (docid: number, field: number, count: number) => void) => void
+/**
+ * Calls `visit` with documents, attributes, numbers of occurrences, and the hundredths that each counts; once per document,
+ * attribute and word.
+ */
+type Occurrences = (visit: (docid: number, field: number, count: number, percent: number) => void) => void
 
 /** Derivations of a term with the same weight. */
 interface Derivations {
@@ -54,15 +60,13 @@ export function* scored(
     const derivations = derivationsOf(resolver, term)
     const frequencies = derivations.map(({ occurrences }) => {
       const found = new Map<number, number>()
-      occurrences((docid, field, count) => {
-        const unit = units.get(field)![lengths.get(field)!.code(docid)]!
+      occurrences((docid, field, count, percent) => {
+        const unit = Math.floor((units.get(field)![lengths.get(field)!.code(docid)]! * percent) / 100)
         found.set(docid, (found.get(docid) ?? 0) + count * unit)
       })
       return found
     })
-    const documents = new DocSet(resolver.bound)
-    for (const found of frequencies) for (const docid of found.keys()) documents.add(docid)
-    const rare = rarity(total, documents.count())
+    const rare = rarity(total, documentsOf(resolver, term, frequencies))
     const best = new Map<number, number>()
     for (const [at, found] of frequencies.entries()) {
       const highest = scoreMax(derivations[at]!.weight, rare)
@@ -73,25 +77,73 @@ export function* scored(
     }
     for (const [docid, score] of best) sums[docid] = sums[docid]! + score
     if (term.spec.ngram === null) max += scoreMax(1, rare)
-    if (term.exact !== null && term.spec.ngram === null) rarities.set(term.exact, rare)
+    if (term.spec.ngram === null && term.spec.phrase === null) rarities.set(term.spec.word, rare)
     yield null
   }
-  const pairs = pairsOf(graph, rarities)
+  const pairs = pairsOf(resolver, graph, rarities)
   for (const pair of pairs) max += pair.max
   return { sums, max, pairs, units }
 }
 
-/** Different pairs of neighbouring words that the index contains. */
-function pairsOf(graph: QueryGraph, rarities: ReadonlyMap<string, number>): Pair[] {
-  const singles = graph.nodes.filter(({ term }) => term.spec.ngram === null)
+/** Number of documents with the word or other forms of it; if there is none, with any derivation. */
+function documentsOf(
+  resolver: TermResolver,
+  term: Term,
+  frequencies: readonly ReadonlyMap<number, number>[],
+): number {
+  const [first] = frequencies
+  if (term.isKnown && first !== undefined && first.size > 0) return first.size
+  const documents = new DocSet(resolver.bound)
+  for (const found of frequencies) for (const docid of found.keys()) documents.add(docid)
+  return documents.count()
+}
+
+/** Different pairs of words at most `PAIR_STEPS_MAX` words from each other in the query. */
+function pairsOf(resolver: TermResolver, graph: QueryGraph, rarities: ReadonlyMap<string, number>): Pair[] {
+  const singles = graph.nodes.filter(({ term }) => term.spec.ngram === null).map(({ term }) => term)
   const pairs = new Map<string, Pair>()
-  for (const [at, { term }] of singles.entries()) {
-    const [left, right] = [singles[at - 1]?.term.exact ?? null, term.exact]
-    if (left === null || right === null) continue
-    const rare = Math.min(rarities.get(left)!, rarities.get(right)!)
-    pairs.set(`${left} ${right}`, { left, right, max: scoreMax(PAIR_WEIGHT, rare) })
+  const lists = new Map<string, PostingList>()
+  const listOf = (term: Term): PostingList => {
+    const known = lists.get(term.spec.word)
+    if (known !== undefined) return known
+    const words = pairedWords(term)
+    const made =
+      words.length === 1
+        ? resolver.list(words[0]!)
+        : mergedLists(
+            words.map((word) => resolver.list(word)),
+            resolver.bound,
+          )
+    lists.set(term.spec.word, made)
+    return made
   }
+  for (let step = 1; step <= PAIR_STEPS_MAX; step++)
+    for (const [at, right] of singles.entries()) {
+      const left = singles[at - step]
+      if (left === undefined || left.spec.phrase !== null || right.spec.phrase !== null) continue
+      if (pairedWords(left).length === 0 || pairedWords(right).length === 0) continue
+      const rare = Math.min(rarities.get(left.spec.word)!, rarities.get(right.spec.word)!)
+      const key = `${left.spec.word} ${right.spec.word}`
+      if (pairs.has(key)) continue
+      pairs.set(key, { left: listOf(left), right: listOf(right), max: scoreMax(PAIR_WEIGHT / step, rare) })
+    }
   return [...pairs.values()]
+}
+
+/**
+ * Words that may be a part of a pair: the word and its other forms; if the index has none, words at one edit, else at two,
+ * without misspelt completions.
+ */
+function pairedWords(term: Term): readonly string[] {
+  if (term.isKnown) return term.exact === null ? term.forms : [term.exact, ...term.forms]
+  const oneTypo = term.oneTypo.filter(isWhole(term, 1))
+  return oneTypo.length > 0 ? oneTypo : term.twoTypos.filter(isWhole(term, 2))
+}
+
+/** Tells if a word can be the complete word with this number of typos, and not a longer word that continues it. */
+function isWhole({ spec }: Term, typos: number): (candidate: string) => boolean {
+  const length = Array.from(spec.word).length + typos
+  return (candidate) => !spec.isPrefix || Array.from(candidate).length <= length
 }
 
 /** Nodes with different texts; single words before joined ones. */
@@ -112,13 +164,16 @@ function distinctNodes(graph: QueryGraph): TermNode[] {
 
 function derivationsOf(resolver: TermResolver, term: Term): Derivations[] {
   const { spec, exact } = term
-  const word = (text: string, isDerived: boolean): Occurrences => {
-    return (visit) => resolver.visitFields(text, isDerived, visit)
+  const isJoined = spec.ngram !== null
+  const forms: Occurrences = (visit) => {
+    const each = (text: string, percent: number): void =>
+      resolver.visitFields(text, isJoined, (docid, field, count) => visit(docid, field, count, percent))
+    if (exact !== null) each(exact, 100)
+    for (const form of term.forms) each(form, FORM_PERCENT)
   }
-  if (spec.ngram !== null)
-    return exact === null ? [] : [{ weight: WEIGHTS.joined, occurrences: word(exact, true) }]
+  if (isJoined) return term.isKnown ? [{ weight: WEIGHTS.joined, occurrences: forms }] : []
   const found: Derivations[] = []
-  if (exact !== null) found.push({ weight: WEIGHTS.exact, occurrences: word(exact, false) })
+  if (term.isKnown) found.push({ weight: WEIGHTS.exact, occurrences: forms })
   if (spec.phrase !== null)
     found.push({ weight: WEIGHTS.exact, occurrences: ofPhrases(resolver, [spec.phrase]) })
   const add = (weight: number, words: readonly string[], isDerived: boolean): void => {
@@ -130,13 +185,14 @@ function derivationsOf(resolver: TermResolver, term: Term): Derivations[] {
     found.push({ weight: WEIGHTS.synonym, occurrences: ofPhrases(resolver, spec.synonyms) })
   if (term.split !== null)
     found.push({ weight: WEIGHTS.split, occurrences: ofPhrases(resolver, [term.split]) })
-  const part = exact === null ? 1 : TYPO_OF_KNOWN_WORD
-  const length = Array.from(spec.word).length
-  const isWhole = (typos: number) => (candidate: string) => Array.from(candidate).length <= length + typos
-  const isLonger = (typos: number) => (candidate: string) => !isWhole(typos)(candidate)
-  add(WEIGHTS.oneTypo * part, term.oneTypo.filter(isWhole(1)), true)
-  add(WEIGHTS.twoTypos * part, term.twoTypos.filter(isWhole(2)), true)
-  const longer = [...term.oneTypo.filter(isLonger(1)), ...term.twoTypos.filter(isLonger(2))]
+  const part = term.isKnown ? TYPO_OF_KNOWN_WORD : 1
+  const [oneTypo, twoTypos] = [isWhole(term, 1), isWhole(term, 2)]
+  add(WEIGHTS.oneTypo * part, term.oneTypo.filter(oneTypo), true)
+  add(WEIGHTS.twoTypos * part, term.twoTypos.filter(twoTypos), true)
+  const longer = [
+    ...term.oneTypo.filter((candidate) => !oneTypo(candidate)),
+    ...term.twoTypos.filter((candidate) => !twoTypos(candidate)),
+  ]
   add(WEIGHTS.misspeltPrefix * part, longer, true)
   return found
 }
@@ -150,7 +206,7 @@ function onceEach(resolver: TermResolver, words: readonly string[], isDerived: b
         const key = docid * 0x10000 + field
         if (known.has(key)) return
         known.add(key)
-        visit(docid, field, 1)
+        visit(docid, field, 1, 100)
       })
   }
 }
@@ -167,7 +223,7 @@ function ofPhrases(resolver: TermResolver, phrases: readonly (readonly (string |
         const key = docid * 0x10000 + field
         if (!documents.has(docid) || known.has(key)) return
         known.add(key)
-        visit(docid, field, 1)
+        visit(docid, field, 1, 100)
       })
     }
   }
