@@ -32,10 +32,12 @@ pub(super) fn check_facets(snapshot: &Snapshot, index_uid: &str, names: &[String
 /// Returns true if a field can exist that is covered by a rule and by a request for `wanted`.
 fn may_cover(rule: &FilterableRule, wanted: &str) -> bool {
     match rule {
+        // A name is taken literally, even `*`.
         FilterableRule::Field(name) => {
-            may_share(wanted, name)
-                || may_share(wanted, &format!("{name}.*"))
+            matches_pattern(wanted, name)
+                || (wanted.contains('*') && may_share(wanted, &format!("{name}.*")))
                 || is_same_or_below(wanted, name)
+                || is_same_or_below(name, wanted)
         }
         FilterableRule::Patterns { attribute_patterns, features } => {
             (features.filter.equality || features.filter.comparison)

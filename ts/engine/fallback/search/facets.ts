@@ -55,8 +55,14 @@ export function selectedFacets({ data }: OpenIndex, facets: readonly string[], p
 
 /** Returns true if a field could match both a filterable rule and the requested `facet`. */
 function mayHaveFacets(rule: FilterableRule, facet: string): boolean {
+  // A name is taken literally, even `*`.
   if (typeof rule === 'string')
-    return patternsMeet(facet, rule) || patternsMeet(facet, `${rule}.*`) || covers(facet, rule)
+    return (
+      matchesPattern(facet, rule) ||
+      (facet.includes('*') && patternsMeet(facet, `${rule}.*`)) ||
+      covers(facet, rule) ||
+      covers(rule, facet)
+    )
   const { equality, comparison } = rule.features.filter
   if (!equality && !comparison) return false
   return rule.attributePatterns.some(
