@@ -138,7 +138,7 @@ class Simulation {
     const candidate: StandingFollower = new StandingFollower(this.#copying(bucket), life, {
       name: `candidate-${this.#candidatesSoFar++}`,
       weakness: this.#weakness,
-      isHasty: () => !this.#isHealthy && this.#world.chance(0.01),
+      isHasty: () => !this.#isHealthy && this.#world.chance(this.#weakness === null ? 0.01 : 0.1),
       onElected: (successor) => {
         this.#world.note('a candidate was elected')
         if (this.#isLost) this.#elections++
@@ -263,7 +263,8 @@ class Simulation {
 
   async #move(): Promise<void> {
     const world = this.#world
-    const choice = world.below(1000)
+    // A lost machine seldom comes back before a candidate has taken over.
+    const choice = this.#isLost && !world.chance(0.03) ? 200 + world.below(800) : world.below(1000)
     if (this.#process.hasFailed && world.chance(0.1)) this.#restart('starts again')
     if (choice < 8) this.#restart('killed')
     else if (choice < 14) {
@@ -277,6 +278,7 @@ class Simulation {
     else if (choice < 36) world.setClockBack(world.below(86_400_000))
     else if (choice < 160) this.#ask()
     else if (this.#bucket !== null && choice < 180) this.#disturb(this.#bucket)
+    else if (this.#candidates.size > 0 && choice < 184) await this.#close()
     else if (!(await world.step()) && !(await world.pass())) this.#ask()
     await world.settle()
   }

@@ -42,10 +42,12 @@ test('a follower replaces a lost leader, and no acknowledged write is lost', asy
 })
 
 test('a candidate that stands without having read the log is noticed', async (t) => {
-  const reports = [6, 7, 8, 9, 10].map((seed) =>
-    simulate(seed, { hasBucket: true, elects: true, weakness: 'stands unread' }),
-  )
-  t.true((await Promise.all(reports)).some(({ problems }) => problems.length > 0))
+  const problems: string[] = []
+  for (const seed of [7, 9])
+    problems.push(
+      ...(await simulate(seed, { hasBucket: true, elects: true, weakness: 'stands unread' })).problems,
+    )
+  t.true(problems.some((problem) => /the bucket had .*, and it is lost/.test(problem)))
 })
 
 /** A build of SQLite. Each is there somewhere: one comes with Node.js 22, one is no package for every system. */

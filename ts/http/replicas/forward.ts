@@ -12,9 +12,9 @@ const HOP = 'x-siftd-hop'
 const HOPS_MAX = 3
 
 /** Actions of routes that change nothing but this server. */
-const local: ReadonlySet<Action | 'tasks.compact'> = new Set<Action>([
+const local: ReadonlySet<Action> = new Set<Action>([
   ...(['search', 'documents.get', 'settings.get', 'metrics.get', 'fields.post', 'tasks.get'] as const),
-  ...(['dynamicSearchRules.get', 'tasks.compact'] as const),
+  ...(['dynamicSearchRules.get', 'tasks.compact', 'chatCompletions'] as const),
 ])
 
 /** Returns true if an operation changes the data that all servers share. */

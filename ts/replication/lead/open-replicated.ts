@@ -126,10 +126,12 @@ async function openWriter(request: ReplicationRequest, taken: Connected | null):
       ...{ ack: options.bucketAck, isSole: options.bucketSoleWriter, reachability: bucket.reachability },
       intervalMs: options.bucketInterval,
       log,
-      handover: {
-        stopBatches: () => instance.queue.stop(),
-        successor: (stop) => successorOf(request, stop),
-      },
+      ...(options.candidate === 'yes' && {
+        handover: {
+          stopBatches: () => instance.queue.stop(),
+          successor: (stop: AbortSignal) => successorOf(request, stop),
+        },
+      }),
       onFenced: (hasLed) => {
         // A former leader does not take over again: two servers with the option would alternate forever.
         const takesOver = options.bucketTakeOver && !hasLed
