@@ -78,6 +78,8 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     condemn: () => undefined,
     expect: () => undefined,
     revision: () => 0,
+    isTrusted: () => true,
+    onChange: () => undefined,
     foreignKeys: async () => [],
     adopt: unsupported,
     cacheFigures: unsupported,

@@ -171,6 +171,8 @@ export function engine(world: World, life: Life, machine: Machine, isHealthy: ()
     damage: () => null,
     condemn: () => undefined,
     expect: () => undefined,
+    isTrusted: () => true,
+    onChange: () => undefined,
     revision: () => 0,
     foreignKeys: async () => [],
     adopt: unsupported,

@@ -7,6 +7,7 @@ export const backgroundFaultKinds = [
   'dictionary_read_ahead',
   'directory_sync',
   'file_removal',
+  'http_thread',
   'log_rewrite',
   'segment_merge',
   'snapshot_write',

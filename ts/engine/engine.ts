@@ -479,6 +479,15 @@ export interface Engine extends BareEngine {
    */
   revision(index: IndexId): number
 
+  /** Returns a number by which other threads can attach to this engine. Absent: they cannot. */
+  publish?: () => number
+
+  /** True if the index has no known damage and no registered check that was not run yet. */
+  isTrusted(index: IndexId): boolean
+
+  /** Calls `listener` when `revision` or `isTrusted` of an index changes, before the call that caused it settles. */
+  onChange(listener: (index: IndexId) => void): void
+
   /** The setting `foreignKeys` of the newest commit; read once per revision. */
   foreignKeys(index: IndexId): Promise<IndexSettings['foreignKeys']>
 

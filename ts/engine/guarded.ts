@@ -50,12 +50,17 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
   /** Checks in progress. */
   const checking = new Map<IndexId, Promise<void>>()
   let isClosed = false
+  const listeners: ((index: IndexId) => void)[] = []
+  const changed = (index: IndexId): void => {
+    for (const listener of listeners) listener(index)
+  }
 
   const revision = (index: IndexId): number => revisions.get(index) ?? 0
 
   function condemn(index: IndexId, damage: string): void {
     if (damaged.has(index)) return
     damaged.set(index, damage)
+    changed(index)
     log.error({ index, damage }, 'an index is damaged: it is refused until it is restored or deleted')
   }
 
@@ -77,6 +82,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
         checks.delete(index)
         const damage = check(report)
         if (damage !== null) condemn(index, `the index directory ${index} is incomplete: ${damage}`)
+        changed(index)
       })
       .finally(() => checking.delete(index))
     checking.set(index, running)
@@ -154,8 +160,13 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     kind: engine.kind,
     damage: (index) => damaged.get(index) ?? null,
     condemn,
-    expect: (index, check) => void checks.set(index, check),
+    expect(index, check) {
+      checks.set(index, check)
+      changed(index)
+    },
     revision,
+    isTrusted: (index) => !damaged.has(index) && !checks.has(index),
+    onChange: (listener) => void listeners.push(listener),
     async foreignKeys(index) {
       const current = revision(index)
       const known = foreignKeys.get(index)
@@ -184,6 +195,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
         return report
       } finally {
         revisions.set(prepared.index, ++commits)
+        changed(prepared.index)
       }
     },
     progress: (index) => engine.progress(index),
@@ -238,6 +250,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
         examined.delete(index)
       } finally {
         revisions.set(index, ++commits)
+        changed(index)
       }
     },
     async drop(index) {
@@ -255,6 +268,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
       abandoned.delete(index)
       revisions.delete(index)
       foreignKeys.delete(index)
+      changed(index)
     },
     list: () => engine.list(),
     cacheFigures: () => engine.cacheFigures(),

@@ -8,7 +8,8 @@ export {
   loadAddon,
   platformOf,
 } from './addon.js'
-export type { Answers } from './answer-cache.js'
+export { type Answers, answersOf } from './answer-cache.js'
+export { type AttachedEngine, type EngineSharing, engineSharing } from './attach.js'
 export {
   type BackgroundFault,
   BackgroundFaults,

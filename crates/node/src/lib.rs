@@ -7,10 +7,11 @@ mod fault;
 mod memory;
 mod pool;
 mod running;
+mod served;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
-use std::sync::{Arc, Barrier};
+use std::sync::{Arc, Barrier, Weak};
 use std::time::Instant;
 
 use fault::ReportFault;
@@ -19,6 +20,7 @@ use napi::{Env, JsDeferred, JsValue};
 use napi_derive::napi;
 use pool::Pool;
 use running::{Running, Ticket};
+use served::{Readers, Served};
 use siftd_engine::error::{Error, Result, panic_text};
 use siftd_engine::search::Answer;
 use siftd_engine::vector::VectorPage;
@@ -124,9 +126,19 @@ impl From<Vectors> for VectorPage {
 /// All indexes of a directory, and the threads that serve them.
 #[napi]
 pub struct EngineHandle {
-    engine: Arc<Engine>,
+    link: Link,
+    /// Absent once closed, and on handles that only read.
     pools: Option<Pools>,
     running: Running,
+}
+
+/// The engine of a handle.
+enum Link {
+    /// The handle opened the engine.
+    Owned(Arc<Served>),
+    /// The handle reads an engine that another handle opened.
+    Attached(Weak<Served>),
+    Closed,
 }
 
 /// Number of batches written at the same time, each for another index. They share the memory for indexing.
@@ -134,7 +146,6 @@ const WRITERS: usize = 2;
 
 /// A long commit must not block searches, inspection of uploads or small batches of other indexes.
 struct Pools {
-    searching: Pool,
     writing: Pool,
     /// For batches that are too small to need a share of the indexing memory.
     writing_small: Pool,
@@ -160,14 +171,32 @@ impl EngineHandle {
         let engine = open(&PathBuf::from(setup.directory), limits, fault::reporter(report))
             .map_err(|error| napi::Error::from_reason(error.to_string()))?;
         let threads = std::thread::available_parallelism().map_or(2, usize::from);
-        let pools = Pools {
+        let served = Served {
+            engine: Arc::new(engine),
             searching: Pool::start("siftd-search", threads)?,
+            readers: Arc::default(),
+        };
+        let pools = Pools {
             writing: Pool::start("siftd-write", WRITERS)?,
             writing_small: Pool::start("siftd-write-small", 1)?,
             background: Pool::start("siftd-background", 2)?,
             merging: Pool::start("siftd-merge", 1)?,
         };
-        Ok(Self { engine: Arc::new(engine), pools: Some(pools), running: Running::default() })
+        Ok(Self { link: Link::Owned(Arc::new(served)), pools: Some(pools), running: Running::default() })
+    }
+
+    /// Makes this engine available to `attach` until it is closed. Returns its number.
+    #[napi]
+    pub fn publish(&self) -> napi::Result<u32> {
+        self.served().map(|served| served::publish(&served))
+    }
+
+    /// Attaches to an engine that another thread of this process opened. The handle searches and reads documents; other
+    /// calls fail. It does not keep the engine open.
+    #[napi(factory)]
+    pub fn attach(number: u32) -> napi::Result<Self> {
+        let served = served::published(number).ok_or_else(closed)?;
+        Ok(Self { link: Link::Attached(served), pools: None, running: Running::default() })
     }
 
     /// `payload`: `Payload`. Resolves to `PayloadReport`.
@@ -196,6 +225,7 @@ impl EngineHandle {
         ticket: Option<Ticket>,
     ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let (batch, waited) = (batch.to_vec(), self.running.wait(ticket));
+        self.served()?.readers.readmit(&index);
         self.writing(env, is_small, move |engine| {
             let index = engine.index_to_write(&index)?;
             let ticket = index.prepare(&batch, waited.stop())?;
@@ -229,7 +259,8 @@ impl EngineHandle {
         #[napi(ts_arg_type = "readonly Vectors[]")] vectors: Vec<Vectors>,
     ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let vectors: Vec<VectorPage> = vectors.into_iter().map(VectorPage::from).collect();
-        let (merging, merger) = (self.pools.as_ref().map(|pools| pools.merging.clone()), self.engine.clone());
+        let (merging, merger) =
+            (self.pools.as_ref().map(|pools| pools.merging.clone()), Arc::clone(&self.served()?.engine));
         self.writing(env, is_small, move |engine| {
             let writing = engine.index(&index)?;
             vectors.iter().try_for_each(|page| writing.add_vectors(ticket, page))?;
@@ -317,7 +348,7 @@ impl EngineHandle {
         ticket: Option<Ticket>,
     ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let (request, waited) = (request.to_vec(), self.running.wait(ticket));
-        self.searching(env, move |engine| {
+        self.reading(env, vec![index.clone()], move |engine| {
             engine.search(&index, &request, waited.search_deadline()).map(answer)
         })
     }
@@ -334,7 +365,8 @@ impl EngineHandle {
         let requests: Vec<_> = requests.into_iter().map(|one| (one.index, one.request.to_vec())).collect();
         let federation = federation.map(|federation| federation.to_vec());
         let waited = self.running.wait(ticket);
-        self.searching(env, move |engine| {
+        let indexes = requests.iter().map(|(index, _)| index.clone()).collect();
+        self.reading(env, indexes, move |engine| {
             engine.multi_search(requests, federation.as_deref(), &waited.search_deadline()).map(answer)
         })
     }
@@ -349,7 +381,7 @@ impl EngineHandle {
         ticket: Option<Ticket>,
     ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let (request, waited) = (request.to_vec(), self.running.wait(ticket));
-        self.searching(env, move |engine| {
+        self.reading(env, vec![index.clone()], move |engine| {
             engine.facet_search(&index, &request, waited.search_deadline()).map(answer)
         })
     }
@@ -384,7 +416,9 @@ impl EngineHandle {
         request: Uint8Array,
     ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let (request, started) = (request.to_vec(), Instant::now());
-        self.searching(env, move |engine| engine.similar(&index, &request, started).map(answer))
+        self.reading(env, vec![index.clone()], move |engine| {
+            engine.similar(&index, &request, started).map(answer)
+        })
     }
 
     /// `request`: `DocumentsRequest`.
@@ -408,7 +442,9 @@ impl EngineHandle {
         request: Uint8Array,
     ) -> napi::Result<PromiseRaw<'e, Reply>> {
         let request = request.to_vec();
-        self.searching(env, move |engine| engine.index(&index)?.document(&request).map(optional))
+        self.reading(env, vec![index.clone()], move |engine| {
+            engine.index(&index)?.document(&request).map(optional)
+        })
     }
 
     /// Resolves to `IndexStats`.
@@ -512,7 +548,11 @@ impl EngineHandle {
     /// Removes an index. Resolves to nothing.
     #[napi]
     pub fn drop<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
-        self.writing(env, true, move |engine| engine.drop_index(&index).map(|()| Reply::default()))
+        let readers = Arc::clone(&self.served()?.readers);
+        self.writing(env, true, move |engine| {
+            readers.shut_out(&index);
+            engine.drop_index(&index).map(|()| Reply::default())
+        })
     }
 
     /// Resolves to an array of ids.
@@ -530,6 +570,10 @@ impl EngineHandle {
     /// Finishes running writes and closes everything. Later calls fail. Resolves to nothing.
     #[napi]
     pub fn close<'e>(&mut self, env: &'e Env) -> napi::Result<PromiseRaw<'e, Reply>> {
+        if matches!(self.link, Link::Attached(_)) {
+            return Err(napi::Error::from_reason("only the handle that opened an engine closes it"));
+        }
+        let readers: Arc<Readers> = Arc::clone(&self.served()?.readers);
         // Each writing thread waits here once its queue is empty.
         let writers_ended = Arc::new(Barrier::new(WRITERS + 2));
         for (pool, threads) in
@@ -544,21 +588,49 @@ impl EngineHandle {
         }
         let promise = self.background(env, move |engine| {
             writers_ended.wait();
+            readers.close();
             engine.close();
             Ok(Reply::default())
         });
         self.pools = None;
+        self.link = Link::Closed;
         promise
     }
 }
 
 impl EngineHandle {
+    fn served(&self) -> napi::Result<Arc<Served>> {
+        match &self.link {
+            Link::Owned(served) => Ok(Arc::clone(served)),
+            Link::Attached(served) => served.upgrade().ok_or_else(closed),
+            Link::Closed => Err(closed()),
+        }
+    }
+
+    /// Like `searching`. An index is not dropped while an attached handle reads it.
+    fn reading<'e>(
+        &self,
+        env: &'e Env,
+        indexes: Vec<String>,
+        job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
+    ) -> napi::Result<PromiseRaw<'e, Reply>> {
+        let readers = match &self.link {
+            Link::Attached(_) => Arc::clone(&self.served()?.readers),
+            _ => return self.searching(env, job),
+        };
+        self.searching(env, move |engine| {
+            let _reader = readers.enter(indexes)?;
+            job(engine)
+        })
+    }
+
     fn searching<'e>(
         &self,
         env: &'e Env,
         job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
     ) -> napi::Result<PromiseRaw<'e, Reply>> {
-        self.defer(env, |pools| &pools.searching, job)
+        let served = self.served()?;
+        self.defer(env, &served.searching, job)
     }
 
     fn writing<'e>(
@@ -567,7 +639,8 @@ impl EngineHandle {
         is_small: bool,
         job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
     ) -> napi::Result<PromiseRaw<'e, Reply>> {
-        self.defer(env, move |pools| if is_small { &pools.writing_small } else { &pools.writing }, job)
+        let pools = self.pools.as_ref().ok_or_else(closed)?;
+        self.defer(env, if is_small { &pools.writing_small } else { &pools.writing }, job)
     }
 
     fn background<'e>(
@@ -575,22 +648,19 @@ impl EngineHandle {
         env: &'e Env,
         job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
     ) -> napi::Result<PromiseRaw<'e, Reply>> {
-        self.defer(env, |pools| &pools.background, job)
+        self.defer(env, &self.pools.as_ref().ok_or_else(closed)?.background, job)
     }
 
     /// Returns a promise for the result of `job`, which runs on a pool thread.
     fn defer<'e>(
         &self,
         env: &'e Env,
-        pick: impl FnOnce(&Pools) -> &Pool,
+        pool: &Pool,
         job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
     ) -> napi::Result<PromiseRaw<'e, Reply>> {
-        let Some(pools) = &self.pools else {
-            return Err(napi::Error::from_reason("the engine is closed"));
-        };
+        let engine = Arc::clone(&self.served()?.engine);
         let (deferred, promise): (JsDeferred<Reply, Settle>, _) = env.create_deferred()?;
-        let engine = Arc::clone(&self.engine);
-        pick(pools).run(move || {
+        pool.run(move || {
             let outcome = catch_unwind(AssertUnwindSafe(|| job(&engine)));
             let reply = match outcome {
                 Ok(Ok(reply)) => reply,
@@ -601,6 +671,27 @@ impl EngineHandle {
         });
         Ok(PromiseRaw::new(env.raw(), promise.raw()))
     }
+}
+
+fn closed() -> napi::Error {
+    napi::Error::from_reason("the engine is closed")
+}
+
+/// Duplicates the descriptor of a socket, so that each thread can close its own. Fails on Windows.
+#[napi]
+pub fn duplicate_descriptor(descriptor: i32) -> napi::Result<i32> {
+    #[cfg(unix)]
+    {
+        // SAFETY: `fcntl` with `F_DUPFD_CLOEXEC` reads no memory, and rejects a descriptor that is not open.
+        let duplicate = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 0) };
+        if duplicate != -1 {
+            return Ok(duplicate);
+        }
+    }
+    Err(napi::Error::from_reason(format!(
+        "the descriptor {descriptor} cannot be duplicated: {}",
+        std::io::Error::last_os_error()
+    )))
 }
 
 fn failed(error: &Error) -> Reply {

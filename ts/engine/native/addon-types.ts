@@ -7,6 +7,13 @@ export declare class EngineHandle {
    * keep the process alive.
    */
   constructor(setup: Setup, report: ReportFault)
+  /** Makes this engine available to `attach` until it is closed. Returns its number. */
+  publish(): number
+  /**
+   * Attaches to an engine that another thread of this process opened. The handle searches and reads documents; other
+   * calls fail. It does not keep the engine open.
+   */
+  static attach(number: number): EngineHandle
   /** `payload`: `Payload`. Resolves to `PayloadReport`. */
   inspect(payload: Uint8Array): Promise<Reply>
   /** `filter`: `FilterCheck`. Resolves to nothing. */
@@ -81,6 +88,9 @@ export declare class EngineHandle {
   /** Finishes running writes and closes everything. Later calls fail. Resolves to nothing. */
   close(): Promise<Reply>
 }
+
+/** Duplicates the descriptor of a socket, so that each thread can close its own. Fails on Windows. */
+export declare function duplicateDescriptor(descriptor: number): number
 
 /** Facts about an answer that are not in its bytes. */
 export interface Facts {

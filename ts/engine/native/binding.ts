@@ -9,10 +9,11 @@ export interface Binding {
   /**
    * @param report receives each fault of background work; a test checks that all kinds are in `backgroundFaultKinds`
    */
-  readonly EngineHandle: new (
-    setup: Setup,
-    report: ReportFault,
-  ) => EngineHandle
+  readonly EngineHandle: {
+    new (setup: Setup, report: ReportFault): EngineHandle
+    attach(number: number): EngineHandle
+  }
+  duplicateDescriptor(descriptor: number): number
 }
 
 /** Returns true if a loaded module is the native engine: the file may be a binary of another version. */

@@ -42,7 +42,26 @@ export async function openNative(addon: unknown, setup: EngineSetup): Promise<En
   const { faults = new BackgroundFaults(log), followsFiles = false } = setup
   const options = { directory, indexingMemoryBytes, indexingThreads, cacheBytes, followsFiles }
   const handle = new addon.EngineHandle(options, faults.report)
-  return guarding(new NativeEngine(handle, directory), log, followsFiles)
+  const engine = guarding(new NativeEngine(handle, directory), log, followsFiles)
+  return { ...engine, publish: () => handle.publish() }
+}
+
+/** Searches and reads documents of an engine that another thread of this process opened; see `Engine.publish`. */
+export type AttachedEngine = Pick<
+  BareEngine,
+  'search' | 'multiSearch' | 'facetSearch' | 'similar' | 'document'
+>
+
+/** @param addon the module that `loadAddon` returned @param number result of `publish` */
+export function attachNative(addon: unknown, number: number): AttachedEngine {
+  if (!isBinding(addon)) throw new TypeError('the native module is not an engine of this version')
+  return new NativeEngine(addon.EngineHandle.attach(number), '')
+}
+
+/** Duplicates the descriptor of a socket, so that each thread can close its own. */
+export function duplicateDescriptor(addon: unknown, descriptor: number): number {
+  if (!isBinding(addon)) throw new TypeError('the native module is not an engine of this version')
+  return addon.duplicateDescriptor(descriptor)
 }
 
 const isErrorCode = (code: string): code is ErrorCode => Object.hasOwn(codes, code)
