@@ -7,7 +7,7 @@ import autocannon from 'autocannon'
 
 const daemon = fileURLToPath(new URL('../ts/cli/main.js', import.meta.url))
 
-const freePort = () =>
+export const freePort = () =>
   new Promise<number>((resolve, reject) => {
     const probe = createServer().once('error', reject)
     probe.listen(0, '127.0.0.1', () => {

@@ -21,6 +21,7 @@ const entries = {
   'thread-worker': 'settings/thread-worker.js',
   'render-worker': 'embedding/templates/render-worker.js',
   thread: 'engine/fallback/worker/thread.js',
+  'http-worker': 'http/loops/http-worker.js',
 }
 
 const compiled = join(root, 'dist', 'ts')

@@ -95,12 +95,19 @@ export function keyValue(masterKey: string, uid: string): string {
   return createHmac('sha256', masterKey).update(uid).digest('hex')
 }
 
+/** All keys, a new or changed key, or the uid of a deleted key. */
+export type KeyChange =
+  | { readonly all: readonly KeyRecord[] }
+  | { readonly record: KeyRecord }
+  | { readonly uid: string }
+
 /** The keys of the instance in memory. Changes are written through to the store. */
 export class KeyBook {
   readonly #store: KeyStore
   readonly #masterKey: string | null
   /** By uid, in order of creation. */
   readonly #keys = new Map<string, { readonly record: KeyRecord; readonly value: Buffer }>()
+  readonly #listeners: ((change: KeyChange) => void)[] = []
   /** Uids of keys that are being stored. They are already taken. */
   readonly #creating = new Set<string>()
   #lastMicros = 0
@@ -120,10 +127,27 @@ export class KeyBook {
   }
 
   async #read(): Promise<void> {
-    const known = [...(await this.#store.keys())]
+    this.#replace(await this.#store.keys())
+  }
+
+  /** Calls `listener` as soon as a key differs in memory. */
+  onChange(listener: (change: KeyChange) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Applies a change that another book reported. Writes nothing. */
+  apply(change: KeyChange): void {
+    if ('all' in change) this.#replace(change.all)
+    else if ('record' in change) this.#remember(change.record)
+    else this.#forget(change.uid)
+  }
+
+  #replace(records: readonly KeyRecord[]): void {
+    const known = [...records]
     known.sort((a, b) => (sortable(a.createdAt) < sortable(b.createdAt) ? -1 : 1))
     this.#keys.clear()
-    for (const record of known) this.#remember(record)
+    for (const record of known) this.#add(record)
+    this.#tell({ all: known })
   }
 
   /** Returns all keys, newest first. */
@@ -205,10 +229,24 @@ export class KeyBook {
   async delete(uidOrValue: string): Promise<void> {
     const { uid } = this.find(uidOrValue)
     await this.#store.deleteKey(uid)
+    this.#forget(uid)
+  }
+
+  #forget(uid: string): void {
     this.#keys.delete(uid)
+    this.#tell({ uid })
   }
 
   #remember(record: KeyRecord): void {
+    this.#add(record)
+    this.#tell({ record })
+  }
+
+  #tell(change: KeyChange): void {
+    for (const listener of this.#listeners) listener(change)
+  }
+
+  #add(record: KeyRecord): void {
     const value = this.#masterKey === null ? '' : keyValue(this.#masterKey, record.uid)
     this.#keys.set(record.uid, { record, value: Buffer.from(value, 'hex') })
   }

@@ -1,11 +1,12 @@
 import type { RequestListener, Server } from 'node:http'
 import { openAuth } from '../auth/index.js'
-import { buildServer, type HttpOptions } from '../http/index.js'
+import { buildServer, type HttpLoops, type HttpOptions, QueryWatch, type Services } from '../http/index.js'
 import { type Embedding, type LaunchWebhook, openFeaturesOf, openWebhooks } from '../instance/index.js'
 import { type Build, type LaunchOptions, type Run, withoutEffect } from '../launch/index.js'
 import type { Outbound } from '../outbound/index.js'
 import type { ReplicatedInstance } from '../replication/index.js'
 import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
+import { loopsOf, shareOf } from './http-loops.js'
 import { scheduleSnapshots } from './snapshot-schedule.js'
 import type { Telemetry } from './telemetry.js'
 import type { Tracing } from './tracing.js'
@@ -34,6 +35,9 @@ export interface GenerationSetup {
 export interface Generation {
   readonly replicated: ReplicatedInstance
   readonly app: ReturnType<typeof buildServer>
+  readonly services: Services & { readonly queryWatch: QueryWatch }
+  /** Threads that answer searches, not started; null: the main thread answers everything. */
+  readonly loops: HttpLoops | null
   /** Accepts writes and runs tasks. */
   start(): void
   /** Closes everything but the application. */
@@ -81,7 +85,12 @@ export async function openGeneration(
     }
     const { instanceUid, isFirstStart } = data
     closers.push(await telemetry.start({ instance, instanceUid, isFirstStart, version, log }))
-    const app = buildServer({
+    const loops = loopsOf({
+      ...{ options, log, isGiven: setup.launch.given.has('httpThreads') },
+      isShared: opened.engine.publish !== undefined,
+    })
+    const queryWatch = new QueryWatch(setup.http, moduleLog(log, 'queries'))
+    const services = {
       engine: opened.engine,
       answers: opened.answers,
       tasks: writes.tasks,
@@ -94,7 +103,7 @@ export async function openGeneration(
       rerankers,
       auth: await openAuth({ masterKey: options.masterKey, store: writes.instance }),
       features,
-      options: setup.http,
+      options: loops === null ? setup.http : shareOf(setup.http, options.httpThreads + 1),
       log: moduleLog(log, 'http'),
       faults,
       usage: telemetry.usage,
@@ -102,10 +111,12 @@ export async function openGeneration(
       version: { ...setup.build, pkgVersion: version },
       replicated: (setup.peers && replication?.replicatedBy(replicated, options, setup.peers)) ?? null,
       createServer: setup.createServer,
-    })
+      ...{ queryWatch, loops },
+    }
+    const app = buildServer(services)
     signal.throwIfAborted()
     return {
-      ...{ replicated, app, close },
+      ...{ replicated, app, services, loops, close },
       start() {
         isServing = true
         queue.start()

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { resolve } from 'node:path'
 import type { ApiError } from '../errors/index.js'
 import { defaultHttpOptions, type HttpOptions, memoryBounds } from '../http/index.js'
@@ -190,6 +190,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     const { app } = generation
     closers.push(async () => {
       tls?.close()
+      await generation.loops?.stop(DRAIN_MS)
       const deadline = setTimeout(() => app.server.closeAllConnections(), DRAIN_MS)
       await app.close()
       clearTimeout(deadline)
@@ -220,17 +221,33 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     }
     const { httpAddr } = options
     const scheme = tls === null ? 'http' : 'https'
-    const listening = {
-      ...httpAddr,
-      backlog: UNACCEPTED_MAX,
-      listenTextResolver: (at: string) => `Server listening at ${at.replace(/^http:/, `${scheme}:`)}`,
-    }
-    await app.listen(listening).catch((error: NodeJS.ErrnoException) => {
+    const address = { ...httpAddr, backlog: UNACCEPTED_MAX }
+    const { data, opened, queue } = replicated.instance
+    const { loops, services } = generation
+    const port = await listen().catch((error: NodeJS.ErrnoException) => {
       throw cannotListen(httpAddr, error)
     })
-    const { data, opened, queue } = replicated.instance
-    const { address, port } = app.server.address() as AddressInfo
-    await tls?.listenOnAliases(httpAddr.host, port, address)
+
+    /** Returns the port. */
+    async function listen(): Promise<number> {
+      if (loops !== null) {
+        await app.listen({ path: loops.mainPath, listenTextResolver: () => 'Listening for other threads' })
+        const accept = (socket: Socket): void => void app.server.emit('connection', socket)
+        const { masterKey } = options
+        const answerCacheBytes = Math.floor(options.answerCacheSize / (options.httpThreads + 1))
+        return loops.start({
+          ...{ services, statistics: services.queryWatch.statistics, accept, address },
+          ...{ masterKey, answerCacheBytes },
+        })
+      }
+      await app.listen({
+        ...address,
+        listenTextResolver: (at: string) => `Server listening at ${at.replace(/^http:/, `${scheme}:`)}`,
+      })
+      const { address: bound, port } = app.server.address() as AddressInfo
+      await tls?.listenOnAliases(httpAddr.host, port, bound)
+      return port
+    }
     const url = `${scheme}://${addressText({ ...httpAddr, port })}`
     const screen = startScreen({
       version,

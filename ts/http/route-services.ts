@@ -21,3 +21,24 @@ export interface RouteServices extends Services {
   readonly apiDocument: ApiDocument
   readonly innerCalls: InnerCalls
 }
+
+/** The services for routes that search or read one document. */
+export type SearchRouteServices = Pick<
+  RouteServices,
+  | 'engine'
+  | 'answers'
+  | 'tasks'
+  | 'embedders'
+  | 'rerankers'
+  | 'auth'
+  | 'features'
+  | 'options'
+  | 'usage'
+  | 'network'
+  | 'outbound'
+  | 'searches'
+  | 'similarSearches'
+  | 'settingsThread'
+  | 'queries'
+  | 'replicated'
+> & { readonly metrics: Pick<Metrics, 'countDegraded'> }

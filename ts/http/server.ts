@@ -5,17 +5,26 @@ import { moduleLog } from '../telemetry/index.js'
 import { BodyBudget, boundBodies } from './body/index.js'
 import { TaskWaits } from './following/index.js'
 import { UNREAD_COUNTED_BYTES_MIN } from './limits.js'
-import { logRequests, openMetrics } from './metrics/index.js'
+import type { LoopFigures } from './loop-figures.js'
+import { logRequests, openCounts, openMetrics } from './metrics/index.js'
 import { observeSearches } from './observation/index.js'
 import { collectOperations } from './operations/index.js'
-import { QueryWatch } from './queries/index.js'
+import { type CountedSearch, QueryWatch } from './queries/index.js'
 import { NetworkBook } from './remotes/index.js'
 import { showPositions } from './replicas/index.js'
-import { routes } from './routes/index.js'
+import type { SearchRouteServices } from './route-services.js'
+import { hotRoutes, routes } from './routes/index.js'
 import { SearchQueue } from './searches/index.js'
 import type { Services } from './services.js'
 import { TracedSearchQueue, traceRequests } from './tracing.js'
-import { InnerCalls, refuseMalformed, sendError, setUpTransport, UnreadAnswers } from './transport/index.js'
+import {
+  InnerCalls,
+  type OnError,
+  refuseMalformed,
+  sendError,
+  setUpTransport,
+  UnreadAnswers,
+} from './transport/index.js'
 
 /** Characters of a path parameter. Node.js accepts no longer request head, so another limit always applies first. */
 const PARAM_CHARS_MAX = 16_384
@@ -31,10 +40,80 @@ const HEAD_MS_MAX = 300_000
 
 /** Returns the server with all routes, not listening yet. Closing the server closes none of the services. */
 export function buildServer(services: Services): FastifyInstance {
+  const app = bareServer(services)
+  const shared = {
+    ...services,
+    searches: searchQueue(services),
+    similarSearches: searchQueue(services),
+    waits: new TaskWaits(services.tasks, services.options.taskWaitsMax),
+    network: new NetworkBook(services.instance),
+    queries: services.queryWatch ?? new QueryWatch(services.options, moduleLog(services.log, 'queries')),
+    ruleFilters: new RuleFilters(services.engine, moduleLog(services.log, 'queries')),
+    apiDocument: collectOperations(app, services.version.pkgVersion),
+    innerCalls: new InnerCalls(app),
+  }
+  void app.register(routes, { ...shared, metrics: openMetrics(app, shared) })
+  return app
+}
+
+/** The services of a server for the routes that several threads answer. */
+export type SearchServerServices = Omit<
+  SearchRouteServices,
+  'searches' | 'similarSearches' | 'queries' | 'metrics' | 'replicated'
+> &
+  Pick<Services, 'log' | 'createServer'>
+
+/** What a server for searches leaves to others. */
+export interface SearchServerHooks {
+  /** Counts a query, if the options ask for it. */
+  readonly countQuery: (search: CountedSearch) => void
+  /** Answers a request that failed. */
+  readonly onError: OnError
+  /** Begins the ids of requests in the log, so that they differ from those of other threads. */
+  readonly idPrefix: string
+}
+
+/** Returns a server for one of several threads, and a function that reads its figures. */
+export function buildSearchServer(
+  services: SearchServerServices,
+  { countQuery, onError, idPrefix }: SearchServerHooks,
+): { readonly app: FastifyInstance; readonly figures: () => Promise<LoopFigures> } {
+  const app = bareServer(services, onError, idPrefix)
+  const { registry, countDegraded } = openCounts(app, services)
+  const searches = new SearchQueue(services.options)
+  void app.register(hotRoutes, {
+    ...services,
+    searches,
+    similarSearches: new SearchQueue(services.options),
+    queries: new QueryWatch(services.options, moduleLog(services.log, 'queries'), countQuery),
+    metrics: { countDegraded },
+    replicated: null,
+  })
+  const figures = async (): Promise<LoopFigures> => ({
+    metrics: await registry.getMetricsAsJSON(),
+    answers: services.answers.figures(),
+    waitingMax: services.options.searchesWaitingMax,
+    running: searches.running,
+    waiting: searches.waiting,
+  })
+  return { app, figures }
+}
+
+/** Returns a server with the rules for all connections and requests, but without routes. */
+function bareServer(
+  {
+    tracer = null,
+    ...services
+  }: Pick<Services, 'options' | 'log' | 'createServer' | 'replicated' | 'tracer'>,
+  onError: OnError = sendError,
+  idPrefix = 'req-',
+): FastifyInstance {
+  let requests = 0
   const app = fastify({
     // The option changes the type of fastify's raw server, which no route uses. Hence the casts.
     ...(services.createServer && { serverFactory: services.createServer }),
     loggerInstance: services.log,
+    genReqId: () => `${idPrefix}${(++requests).toString(36)}`,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: Number.MAX_SAFE_INTEGER,
     requestTimeout: REQUEST_MS_MAX,
@@ -45,7 +124,7 @@ export function buildServer(services: Services): FastifyInstance {
     exposeHeadRoutes: false,
     // Routes declare no schemas to fastify. Its default would load a schema compiler.
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    frameworkErrors: (error, request, reply) => sendError(error, request, reply),
+    frameworkErrors: (error, request, reply) => onError(error, request, reply),
     routerOptions: {
       maxParamLength: PARAM_CHARS_MAX,
       ignoreTrailingSlash: true,
@@ -63,10 +142,9 @@ export function buildServer(services: Services): FastifyInstance {
     if (response.socket !== null) response.writeContinue()
     app.server.emit('request', request, response)
   })
-  const { tracer = null } = services
   if (tracer !== null) traceRequests(app, tracer)
-  setUpTransport(app, services.options)
-  boundBodies(app, new BodyBudget(services.options.bodiesBytesMax))
+  setUpTransport(app, services.options, onError)
+  boundBodies(app, new BodyBudget(services.options.bodiesBytesMax), onError !== sendError)
   boundUnreadAnswers(app, new UnreadAnswers(services.options.unreadBytesMax, services.options.unreadMsMax))
   logRequests(app)
   observeSearches(app)
@@ -82,22 +160,10 @@ export function buildServer(services: Services): FastifyInstance {
     // Compression would delay the events of a stream.
     customTypes: /json|^text\/(?!event-stream)/,
   })
-  const shared = {
-    ...services,
-    searches: searchQueue(services),
-    similarSearches: searchQueue(services),
-    waits: new TaskWaits(services.tasks, services.options.taskWaitsMax),
-    network: new NetworkBook(services.instance),
-    queries: new QueryWatch(services.options, moduleLog(services.log, 'queries')),
-    ruleFilters: new RuleFilters(services.engine, moduleLog(services.log, 'queries')),
-    apiDocument: collectOperations(app, services.version.pkgVersion),
-    innerCalls: new InnerCalls(app),
-  }
-  void app.register(routes, { ...shared, metrics: openMetrics(app, shared) })
   return app
 }
 
-const searchQueue = ({ options, tracer = null }: Services): SearchQueue =>
+const searchQueue = ({ options, tracer = null }: Pick<Services, 'options' | 'tracer'>): SearchQueue =>
   tracer === null ? new SearchQueue(options) : new TracedSearchQueue(options, tracer)
 
 function noSchemas(): never {

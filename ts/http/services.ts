@@ -20,7 +20,8 @@ import {
   UNREAD_BYTES_MAX,
   UNREAD_MS_MAX,
 } from './limits.js'
-import type { QueryWatchOptions } from './queries/index.js'
+import type { OtherLoops } from './loop-figures.js'
+import type { QueryWatch, QueryWatchOptions } from './queries/index.js'
 
 /** Launch options of the HTTP layer. */
 export interface HttpOptions extends QueryWatchOptions {
@@ -122,6 +123,10 @@ export interface Services {
   readonly tracer?: Tracer | null
   /** null or absent: the instance has no bucket. */
   readonly replicated?: Replicated | null
+  /** Absent: opened from the options. */
+  readonly queryWatch?: QueryWatch
+  /** null or absent: the main thread answers every request. */
+  readonly loops?: OtherLoops | null
   /** Creates the listening server; null or absent: plain HTTP. */
   readonly createServer?: ((handler: RequestListener) => Server) | null
 }

@@ -37,6 +37,8 @@ export interface Features {
   readonly flags: FeatureFlags
   /** Limits for the cost of dynamic search rules per search, while their feature is on. */
   readonly ruleBudgets: RuleBudgets
+  /** Calls `listener` when flags have changed, before the change is reported to its client. */
+  onChange(listener: (flags: FeatureFlags) => void): void
   /** Switches the given features and keeps all others. Resolves when the flags are on disk. */
   patch(changes: Partial<FeatureFlags>): Promise<FeatureFlags>
   /**
@@ -82,21 +84,25 @@ export async function openFeatures(
     ) as FeatureFlags
   }
   let flags = await read()
-  instance.onReplaced(async () => {
-    flags = await read()
-  })
+  const listeners: ((flags: FeatureFlags) => void)[] = []
+  const set = (next: FeatureFlags): void => {
+    flags = next
+    for (const listener of listeners) listener(next)
+  }
+  instance.onReplaced(async () => set(await read()))
   const turn = inTurn()
   return {
     ruleBudgets,
     get flags() {
       return flags
     },
+    onChange: (listener) => void listeners.push(listener),
     patch: (changes) =>
       turn(async () => {
         const next = { ...flags, ...changes }
         await instance.putValue(STORED_AS, next)
-        flags = next
-        return flags
+        set(next)
+        return next
       }),
     require(feature, doing) {
       if (!flags[feature]) throw featureNotEnabled(feature, doing)

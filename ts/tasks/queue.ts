@@ -133,6 +133,7 @@ export function queue(parts: QueueParts): Tasks {
 
     index: (uid) => catalogue.entry(uid),
     indexes: () => catalogue.entries(),
+    onIndexes: (listener) => catalogue.onChange(listener),
     rules: () => rules.book(),
 
     async pendingRuleTasks() {

@@ -14,6 +14,15 @@ export interface IndexEntry {
   readonly updatedAt: string
 }
 
+/** A change of the catalogue. */
+export interface IndexesChange {
+  /** True if `written` holds all indexes. */
+  readonly isAll: boolean
+  /** Uids. They are removed before `written` is added. */
+  readonly removed: readonly string[]
+  readonly written: readonly IndexEntry[]
+}
+
 /** Filters of the listings. Absent or null: no restriction. Lists are OR-ed, filters AND-ed. */
 export interface TaskFilter {
   readonly uids?: readonly number[] | null
@@ -119,6 +128,8 @@ export interface Tasks {
   index(uid: string): IndexEntry | null
   /** All indexes, ascending by uid. */
   indexes(): readonly IndexEntry[]
+  /** Calls `listener` with each change of the catalogue, before the change is reported to any client. */
+  onIndexes(listener: (change: IndexesChange) => void): void
   /** Returns the dynamic search rules from memory; cheap enough for every search. */
   rules(): RuleBook
   /** Returns the oldest enqueued and processing tasks about rules, ascending by uid; see `PENDING_RULE_TASKS_MAX`. */

@@ -2,8 +2,15 @@
 
 export { type Facts, type SearchEvent, searchEvents, type UsageEvent, usageEvents } from './events.js'
 export { humanLine } from './human-line.js'
-export { type Logger, type LogOptions, type OpenedLog, openLog, openLogWithOutlets } from './log.js'
-export { LogOutlets, moduleLog, type Outlet } from './outlets.js'
+export {
+  formatted,
+  type Logger,
+  type LogOptions,
+  type OpenedLog,
+  openLog,
+  openLogWithOutlets,
+} from './log.js'
+export { type LineForm, LogOutlets, moduleLog, type Outlet, type PassedLine } from './outlets.js'
 export {
   type CountedAnswer,
   type CountedFilter,

@@ -3,7 +3,7 @@ import { type LaunchOptions, readLogTarget } from '../launch/index.js'
 import { humanLine } from './human-line.js'
 import { FACT_LEVELS_MAX } from './limits.js'
 import { LineWriter } from './line-writer.js'
-import { LogOutlets } from './outlets.js'
+import { type LineForm, LogOutlets } from './outlets.js'
 
 export type { Logger } from 'pino'
 
@@ -46,14 +46,15 @@ export const openLog = (options: LogOptions): Logger => openLogWithOutlets(optio
  */
 export function openLogWithOutlets({ level, mode, destination }: LogOptions): OpenedLog {
   const coloured = destination === undefined && process.stderr.isTTY === true
-  const shown = (line: string): string => (mode === 'JSON' ? line : humanLine(line, coloured))
+  const form: LineForm = { mode, coloured }
+  const shown = (line: string): string => formatted(line, form)
   const console =
     destination === undefined ? new LineWriter(process.stderr, (lost) => shown(lossLine(lost))) : null
   const lines = console ?? destination
-  const write = (line: string): void => void lines?.write(shown(line))
+  const write = (line: string, text = shown(line)): void => void lines?.write(text)
   const target = readLogTarget(level, 'info')
   if (target === null) throw new TypeError(`\`${level}\` is not a level of the log`)
-  const outlets = new LogOutlets({ target, write })
+  const outlets = new LogOutlets({ target, write }, form)
   const log = pino(
     {
       base: null,
@@ -69,6 +70,10 @@ export function openLogWithOutlets({ level, mode, destination }: LogOptions): Op
   outlets.attach(log)
   return { log, outlets, console }
 }
+
+/** Returns a JSON line in the form of the console. */
+export const formatted = (line: string, { mode, coloured }: LineForm): string =>
+  mode === 'JSON' ? line : humanLine(line, coloured)
 
 /** Formats a line like pino. */
 const lossLine = (lost: number): string => {

@@ -15,14 +15,37 @@ type Marked = Logger & { [moduleOf]?: LogModule; [outletsOf]?: LogOutlets }
 export interface Outlet {
   /** The lines that it receives. */
   readonly target: LogTarget
-  /** @param line JSON with its line end */
-  write(line: string): void
+  /**
+   * @param line JSON with its line end
+   * @param text lines of another thread in the form of the console; `line` is ignored by the console then
+   */
+  write(line: string, text?: string): void
+}
+
+/** The form of lines on the console. */
+export interface LineForm {
+  readonly mode: 'HUMAN' | 'JSON'
+  readonly coloured: boolean
+}
+
+/** A line of another thread. */
+export interface PassedLine {
+  /** JSON with its line end. */
+  readonly line: string
+  /** The same in the form of the console. */
+  readonly text: string
+  /** As a number of pino. */
+  readonly level: number
+  readonly module: LogModule | undefined
 }
 
 /** Translates levels to pino's names. */
 const pinoLevel = (level: LogLevel): string => (level === 'off' ? 'silent' : level)
 
 const numberOf = (level: LogLevel): number => pino.levels.values[level] ?? Number.POSITIVE_INFINITY
+
+const lowest = (levels: readonly LogLevel[]): LogLevel =>
+  levels.reduce((a, b) => (numberOf(b) < numberOf(a) ? b : a))
 
 const levelIn = ({ others, modules }: LogTarget, module: LogModule | undefined): LogLevel =>
   (module === undefined ? undefined : modules[module]) ?? others
@@ -40,11 +63,16 @@ export class LogOutlets {
   readonly #followers = new Set<Outlet>()
   /** Loggers by module. */
   readonly #loggers = new Map<LogModule, Marked>()
+  readonly #listeners: ((target: LogTarget) => void)[] = []
   #root: Marked | null = null
   #console: Outlet
 
-  constructor(console: Outlet) {
+  /** The form of lines on the console. */
+  readonly form: LineForm
+
+  constructor(console: Outlet, form: LineForm) {
     this.#console = console
+    this.form = form
   }
 
   /** Limits a logger to the lines that its destinations want. @param log writes to this object */
@@ -67,9 +95,41 @@ export class LogOutlets {
   }
 
   write(line: string): void {
-    const module = this.lastLogger?.[moduleOf]
+    const module = this.lastModule
     for (const outlet of [this.#console, ...this.#followers])
       if (this.lastLevel >= numberOf(levelIn(outlet.target, module))) outlet.write(line)
+  }
+
+  /** The module of the next line. */
+  get lastModule(): LogModule | undefined {
+    return this.lastLogger?.[moduleOf]
+  }
+
+  /** Writes lines of another thread. */
+  pass(lines: readonly PassedLine[]): void {
+    const isWanted = ({ target }: Outlet, { level, module }: PassedLine): boolean =>
+      level >= numberOf(levelIn(target, module))
+    const texts = lines.filter((line) => isWanted(this.#console, line)).map(({ text }) => text)
+    if (texts.length > 0) this.#console.write('', texts.join(''))
+    for (const outlet of this.#followers)
+      for (const passed of lines) if (isWanted(outlet, passed)) outlet.write(passed.line)
+  }
+
+  /** The lines that any destination wants. */
+  get target(): LogTarget {
+    const targets = [this.#console, ...this.#followers].map(({ target }) => target)
+    const modules = new Set(targets.flatMap((target) => Object.keys(target.modules) as LogModule[]))
+    return {
+      others: lowest(targets.map(({ others }) => others)),
+      modules: Object.fromEntries(
+        [...modules].map((module) => [module, lowest(targets.map((target) => levelIn(target, module)))]),
+      ),
+    }
+  }
+
+  /** Calls `listener` when `target` changes. */
+  onTarget(listener: (target: LogTarget) => void): void {
+    this.#listeners.push(listener)
   }
 
   /** Sets which lines the console shows. */
@@ -91,12 +151,10 @@ export class LogOutlets {
 
   /** Sets each logger to the lowest level that a destination wants for its module, to avoid unused lines. */
   #setLevels(): void {
-    const targets = [this.#console, ...this.#followers].map(({ target }) => target)
-    for (const log of [this.#root, ...this.#loggers.values()]) {
-      if (log === null) continue
-      const levels = targets.map((target) => levelIn(target, log[moduleOf]))
-      log.level = pinoLevel(levels.reduce((a, b) => (numberOf(b) < numberOf(a) ? b : a)))
-    }
+    const { target } = this
+    for (const log of [this.#root, ...this.#loggers.values()])
+      if (log !== null) log.level = pinoLevel(levelIn(target, log[moduleOf]))
+    for (const listener of this.#listeners) listener(target)
   }
 }
 

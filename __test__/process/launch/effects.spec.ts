@@ -80,6 +80,7 @@ const effects: Readonly<Record<OptionName, Effect>> = {
     t.deepEqual(Object.keys((await (await fetch(url)).json()) as object), ['status']),
   page: { seenIn: 'page/serving.spec.ts' },
   httpAddr: has(/Server listening on: +"http:\/\/127\.0\.0\.1:\d+"/),
+  httpThreads: { seenIn: 'launch/http-threads.spec.ts' },
   httpPayloadSizeLimit: async (t, { call }) => {
     const { status, body } = await call('POST', '/indexes/films/documents', [
       { id: 1, text: 'x'.repeat(20_000) },

@@ -19,14 +19,25 @@ import { ByteCollector } from './byte-collector.js'
 import { noteGarbage } from './young-garbage.js'
 
 declare module 'fastify' {
+  interface FastifyRequest {
+    /** The bytes of a JSON body that was read, if the server keeps them. */
+    received: Uint8Array | null
+    /** True if another thread answers the request: it is neither logged nor counted here. */
+    isHandedOver: boolean
+  }
   interface FastifyInstance {
+    /** True if requests keep the bytes of their body, to be handed over. */
+    keepsBodies: boolean
     /** Starts to count the JSON body of `request` against the memory limit of all bodies. */
     reserveForBody(request: FastifyRequest): BodyReservation
   }
 }
 
 /** Bounds the memory of all JSON bodies. A body counts until its request is answered. */
-export function boundBodies(app: FastifyInstance, budget: BodyBudget): void {
+export function boundBodies(app: FastifyInstance, budget: BodyBudget, keepsBodies = false): void {
+  app.decorate('keepsBodies', keepsBodies)
+  app.decorateRequest('received', null)
+  app.decorateRequest('isHandedOver', false)
   const reservations = new WeakMap<FastifyRequest, BodyReservation>()
   app.decorate('reserveForBody', (request: FastifyRequest) => {
     const reservation = budget.reserve()
@@ -93,10 +104,14 @@ interface Received {
 async function received(request: FastifyRequest, bytesMax: number): Promise<Received> {
   requireJson(request)
   const limits = bodyLimits(request.routeOptions.url ?? '')
-  if (isShort(request, bytesMax))
-    return { node: readJson(await collectShort(request), limits), isLong: false }
+  if (isShort(request, bytesMax)) {
+    const short = await collectShort(request)
+    if (request.server.keepsBodies) request.received = short
+    return { node: readJson(short, limits), isLong: false }
+  }
   const reservation = request.server.reserveForBody(request)
   const body = await collectLong(request, bytesMax, reservation)
+  if (request.server.keepsBodies) request.received = body
   if (body.length <= UNSLICED_BYTES_MAX) return { node: readJson(body, limits), isLong: false }
   const nextSlice = (valuesRead: number): Promise<void> => {
     reservation.take(valuesRead * VALUE_BYTES)

@@ -1,10 +1,15 @@
 import type { IndexStats } from '../../engine/index.js'
 import { type IndexEntry, taskStatuses, taskTypes } from '../../tasks/index.js'
 import { WAITING_INDEXES_MAX } from '../limits.js'
+import type { LoopFigures } from '../loop-figures.js'
 import type { Measured, Report } from './report.js'
 
 /** Reports sizes of the data and the load of searches. */
-export async function reportInstance(services: Measured, report: Report): Promise<void> {
+export async function reportInstance(
+  services: Measured,
+  loops: readonly LoopFigures[],
+  report: Report,
+): Promise<void> {
   const { engine, tasks, searches, options } = services
   const indexes = tasks.indexes()
   const stats = (await Promise.all(indexes.map((entry) => statsOf(services, entry)))).filter(
@@ -27,12 +32,21 @@ export async function reportInstance(services: Measured, report: Report): Promis
     'when an index last changed, in Unix seconds',
     updated === null ? 0 : Date.parse(updated) / 1000,
   )
-  report.gauge('meilisearch_search_queue_size', 'searches that may wait', options.searchesWaitingMax)
-  report.gauge('meilisearch_searches_running', 'searches running', searches.running)
+  const sum = (of: (loop: LoopFigures) => number): number => loops.reduce((so, loop) => so + of(loop), 0)
+  report.gauge(
+    'meilisearch_search_queue_size',
+    'searches that may wait',
+    options.searchesWaitingMax + sum(({ waitingMax }) => waitingMax),
+  )
+  report.gauge(
+    'meilisearch_searches_running',
+    'searches running',
+    searches.running + sum(({ running }) => running),
+  )
   report.gauge(
     'meilisearch_searches_waiting_to_be_processed',
     'searches waiting for their turn',
-    searches.waiting,
+    searches.waiting + sum(({ waiting }) => waiting),
   )
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
-import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import type { LoopFigures } from '../loop-figures.js'
 import { reportBatches } from './batch-figures.js'
 import { type ChatFigures, chatFigures } from './chat-figures.js'
 import { reportInstance, reportReplication, reportTasks, reportWaiting } from './instance-figures.js'
@@ -23,38 +24,62 @@ export interface Metrics {
 
 /** Starts to count answers and returns the metrics. An answer is counted only while the feature `metrics` is on. */
 export function openMetrics(app: FastifyInstance, services: Measured): Metrics {
-  const counted = new Registry()
-  countAnswers(app, services, counted)
-  const degraded = new Gauge({
-    name: 'meilisearch_degraded_search_requests',
-    help: 'searches cut off by their time budget',
-    registers: [counted],
-  })
+  const { registry: counted, countDegraded } = openCounts(app, services)
   let ofProcess: Registry | null = null
   return {
     contentType: counted.contentType,
-    countDegraded: () => degraded.inc(),
+    countDegraded,
     chats: chatFigures(counted),
     async text() {
+      const loops = (await services.loops?.figures()) ?? []
       // Created at the first request: watching the event loop takes a timer that a server without metrics need not run.
       ofProcess ??= processFigures()
       const report = new Report()
-      await reportInstance(services, report)
+      await reportInstance(services, loops, report)
       await reportReplication(services, report)
       await reportTasks(services, report)
       await reportWaiting(services, report)
       await reportBatches(services, report)
-      await reportCaches(services, report)
+      await reportCaches(services, loops, report)
       reportFaults(services, report)
       reportReranking(services, report)
       reportTraces(services, report)
-      const parts = await Promise.all([counted.metrics(), report.text(), ofProcess.metrics()])
+      const parts = await Promise.all([added(counted, loops), report.text(), ofProcess.metrics()])
       return parts.join('')
     },
   }
 }
 
-function countAnswers(app: FastifyInstance, { features }: Measured, registry: Registry): void {
+/** Counts of answers in this thread. */
+export interface Counts {
+  readonly registry: Registry
+  countDegraded(): void
+}
+
+/** Starts to count answers. An answer is counted only while the feature `metrics` is on. */
+export function openCounts(app: FastifyInstance, features: Pick<Measured, 'features'>): Counts {
+  const registry = new Registry()
+  countAnswers(app, features, registry)
+  const degraded = new Gauge({
+    name: 'meilisearch_degraded_search_requests',
+    help: 'searches cut off by their time budget',
+    registers: [registry],
+  })
+  return { registry, countDegraded: () => degraded.inc() }
+}
+
+/** Returns the counts of all threads in the text format. */
+async function added(own: Registry, loops: readonly LoopFigures[]): Promise<string> {
+  if (loops.length === 0) return own.metrics()
+  const all = [await own.getMetricsAsJSON(), ...loops.map(({ metrics }) => metrics)]
+  return AggregatorRegistry.aggregate(all).metrics()
+}
+
+function countAnswers(
+  app: FastifyInstance,
+  { features }: Pick<Measured, 'features'>,
+  registry: Registry,
+): void {
   const labels = ['method', 'path'] as const
   const requests = new Counter({
     name: 'meilisearch_http_requests_total',
@@ -71,7 +96,7 @@ function countAnswers(app: FastifyInstance, { features }: Measured, registry: Re
   })
   app.addHook('onResponse', async (request, reply) => {
     const pattern = request.routeOptions.url
-    if (!features.flags.metrics || pattern === undefined) return
+    if (request.isHandedOver || !features.flags.metrics || pattern === undefined) return
     // The pattern of the route, not the path: the number of label values must not grow with the names that clients
     // send.
     const path = pattern.replace(/:(\w+)/g, (_, name: string) => `{${snakeCase(name)}}`)
@@ -83,7 +108,11 @@ function countAnswers(app: FastifyInstance, { features }: Measured, registry: Re
 const snakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /** Reports the caches of the engine and the cached answers of searches. */
-async function reportCaches({ engine, answers }: Measured, report: Report): Promise<void> {
+async function reportCaches(
+  { engine, answers }: Measured,
+  loops: readonly LoopFigures[],
+  report: Report,
+): Promise<void> {
   const { bytesMax, kinds } = await engine.cacheFigures()
   report.gauge(
     'siftd_cache_max_bytes',
@@ -94,9 +123,9 @@ async function reportCaches({ engine, answers }: Measured, report: Report): Prom
   const bytes = report.gauges('siftd_cache_bytes', 'bytes of entries that are cached', ['kind'])
   const hits = report.counters('siftd_cache_hits_total', 'lookups that found an entry', ['kind'])
   const misses = report.counters('siftd_cache_misses_total', 'lookups that found no entry', ['kind'])
-  for (const { kind, ...one } of [...kinds, answers.figures()]) {
-    entries.set({ kind }, one.entries)
-    bytes.set({ kind }, one.bytes)
+  for (const { kind, ...one } of [...kinds, answers.figures(), ...loops.map((loop) => loop.answers)]) {
+    entries.inc({ kind }, one.entries)
+    bytes.inc({ kind }, one.bytes)
     hits.inc({ kind }, one.hits)
     misses.inc({ kind }, one.misses)
   }

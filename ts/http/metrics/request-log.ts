@@ -8,6 +8,7 @@ import { maskSecret } from '../../settings/index.js'
  */
 export function logRequests(app: FastifyInstance): void {
   app.addHook('onResponse', async (request, reply) => {
+    if (request.isHandedOver) return
     const question = request.url.indexOf('?')
     request.log.info(
       {

@@ -1,7 +1,7 @@
 import type { Access } from '../../auth/index.js'
 import { ApiError } from '../../errors/index.js'
 import { covered, type Federation, inside, type PositionedQuery } from '../../operations/index.js'
-import type { RouteServices } from '../route-services.js'
+import type { SearchRouteServices } from '../route-services.js'
 
 /**
  * Checks a search whose hits another instance merges. The answer holds the values used to sort the hits and to make
@@ -9,7 +9,7 @@ import type { RouteServices } from '../route-services.js'
  * @throws ApiError `invalid_api_key`
  */
 export async function requireDisplayed(
-  { engine, features, settingsThread, tasks }: RouteServices,
+  { engine, features, settingsThread, tasks }: SearchRouteServices,
   access: Access,
   queries: readonly PositionedQuery[],
   federation: Federation,

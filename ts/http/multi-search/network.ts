@@ -25,7 +25,7 @@ import {
   rightsHeader,
   shareOf,
 } from '../remotes/index.js'
-import type { RouteServices } from '../route-services.js'
+import type { SearchRouteServices } from '../route-services.js'
 import { type OnDisconnect, untilDisconnected } from '../searches/index.js'
 import type { Partition } from './partition.js'
 
@@ -45,7 +45,12 @@ export interface NetworkSearch {
  * the remotes that failed. Only the local search waits in the search queue.
  */
 export async function searchNetwork(
-  { outbound, rerankers, searches, options }: RouteServices,
+  {
+    outbound,
+    rerankers,
+    searches,
+    options,
+  }: Pick<SearchRouteServices, 'outbound' | 'rerankers' | 'searches' | 'options'>,
   search: NetworkSearch,
 ): Promise<string> {
   const { partition, federation, network, access, includeMetadata, onDisconnect } = search
@@ -96,7 +101,7 @@ export async function searchNetwork(
 async function inOwnOrder(
   merged: string,
   { federation, partition, onDisconnect }: NetworkSearch,
-  rerankers: RouteServices['rerankers'],
+  rerankers: SearchRouteServices['rerankers'],
   started: number,
 ): Promise<string> {
   if (federation.personalize === null) return merged

@@ -12,7 +12,10 @@ declare module 'fastify' {
   }
 }
 
-export type Observers = Pick<Services, 'usage'> & { readonly metrics: Metrics; readonly queries: QueryWatch }
+export type Observers = Pick<Services, 'usage'> & {
+  readonly metrics: Pick<Metrics, 'countDegraded'>
+  readonly queries: QueryWatch
+}
 
 /** Used when the engine reports no facts about an answer. */
 const noFacts: AnswerFacts = { degraded: false, usedNegativeOperator: false, terms: 0 }

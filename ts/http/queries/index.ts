@@ -1,4 +1,5 @@
 /** Logs slow searches and counts frequent queries. */
+export type { CountedSearch, QueryStatistics } from './query-statistics.js'
 export {
   type AskedQuery,
   type EndedSearch,

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import type { FilterValue, SearchFacts } from '../../engine/index.js'
 import { readMilliseconds } from '../../parse/index.js'
 import { LOGGED_QUERIES_MAX, LOGGED_TEXT_CHARS_MAX } from './limits.js'
-import { QueryStatistics } from './query-statistics.js'
+import { type CountedSearch, QueryStatistics } from './query-statistics.js'
 
 export interface QueryWatchOptions {
   /** Milliseconds from which a search is logged; null: no search is. */
@@ -55,31 +55,39 @@ export interface EndedSearch {
 export class QueryWatch {
   /** True if the engine must time the stages of each search. */
   readonly timesStages: boolean
-  /** null: queries are not counted. */
+  /** null: queries are not counted in this thread. */
   readonly statistics: QueryStatistics | null
+  readonly #count: ((search: CountedSearch) => void) | null
   readonly #slowMs: number | null
   readonly #isHashed: boolean
   readonly #log: Pick<FastifyBaseLogger, 'warn'>
 
-  constructor(options: QueryWatchOptions, log: Pick<FastifyBaseLogger, 'warn'>) {
+  /** @param count counts queries in another thread; absent: they are counted here */
+  constructor(
+    options: QueryWatchOptions,
+    log: Pick<FastifyBaseLogger, 'warn'>,
+    count?: (search: CountedSearch) => void,
+  ) {
     this.#slowMs = options.slowQueryMs
     this.#isHashed = options.hashQueryText
     this.#log = log
     this.timesStages = this.#slowMs !== null
-    this.statistics = options.queryStats ? new QueryStatistics() : null
+    const statistics = options.queryStats && count === undefined ? new QueryStatistics() : null
+    this.statistics = statistics
+    this.#count = options.queryStats ? (count ?? ((search) => statistics?.add(search))) : null
   }
 
   /** False: searches need not be timed or reported. */
   get isOn(): boolean {
-    return this.#slowMs !== null || this.statistics !== null
+    return this.#slowMs !== null || this.#count !== null
   }
 
   ended(search: EndedSearch): void {
-    if (this.statistics !== null && search.code === null) this.#count(this.statistics, search)
+    if (this.#count !== null && search.code === null) this.#countQueries(this.#count, search)
     this.#logIfSlow(search)
   }
 
-  #count(statistics: QueryStatistics, { asked, ms, facts }: EndedSearch): void {
+  #countQueries(count: (search: CountedSearch) => void, { asked, ms, facts }: EndedSearch): void {
     const queries = asked()
     const hits = facts?.hits
     const isAlone = queries.length === 1
@@ -87,7 +95,7 @@ export class QueryWatch {
       // A search without words is a page of the index, not a query.
       if (q === null || q.trim() === '') continue
       const isEmpty = isAlone && showsFirst && hits !== undefined ? hits === 0 : null
-      statistics.add({ indexUid, q: this.#loggable(q), ms: isAlone ? ms : null, isEmpty })
+      count({ indexUid, q: this.#loggable(q), ms: isAlone ? ms : null, isEmpty })
     }
   }
 

@@ -130,7 +130,11 @@ export const completionRoutes =
           if (features.flags.metrics) metrics.chats.countSearch()
           const { q, filter } = wanted
           const asked = () => [{ indexUid, q, filter, showsFirst: showsFirst(wanted) }]
-          const observation = new SearchObservation<null>(services, { route: 'chat', count: uncounted, request })
+          const observation = new SearchObservation<null>(services, {
+            route: 'chat',
+            count: uncounted,
+            request,
+          })
           observation.asked(null, asked)
           try {
             const answer = await searches.run(access.holder, onAbort(signal), (stop) => {

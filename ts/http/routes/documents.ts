@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import type { Access } from '../../auth/index.js'
 import { encodeRequest, type PayloadFormat } from '../../engine/index.js'
 import { ApiError } from '../../errors/index.js'
@@ -39,6 +39,26 @@ import {
   type writeParameters,
 } from './document-operations.js'
 
+/** The route that reads one document. */
+export function serveDocument(
+  app: FastifyInstance,
+  services: Pick<RouteServices, 'engine' | 'tasks' | 'usage' | 'auth' | 'options' | 'replicated'>,
+): void {
+  const { engine, tasks } = services
+  serve(app, services, getting, async ({ request, reply, indexUid, query: { fields, retrieveVectors } }) => {
+    const id = param(request, 'documentId')
+    recordUse(services, request, 'documentsFetchedByGet', {
+      per_document_id: true,
+      'vector.retrieve_vectors': retrieveVectors,
+    })
+    const body = await readIndex(tasks, requireIndexUid(indexUid), (entry) =>
+      engine.document(entry.id, encodeRequest({ id, fields, retrieveVectors })),
+    )
+    if (body === null) throw new ApiError('document_not_found', `document \`${id}\` not found`)
+    return sendJsonBytes(reply, body)
+  })
+}
+
 /** Documents: read, add, replace, merge, delete, edit. */
 export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
   const { engine, tasks, features, options, searches, usage } = services
@@ -55,18 +75,7 @@ export const documentRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     return browse(reply, access, indexUid, body)
   })
 
-  serve(app, services, getting, async ({ request, reply, indexUid, query: { fields, retrieveVectors } }) => {
-    const id = param(request, 'documentId')
-    recordUse(services, request, 'documentsFetchedByGet', {
-      per_document_id: true,
-      'vector.retrieve_vectors': retrieveVectors,
-    })
-    const body = await readIndex(tasks, requireIndexUid(indexUid), (entry) =>
-      engine.document(entry.id, encodeRequest({ id, fields, retrieveVectors })),
-    )
-    if (body === null) throw new ApiError('document_not_found', `document \`${id}\` not found`)
-    return sendJsonBytes(reply, body)
-  })
+  serveDocument(app, services)
 
   serveTask(app, services, replacing, (call) => upload(call, 'replace'))
   serveTask(app, services, updating, (call) => upload(call, 'update'))

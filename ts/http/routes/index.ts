@@ -1,14 +1,14 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { pageRoutes } from '../page/index.js'
-import type { RouteServices } from '../route-services.js'
+import type { RouteServices, SearchRouteServices } from '../route-services.js'
 import { backupRoutes } from './backups.js'
 import { chatRoutes } from './chats.js'
 import { descriptionRoutes } from './descriptions.js'
-import { documentRoutes } from './documents.js'
+import { documentRoutes, serveDocument } from './documents.js'
 import { dynamicSearchRuleRoutes } from './dynamic-search-rules.js'
 import { featureRoutes } from './features.js'
 import { indexRoutes } from './indexes.js'
-import { instanceRoutes } from './instance.js'
+import { instanceRoutes, serveHealth } from './instance.js'
 import { keyRoutes } from './keys.js'
 import { logRoutes } from './logs.js'
 import { mcpRoutes } from './mcp.js'
@@ -46,6 +46,14 @@ const plugins: readonly FastifyPluginAsync<RouteServices>[] = [
   taskStreamRoutes,
   webhookRoutes,
 ]
+
+/** The routes that several threads answer. */
+export const hotRoutes: FastifyPluginAsync<SearchRouteServices> = async (app, services) => {
+  serveHealth(app, services)
+  serveDocument(app, services)
+  await app.register(searchRoutes, services)
+  await app.register(multiSearchRoutes, services)
+}
 
 /** All routes of the API. */
 export const routes: FastifyPluginAsync<RouteServices> = async (app, services) => {

@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import { matchesAny } from '../../auth/index.js'
 import { ApiError } from '../../errors/index.js'
 import { hasMoved, orNull, type Schema } from '../../operations/index.js'
@@ -121,16 +121,10 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     return page ?? sendJson(reply, { status: 'siftd is running' })
   })
 
-  const availability = async () => {
-    const replication = (await services.replicated?.figures()) ?? null
-    return { status: 'available', ...(replication !== null && { replication }) }
-  }
-
-  // A restart does not help a server that lags, so health checks succeed.
-  serve(app, services, readHealth, async ({ reply }) => sendJson(reply, await availability()))
+  serveHealth(app, services)
 
   serve(app, services, readReadiness, async ({ reply }) => {
-    const answer = await availability()
+    const answer = await availability(services)
     if (services.replicated?.isTooStale() === true)
       throw new ApiError(
         'follower_behind',
@@ -181,13 +175,15 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
     })
   })
 
-  serve(app, services, readQueries, ({ reply, access: { visibleIndexes } }) => {
+  serve(app, services, readQueries, async ({ reply, access: { visibleIndexes } }) => {
     const { statistics } = services.queries
     if (statistics === null)
       throw new ApiError(
         'feature_not_enabled',
         'queries are not counted; start the server with --query-stats to count them',
       )
+    // Counts of other threads arrive before their figures.
+    await services.loops?.figures()
     return sendJson(
       reply,
       statistics.report((uid) => visibleIndexes === null || matchesAny(visibleIndexes, uid)),
@@ -219,6 +215,18 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       throw error
     }
   }
+}
+
+type Health = Pick<RouteServices, 'auth' | 'options' | 'replicated'>
+
+async function availability({ replicated }: Health) {
+  const replication = (await replicated?.figures()) ?? null
+  return { status: 'available', ...(replication !== null && { replication }) }
+}
+
+/** The health check. A restart does not help a server that lags, so the check succeeds there. */
+export function serveHealth(app: FastifyInstance, services: Health): void {
+  serve(app, services, readHealth, async ({ reply }) => sendJson(reply, await availability(services)))
 }
 
 const isLater = (a: string, b: string): boolean => Date.parse(a) > Date.parse(b)

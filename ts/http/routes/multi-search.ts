@@ -18,7 +18,7 @@ import { ObservedRoute, type SearchCount, type SearchObservation } from '../obse
 import { serve } from '../operations/index.js'
 import { type AskedQuery, showsFirst } from '../queries/index.js'
 import { narrowedRights, PROXY_HEADER, RIGHTS_ENFORCED, RIGHTS_HEADER } from '../remotes/index.js'
-import type { RouteServices } from '../route-services.js'
+import type { SearchRouteServices } from '../route-services.js'
 import { disconnectOf, type OnDisconnect } from '../searches/index.js'
 
 /** The queries of a request. */
@@ -40,7 +40,7 @@ interface RequestContext {
 }
 
 /** Several searches in one request, each with its own answer or merged into one list of hits. */
-export const multiSearchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
+export const multiSearchRoutes: FastifyPluginAsync<SearchRouteServices> = async (app, services) => {
   const { features, network, searches } = services
   const observed = new ObservedRoute<AskedMultiSearch>(
     services,

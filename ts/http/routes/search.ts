@@ -38,7 +38,7 @@ import {
 import { ObservedRoute, type SearchObservation, searchCount } from '../observation/index.js'
 import { type Authorized, serve } from '../operations/index.js'
 import { showsFirst } from '../queries/index.js'
-import type { RouteServices } from '../route-services.js'
+import type { SearchRouteServices } from '../route-services.js'
 import { disconnectOf, type SearchQueue } from '../searches/index.js'
 
 const searchBody = shape(searchFields, { notesSent: true })
@@ -52,7 +52,7 @@ const similarParameters = {
 }
 
 /** Searches in one index: documents, facet values and similar documents. */
-export const searchRoutes: FastifyPluginAsync<RouteServices> = async (app, services) => {
+export const searchRoutes: FastifyPluginAsync<SearchRouteServices> = async (app, services) => {
   const { usage, tasks, searches, similarSearches } = services
   const byPost = new ObservedRoute<ParsedSearch>(services, 'search', searchCount(usage, 'search'))
   const byGet = new ObservedRoute<ParsedSearch>(services, 'search', searchCount(usage, 'searchByGet'))

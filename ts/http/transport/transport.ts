@@ -25,9 +25,19 @@ declare module 'fastify' {
 /** The methods of each path pattern, for 404 and 405. */
 type RouteTable = Map<string, Set<string>>
 
-/** Sets up error bodies, 404, 405 and CORS. Leaves request bodies unread for the routes. */
-export function setUpTransport(app: FastifyInstance, options: OriginRules): void {
-  answerErrors(app)
+/** Answers a request that failed. */
+export type OnError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => void
+
+/**
+ * Sets up error bodies, 404, 405 and CORS. Leaves request bodies unread for the routes.
+ * @param onError default: answers with an error body
+ */
+export function setUpTransport(
+  app: FastifyInstance,
+  options: OriginRules,
+  onError: OnError = sendError,
+): void {
+  app.setErrorHandler(onError)
   answerOtherOrigins(app, options)
   answerUnknownRoutes(app)
   // fastify would refuse an unknown content type before the route has checked the key. So it sees none: the header
@@ -114,10 +124,6 @@ function fromFastify(error: unknown): ApiError | null {
   if (typeof status !== 'number' || status < 400 || status >= 500) return null
   const message = error instanceof Error ? error.message : 'the request is not valid'
   return new ApiError('bad_request', message)
-}
-
-function answerErrors(app: FastifyInstance): void {
-  app.setErrorHandler((error, request, reply) => sendError(error, request, reply))
 }
 
 function answerOtherOrigins(app: FastifyInstance, rules: OriginRules): void {

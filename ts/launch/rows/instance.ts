@@ -1,5 +1,9 @@
 /** Options of the instance itself: its data, its protection, its address. */
-import { address, bytes, choice, text, toggle } from '../kinds.js'
+import { address, bytes, choice, count, text, toggle } from '../kinds.js'
+import type { Basis } from '../option.js'
+
+/** Beyond it threads only take memory. */
+const HTTP_THREADS_MAX = 64
 
 export const data = {
   dbPath: text('path', './data.ms', {
@@ -44,6 +48,15 @@ export const listening = {
     { host: 'localhost', port: 7700 },
     { help: 'Address to listen on; port 0 means any free port', example: '0.0.0.0:7700' },
   ),
+  httpThreads: {
+    ...count({ min: 1, countsAtMost: HTTP_THREADS_MAX }, 1, {
+      help: 'Threads that answer searches; with 1 the main thread answers everything',
+      example: '4',
+      defaultInWords: 'a third of the cores; 1 with TLS, with a bucket and on Windows',
+      noEffect: { on: 'fallback', why: 'the fallback engine belongs to one thread' },
+    }),
+    fallback: ({ cores }: Basis) => (process.platform === 'win32' ? 1 : Math.max(1, Math.floor(cores / 3))),
+  },
   httpPayloadSizeLimit: bytes(() => 100_000_000, {
     help: 'Largest body of any request, after decompression; if it is not given, JSON bodies of other routes than documents have lower limits',
     example: '250MB',
