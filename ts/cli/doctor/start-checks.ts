@@ -2,7 +2,7 @@
 import { X509Certificate } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { access, constants, readFile, statfs } from 'node:fs/promises'
-import { join, resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { installCommand, loadAddon } from '../../engine/index.js'
 import {
   entriesOf,
