@@ -109,7 +109,7 @@ class World {
       engine,
       startMsMax: START_MS_MAX,
     })
-    if (started.kind !== 'listening') throw new Error(`the server did not start: ${started.kind}`)
+    if (started.kind !== 'listening') throw new Error(`the server did not start: ${started.errors}`)
     this.#server = started.server
     this.#address.target = Number(new URL(started.server.url).port)
   }

@@ -180,6 +180,27 @@ runs('a refused document is set aside, and its index goes on', async (t) => {
   await world.command('remove')
 })
 
+runs('a cast that fails stops its index only, until the row is corrected', async (t) => {
+  t.timeout(180_000)
+  await postgres.sql(`create table casts (id int primary key, price text); insert into casts values (1, '5')`)
+  const fields = { id: 'id', price: { column: 'price', as: 'number' } }
+  const world = await startWorld(t, postgres, {
+    name: 'casts',
+    index: [
+      { uid: 'casts', table: 'casts', fields },
+      { uid: 'plain', table: 'casts' },
+    ],
+  })
+  world.run()
+  await world.becomes(t, 'casts', 1, { id: 1, price: 5 })
+  await postgres.sql(`insert into casts values (2, 'cheap')`)
+  await world.becomes(t, 'plain', 2, { id: 2, price: 'cheap' })
+  await postgres.sql(`insert into casts values (3, '7')`)
+  await world.becomes(t, 'plain', 3, { id: 3, price: '7' })
+  await world.becomes(t, 'casts', 3, null)
+  await world.command('remove')
+})
+
 runs('lost changes of the slot or of the target are found, and everything is copied again', async (t) => {
   t.timeout(180_000)
   await postgres.sql(

@@ -7,8 +7,10 @@ import { PostgresError } from './source-error.js'
 /** Significant decimal digits that a double always keeps. */
 const DOUBLE_DIGITS = 15
 
-const vectorTypes = ['vector', 'halfvec']
-const geometryTypes = ['geometry', 'geography']
+/** Types of pgvector. */
+export const vectorTypes = ['vector', 'halfvec']
+/** Types of PostGIS. */
+export const geometryTypes = ['geometry', 'geography']
 
 /** Casts by name: SQL of the column → SQL of a JSON value. */
 const casts: Readonly<Record<string, (sql: string, column: Column) => string>> = {

@@ -120,7 +120,9 @@ export function openSource(
     slotFacts: () => slotFacts(database, settings),
     async dropSlot() {
       await dropSlot(database, settings)
-      await dropPublication(database, settings).catch((error: Error) => log(error.message))
+      await dropPublication(database, settings).catch(({ message }: Error) =>
+        log(`${message}: let its owner run DROP PUBLICATION "${settings.publication}";`),
+      )
     },
     compare(a, b) {
       const [first, second] = [positionNumber(a), positionNumber(b)]

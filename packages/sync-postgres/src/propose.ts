@@ -1,8 +1,8 @@
 /** Proposes a configuration for a database. */
 import type { SourceSettings } from '../../../ts/transfer/sync/source.js'
-import { findTable, type Table } from './catalogue.js'
+import { type Column, findTable, type Table } from './catalogue.js'
 import { openDatabase } from './database.js'
-import { isOmitted } from './expressions.js'
+import { geometryTypes, isOmitted, vectorTypes } from './expressions.js'
 import { postgresSettings } from './settings.js'
 
 const TABLES_MAX = 100
@@ -61,14 +61,20 @@ function proposedIndex(table: Table): readonly string[] {
     ...(isPlain ? [] : ['primary_key = "_key"']),
     '# where = "published"',
     '[index.fields]',
-    ...columns
-      .filter((column) => !isOmitted(column))
-      .map((column) => {
-        const field = /^[A-Za-z0-9_-]+$/.test(column.name) ? column.name : JSON.stringify(column.name)
-        return `${field} = ${JSON.stringify(column.name)}`
-      }),
+    ...columns.filter((column) => !isOmitted(column)).map((column) => proposedField(column, columns)),
   ]
 }
+
+/** The first position becomes `_geo`. Vectors need the name of an embedder, which the index must have. */
+function proposedField(column: Column, columns: readonly Column[]): string {
+  const { name, base } = column
+  const source = JSON.stringify(name)
+  if (isPosition(column) && columns.find(isPosition) === column) return `_geo = ${source}`
+  if (vectorTypes.includes(base)) return `# _vectors = { vectors = { EMBEDDER = ${source} } }`
+  return `${/^[A-Za-z0-9_-]+$/.test(name) ? name : source} = ${source}`
+}
+
+const isPosition = ({ base }: Column): boolean => base === 'point' || geometryTypes.includes(base)
 
 function withoutPassword(url: string): string {
   try {

@@ -1,5 +1,5 @@
 /** Rows of the first page of a copy, before the size of documents is known, and of any page. */
-export const COPY_ROWS_FIRST = 500
+export const COPY_ROWS_FIRST = 100
 export const COPY_ROWS_MAX = 10_000
 /** Target size of a page in bytes. Larger pages gain nothing and take memory. */
 export const COPY_BYTES_AIM = 2 * 1024 * 1024
@@ -8,17 +8,18 @@ export const COPY_PAGES_WAITING_MAX = 4
 /** Milliseconds between two writes of the progress of a copy. */
 export const COPY_PROGRESS_MS = 5_000
 
-/** Documents of one upload. */
-export const UPLOAD_DOCUMENTS_MAX = 10_000
 /** Timeout of an upload in milliseconds. */
 export const UPLOAD_MS_MAX = 300_000
 
 /** Milliseconds between two writes of the progress if no rows changed. */
 export const IDLE_PROGRESS_MS = 30_000
 /** Milliseconds between two writes of the progress while rows change. */
-export const BUSY_PROGRESS_MS = 1_000
+export const BUSY_PROGRESS_MS = 5_000
 /** Milliseconds between two checks of slot, tables and requests of commands. */
 export const WATCH_MS = 2_000
+
+/** Milliseconds until a copy is repeated that failed because documents cannot be read. */
+export const BROKEN_COPY_MS = 60_000
 
 /** Pauses after a failure of the target or the database, in milliseconds. */
 export const PAUSE_FIRST_MS = 200
@@ -40,6 +41,3 @@ export const ID_BYTES_MAX = 511
 
 /** Bytes of a configuration file. */
 export const CONFIG_BYTES_MAX = 4 * 1024 * 1024
-
-/** Milliseconds for which `verify` waits until the sync has caught up. */
-export const VERIFY_WAIT_MS = 60_000

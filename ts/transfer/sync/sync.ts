@@ -7,7 +7,7 @@ import { bytesOf, copyDocuments, linesOf } from './copying.js'
 import type { Destination } from './destination.js'
 import { documentId } from './document-ids.js'
 import type { SyncFigures } from './figures.js'
-import { PAUSE_FIRST_MS, PAUSE_LAST_MS, WATCH_MS } from './limits.js'
+import { BROKEN_COPY_MS, PAUSE_FIRST_MS, PAUSE_LAST_MS, WATCH_MS } from './limits.js'
 import { PageSize } from './page-size.js'
 import type { MappingProgress, ProgressStore, SyncState } from './progress.js'
 import {
@@ -35,13 +35,9 @@ export interface SyncSetup {
   following?(): void
 }
 
-/**
- * Runs until the signal aborts. Failures of the database or the target are logged and repeated.
- * @throws SourceError if the database refuses the first connection
- */
+/** Runs until the signal aborts. Failures of the database or the target are logged, and the work continues. */
 export async function runSync(setup: SyncSetup): Promise<void> {
-  const { signal, log, source } = setup
-  await source.identity()
+  const { signal, log } = setup
   for (let failures = 0; !signal.aborted; ) {
     const session = new Session(setup)
     try {
@@ -68,6 +64,8 @@ class Session {
   #progress: CappedProgress | null = null
   #watchedMs = 0
   #mustDropSlot = false
+  /** When a copy that failed is repeated, by index. */
+  readonly #repeatMs = new Map<string, number>()
   hasApplied = false
 
   constructor(setup: SyncSetup) {
@@ -130,6 +128,15 @@ class Session {
     this.#countBroken()
   }
 
+  /** Lets the other indexes go on if the documents of one cannot be read, for example because a cast fails. */
+  #failed(uid: string, error: unknown): void {
+    if (!isSourceError(error) || error.isTransient) throw error
+    this.#setup.log(`index \`${uid}\` is not updated: ${error.message}`)
+    this.#mappings[uid] = { state: 'broken', reason: error.message }
+    this.#repeatMs.set(uid, Date.now() + BROKEN_COPY_MS)
+    this.#countBroken()
+  }
+
   #countBroken(): void {
     const broken = Object.values(this.#mappings).filter(({ state }) => state === 'broken')
     this.#setup.figures.isBroken.set(broken.length)
@@ -171,6 +178,7 @@ class Session {
     const facts = this.#facts.get(mapping.uid)
     const before = this.#mappings[mapping.uid] ?? null
     if (facts === undefined) return
+    if (before?.state === 'broken' && Date.now() < (this.#repeatMs.get(mapping.uid) ?? 0)) return
     if (before?.state === 'ready' && before.fingerprint === facts.fingerprint) return
     if (before?.state === 'ready')
       this.#setup.log(`index \`${mapping.uid}\`: the configuration or the columns have changed`)
@@ -185,8 +193,12 @@ class Session {
       if (state.state === 'copying') copied(mapping.uid, state.rows, facts.estimatedRows)
       await (isStep ? this.#progress?.saveNow() : this.#progress?.saveSoon())
     }
-    await copyDocuments({ source, target, mapping, facts, signal, log, progress }, before)
-    this.#countBroken()
+    try {
+      await copyDocuments({ source, target, mapping, facts, signal, log, progress }, before)
+      this.#countBroken()
+    } catch (error) {
+      this.#failed(mapping.uid, error)
+    }
   }
 
   async #follow(position: string): Promise<void> {
@@ -270,9 +282,14 @@ class Session {
     } catch (error) {
       if (!isSourceError(error) || error.isTransient) throw error
       await this.#prepare(mapping.uid)
-      if (!this.#facts.has(mapping.uid)) return null
       await this.#copyIfNeeded(mapping)
-      return source.read(mapping.uid, keys)
+      if (this.#mappings[mapping.uid]?.state !== 'ready') return null
+      try {
+        return await source.read(mapping.uid, keys)
+      } catch (again) {
+        this.#failed(mapping.uid, again)
+        return null
+      }
     }
   }
 

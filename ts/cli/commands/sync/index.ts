@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { LaunchError } from '../../../launch/index.js'
-import { runSync, serveFigures, syncFigures } from '../../../transfer/index.js'
+import { onceReachable, runSync, serveFigures, syncFigures } from '../../../transfer/index.js'
 import {
   type CommandOutput,
   caOption,
@@ -101,7 +101,9 @@ The first run copies the tables. Then changes arrive in the index moments after 
 
 async function started(options: SyncOptions, output: CommandOutput, isCopyOnly: boolean): Promise<void> {
   await withSync(options, output, async ({ config, source, target, store, signal }) => {
-    const fatal = (await source.check()).filter(({ isFatal }) => isFatal)
+    const log = (line: string) => output.note(line)
+    const findings = await onceReachable(() => source.check(), { log, signal })
+    const fatal = findings.filter(({ isFatal }) => isFatal)
     if (fatal.length > 0) {
       for (const { problem, remedy } of fatal) output.note(`${problem}: ${remedy}`)
       throw new LaunchError('the database lacks something; `siftd sync postgres check` lists it', 1)
@@ -113,7 +115,7 @@ async function started(options: SyncOptions, output: CommandOutput, isCopyOnly: 
       await runSync({
         ...{ config, source, target, store, figures },
         signal: isCopyOnly ? AbortSignal.any([signal, done.signal]) : signal,
-        log: (line) => output.note(line),
+        log,
         copied: (uid, rows, total) => output.progress(`copying ${uid}`, rows, Math.max(rows, total)),
         ...(isCopyOnly && { following: () => done.abort() }),
       })
