@@ -118,8 +118,10 @@ export function openSource(
       stream?.confirm(positionNumber(position))
     },
     slotFacts: () => slotFacts(database, settings),
-    async dropSlot() {
-      await dropSlot(database, settings)
+    async dropSlot({ isForced }) {
+      await dropSlot(database, settings, isForced)
+      // The next slot needs it again.
+      if (isForced) return
       await dropPublication(database, settings).catch(({ message }: Error) =>
         log(`${message}: let its owner run DROP PUBLICATION "${settings.publication}";`),
       )

@@ -1,10 +1,15 @@
 /** The publication and the slot of a sync. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { SlotFacts, SlotState } from '../../../ts/transfer/sync/source.js'
 import type { Table } from './catalogue.js'
 import type { Database } from './database.js'
 import { literal, quoted } from './names.js'
 import type { PostgresSettings } from './settings.js'
 import { isDenied, PostgresError } from './source-error.js'
+
+/** Milliseconds until a connection that was ended has released its slot, and between two attempts. */
+const RELEASE_MS_MAX = 10_000
+const RELEASE_PAUSE_MS = 100
 
 /** First version with slots that continue on a standby after a failover. */
 const FAILOVER_VERSION = 170_000
@@ -111,12 +116,31 @@ export async function slotFacts(database: Database, { slot }: PostgresSettings):
   }
 }
 
-export async function dropSlot(database: Database, { slot }: PostgresSettings): Promise<void> {
-  await database.rows(
-    'removing the slot',
-    'select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = $1',
-    [slot],
-  )
+export async function dropSlot(
+  database: Database,
+  { slot }: PostgresSettings,
+  isForced: boolean,
+): Promise<void> {
+  const end = Date.now() + (isForced ? RELEASE_MS_MAX : 0)
+  for (;;) {
+    if (isForced)
+      await database.rows(
+        'ending the stream of changes',
+        `select pg_terminate_backend(active_pid) from pg_replication_slots where slot_name = $1 and active_pid is not null`,
+        [slot],
+      )
+    try {
+      await database.rows(
+        'removing the slot',
+        'select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = $1',
+        [slot],
+      )
+      return
+    } catch (error) {
+      if (Date.now() > end || !(error as PostgresError).isTransient) throw error
+      await sleep(RELEASE_PAUSE_MS)
+    }
+  }
 }
 
 export async function dropPublication(database: Database, { publication }: PostgresSettings): Promise<void> {

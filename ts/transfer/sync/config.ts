@@ -22,7 +22,7 @@ export interface SyncConfig {
 export interface SlotLimits {
   /** Bytes of kept log above which the sync logs an alarm. */
   readonly alarmBytes: number
-  /** Bytes of kept log above which the sync removes the slot and ends; null: never. */
+  /** Bytes of kept log above which the sync removes the slot; null: never. */
   readonly dropBytes: number | null
 }
 

@@ -15,7 +15,11 @@ export const UPLOAD_MS_MAX = 300_000
 export const IDLE_PROGRESS_MS = 30_000
 /** Milliseconds between two writes of the progress while rows change. */
 export const BUSY_PROGRESS_MS = 5_000
-/** Milliseconds between two checks of slot, tables and requests of commands. */
+/** Milliseconds between two checks of the slot. */
+export const SLOT_WATCH_MS = 10_000
+/** Milliseconds for which a slot exceeds its limit before it is removed. */
+export const DROP_AFTER_MS = 60_000
+/** Milliseconds between two checks of tables and requests of commands. */
 export const WATCH_MS = 2_000
 
 /** Milliseconds until a copy is repeated that failed because documents cannot be read. */

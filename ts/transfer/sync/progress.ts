@@ -35,13 +35,11 @@ export interface SyncState {
 /** Requests of commands to a running sync. */
 export interface SyncRequests {
   readonly isPaused: boolean
-  /** Why it is paused; null if a user paused it. */
-  readonly reason: string | null
   /** Uids of indexes to copy again. */
   readonly resync: readonly string[]
 }
 
-const noRequests: SyncRequests = { isPaused: false, reason: null, resync: [] }
+const noRequests: SyncRequests = { isPaused: false, resync: [] }
 
 export class ProgressStore {
   readonly #target: Destination

@@ -152,8 +152,11 @@ export interface Source {
   /** Tells the database that changes before `position` are not needed any more. */
   confirm(position: Position): Promise<void>
   slotFacts(): Promise<SlotFacts | null>
-  /** Removes the slot and everything else that `openSlot` created. */
-  dropSlot(): Promise<void>
+  /**
+   * Removes the slot and everything else that `openSlot` created. @param isForced true to end the connection of a sync that
+   * reads the slot; otherwise that is an error
+   */
+  dropSlot(options: { readonly isForced: boolean }): Promise<void>
   /** Below 0 if `a` is before `b`, 0 if they are the same. */
   compare(a: Position, b: Position): number
   close(): Promise<void>

@@ -7,7 +7,14 @@ import { bytesOf, copyDocuments, linesOf } from './copying.js'
 import type { Destination } from './destination.js'
 import { documentId } from './document-ids.js'
 import type { SyncFigures } from './figures.js'
-import { BROKEN_COPY_MS, PAUSE_FIRST_MS, PAUSE_LAST_MS, WATCH_MS } from './limits.js'
+import {
+  BROKEN_COPY_MS,
+  DROP_AFTER_MS,
+  PAUSE_FIRST_MS,
+  PAUSE_LAST_MS,
+  SLOT_WATCH_MS,
+  WATCH_MS,
+} from './limits.js'
 import { PageSize } from './page-size.js'
 import type { MappingProgress, ProgressStore, SyncState } from './progress.js'
 import {
@@ -63,7 +70,6 @@ class Session {
   #identity = ''
   #progress: CappedProgress | null = null
   #watchedMs = 0
-  #mustDropSlot = false
   /** When a copy that failed is repeated, by index. */
   readonly #repeatMs = new Map<string, number>()
   hasApplied = false
@@ -73,7 +79,7 @@ class Session {
   }
 
   async run(): Promise<void> {
-    const { source, store, signal, log } = this.#setup
+    const { source, store, signal } = this.#setup
     await store.create()
     await this.#whilePaused()
     if (signal.aborted) return
@@ -85,14 +91,23 @@ class Session {
       confirm: (at) => source.confirm(at),
       position,
     })
+    const ended = new AbortController()
+    void this.#watchSlot(ended.signal)
+    try {
+      await this.#copyAndFollow(position)
+    } finally {
+      ended.abort()
+    }
+  }
+
+  async #copyAndFollow(position: string): Promise<void> {
+    const { source, signal, log } = this.#setup
     await source.settled(signal)
     for (const mapping of this.#setup.config.mappings) await this.#copyIfNeeded(mapping)
-    await this.#progress.saveNow()
+    await this.#progress?.saveNow()
     log('following changes')
     this.#setup.following?.()
     await this.#follow(position)
-    // Only after the stream has ended: a slot in use cannot be removed.
-    if (this.#mustDropSlot) await source.dropSlot()
   }
 
   #state(position: string): SyncState {
@@ -103,10 +118,10 @@ class Session {
     const { store, signal, log, figures } = this.#setup
     let isSaid = false
     for (;;) {
-      const { isPaused, reason } = await store.requests()
+      const { isPaused } = await store.requests()
       figures.isPaused.set(isPaused ? 1 : 0)
       if (!isPaused || signal.aborted) return
-      if (!isSaid) log(`paused${reason === null ? '' : `: ${reason}`}; \`resume\` continues`)
+      if (!isSaid) log('paused; `resume` continues')
       isSaid = true
       await sleep(WATCH_MS, undefined, { signal }).catch(() => undefined)
     }
@@ -148,7 +163,7 @@ class Session {
     const facts = await source.slotFacts()
     if (facts !== null && !facts.isUsable) {
       log('the database has removed changes that the sync needs: all documents are copied again')
-      await source.dropSlot()
+      await source.dropSlot({ isForced: true })
     }
     const slot = await source.openSlot()
     const known = await store.load()
@@ -222,7 +237,7 @@ class Session {
       }
     } finally {
       // The last chance to confirm, while the connection is open.
-      if (!this.#mustDropSlot) await this.#progress?.saveNow().catch(() => undefined)
+      await this.#progress?.saveNow().catch(() => undefined)
       stop.abort()
       await batches.return?.(undefined).catch(() => undefined)
     }
@@ -293,9 +308,37 @@ class Session {
     }
   }
 
-  /** Looks after tables, slot and requests. Returns 'stop' to end the session. */
+  /**
+   * Watches the size of the slot, also while the target is unreachable. Above `drop_bytes` the slot is removed: the stream
+   * ends, and the next session, once the target answers, copies everything.
+   */
+  async #watchSlot(ended: AbortSignal): Promise<void> {
+    const { source, config, figures, log } = this.#setup
+    const { alarmBytes, dropBytes } = config.slot
+    let overMs: number | null = null
+    while (!ended.aborted) {
+      await sleep(SLOT_WATCH_MS, undefined, { signal: ended }).catch(() => undefined)
+      // An unreachable database is reported by the stream.
+      const slot = ended.aborted ? null : await source.slotFacts().catch(() => null)
+      if (slot === null) continue
+      figures.lagBytes.set(slot.lagBytes)
+      figures.slotBytes.set(slot.retainedBytes)
+      if (slot.retainedBytes > alarmBytes)
+        log(`alarm: the database keeps ${slot.retainedBytes} bytes for the slot, more than alarm_bytes`)
+      // The database needs a moment to let go of log that was confirmed.
+      overMs = dropBytes !== null && slot.retainedBytes > dropBytes ? (overMs ?? Date.now()) : null
+      if (overMs === null || Date.now() - overMs < DROP_AFTER_MS) continue
+      log(
+        `the database kept ${slot.retainedBytes} bytes for the slot, more than drop_bytes: the slot is removed`,
+      )
+      await source.dropSlot({ isForced: true }).catch((error: Error) => log(error.message))
+      return
+    }
+  }
+
+  /** Looks after tables and requests. Returns 'stop' to end the session. */
   async #watch(): Promise<'continue' | 'stop'> {
-    const { source, store, config, figures, log } = this.#setup
+    const { store, config } = this.#setup
     this.#watchedMs = Date.now()
     const requests = await store.requests()
     if (requests.isPaused) return 'stop'
@@ -310,19 +353,6 @@ class Session {
     }
     if (requests.resync.length > 0) await store.request({ ...requests, resync: [] })
     await this.#progress?.ifDue()
-    const slot = await source.slotFacts()
-    if (slot === null) throw new Error('the slot was removed from the database')
-    figures.lagBytes.set(slot.lagBytes)
-    figures.slotBytes.set(slot.retainedBytes)
-    const { alarmBytes, dropBytes } = config.slot
-    if (dropBytes !== null && slot.retainedBytes > dropBytes) {
-      const reason = `the database kept ${slot.retainedBytes} bytes for the slot, more than drop_bytes, so the slot was removed`
-      await store.request({ ...requests, isPaused: true, reason })
-      this.#mustDropSlot = true
-      return 'stop'
-    }
-    if (slot.retainedBytes > alarmBytes)
-      log(`alarm: the database keeps ${slot.retainedBytes} bytes for the slot, more than alarm_bytes`)
     return 'continue'
   }
 }

@@ -93,7 +93,7 @@ The first run copies the tables. Then changes arrive in the index moments after 
   synced('remove', 'removes slot and publication from the database, so that it keeps no changes').action(
     (options) =>
       withSync(options, output, async ({ source }) => {
-        await source.dropSlot()
+        await source.dropSlot({ isForced: false })
         output.line('removed; the indexes stay as they are')
       }),
   )

@@ -21,11 +21,7 @@ export async function shownStatus(
   output: CommandOutput,
 ): Promise<void> {
   const [state, requests, slot] = await Promise.all([store.load(), store.requests(), source.slotFacts()])
-  const activity = requests.isPaused
-    ? `paused${requests.reason ? `: ${requests.reason}` : ''}`
-    : slot?.isActive
-      ? 'running'
-      : 'not running'
+  const activity = requests.isPaused ? 'paused' : slot?.isActive ? 'running' : 'not running'
   output.line(`sync ${config.name}: ${activity}`)
   if (slot === null) output.line('slot: none in the database')
   else
@@ -52,7 +48,7 @@ export async function shownStatus(
 
 export async function paused({ store }: SyncContext, isPaused: boolean): Promise<void> {
   await store.create()
-  await store.request({ ...(await store.requests()), isPaused, reason: null })
+  await store.request({ ...(await store.requests()), isPaused })
 }
 
 export async function resync(
