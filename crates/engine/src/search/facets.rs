@@ -85,7 +85,7 @@ pub(super) fn order_of(settings: &Settings, field: &str) -> FacetOrder {
     orders.get(field).or_else(|| orders.get("*")).copied().unwrap_or(FacetOrder::Alpha)
 }
 
-/// Counts the values of the fields covered by `names` over `candidates`.
+/// Counts the values of the fields covered by `names` over `candidates`. Leaves out fields that no document has any more.
 pub(super) fn distributions<'s>(
     snapshot: &'s Snapshot,
     names: &[String],
@@ -98,9 +98,10 @@ pub(super) fn distributions<'s>(
         let found = columns.distribution(field, candidates, order_of(snapshot.settings(), field), max)?;
         bytes += field.len() + found.values.iter().map(|(value, _)| value.len()).sum::<usize>();
         bounds.check(bytes)?;
-        Ok((field, found))
+        let is_known = !found.values.is_empty() || !columns.exists(field)?.is_empty();
+        Ok(is_known.then_some((field, found)))
     };
-    selected_facets(snapshot, names).into_iter().map(count).collect()
+    selected_facets(snapshot, names).into_iter().map(count).filter_map(Result::transpose).collect()
 }
 
 /// Writes `facetDistribution` and `facetStats`, each after a comma.
