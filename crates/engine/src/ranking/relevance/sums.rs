@@ -10,12 +10,14 @@ pub(in crate::ranking) struct Sums {
     documents: Vec<u32>,
     /// By term: documents and their best score so far, ascending.
     best: Vec<Vec<(u32, u32)>>,
+    /// No sum is greater.
+    greatest: u32,
 }
 
 impl Sums {
     /// `bound` is above all docids.
     pub(super) fn new(bound: usize, terms: usize) -> Self {
-        Self { sums: vec![0; bound], documents: Vec::new(), best: vec![Vec::new(); terms] }
+        Self { sums: vec![0; bound], documents: Vec::new(), best: vec![Vec::new(); terms], greatest: 0 }
     }
 
     /// Returns the sum of a document.
@@ -38,6 +40,7 @@ impl Sums {
                     self.documents.push(docid);
                 }
                 *sum += score - before;
+                self.greatest = self.greatest.max(*sum);
             }
             merged.push((docid, score.max(before)));
         }
@@ -53,21 +56,21 @@ impl Sums {
         count: usize,
         rest: u32,
     ) -> Option<RoaringBitmap> {
-        if self.documents.len() < count {
+        // No document can be excluded, so the sums need not be read.
+        if rest >= self.greatest || self.documents.len() < count {
             return None;
         }
-        let seen: Vec<(u32, u32)> = self
-            .documents
-            .iter()
-            .filter(|docid| universe.contains(**docid))
-            .map(|&docid| (self.of(docid), docid))
-            .collect();
+        let seen: Vec<u32> =
+            self.documents.iter().copied().filter(|docid| universe.contains(*docid)).collect();
         let last = count.checked_sub(1).filter(|last| *last < seen.len())?;
-        let mut sums: Vec<u32> = seen.iter().map(|(sum, _)| *sum).collect();
+        let mut sums: Vec<u32> = seen.iter().map(|docid| self.of(*docid)).collect();
         let (_, least, _) = sums.select_nth_unstable_by(last, |a, b| b.cmp(a));
         let least = *least;
-        let kept = seen.iter().filter(|(sum, _)| u64::from(*sum) + u64::from(rest) >= u64::from(least));
-        (rest < least).then(|| kept.map(|(_, docid)| *docid).collect())
+        if rest >= least {
+            return None;
+        }
+        let can_rise = |docid: &u32| u64::from(self.of(*docid)) + u64::from(rest) >= u64::from(least);
+        Some(seen.into_iter().filter(can_rise).collect())
     }
 
     /// Returns the documents of `universe` with a sum.
