@@ -47,8 +47,8 @@ export interface Reading {
 const shells = ['sh', 'bash']
 const programs = ['js', 'ts', 'mjs']
 const outputs = ['json', 'text']
-/** Configurations of other programs, and programs in other languages. Other tests run them. */
-const foreign = ['yaml', 'ini', 'dockerfile', 'python', 'go', 'rust', 'java']
+/** Configurations of other programs, data, and programs in other languages. Other tests run them. */
+const foreign = ['yaml', 'ini', 'dockerfile', 'csv', 'sql', 'python', 'go', 'rust', 'java']
 export const languages = [...shells, ...programs, ...outputs, 'toml', ...foreign]
 
 /** Folders that a reader with full rights has. */

@@ -49,7 +49,7 @@ const malformed: readonly (readonly [path: string, answers: readonly unknown[]])
   ['/keys', [...nothing, { results: [{ ...key, actions: null }], total: 1 }]],
   ['/webhooks', [...nothing.slice(1), { results: [{ uuid: 'u', isEditable: true, url: 'x', headers: {} }] }]],
   ['/experimental-features', ['null', '[]']],
-  ['/dynamic-search-rules', [...nothing, { results: [{ uid: 'r' }], total: 1 }]],
+  ['/dynamic-search-rules', [...nothing, { results: [{ uid: 3 }], total: 1 }]],
 ]
 for (const [path, answers] of malformed)
   test(`migrate ends with one line for arbitrary answers at ${path}`, async (t) => {

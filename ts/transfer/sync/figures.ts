@@ -1,6 +1,6 @@
 /** Figures of a running sync, as metrics in the format of Prometheus. */
 import { createServer, type Server } from 'node:http'
-import { Counter, Gauge, Registry } from 'prom-client'
+import type { Counter, Gauge } from 'prom-client'
 import { LaunchError } from '../../launch/index.js'
 
 export interface SyncFigures {
@@ -16,7 +16,9 @@ export interface SyncFigures {
   text(): Promise<string>
 }
 
-export function syncFigures(): SyncFigures {
+export async function syncFigures(): Promise<SyncFigures> {
+  // Only a running sync needs the library; in-process use loads this module too.
+  const { Counter, Gauge, Registry } = await import('prom-client')
   const registry = new Registry()
   const registers = [registry]
   const gauge = (name: string, help: string) => new Gauge({ name: `siftd_sync_${name}`, help, registers })

@@ -108,7 +108,7 @@ async function started(options: SyncOptions, output: CommandOutput, isCopyOnly: 
       for (const { problem, remedy } of fatal) output.note(`${problem}: ${remedy}`)
       throw new LaunchError('the database lacks something; `siftd sync postgres check` lists it', 1)
     }
-    const figures = syncFigures()
+    const figures = await syncFigures()
     const metrics = config.metrics === null ? null : await serveFigures(figures, config.metrics)
     const done = new AbortController()
     try {
