@@ -53,7 +53,7 @@ test('the console sends an operation of the chosen index and shows its answer', 
   await page.getByLabel('Body', { exact: true }).fill('{ "q": "stalker", "attributesToRetrieve": ["title"] }')
   await page.getByRole('button', { name: 'Send' }).click()
   await page.getByText(/^200 in /).waitFor()
-  t.regex(await textOf(page.getByLabel('Answer')), /"title": "Stalker"/)
+  t.regex(await textOf(page.getByRole('region', { name: 'Answer' })), /"title": "Stalker"/)
   t.deepEqual(await violations(page), [])
   await page.getByLabel('Path with query').fill('/indexes/{index_uid}')
   t.true(await page.getByRole('button', { name: 'Send' }).isDisabled())

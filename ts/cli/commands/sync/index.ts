@@ -24,6 +24,7 @@ const configOption = () =>
 export const sync = defineCommand('sync', (command, output) => {
   const postgres = command
     .description('Keeps indexes equal to tables of a database.')
+    .addHelpText('after', examples('siftd sync postgres --help\nsiftd sync postgres run'))
     .command('postgres')
     .summary('keeps indexes equal to tables of PostgreSQL')
     .description(`Keeps indexes equal to tables of PostgreSQL, by logical replication.
