@@ -9,7 +9,7 @@ export const rowOf = ({ title, package: name, version }: Language): string =>
 /** Limits of the SDKs, found by calling most other methods of three SDKs once. siftd follows the API here. */
 const limits = [
   '- Python: read a key whose `expiresAt` has no fraction of a second. The API returns it as you sent it, so send one.',
-  '- Go: write dynamic search rules. It sends the `actions` of a newer API, which siftd rejects.',
+  '- Python: read dynamic search rules. It expects the `actions` of versions before 1.54.',
   '- Rust: read a network that has a remote without `searchApiKey`.',
 ]
 
