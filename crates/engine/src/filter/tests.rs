@@ -280,8 +280,9 @@ fn foreign_filters_become_lists_of_ids() {
         }
     }
     let numbered = |count: u32| (0..count).map(|id| json!({"id": id, "n": id})).collect::<Vec<_>>();
-    let other = One(snapshot_of(&[&numbered(101)], settings(json!(["n"]))));
-    let documents = [json!({"id": 1, "a": 3}), json!({"id": 2, "a": ["4", 200]}), json!({"id": 3, "a": "x"})];
+    let other = One(snapshot_of(&[&numbered(1001)], settings(json!(["n"]))));
+    let documents =
+        [json!({"id": 1, "a": 3}), json!({"id": 2, "a": ["4", 2000]}), json!({"id": 3, "a": "x"})];
     let snapshot = snapshot_of(&[&documents], settings(json!(["a", "id"])));
     let key = |name: &str, access: Json| json!({"fieldName": name, "foreignIndexUid": "o", "access": access});
     let keys: Vec<ForeignKey> = serde_json::from_value(json!([

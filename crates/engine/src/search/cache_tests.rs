@@ -83,6 +83,7 @@ fn snapshots() -> Vec<Snapshot> {
         "filterableAttributes": ["genres", "year", "author", "_geo", "_geojson"],
         "sortableAttributes": ["year", "author", "_geo"],
         "synonyms": {"nyc": ["new york"], "woman": ["lady"]},
+        "stemming": ["eng"],
     }))
     .unwrap();
     let documents: Vec<Json> = (0..DOCUMENTS).map(document).collect();
