@@ -1,8 +1,8 @@
 /** A model hub on this machine. As real hubs do, it serves small files itself and redirects weights to another URL. */
 import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { ExecutionContext } from 'ava'
+import { listening } from '../support/listening.js'
 
 export const COMMIT = '0123456789abcdef0123456789abcdef01234567'
 
@@ -84,14 +84,9 @@ export async function startHub(
   }
 
   const server = createServer(respond)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const url = await listening(t, server)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     requests,
     asked: (file) => requests.filter(({ path }) => path.endsWith(file)),
   }

@@ -1,8 +1,8 @@
 /** A provider of chat completions that follows a script. */
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { ExecutionContext } from 'ava'
+import { listening } from './listening.js'
 
 /** A request that the provider received. */
 export interface ProviderCall {
@@ -117,14 +117,9 @@ export async function startChatProvider(
       void play(script, response)
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const url = await listening(t, server)
   return {
-    url: `http://127.0.0.1:${port}/v1`,
+    url: `${url}/v1`,
     calls,
     aborted: () => aborted,
     nextCall: () => {

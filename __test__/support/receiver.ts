@@ -1,7 +1,7 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { gunzipSync } from 'node:zlib'
 import type { ExecutionContext } from 'ava'
+import { listening } from './listening.js'
 
 /** A call that a webhook received. */
 export interface Receipt {
@@ -51,14 +51,9 @@ export async function startReceiver(
       for (const check of waiting) check()
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  const { port } = server.address() as AddressInfo
+  const url = await listening(t, server)
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     receipts,
     uids: () => accepted,
     until: (holds) =>

@@ -1,9 +1,9 @@
 /**
  * Three servers of a bucket, started with `--candidate yes`. Rules tested here:
- * 1. If the leader is killed, one of the followers takes over without a restart, and its searches go on.
+ * 1. If the leader is killed, a follower takes over. It does not restart, and it answers searches all the time.
  * 2. No acknowledged document is lost with `--bucket-ack bucket`.
  * 3. The former leader becomes a follower at its next start, and a follower without the option never leads.
- * 4. A leader that is stopped hands over to a candidate: writes to any server go on.
+ * 4. A leader that stops hands over to a candidate. Every server accepts writes during the handover.
  * 5. Every server takes writes, and knows the task of a write that another one took.
  * 6. A strong read finds what any follower has shown before it.
  */
@@ -182,7 +182,7 @@ tests('a stopped leader hands over, and writes through any server go on', async 
   const bystander = await start('third', '--follow', '--read-consistency', 'strong')
   for (const follower of [second, bystander]) while (!(await finds(follower, 'Solaris'))) await pause(20)
   for (let id = 1; id <= 5; id++) {
-    // What one follower shows is in the log, so a strong read on another one finds it.
+    // A document on one follower is in the log. A strong read on another follower finds it.
     await settled(second, await add(second, [{ id, title: `Mirror ${id}` }]))
     t.is((await bystander.call('GET', `/indexes/films/documents/${id}`)).status, 200)
   }

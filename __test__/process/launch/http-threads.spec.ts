@@ -1,4 +1,4 @@
-/** Several threads answer searches: they know what clients were told, and their figures add up. */
+/** Several threads answer searches. They use the newest acknowledged state, and metrics count all threads. */
 import { Agent, type ClientRequest, request as httpRequest } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import type { ExecutionContext } from 'ava'
@@ -24,7 +24,7 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** One connection that stays open. */
+/** A persistent connection. */
 class Connection {
   readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 })
   readonly #port: number

@@ -120,7 +120,7 @@ runs('rows are copied, and all kinds of changes follow', async (t) => {
   t.is(status.code, 0)
   t.true(status.lines.includes('index parts: ready, 1 document'), status.lines.join('\n'))
 
-  // A column that the configuration names is gone: its index waits, the others go on.
+  // Drops a configured column. Only its index stops following its table.
   await postgres.sql(
     `alter table films rename column title to name; insert into parts values ('q', 8, 'more')`,
   )

@@ -49,7 +49,7 @@ impl Sums {
     }
 
     /// Returns the documents of `universe` that can still be among the best `count` if no sum grows by more than `rest`.
-    /// None if documents without a sum can, too.
+    /// Returns None if documents without a sum can be among them too.
     pub(super) fn candidates(
         &self,
         universe: &RoaringBitmap,
