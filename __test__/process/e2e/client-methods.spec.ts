@@ -12,8 +12,8 @@ import {
   type TasksResults,
 } from 'meilisearch'
 import { generateTenantToken } from 'meilisearch/token'
-import { films, masterKey, openClient } from '../support/client.js'
-import { startServer } from '../support/server.js'
+import { films, masterKey, openClient } from '../../support/client.js'
+import { startServer } from '../../support/server.js'
 
 type Case = readonly [call: (client: Meilisearch) => PromiseLike<unknown>, words: string | RegExp]
 type Cases = Readonly<Record<string, Case>>
