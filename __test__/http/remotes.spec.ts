@@ -375,3 +375,29 @@ test('several remotes together may answer no more than a single one', async (t) 
   const refused = ['a', 'b', 'c'].map((name) => [name, 'remote_bad_response'])
   t.deepEqual(await failed(['a', 'b', 'c']), refused)
 })
+
+test('long answers of remotes to concurrent searches share one bound of memory', async (t) => {
+  const ends: (() => void)[] = []
+  const sent: (() => void)[] = []
+  // Longer than the buffers of a connection, so that the server has read most of it when it is sent.
+  const begin = `{"hits":[],"processingTimeMs":1,"estimatedTotalHits":0,"more":"${'x'.repeat(12_000_000)}`
+  const url = await stranger(t, (_request, answer) => {
+    ends.push(() => answer.end('"}'))
+    answer.write(begin, () => sent.shift()?.())
+  })
+  const server = await start(t, { bodiesBytesMax: 13_000_000 })
+  await server.patch('/network', { remotes: { a: { url } } })
+  const search = () => server.post('/multi-search', { federation: {}, queries: [query('a')] })
+  const begun = new Promise<void>((resolve) => sent.push(resolve))
+  const first = search()
+  await begun
+  const second = await search()
+  t.deepEqual([second.status, second.body.code], [503, 'too_many_requests'])
+  t.regex(String(second.body.message), /too many large answers of remotes at once/)
+  ends[0]?.()
+  t.deepEqual([(await first).status, (await first).body.remoteErrors], [200, {}])
+  const third = search()
+  while (ends.length < 3) await new Promise((resolve) => setTimeout(resolve, 5))
+  ends[2]?.()
+  t.is((await third).status, 200)
+})

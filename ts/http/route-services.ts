@@ -1,5 +1,6 @@
 import type { RuleFilters } from '../operations/index.js'
 import type { TaskWaits } from './following/index.js'
+import type { MemoryBudget } from './memory-budget.js'
 import type { Metrics } from './metrics/index.js'
 import type { ApiDocument } from './operations/index.js'
 import type { QueryWatch } from './queries/index.js'
@@ -13,6 +14,8 @@ export interface RouteServices extends Services {
   readonly searches: SearchQueue
   /** A separate queue: similar documents do not wait for searches. */
   readonly similarSearches: SearchQueue
+  /** Bounds the answers of remotes that all federated searches hold. */
+  readonly remoteAnswers: MemoryBudget
   readonly waits: TaskWaits
   readonly network: NetworkBook
   readonly metrics: Metrics
@@ -38,6 +41,7 @@ export type SearchRouteServices = Pick<
   | 'outbound'
   | 'searches'
   | 'similarSearches'
+  | 'remoteAnswers'
   | 'settingsThread'
   | 'queries'
   | 'replicated'

@@ -2,10 +2,11 @@ import compress from '@fastify/compress'
 import fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import { RuleFilters } from '../operations/index.js'
 import { moduleLog } from '../telemetry/index.js'
-import { BodyBudget, boundBodies } from './body/index.js'
+import { boundBodies } from './body/index.js'
 import { TaskWaits } from './following/index.js'
 import { UNREAD_COUNTED_BYTES_MIN } from './limits.js'
 import type { LoopFigures } from './loop-figures.js'
+import { MemoryBudget } from './memory-budget.js'
 import { logRequests, openCounts, openMetrics } from './metrics/index.js'
 import { observeSearches } from './observation/index.js'
 import { collectOperations } from './operations/index.js'
@@ -45,6 +46,7 @@ export function buildServer(services: Services): FastifyInstance {
     ...services,
     searches: searchQueue(services),
     similarSearches: searchQueue(services),
+    remoteAnswers: remoteAnswers(services),
     waits: new TaskWaits(services.tasks, services.options.taskWaitsMax),
     network: new NetworkBook(services.instance),
     queries: services.queryWatch ?? new QueryWatch(services.options, moduleLog(services.log, 'queries')),
@@ -59,7 +61,7 @@ export function buildServer(services: Services): FastifyInstance {
 /** The services of a server for the routes that several threads answer. */
 export type SearchServerServices = Omit<
   SearchRouteServices,
-  'searches' | 'similarSearches' | 'queries' | 'metrics' | 'replicated'
+  'searches' | 'similarSearches' | 'remoteAnswers' | 'queries' | 'metrics' | 'replicated'
 > &
   Pick<Services, 'log' | 'createServer'>
 
@@ -85,6 +87,7 @@ export function buildSearchServer(
     ...services,
     searches,
     similarSearches: new SearchQueue(services.options),
+    remoteAnswers: remoteAnswers(services),
     queries: new QueryWatch(services.options, moduleLog(services.log, 'queries'), countQuery),
     metrics: { countDegraded },
     replicated: null,
@@ -144,7 +147,7 @@ function bareServer(
   })
   if (tracer !== null) traceRequests(app, tracer)
   setUpTransport(app, services.options, onError)
-  boundBodies(app, new BodyBudget(services.options.bodiesBytesMax), onError !== sendError)
+  boundBodies(app, new MemoryBudget(services.options.bodiesBytesMax, 'large bodies'), onError !== sendError)
   boundUnreadAnswers(app, new UnreadAnswers(services.options.unreadBytesMax, services.options.unreadMsMax))
   logRequests(app)
   observeSearches(app)
@@ -165,6 +168,9 @@ function bareServer(
 
 const searchQueue = ({ options, tracer = null }: Pick<Services, 'options' | 'tracer'>): SearchQueue =>
   tracer === null ? new SearchQueue(options) : new TracedSearchQueue(options, tracer)
+
+const remoteAnswers = ({ options }: Pick<Services, 'options'>): MemoryBudget =>
+  new MemoryBudget(options.bodiesBytesMax, 'large answers of remotes')
 
 function noSchemas(): never {
   throw new Error('routes read bodies and render answers themselves')

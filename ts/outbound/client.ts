@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { isIP, type LookupFunction } from 'node:net'
 import { Readable } from 'node:stream'
 import type { Agent, Dispatcher } from 'undici'
+import { ApiError } from '../errors/index.js'
 import { isHttpUrl } from '../parse/index.js'
 import {
   type AddressPolicy,
@@ -17,6 +18,7 @@ import {
   CONNECTIONS_PER_ORIGIN_MAX,
   IDLE_CONNECTION_MS,
   REDIRECTS_MAX,
+  SHORT_ANSWER_BYTES_MAX,
 } from './limits.js'
 
 /** A call to a URL that a user or operator configured. */
@@ -33,6 +35,11 @@ export interface OutboundRequest {
   readonly timeoutMs: number
   /** Largest accepted body of the answer, in bytes. A larger body fails the call. null: the body is not read. */
   readonly answerBytesMax: number | null
+  /**
+   * Called for the bytes of a long answer before they are kept. The call fails with the ApiError that it throws. Absent:
+   * `answerBytesMax` alone bounds the answer.
+   */
+  readonly holdMemory?: (bytes: number) => void
   readonly signal?: AbortSignal
 }
 
@@ -162,8 +169,9 @@ export function openOutbound({ allowedNetworks, resolve, authorities }: Outbound
       const url = parsedUrl(request.url)
       try {
         const { answer, url: last } = await follow(await agentOnce(), policy, request, url, signal)
-        return await taken(answer, request.answerBytesMax, last)
+        return await taken(answer, request, last)
       } catch (error) {
+        if (error instanceof ApiError) throw error
         const failure = outboundError(error, url, timeout.aborted, request)
         throw failure.fault === 'certificate' ? await withCertificate(failure, url, lookup) : failure
       }
@@ -388,7 +396,7 @@ function redirected({ url, method, headers, body }: Hop, status: number, next: U
 
 async function taken(
   { statusCode: status, headers, body }: Dispatcher.ResponseData,
-  bytesMax: number | null,
+  { answerBytesMax: bytesMax, holdMemory }: Pick<OutboundRequest, 'answerBytesMax' | 'holdMemory'>,
   url: URL,
 ): Promise<OutboundAnswer> {
   if (bytesMax === null) {
@@ -396,11 +404,15 @@ async function taken(
     return { status, headers, body: Buffer.alloc(0) }
   }
   const chunks: Buffer[] = []
-  let bytes = 0
+  let [bytes, held] = [0, 0]
   for await (const chunk of body as AsyncIterable<Buffer>) {
     bytes += chunk.length
     if (bytes > bytesMax) {
       throw new OutboundError('too_large', `\`${url.host}\` answered with more than ${bytesMax} bytes`)
+    }
+    if (bytes > SHORT_ANSWER_BYTES_MAX) {
+      holdMemory?.(bytes - held)
+      held = bytes
     }
     chunks.push(chunk)
   }

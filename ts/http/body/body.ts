@@ -14,7 +14,7 @@ import {
   type Type,
 } from '../../operations/index.js'
 import { BODY_IDLE_MS_MAX, bodyLimits, SHORT_BYTES_MAX, UNSLICED_BYTES_MAX, VALUE_BYTES } from '../limits.js'
-import type { BodyBudget, BodyReservation } from './budget.js'
+import type { MemoryBudget, MemoryReservation } from '../memory-budget.js'
 import { ByteCollector } from './byte-collector.js'
 import { noteGarbage } from './young-garbage.js'
 
@@ -29,16 +29,16 @@ declare module 'fastify' {
     /** True if requests keep the bytes of their body, to be handed over. */
     keepsBodies: boolean
     /** Starts to count the JSON body of `request` against the memory limit of all bodies. */
-    reserveForBody(request: FastifyRequest): BodyReservation
+    reserveForBody(request: FastifyRequest): MemoryReservation
   }
 }
 
 /** Bounds the memory of all JSON bodies. A body counts until its request is answered. */
-export function boundBodies(app: FastifyInstance, budget: BodyBudget, keepsBodies = false): void {
+export function boundBodies(app: FastifyInstance, budget: MemoryBudget, keepsBodies = false): void {
   app.decorate('keepsBodies', keepsBodies)
   app.decorateRequest('received', null)
   app.decorateRequest('isHandedOver', false)
-  const reservations = new WeakMap<FastifyRequest, BodyReservation>()
+  const reservations = new WeakMap<FastifyRequest, MemoryReservation>()
   app.decorate('reserveForBody', (request: FastifyRequest) => {
     const reservation = budget.reserve()
     reservations.set(request, reservation)
@@ -124,7 +124,7 @@ async function received(request: FastifyRequest, bytesMax: number): Promise<Rece
 async function collectLong(
   request: FastifyRequest,
   bytesMax: number,
-  reservation: BodyReservation,
+  reservation: MemoryReservation,
 ): Promise<Buffer> {
   const collector = new ByteCollector()
   await readDecoded(request, bytesMax, async (decoded) => {

@@ -1,4 +1,3 @@
 /** Reads request bodies and bounds the memory that they take. */
 export { boundBodies, jsonBody, mimeType, type UnparsedBody, unparsedBody } from './body.js'
-export { BodyBudget } from './budget.js'
 export { receiveUpload } from './uploads.js'

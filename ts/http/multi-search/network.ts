@@ -43,14 +43,17 @@ export interface NetworkSearch {
 /**
  * Searches the remotes and the indexes of this instance at the same time and merges their hits. `remoteErrors` names
  * the remotes that failed. Only the local search waits in the search queue.
+ *
+ * @throws ApiError `too_many_requests` if the answers of remotes to other searches leave too little memory
  */
 export async function searchNetwork(
   {
     outbound,
     rerankers,
     searches,
+    remoteAnswers,
     options,
-  }: Pick<SearchRouteServices, 'outbound' | 'rerankers' | 'searches' | 'options'>,
+  }: Pick<SearchRouteServices, 'outbound' | 'rerankers' | 'searches' | 'remoteAnswers' | 'options'>,
   search: NetworkSearch,
 ): Promise<string> {
   const { partition, federation, network, access, includeMetadata, onDisconnect } = search
@@ -58,6 +61,7 @@ export async function searchNetwork(
   const rights = rightsHeader(access)
   const controller = new AbortController()
   const stopListening = onDisconnect(() => controller.abort())
+  const memory = remoteAnswers.reserve()
   try {
     const asked = [...partition.remote].map(async ([name, queries]) => ({
       name,
@@ -69,6 +73,7 @@ export async function searchNetwork(
         mustEnforceRights: rights !== null && queries.some((one) => mayJoin(filterOf(one, access))),
         timeoutMs: options.remoteSearchMsMax,
         ...shareOf(partition.remote.size),
+        memory,
         signal: controller.signal,
       }),
     }))
@@ -94,6 +99,7 @@ export async function searchNetwork(
   } finally {
     stopListening()
     controller.abort()
+    memory.release()
   }
 }
 

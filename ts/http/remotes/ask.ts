@@ -1,6 +1,8 @@
-import { type ErrorBody, type ErrorCode, errorBody } from '../../errors/index.js'
+import { ApiError, type ErrorBody, type ErrorCode, errorBody } from '../../errors/index.js'
 import { ANSWER_BYTES_MAX, type JsonLimits, type JsonNode, withoutTrailing } from '../../operations/index.js'
 import { type Outbound, OutboundError, readAnswer, retrying } from '../../outbound/index.js'
+import { VALUE_BYTES } from '../limits.js'
+import type { MemoryReservation } from '../memory-budget.js'
 import { type FederatedPart, readPart } from './answer.js'
 import {
   ANSWER_RETRIED_BYTES_MAX,
@@ -29,6 +31,8 @@ export interface RemoteSearch {
   readonly timeoutMs: number
   readonly answerBytesMax: number
   readonly answerJson: JsonLimits
+  /** Holds the memory of long answers, until the search releases it. */
+  readonly memory: MemoryReservation
   /** Aborted when the client disconnects or the search fails elsewhere. */
   readonly signal: AbortSignal
 }
@@ -58,6 +62,8 @@ class RemoteFailure extends Error {
 /**
  * Returns the answer of a remote, or the error that `remoteErrors` shows for it. Never rejects for a fault of the
  * remote.
+ *
+ * @throws ApiError `too_many_requests` for a long answer if others leave too little memory
  */
 export async function askRemote(
   outbound: Outbound,
@@ -82,7 +88,7 @@ export async function askRemote(
 
 async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number): Promise<FederatedPart> {
   const began = performance.now()
-  const { remote, body, includeMetadata, rights, signal, answerBytesMax } = search
+  const { remote, body, includeMetadata, rights, signal, answerBytesMax, memory } = search
   try {
     const {
       status,
@@ -101,11 +107,12 @@ async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number)
       body: JSON.stringify(body),
       timeoutMs: Math.max(1, Math.ceil(leftMs)),
       answerBytesMax,
+      holdMemory: (bytes) => memory.take(bytes),
       signal,
     })
     if (status < 200 || status > 299) throw refusal(status, bytes)
     if (search.mustEnforceRights && headers[RIGHTS_HEADER] !== RIGHTS_ENFORCED) throw unenforced()
-    const part = readPart(await parsed(bytes, search.answerJson))
+    const part = readPart(await parsed(bytes, search))
     if (part === null) throw badResponse(bytes)
     return part
   } catch (error) {
@@ -114,10 +121,14 @@ async function attempt(outbound: Outbound, search: RemoteSearch, leftMs: number)
   }
 }
 
-async function parsed(bytes: Buffer, limits: JsonLimits): Promise<JsonNode> {
+async function parsed(
+  bytes: Buffer,
+  { answerJson, memory }: Pick<RemoteSearch, 'answerJson' | 'memory'>,
+): Promise<JsonNode> {
   try {
-    return await readAnswer(bytes, limits)
-  } catch {
+    return await readAnswer(bytes, answerJson, (valuesRead) => memory.take(valuesRead * VALUE_BYTES))
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'too_many_requests') throw error
     throw badResponse(bytes)
   }
 }
