@@ -85,6 +85,13 @@ export function bundledParts() {
     license: 'BSD-3-Clause',
     from: 'https://snowballstem.org/',
   }
+  const dictionaries = join(root, 'ts/engine/fallback/analysis/dictionaries')
+  const wordLists = {
+    name: 'Thai and Khmer words of charabia',
+    version: '0.9.9',
+    license: 'MIT AND CC0-1.0 AND Unicode-3.0',
+    from: 'https://github.com/meilisearch/charabia',
+  }
   const libraries = [...folders]
     .filter((folder) => folder !== undefined && existsSync(join(root, folder, 'package.json')))
     .map((folder) => {
@@ -97,7 +104,7 @@ export function bundledParts() {
         0,
       )
     })
-  return [...libraries, partOf(stemmers, snowball, 0)]
+  return [...libraries, partOf(stemmers, snowball, 0), partOf(dictionaries, wordLists, 0)]
 }
 
 /** Returns the crates linked into the addons of a target. */

@@ -10,6 +10,7 @@ import { facetSearch } from './facet-search.js'
 import { federation } from './federation.js'
 import { geo } from './geo.js'
 import { golden } from './golden.js'
+import { languages } from './languages.js'
 import { limits } from './limits.js'
 import { payloads } from './payloads.js'
 import { primaryKeys } from './primary-keys.js'
@@ -20,6 +21,7 @@ import { vectors } from './vectors.js'
 
 const subjects = [
   golden,
+  languages,
   documents,
   primaryKeys,
   payloads,

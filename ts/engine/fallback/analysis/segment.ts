@@ -3,22 +3,26 @@
  *
  * Source: search §2.1 step 4.
  * 1. Chinese is segmented with jieba's dictionary, like in the native engine, and long words are segmented again.
- * 2. Japanese, Korean, Thai and Khmer are segmented by `Intl.Segmenter`, with data of the runtime. A run of katakana is
- *    one word, because it writes foreign names that dictionaries lack.
- * 3. The Arabic article is a separate word.
- * 4. German compounds are not split: the only list of their parts that matches the recorded answers may not be
+ * 2. Japanese and Korean are segmented by `Intl.Segmenter`, with data of the runtime. A run of katakana is one word, because
+ *    it writes foreign names that dictionaries lack.
+ * 3. Thai and Khmer are segmented by the word lists of the native engine.
+ * 4. The Arabic article is a separate word.
+ * 5. German compounds are not split: the only list of their parts that matches the recorded answers may not be
  *    distributed under its license.
  */
 import { createRequire } from 'node:module'
 import type * as Jieba from 'jieba-wasm'
 import { WordSegmenter } from '../../word-segments.js'
+import { khmer } from './dictionaries/khmer.js'
+import { thai } from './dictionaries/thai.js'
 import type { Writing } from './normalise.js'
 import { ARABIC, CJ, HANGUL, KHMER, THAI } from './scripts.js'
+import { WordList } from './word-list.js'
 
 const japanese = new WordSegmenter('ja')
 const korean = new WordSegmenter('ko')
-const thai = new WordSegmenter('th')
-const khmer = new WordSegmenter('km')
+const thaiWords = new WordList(thai)
+const khmerWords = new WordList(khmer)
 
 function* segmentWith(segmenter: WordSegmenter, text: string): Generator<string> {
   for (const { segment } of segmenter.segments(text)) yield segment
@@ -78,7 +82,7 @@ export function segments(piece: string, { script, language }: Writing): Iterable
     return language === null || language === 'cmn' || language === 'zho' ? chineseWords(piece) : [piece]
   }
   if (script === HANGUL) return segmentWith(korean, piece)
-  if (script === THAI) return segmentWith(thai, piece)
-  if (script === KHMER) return segmentWith(khmer, piece)
+  if (script === THAI) return thaiWords.segments(piece)
+  if (script === KHMER) return khmerWords.segments(piece)
   return [piece]
 }

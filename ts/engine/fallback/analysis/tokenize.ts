@@ -6,6 +6,7 @@
  * 2. Stop words are recognised by their decomposed form: case and accents matter.
  * 3. Separators are recognised after decomposition, so `…` is a word of three dots.
  */
+import { arabicLanguage } from './arabic-languages.js'
 import { decomposed, folded, type Writing } from './normalise.js'
 import { ARABIC, CJ, HANGUL, KHMER, LATIN, OTHER, scriptOf, THAI } from './scripts.js'
 import { segments } from './segment.js'
@@ -34,15 +35,9 @@ export interface TokenizerSettings {
 }
 
 const ASCII = /^\p{ASCII}*$/u
-const UNSEGMENTED = /^[\d!-/:-@[-`{-~]+$/
+const UNSEGMENTED = /^[\p{N}!-/:-@[-`{-~]+$/u
 const KANA = /[\u3040-\u30ff]/g
 const HAN = /\p{Script=Han}/gu
-const PERSIAN_LETTERS = /[\u067e\u0686\u0698\u06a9\u06af\u06cc\u06f0-\u06f9]/g
-/**
- * Text with more than this share of non-Arabic letters is Persian. Tuned on city names, of which it recognises more.
- */
-const PERSIAN_SHARE = 0.3
-const ARABIC_LETTERS = /\p{Script=Arabic}/gu
 
 /** Approximate bytes of a tokenizer without settings, and of each text in addition to its characters. */
 const TOKENIZER_BYTES = 4096
@@ -198,17 +193,9 @@ function languageOf(
 ): string | null {
   if (locales.length === 1) return locales[0]!
   if (script === CJ) return chineseOrJapanese(text.slice(start, end), locales)
-  if (script === ARABIC) {
-    if (locales.length > 0 && !locales.includes('pes')) return 'ara'
-    return persianShare(text.slice(start, end)) > PERSIAN_SHARE ? 'pes' : 'ara'
-  }
+  if (script === ARABIC) return arabicLanguage(text.slice(start, end), locales)
   if (script === LATIN && locales.length > 0) return latinLanguage(text.slice(start, end), locales)
   return null
-}
-
-function persianShare(run: string): number {
-  const letters = run.match(ARABIC_LETTERS)?.length ?? 0
-  return (run.match(PERSIAN_LETTERS)?.length ?? 0) / Math.max(1, letters)
 }
 
 function chineseOrJapanese(run: string, locales: readonly string[]): string {
