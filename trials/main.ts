@@ -19,6 +19,7 @@ const trials: Readonly<Record<string, Trial>> = {
   container: { shows: 'images, containers and the systemd unit' },
   damage: { shows: 'damaged files with serve, verify and repair' },
   differential: { shows: 'random searches: native against fallback' },
+  failover: { shows: 'three servers of a bucket that replace a lost leader by themselves' },
   faults: { shows: 'system calls that fail under load' },
   hostile: { shows: 'harmful and random requests' },
   interrupted: { shows: 'kills and full disks during dumps, snapshots, imports and upgrades' },

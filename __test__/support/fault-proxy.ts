@@ -22,8 +22,8 @@ export interface FaultProxy {
   readonly counts: ReadonlyMap<Fate, number>
   /** Number of answered calls by method. */
   readonly methods: ReadonlyMap<string, number>
-  /** Makes the store unreachable until `comeBack`. */
-  leave(): void
+  /** Makes the store unreachable until `comeBack`. `silent`: calls get no answer until then. */
+  leave(how?: 'refused' | 'silent'): void
   comeBack(): void
   close(): Promise<void>
 }
@@ -52,14 +52,17 @@ export async function startFaultProxy({
 }: FaultProxySetup): Promise<FaultProxy> {
   const counts = new Map<Fate, number>()
   const methods = new Map<string, number>()
-  let isAway = false
+  let away: 'refused' | 'silent' | null = null
+  /** Sockets of calls that get no answer. */
+  const silent = new Set<IncomingMessage['socket']>()
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body: Buffer[] = []
     for await (const chunk of request) body.push(chunk as Buffer)
     const bodyMs = (1000 * body.reduce((sum, chunk) => sum + chunk.length, 0)) / bytesPerSecond
     if (bodyMs > 0) await new Promise((resolve) => setTimeout(resolve, bodyMs))
-    if (isAway) return void request.socket.destroy()
+    if (away === 'silent') return void silent.add(request.socket)
+    if (away === 'refused') return void request.socket.destroy()
     const fate = lot() < failing ? FAILURES[Math.floor(lot() * FAILURES.length)]! : 'answered'
     counts.set(fate, (counts.get(fate) ?? 0) + 1)
     if (delayMs > 0) await new Promise((resolve) => setTimeout(resolve, lot() * delayMs))
@@ -100,11 +103,13 @@ export async function startFaultProxy({
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     counts,
     methods,
-    leave: () => {
-      isAway = true
+    leave: (how = 'refused') => {
+      away = how
     },
     comeBack: () => {
-      isAway = false
+      away = null
+      for (const socket of silent) socket.destroy()
+      silent.clear()
     },
     close: () =>
       new Promise((resolve) => {

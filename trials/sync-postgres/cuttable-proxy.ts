@@ -5,6 +5,8 @@ export interface CuttableProxy {
   readonly port: number
   /** Port that new connections are forwarded to. */
   target: number
+  /** True: new connections are broken at once. */
+  refuses: boolean
   /** Breaks all connections. */
   cut(): void
   close(): Promise<void>
@@ -13,6 +15,8 @@ export interface CuttableProxy {
 export async function startCuttableProxy(target: number): Promise<CuttableProxy> {
   const sockets = new Set<Socket>()
   const server = createServer((client) => {
+    client.on('error', () => undefined)
+    if (proxy.refuses) return void client.resetAndDestroy()
     const upstream = connect(proxy.target, '127.0.0.1')
     for (const [socket, other] of [
       [client, upstream],
@@ -34,6 +38,7 @@ export async function startCuttableProxy(target: number): Promise<CuttableProxy>
   const proxy: CuttableProxy = {
     port: (server.address() as AddressInfo).port,
     target,
+    refuses: false,
     cut,
     close: () =>
       new Promise((resolve) => {
