@@ -10,6 +10,16 @@ export class ClosedError extends Error {
   }
 }
 
+/** A method that writes was called on a directory opened with `readOnly`. */
+export class ReadOnlyError extends Error {
+  override readonly name = 'ReadOnlyError'
+  readonly code = 'instance_read_only'
+
+  constructor(method: string) {
+    super(`\`${method}\` writes, but the directory is open read-only; open it without \`readOnly\``)
+  }
+}
+
 /** `waitForTask` timed out. The task continues to run. */
 export class TaskTimeoutError extends Error {
   override readonly name = 'TaskTimeoutError'

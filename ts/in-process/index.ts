@@ -10,7 +10,7 @@ export type {
   MatchPosition,
   ReservedFields,
 } from './document-types.js'
-export { ClosedError, TaskTimeoutError } from './errors.js'
+export { ClosedError, ReadOnlyError, TaskTimeoutError } from './errors.js'
 export type { Filter } from './filter-types.js'
 export { open } from './open.js'
 export type * from './search-types.js'

@@ -1,5 +1,11 @@
 import { ApiError } from '../errors/index.js'
-import { openEmbedding, openFeaturesOf, openInstance, openWebhooks } from '../instance/index.js'
+import {
+  openEmbedding,
+  openFeaturesOf,
+  openInstance,
+  openReadOnlyInstance,
+  openWebhooks,
+} from '../instance/index.js'
 import {
   type LaunchOptions,
   machine,
@@ -30,6 +36,7 @@ import { Calls } from './calls.js'
 import { ClosedError, TaskTimeoutError } from './errors.js'
 import { jsonBytes, parsed } from './json.js'
 import { openIndex } from './open-index.js'
+import { indexWrites, instanceWrites, refusingWrites } from './read-only.js'
 import type { Index, OpenOptions, Siftd } from './types.js'
 
 /**
@@ -63,6 +70,7 @@ async function openWith(
     engine = 'auto',
     rebuildTaskStore = false,
     logLevel = 'WARN',
+    readOnly = false,
     ...given
   }: Omit<OpenOptions, 'keepAlive'>,
 ): Promise<Siftd> {
@@ -72,7 +80,7 @@ async function openWith(
   const { cores } = machine()
   const embedding = openEmbedding({ options, version, cores, log })
   const { outbound, embedders, rerankers } = embedding
-  const instance = await openInstance({
+  const instance = await (readOnly ? openReadOnlyInstance : openInstance)({
     directory,
     version,
     upgrade: options.upgradeDb,
@@ -113,7 +121,9 @@ async function openWith(
     engine: searched,
     ...{ answers, embedders, rerankers, tasks, features, queries: { timesStages: false } },
   }
-  queue.start()
+  if (!readOnly) queue.start()
+  const checked = <T extends object>(target: T, writes: Readonly<Record<string, boolean>>): T =>
+    readOnly ? refusingWrites(target, writes) : target
 
   /** Stores a task that concerns no single index. */
   const enqueue = (type: TaskType, content: TaskContent): Promise<TaskSummary> =>
@@ -158,7 +168,7 @@ async function openWith(
     engine: opened.kind,
     index: <T extends object>(uid: string) =>
       // The engine returns documents as they were sent; nothing checks that they are of type `T`.
-      calls.guard(openIndex({ services, queue, uid })) as unknown as Index<T>,
+      calls.guard(checked(openIndex({ services, queue, uid }), indexWrites)) as unknown as Index<T>,
     indexes: () => tasks.indexes(),
     multiSearch: multiSearch as Siftd['multiSearch'],
     async tasks({ limit = 20, from, reverse = false, ...filter } = {}) {
@@ -191,7 +201,8 @@ async function openWith(
       return enqueue('export', exportContent(readBody(jsonBytes(request), exportBody), true))
     },
     async waitForTask(taskUid, { timeoutMs = Number.POSITIVE_INFINITY } = {}) {
-      const task = await tasks.wait(taskUid, null, { waitMs: timeoutMs })
+      // No task ends in a directory that is open read-only.
+      const task = await tasks.wait(taskUid, null, { waitMs: readOnly ? 0 : timeoutMs })
       if (task === null) throw new ApiError('task_not_found', `task \`${taskUid}\` not found`)
       if (task.finishedAt === null)
         throw calls.isClosed ? new ClosedError('waitForTask') : new TaskTimeoutError(taskUid, task.status)
@@ -204,7 +215,7 @@ async function openWith(
     updateFeatures: (changes) => features.patch(changes),
   }
   return {
-    ...calls.guard(siftd, ['index', 'indexes', 'features', 'onTaskChange']),
+    ...calls.guard(checked(siftd, instanceWrites), ['index', 'indexes', 'features', 'onTaskChange']),
     close,
     [Symbol.asyncDispose]: close,
   }

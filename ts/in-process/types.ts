@@ -72,6 +72,13 @@ export interface OpenOptions extends Partial<ServerOptions> {
   readonly engine?: 'auto' | 'native' | 'fallback'
   /** Replaces a damaged or incomplete task store by a new one made from the indexes. Loses the history of tasks. */
   readonly rebuildTaskStore?: boolean
+  /**
+   * True if nothing may change the directory, for example on a read-only file system. Writes then reject with a
+   * `ReadOnlyError`, and waiting tasks stay as they are. Files that are not written once are copied to the temporary
+   * directory of the system: of the native engine the task store, of the fallback also the indexes. Several processes can
+   * have the directory open like this; none may write to it meanwhile. Default: false.
+   */
+  readonly readOnly?: boolean
   /** Log level on stderr. Default: `WARN`. */
   readonly logLevel?: 'OFF' | 'ERROR' | 'WARN' | 'INFO' | 'DEBUG' | 'TRACE'
   /**

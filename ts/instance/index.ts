@@ -18,6 +18,7 @@ export { type FollowerInstance, openFollowerInstance } from './followed-instance
 export { type InTurn, inTurn } from './in-turn.js'
 export * from './instance.js'
 export { openFeaturesOf, storedTasksMax } from './launch-features.js'
+export { openReadOnlyInstance } from './read-only.js'
 export * from './repair/index.js'
 export * from './reports/index.js'
 export { isSystemFault } from './system-fault.js'

@@ -31,7 +31,7 @@ interface Owner {
  * @throws DirectoryInUseError if the owner is alive
  */
 export async function claim(path: string): Promise<() => void> {
-  const self: Owner = { pid: process.pid, started: startOf(process.pid), space: pidSpace() }
+  const self = thisProcess()
   for (;;) {
     try {
       writeFileSync(path, JSON.stringify(self), { flag: 'wx' })
@@ -39,12 +39,7 @@ export async function claim(path: string): Promise<() => void> {
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
     }
-    const owner = ownerIn(path)
-    if (owner !== null && (await lives(owner, self, path))) {
-      throw new DirectoryInUseError(
-        `the data directory is in use by process ${owner.pid} of ${owner.space} (${path}); stop it first`,
-      )
-    }
+    await requireDeadOwner(path, self)
     rmSync(path, { force: true })
   }
   const heartbeat = setInterval(() => {
@@ -60,6 +55,26 @@ export async function claim(path: string): Promise<() => void> {
     rmSync(path, { force: true })
   }
 }
+
+/**
+ * Checks that no living process owns the data next to `path`, without claiming it.
+ * @throws DirectoryInUseError if the owner is alive
+ */
+export const requireFree = (path: string): Promise<void> => requireDeadOwner(path, thisProcess())
+
+async function requireDeadOwner(path: string, self: Owner): Promise<void> {
+  const owner = ownerIn(path)
+  if (owner === null || !(await lives(owner, self, path))) return
+  throw new DirectoryInUseError(
+    `the data directory is in use by process ${owner.pid} of ${owner.space} (${path}); stop it first`,
+  )
+}
+
+const thisProcess = (): Owner => ({
+  pid: process.pid,
+  started: startOf(process.pid),
+  space: pidSpace(),
+})
 
 /**
  * Returns null if the file is missing or was truncated by a crash.

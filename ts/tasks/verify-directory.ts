@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Engine } from '../engine/index.js'
-import { claim, copyStoreAtRest } from '../sqlite/index.js'
+import { claim, copyStoreAtRest, requireFree } from '../sqlite/index.js'
 import { catalogueFilePath, readCatalogueFile } from './catalogue/catalogue-file.js'
 import { STORE_BYTES_MAX } from './limits.js'
 import { expectCommits, unrecordedIn } from './recovery/expected-commits.js'
@@ -30,6 +30,10 @@ export async function claimDirectory(directory: string): Promise<() => void> {
   const tasks = dirname(storePath(directory))
   return existsSync(tasks) ? claim(join(tasks, 'lock')) : () => undefined
 }
+
+/** @throws DirectoryInUseError if a running process has the data directory open. Changes nothing. */
+export const requireUnclaimed = (directory: string): Promise<void> =>
+  requireFree(join(dirname(storePath(directory)), 'lock'))
 
 /**
  * Compares the task store with its checksums, and then checks everything that it names. Opens a copy of the store, so
