@@ -3,125 +3,33 @@
 //! There are few, coarse calls. Requests and answers are UTF-8 JSON bytes, copied on entry because JavaScript may reuse
 //! its buffer. Mistakes of callers and internal errors are returned as values.
 
+mod calls;
+mod descriptor;
 mod fault;
 mod memory;
 mod pool;
 mod running;
 mod served;
+mod values;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::{Arc, Barrier, Weak};
 use std::time::Instant;
 
+use calls::closed;
 use fault::ReportFault;
-use napi::bindgen_prelude::{Buffer, Float32Array, PromiseRaw, Uint8Array, Uint32Array};
-use napi::{Env, JsDeferred, JsValue};
+use napi::Env;
+use napi::bindgen_prelude::{PromiseRaw, Uint8Array};
 use napi_derive::napi;
-use pool::Pool;
+use pool::{Pool, Pools, WRITERS};
 use running::{Running, Ticket};
 use served::{Readers, Served};
-use siftd_engine::error::{Error, Result, panic_text};
-use siftd_engine::search::Answer;
 use siftd_engine::vector::VectorPage;
 use siftd_engine::{Engine, Limits};
+use values::{IndexedRequest, Reply, Setup, Vectors, answer, bytes, json, optional};
 
 #[global_allocator]
 static ALLOCATOR: memory::Memory = memory::Memory;
-
-/// An error of the API, or `internal`.
-#[napi(object, object_from_js = false)]
-pub struct Failure {
-    /// A code of the API's error table.
-    pub code: String,
-    /// Shown unchanged, unless the code is `internal`.
-    pub message: String,
-}
-
-/// Facts about an answer that are not in its bytes.
-#[napi(object, object_from_js = false)]
-pub struct Facts {
-    /// True if the search ran out of time.
-    pub degraded: bool,
-    /// True if the query excludes something with `-`.
-    pub used_negative_operator: bool,
-    /// Number of terms in the query.
-    pub terms: u32,
-    /// Number of hits found by vectors; absent for a search by words alone.
-    pub semantic_hits: Option<u32>,
-    /// True if a query vector was missing that the search would have used.
-    pub lacks_vector: bool,
-    /// Number of hits on the page.
-    pub hits: u32,
-    /// For a single search: the offset of the digits of `processingTimeMs` in the body.
-    pub time_at: Option<u32>,
-}
-
-/// The outcome of any call: a failure, or the bytes of an answer, if any.
-#[napi(object, object_from_js = false)]
-#[derive(Default)]
-pub struct Reply {
-    /// UTF-8 JSON.
-    pub body: Option<Buffer>,
-    /// Only for searches.
-    pub facts: Option<Facts>,
-    /// Set if the call failed.
-    pub failure: Option<Failure>,
-}
-
-/// Options for opening an engine.
-#[napi(object, object_to_js = false)]
-pub struct Setup {
-    /// Absolute path of the directory with a subdirectory per index.
-    pub directory: String,
-    /// Bytes that indexing may use in addition to mapped files.
-    pub indexing_memory_bytes: f64,
-    /// Number of threads for indexing.
-    pub indexing_threads: u32,
-    /// Cache limit in bytes, for all indexes together.
-    pub cache_bytes: f64,
-    /// True if another process writes the files of the indexes.
-    pub follows_files: bool,
-}
-
-/// A query of a multi-search.
-#[napi(object, object_to_js = false)]
-pub struct IndexedRequest {
-    /// Id of the index.
-    pub index: String,
-    /// `SearchRequest` as UTF-8 JSON.
-    pub request: Uint8Array,
-}
-
-/// Vectors of an embedder for documents: `VectorPage`.
-#[napi(object, object_to_js = false)]
-pub struct Vectors {
-    /// Name of the embedder.
-    pub embedder: String,
-    /// Documents of the vectors.
-    pub docids: Uint32Array,
-    /// Number of vectors of each document.
-    pub counts: Uint8Array,
-    /// Per vector: number of its fragment.
-    pub fragments: Uint8Array,
-    /// Per vector: 1 if the document keeps its vector of this fragment, 0 if the vector is the next of `rows`.
-    pub reused: Uint8Array,
-    /// Components of new vectors, row-major.
-    pub rows: Float32Array,
-}
-
-impl From<Vectors> for VectorPage {
-    fn from(vectors: Vectors) -> Self {
-        Self {
-            embedder: vectors.embedder,
-            docids: vectors.docids.to_vec(),
-            counts: vectors.counts.to_vec(),
-            fragments: vectors.fragments.to_vec(),
-            reused: vectors.reused.to_vec(),
-            rows: vectors.rows.to_vec(),
-        }
-    }
-}
 
 /// All indexes of a directory, and the threads that serve them.
 #[napi]
@@ -140,20 +48,6 @@ enum Link {
     Attached(Weak<Served>),
     Closed,
 }
-
-/// Number of batches written at the same time, each for another index. They share the memory for indexing.
-const WRITERS: usize = 2;
-
-/// A long commit must not block searches, inspection of uploads or small batches of other indexes.
-struct Pools {
-    writing: Pool,
-    /// For batches that are too small to need a share of the indexing memory.
-    writing_small: Pool,
-    background: Pool,
-    merging: Pool,
-}
-
-type Settle = Box<dyn FnOnce(Env) -> napi::Result<Reply> + Send>;
 
 #[napi]
 impl EngineHandle {
@@ -176,13 +70,8 @@ impl EngineHandle {
             searching: Pool::start("siftd-search", threads)?,
             readers: Arc::default(),
         };
-        let pools = Pools {
-            writing: Pool::start("siftd-write", WRITERS)?,
-            writing_small: Pool::start("siftd-write-small", 1)?,
-            background: Pool::start("siftd-background", 2)?,
-            merging: Pool::start("siftd-merge", 1)?,
-        };
-        Ok(Self { link: Link::Owned(Arc::new(served)), pools: Some(pools), running: Running::default() })
+        let pools = Some(Pools::start()?);
+        Ok(Self { link: Link::Owned(Arc::new(served)), pools, running: Running::default() })
     }
 
     /// Makes this engine available to `attach` until it is closed. Returns its number.
@@ -596,131 +485,4 @@ impl EngineHandle {
         self.link = Link::Closed;
         promise
     }
-}
-
-impl EngineHandle {
-    fn served(&self) -> napi::Result<Arc<Served>> {
-        match &self.link {
-            Link::Owned(served) => Ok(Arc::clone(served)),
-            Link::Attached(served) => served.upgrade().ok_or_else(closed),
-            Link::Closed => Err(closed()),
-        }
-    }
-
-    /// Like `searching`. An index is not dropped while an attached handle reads it.
-    fn reading<'e>(
-        &self,
-        env: &'e Env,
-        indexes: Vec<String>,
-        job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
-    ) -> napi::Result<PromiseRaw<'e, Reply>> {
-        let readers = match &self.link {
-            Link::Attached(_) => Arc::clone(&self.served()?.readers),
-            _ => return self.searching(env, job),
-        };
-        self.searching(env, move |engine| {
-            let _reader = readers.enter(indexes)?;
-            job(engine)
-        })
-    }
-
-    fn searching<'e>(
-        &self,
-        env: &'e Env,
-        job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
-    ) -> napi::Result<PromiseRaw<'e, Reply>> {
-        let served = self.served()?;
-        self.defer(env, &served.searching, job)
-    }
-
-    fn writing<'e>(
-        &self,
-        env: &'e Env,
-        is_small: bool,
-        job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
-    ) -> napi::Result<PromiseRaw<'e, Reply>> {
-        let pools = self.pools.as_ref().ok_or_else(closed)?;
-        self.defer(env, if is_small { &pools.writing_small } else { &pools.writing }, job)
-    }
-
-    fn background<'e>(
-        &self,
-        env: &'e Env,
-        job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
-    ) -> napi::Result<PromiseRaw<'e, Reply>> {
-        self.defer(env, &self.pools.as_ref().ok_or_else(closed)?.background, job)
-    }
-
-    /// Returns a promise for the result of `job`, which runs on a pool thread.
-    fn defer<'e>(
-        &self,
-        env: &'e Env,
-        pool: &Pool,
-        job: impl FnOnce(&Engine) -> Result<Reply> + Send + 'static,
-    ) -> napi::Result<PromiseRaw<'e, Reply>> {
-        let engine = Arc::clone(&self.served()?.engine);
-        let (deferred, promise): (JsDeferred<Reply, Settle>, _) = env.create_deferred()?;
-        pool.run(move || {
-            let outcome = catch_unwind(AssertUnwindSafe(|| job(&engine)));
-            let reply = match outcome {
-                Ok(Ok(reply)) => reply,
-                Ok(Err(error)) => failed(&error),
-                Err(panic) => failed(&Error::internal("the engine panicked", panic_text(&*panic).to_owned())),
-            };
-            deferred.resolve(Box::new(move |_| Ok(reply)));
-        });
-        Ok(PromiseRaw::new(env.raw(), promise.raw()))
-    }
-}
-
-fn closed() -> napi::Error {
-    napi::Error::from_reason("the engine is closed")
-}
-
-/// Duplicates the descriptor of a socket, so that each thread can close its own. Fails on Windows.
-#[napi]
-pub fn duplicate_descriptor(descriptor: i32) -> napi::Result<i32> {
-    #[cfg(unix)]
-    {
-        // SAFETY: `fcntl` with `F_DUPFD_CLOEXEC` reads no memory, and rejects a descriptor that is not open.
-        let duplicate = unsafe { libc::fcntl(descriptor, libc::F_DUPFD_CLOEXEC, 0) };
-        if duplicate != -1 {
-            return Ok(duplicate);
-        }
-    }
-    Err(napi::Error::from_reason(format!(
-        "the descriptor {descriptor} cannot be duplicated: {}",
-        std::io::Error::last_os_error()
-    )))
-}
-
-fn failed(error: &Error) -> Reply {
-    let failure = Failure { code: error.code().to_owned(), message: error.to_string() };
-    Reply { failure: Some(failure), ..Reply::default() }
-}
-
-fn bytes(body: Vec<u8>) -> Reply {
-    Reply { body: Some(body.into()), ..Reply::default() }
-}
-
-fn optional(body: Option<Vec<u8>>) -> Reply {
-    Reply { body: body.map(Into::into), ..Reply::default() }
-}
-
-fn json(value: &impl serde::Serialize) -> Result<Reply> {
-    let body = serde_json::to_vec(value);
-    body.map(bytes).map_err(|error| Error::internal("an answer cannot be written as JSON", error))
-}
-
-fn answer(answer: Answer) -> Reply {
-    let facts = Facts {
-        degraded: answer.facts.degraded,
-        used_negative_operator: answer.facts.used_negative_operator,
-        terms: answer.facts.terms as u32,
-        semantic_hits: answer.facts.semantic_hits.map(|hits| hits as u32),
-        lacks_vector: answer.facts.lacks_vector,
-        hits: answer.facts.hits as u32,
-        time_at: answer.facts.time_at.map(|at| at as u32),
-    };
-    Reply { facts: Some(facts), ..bytes(answer.body) }
 }

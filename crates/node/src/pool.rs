@@ -33,3 +33,27 @@ impl Pool {
         let _ = self.queue.send(Box::new(job));
     }
 }
+
+/// Number of batches written at the same time, each for another index. They share the memory for indexing.
+pub const WRITERS: usize = 2;
+
+/// The threads of an engine that do not search. A long commit must not block searches, inspection of uploads or small
+/// batches of other indexes.
+pub struct Pools {
+    pub writing: Pool,
+    /// For batches that are too small to need a share of the indexing memory.
+    pub writing_small: Pool,
+    pub background: Pool,
+    pub merging: Pool,
+}
+
+impl Pools {
+    pub fn start() -> std::io::Result<Self> {
+        Ok(Self {
+            writing: Pool::start("siftd-write", WRITERS)?,
+            writing_small: Pool::start("siftd-write-small", 1)?,
+            background: Pool::start("siftd-background", 2)?,
+            merging: Pool::start("siftd-merge", 1)?,
+        })
+    }
+}
