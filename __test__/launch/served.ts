@@ -63,7 +63,7 @@ export async function startServed(
     userDirectory: join(directory, 'user'),
     log,
     outlets,
-    follows: false,
+    startsAs: 'leader',
     signal: new AbortController().signal,
   })
   let stopped: Promise<void> | null = null

@@ -5,9 +5,10 @@ const refuse = (): never => {
 }
 
 /** The parts of a replicated server that calls no other servers. */
-export const alone: Pick<Replicated, 'catchesUp' | 'isStrong' | 'leader' | 'nudge' | 'peers' | 'pollHeader'> =
+export const alone: Pick<Replicated, 'catchesUp' | 'handOver' | 'isStrong' | 'leader' | 'nudge' | 'peers' | 'pollHeader'> =
   {
     catchesUp: async () => true,
+    handOver: async () => null,
     isStrong: false,
     leader: async () => 'self',
     nudge: () => undefined,

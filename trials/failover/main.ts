@@ -20,6 +20,7 @@ on all servers after each round, and strong reads must find it before that.
                      (default: all)
   --engine NAME      native or fallback                                   (default fallback)
   --seed S           seed of the faults                                   (default 1)
+  --logs             show the logs of the servers after each round
   --minutes N        stop after that time                                 (default: no limit)`
 
 const { values } = parseArgs({
@@ -30,6 +31,7 @@ const { values } = parseArgs({
     engine: { type: 'string', default: 'fallback' },
     seed: { type: 'string', default: '1' },
     minutes: { type: 'string' },
+    logs: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 })
@@ -48,7 +50,7 @@ const directory = await mkdtemp(join(tmpdir(), 'siftd-failover-'))
 try {
   const { problems, rounds, acknowledged, missing, recoveries } = await failovers({
     ...{ engine: values.engine, ack: values.ack, seed: Number(values.seed), rounds: Number(values.rounds) },
-    ...{ directory, kinds: chosen, shouldContinue: withinMinutes(values.minutes) },
+    ...{ directory, kinds: chosen, showsLogs: values.logs, shouldContinue: withinMinutes(values.minutes) },
     store: await startStore({ teardown: (end) => void ends.push(end) }, 'gofakes3'),
     report: (line) => console.log(line),
   })

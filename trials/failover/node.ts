@@ -79,23 +79,24 @@ export class Node {
     return this.#log
   }
 
-  /** Starts the process. `isFollower` false: it takes over, or begins the log. */
-  start(isFollower: boolean): void {
+  /** Starts the process. */
+  start(as: 'first' | 'follower' | 'successor'): void {
     const { directory, engine, ack, name } = this.#setup
     const options = [
       ...['--db-path', join(directory, name), '--http-addr', `127.0.0.1:${this.#port}`],
-      ...['--engine', engine, '--log-level', 'INFO', '--no-analytics'],
+      ...['--engine', engine, '--log-level', 'WARN', '--no-analytics'],
       ...['--bucket', `s3://${bucket}/failover`, '--bucket-endpoint', this.#bucket.origin],
       ...['--bucket-ack', ack, '--bucket-interval', '100', '--candidate', 'yes'],
       ...['--advertised-url', `http://127.0.0.1:${this.#peers.port}`],
       ...['--experimental-allowed-ip-networks', '127.0.0.0/8'],
-      ...(isFollower ? ['--follow'] : []),
+      ...(as === 'follower' ? ['--follow'] : []),
+      ...(as === 'successor' ? ['--bucket-take-over'] : []),
     ]
     const child = spawn(process.execPath, [program, ...options], {
       env: { ...process.env, AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
-    this.#log += `\n--- started as ${isFollower ? 'follower' : 'leader'}\n`
+    this.#log += `\n--- started as ${as}\n`
     child.stderr.on('data', (chunk: Buffer) => {
       this.#log = `${this.#log}${chunk}`.slice(-LOG_CHARS)
     })
@@ -128,7 +129,7 @@ export class Node {
   heal(): void {
     this.#bucket.comeBack()
     this.#peers.refuses = false
-    if (!this.isRunning) this.start(true)
+    if (!this.isRunning) this.start('follower')
     else this.signal('SIGCONT')
   }
 

@@ -21,6 +21,8 @@ export interface FailoverSetup {
   readonly rounds: number
   /** Faults to choose from. Default: all. */
   readonly kinds?: readonly Kind[]
+  /** True: the logs of all servers are reported after each round. */
+  readonly showsLogs?: boolean
   /** Origin of an object store that does not check signatures. */
   readonly store: string
   /** An empty directory. */
@@ -113,13 +115,13 @@ class Cluster {
 
   async begin(): Promise<void> {
     const [first, ...others] = this.#nodes
-    first!.start(false)
+    first!.start('first')
     // The first acknowledged document implies a first checkpoint, from which others can copy.
     await until('a first document', async () => {
       await write(first!, this.#records)
       return this.#records.acknowledged.length > 0
     })
-    for (const node of others) node.start(true)
+    for (const node of others) node.start('follower')
     await this.#atRest()
   }
 
@@ -167,7 +169,7 @@ class Cluster {
       case 'killed':
         await leader.end('SIGKILL')
         if (this.#random() >= 0.3) return await this.#acknowledged(beganAt, epoch + 1)
-        leader.start(true)
+        leader.start('follower')
         return await this.#acknowledged(beganAt, epoch)
       case 'suspended':
         leader.signal('SIGSTOP')
@@ -204,7 +206,7 @@ class Cluster {
         other.isWell = false
         await other.end('SIGTERM')
         const startedAt = performance.now()
-        other.start(false)
+        other.start('successor')
         return await this.#acknowledged(startedAt, epoch + 1)
       }
     }
@@ -321,7 +323,7 @@ export async function failovers(setup: FailoverSetup): Promise<FailoverResult> {
     while (cluster.rounds < rounds && shouldContinue()) {
       const before = cluster.problems.length
       await cluster.round(cluster.next())
-      if (cluster.problems.length > before)
+      if (cluster.problems.length > before || setup.showsLogs === true)
         for (const { name, log } of nodes) report(`log of ${name}:\n${log.slice(-20_000)}`)
     }
   } catch (error) {

@@ -116,7 +116,7 @@ export class Sending {
         stopBatches: () => opened.stop(),
         successor: async () => {
           const id = parts.successor()
-          return id === null ? null : { id, nudge: () => undefined }
+          return id === null ? null : { id, address: id, nudge: () => undefined }
         },
       },
       log: { info: (_, message) => world.note(message), warn: failed, error: failed },
@@ -151,7 +151,7 @@ export class Sending {
   }
 
   /** Lets a candidate take over. */
-  handOver(): Promise<boolean> {
+  handOver(): ReturnType<Sender['handOver']> {
     return this.#sender.handOver()
   }
 

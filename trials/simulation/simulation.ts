@@ -347,9 +347,9 @@ class Simulation {
     }
     const { sending } = closing
     const handsOver = sending !== null && this.#candidates.size > 0 && this.#world.chance(0.7)
-    const handed = handsOver ? sending.handOver() : Promise.resolve(false)
-    const ended = handed.then((isHanded) => {
-      if (isHanded) {
+    const handed = handsOver ? sending.handOver() : Promise.resolve(null)
+    const ended = handed.then((outcome) => {
+      if (outcome?.kind === 'done') {
         this.#world.note('the leader has handed over')
         this.#handovers++
       }

@@ -7,9 +7,11 @@ import {
   parseLaunchOptions,
   userDirectory,
 } from '../launch/index.js'
+import type { StartRole } from '../replication/index.js'
 import type { Logger } from '../telemetry/index.js'
 import { lastLineOf } from './last-line.js'
 import { commandNamed, commands, usualArguments } from './program.js'
+import type { Serving } from './serve.js'
 import { nextSteps } from './start-screen.js'
 import { textOf } from './text-of.js'
 
@@ -67,18 +69,21 @@ async function main(): Promise<void> {
     ...{ launch, configFile, machine: machine(), version, build: build() },
     ...{ userDirectory: userDirectory(process.env), log, outlets, signal: stop.signal },
   }
-  for (let [given, follows] = [options, options.follow]; !stop.signal.aborted; ) {
-    const serving = await serve({ ...started, options: given, follows }).catch((error: unknown) => {
-      if (error !== stop.signal.reason) throw error
-      return null
-    })
+  let startsAs: StartRole = options.follow ? 'follower' : 'leader'
+  for (let given = options; !stop.signal.aborted; ) {
+    const serving: Serving | null = await serve({ ...started, options: given, startsAs }).catch(
+      (error: unknown) => {
+        if (error !== stop.signal.reason) throw error
+        return null
+      },
+    )
     if (serving === null) break
     console?.write(`${serving.screen}\n`)
     if (args.length === 0 && process.stderr.isTTY)
       console?.write(`${nextStepsOf(serving.url, options.masterKey)}\n`)
     await Promise.race([stop.asked, aborted(serving.ended)])
     await serving.stop()
-    follows = serving.followsNext()
+    startsAs = serving.nextRole()
     // The data directory has the imported data already.
     given = { ...given, importDump: null, importSnapshot: null }
   }

@@ -14,7 +14,7 @@ import {
 } from '../instance/index.js'
 import { addressText, type Build, type LaunchOptions, type Machine, type Run } from '../launch/index.js'
 import { type Outbound, openOutbound } from '../outbound/index.js'
-import type { Connected, ReplicatedInstance } from '../replication/index.js'
+import type { Connected, ReplicatedInstance, StartRole } from '../replication/index.js'
 import { type Logger, type LogOutlets, moduleLog } from '../telemetry/index.js'
 import { openTls, type Tls } from '../tls/index.js'
 import { exporterOver } from '../transfer/index.js'
@@ -52,8 +52,7 @@ export interface ServeRequest {
   readonly userDirectory: string
   readonly log: Logger
   readonly outlets: LogOutlets
-  /** True if this server starts as a follower. */
-  readonly follows: boolean
+  readonly startsAs: StartRole
   /** Aborts an unfinished start, which then rejects with the reason of the signal. */
   readonly signal: AbortSignal
 }
@@ -65,8 +64,8 @@ export interface Serving {
   readonly url: string
   /** Aborted when the server must restart. */
   readonly ended: AbortSignal
-  /** True if it must restart as a follower. */
-  readonly followsNext: () => boolean
+  /** How it must restart. */
+  readonly nextRole: () => StartRole
   /**
    * Interrupts indexing, stops accepting requests, waits a bounded time for running requests, then closes everything.
    */
@@ -131,9 +130,9 @@ export async function serve(request: ServeRequest): Promise<Serving> {
         embedders,
       })
     const end = new AbortController()
-    let followsNext = true
-    const restart = (follows: boolean): void => {
-      followsNext = follows
+    let nextRole: StartRole = 'follower'
+    const restart = (as: StartRole): void => {
+      nextRole = as
       end.abort()
     }
     // Replication code is loaded only with a bucket.
@@ -157,7 +156,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       replication === null || options.bucket === null
         ? null
         : {
-            ...{ options, version, signal, open, follows: request.follows },
+            ...{ options, version, signal, open, startsAs: request.startsAs },
             ...{ directory: resolve(options.dbPath), log: moduleLog(log, 'bucket'), onEnd: restart },
             openFollowed: (refusal: () => ApiError) =>
               openFollowerInstance({
@@ -216,7 +215,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
           .catch((error: unknown) => log.warn({ err: error }, 'the former follower did not close'))
       } catch (error) {
         log.error({ err: error }, 'this server took over the log but cannot lead: it restarts')
-        restart(true)
+        restart('follower')
       }
     }
     const { httpAddr } = options
@@ -268,7 +267,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
       screen,
       url,
       ended: end.signal,
-      followsNext: () => followsNext,
+      nextRole: () => nextRole,
       async stop() {
         await promoting
         await generation.replicated.sender?.handOver()

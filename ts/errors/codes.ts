@@ -3,7 +3,7 @@
  *
  * Codes that differ only by a field name of the request are listed by family: all have the type `invalid_request` and
  * the status 400. Source: the published error table of the API. It lacks only `bucket_unavailable`, `follower_behind`,
- * `index_damaged`, `upload_damaged`, `invalid_task_wait_ms` and `invalid_settings_dry_run`.
+ * `no_successor`, `index_damaged`, `upload_damaged`, `invalid_task_wait_ms` and `invalid_settings_dry_run`.
  */
 
 /** The origin of an error, as clients see it. */
@@ -38,6 +38,7 @@ const special = {
   database_size_limit_reached: { type: 'internal', status: 500 },
   invalid_store_file: { type: 'internal', status: 500 },
   follower_behind: { type: 'system', status: 503 },
+  no_successor: { type: 'system', status: 409 },
   bucket_unavailable: { type: 'system', status: 503 },
   index_damaged: { type: 'internal', status: 500 },
   upload_damaged: { type: 'internal', status: 500 },

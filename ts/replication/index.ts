@@ -41,4 +41,4 @@ export type { Acknowledgement, SenderFigures, SenderSetup, Sending } from './pub
 export { Shipper, type ShipperSetup } from './publish/shipper.js'
 export { fetchUploads } from './publish/uploads.js'
 export { type Leader, type Replicated, type ReplicationFigures, replicatedBy } from './replicated.js'
-export type { ReplicatedInstance, ReplicationRequest } from './replicated-instance.js'
+export type { ReplicatedInstance, ReplicationRequest, StartRole } from './replicated-instance.js'

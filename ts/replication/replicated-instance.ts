@@ -14,6 +14,12 @@ export interface Progress {
   end(): void
 }
 
+/**
+ * How a server starts. `follower`: a candidate that has led from its directory leads on, unless another server took
+ * over. `former leader`: another server has taken over from it.
+ */
+export type StartRole = 'leader' | 'follower' | 'former leader'
+
 export interface ReplicationRequest {
   readonly bucket: OpenedBucket
   readonly options: LaunchOptions
@@ -24,8 +30,7 @@ export interface ReplicationRequest {
   readonly log: Logger
   /** Shows the progress of a long copy. */
   readonly openProgress: () => Promise<Progress>
-  /** True if this server starts as a follower. */
-  readonly follows: boolean
+  readonly startsAs: StartRole
   /** Opens the data directory. */
   readonly open: (keepsChanges: boolean) => Promise<Instance>
   /** Opens the data directory as a copy. @param refusal returns the error for writes */
@@ -37,8 +42,8 @@ export interface ReplicationRequest {
    * serves.
    */
   readonly onElected: (taken: Connected) => Promise<void>
-  /** Called once when the server must restart. @param follows true: as a follower */
-  readonly onEnd: (follows: boolean) => void
+  /** Called once when the server must restart. */
+  readonly onEnd: (as: StartRole) => void
 }
 
 /** An instance and its replication. */
@@ -48,4 +53,6 @@ export interface ReplicatedInstance {
   readonly sender: Sender | null
   /** null: this server is not a follower. */
   readonly follower: Follower | null
+  /** Restarts the instance of a leader in this process. Absent: this is no leader. */
+  readonly restart?: () => void
 }

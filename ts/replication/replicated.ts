@@ -4,6 +4,7 @@ import { POLL_HEADER } from './elect/role-of.js'
 import type { Follower, FollowerFigures } from './follow/follower.js'
 import { positionText, readPosition } from './log/position.js'
 import type { Sender } from './publish/sender.js'
+import type { HandoverOutcome } from './publish/sender-setup.js'
 import type { ReplicatedInstance } from './replicated-instance.js'
 
 /** Replication state of a server with a bucket. */
@@ -38,6 +39,11 @@ export interface Replicated {
   leader(): Promise<Leader>
   /** Makes a follower read the log at once. */
   nudge(): void
+  /**
+   * Lets another server lead. A leader whose successor is late restarts.
+   * @param to address of the successor; null: any
+   */
+  handOver(to: string | null): Promise<HandoverOutcome>
   /** Header of requests for `nudge`. */
   readonly pollHeader: string
   /** Passes requests on to the leader. */
@@ -55,7 +61,7 @@ const REACH_MS = 5_000
 type Common = Pick<Replicated, 'peers' | 'isStrong' | 'pollHeader'>
 
 /** Replication state of a writer, for HTTP routes. */
-const writing = (sender: Sender, common: Common): Replicated => ({
+const writing = (sender: Sender, restart: () => void, common: Common): Replicated => ({
   ...common,
   async figures() {
     const { position, unsent, awaySeconds, staleSeconds, isConfirmed } = await sender.figures()
@@ -79,6 +85,11 @@ const writing = (sender: Sender, common: Common): Replicated => ({
     return leader === 'self' || leader === null ? 'self' : { address: leader }
   },
   nudge: () => undefined,
+  async handOver(to) {
+    const outcome = await sender.handOver(to)
+    if (outcome?.kind === 'late') restart()
+    return outcome
+  },
 })
 
 /**
@@ -120,15 +131,16 @@ const following = (
     return advertisedUrl === null ? null : { address: advertisedUrl }
   },
   nudge: () => follower.nudge(),
+  handOver: async () => null,
 })
 
 /** Replication state for HTTP routes; null: this server neither sends nor follows. */
 export function replicatedBy(
-  { sender, follower }: ReplicatedInstance,
+  { sender, follower, restart = () => undefined }: ReplicatedInstance,
   options: LaunchOptions,
   peers: Replicated['peers'],
 ): Replicated | null {
   const common = { peers, pollHeader: POLL_HEADER, isStrong: options.readConsistency === 'strong' }
   if (follower !== null) return following(follower, options, common)
-  return sender && writing(sender, common)
+  return sender && writing(sender, restart, common)
 }

@@ -14,9 +14,12 @@ type Sent = Pick<Shipper, 'newestCheckpoint' | 'sent'>
 /** The waiting clients. Each is resolved once a server that starts from the bucket would have its writes. */
 export class Waiters {
   readonly #waiting = new Set<Waiter>()
+  #closed: Error | null = null
 
+  /** Rejects the waiter at once after `close`. */
   add(waiter: Waiter): void {
-    this.#waiting.add(waiter)
+    if (this.#closed === null) this.#waiting.add(waiter)
+    else waiter.reject(this.#closed)
   }
 
   delete(waiter: Waiter): void {
@@ -37,6 +40,12 @@ export class Waiters {
         waiter.resolve()
       }
     return isSending
+  }
+
+  /** Rejects all waiters, and those that are added later. */
+  close(error: Error): void {
+    this.#closed = error
+    this.refuse(error)
   }
 
   refuse(error: Error): void {

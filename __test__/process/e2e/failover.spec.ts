@@ -5,8 +5,10 @@
  * 3. The former leader becomes a follower at its next start, and a follower without the option never leads.
  * 4. A leader that stops hands over to a candidate. Every server accepts writes during the handover.
  * 5. Every server takes writes, and knows the task of a write that another one took.
- * 6. A strong read finds what any follower has shown before it.
+ * 6. `siftd handover` names the next leader, and the former one follows it. It refuses if there is no candidate.
+ * 7. A strong read finds what any follower has shown before it.
  */
+import { runCommand } from '../../support/command.js'
 import type { TestDaemon } from '../../support/daemon.js'
 import { add, answered, settled, tests, titles, type World, world } from './bucket-world.js'
 
@@ -207,4 +209,27 @@ tests('a stopped leader hands over, and writes through any server go on', async 
     writing.acknowledged.filter((id) => !found.has(id)),
     [],
   )
+})
+
+tests('siftd handover lets a named server lead, and refuses without a candidate', async (t) => {
+  const { start } = await world(t)
+  const leader = await candidate(start, 'first')
+  const url = (server: TestDaemon): string => `http://127.0.0.1:${server.port}`
+  await settled(leader, await add(leader, [{ id: 0, title: 'Solaris' }]))
+  const refused = await runCommand(['handover', '--url', url(leader)])
+  t.is(refused.code, 1)
+  t.regex(refused.errors.join(), /no_successor.*no server can take over/)
+  const [second, third] = await Promise.all([
+    candidate(start, 'second', '--follow'),
+    candidate(start, 'third', '--follow'),
+  ])
+  // Any server passes the request on to the leader. A candidate announces itself after its first poll.
+  const handover = ['handover', '--url', url(second), '--to', url(third)]
+  let done = await runCommand(handover)
+  while (done.code !== 0 && /no_successor/.test(done.errors.join())) done = await runCommand(handover)
+  t.deepEqual([done.code, done.lines], [0, [`${url(third)} is the leader now`]], done.errors.join())
+  t.is(await leaderOf([leader, second, third]), third)
+  while ((await healthOf(leader)).role !== 'follower') await pause(50)
+  await settled(leader, await add(leader, [{ id: 1, title: 'Stalker' }]))
+  t.deepEqual(await titles(leader, 'stalker'), ['Stalker'])
 })

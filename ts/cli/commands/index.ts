@@ -59,6 +59,11 @@ export const serverCommands: readonly CommandEntry[] = [
     load: async () => (await import('./backups.js')).snapshot,
   },
   {
+    name: 'handover',
+    summary: 'lets another server of a bucket become the leader',
+    load: async () => (await import('./handover.js')).handover,
+  },
+  {
     name: 'mcp',
     summary: 'gives an agent tools to search, on the standard input and output',
     load: async () => (await import('./mcp.js')).mcp,

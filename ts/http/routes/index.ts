@@ -16,6 +16,7 @@ import { multiSearchRoutes } from './multi-search.js'
 import { networkRoutes } from './network.js'
 import { openApiRoutes } from './openapi.js'
 import { renderRoutes } from './render.js'
+import { replicationRoutes } from './replication.js'
 import { searchRoutes } from './search.js'
 import { settingsRoutes } from './settings.js'
 import { swapRoutes } from './swap.js'
@@ -39,6 +40,7 @@ const plugins: readonly FastifyPluginAsync<RouteServices>[] = [
   networkRoutes,
   openApiRoutes,
   renderRoutes,
+  replicationRoutes,
   searchRoutes,
   settingsRoutes,
   swapRoutes,

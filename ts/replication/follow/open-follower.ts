@@ -63,7 +63,7 @@ export async function openFollower(request: ReplicationRequest): Promise<Replica
     newestCheckpoint: (signal) => bucket.log.newestCheckpoint(signal),
     intervalMs: options.bucketInterval,
     log,
-    onTruncated: () => request.onEnd(true),
+    onTruncated: () => request.onEnd('follower'),
   })
   bucket.onFailure((error) => follower?.failed(error))
   return { instance, sender: null, follower }

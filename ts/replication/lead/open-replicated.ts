@@ -27,7 +27,10 @@ export async function openReplicated(request: ReplicationRequest): Promise<Repli
   try {
     const isSuperseded =
       (await copyState(request.directory)) === 'superseded' && !request.options.bucketTakeOver
-    if ((request.follows || isSuperseded) && !(await mayLead(request))) return await openFollower(request)
+    const { startsAs } = request
+    const follows = startsAs !== 'leader' || isSuperseded
+    if (follows && (startsAs === 'former leader' || !(await mayLead(request))))
+      return await openFollower(request)
     const taken = await prepare(request)
     if (taken === 'moment') return { instance: await request.open(false), sender: null, follower: null }
     return await openWriter(request, taken)
@@ -129,7 +132,7 @@ async function openWriter(request: ReplicationRequest, taken: Connected | null):
       ...(options.candidate === 'yes' && {
         handover: {
           stopBatches: () => instance.queue.stop(),
-          successor: (stop: AbortSignal) => successorOf(request, stop),
+          successor: (stop: AbortSignal, to: string | null) => successorOf(request, stop, to),
         },
       }),
       onFenced: (hasLed) => {
@@ -138,11 +141,11 @@ async function openWriter(request: ReplicationRequest, taken: Connected | null):
         if (takesOver) log.warn({}, 'another server has taken over: this one restarts to take over again')
         else log.error({}, 'another server has taken over: this one becomes a follower')
         void instance.queue.stop()
-        request.onEnd(!takesOver)
+        request.onEnd(takesOver ? 'leader' : 'former leader')
       },
     })
     bucket.onFailure((error) => sender.failed(error))
-    return { instance, sender, follower: null }
+    return { instance, sender, follower: null, restart: () => request.onEnd('leader') }
   } catch (error) {
     if (!(error instanceof SupersededError)) {
       await instance.close()
@@ -163,19 +166,22 @@ async function openWriter(request: ReplicationRequest, taken: Connected | null):
   }
 }
 
-/** Chooses the candidate with the newest data among those that answer. */
+/** Chooses the candidate with the newest data among those that answer. @param to only at this address; null: any */
 async function successorOf(
   { bucket, peers }: ReplicationRequest,
   signal: AbortSignal,
+  to: string | null,
 ): Promise<Handee | null> {
   const found = await recentCandidates(bucket, Date.now(), signal)
   for (const { id, address } of found.toSorted((one, other) => other.position - one.position)) {
-    if (address === null) continue
+    if (address === null || (to !== null && !isSameAddress(address, to))) continue
     const role = await roleOf(peers, address)
-    if (role === 'follower') return { id, nudge: () => void roleOf(peers, address) }
+    if (role === 'follower') return { id, address, nudge: () => void roleOf(peers, address) }
   }
   return null
 }
+
+const isSameAddress = (one: string, other: string): boolean => new URL(one).href === new URL(other).href
 
 async function connectNow(
   request: ReplicationRequest,

@@ -1,9 +1,11 @@
 import { InterruptibleSleep, type Timing } from '../interruptible-sleep.js'
 import { HANDOVER_MS, HANDOVER_POLL_MS } from '../limits.js'
-import type { Handee, HandoverSetup, SenderLog } from './sender-setup.js'
+import type { Handee, HandoverOutcome, HandoverSetup, SenderLog } from './sender-setup.js'
 
 /** The parts of a sender that a handover needs. */
 export interface HandoverSteps {
+  /** Address of the successor; null: any. */
+  readonly to: string | null
   /** Returns true if no write is being stored. */
   readonly areStored: () => boolean
   /** Makes all writes so far durable. */
@@ -22,8 +24,8 @@ export class Handover {
   #to: Handee | null = null
   #isReady = false
   #isNamed = false
-  /** Resolves once no handover is in progress. */
-  done: Promise<unknown> = Promise.resolve()
+  /** The handover in progress, or the last one. */
+  #running: Promise<HandoverOutcome> | null = null
 
   constructor(timing: Timing, log: SenderLog) {
     this.#timing = timing
@@ -46,19 +48,34 @@ export class Handover {
     return this.#isNamed
   }
 
-  /** @returns false: there is no successor, or it has not taken over in time */
-  run(setup: HandoverSetup, stop: AbortSignal, steps: HandoverSteps): Promise<boolean> {
-    const late = new AbortController()
-    const endLimit = this.#timing.after(HANDOVER_MS, () => late.abort())
-    const done = this.#run(setup, AbortSignal.any([stop, late.signal]), steps).finally(endLimit)
-    this.done = done
-    return done
+  /** At most one handover runs. A call while it runs, and after it, gets its outcome. */
+  run(setup: HandoverSetup, stop: AbortSignal, steps: HandoverSteps): Promise<HandoverOutcome> {
+    this.#running ??= this.#limited(setup, stop, steps).then((outcome) => {
+      // Without a successor nothing was changed, so another attempt may follow.
+      if (outcome === null) this.#running = null
+      return outcome
+    })
+    return this.#running
   }
 
-  async #run(setup: HandoverSetup, limit: AbortSignal, steps: HandoverSteps): Promise<boolean> {
+  /** Resolves once no handover is in progress. */
+  async ended(): Promise<void> {
+    await this.#running
+  }
+
+  #limited(setup: HandoverSetup, stop: AbortSignal, steps: HandoverSteps): Promise<HandoverOutcome> {
+    const late = new AbortController()
+    const endLimit = this.#timing.after(HANDOVER_MS, () => late.abort())
+    return this.#run(setup, AbortSignal.any([stop, late.signal]), steps).finally(endLimit)
+  }
+
+  async #run(setup: HandoverSetup, limit: AbortSignal, steps: HandoverSteps): Promise<HandoverOutcome> {
+    const to = await setup.successor(limit, steps.to).catch((error: unknown) => {
+      this.#log.warn({ err: error }, 'no server can be found that could take over')
+      return null
+    })
+    if (to === null) return null
     try {
-      const to = await setup.successor(limit)
-      if (to === null) return false
       this.#log.info({ to: to.id }, 'another server is asked to take over')
       this.#to = to
       await setup.stopBatches()
@@ -70,12 +87,11 @@ export class Handover {
     } catch (error) {
       this.#log.warn({ err: error }, 'the handover failed')
     }
-    if (!steps.isOver()) {
-      this.#to = null
-      this.#isReady = false
-      this.#isNamed = false
-    }
-    return steps.isOver()
+    if (steps.isOver()) return { kind: 'done', to }
+    this.#to = null
+    this.#isReady = false
+    this.#isNamed = false
+    return { kind: 'late', to }
   }
 
   /** Names the successor in the log, if a handover is in progress. @returns true if it did */

@@ -49,14 +49,21 @@ export interface Pace {
 export interface HandoverSetup {
   /** Stops running batches and begins no other. */
   readonly stopBatches: () => Promise<void>
-  /** Chooses a server that can take over; null: there is none. */
-  readonly successor: (signal: AbortSignal) => Promise<Handee | null>
+  /**
+   * Chooses a server that can take over; null: there is none.
+   * @param to its address; null: any
+   */
+  readonly successor: (signal: AbortSignal, to: string | null) => Promise<Handee | null>
 }
+
+/** `done`: the successor has taken over. `late`: it did not in time. Null: there is no successor. */
+export type HandoverOutcome = { readonly kind: 'done' | 'late'; readonly to: Handee } | null
 
 /** A server that shall take over. */
 export interface Handee {
   /** Identity of its data directory. */
   readonly id: string
+  readonly address: string
   /** Asks it to read the log at once. */
   readonly nudge: () => void
 }

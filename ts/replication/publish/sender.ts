@@ -25,7 +25,7 @@ import { hasAll, type Waiter, Waiters } from '../waiters.js'
 import { Confirmation } from './confirmation.js'
 import { Handover } from './handover.js'
 import { Outage } from './outage.js'
-import type { Pace, SenderFigures, SenderSetup, Sending } from './sender-setup.js'
+import type { HandoverOutcome, Pace, SenderFigures, SenderSetup, Sending } from './sender-setup.js'
 import { Sweeper } from './sweeper.js'
 import { addressIn, isTakeover } from './takeover.js'
 
@@ -114,13 +114,14 @@ export class Sender {
 
   /**
    * Lets another server take over: refuses writes, sends everything, and names the successor in the log.
-   * @returns false: no server has taken over in time, or there is none
+   * @param to address of the successor; null: any. If it is late, a restart must follow, which starts batches again
    */
-  async handOver(): Promise<boolean> {
+  async handOver(to: string | null = null): Promise<HandoverOutcome> {
     const { handover, outgoing } = this.#setup
-    if (handover === undefined || this.#sending === null || this.#fenced !== null || this.#outage.isAway)
-      return false
+    const isReady = this.#sending !== null && this.#fenced === null && !this.#outage.isAway
+    if (handover === undefined || !isReady) return null
     return this.#handover.run(handover, this.#stop.signal, {
+      to,
       areStored: () => this.#writing === 0,
       isOver: () => this.#fenced !== null,
       store: () => outgoing.sync(),
@@ -165,7 +166,7 @@ export class Sender {
    * @returns address of the server that has taken over; `self`: none has; null: it has no address
    */
   async leader(): Promise<string | null | 'self'> {
-    await this.#handover.done
+    await this.#handover.ended()
     return this.#fenced === null ? 'self' : this.#successorAddress
   }
 
@@ -262,7 +263,6 @@ export class Sender {
   }
 
   #until(last: number): Promise<void> {
-    if (this.#fenced !== null) return Promise.reject(this.#fenced)
     return new Promise((resolve, reject) => {
       const waiter: Waiter = {
         last,
@@ -317,7 +317,7 @@ export class Sender {
         await this.#sleep.wait(FAILED_MS)
       }
     }
-    this.#waiters.refuse(this.#fenced ?? unknownOutcome('the server stops'))
+    this.#waiters.refuse(unknownOutcome('the server stops'))
   }
 
   async #connected(signal: AbortSignal): Promise<Sending> {
@@ -472,11 +472,10 @@ export class Sender {
   /** @param address of the new leader */
   async #end(address: string | null): Promise<void> {
     if (this.#fenced !== null) return
-    const refusal = notLeader(address)
-    this.#fenced = refusal
+    this.#fenced = notLeader(address)
     this.#successorAddress = address
-    this.#closing.abort(refusal)
-    this.#waiters.refuse(refusal)
+    this.#closing.abort(yielding())
+    this.#waiters.close(unknownOutcome('another server has taken over'))
     this.#setup.onFenced(this.#sending !== null)
     this.#sleep.interrupt()
     this.#watchSleep.interrupt()
