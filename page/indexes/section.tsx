@@ -6,12 +6,12 @@ import { FirstSteps } from '../first/first-steps.tsx'
 import { Judge } from '../judge/judge.tsx'
 import { Dialog, Problem, Tabs } from '../parts/basics.tsx'
 import { bytes, plural } from '../parts/text.ts'
+import { SettingsForm } from '../settings/form.tsx'
 import { asFailure, useLoaded } from '../state/loading.ts'
 import { settle } from '../state/tasks.ts'
 import { Documents } from './documents.tsx'
 import { Fields } from './fields.tsx'
 import { Import } from './import.tsx'
-import { SettingsForm } from './settings.tsx'
 import { Vectors } from './vectors.tsx'
 
 const tabs = [
@@ -127,7 +127,7 @@ function Overview(props: {
       <Tabs label="Parts of the index" tabs={tabs} chosen={tab} choose={setTab}>
         {tab === 'documents' && <Documents index={index} changed={reload} />}
         {tab === 'fields' && <Fields index={index} stats={facts} />}
-        {tab === 'settings' && <SettingsForm index={index} changed={reload} />}
+        {tab === 'settings' && <SettingsForm index={index} stats={facts} changed={reload} />}
         {tab === 'import' && <Import index={index} changed={reload} />}
         {tab === 'vectors' && <Vectors index={index} stats={facts} />}
         {tab === 'judge' && <Judge index={index} />}

@@ -84,20 +84,6 @@ test('a document can be edited without losing digits, and deleted', async (t) =>
   t.is((await server.get('/indexes/films/documents/1')).status, 404)
 })
 
-test('settings show the cost of a change before it is saved', async (t) => {
-  const { server, page } = await visit(t, (server) => fillFilms(t, server), { path: '/#/index/films' })
-  await page.getByRole('tab', { name: 'Settings' }).click()
-  await page.getByLabel('Stop words').fill('the\nof')
-  await page.getByText('1 change in an index of 5 documents: all text is reindexed').waitFor()
-  t.deepEqual((await server.get('/indexes/films/settings/stop-words')).body, [] as never)
-  await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('status').getByText('Saved', { exact: true }).waitFor()
-  t.deepEqual((await server.get('/indexes/films/settings/stop-words')).body, ['of', 'the'] as never)
-  await page.getByLabel('Synonyms').fill('{ "a": ')
-  await page.getByText('No changes').waitFor()
-  t.true(await page.getByRole('button', { name: 'Save' }).isDisabled())
-})
-
 test('vectors are shown by embedder', async (t) => {
   const { page } = await visit(
     t,
