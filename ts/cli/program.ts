@@ -10,7 +10,7 @@ export const commands: readonly CommandEntry[] = [
   ...serverCommands,
   {
     name: 'migrate',
-    summary: 'copies a running Meilisearch or siftd into a running siftd',
+    summary: 'copies a Meilisearch, siftd, Typesense or Algolia index into a running siftd',
     load: async () => (await import('./commands/migrate.js')).migrate,
   },
   {

@@ -1,4 +1,4 @@
-/** `siftd migrate`: copies a running instance into another over HTTP and compares both. */
+/** `siftd migrate`: copies a running instance, or an index of another engine, into a running siftd. */
 
 import { LaunchError } from '../../launch/index.js'
 import { openOutbound } from '../../outbound/index.js'
@@ -26,17 +26,29 @@ import {
   keyOption,
   StateFile,
 } from '../command/index.js'
-
-const DEFAULT_TARGET = 'http://127.0.0.1:7700'
+import { isForeign, migratedForeign } from './migrate-foreign.js'
+import { DEFAULT_TARGET } from './migrate-target.js'
 
 export const migrate = defineCommand('migrate', (command, output) =>
   command
-    .description(`Copies a running instance of Meilisearch or siftd into a running siftd, over HTTP.
+    .description(`Copies a running instance of Meilisearch, siftd or Typesense into a running siftd, over HTTP; or an index that
+was exported from Algolia.
 
 Copies experimental features, indexes with settings, documents and vectors, dynamic search rules, keys and webhooks, and
 lists what it cannot copy. An interrupted run continues where it stopped when it is started again. The exit code is 0 if
-there are no differences at the end, 1 if something differs or failed, 2 for wrong usage.`)
-    .option('--from <url>', 'The instance to copy')
+there are no differences at the end, 1 if something differs or failed, 2 for wrong usage.
+
+From Typesense and Algolia come documents, settings, synonyms and rules. What has no counterpart is listed; such a run starts
+at the beginning when it is repeated, which changes nothing that is already copied.`)
+    .option('--from <url>', 'The instance of Meilisearch or siftd to copy')
+    .option('--from-typesense <url>', 'The instance of Typesense to copy; --from-key is its key')
+    .option(
+      '--from-algolia <file>',
+      'Records exported from Algolia, as NDJSON or JSON; --index names the index',
+    )
+    .option('--algolia-settings <file>', 'Settings of the Algolia index, as JSON')
+    .option('--algolia-synonyms <file>', 'Its synonyms, as NDJSON or JSON')
+    .option('--algolia-rules <file>', 'Its rules, as NDJSON or JSON')
     .addOption(keyOption('from'))
     .addOption(keyFileOption('from'))
     .option('--to <url>', `The siftd to copy into (default: ${DEFAULT_TARGET})`)
@@ -57,9 +69,11 @@ there are no differences at the end, 1 if something differs or failed, 2 for wro
         siftd migrate --from http://old:7700 --from-key-file old.key --to-key-file new.key
         siftd migrate --from http://old:7700 --to http://new:7700 --index films --index books
         siftd migrate --from http://old:7700 --dry-run       shows what would be copied
-        siftd migrate --from http://old:7700 --verify        shows the differences; copies nothing`),
+        siftd migrate --from http://old:7700 --verify        shows the differences; copies nothing
+        siftd migrate --from-typesense http://old:8108 --from-key-file typesense.key --to-key-file new.key
+        siftd migrate --from-algolia films.ndjson --algolia-settings settings.json --index films`),
     )
-    .action((options) => migrated(options, output)),
+    .action((options) => (isForeign(options) ? migratedForeign(options, output) : migrated(options, output))),
 )
 
 interface MigrateOptions {

@@ -77,9 +77,9 @@ export async function describe(
     const what = `${counted(numberOfDocuments, 'document')}, ${counted(numberOfEmbeddings, 'embedding')}, primary key ${primaryKey ?? 'not set'}`
     output.line(`would copy index \`${uid}\`${exists ? ' into the existing index' : ''}: ${what}`)
   }
-  output.line(`would copy ${source.rules?.length ?? 0} dynamic search rules`)
+  output.line(`would copy ${counted(source.rules?.length ?? 0, 'dynamic search rule')}`)
   output.line(`would copy ${counted(livingKeys(source.keys, Date.now()).length, 'key')}`)
-  output.line(`would copy ${source.webhooks.length} webhooks`)
+  output.line(`would copy ${counted(source.webhooks.length, 'webhook')}`)
 }
 
 /**
