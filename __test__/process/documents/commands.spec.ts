@@ -33,6 +33,7 @@ const presumptions: Readonly<Record<string, (t: ExecutionContext) => Promise<Pre
   'docs/cli.md': async () => ({ before: 'siftd --no-analytics' }),
   'docs/operate.md': async () => ({ before: films }),
   'docs/relevance.md': async () => ({ before: films }),
+  'docs/search-parameters.md': async () => ({ before: films }),
   'docs/migrate.md': async (t) => {
     const [from, to] = await Promise.all([daemon(t), daemon(t)])
     const files = {
