@@ -25,10 +25,21 @@ export interface DocumentPage {
   readonly blocks: readonly Block[]
 }
 
-/** Pages with commands for users: README.md, and the pages directly in `docs/`. */
+/** Guides with commands that other tests run. */
+const runElsewhere: readonly string[] = ['docs/guides/postgres.md']
+
+/** Pages with commands for users: README.md, the pages directly in `docs/`, and the guides. */
 export async function commandPages(): Promise<readonly DocumentPage[]> {
-  const names = (await readdir(join(root, 'docs'))).filter((name) => name.endsWith('.md')).sort()
-  return ['README.md', ...names.map((name) => `docs/${name}`)].map(readPage)
+  const folders = ['docs', 'docs/guides']
+  const names = await Promise.all(
+    folders.map(async (folder) =>
+      (await readdir(join(root, folder)))
+        .filter((name) => name.endsWith('.md'))
+        .map((name) => `${folder}/${name}`),
+    ),
+  )
+  const paths = names.flatMap((some) => some.toSorted()).filter((path) => !runElsewhere.includes(path))
+  return ['README.md', ...paths].map(readPage)
 }
 
 /** All pages: also internal pages and pages for contributors. */

@@ -48,7 +48,22 @@ const shells = ['sh', 'bash']
 const programs = ['js', 'ts', 'mjs']
 const outputs = ['json', 'text']
 /** Configurations of other programs, data, and programs in other languages. Other tests run them. */
-const foreign = ['yaml', 'ini', 'dockerfile', 'csv', 'sql', 'python', 'go', 'rust', 'java']
+const foreign = [
+  'yaml',
+  'ini',
+  'dockerfile',
+  'csv',
+  'sql',
+  'python',
+  'go',
+  'rust',
+  'java',
+  'jsx',
+  'php',
+  'ruby',
+  'nginx',
+  'caddyfile',
+]
 export const languages = [...shells, ...programs, ...outputs, 'toml', ...foreign]
 
 /** Folders that a reader with full rights has. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { parser } from '@prometheus-io/lezer-promql'
 import test, { type ExecutionContext } from 'ava'
 import parsePrometheus from 'parse-prometheus-text-format'
+import { parse } from 'yaml'
 import { INLINE_PAYLOAD_BYTES_MAX } from '../../ts/tasks/index.js'
 import { checkError } from '../support/refusals.js'
 import { startServer, type TestServer } from '../support/server.js'
@@ -116,7 +117,20 @@ test('the page and the answer have the same metrics, types and labels', async (t
   }
 })
 
-test('every expression of the dashboard is valid and uses existing metrics', async (t) => {
+/** Names in expressions. Fails for an invalid expression. */
+function namesIn(t: ExecutionContext, expressions: readonly string[]): ReadonlySet<string> {
+  const named = new Set<string>()
+  for (const expression of expressions)
+    parser.parse(expression).iterate({
+      enter(node) {
+        if (node.type.isError) t.fail(`${expression} is not PromQL at ${node.from}`)
+        if (node.name === 'Identifier') named.add(expression.slice(node.from, node.to))
+      },
+    })
+  return named
+}
+
+test('every expression of the dashboard and of the alerts is valid and uses existing metrics', async (t) => {
   const all = await families(await usedServer(t))
   const expressions = [
     ...(await docs('grafana-dashboard.json')).matchAll(/"(?:expr|query)": ("(?:[^"\\]|\\.)*")/g),
@@ -125,18 +139,23 @@ test('every expression of the dashboard is valid and uses existing metrics', asy
     .map((text) => /^label_values\((.*), \w+\)$/.exec(text)?.[1] ?? text)
     .map((text) => text.replaceAll('$__rate_interval', '5m'))
   t.true(expressions.length > 30)
-  const named = new Set<string>()
-  for (const expression of expressions) {
-    parser.parse(expression).iterate({
-      enter(node) {
-        if (node.type.isError) t.fail(`${expression} is not PromQL at ${node.from}`)
-        if (node.name === 'Identifier') named.add(expression.slice(node.from, node.to))
-      },
-    })
-  }
-  for (const name of named)
-    t.true(all.has(name) || all.has(name.replace(/_(bucket|sum|count)$/, '')), `${name} is not a metric`)
+  const named = namesIn(t, expressions)
   t.true(named.size > 30)
+
+  const blocks = [...(await docs('guides/prometheus.md')).matchAll(/^```yaml\n(.*?)^```$/gms)].map(
+    ([, text = '']) => parse(text) as { groups?: { rules: { alert: string; expr: string }[] }[] },
+  )
+  const alerts = blocks.flatMap(({ groups = [] }) => groups.flatMap(({ rules }) => rules))
+  t.true(alerts.length > 5)
+  // Prometheus makes `up` itself; `e2e/followers.spec.ts` tests the metrics of a server with a bucket.
+  const inAlerts = [
+    ...namesIn(
+      t,
+      alerts.map(({ expr }) => expr),
+    ),
+  ].filter((name) => name !== 'up' && name !== 'siftd_follower_stale_seconds')
+  for (const name of [...named, ...inAlerts])
+    t.true(all.has(name) || all.has(name.replace(/_(bucket|sum|count)$/, '')), `${name} is not a metric`)
 })
 
 test('a running batch has its steps, a finished one its times and documents', async (t) => {

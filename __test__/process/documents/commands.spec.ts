@@ -1,4 +1,4 @@
-/** Runs every command in README.md and docs/*.md and compares its result with the page. */
+/** Runs every command in README.md, docs/*.md and docs/guides/*.md and compares its result with the page. */
 import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -9,6 +9,7 @@ import { ENGINE, languages, type Presumed, type Reading, readAlong } from '../..
 import { startDaemon } from '../../support/daemon.js'
 import { isCi, otherThanWindows, type Requirement } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
+import { startTypesense, TYPESENSE_KEY } from '../../support/typesense.js'
 
 /** Tools that the pages use in addition to `siftd`. */
 const tools: Requirement = {
@@ -27,6 +28,34 @@ curl -s -X PATCH 'http://localhost:7700/indexes/films/settings' -H 'Content-Type
 
 const KEY = 'a-key-of-at-least-16-bytes'
 
+/** Runs of `siftd migrate` need another instance with a key and films, and a new one. */
+const instances = async (t: ExecutionContext): Promise<Presumed> => {
+  const [from, to] = await Promise.all([daemon(t), daemon(t)])
+  const files = {
+    'old.key': KEY,
+    'new.key': KEY,
+    'queries.ndjson': '{"indexUid": "films", "q": "lihgthouse"}',
+  }
+  const before = `siftd import samples/films.ndjson --index films --url http://${from} --key-file old.key`
+  return { addresses: { 'old:7700': from, 'new:7700': to }, files, before }
+}
+
+/** A Typesense with a collection, exported files of Algolia, and a new instance. */
+const otherEngines = async (t: ExecutionContext): Promise<Presumed> => {
+  const schema = { name: 'films', fields: [{ name: 'title', type: 'string' }] }
+  const typesense = await startTypesense(t, [{ schema, documents: [{ id: '1', title: 'Solaris' }] }])
+  const files = {
+    'new.key': KEY,
+    'typesense.key': TYPESENSE_KEY,
+    'films.ndjson': '{"objectID": "1", "title": "Solaris"}',
+    'settings.json': '{"searchableAttributes": ["title"]}',
+    'synonyms.ndjson': '{"objectID": "s", "type": "synonym", "synonyms": ["film", "movie"]}',
+    'rules.ndjson': '{"objectID": "r", "consequence": {"promote": [{"objectID": "1", "position": 0}]}}',
+  }
+  const addresses = { 'old:8108': new URL(typesense).host, 'new:7700': await daemon(t) }
+  return { addresses, files }
+}
+
 /** Preconditions of pages. All other pages begin with an empty folder. */
 const presumptions: Readonly<Record<string, (t: ExecutionContext) => Promise<Presumed>>> = {
   'docs/explain.md': async () => ({ before: films }),
@@ -34,16 +63,9 @@ const presumptions: Readonly<Record<string, (t: ExecutionContext) => Promise<Pre
   'docs/operate.md': async () => ({ before: films }),
   'docs/relevance.md': async () => ({ before: films }),
   'docs/search-parameters.md': async () => ({ before: films }),
-  'docs/migrate.md': async (t) => {
-    const [from, to] = await Promise.all([daemon(t), daemon(t)])
-    const files = {
-      'old.key': KEY,
-      'new.key': KEY,
-      'queries.ndjson': '{"indexUid": "films", "q": "lihgthouse"}',
-    }
-    const before = `siftd import samples/films.ndjson --index films --url http://${from} --key-file old.key`
-    return { addresses: { 'old:7700': from, 'new:7700': to }, files, before }
-  },
+  'docs/migrate.md': instances,
+  'docs/guides/from-meilisearch.md': instances,
+  'docs/guides/from-algolia-and-typesense.md': otherEngines,
 }
 
 /** Starts another server, with a master key. @returns its address */
