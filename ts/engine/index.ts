@@ -1,4 +1,5 @@
 /** Search engines: one interface with a native and a TypeScript implementation. */
+
 export {
   type AddonPlatform,
   addonPackage,
@@ -19,6 +20,7 @@ export {
 export { documentLines } from './document-lines.js'
 export { documentPages, pageRequest } from './document-pages.js'
 export { encodeRequest } from './encoding.js'
+export { endThread } from './end-thread.js'
 export type * from './engine.js'
 export { NO_FRAGMENT } from './engine.js'
 export { EngineError } from './engine-error.js'

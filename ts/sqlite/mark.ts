@@ -90,7 +90,8 @@ export class MarkWriter {
   #write(content: MarkContent): void {
     const json = JSON.stringify(content)
     const text = `${json} ${checkOf(json)}`.padEnd(MARK_BYTES - 1)
-    writeSync(this.#file, `${text}\n`, 0, 'latin1')
+    // As bytes, since Deno ignores the position of a text.
+    writeSync(this.#file, Buffer.from(`${text}\n`, 'latin1'), 0, MARK_BYTES, 0)
     this.#content = content
   }
 }

@@ -1,22 +1,29 @@
-/** Programs that open a directory: when they end by themselves, in CommonJS, and in a worker thread. */
-import { execFile } from 'node:child_process'
+/** Programs that open a directory: when they end by themselves, in CommonJS, in a worker thread, and in Bun and Deno. */
+import { execFile, spawnSync } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import test, { type ExecutionContext } from 'ava'
 import { chosenEngines } from '../../support/engines.js'
+import type { Requirement } from '../../support/requirements.js'
 import { testNeeding } from '../../support/test-needing.js'
 
 const entry = new URL('../../../ts/index.js', import.meta.url).href
 
 /** Runs a program in a folder of its own; kills it after `ms`. */
-async function run(t: ExecutionContext, file: string, program: string, ms = 150_000) {
+async function run(
+  t: ExecutionContext,
+  file: string,
+  program: string,
+  ms = 150_000,
+  [command, ...args]: readonly [string, ...string[]] = [process.execPath],
+) {
   const folder = await mkdtemp(join(tmpdir(), 'siftd-program-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
   await writeFile(join(folder, file), program)
   return new Promise<{ code: number | null; wasKilled: boolean; text: string }>((resolve) => {
-    const child = execFile(process.execPath, [file], { cwd: folder, timeout: ms }, (error, stdout, stderr) =>
+    const child = execFile(command, [...args, file], { cwd: folder, timeout: ms }, (error, stdout, stderr) =>
       resolve({ code: child.exitCode, wasKilled: error?.killed === true, text: stdout + stderr }),
     )
   })
@@ -89,6 +96,36 @@ for (const { name, needs } of chosenEngines) {
       }`
     t.deepEqual(await run(t, 'main.mjs', program), { code: 0, wasKilled: false, text: 'Solaris\nSolaris\n' })
   })
+}
+
+/** Other runtimes, if they are installed: the arguments with which they run a program. */
+const runtimes = [
+  ['bun', []],
+  ['deno', ['run', '--allow-all', '--node-modules-dir=manual']],
+] as const
+
+for (const [runtime, args] of runtimes) {
+  const installed: Requirement = {
+    missing: spawnSync(runtime, ['--version']).error === undefined ? null : `${runtime} is not installed`,
+    isDemanded: false,
+  }
+  for (const { name, needs } of chosenEngines)
+    testNeeding([...needs, installed])(
+      `${name}: ${runtime} opens a directory, and opens it again`,
+      async (t) => {
+        const program = `
+        import { open } from '${entry}'
+        for (const readOnly of [false, true]) {
+          const siftd = await open({ directory: './data', engine: '${name}', logLevel: 'WARN', readOnly })
+          const films = siftd.index('films')
+          if (!readOnly) await siftd.waitForTask((await films.addDocuments([{ id: 1, title: 'Solaris' }])).taskUid)
+          console.log((await films.search('solris')).hits[0].title)
+          await siftd.close()
+        }`
+        const expected = { code: 0, wasKilled: false, text: 'Solaris\nSolaris\n' }
+        t.deepEqual(await run(t, 'main.mjs', program, 150_000, [runtime, ...args]), expected)
+      },
+    )
 }
 
 test('require loads the package, where Node can require ES modules', async (t) => {

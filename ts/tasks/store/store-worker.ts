@@ -1,7 +1,7 @@
 /** The thread of the task store, so that syncs do not block the main thread. Passes requests to `GroupCommit`. */
 import { rmSync } from 'node:fs'
-import { isMainThread, parentPort, receiveMessageOnPort } from 'node:worker_threads'
-import { type BackgroundFault, type ReportFault, reasonOf } from '../../engine/index.js'
+import { isMainThread, MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
+import { type BackgroundFault, endThread, type ReportFault, reasonOf } from '../../engine/index.js'
 import { DiskReserve, type DriverName, GroupCommit, type Reply } from '../../sqlite/index.js'
 import { STORE_SHARE_FOR_TASKS } from '../limits.js'
 import { openStore, type WorkerSetup } from './open-store.js'
@@ -34,7 +34,7 @@ async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): 
   } catch (error) {
     const { name, message } = error instanceof Error ? error : new Error(String(error))
     port.postMessage({ ok: false, name, message } satisfies Opened)
-    port.close()
+    endThread(port)
     return
   }
   const { store, checkpoints, close } = opened
@@ -54,7 +54,7 @@ async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): 
     ) {
       if (message.message === 'close') closing = true
       else requests.push(message.message)
-      message = receiveMessageOnPort(port) as typeof message
+      message = waitingMessage(port)
     }
     port.postMessage(groupCommit.execute(requests) satisfies StoreMessage)
     try {
@@ -66,11 +66,19 @@ async function serve(setup: WorkerSetup, port: NonNullable<typeof parentPort>): 
     if (closing) {
       close()
       port.postMessage('closed' satisfies StoreMessage)
-      port.close()
+      endThread(port)
     }
   })
   const { name, reasons, uncheckedReason } = opened
   port.postMessage({ ok: true, driver: name, reasons, uncheckedReason } satisfies Opened)
+}
+
+/** Returns a message that has arrived already; undefined without one, and in runtimes that cannot look for one. */
+function waitingMessage(
+  port: NonNullable<typeof parentPort>,
+): { readonly message: Request | 'close' } | undefined {
+  // The port to the parent is no MessagePort in Deno. Requests are then not grouped.
+  return port instanceof MessagePort ? receiveMessageOnPort(port) : undefined
 }
 
 function removeUpload(path: string, report: ReportFault): void {

@@ -1,5 +1,6 @@
 /** Runs the engine on a worker thread and answers the messages of `EngineWorker`. */
 import { parentPort, workerData } from 'node:worker_threads'
+import { endThread } from '../../end-thread.js'
 import { EngineError } from '../../engine-error.js'
 import { type FallbackOptions, LocalEngine } from '../engine.js'
 import { StoppedError } from '../indexing/pacer.js'
@@ -46,6 +47,6 @@ function ownMemory(value: unknown): ArrayBuffer[] {
 port.on('message', (message: CallMessage) => {
   void answer(message).then((reply) => {
     port.postMessage(reply, reply.ok ? ownMemory(reply.value) : [])
-    if (message.call === 'close') port.close()
+    if (message.call === 'close') endThread(port)
   })
 })
