@@ -11,6 +11,7 @@ import { answersOf } from '../../ts/engine/answer-cache.js'
 import { BackgroundFaults, type Engine, openEngine } from '../../ts/engine/index.js'
 import { buildServer, defaultHttpOptions, type HttpOptions } from '../../ts/http/index.js'
 import {
+  AnalysisWatch,
   dumperTo,
   type Feature,
   type Features,
@@ -62,6 +63,8 @@ export interface TestServerOptions extends Partial<HttpOptions> {
   readonly allowedNetworks?: AllowedNetworks
   /** The instance's bucket, as routes see it. */
   readonly replicated?: Replicated
+  /** True to analyse outdated indexes again at the start. */
+  readonly reindexOnUpgrade?: boolean
   /** Setup of embedders. */
   readonly embedding?: Partial<EmbeddersSetup>
   /** Traces. Default: none. */
@@ -165,6 +168,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     tracing,
     models: modelsSetup = {},
     replicated = null,
+    reindexOnUpgrade = false,
     log: destination = nowhere,
     directory: given,
     ...httpOptions
@@ -251,7 +255,11 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
   })
   const wrapped = wrapEngine(tracer === null ? engine : tracedEngine(engine, tracer))
   const flags = await openFeatures(queue.instance, features)
+  const analysis = new AnalysisWatch({
+    ...{ engine, tasks: queue.tasks, log, reindexes: reindexOnUpgrade },
+  })
   const app = buildServer({
+    analysis,
     engine: wrapped,
     // No answer cache with a wrapped engine, because cached answers would bypass the wrapper.
     answers: answersOf(wrapped, wrapped === engine ? 8 * 1024 * 1024 : 0),
@@ -274,6 +282,7 @@ export async function startServer(t: ExecutionContext, options: TestServerOption
     replicated,
   })
   queue.start()
+  await analysis.start()
   await app.listen({ host: '127.0.0.1', port: 0 })
   const { port } = app.server.address() as AddressInfo
   const vanish = async (): Promise<void> => {

@@ -126,6 +126,7 @@ export async function openFake(directory: string, hooks: Hooks = {}): Promise<Fa
     },
     lastCommit: async (index) => (await read(index)).lastCommit,
     settings: async (index) => JSON.stringify((await read(index)).settings),
+    analysis: async () => ({ index: {}, engine: {} }),
     async stats(index): Promise<IndexStats> {
       const numberOfDocuments = Object.keys((await read(index)).documents).length
       return {

@@ -176,6 +176,7 @@ export function engine(world: World, life: Life, machine: Machine, isHealthy: ()
     revision: () => 0,
     foreignKeys: async () => [],
     adopt: unsupported,
+    analysis: unsupported,
     cacheFigures: unsupported,
     async prepare(index, batch) {
       if (busy.has(index))

@@ -1,7 +1,13 @@
 import type { RequestListener, Server } from 'node:http'
 import { openAuth } from '../auth/index.js'
 import { buildServer, type HttpLoops, type HttpOptions, QueryWatch, type Services } from '../http/index.js'
-import { type Embedding, type LaunchWebhook, openFeaturesOf, openWebhooks } from '../instance/index.js'
+import {
+  AnalysisWatch,
+  type Embedding,
+  type LaunchWebhook,
+  openFeaturesOf,
+  openWebhooks,
+} from '../instance/index.js'
 import { type Build, type LaunchOptions, type Run, withoutEffect } from '../launch/index.js'
 import type { Outbound } from '../outbound/index.js'
 import type { ReplicatedInstance } from '../replication/index.js'
@@ -90,6 +96,11 @@ export async function openGeneration(
       isShared: opened.engine.publish !== undefined,
     })
     const queryWatch = new QueryWatch(setup.http, moduleLog(log, 'queries'))
+    const analysis = new AnalysisWatch({
+      ...{ engine: opened.engine, tasks: writes.tasks, log: moduleLog(log, 'instance') },
+      reindexes: options.reindexOnUpgrade && follower === null,
+    })
+    closers.push(async () => analysis.stop())
     const services = {
       engine: opened.engine,
       answers: opened.answers,
@@ -111,7 +122,7 @@ export async function openGeneration(
       version: { ...setup.build, pkgVersion: version },
       replicated: (setup.peers && replication?.replicatedBy(replicated, options, setup.peers)) ?? null,
       createServer: setup.createServer,
-      ...{ queryWatch, loops },
+      ...{ queryWatch, loops, analysis },
     }
     const app = buildServer(services)
     signal.throwIfAborted()
@@ -120,6 +131,7 @@ export async function openGeneration(
       start() {
         isServing = true
         queue.start()
+        void analysis.start()
         if (options.scheduleSnapshot === null || follower !== null) return
         const end = scheduleSnapshots(queue.tasks, options.scheduleSnapshot, log)
         closers.push(() => Promise.resolve(end()))

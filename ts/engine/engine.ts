@@ -68,9 +68,15 @@ export type Operation = { readonly taskUid: number } & (
   | { readonly kind: 'clear' }
   /**
    * The complete new settings, as JSON text of `IndexSettings`. `settings/` has merged them already. `remakes` names
-   * the embedders whose documents must be checked again; absent: none.
+   * the embedders whose documents must be checked again; absent: none. `reanalyses`: all documents are cut into words
+   * again, even if no setting changes.
    */
-  | { readonly kind: 'settings'; readonly settings: string; readonly remakes?: Remakes }
+  | {
+      readonly kind: 'settings'
+      readonly settings: string
+      readonly remakes?: Remakes
+      readonly reanalyses?: boolean
+    }
   /** Declares the primary key (index creation and update); null changes nothing. */
   | { readonly kind: 'primaryKey'; readonly primaryKey: string | null }
 )
@@ -225,6 +231,17 @@ export interface IndexSizes {
   readonly rawDocumentDbSize: number
   /** The index directory. */
   readonly indexSize: number
+}
+
+/** Versions of everything that cuts texts into words, by component: segmenter, dictionaries, Unicode data and others. */
+export type AnalysisVersion = Readonly<Record<string, string>>
+
+/** They differ after an upgrade of the engine, until the documents are analysed again. */
+export interface IndexAnalysis {
+  /** What cut the documents of the index. */
+  readonly index: AnalysisVersion
+  /** What cuts queries and new documents. */
+  readonly engine: AnalysisVersion
 }
 
 export interface IndexStats extends IndexSizes {
@@ -388,6 +405,9 @@ export interface BareEngine {
   document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null>
 
   stats(index: IndexId): Promise<IndexStats>
+
+  /** Does not read documents. */
+  analysis(index: IndexId): Promise<IndexAnalysis>
 
   /** The part of `stats` that does not read documents. */
   sizes(index: IndexId): Promise<IndexSizes>

@@ -228,6 +228,7 @@ export function guarding(engine: BareEngine, log: GuardLog, followsFiles = false
     documents: (index, request, stop, foreign = []) =>
       guarded([index, ...foreign], () => engine.documents(index, request, stop), stop),
     document: (index, request) => guarded([index], () => engine.document(index, request)),
+    analysis: (index) => guarded([index], () => engine.analysis(index)),
     stats: (index) => guarded([index], () => engine.stats(index)),
     sizes: (index) => guarded([index], () => engine.sizes(index)),
     fields: (index) => guarded([index], () => engine.fields(index)),

@@ -9,6 +9,7 @@ export {
   loadAddon,
   platformOf,
 } from './addon.js'
+export { analysisChanges } from './analysis-changes.js'
 export { type Answers, answersOf } from './answer-cache.js'
 export { type AttachedEngine, type EngineSharing, engineSharing } from './attach.js'
 export {

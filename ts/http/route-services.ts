@@ -45,4 +45,5 @@ export type SearchRouteServices = Pick<
   | 'settingsThread'
   | 'queries'
   | 'replicated'
+  | 'analysis'
 > & { readonly metrics: Pick<Metrics, 'countDegraded'> }

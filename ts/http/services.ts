@@ -4,7 +4,7 @@ import type { Auth } from '../auth/index.js'
 import { type ChatTimes, chatTimes } from '../chats/index.js'
 import type { Embedders } from '../embedding/index.js'
 import type { Answers, BackgroundFaults, Engine } from '../engine/index.js'
-import type { Features, Webhooks } from '../instance/index.js'
+import type { AnalysisWatch, Features, Webhooks } from '../instance/index.js'
 import type { Outbound } from '../outbound/index.js'
 import type { Replicated } from '../replication/index.js'
 import type { Rerankers } from '../reranking/index.js'
@@ -123,6 +123,8 @@ export interface Services {
   readonly tracer?: Tracer | null
   /** null or absent: the instance has no bucket. */
   readonly replicated?: Replicated | null
+  /** null or absent: nothing is known about outdated indexes. */
+  readonly analysis?: AnalysisWatch | null
   /** Absent: opened from the options. */
   readonly queryWatch?: QueryWatch
   /** null or absent: the main thread answers every request. */

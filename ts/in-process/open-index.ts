@@ -5,6 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { crc32 } from 'node:zlib'
 import { encodeRequest } from '../engine/index.js'
 import { ApiError } from '../errors/index.js'
+import { reindexing } from '../instance/index.js'
 import {
   type AlsoRead,
   DisconnectSignal,
@@ -211,6 +212,10 @@ export function openIndex({ services, queue, uid }: IndexSetup): Index {
       })
     },
     compact: () => enqueue('indexCompaction', { kind: 'indexCompaction' }),
+    reindex: () => {
+      const { type, content } = reindexing(uid)
+      return enqueue(type, content)
+    },
     async fields(parameters = {}) {
       const wanted = readBody(jsonBytes(parameters), fieldsBody)
       return read((entry) => listedFields(engine, entry, wanted))

@@ -176,6 +176,8 @@ export interface Index<T extends object = Document> {
   fields(parameters?: FieldsParameters): Promise<FieldsPage>
   /** Frees disk space that the index no longer needs. */
   compact(): Promise<TaskSummary>
+  /** Cuts all documents into words again, for example after an upgrade. */
+  reindex(): Promise<TaskSummary>
   /** Deletes the index. */
   delete(): Promise<TaskSummary>
 }

@@ -1,5 +1,6 @@
 /** Opens a data directory with its engine and queue, for a server or for use inside a process. */
 
+export { AnalysisWatch, reindexing } from './analysis-watch.js'
 export * from './backup/index.js'
 export * from './chat-workspaces.js'
 export { copyState, setCopyState } from './copied-directory.js'

@@ -59,6 +59,8 @@ export type TaskContent =
       /** True for a DELETE, which never creates the index. */
       readonly isReset: boolean
       readonly mayCreateIndex: boolean
+      /** True to cut all documents into words again, even if no setting changes. Absent: false. */
+      readonly reanalyses?: boolean
     }
   | { readonly kind: 'indexCreation'; readonly primaryKey: string | null }
   | { readonly kind: 'indexUpdate'; readonly primaryKey: string | null; readonly newUid: string | null }

@@ -342,6 +342,12 @@ impl EngineHandle {
         self.searching(env, move |engine| json(&engine.index(&index)?.stats()?))
     }
 
+    /// Resolves to `IndexAnalysis`.
+    #[napi]
+    pub fn analysis<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {
+        self.searching(env, move |engine| json(&engine.index(&index)?.analysis()?))
+    }
+
     /// Resolves to `IndexSizes`.
     #[napi]
     pub fn sizes<'e>(&self, env: &'e Env, index: String) -> napi::Result<PromiseRaw<'e, Reply>> {

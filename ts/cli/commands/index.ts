@@ -39,6 +39,11 @@ export const serverCommands: readonly CommandEntry[] = [
     load: async () => (await import('./settings.js')).settings,
   },
   {
+    name: 'reindex',
+    summary: 'cuts the documents of indexes into words again',
+    load: async () => (await import('./reindex.js')).reindex,
+  },
+  {
     name: 'tasks',
     summary: 'lists, watches and cancels tasks',
     load: async () => (await import('./tasks.js')).tasks,

@@ -53,16 +53,17 @@ async function planOf(
   settingsBefore: IndexData['settings'],
   pacer: Pacer,
 ): Promise<BatchPlan | null> {
-  const { report, primaryKey, vectors } = replayed
+  const { report, primaryKey, vectors, reanalyses } = replayed
   if (report === null) return null
   const settings = replayed.settings ?? settingsBefore
   return {
     report,
     primaryKey,
     settings,
+    reanalyses,
     cleared,
     changes,
-    indexes: await planIndexes(data, { settings, cleared, changes }, pacer),
+    indexes: await planIndexes(data, { settings, cleared, changes, reanalyses }, pacer),
     vectors: vectors.result(embeddersOf(settings)),
     droppedEmbedders: [],
   }

@@ -18,6 +18,7 @@ import type {
   BatchReport,
   CacheFigures,
   Damage,
+  IndexAnalysis,
   IndexedRequest,
   IndexId,
   IndexSizes,
@@ -45,10 +46,11 @@ import type {
   SearchRequest,
   SimilarRequest,
 } from '../requests.js'
+import { analysisVersion } from './analysis/version.js'
 import { Cache } from './cache.js'
 import { FilterError, parseFilter, requireOwn } from './filter/index.js'
 import type { IndexData, StoredDocument } from './index-data/index-data.js'
-import { readSnapshot } from './index-data/snapshot.js'
+import { readSnapshot, snapshotAnalysis } from './index-data/snapshot.js'
 import { applyPlan } from './indexing/apply.js'
 import { costsOf } from './indexing/cost.js'
 import { Pacer } from './indexing/pacer.js'
@@ -358,6 +360,17 @@ export class LocalEngine implements BareEngine {
     return json === null ? null : Buffer.from(json)
   }
 
+  async analysis(index: IndexId): Promise<IndexAnalysis> {
+    const open = this.indexes.get(index)
+    // Opening an index reads all its documents into memory.
+    if (open === undefined && !(await isDirectory(this.path(index)))) await this.existing(index)
+    const analysis =
+      open === undefined
+        ? await snapshotAnalysis(join(this.path(index), SNAPSHOT_FILE))
+        : (await open).data.analysis
+    return { index: analysis ?? analysisVersion, engine: analysisVersion }
+  }
+
   async stats(index: IndexId): Promise<IndexStats> {
     const open = await this.existing(index)
     const { data } = open
@@ -513,6 +526,7 @@ const commitOf = (plan: BatchPlan): Commit => ({
     cleared: plan.cleared,
     deleted: [...plan.changes].flatMap(([docid, document]) => (document === null ? [docid] : [])),
     ...(plan.settings === null ? {} : { settings: plan.settings }),
+    ...(plan.reanalyses ? { reanalyses: true as const } : {}),
     ...(plan.droppedEmbedders.length === 0 ? {} : { dropped: plan.droppedEmbedders }),
   },
   documents: logged(plan.changes),

@@ -68,6 +68,7 @@ export function openFallback({
     similar: stoppable('similar'),
     documents: stoppable('documents'),
     document: forward('document'),
+    analysis: forward('analysis'),
     stats: forward('stats'),
     sizes: forward('sizes'),
     fields: forward('fields'),

@@ -236,6 +236,7 @@ function indexOf(
   for (const [name, count] of built.fieldCounts) data.fieldCounts.set(name, count)
   for (const [path, count] of built.pathCounts) data.pathCounts.set(path, count)
   data.text = built.text
+  data.analysis = built.analysis
   data.columns = built.columns
   putDocuments(data, documents)
   return data
@@ -258,14 +259,17 @@ function putDocuments(data: IndexData, documents: ReadonlyMap<number, StoredDocu
 async function catchUp(data: IndexData, replayed: Replayed, closing: Stop): Promise<boolean> {
   const { report, primaryKey } = replayed
   if (report === null) return false
+  const { reanalyses } = replayed
   const { cleared, changes } = replayed.changes
   const settings = replayed.settings ?? defaultIndexSettings
-  const indexes = await planIndexes(data, { settings, cleared, changes }, new Pacer(undefined, closing))
+  const change = { settings, cleared, changes, reanalyses }
+  const indexes = await planIndexes(data, change, new Pacer(undefined, closing))
   const vectors = replayed.vectors.result(embeddersOf(settings))
   applyPlan(data, {
     report,
     primaryKey,
     settings,
+    reanalyses,
     cleared,
     changes,
     indexes,

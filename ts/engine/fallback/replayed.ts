@@ -13,6 +13,8 @@ export class Replayed {
   settings: IndexSettings | null = null
   primaryKey: string | null = null
   report: BatchReport | null = null
+  /** True if a commit since `mark` cut all documents into words again. */
+  reanalyses = false
   /** Changes since `mark`; null if `mark` was not called. */
   private since: { cleared: boolean; readonly docids: Set<number> } | null = null
   /** The state at the call of `mark`. */
@@ -49,9 +51,11 @@ export class Replayed {
     this.settings = record.settings ?? this.settings
     this.primaryKey = record.primaryKey
     this.report = record.report
+    if (record.reanalyses === true) this.reanalyses = true
   }
 
   mark(): void {
+    this.reanalyses = false
     this.marked = {
       documents: new Map(this.documents),
       settings: this.settings ?? defaultIndexSettings,

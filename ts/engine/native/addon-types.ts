@@ -59,6 +59,8 @@ export declare class EngineHandle {
   document(index: string, request: Uint8Array): Promise<Reply>
   /** Resolves to `IndexStats`. */
   stats(index: string): Promise<Reply>
+  /** Resolves to `IndexAnalysis`. */
+  analysis(index: string): Promise<Reply>
   /** Resolves to `IndexSizes`. */
   sizes(index: string): Promise<Reply>
   /** Resolves to an array of names. */

@@ -13,6 +13,7 @@ import type {
   CacheFigures,
   Damage,
   Engine,
+  IndexAnalysis,
   IndexedRequest,
   IndexId,
   IndexSizes,
@@ -212,6 +213,10 @@ class NativeEngine implements BareEngine {
 
   async document(index: IndexId, request: Uint8Array): Promise<Uint8Array | null> {
     return bodyOrNull(this.handle.document(index, request))
+  }
+
+  async analysis(index: IndexId): Promise<IndexAnalysis> {
+    return decoded(this.handle.analysis(index))
   }
 
   async stats(index: IndexId): Promise<IndexStats> {

@@ -150,6 +150,9 @@ export const index = namedSchema(
 /** A size: bytes, or text with a unit if the request asks for `sizeFormat=human`. */
 export const size: Schema = { type: ['integer', 'string'] }
 
+/** Something that an operator should know. */
+export const warnings = listOf(record({ code: text, message: text }))
+
 export const indexStats = namedSchema(
   'IndexStats',
   record(
@@ -164,8 +167,9 @@ export const indexStats = namedSchema(
       numberOfEmbeddings: count,
       numberOfEmbeddedDocuments: count,
       fieldDistribution: mapTo(count),
+      warnings,
     },
-    ['internalDatabaseSizes'],
+    ['internalDatabaseSizes', 'warnings'],
   ),
 )
 

@@ -1,6 +1,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { matchesAny } from '../../auth/index.js'
 import type { Engine } from '../../engine/index.js'
+import { reindexing } from '../../instance/index.js'
 import {
   defaulted,
   fieldsBody,
@@ -82,6 +83,12 @@ const compact = {
   summary: 'Give back disk space that an index no longer needs',
   actions: ['indexes.compact'],
 } as const
+const reindex = {
+  method: 'POST',
+  url: `${one}/reindex`,
+  summary: 'Cut all documents into words again, for example after an upgrade',
+  actions: ['settings.update'],
+} as const
 const stats = {
   method: 'GET',
   url: `${one}/stats`,
@@ -146,6 +153,10 @@ export const indexRoutes: FastifyPluginAsync<RouteServices> = async (app, servic
     const content = { kind: 'indexCompaction' } as const
     return tasks.enqueue({ indexUid, type: 'indexCompaction', content })
   })
+
+  serveTask(app, services, reindex, async ({ indexUid }) =>
+    tasks.enqueue(reindexing(requireIndexUid(indexUid))),
+  )
 
   serve(app, services, stats, async ({ request, reply, indexUid, query }) => {
     recordUse(services, request, 'statsSeen', { per_index_uid: true })

@@ -12,12 +12,13 @@ import {
   replicationFigures,
   sendJson,
   text,
+  warnings,
 } from '../answers/index.js'
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import { servePage } from '../page/index.js'
 import type { RouteServices } from '../route-services.js'
-import { indexStats, type StatsOptions, size, statsParameters } from '../views/index.js'
+import { indexStats, outdatedIndexes, type StatsOptions, size, statsParameters } from '../views/index.js'
 
 const word = (text: string): Schema => record({ status: { type: 'string', enum: [text] } })
 const readRoot = {
@@ -28,8 +29,8 @@ const readRoot = {
   answers: { 200: word('siftd is running') },
 } as const
 const available = record(
-  { status: { type: 'string', enum: ['available'] }, replication: replicationFigures },
-  ['replication'],
+  { status: { type: 'string', enum: ['available'] }, replication: replicationFigures, warnings },
+  ['replication', 'warnings'],
 )
 const readHealth = {
   method: 'GET',
@@ -217,11 +218,16 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   }
 }
 
-type Health = Pick<RouteServices, 'auth' | 'options' | 'replicated'>
+type Health = Pick<RouteServices, 'auth' | 'options' | 'replicated' | 'analysis'>
 
-async function availability({ replicated }: Health) {
+async function availability({ replicated, analysis }: Health) {
   const replication = (await replicated?.figures()) ?? null
-  return { status: 'available', ...(replication !== null && { replication }) }
+  const outdated = (await analysis?.count()) ?? 0
+  return {
+    status: 'available',
+    ...(replication !== null && { replication }),
+    ...(outdated > 0 && { warnings: [outdatedIndexes(outdated)] }),
+  }
 }
 
 /** The health check. A restart does not help a server that lags, so the check succeeds there. */

@@ -1,4 +1,4 @@
-import type { Engine } from '../../engine/index.js'
+import { analysisChanges, type Engine } from '../../engine/index.js'
 import { boolean, defaulted, oneOf } from '../../operations/index.js'
 import type { IndexEntry, Tasks } from '../../tasks/index.js'
 import { type SizeFormat, size } from './sizes.js'
@@ -21,6 +21,7 @@ export async function indexStats(
   options: StatsOptions,
 ): Promise<{ readonly view: Readonly<Record<string, unknown>>; readonly bytes: number }> {
   const stats = await engine.stats(id)
+  const changes = analysisChanges(await engine.analysis(id))
   const { numberOfDocuments, rawDocumentDbSize, indexSize } = stats
   const average = numberOfDocuments === 0 ? 0 : Math.floor(rawDocumentDbSize / numberOfDocuments)
   const view = {
@@ -40,6 +41,20 @@ export async function indexStats(
     numberOfEmbeddings: stats.numberOfEmbeddings,
     numberOfEmbeddedDocuments: stats.numberOfEmbeddedDocuments,
     fieldDistribution: stats.fieldDistribution,
+    ...(changes.length > 0 && { warnings: [outdatedIndex(uid, changes)] }),
   }
   return { view, bytes: indexSize }
 }
+
+const OUTDATED = 'outdated_analysis'
+
+const outdatedIndex = (uid: string, changes: readonly string[]) => ({
+  code: OUTDATED,
+  message: `documents were cut into words by another version, so that searches may miss some: ${changes.join('; ')}; run siftd reindex ${uid}`,
+})
+
+/** The warning about outdated indexes, for those who may not see their names. */
+export const outdatedIndexes = (count: number) => ({
+  code: OUTDATED,
+  message: `${count} ${count === 1 ? 'index was' : 'indexes were'} cut into words by another version, so that searches may miss documents; GET /stats says which; run siftd reindex --all`,
+})

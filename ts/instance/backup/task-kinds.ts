@@ -115,10 +115,12 @@ const settings: Form<Written<'settings'>> = {
   write: (content) => ({
     settings: sentSettings.write(content),
     ...(settingsFlags.write(content) as Fields),
+    ...(content.reanalyses === true && { reanalyses: true }),
   }),
   read: (value, at) => ({
     ...sentSettings.read(object.read(value, at).settings, `${at}.settings`),
     ...settingsFlags.read(value, at),
+    ...(object.read(value, at).reanalyses === true && { reanalyses: true }),
   }),
 }
 

@@ -19,6 +19,9 @@ export const data = {
     formerNames: ['experimental-dumpless-upgrade'],
   }),
   upgradeWithoutSnapshot: toggle({ help: 'Takes no snapshot before an upgrade', requires: 'upgradeDb' }),
+  reindexOnUpgrade: toggle({
+    help: 'Analyses indexes again at the start if another version cut their documents into words',
+  }),
   rebuildTaskStore: toggle({
     help: 'Makes a new task store from the indexes if the old one is damaged or incomplete',
   }),

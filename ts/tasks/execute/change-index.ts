@@ -163,7 +163,8 @@ async function planOf(
           })
           settings = completeSettings(merged, named)
           settingsChars += settings.length
-          operations.push({ taskUid, kind: 'settings', settings, remakes: merged.remakes })
+          const { reanalyses = false } = content
+          operations.push({ taskUid, kind: 'settings', settings, remakes: merged.remakes, reanalyses })
           isRisky = merged.mayConflictWithDocuments
         } catch (error) {
           if (signal.aborted) throw new Interrupted()

@@ -44,15 +44,16 @@ const PATCH = ',"patch":'
 /** Serialises the content of a task for the store. */
 function contentText(content: TaskContent): string {
   if (content.kind !== 'settings') return JSON.stringify(content)
-  const { isReset, mayCreateIndex, patch } = content
-  return `${SETTINGS_START}${isReset},"mayCreateIndex":${mayCreateIndex}${PATCH}${patch}}`
+  const { isReset, mayCreateIndex, reanalyses, patch } = content
+  const rest = reanalyses === true ? ',"reanalyses":true' : ''
+  return `${SETTINGS_START}${isReset},"mayCreateIndex":${mayCreateIndex}${rest}${PATCH}${patch}}`
 }
 
 /** Parses the stored content of a task. @param text as written by `contentText` or an earlier version */
 export function storedContent(text: string): TaskContent {
   if (!text.startsWith(SETTINGS_START)) return withTexts(JSON.parse(text) as StoredContent)
   const at = text.indexOf(PATCH)
-  const head = JSON.parse(`${text.slice(0, at)}}`) as Pick<SettingsContent, 'isReset' | 'mayCreateIndex'>
+  const head = JSON.parse(`${text.slice(0, at)}}`) as Omit<SettingsContent, 'kind' | 'patch' | 'details'>
   const patch = text.slice(at + PATCH.length, -1)
   return { kind: 'settings', ...head, patch, details: '' }
 }

@@ -10,6 +10,7 @@ mod locales;
 mod stemmer;
 mod stop_words;
 mod token;
+mod version;
 
 pub use analyzer::Analyzer;
 pub use chinese::{is_chinese_read, read_chinese};
@@ -18,6 +19,7 @@ pub use locales::{Language, Locales, parse_locales};
 pub use stemmer::Stemmer;
 pub use stop_words::StopWordLists;
 pub use token::{Piece, TakePieces, Token, TokenKind};
+pub use version::{AnalysisVersion, analysis_version, unstamped_version};
 
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::open_index::{Current, Index};
+use crate::analysis::{AnalysisVersion, analysis_version, unstamped_version};
 use crate::error::Result;
 use crate::store::schema::Presence;
 use crate::vector::Vectors;
@@ -36,7 +37,33 @@ pub struct IndexStats {
     pub field_distribution: BTreeMap<String, u64>,
 }
 
+/// Versions of what cuts texts into words. Shape: `IndexAnalysis` in `ts/engine/engine.ts`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IndexAnalysis {
+    /// Versions that cut the documents of the index.
+    pub index: AnalysisVersion,
+    /// Versions of this engine, which cut queries and new documents.
+    pub engine: AnalysisVersion,
+}
+
 impl Index {
+    /// Returns the versions of what cuts texts into words. They differ after an upgrade of the engine, until the
+    /// documents are analysed again.
+    ///
+    /// # Errors
+    /// See [`Index::snapshot`].
+    pub fn analysis(&self) -> Result<IndexAnalysis> {
+        self.snapshot()?;
+        let engine = analysis_version();
+        let index = match self.current().as_deref() {
+            Some(Current { committed: Some(committed), .. }) => {
+                committed.record.analysis.clone().unwrap_or_else(unstamped_version)
+            }
+            _ => engine.clone(),
+        };
+        Ok(IndexAnalysis { index, engine })
+    }
+
     /// Returns statistics of the newest commit.
     ///
     /// # Errors

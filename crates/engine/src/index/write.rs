@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::limits::{STAGED_MEMORY_SHARE, segment_bytes};
 use super::open_index::Index;
 use super::prepared::Prepared;
+use crate::analysis::{analysis_version, unstamped_version};
 use crate::error::{Context, Error, Result};
 use crate::indexing::{
     self, Batch, BatchMonitor, BatchReport, ProgressGuard, SpillAllocator, StagedBatch, Step, WriteOptions,
@@ -196,9 +197,16 @@ impl Index {
             report: report.clone(),
             primary_key: parts.primary_key.clone(),
             vectors: BTreeMap::new(),
+            analysis: None,
         };
         self.monitor.progress.begin(Step::Committing, 0);
         let previous = current.as_ref().and_then(|current| current.committed.as_ref());
+        record.analysis = Some(match previous {
+            Some(previous) if !staged.analyses_all() => {
+                previous.record.analysis.clone().unwrap_or_else(unstamped_version)
+            }
+            _ => analysis_version(),
+        });
         if let Some(previous) = previous {
             // Opening the index does not remove files, because its newest commit may turn out to belong to another
             // index.

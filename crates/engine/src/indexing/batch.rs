@@ -78,6 +78,9 @@ pub enum Operation {
         /// Embedders that have to make their vectors again.
         #[serde(default)]
         remakes: BTreeMap<String, Remake>,
+        /// True to cut all documents into words again, even if no setting changes.
+        #[serde(default)]
+        reanalyses: bool,
     },
     /// Declares the primary key.
     PrimaryKey {

@@ -36,6 +36,8 @@ pub struct StagedBatch {
     pub entries: Entries,
     /// All fields, including those of new documents.
     pub fields: Arc<FieldMap>,
+    /// True if all documents are cut into words again, even if no setting changes.
+    pub reanalyses: bool,
     /// Settings after the batch.
     pub settings: Arc<Settings>,
     /// Primary key after the batch.
@@ -77,6 +79,7 @@ impl StagedBatch {
             cleared: false,
             entries: Entries::new(&spill),
             fields: parts.fields,
+            reanalyses: false,
             settings: parts.settings,
             primary_key: parts.primary_key,
             spools: Vec::new(),

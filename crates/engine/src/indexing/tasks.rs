@@ -69,11 +69,12 @@ impl StagedBatch {
                 self.vectors.clear();
                 Ok(Outcome { deleted_documents: Some(removed), touched: true, ..Outcome::default() })
             }
-            Operation::Settings { settings, remakes } => {
+            Operation::Settings { settings, remakes, reanalyses } => {
                 let settings = Settings::parse(&settings)?;
                 self.check_documents(&settings)?;
                 self.change_embedders(&settings, &remakes)?;
                 self.settings = Arc::new(settings);
+                self.reanalyses |= reanalyses;
                 Ok(Outcome { touched: true, ..Outcome::default() })
             }
             Operation::PrimaryKey { primary_key } => self.declare_primary_key(primary_key),

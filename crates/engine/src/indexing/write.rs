@@ -47,9 +47,17 @@ pub struct WriteOptions {
 }
 
 impl StagedBatch {
-    /// Returns true if new settings require writing every document again.
+    /// Returns true if every document has to be written again.
     fn needs_reindexing(&self) -> bool {
-        self.base.as_ref().is_some_and(|base| cost_of(base.settings(), &self.settings) == Cost::Documents)
+        self.base.as_ref().is_some_and(|base| {
+            self.reanalyses || cost_of(base.settings(), &self.settings) == Cost::Documents
+        })
+    }
+
+    /// Returns true if no document of the base stays as it is, so that this engine has cut all texts into words.
+    pub fn analyses_all(&self) -> bool {
+        let is_empty = self.base.as_ref().is_none_or(|base| base.documents().is_empty());
+        is_empty || self.cleared || self.needs_reindexing()
     }
 }
 

@@ -52,6 +52,9 @@ pub struct CommitRecord {
     /// Vector logs by embedder.
     #[serde(default)]
     pub vectors: BTreeMap<String, VectorLog>,
+    /// Versions of what cut the documents into words, by component; `None` in commits of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analysis: Option<BTreeMap<String, String>>,
 }
 
 /// A vector log, up to the bytes that belong to the commit.

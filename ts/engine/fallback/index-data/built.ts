@@ -12,6 +12,7 @@
  *
  * The head is JSON. Every other section is a sequence of numbers, texts and doubles as in `bytes.ts`.
  */
+import type { AnalysisVersion } from '../../engine.js'
 import { Column, type Row } from '../facets/columns.js'
 import type { Shape } from '../facets/geojson.js'
 import { ListAllocator } from '../postings/list-allocator.js'
@@ -43,14 +44,20 @@ export interface BuiltIndex {
   readonly fieldCounts: ReadonlyMap<string, number>
   readonly pathCounts: ReadonlyMap<string, number>
   readonly text: TextIndex
+  /** Versions of what cut the documents into words. */
+  readonly analysis: AnalysisVersion
   readonly columns: ColumnIndex
 }
 
 interface Head {
+  readonly analysis: AnalysisVersion
   readonly fieldPaths: readonly string[]
   readonly fieldCounts: readonly (readonly [string, number])[]
   readonly pathCounts: readonly (readonly [string, number])[]
 }
+
+/** Returns the analysis in the payload of a head. */
+export const analysisIn = (head: Buffer): AnalysisVersion => (JSON.parse(head.toString()) as Head).analysis
 
 export interface Section {
   readonly kind: number
@@ -68,6 +75,7 @@ export function builtOf(data: IndexData): BuiltIndex {
     fieldCounts: new Map(data.fieldCounts),
     pathCounts: new Map(data.pathCounts),
     text: { dictionary: data.text.dictionary.copy(), lengths: data.text.lengths.slice() },
+    analysis: data.analysis,
     columns: {
       byPath: columns,
       points: data.columns.points.slice(),
@@ -79,6 +87,7 @@ export function builtOf(data: IndexData): BuiltIndex {
 /** All sections in order. A payload is valid until the next is requested. */
 export function* sectionsOf(built: BuiltIndex): Generator<Section> {
   const head: Head = {
+    analysis: built.analysis,
     fieldPaths: built.fieldPaths,
     fieldCounts: [...built.fieldCounts],
     pathCounts: [...built.pathCounts],
@@ -235,7 +244,7 @@ function readColumn(reader: ByteReader): readonly [string, Column] {
 
 /** Rebuilds an index from the sections of `sectionsOf`. */
 export class BuiltReader {
-  private head: Head = { fieldPaths: [], fieldCounts: [], pathCounts: [] }
+  private head: Head = { analysis: {}, fieldPaths: [], fieldCounts: [], pathCounts: [] }
   private terms: string[] = []
   private readonly lists = new Map<string, PostingList>()
   private readonly listReader = new ListReader()
@@ -284,6 +293,7 @@ export class BuiltReader {
       fieldCounts: new Map(this.head.fieldCounts),
       pathCounts: new Map(this.head.pathCounts),
       text: { dictionary: new TermDictionary(this.lists, this.terms), lengths: this.lengths },
+      analysis: this.head.analysis,
       columns: { byPath: this.byPath, points: this.points, shapes: this.shapes },
     }
   }

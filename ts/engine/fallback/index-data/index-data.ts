@@ -7,8 +7,9 @@
 
 import type { IndexSettings } from '../../../settings/index.js'
 import { defaultIndexSettings } from '../../../settings/index.js'
-import type { BatchReport } from '../../engine.js'
+import type { AnalysisVersion, BatchReport } from '../../engine.js'
 import { Tokenizer } from '../analysis/tokenize.js'
+import { analysisVersion } from '../analysis/version.js'
 import type { Column } from '../facets/columns.js'
 import type { Shape } from '../facets/geojson.js'
 import { TermDictionary } from '../postings/postings.js'
@@ -62,6 +63,8 @@ export interface IndexData {
   /** Dotted path, parents included → documents that have it. */
   readonly pathCounts: Map<string, number>
   text: TextIndex
+  /** Versions of what cut the documents into words. */
+  analysis: AnalysisVersion
   columns: ColumnIndex
   /** Vectors by embedder. */
   readonly vectors: Map<string, VectorSet>
@@ -83,6 +86,7 @@ export function emptyIndex(settings: IndexSettings = defaultIndexSettings): Inde
     fieldCounts: new Map(),
     pathCounts: new Map(),
     text: { dictionary: new TermDictionary(), lengths: [] },
+    analysis: analysisVersion,
     columns: { byPath: new Map(), points: [], shapes: [] },
     vectors: new Map(),
   }

@@ -4,20 +4,21 @@
  * snapshot = "SIFTSNP1" frame*           frame: see `frames.ts`
  * kind     = 1 place: JSON of a `SnapshotPlace`, first | sections of `built.ts` | 22 end, last
  *
- * It only saves time. A snapshot is ignored if it is missing, damaged, or of a commit not in the log; the index is then
+ * The head says what cut the documents into words. It only saves time. A snapshot is ignored if it is missing, damaged, or of a commit not in the log; the index is then
  * built from the log.
  */
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import type { AnalysisVersion } from '../../engine.js'
 import type { Pacer } from '../indexing/pacer.js'
 import { DamagedFileError, FrameReader, frame, syncDirectory, writeAt } from '../store/frames.js'
 import type { LogPosition } from '../store/log.js'
-import { type BuiltIndex, BuiltReader, SECTION, sectionsOf } from './built.js'
+import { analysisIn, type BuiltIndex, BuiltReader, SECTION, sectionsOf } from './built.js'
 
 const HEADER = Buffer.from('SIFTSNP1')
 const PLACE = 1
 /** Incremented when the sections or the rules that produce them change. */
-const CONTENT_VERSION = 2
+const CONTENT_VERSION = 3
 
 /** Commit of a snapshot, and version of the rules that produced it. */
 interface SnapshotPlace extends LogPosition {
@@ -73,6 +74,30 @@ export async function readSnapshot(path: string): Promise<(Snapshot & { readonly
   }
   try {
     return await readSections(path, await FrameReader.over(file))
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * Returns the versions that cut the documents of a snapshot into words, without reading the rest of it.
+ * @returns null if the snapshot is not used when the index is opened
+ */
+export async function snapshotAnalysis(path: string): Promise<AnalysisVersion | null> {
+  let file: FileHandle
+  try {
+    file = await open(path, 'r')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
+    throw error
+  }
+  try {
+    const reader = await FrameReader.over(file)
+    const place = await reader.frame(HEADER.length)
+    if (place === null || (JSON.parse(place.payload.toString()) as SnapshotPlace).version !== CONTENT_VERSION)
+      return null
+    const head = await reader.frame(place.end)
+    return head === null ? null : analysisIn(head.payload)
   } finally {
     await file.close()
   }

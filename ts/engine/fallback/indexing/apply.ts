@@ -1,4 +1,5 @@
 /** Applies a planned batch within one turn of the event loop. */
+import { analysisVersion } from '../analysis/version.js'
 import { Column } from '../facets/columns.js'
 import type { IndexData } from '../index-data/index-data.js'
 import { DocSet } from '../store/docid-set.js'
@@ -33,8 +34,10 @@ export function applyPlan(index: IndexData, plan: BatchPlan): void {
   }
   while (index.documents.length > 0 && index.documents.at(-1) === undefined) index.documents.pop()
 
-  if (text.kind === 'rebuilt') index.text = text.text
-  else {
+  if (text.kind === 'rebuilt') {
+    index.text = text.text
+    index.analysis = analysisVersion
+  } else {
     const { lengths } = index.text
     for (const [docid, pairs] of text.lengths) lengths[docid] = pairs
     index.text = { dictionary: index.text.dictionary.replaced(text.lists, text.sorted), lengths }

@@ -29,6 +29,8 @@ import { TextWriter } from './text-writer.js'
 export interface DocumentChanges {
   readonly settings: IndexSettings
   readonly cleared: boolean
+  /** True to cut all documents into words again, even if no setting changes. Absent: false. */
+  readonly reanalyses?: boolean
   /** Ascending docids. */
   readonly changes: ReadonlyMap<number, StoredDocument | null>
 }
@@ -68,9 +70,9 @@ export async function planIndexes(
   change: DocumentChanges,
   pacer: Pacer,
 ): Promise<IndexPlan> {
-  const { settings, cleared, changes } = change
+  const { settings, cleared, changes, reanalyses = false } = change
   const costs = Object.values(costsOf(index.settings, settings))
-  const rebuildText = cleared || costs.includes('documents')
+  const rebuildText = cleared || reanalyses || costs.includes('documents')
   const rebuildColumns = cleared || costs.includes('columns')
   const tokenizer = rebuildText ? new Tokenizer(settings) : index.tokenizer
   const writer = new PostingWriter()

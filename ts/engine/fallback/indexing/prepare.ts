@@ -40,6 +40,8 @@ export interface BatchPlan {
   readonly primaryKey: string | null
   /** Null if unchanged. */
   readonly settings: IndexSettings | null
+  /** True if all documents are cut into words again, even if no setting changes. */
+  readonly reanalyses: boolean
   /** True if everything from before the batch is removed. */
   readonly cleared: boolean
   /** Docid → new document, or null if deleted. Ascending. */
@@ -63,6 +65,7 @@ export interface PreparedPlan extends BatchPlan {
 class StagedBatch {
   primaryKey: string | null
   settings: IndexSettings
+  reanalyses = false
   cleared = false
   readonly vectors: StagedVectors
   readonly changes = new Map<number, StoredDocument | null>()
@@ -169,7 +172,7 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
   const settings = staged.settings === index.settings ? null : staged.settings
   const indexes = await planIndexes(
     index,
-    { settings: staged.settings, cleared: staged.cleared, changes },
+    { settings: staged.settings, cleared: staged.cleared, changes, reanalyses: staged.reanalyses },
     pacer,
   )
   return {
@@ -182,6 +185,7 @@ export async function planBatch(index: IndexData, batch: Batch, pacer: Pacer): P
     },
     primaryKey: staged.primaryKey,
     settings,
+    reanalyses: staged.reanalyses,
     cleared: staged.cleared,
     changes,
     indexes,
@@ -259,6 +263,7 @@ async function applyOperation(
       await checkGeoFields(settings, staged, pacer)
       await changeEmbedders(settings, operation.remakes ?? {}, staged, pacer)
       staged.settings = settings
+      if (operation.reanalyses === true) staged.reanalyses = true
       return { touched: true }
     }
     case 'primaryKey':

@@ -40,6 +40,8 @@ export interface CommitRecord {
   readonly primaryKey: string | null
   /** Set only if they changed. */
   readonly settings?: IndexSettings
+  /** True if all documents were cut into words again. Absent: false. */
+  readonly reanalyses?: true
   /** True if all documents from before this commit are removed. */
   readonly cleared: boolean
   readonly deleted: readonly number[]

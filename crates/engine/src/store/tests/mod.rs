@@ -78,6 +78,7 @@ fn try_commit(directory: &IndexDirectory, previous: Option<&Committed>, batch: &
         report: json!({ "batchUid": staged.batch_uid }),
         primary_key: parts.primary_key.clone(),
         vectors: Default::default(),
+        analysis: None,
     };
     directory.commit(previous, change, parts, record)
 }

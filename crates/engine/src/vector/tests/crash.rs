@@ -138,6 +138,7 @@ fn commit(
         report: json!({ "batchUid": staged.batch_uid }),
         primary_key: parts.primary_key.clone(),
         vectors: vectors.logs(),
+        analysis: None,
     };
     let committed = directory.commit(previous, change, parts, record).unwrap();
     after("committed");
