@@ -16,6 +16,7 @@ export const indexWrites: Readonly<Record<Methods<Index>, boolean>> = {
   create: true,
   update: true,
   compact: true,
+  reindex: true,
   delete: true,
   document: false,
   documents: false,
