@@ -2,8 +2,7 @@
  * Every error code of the API, with its type and HTTP status.
  *
  * Codes that differ only by a field name of the request are listed by family: all have the type `invalid_request` and
- * the status 400. Source: the published error table of the API. It lacks only `bucket_unavailable`, `follower_behind`,
- * `no_successor`, `index_damaged`, `upload_damaged`, `invalid_task_wait_ms` and `invalid_settings_dry_run`.
+ * the status 400. Source: the published error table of the API. It lacks only those of docs/errors.md.
  */
 
 /** The origin of an error, as clients see it. */

@@ -92,7 +92,7 @@ async function algolia(options: ForeignOptions): Promise<Foreign> {
   const file = options.fromAlgolia!
   const named = options.index ?? []
   if (named.length > 1) throw new LaunchError('--from-algolia copies one index: give one --index', 2)
-  const uid = named[0] ?? basename(file).replace(/\.(?:gz|ndjson|jsonl|json)\b.*$/i, '')
+  const uid = named[0] ?? basename(file).replace(/\.(?:ndjson|jsonl|json)(?:\.gz)?$/i, '')
   if (!/^[A-Za-z0-9_-]+$/.test(uid))
     throw new LaunchError(`\`${uid}\` is no uid of an index; give one by --index`, 2)
   const input = await describeInput(file)

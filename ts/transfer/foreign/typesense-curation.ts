@@ -63,7 +63,7 @@ function conditionsOf(override: Json): Json | string {
   if (textsOf(rule.tags).length > 0) return 'searches here have no tags'
   const { query } = rule
   if (typeof query !== 'string' || query === '') return 'it has no query'
-  if (/\{[^}]*\}/.test(query)) return 'its query names a field, as in {brand}'
+  if (/\{[^{}]*\}/.test(query)) return 'its query names a field, as in {brand}'
   const [start, end] = [override.effective_from_ts, override.effective_to_ts].map((seconds) =>
     typeof seconds === 'number' ? new Date(seconds * 1000).toISOString() : null,
   )
