@@ -1,5 +1,6 @@
 /** The frame around the sections: navigation, key and index. */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { AnalyticsSection } from './analytics/section.tsx'
 import { ask, storedKey, storeKey } from './api/client.ts'
 import type { IndexInfo, Page } from './api/types.ts'
 import { ConsoleSection } from './console/section.tsx'
@@ -11,6 +12,7 @@ import { IndexSection } from './indexes/section.tsx'
 import { KeysSection } from './keys/section.tsx'
 import { Problem } from './parts/basics.tsx'
 import { Brand } from './parts/brand.tsx'
+import { RulesSection } from './rules/section.tsx'
 import { SearchSection } from './search/section.tsx'
 import { useLoaded } from './state/loading.ts'
 import { addressOf, type Section, sections, usePlace } from './state/route.ts'
@@ -22,6 +24,8 @@ const FIRST_INDEX_MS = 2000
 const titles: Readonly<Record<Section, string>> = {
   search: 'Search',
   index: 'Index',
+  rules: 'Rules',
+  analytics: 'Analytics',
   tasks: 'Tasks',
   keys: 'Keys',
   api: 'API',
@@ -126,6 +130,10 @@ export function App() {
             take={setFile}
           />
         )}
+        {place.section === 'rules' && (
+          <RulesSection key={`${place.visit} ${key}`} indexes={indexes} index={index} />
+        )}
+        {place.section === 'analytics' && <AnalyticsSection key={key} indexes={indexes} />}
         {place.section === 'tasks' && <TasksSection indexes={indexes} />}
         {place.section === 'keys' && <KeysSection key={key} />}
         {place.section === 'api' && <ConsoleSection index={index} />}

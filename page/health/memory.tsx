@@ -8,13 +8,15 @@ import { byKind, type Sample, samplesOf, valueNamed } from './metrics.ts'
 const EVERY_MS = 5000
 const CACHES_MAX = 10
 
+/** Asks for the feature first, since a refused request would be in the log of the server every time. */
+async function loadMetrics(signal: AbortSignal): Promise<readonly Sample[] | 'off'> {
+  const features = await ask<{ readonly metrics: boolean }>('GET', '/experimental-features', { signal })
+  return features.metrics ? samplesOf(await askText('GET', '/metrics', { signal })) : 'off'
+}
+
 export function MemoryView() {
-  const metrics = usePolled(
-    async (signal) => samplesOf(await askText('GET', '/metrics', { signal })),
-    [],
-    EVERY_MS,
-  )
-  const isOff = metrics.failure?.code === 'feature_not_enabled'
+  const metrics = usePolled(loadMetrics, [], EVERY_MS)
+  const isOff = metrics.value === 'off'
   const switchOn = (): void => {
     ask('PATCH', '/experimental-features', { body: { metrics: true } }).then(metrics.reload, metrics.reload)
   }
@@ -29,8 +31,8 @@ export function MemoryView() {
           </button>
         </div>
       )}
-      {metrics.failure !== null && !isOff && <Problem failure={metrics.failure} />}
-      {metrics.value !== null && !isOff && <Figures samples={metrics.value} />}
+      {metrics.failure !== null && <Problem failure={metrics.failure} />}
+      {metrics.value !== null && metrics.value !== 'off' && <Figures samples={metrics.value} />}
     </section>
   )
 }

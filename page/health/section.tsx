@@ -1,4 +1,4 @@
-/** Health: state of the server, disk use, memory use, and slow queries. */
+/** Health: state of the server, disk use, memory use, and damaged files. */
 import { useState } from 'preact/hooks'
 import { ask, type Failure } from '../api/client.ts'
 import type { Stats } from '../api/types.ts'
@@ -6,7 +6,6 @@ import { Parts, Problem, Scroll } from '../parts/basics.tsx'
 import { bytes, count, plural, when } from '../parts/text.ts'
 import { asFailure, useLoaded, usePolled } from '../state/loading.ts'
 import { MemoryView } from './memory.tsx'
-import { Queries } from './queries.tsx'
 
 const EVERY_MS = 5000
 
@@ -52,7 +51,6 @@ export function HealthSection() {
       ))}
       {stats.value !== null && <Disk stats={stats.value} />}
       <MemoryView />
-      <Queries />
       <Verification />
     </div>
   )

@@ -63,6 +63,28 @@ export function readState(text: string | null, index: string): SearchState {
   }
 }
 
+/** Returns what differs from a new search of the index, for the URL; undefined for nothing. */
+export function compactState({ q, lanes }: SearchState, index: string): unknown {
+  const standard = newLane(index)
+  const changed = lanes.map((lane) =>
+    Object.fromEntries(
+      Object.entries(withoutEmpty(lane)).filter(
+        ([name, value]) => JSON.stringify(value) !== JSON.stringify(standard[name as keyof Lane]),
+      ),
+    ),
+  )
+  const isStandard = changed.length === 1 && Object.keys(changed[0]!).length === 0
+  const state = { ...(q !== '' && { q }), ...(!isStandard && { lanes: changed }) }
+  return Object.keys(state).length === 0 ? undefined : state
+}
+
+/** Leaves out facets without a chosen value or bound. */
+function withoutEmpty(lane: Lane): Lane {
+  const filled = <T extends readonly string[]>(lists: Readonly<Record<string, T>>): Record<string, T> =>
+    Object.fromEntries(Object.entries(lists).filter(([, list]) => list.some((text) => text !== '')))
+  return { ...lane, chosen: filled(lane.chosen), ranges: filled(lane.ranges) }
+}
+
 /** Returns the id of the document to explain, from the JSON of a state; null for none. */
 export function readWhy(text: string | null): string | null {
   try {

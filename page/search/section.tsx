@@ -4,7 +4,7 @@ import type { Hit, IndexInfo, SearchAnswer } from '../api/types.ts'
 import { FirstSteps } from '../first/first-steps.tsx'
 import { Empty } from '../parts/basics.tsx'
 import { addressOf } from '../state/route.ts'
-import { LANES_MAX, type Lane, newLane, readState, readWhy, type SearchState } from './lane.ts'
+import { compactState, LANES_MAX, type Lane, newLane, readState, readWhy, type SearchState } from './lane.ts'
 import { LaneView } from './lane-view.tsx'
 import { WhyPanel } from './why.tsx'
 
@@ -35,7 +35,8 @@ export function SearchSection(props: {
 
   useEffect(() => {
     if (index === null) return
-    history.replaceState(null, '', addressOf('search', state.lanes[0]?.index ?? index.uid, state))
+    const uid = state.lanes[0]?.index ?? index.uid
+    history.replaceState(null, '', addressOf('search', uid, compactState(state, uid)))
   }, [state, index])
   useEffect(() => {
     const jump = (event: KeyboardEvent): void => {

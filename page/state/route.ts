@@ -1,7 +1,7 @@
 /** The place in the page, kept in the fragment of the URL, which browsers never send to the server. */
 import { useEffect, useState } from 'preact/hooks'
 
-export const sections = ['search', 'index', 'tasks', 'keys', 'api', 'health'] as const
+export const sections = ['search', 'index', 'rules', 'analytics', 'tasks', 'keys', 'api', 'health'] as const
 export type Section = (typeof sections)[number]
 
 export interface Place {

@@ -14,7 +14,7 @@ for (const [colorScheme, width] of [
         await fillFilms(t, server)
         await server.settle(t, server.post('/indexes/films/documents', [{ title: 'no id' }]))
       },
-      { colorScheme, width, server: { features: ['metrics'] } },
+      { colorScheme, width, server: { features: ['metrics', 'dynamicSearchRules'], queryStats: true } },
     )
     const look = async (what: string): Promise<void> => {
       t.deepEqual(await violations(page), [], what)
@@ -52,6 +52,13 @@ for (const [colorScheme, width] of [
     await page.getByRole('link', { name: 'API' }).click()
     await page.getByLabel('Path with query').waitFor()
     await look('console')
+    await page.getByRole('link', { name: 'Rules' }).click()
+    await page.getByRole('button', { name: 'New rule' }).click()
+    await page.getByText('changes nothing').waitFor()
+    await look('rules')
+    await page.getByRole('link', { name: 'Analytics' }).click()
+    await page.getByText('Top queries').waitFor()
+    await look('analytics')
     await page.getByRole('link', { name: 'Health' }).click()
     await page.getByText('Resident memory').waitFor()
     await look('health')
