@@ -14,7 +14,7 @@ interface Route {
 }
 
 /** Routes that answer without a key. */
-const openRoutes = 'GET /,GET /health,GET /ready,GET /openapi.json'
+const openRoutes = 'GET /,GET /health,GET /ready,GET /openapi.json,GET /replication/wait'
 
 async function routesOf(server: TestServer): Promise<readonly Route[]> {
   const { paths } = (await server.get('/openapi.json')).body as unknown as {
@@ -89,7 +89,7 @@ test('every route accepts a key with its actions, and refuses a key that lacks o
   }
 })
 
-test('every route is served from an operation, and only four are open to everyone', async (t) => {
+test('every route is served from an operation, and only five are open to everyone', async (t) => {
   const parts = ['engine', 'tasks', 'auth', 'features', 'webhooks', 'outbound', 'faults']
   // Adding a route destructures the services and calls only their listeners.
   const app = buildServer({
@@ -110,7 +110,13 @@ test('every route is served from an operation, and only four are open to everyon
   t.true(routes.length > 100, 'the routes are found at all')
   t.deepEqual(named(routes.filter(({ actions }) => actions === undefined)), [])
   const open = routes.filter(({ actions }) => actions?.length === 0)
-  t.deepEqual(named(open), ['GET /', 'GET /health', 'GET /openapi.json', 'GET /ready'])
+  t.deepEqual(named(open), [
+    'GET /',
+    'GET /health',
+    'GET /openapi.json',
+    'GET /ready',
+    'GET /replication/wait',
+  ])
 })
 
 test('a key limited to one index learns nothing about another, not even its existence', async (t) => {

@@ -85,6 +85,19 @@ for (const [fault, says] of [
     t.is(passed.length, 1)
   })
 
+test('an answer to a strong read is held until the log has all of it', async (t) => {
+  const { replicated } = follower()
+  let hasAll = true
+  const settles = async (): Promise<boolean> => hasAll
+  const server = await startServer(t, { replicated: { ...replicated, leader: async () => 'self', settles } })
+  const strong = { headers: { 'x-siftd-read-consistency': 'strong' } }
+  t.is((await server.get('/indexes', strong)).status, 200)
+  hasAll = false
+  checkError(t, await server.get('/indexes', strong), 503, 'follower_behind')
+  checkError(t, await server.get('/indexes/films', strong), 404, 'index_not_found')
+  t.is((await server.get('/indexes')).status, 200)
+})
+
 for (const [name, headers, isStrong, status] of [
   ['a read waits for nothing by default', {}, false, 200],
   [

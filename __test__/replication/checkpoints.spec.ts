@@ -222,7 +222,7 @@ test('a takeover cancels the checkpoint in progress', async (t) => {
     never,
   )
   await add(source.opened.tasks, 'a', [{ id: 2, t: 'two' }])
-  await t.throwsAsync(sender.acknowledged(), { message: /is a follower/ })
+  await t.throwsAsync(sender.acknowledged(), { message: /another server has taken over/ })
   t.true(isFenced())
   // The put is never released.
   await sent.shipper.checkpointIdle()

@@ -139,7 +139,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
     const replication = options.bucket === null ? null : await import('../replication/index.js')
     const telemetry = telemetryOf(options)
     const create = tls && ((handler: RequestListener) => tls.createServer(handler))
-    const front = options.candidate === 'yes' ? new Front(create) : null
+    const front = options.candidate !== 'no' ? new Front(create) : null
     // Other servers of the bucket are trusted, wherever they are.
     const peers = replication === null ? null : peersOf(closers)
     const setup: GenerationSetup = {
@@ -182,7 +182,7 @@ export async function serve(request: ServeRequest): Promise<Serving> {
           }
     const replicated: ReplicatedInstance =
       bucketRequest === null || replication === null
-        ? { instance: await open(false), sender: null, follower: null }
+        ? { instance: await open(false), sender: null, follower: null, watch: null }
         : await replication.openReplicated(bucketRequest)
     let generation = await openGeneration(setup, replicated)
     closers.push(() => generation.close())

@@ -61,6 +61,23 @@ export const YIELDING_POLL_MS = 250
 export const HANDOVER_MS = 5_000
 export const HANDOVER_POLL_MS = 25
 
+/** Milliseconds for which the leader holds a request for a hint, and in which its answer must arrive after that. */
+export const HINT_WAIT_MS = 4_000
+export const HINT_ANSWER_MS = 2_000
+
+/** Milliseconds between a hint and the next request, which bounds their rate, and after a failed request. */
+export const HINT_GAP_MS = 100
+export const HINT_RETRY_MS = 2_000
+
+/** Longest answer with a hint. */
+export const HINT_BYTES_MAX = 4_096
+
+/** Requests for hints that wait at a time. More are refused. */
+export const WAITS_MAX = 1_000
+
+/** Milliseconds between two polls of the log while hints work. */
+export const HINTED_POLL_MS = 10_000
+
 /** A follower is nudged to poll at most once in this many milliseconds. */
 export const NUDGE_MS = 100
 

@@ -6,6 +6,7 @@ import type { Logger } from '../telemetry/index.js'
 import type { Follower } from './follow/follower.js'
 import type { Connected } from './lead/connect.js'
 import type { OpenedBucket } from './open-bucket.js'
+import type { PositionWatch } from './position-watch.js'
 import type { Sender } from './publish/sender.js'
 
 export interface Progress {
@@ -53,6 +54,8 @@ export interface ReplicatedInstance {
   readonly sender: Sender | null
   /** null: this server is not a follower. */
   readonly follower: Follower | null
+  /** The last log record of this server; null: there is no log. */
+  readonly watch: PositionWatch | null
   /** Restarts the instance of a leader in this process. Absent: this is no leader. */
   readonly restart?: () => void
 }

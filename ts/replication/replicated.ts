@@ -1,8 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { LaunchOptions } from '../launch/index.js'
 import type { Outbound } from '../outbound/index.js'
 import { POLL_HEADER } from './elect/role-of.js'
 import type { Follower, FollowerFigures } from './follow/follower.js'
 import { positionText, readPosition } from './log/position.js'
+import type { PositionWatch } from './position-watch.js'
 import type { Sender } from './publish/sender.js'
 import type { HandoverOutcome } from './publish/sender-setup.js'
 import type { ReplicatedInstance } from './replicated-instance.js'
@@ -35,10 +37,14 @@ export interface Replicated {
   reaches(position: string): Promise<boolean | null>
   /** Waits until this server has everything written before the call. @returns false: it does not in time */
   catchesUp(): Promise<boolean>
+  /** Waits until the log has everything that this server has shown. @returns false: it does not in time */
+  settles(): Promise<boolean>
   /** Returns the server that accepts writes. Waits while the leader changes. */
   leader(): Promise<Leader>
   /** Makes a follower read the log at once. */
   nudge(): void
+  /** The last log record that this server has written or serves. */
+  readonly watch: PositionWatch
   /**
    * Lets another server lead. A leader whose successor is late restarts.
    * @param to address of the successor; null: any
@@ -58,7 +64,20 @@ export type Leader = 'self' | { readonly address: string } | null
 /** Milliseconds for which a request waits for the position of its client. */
 const REACH_MS = 5_000
 
-type Common = Pick<Replicated, 'peers' | 'isStrong' | 'pollHeader'>
+type Common = Pick<Replicated, 'peers' | 'isStrong' | 'pollHeader' | 'watch'>
+
+/** Returns true if a promise resolves within so many milliseconds. */
+async function isDone(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const limit = new AbortController()
+  const late = sleep(ms, false, { signal: limit.signal }).catch(() => false)
+  const done = promise.then(
+    () => true,
+    () => false,
+  )
+  const isInTime = await Promise.race([done, late])
+  limit.abort()
+  return isInTime
+}
 
 /** Replication state of a writer, for HTTP routes. */
 const writing = (sender: Sender, restart: () => void, common: Common): Replicated => ({
@@ -80,6 +99,10 @@ const writing = (sender: Sender, restart: () => void, common: Common): Replicate
     return position && sender.reaches(position)
   },
   catchesUp: () => sender.confirms(REACH_MS),
+  async settles() {
+    const { unsent, hasCheckpoint } = await sender.figures()
+    return unsent === 0 || !hasCheckpoint || isDone(sender.acknowledged(), REACH_MS)
+  },
   async leader() {
     const leader = await sender.leader()
     return leader === 'self' || leader === null ? 'self' : { address: leader }
@@ -119,6 +142,7 @@ const following = (
     return position && follower.reaches(position, REACH_MS)
   },
   catchesUp: () => follower.meetsEnd(REACH_MS),
+  settles: async () => true,
   async leader() {
     if (follower.promotion === null) {
       const { writer, position } = follower.figures()
@@ -136,11 +160,12 @@ const following = (
 
 /** Replication state for HTTP routes; null: this server neither sends nor follows. */
 export function replicatedBy(
-  { sender, follower, restart = () => undefined }: ReplicatedInstance,
+  { sender, follower, watch, restart = () => undefined }: ReplicatedInstance,
   options: LaunchOptions,
   peers: Replicated['peers'],
 ): Replicated | null {
-  const common = { peers, pollHeader: POLL_HEADER, isStrong: options.readConsistency === 'strong' }
+  if (watch === null) return null
+  const common = { peers, watch, pollHeader: POLL_HEADER, isStrong: options.readConsistency === 'strong' }
   if (follower !== null) return following(follower, options, common)
   return sender && writing(sender, restart, common)
 }

@@ -35,19 +35,38 @@ async function awaitEnd(request: FastifyRequest, replicated: Replicated): Promis
       'bad_request',
       `the header \`X-Siftd-Read-Consistency\` is \`${asked}\`; use \`strong\` or \`eventual\``,
     )
-  if (asked === 'strong' && !(await replicated.catchesUp()))
-    throw new ApiError(
-      'follower_behind',
-      'this server cannot confirm in time that it has all writes; retry, or read without strong consistency',
-    )
+  if (asked !== 'strong') return
+  request.isStrongRead = true
+  if (!(await replicated.catchesUp())) throw notConfirmed()
 }
 
-/** Adds the position of this server to answers to writes and to reads of tasks. */
+const notConfirmed = (): ApiError =>
+  new ApiError(
+    'follower_behind',
+    'this server cannot confirm in time that it has all writes; retry, or read without strong consistency',
+  )
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** True if the answer may be shown only once the log has all of it. */
+    isStrongRead?: boolean
+  }
+}
+
+/**
+ * Adds the position of this server to answers to writes and to reads of tasks. Holds answers to strong reads until the
+ * log has what they show, so that no later strong read on another server lacks it.
+ */
 export function showPositions(app: FastifyInstance, replicated: Replicated): void {
   app.addHook('onRequest', async (request) => {
     if (request.headers[replicated.pollHeader] !== undefined && request.url === '/health') replicated.nudge()
   })
+  app.decorateRequest('isStrongRead', false)
   app.addHook('onSend', async (request, reply) => {
+    if (request.isStrongRead === true && reply.statusCode < 300 && !(await replicated.settles())) {
+      request.isStrongRead = false
+      throw notConfirmed()
+    }
     const isTask = request.method === 'GET' && /^\/tasks\/\d+/.test(request.url)
     const isWrite = request.method !== 'GET' && request.method !== 'HEAD' && reply.statusCode < 300
     if (!isTask && !(isWrite && !isSearch(request.url))) return

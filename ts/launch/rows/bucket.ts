@@ -52,8 +52,8 @@ export const bucket = {
     requires: 'bucket',
     excludes: 'bucketTakeOver',
   }),
-  candidate: choice(['yes', 'no'], 'no', {
-    help: 'Whether this server sends heartbeats as leader, and takes over as follower if the leader is lost',
+  candidate: choice(['yes', 'no', 'first'], 'no', {
+    help: 'Whether this server sends heartbeats as leader, and takes over as follower if the leader is lost; first: it also begins the log of an empty bucket',
     example: 'yes',
     requires: 'bucket',
   }),

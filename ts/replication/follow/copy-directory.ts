@@ -70,7 +70,7 @@ async function takeOverOnce(
     const successor = {
       ...{ instanceUid: origin.instanceUid, address, engine, version },
       ...{ writer, next: copy.next, known: { state: copy.state, base: copy.base } },
-      heartbeats: candidate === 'yes',
+      heartbeats: candidate !== 'no',
     }
     const taken = await takeOver(bucket, successor, (seq, record) => copy.take(seq, record), signal)
     await copy.settle(target, signal)

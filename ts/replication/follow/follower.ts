@@ -1,9 +1,12 @@
+import type { Outbound } from '../../outbound/index.js'
 import { HEARTBEAT_MS } from '../elect/limits.js'
 import { InterruptibleSleep } from '../interruptible-sleep.js'
 import { CHECKPOINTS_POLL_MS, FAILED_MS, NUDGE_MS } from '../limits.js'
 import type { Position } from '../log/position.js'
 import { BucketError } from '../object-store/index.js'
+import type { PositionWatch } from '../position-watch.js'
 import type { SenderLog } from '../publish/sender-setup.js'
+import { Hints } from './hints.js'
 import { type CopyTarget, type InstanceCopy, LogTruncatedError } from './instance-copy.js'
 
 /** How a follower becomes the leader. */
@@ -22,8 +25,14 @@ export interface FollowerSetup {
   readonly target: CopyTarget
   /** Returns the last log record that the newest checkpoint covers; null: no checkpoint exists. */
   readonly newestCheckpoint: (signal: AbortSignal) => Promise<number | null>
-  /** Milliseconds between two polls of the log. */
+  /** Milliseconds between two polls of the log, without hints. */
   readonly intervalMs: number
+  /** Milliseconds between two polls while the leader gives hints, if longer. Default: `intervalMs`. */
+  readonly hintedMs?: number
+  /** Calls the leader for hints. Absent: the log is only polled. */
+  readonly peers?: Pick<Outbound, 'call'>
+  /** Learns the last log record that is served. */
+  readonly watch?: Pick<PositionWatch, 'reached'>
   readonly log: SenderLog
   /**
    * Called when records that this copy needs are gone: fetches data for reopening the directory. Retried until it
@@ -66,6 +75,12 @@ export class Follower {
   /** Requests that wait for a poll that began after them and met the end of the log. */
   readonly #endWaiters = new Set<EndWaiter>()
   #nudgedAt = Number.NEGATIVE_INFINITY
+  readonly #hints: Hints | null
+  /** A record that the leader has, and this follower not yet; null: none is known. */
+  #hinted: number | null = null
+  /** True to poll for the end of the log now. */
+  #isPollDue = true
+  #polledAt = Number.NEGATIVE_INFINITY
   #promotion: Promise<void> | null = null
   #copy: InstanceCopy | null
   #running: Promise<void> | null = null
@@ -81,16 +96,19 @@ export class Follower {
     this.#setup = setup
     this.#copy = setup.copy
     if (setup.copy !== null) this.#metEndAt = performance.now()
+    this.#hints = setup.peers === undefined ? null : this.#hintsOf(setup.peers)
   }
 
   start(): void {
     this.#running ??= this.#run()
+    this.#hints?.start(this.#stop.signal)
   }
 
   async stop(): Promise<void> {
     this.#stop.abort()
     this.#sleep.interrupt()
     await this.#running
+    await this.#hints?.ended()
     for (const waiter of [...this.#waiters, ...this.#endWaiters]) waiter.resolve(false)
   }
 
@@ -128,7 +146,7 @@ export class Follower {
       }
       const limit = setTimeout(() => waiter.resolve(false), waitMs)
       this.#waiters.add(waiter)
-      this.#sleep.interrupt()
+      this.#poll()
     })
   }
 
@@ -145,7 +163,7 @@ export class Follower {
       }
       const limit = setTimeout(() => waiter.resolve(false), waitMs)
       this.#endWaiters.add(waiter)
-      this.#sleep.interrupt()
+      this.#poll()
     })
   }
 
@@ -154,7 +172,28 @@ export class Follower {
     const now = performance.now()
     if (now - this.#nudgedAt < NUDGE_MS) return
     this.#nudgedAt = now
+    this.#poll()
+  }
+
+  #poll(): void {
+    this.#isPollDue = true
     this.#sleep.interrupt()
+  }
+
+  #hintsOf(peers: Pick<Outbound, 'call'>): Hints {
+    return new Hints({
+      peers,
+      state: () => {
+        const { fence, position } = this.#copy ?? { fence: null, position: -1 }
+        return fence === null || fence.address === null ? null : { address: fence.address, position }
+      },
+      onRecord: (position) => {
+        this.#hinted = position
+        this.#sleep.interrupt()
+      },
+      // Polls must not wait for hints that do not come.
+      onEnd: () => this.#sleep.interrupt(),
+    })
   }
 
   /** Notes that this follower becomes the leader. @param promotion resolves once it is */
@@ -173,9 +212,7 @@ export class Follower {
 
   async #run(): Promise<void> {
     const { signal } = this.#stop
-    const { log, candidacy = null } = this.#setup
-    const intervalMs =
-      candidacy === null ? this.#setup.intervalMs : Math.min(this.#setup.intervalMs, HEARTBEAT_MS)
+    const { log } = this.#setup
     while (!signal.aborted) {
       try {
         const isEnd = await this.#step(signal)
@@ -183,7 +220,7 @@ export class Follower {
         if (this.#isFailing) log.info({}, 'the log is followed again')
         this.#isFailing = false
         if (isEnd && (await this.#leads(signal))) return
-        if (isEnd && this.#endWaiters.size === 0) await this.#sleep.wait(intervalMs)
+        if (isEnd && this.#endWaiters.size === 0) await this.#pause()
       } catch (error) {
         if (signal.aborted) return
         if (error instanceof LogTruncatedError) {
@@ -195,17 +232,44 @@ export class Follower {
         }
         if (error instanceof BucketError && error.isUnknown) this.failed(error)
         else this.#failed(error)
-        await this.#sleep.wait(intervalMs)
+        await this.#sleep.wait(this.#intervalMs)
       }
     }
   }
 
-  /** @returns true if the end of the log was reached */
+  /** Milliseconds between two polls, as long as the leader gives no hints. */
+  get #intervalMs(): number {
+    const { intervalMs, candidacy = null } = this.#setup
+    return candidacy === null ? intervalMs : Math.min(intervalMs, HEARTBEAT_MS)
+  }
+
+  /** Waits for the next poll, or for a hint. */
+  async #pause(): Promise<void> {
+    while (!this.#isPollDue && this.#hinted === null && !this.#stop.signal.aborted) {
+      const { intervalMs, hintedMs = intervalMs } = this.#setup
+      const everyMs = this.#hints?.work === true ? Math.max(intervalMs, hintedMs) : this.#intervalMs
+      const ms = this.#polledAt + everyMs - performance.now()
+      if (ms <= 0) this.#isPollDue = true
+      else await this.#sleep.wait(ms)
+    }
+  }
+
+  /** @returns true if the end of the log was reached, or the record of a hint */
   async #step(signal: AbortSignal): Promise<boolean> {
-    const { target, open } = this.#setup
+    const { target, open, watch } = this.#setup
     const startedAt = performance.now()
     this.#copy ??= await open(signal)
+    const hinted = this.#isPollDue ? null : this.#hinted
+    this.#hinted = null
+    if (hinted !== null) {
+      const isHinted = await this.#copy.advance(target, signal, hinted)
+      watch?.reached(this.#copy.position)
+      return isHinted
+    }
+    this.#isPollDue = false
+    this.#polledAt = startedAt
     const isEnd = await this.#copy.advance(target, signal)
+    watch?.reached(this.#copy.position)
     if (isEnd) this.#metEndAt = startedAt
     if (isEnd) for (const waiter of this.#endWaiters) if (waiter.askedAt <= startedAt) waiter.resolve(true)
     for (const waiter of this.#waiters) if (this.#has(waiter.position)) waiter.resolve(true)

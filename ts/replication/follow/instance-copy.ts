@@ -161,12 +161,13 @@ export class InstanceCopy {
 
   /**
    * Applies a bounded number of the records that follow.
-   * @returns true if the end of the log was reached
+   * @param last nothing after this record is read, so that no call is needed to find the end
+   * @returns true if the end of the log was reached, or `last`
    * @throws BucketError, DamagedRecordError, DamagedBodyError, DamagedPartError
    */
-  async advance(target: CopyTarget, signal: AbortSignal): Promise<boolean> {
+  async advance(target: CopyTarget, signal: AbortSignal, last = Number.POSITIVE_INFINITY): Promise<boolean> {
     for (;;) {
-      const isEnd = await this.#takeRound(signal)
+      const isEnd = await this.#takeRound(signal, last)
       try {
         await this.settle(target, signal)
         return isEnd
@@ -177,11 +178,11 @@ export class InstanceCopy {
     }
   }
 
-  /** Reads records up to the end or `ROUND_BYTES`. @returns true if the end was reached */
-  async #takeRound(signal: AbortSignal): Promise<boolean> {
+  /** Reads records up to the end, `last` or `ROUND_BYTES`. @returns true if the end or `last` was reached */
+  async #takeRound(signal: AbortSignal, last: number): Promise<boolean> {
     const { log, until } = this.#setup
     let bytes = 0
-    for await (const record of log.records(this.next, signal)) {
+    for await (const record of log.records(this.next, signal, last)) {
       if (isBeyond(until, this.next, record)) return true
       this.take(this.next, record)
       bytes += record.body.length

@@ -7,8 +7,10 @@ import { Election } from '../elect/election.js'
 import { roleOf } from '../elect/role-of.js'
 import { stand } from '../lead/connect.js'
 import { notLeader } from '../lead/refusals.js'
+import { HINTED_POLL_MS } from '../limits.js'
 import { BucketError } from '../object-store/index.js'
 import { type Origin, originOf } from '../open-bucket.js'
+import { PositionWatch } from '../position-watch.js'
 import { readOwnState } from '../publish/own-state.js'
 import type { ReplicatedInstance, ReplicationRequest } from '../replicated-instance.js'
 import { requiredToStart, withinStart } from '../within-start.js'
@@ -19,7 +21,7 @@ import { openCopy, prepareCopy, resumeCopy } from './open-copy.js'
 
 /** @throws LaunchError; the reason of the signal */
 export async function openFollower(request: ReplicationRequest): Promise<ReplicatedInstance> {
-  const { directory, bucket, options, log } = request
+  const { directory, bucket, options, log, peers } = request
   if (!(await isEmpty(directory)) && (await copyState(directory)) === null) await makeCopy(request)
   const stage = await copyState(directory)
   const isComplete = stage === 'whole' || stage === 'superseded'
@@ -30,6 +32,7 @@ export async function openFollower(request: ReplicationRequest): Promise<Replica
       )
   await setCopyState(directory, options.follow ? 'whole' : 'superseded')
   let follower: Follower | null = null
+  const watch = new PositionWatch()
   const instance = await request
     .openFollowed(() => notLeader(follower?.figures().writer ?? null))
     .catch((error: unknown) => {
@@ -57,16 +60,18 @@ export async function openFollower(request: ReplicationRequest): Promise<Replica
     copy,
     target,
     candidacy:
-      options.candidate === 'yes'
+      options.candidate !== 'no'
         ? await candidacyOf(request, instance, (promotion) => follower?.becomesLeader(promotion))
         : null,
     newestCheckpoint: (signal) => bucket.log.newestCheckpoint(signal),
     intervalMs: options.bucketInterval,
-    log,
+    // Hints must not make a follower seem stale.
+    hintedMs: Math.min(HINTED_POLL_MS, (options.followStaleAfter * 1000) / 2),
+    ...{ peers, watch, log },
     onTruncated: () => request.onEnd('follower'),
   })
   bucket.onFailure((error) => follower?.failed(error))
-  return { instance, sender: null, follower }
+  return { instance, sender: null, follower, watch }
 }
 
 /** Lets a follower become the leader in this process. */

@@ -37,6 +37,8 @@ export interface Claimant extends About {
   readonly outgoing: Pick<OutgoingChanges, 'facts' | 'position' | 'sent'>
   /** True to replace a newer writer that has not appended changes yet. */
   readonly takesOver: boolean
+  /** Called before the first write to the bucket. Absent: the store is known to be suitable. */
+  readonly requireFit?: (signal: AbortSignal) => Promise<void>
 }
 
 /** The log after a takeover. */
@@ -74,6 +76,8 @@ export async function connect(place: Place, claimant: Claimant, signal: AbortSig
     )
   if (own.fence !== null && (own.isBehind || (!isOwn && !takesOver)))
     throw new SupersededError(own.fence, own.isBehind)
+  // Tested last: a server that is superseded must not wait for it.
+  await claimant.requireFit?.(signal)
   // Marks the directory as kept in the bucket before it has sent anything.
   if (noted === null) await outgoing.sent(0, -1)
   const passedOver = (seq: number) => {

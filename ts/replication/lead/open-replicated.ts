@@ -12,6 +12,7 @@ import { makeCopy, openFollower } from '../follow/open-follower.js'
 import { GARBAGE_AGE_MS } from '../limits.js'
 import { repeatingStore } from '../object-store/index.js'
 import { asLaunchError, originOf } from '../open-bucket.js'
+import { PositionWatch } from '../position-watch.js'
 import { Garbage } from '../publish/garbage.js'
 import { Sender } from '../publish/sender.js'
 import type { Handee, Sending } from '../publish/sender-setup.js'
@@ -29,10 +30,11 @@ export async function openReplicated(request: ReplicationRequest): Promise<Repli
       (await copyState(request.directory)) === 'superseded' && !request.options.bucketTakeOver
     const { startsAs } = request
     const follows = startsAs !== 'leader' || isSuperseded
-    if (follows && (startsAs === 'former leader' || !(await mayLead(request))))
-      return await openFollower(request)
+    const isFormer = startsAs === 'former leader'
+    if (follows && (isFormer || !(await mayLead(request)))) return await openFollower(request)
     const taken = await prepare(request)
-    if (taken === 'moment') return { instance: await request.open(false), sender: null, follower: null }
+    if (taken === 'moment')
+      return { instance: await request.open(false), sender: null, follower: null, watch: null }
     return await openWriter(request, taken)
   } catch (error) {
     signal.throwIfAborted()
@@ -40,10 +42,19 @@ export async function openReplicated(request: ReplicationRequest): Promise<Repli
   }
 }
 
-/** Returns true if a candidate has led the log from this directory, and so leads on unless another server took over. */
-async function mayLead({ options, directory }: ReplicationRequest): Promise<boolean> {
-  if (options.candidate !== 'yes' || (await isEmpty(directory)) || (await copyState(directory)) !== null)
-    return false
+/**
+ * Returns true if a candidate has led the log from this directory, and so leads on unless another server took over, or
+ * if it may begin the log, which nobody has begun.
+ */
+async function mayLead(request: ReplicationRequest): Promise<boolean> {
+  const { options, directory, bucket } = request
+  if (options.candidate === 'no') return false
+  if (await isEmpty(directory))
+    return (
+      options.candidate === 'first' &&
+      (await requiredToStart(request, (limit) => originOf(bucket, limit))) === null
+    )
+  if ((await copyState(directory)) !== null) return false
   const replica = await openReplicaStore(directory)
   try {
     return replica.position !== null
@@ -117,25 +128,28 @@ async function prepare(request: ReplicationRequest): Promise<Connected | 'moment
 async function openWriter(request: ReplicationRequest, taken: Connected | null): Promise<ReplicatedInstance> {
   const { options, signal, log, bucket } = request
   const instance = await request.open(true)
+  const watch = new PositionWatch()
+  const opening = { ...request, watch }
   try {
     const sending =
       taken === null
-        ? await withinStart(request, (stop) => connectNow(request, instance, stop))
-        : sendingOf(request, instance, taken)
+        ? await withinStart(request, (stop) => connectNow(opening, instance, stop))
+        : sendingOf(opening, instance, taken)
     const sender = new Sender({
       outgoing: instance.queue.outgoing,
-      connect: (stop) => connectNow(request, instance, stop),
+      connect: (stop) => connectNow(opening, instance, stop),
       sending,
       ...{ ack: options.bucketAck, isSole: options.bucketSoleWriter, reachability: bucket.reachability },
       intervalMs: options.bucketInterval,
       log,
-      ...(options.candidate === 'yes' && {
+      ...(options.candidate !== 'no' && {
         handover: {
           stopBatches: () => instance.queue.stop(),
           successor: (stop: AbortSignal, to: string | null) => successorOf(request, stop, to),
         },
       }),
       onFenced: (hasLed) => {
+        watch.close()
         // A former leader does not take over again: two servers with the option would alternate forever.
         const takesOver = options.bucketTakeOver && !hasLed
         if (takesOver) log.warn({}, 'another server has taken over: this one restarts to take over again')
@@ -144,8 +158,15 @@ async function openWriter(request: ReplicationRequest, taken: Connected | null):
         request.onEnd(takesOver ? 'leader' : 'former leader')
       },
     })
+    let askedAt = Number.NEGATIVE_INFINITY
+    instance.queue.tasks.onChange(({ hasEnded }) => {
+      // Other servers show the documents of a batch once the log has its outcome.
+      if (!hasEnded || performance.now() - askedAt < options.bucketInterval) return
+      askedAt = performance.now()
+      sender.ask()
+    })
     bucket.onFailure((error) => sender.failed(error))
-    return { instance, sender, follower: null, restart: () => request.onEnd('leader') }
+    return { instance, sender, follower: null, watch, restart: () => request.onEnd('leader') }
   } catch (error) {
     if (!(error instanceof SupersededError)) {
       await instance.close()
@@ -183,22 +204,21 @@ async function successorOf(
 
 const isSameAddress = (one: string, other: string): boolean => new URL(one).href === new URL(other).href
 
-async function connectNow(
-  request: ReplicationRequest,
-  instance: Instance,
-  signal: AbortSignal,
-): Promise<Sending> {
+/** A request whose server notes each log record. */
+type Watched = ReplicationRequest & { readonly watch: PositionWatch }
+
+async function connectNow(request: Watched, instance: Instance, signal: AbortSignal): Promise<Sending> {
   const { bucket, options, version } = request
   for (;;) {
     try {
-      await bucket.requireFit(signal)
       const claimant = {
+        requireFit: (limit: AbortSignal) => bucket.requireFit(limit),
         ...{ instanceUid: instance.data.instanceUid, address: options.advertisedUrl, version },
         ...{
           engine: instance.opened.kind,
           outgoing: instance.queue.outgoing,
           takesOver: options.bucketTakeOver,
-          heartbeats: options.candidate === 'yes',
+          heartbeats: options.candidate !== 'no',
         },
       }
       return sendingOf(request, instance, await connect(bucket, claimant, signal))
@@ -213,13 +233,15 @@ async function connectNow(
 }
 
 function sendingOf(
-  { bucket, directory, options }: ReplicationRequest,
+  { bucket, directory, options, watch }: Watched,
   { opened, queue, data }: Instance,
   connected: Connected,
 ): Sending {
   const { store, log, repeating } = bucket
   const { writer, fence, state, base } = connected
+  watch.reached(writer.next - 1)
   const shipper = new Shipper({
+    onAppended: (seq) => watch.reached(seq),
     ...{ outgoing: queue.outgoing, engine: opened.engine, store, repeating, log, writer, fence, base, state },
     instanceUid: data.instanceUid,
     indexes: () => queue.tasks.indexes(),
@@ -229,7 +251,7 @@ function sendingOf(
     ...{ store, repeating, log, epoch: writer.epoch, ageMs: GARBAGE_AGE_MS },
     now: () => performance.now(),
   })
-  const isBeating = options.candidate === 'yes'
+  const isBeating = options.candidate !== 'no'
   return {
     ...{ shipper, writer, garbage },
     beat: isBeating ? (count, signal) => beat(bucket, writer.epoch, count, signal) : null,

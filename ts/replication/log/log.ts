@@ -86,9 +86,14 @@ export class Log {
     return bytes === null ? null : decodedAt(seq, bytes)
   }
 
-  /** Yields the records from `from` to the end. @throws BucketError, DamagedRecordError */
-  records(from: number, signal: AbortSignal): AsyncGenerator<LogRecord, void> {
-    return readAhead((seq, both) => this.read(seq, both), from, signal, this.#setup.readAhead)
+  /** Yields the records from `from` to `last` or the end. @throws BucketError, DamagedRecordError */
+  records(
+    from: number,
+    signal: AbortSignal,
+    last = Number.POSITIVE_INFINITY,
+  ): AsyncGenerator<LogRecord, void> {
+    const read = (seq: number, both: AbortSignal) => this.read(seq, both)
+    return readAhead(read, { from, last }, signal, this.#setup.readAhead)
   }
 
   /** Returns the last record that each checkpoint covers, ascending. */

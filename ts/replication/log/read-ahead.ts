@@ -2,7 +2,7 @@ import { READ_AHEAD, READ_AHEAD_BYTES } from '../object-store/limits.js'
 import type { LogRecord } from './log-record.js'
 
 /**
- * Yields the records of a log from `from` to its end. Reads several at a time, since each takes a round trip. Their
+ * Yields the records of a log from `from` to `last` or its end. Reads several at a time, since each takes a round trip. Their
  * number starts at 1 and doubles with each record found, so that polling for a new record is one call. Reads in
  * progress are aborted when the consumer stops.
  * @param read returns null at the end of the log
@@ -10,7 +10,7 @@ import type { LogRecord } from './log-record.js'
  */
 export async function* readAhead(
   read: (seq: number, signal: AbortSignal) => Promise<LogRecord | null>,
-  from: number,
+  { from, last }: { readonly from: number; readonly last: number },
   signal: AbortSignal,
   most: number = READ_AHEAD,
 ): AsyncGenerator<LogRecord, void> {
@@ -18,8 +18,8 @@ export async function* readAhead(
   const both = AbortSignal.any([signal, stop.signal])
   const ahead: Promise<LogRecord | null>[] = []
   try {
-    for (let [seq, begun, atOnce] = [from, from, 1]; ; seq++) {
-      for (; begun < seq + atOnce; begun++) {
+    for (let [seq, begun, atOnce] = [from, from, 1]; seq <= last; seq++) {
+      for (; begun < seq + atOnce && begun <= last; begun++) {
         const reading = read(begun, both)
         // The failure is reported when its record is awaited.
         reading.catch(() => undefined)

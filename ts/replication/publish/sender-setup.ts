@@ -107,5 +107,6 @@ export interface SenderFigures {
   readonly staleSeconds: number | null
   /** True if `staleSeconds` is so small that another writer is unlikely. */
   readonly isConfirmed: boolean
-  readonly isFenced: boolean
+  /** False: no other server can have copied the instance yet. */
+  readonly hasCheckpoint: boolean
 }

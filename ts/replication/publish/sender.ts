@@ -96,7 +96,7 @@ export class Sender {
   /** Sends pending changes for a bounded time, then stops. */
   async stop(): Promise<void> {
     this.#closing.abort(stopping())
-    this.#ask()
+    this.ask()
     const endLimit = this.#timing.after(LAST_SENDING_MS, () => this.#stop.abort())
     const { outgoing } = this.#setup
     await outgoing.sync()
@@ -104,7 +104,7 @@ export class Sender {
     if (unsent > 0 && this.#running !== null) await this.#until(last).catch(() => undefined)
     endLimit()
     this.#stop.abort()
-    this.#ask()
+    this.ask()
     this.#watchSleep.interrupt()
     await this.#running
     await this.#watching
@@ -125,7 +125,7 @@ export class Sender {
       areStored: () => this.#writing === 0,
       isOver: () => this.#fenced !== null,
       store: () => outgoing.sync(),
-      send: () => this.#ask(),
+      send: () => this.ask(),
     })
   }
 
@@ -233,7 +233,7 @@ export class Sender {
       awaySeconds: this.#outage.awayMs / 1000,
       staleSeconds: staleMs === null ? null : staleMs / 1000,
       isConfirmed: staleMs !== null && staleMs < CONFIRMED_MS && this.#fenced === null,
-      isFenced: this.#fenced !== null,
+      hasCheckpoint: (this.#sending?.shipper.newestCheckpoint ?? -1) !== -1,
     }
   }
 
@@ -281,7 +281,7 @@ export class Sender {
         reject(unknownOutcome('the bucket does not answer'))
       })
       this.#waiters.add(waiter)
-      this.#ask()
+      this.ask()
     })
   }
 
@@ -300,7 +300,8 @@ export class Sender {
     }
   }
 
-  #ask(): void {
+  /** Sends pending changes at once. */
+  ask(): void {
     this.#isAsked = true
     this.#sleep.interrupt()
   }
@@ -439,7 +440,7 @@ export class Sender {
     const now = this.#timing.now()
     this.#setup.log.info({}, 'another server asks to take over: writes pause for a moment')
     this.#yield = { id, drainsUntil: now + YIELD_DRAIN_MS, endsAt: now + YIELD_DRAIN_MS + YIELD_MS }
-    this.#ask()
+    this.ask()
   }
 
   /**
@@ -450,7 +451,7 @@ export class Sender {
       await shipper.beginCheckpoint(signal, (failure) => {
         if (failure !== null) this.#checkpointFailed(failure)
         // Clients may wait for the first checkpoint.
-        else this.#ask()
+        else this.ask()
       })
     } catch (error) {
       const isOfChanges = error instanceof FencedError || error instanceof BucketError

@@ -46,6 +46,8 @@ export interface ShipperSetup {
   readonly state: LogState
   /** `ahead` sends new files of a commit that have at least this many bytes. Default: 1 MiB. */
   readonly aheadBytes?: number
+  /** Called after each log record. */
+  readonly onAppended?: (seq: number) => void
   /** Milliseconds of a monotonic clock. Default: the clock of the process. */
   readonly now?: () => number
   /** Directory for copies of commits, on the file system of the indexes. Its content is removed first. */
@@ -297,6 +299,7 @@ export class Shipper {
     const { writer, state } = this.#setup
     const beganAt = this.#now()
     const seq = await writer.append(record, signal)
+    this.#setup.onAppended?.(seq)
     this.#checkpoints.appended(this.#now() - beganAt)
     this.#checkpoints.count(record.bytes.length)
     this.#pending = this.#pending.slice(1)
