@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util'
 import { isCi, nativeEngine } from '../../__test__/support/requirements.js'
 import { type LanguageName, languages, missingToolchain, root } from './languages.js'
 import { page } from './page.js'
+import { type ServersName, servers } from './servers.js'
 import { steps } from './steps.js'
 import { clientTrial, ready } from './trial.js'
 
@@ -19,6 +20,7 @@ index, adds documents, searches in every way, and uses keys, tenant tokens, task
 
   --only LIST      languages: ${Object.keys(languages).join(', ')}   (default: all)
   --engine LIST    native, fallback or both                     (default native,fallback)
+  --servers LIST   one; two: a leader and a follower, each request goes to the other one   (default one)
   --save           write docs/clients.md if all steps passed
 
 Examples
@@ -29,6 +31,7 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', default: Object.keys(languages).join(',') },
     engine: { type: 'string', default: 'native,fallback' },
+    servers: { type: 'string', default: 'one' },
     save: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
@@ -40,7 +43,9 @@ if (values.help) {
 
 const isLanguage = (name: string): name is LanguageName => Object.hasOwn(languages, name)
 const isEngine = (name: string): name is 'native' | 'fallback' => name === 'native' || name === 'fallback'
+const isServers = (name: string): name is ServersName => Object.hasOwn(servers, name)
 const unknown = [
+  ...values.servers.split(',').filter((name) => !isServers(name)),
   ...values.only.split(',').filter((name) => !isLanguage(name)),
   ...values.engine.split(',').filter((name) => !isEngine(name)),
 ]
@@ -77,9 +82,12 @@ for (const name of values.only.split(',').filter(isLanguage)) {
       continue
     }
     trials += 1
-    const { passed, failed } = await clientTrial(command, engine)
-    row(name, engine, `${passed.length} of ${steps.length}`)
-    failures.push(...failed.map((failure) => `${name}, ${engine}: ${failure}`))
+    for (const behind of values.servers.split(',').filter(isServers)) {
+      const { passed, failed } = await clientTrial(command, engine, behind)
+      const title = behind === 'one' ? engine : `${engine}, ${behind} servers`
+      row(name, title, `${passed.length} of ${steps.length}`)
+      failures.push(...failed.map((failure) => `${name}, ${title}: ${failure}`))
+    }
   }
 }
 for (const failure of failures) console.log(failure)

@@ -1,15 +1,14 @@
-/** Runs one script against one server: installs the SDK, starts the server, runs the script, parses its output. */
+/** Runs one script: installs the SDK, starts the servers, runs the script, parses its output. */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { MASTER_KEY, ServerProcess } from '../../__test__/support/server-process.js'
+import { MASTER_KEY } from '../../__test__/support/server-process.js'
 import { type Language, type LanguageName, languages, root } from './languages.js'
+import { type ServersName, servers } from './servers.js'
 import { type Outcome, outcomeOf } from './steps.js'
 
-const START_MS_MAX = 60_000
-const STOP_MS_MAX = 10_000
 /** A script takes seconds. One that hangs is killed after this time. */
 const SCRIPT_MS_MAX = 180_000
 
@@ -30,27 +29,23 @@ export async function ready(name: LanguageName): Promise<readonly [string, ...st
   return language.build(folder)
 }
 
-/** Runs a command against a fresh server. The command gets the URL and master key from its environment. */
+/**
+ * Runs a command against fresh servers. The command gets the URL and master key from its environment.
+ * @param behind one server, or an address that sends each request to the next of two servers
+ */
 export async function clientTrial(
   [program, ...args]: readonly [string, ...string[]],
   engine: 'native' | 'fallback',
+  behind: ServersName = 'one',
 ): Promise<Outcome> {
   const directory = await mkdtemp(join(tmpdir(), 'siftd-clients-'))
   try {
-    const started = await ServerProcess.start({
-      data: join(directory, 'data'),
-      engine,
-      args: ['--dump-dir', join(directory, 'dumps')],
-      startMsMax: START_MS_MAX,
-    })
-    if (started.kind !== 'listening')
-      throw new Error(`the server did not start (${started.kind}): ${started.errors}`)
-    const { server } = started
+    const { url, stop } = await servers[behind]({ engine, directory })
     try {
-      const env = { ...process.env, CLIENTS_URL: server.url, CLIENTS_MASTER_KEY: MASTER_KEY }
+      const env = { ...process.env, CLIENTS_URL: url, CLIENTS_MASTER_KEY: MASTER_KEY }
       return outcomeOf(await outputOf(program, args, env))
     } finally {
-      await server.stop(STOP_MS_MAX)
+      await stop()
     }
   } finally {
     await rm(directory, { recursive: true, force: true, maxRetries: 5 })

@@ -4,16 +4,16 @@
  * 1. Epochs of acknowledgements do not fall: once a write was acknowledged by the leader of an epoch, no write that was
  *    sent later is acknowledged in a former epoch.
  * 2. The position of a server never falls.
- * 3. A strong read finds every task that was acknowledged before it began, and every document that a follower had
- *    shown as added before it began.
+ * 3. A strong read finds every task that was acknowledged before it began, and every document that a strong read had
+ *    shown as added before that.
  */
 
 /** A write that was answered with 202. */
 export interface Acknowledgement {
   readonly id: number
   readonly task: number
-  /** Epoch of the leader that acknowledged it. */
-  readonly epoch: number
+  /** Epoch of the leader that acknowledged it; null: it was fenced when it answered. */
+  readonly epoch: number | null
   readonly sentAt: number
   readonly answeredAt: number
 }
@@ -36,8 +36,9 @@ export interface StrongRead {
 
 /** Returns a line for each write that a former leader acknowledged. */
 export function formerEpochs(all: readonly Acknowledgement[]): readonly string[] {
-  const bySending = all.toSorted((one, other) => one.sentAt - other.sentAt)
-  const byAnswer = all.toSorted((one, other) => one.answeredAt - other.answeredAt)
+  const known = all.flatMap((write) => (write.epoch === null ? [] : [{ ...write, epoch: write.epoch }]))
+  const bySending = known.toSorted((one, other) => one.sentAt - other.sentAt)
+  const byAnswer = known.toSorted((one, other) => one.answeredAt - other.answeredAt)
   const problems: string[] = []
   let [next, epoch] = [0, Number.NEGATIVE_INFINITY]
   for (const write of bySending) {

@@ -5,7 +5,7 @@
  *    many are missing as the servers have set aside transactions.
  * 2. No server has a document whose write was refused with "nothing was written".
  * 3. Servers without a fault answer searches all the time.
- * 4. Writes are accepted again within two minutes.
+ * 4. Writes are accepted again within five minutes, also on a busy machine.
  */
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -66,7 +66,7 @@ export const kinds = [
 export type Kind = (typeof kinds)[number]
 
 /** A wait that takes longer is a problem. */
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 300_000
 /** Each so many rounds all documents are read, otherwise those of the round. */
 const FULL_EVERY = 20
 const FETCHED = 1_000
@@ -213,7 +213,7 @@ class Cluster {
   }
 
   get #epoch(): number {
-    return Math.max(...this.#records.acknowledged.map((write) => write.epoch))
+    return Math.max(...this.#records.acknowledged.map((write) => write.epoch ?? 0))
   }
 
   /** Waits for the acknowledgement of a write sent after `from`. @returns milliseconds until then */
@@ -223,7 +223,9 @@ class Cluster {
   }
 
   #firstAfter(from: number, epochMin: number): number | null {
-    const all = this.#records.acknowledged.filter(({ sentAt, epoch }) => sentAt > from && epoch >= epochMin)
+    const all = this.#records.acknowledged.filter(
+      ({ sentAt, epoch }) => sentAt > from && epoch !== null && epoch >= epochMin,
+    )
     return all.length === 0 ? null : Math.min(...all.map(({ answeredAt }) => answeredAt))
   }
 
