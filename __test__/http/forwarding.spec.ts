@@ -85,6 +85,28 @@ for (const [fault, says] of [
     t.is(passed.length, 1)
   })
 
+test('a strong read of a task that only the leader knows is strong there too', async (t) => {
+  const { replicated } = follower()
+  const asked: (string | undefined)[] = []
+  const server = await startServer(t, {
+    replicated: {
+      ...replicated,
+      reaches: async () => false,
+      peers: {
+        ...replicated.peers,
+        async call({ headers }) {
+          asked.push(headers?.['x-siftd-read-consistency'])
+          return { status: 200, headers: {}, body: Buffer.from('{"uid":3,"status":"succeeded"}') }
+        },
+      },
+    },
+  })
+  const strong = { headers: { 'x-siftd-read-consistency': 'strong' } }
+  t.is((await server.get('/tasks/3', strong)).body.status, 'succeeded')
+  t.is((await server.get('/tasks/3')).status, 200)
+  t.deepEqual(asked, ['strong', undefined])
+})
+
 test('an answer to a strong read is held until the log has all of it', async (t) => {
   const { replicated } = follower()
   let hasAll = true

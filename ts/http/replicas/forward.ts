@@ -8,6 +8,9 @@ import type { Replicated } from '../../replication/index.js'
 /** Request header: how often a request was passed on. */
 const HOP = 'x-siftd-hop'
 
+/** Request header: see `awaitPosition`. */
+const CONSISTENCY = 'x-siftd-read-consistency'
+
 /** A write may reach a former leader, then its successor as follower, then the same server as leader. */
 const HOPS_MAX = 3
 
@@ -136,7 +139,12 @@ async function taskOf(
     const { status, headers, body } = await peers.call({
       method: 'GET',
       url: `${address.replace(/\/$/, '')}${request.url}`,
-      headers: { [HOP]: '1', ...(authorization !== undefined && { authorization }) },
+      headers: {
+        [HOP]: '1',
+        ...(authorization !== undefined && { authorization }),
+        // The leader must not show what it may lose.
+        ...(request.isStrongRead === true && { [CONSISTENCY]: 'strong' }),
+      },
       redirects: 'refused',
       timeoutMs: TASK_MS,
       answerBytesMax: TASK_BYTES_MAX,
