@@ -1,6 +1,14 @@
 import type { RequestListener, Server } from 'node:http'
+import { join } from 'node:path'
 import { openAuth } from '../auth/index.js'
-import { buildServer, type HttpLoops, type HttpOptions, QueryWatch, type Services } from '../http/index.js'
+import {
+  buildServer,
+  type HttpLoops,
+  type HttpOptions,
+  QueryHistory,
+  QueryWatch,
+  type Services,
+} from '../http/index.js'
 import {
   AnalysisWatch,
   type Embedding,
@@ -95,7 +103,14 @@ export async function openGeneration(
       ...{ options, log, isGiven: setup.launch.given.has('httpThreads') },
       isShared: opened.engine.publish !== undefined,
     })
-    const queryWatch = new QueryWatch(setup.http, moduleLog(log, 'queries'))
+    const history = setup.http.queryStats
+      ? new QueryHistory({
+          ...{ folder: join(data.path, 'query-stats'), isHashed: setup.http.hashQueryText },
+          log: moduleLog(log, 'queries'),
+        })
+      : null
+    if (history !== null) closers.push(() => history.close())
+    const queryWatch = new QueryWatch(setup.http, moduleLog(log, 'queries'), history)
     const analysis = new AnalysisWatch({
       ...{ engine: opened.engine, tasks: writes.tasks, log: moduleLog(log, 'instance') },
       reindexes: options.reindexOnUpgrade && follower === null,

@@ -1,6 +1,6 @@
 /** The HTTP server. */
 export { HttpLoops } from './loops/index.js'
-export { QueryWatch } from './queries/index.js'
+export { QueryHistory, QueryWatch } from './queries/index.js'
 export { buildServer } from './server.js'
 export {
   defaultHttpOptions,

@@ -1,4 +1,5 @@
 /** Logs slow searches and counts frequent queries. */
+export { QueryHistory, type QueryHistorySetup } from './query-history.js'
 export type { CountedSearch, QueryStatistics } from './query-statistics.js'
 export {
   type AskedQuery,

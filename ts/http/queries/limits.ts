@@ -12,3 +12,12 @@ export const SHOWN_QUERIES_MAX = 50
 export const COUNTED_QUERIES_MAX = 1000
 /** Characters of a counted query. Longer queries with the same beginning count as one. */
 export const COUNTED_TEXT_CHARS_MAX = 200
+
+/** Days whose queries are kept on disk. */
+export const HISTORY_DAYS_MAX = 30
+/** Bytes of the file of a day. At this size its least important queries are forgotten. */
+export const HISTORY_DAY_BYTES_MAX = 512 * 1024
+/** Milliseconds between two writes. A process that is killed loses the queries since the last one. */
+export const HISTORY_FLUSH_MS = 1000
+/** Different queries that wait for the next write. Further ones are counted in memory only. */
+export const HISTORY_WAITING_MAX = 2 * COUNTED_QUERIES_MAX

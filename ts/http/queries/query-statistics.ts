@@ -10,6 +10,21 @@ export interface CountedSearch {
   readonly isEmpty: boolean | null
 }
 
+/** Sums over the searches for one text in one index. */
+export interface QueryTally {
+  readonly indexUid: string
+  /** In lower case, without outer blanks, cut. */
+  readonly q: string
+  readonly count: number
+  readonly countWithoutHits: number
+  /** Searches in `sumMs` and `maxMs`. */
+  readonly timed: number
+  readonly sumMs: number
+  readonly maxMs: number
+  /** Milliseconds since 1970 of the last search. */
+  readonly lastAt: number
+}
+
 /** Statistics of the searches for one text in one index. */
 export interface QueryFigures {
   readonly indexUid: string
@@ -23,40 +38,48 @@ export interface QueryFigures {
   readonly lastSearchedAt: string
 }
 
-interface Tally {
-  readonly indexUid: string
-  readonly q: string
-  count: number
-  countWithoutHits: number
-  timed: number
-  sumMs: number
-  maxMs: number
-  lastAt: number
+export const tallyKey = ({ indexUid, q }: Pick<QueryTally, 'indexUid' | 'q'>): string => `${indexUid}/${q}`
+
+export function tallyOf({ indexUid, q, ms, isEmpty }: CountedSearch, now: number): QueryTally {
+  return {
+    indexUid,
+    q: q.trim().toLowerCase().slice(0, COUNTED_TEXT_CHARS_MAX),
+    count: 1,
+    countWithoutHits: isEmpty === true ? 1 : 0,
+    timed: ms === null ? 0 : 1,
+    sumMs: ms ?? 0,
+    maxMs: ms ?? 0,
+    lastAt: now,
+  }
 }
+
+/** @param held absent: the first tally of its query */
+export const summed = (held: QueryTally | undefined, added: QueryTally): QueryTally =>
+  held === undefined
+    ? added
+    : {
+        ...held,
+        count: held.count + added.count,
+        countWithoutHits: held.countWithoutHits + added.countWithoutHits,
+        timed: held.timed + added.timed,
+        sumMs: held.sumMs + added.sumMs,
+        maxMs: Math.max(held.maxMs, added.maxMs),
+        lastAt: Math.max(held.lastAt, added.lastAt),
+      }
 
 /** A bounded set of queries. Forgets the lowest-ranked queries first. */
 class Ranking {
-  readonly #rank: (tally: Tally) => number
-  #tallies = new Map<string, Tally>()
+  readonly #rank: (tally: QueryTally) => number
+  #tallies = new Map<string, QueryTally>()
 
-  constructor(rank: (tally: Tally) => number) {
+  constructor(rank: (tally: QueryTally) => number) {
     this.#rank = rank
   }
 
-  add(key: string, { indexUid, q, ms, isEmpty }: CountedSearch, now: number): void {
-    let tally = this.#tallies.get(key)
-    if (tally === undefined) {
-      if (this.#tallies.size >= 2 * COUNTED_QUERIES_MAX) this.#forget()
-      tally = { indexUid, q, count: 0, countWithoutHits: 0, timed: 0, sumMs: 0, maxMs: 0, lastAt: now }
-      this.#tallies.set(key, tally)
-    }
-    tally.count += 1
-    tally.lastAt = now
-    if (isEmpty === true) tally.countWithoutHits += 1
-    if (ms === null) return
-    tally.timed += 1
-    tally.sumMs += ms
-    tally.maxMs = Math.max(tally.maxMs, ms)
+  add(key: string, added: QueryTally): void {
+    const held = this.#tallies.get(key)
+    if (held === undefined && this.#tallies.size >= 2 * COUNTED_QUERIES_MAX) this.#forget()
+    this.#tallies.set(key, summed(held, added))
   }
 
   /** Returns true if the query is counted. */
@@ -65,7 +88,7 @@ class Ranking {
   }
 
   /** Returns the tallies with the highest rank, highest first. */
-  top(limit: number, isVisible: (indexUid: string) => boolean): readonly Tally[] {
+  top(limit: number, isVisible: (indexUid: string) => boolean = () => true): readonly QueryTally[] {
     return this.#sorted()
       .filter(([, tally]) => isVisible(tally.indexUid))
       .slice(0, limit)
@@ -76,7 +99,7 @@ class Ranking {
     this.#tallies = new Map(this.#sorted().slice(0, COUNTED_QUERIES_MAX))
   }
 
-  #sorted(): (readonly [string, Tally])[] {
+  #sorted(): (readonly [string, QueryTally])[] {
     return [...this.#tallies].sort(([, a], [, b]) => this.#rank(b) - this.#rank(a) || b.lastAt - a.lastAt)
   }
 }
@@ -86,21 +109,68 @@ class Ranking {
  * from zero when it comes again.
  */
 export class QueryStatistics {
-  readonly #since = Date.now()
+  /** Resolves when the queries of earlier runs are counted too. */
+  loaded: Promise<void> = Promise.resolve()
+  #since = Date.now()
   #searches = 0
-  readonly #frequent = new Ranking(({ count }) => count)
-  readonly #slow = new Ranking(({ maxMs }) => maxMs)
-  readonly #empty = new Ranking(({ countWithoutHits }) => countWithoutHits)
+  #rankings = emptyRankings()
+  readonly #record: (tally: QueryTally) => void
 
-  add({ q, ...rest }: CountedSearch): void {
-    this.#searches += 1
-    const text = q.trim().toLowerCase().slice(0, COUNTED_TEXT_CHARS_MAX)
-    const search = { ...rest, q: text }
-    const key = `${rest.indexUid}/${text}`
-    const now = Date.now()
-    this.#frequent.add(key, search, now)
-    if (rest.ms !== null) this.#slow.add(key, search, now)
-    if (rest.isEmpty === true || this.#empty.has(key)) this.#empty.add(key, search, now)
+  /** @param record is called with each counted search */
+  constructor(record: (tally: QueryTally) => void = () => undefined) {
+    this.#record = record
+  }
+
+  get searches(): number {
+    return this.#searches
+  }
+
+  get since(): number {
+    return this.#since
+  }
+
+  add(search: CountedSearch): void {
+    const tally = tallyOf(search, Date.now())
+    this.include(tally)
+    this.#record(tally)
+  }
+
+  /** Adds searches that were counted earlier. */
+  include(tally: QueryTally): void {
+    const { frequent, slow, empty } = this.#rankings
+    const key = tallyKey(tally)
+    this.#searches += tally.count
+    frequent.add(key, tally)
+    if (tally.timed > 0) slow.add(key, tally)
+    if (tally.countWithoutHits > 0 || empty.has(key)) empty.add(key, tally)
+  }
+
+  /** Adds searches whose queries are forgotten, and moves the start of counting back. */
+  includeForgotten(searches: number, since: number): void {
+    this.#searches += searches
+    this.#since = Math.min(this.#since, since)
+  }
+
+  /** Takes the counts of `other`, which must not be used any more. */
+  replaceWith(other: QueryStatistics): void {
+    this.#since = other.#since
+    this.#searches = other.#searches
+    this.#rankings = other.#rankings
+  }
+
+  /** Returns every counted query once: the first of each list, then the second of each, and so on. */
+  inTurn(): readonly QueryTally[] {
+    const { frequent, slow, empty } = this.#rankings
+    const lists = [frequent, empty, slow].map((ranking) => ranking.top(COUNTED_QUERIES_MAX))
+    const rounds = Array.from({ length: COUNTED_QUERIES_MAX }, (_, at) => lists.map((list) => list[at]))
+    const fullest = new Map<string, QueryTally>()
+    for (const tally of rounds.flat()) {
+      if (tally === undefined) continue
+      const key = tallyKey(tally)
+      // A list that the query joined late has fewer of its searches.
+      if (tally.count > (fullest.get(key)?.count ?? 0)) fullest.set(key, tally)
+    }
+    return [...fullest.values()]
   }
 
   /** @param isVisible returns true if the queries of an index may be shown */
@@ -113,15 +183,22 @@ export class QueryStatistics {
   } {
     const shown = (ranking: Ranking): readonly QueryFigures[] =>
       ranking.top(SHOWN_QUERIES_MAX, isVisible).map(figuresOf)
+    const { frequent, slow, empty } = this.#rankings
     return {
       since: new Date(this.#since).toISOString(),
       searches: this.#searches,
-      mostFrequent: shown(this.#frequent),
-      slowest: shown(this.#slow),
-      withoutHits: shown(this.#empty),
+      mostFrequent: shown(frequent),
+      slowest: shown(slow),
+      withoutHits: shown(empty),
     }
   }
 }
+
+const emptyRankings = () => ({
+  frequent: new Ranking(({ count }) => count),
+  slow: new Ranking(({ maxMs }) => maxMs),
+  empty: new Ranking(({ countWithoutHits }) => countWithoutHits),
+})
 
 function figuresOf({
   indexUid,
@@ -132,7 +209,7 @@ function figuresOf({
   sumMs,
   maxMs,
   lastAt,
-}: Tally): QueryFigures {
+}: QueryTally): QueryFigures {
   return {
     indexUid,
     q,

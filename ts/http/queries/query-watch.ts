@@ -1,8 +1,9 @@
-import { createHash } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { FilterValue, SearchFacts } from '../../engine/index.js'
 import { readMilliseconds } from '../../parse/index.js'
+import { hashedText } from './hashed-text.js'
 import { LOGGED_QUERIES_MAX, LOGGED_TEXT_CHARS_MAX } from './limits.js'
+import type { QueryHistory } from './query-history.js'
 import { type CountedSearch, QueryStatistics } from './query-statistics.js'
 
 export interface QueryWatchOptions {
@@ -62,19 +63,24 @@ export class QueryWatch {
   readonly #isHashed: boolean
   readonly #log: Pick<FastifyBaseLogger, 'warn'>
 
-  /** @param count counts queries in another thread; absent: they are counted here */
+  /**
+   * @param count counts queries in another thread, or a history keeps their statistics on disk; absent: they are counted
+   * here, in memory
+   */
   constructor(
     options: QueryWatchOptions,
     log: Pick<FastifyBaseLogger, 'warn'>,
-    count?: (search: CountedSearch) => void,
+    count?: ((search: CountedSearch) => void) | QueryHistory | null,
   ) {
     this.#slowMs = options.slowQueryMs
     this.#isHashed = options.hashQueryText
     this.#log = log
     this.timesStages = this.#slowMs !== null
-    const statistics = options.queryStats && count === undefined ? new QueryStatistics() : null
+    const isElsewhere = typeof count === 'function'
+    const statistics =
+      options.queryStats && !isElsewhere ? (count?.statistics ?? new QueryStatistics()) : null
     this.statistics = statistics
-    this.#count = options.queryStats ? (count ?? ((search) => statistics?.add(search))) : null
+    this.#count = options.queryStats ? (isElsewhere ? count : (search) => statistics?.add(search)) : null
   }
 
   /** False: searches need not be timed or reported. */
@@ -124,12 +130,9 @@ export class QueryWatch {
   /** Returns a text in the form for operators: shortened, or hashed. */
   #loggable(text: string): string {
     if (!this.#isHashed) return text.slice(0, LOGGED_TEXT_CHARS_MAX)
-    return createHash('sha256').update(text.trim().toLowerCase()).digest('hex').slice(0, HASH_DIGITS)
+    return hashedText(text)
   }
 }
-
-/** Hexadecimal digits of a hash. Among a million queries, two share a hash with a probability of one in ten million. */
-const HASH_DIGITS = 16
 
 /** Milliseconds by stage, parsed from the texts of the engine. Those of the queries of a federation are summed. */
 function stagesOf(words: string | undefined): Readonly<Record<string, number>> {

@@ -185,6 +185,7 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
       )
     // Counts of other threads arrive before their figures.
     await services.loops?.figures()
+    await statistics.loaded
     return sendJson(
       reply,
       statistics.report((uid) => visibleIndexes === null || matchesAny(visibleIndexes, uid)),

@@ -91,7 +91,7 @@ export const observation = {
     defaultInWords: 'no search is logged',
   }),
   queryStats: toggle({
-    help: 'Counts queries in memory: GET /stats/queries shows the most frequent ones, the slowest ones, and those without hits',
+    help: 'Counts the queries of the last 30 days: GET /stats/queries and the page show the most frequent ones, the slowest ones, and those without hits',
   }),
   hashQueryText: toggle({
     help: 'Shows hashes instead of queries and filters, in the log of slow searches and in query statistics',
