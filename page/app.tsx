@@ -50,6 +50,13 @@ export function App() {
     document.title = `${titles[place.section]}${index === null ? '' : ` · ${index.uid}`} · siftd`
   }, [place.section, index])
 
+  const navigation = useRef<HTMLElement>(null)
+  useEffect(() => {
+    navigation.current
+      ?.querySelector('[aria-current]')
+      ?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [place.section])
+
   const isEmpty = list.value?.results.length === 0
   const { reload } = list
   useEffect(() => {
@@ -84,7 +91,7 @@ export function App() {
       </button>
       <header class="bar">
         <Brand />
-        <nav class="sections" aria-label="Sections">
+        <nav class="sections" aria-label="Sections" ref={navigation}>
           {sections.map((section) => (
             <a
               key={section}

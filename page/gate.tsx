@@ -23,7 +23,12 @@ export function Gate(props: {
         <h1>{leave === null ? 'This instance needs a key' : 'Change the key'}</h1>
         <p class="soft">It stays in this tab and is forgotten when you close it.</p>
       </div>
-      {failure !== null && <Problem failure={failure} />}
+      {failure !== null && (
+        <Problem
+          failure={failure}
+          advice="The key is unknown, has expired, or may not list indexes. Enter another one here."
+        />
+      )}
       <form onSubmit={submit}>
         <label class="field">
           Key

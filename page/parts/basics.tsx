@@ -44,9 +44,13 @@ export function Parts({ parts, label }: { readonly parts: readonly Part[]; reado
   )
 }
 
-/** Shows an error message of the server, and advice if the page has any. */
-export function Problem({ failure }: { readonly failure: Pick<Failure, 'code' | 'message'> }) {
-  const fix = fixOf(failure.code)
+/** Shows an error message of the server, and advice: that of its code, unless another one is given. */
+export function Problem(props: {
+  readonly failure: Pick<Failure, 'code' | 'message'>
+  readonly advice?: string
+}) {
+  const { failure, advice } = props
+  const fix = advice ?? fixOf(failure.code)
   return (
     <div class="note bad" role="alert">
       <p class="wrap">{failure.message}</p>

@@ -3,8 +3,9 @@ import { own } from './own.ts'
 
 const fixes: Readonly<Record<string, string>> = {
   no_answer: 'The page tries again with your next action.',
-  missing_authorization_header: 'Enter a key: this instance is protected.',
-  invalid_api_key: 'The key is unknown, has expired, or may not do this. Change it with “Key”, top right.',
+  missing_authorization_header: 'Enter a key with “Key”, top right: this instance is protected.',
+  invalid_api_key:
+    'The key is unknown, has expired, or may not do this. Change it with “Change key”, top right.',
   index_not_found: 'It may have been deleted or renamed since the list was loaded.',
   index_primary_key_no_candidate_found:
     'When you import, set the primary key to the attribute that identifies the documents.',

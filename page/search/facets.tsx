@@ -5,6 +5,7 @@ import type { SearchAnswer } from '../api/types.ts'
 import { own } from '../parts/own.ts'
 import { count, cut } from '../parts/text.ts'
 import { useLoaded } from '../state/loading.ts'
+import { settle } from '../state/tasks.ts'
 import { filterOf, type Lane } from './lane.ts'
 
 /** Number of values shown at first, during a facet search, and at most. An index may have 100,000 values. */
@@ -29,12 +30,20 @@ export function Facets(props: {
   readonly facets: readonly string[]
   readonly answer: SearchAnswer | null
   readonly change: (changes: Partial<Lane>) => void
+  /** Searches again. */
+  readonly recount: () => void
 }) {
-  const { lane, q, facets, answer, change } = props
+  const { lane, q, facets, answer, change, recount } = props
   const faceting = useLoaded(
     (signal) => ask<Faceting>('GET', indexPath(lane.index, '/settings/faceting'), { signal }),
     [lane.index],
   )
+  const countFrequent = async (facet: string): Promise<void> => {
+    const body = { sortFacetValuesBy: { [facet]: 'count' } }
+    await settle(ask('PATCH', indexPath(lane.index, '/settings/faceting'), { body })).catch(() => undefined)
+    faceting.reload()
+    recount()
+  }
   return (
     <>
       {facets.map((facet) => (
@@ -46,6 +55,7 @@ export function Facets(props: {
           counts={own(answer?.facetDistribution, facet) ?? {}}
           stats={own(answer?.facetStats, facet)}
           faceting={faceting.value}
+          countFrequent={() => countFrequent(facet)}
           choose={(values) => change({ chosen: { ...lane.chosen, [facet]: values } })}
           bound={(range) => change({ ranges: { ...lane.ranges, [facet]: range } })}
         />
@@ -62,11 +72,13 @@ interface FacetProps {
   readonly stats: { readonly min: number; readonly max: number } | undefined
   /** Null until loaded. */
   readonly faceting: Faceting | null
+  /** Sets that the most frequent values of the facet are counted, not the first ones of the alphabet. */
+  readonly countFrequent: () => void
   readonly choose: (values: readonly string[]) => void
   readonly bound: (range: readonly [string, string]) => void
 }
 
-function Facet({ name, lane, q, counts, stats, faceting, choose, bound }: FacetProps) {
+function Facet({ name, lane, q, counts, stats, faceting, countFrequent, choose, bound }: FacetProps) {
   const [wanted, setWanted] = useState(VALUES_STEP)
   const [needle, setNeedle] = useState('')
   const shown = needle === '' ? wanted : Math.max(wanted, VALUES_FOUND)
@@ -142,7 +154,10 @@ function Facet({ name, lane, q, counts, stats, faceting, choose, bound }: FacetP
         {isCut && order === 'alpha' && needle === '' && (
           <p class="small soft">
             From the first {count(faceting.maxValuesPerFacet)} values in alphabetical order, the limit in the
-            settings.
+            settings.{' '}
+            <button type="button" class="plain small" onClick={countFrequent}>
+              Count the most frequent ones<span class="hidden"> of {name}</span>
+            </button>
           </p>
         )}
       </fieldset>

@@ -1,9 +1,10 @@
 /** A hit: title, text with highlighted matches, facts, score. */
+import { useState } from 'preact/hooks'
 import type { Hit } from '../api/types.ts'
 import { type JudgedHit, Thumbs } from '../judge/thumbs.tsx'
 import { Meter } from '../parts/basics.tsx'
 import { Marked, unmarked } from '../parts/marked.tsx'
-import { imagesAllowed } from './images.ts'
+import { mayLoad } from './images.ts'
 import { shownHit } from './shown.ts'
 
 export function HitView(props: {
@@ -14,17 +15,32 @@ export function HitView(props: {
   readonly place: number | 'new' | null
   readonly isAsked: boolean
   readonly ask: () => void
+  /** Opens the complete document. */
+  readonly open: () => void
   /** null: hits are not judged. */
   readonly judged: JudgedHit | null
 }) {
-  const { hit, rank, primaryKey, place, isAsked, ask, judged } = props
+  const { hit, rank, primaryKey, place, isAsked, ask, open, judged } = props
+  const [hasFailed, setHasFailed] = useState(false)
   const { title, image, text, facts, hiddenFacts } = shownHit(hit, primaryKey)
+  const hasImage = image !== null && !hasFailed && mayLoad(image)
   const score = typeof hit._rankingScore === 'number' ? hit._rankingScore : null
   return (
-    <li class={isAsked ? 'hit chosen' : 'hit'}>
+    <li class={`hit${isAsked ? ' chosen' : ''}${hasImage ? ' with-image' : ''}`}>
       <span class="rank">{rank + 1}</span>
+      {hasImage && (
+        <img
+          src={image}
+          alt=""
+          loading="lazy"
+          referrerpolicy="no-referrer"
+          onError={() => setHasFailed(true)}
+        />
+      )}
       <h3>
-        <Marked text={title} />
+        <button type="button" class="title" onClick={open}>
+          <Marked text={title} />
+        </button>
       </h3>
       <div class="side">
         {score !== null && (
@@ -38,9 +54,6 @@ export function HitView(props: {
           Why?<span class="hidden"> {unmarked(title).slice(0, 60)}</span>
         </button>
         {judged !== null && <Thumbs hit={judged} title={unmarked(title).slice(0, 60)} />}
-        {image !== null && imagesAllowed() && (
-          <img src={image} alt="" loading="lazy" referrerpolicy="no-referrer" />
-        )}
       </div>
       <div class="text">
         {place !== null && <Moved rank={rank} place={place} />}

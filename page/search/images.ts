@@ -1,12 +1,16 @@
 /**
  * Images of documents come from other hosts, and loading them reveals the reader to these hosts. They are loaded only
  * on request: the URL `/?images` is served with a policy that allows them, and the switch must also be on in the tab,
- * so a link alone loads nothing.
+ * so a link alone loads nothing. Images on this server are always loaded.
  */
 const NAME = 'siftd.images'
 
 export const imagesAllowed = (): boolean =>
   new URLSearchParams(location.search).has('images') && sessionStorage.getItem(NAME) === 'yes'
+
+/** Returns true if the image is on this server, or if images of other servers are switched on. */
+export const mayLoad = (address: string): boolean =>
+  new URL(address, location.href).origin === location.origin || imagesAllowed()
 
 /** Reloads the page with the other policy. The search is in the fragment, which stays. */
 export function switchImages(): void {

@@ -34,7 +34,7 @@ export interface LaneProps {
   readonly drop: () => void
   /** The hit in the panel. */
   readonly asked: Hit | null
-  readonly ask: (hit: Hit | null) => void
+  readonly ask: (hit: Hit | null, part?: 'document') => void
   /** Answer of the first lane, to show moved hits. */
   readonly against: SearchAnswer | null
   readonly report: ((answer: SearchAnswer | null) => void) | null
@@ -117,14 +117,14 @@ export function LaneView(props: LaneProps) {
       <div class={search.failure === null ? 'lane-body' : 'lane-body stale'}>
         {isSingle && !isNarrow ? (
           <aside aria-label="Facets">
-            <Facets lane={lane} q={q} facets={facets} answer={answer} change={change} />
+            <Facets {...{ lane, q, facets, answer, change }} recount={search.reload} />
             {isReady && facets.length === 0 && <NoFacets />}
           </aside>
         ) : (
           facets.length > 0 && (
             <details>
               <summary>Facets</summary>
-              <Facets lane={lane} q={q} facets={facets} answer={answer} change={change} />
+              <Facets {...{ lane, q, facets, answer, change }} recount={search.reload} />
             </details>
           )
         )}
@@ -222,6 +222,7 @@ function Hits(
             place={places === null ? null : (places.get(idOf(hit)) ?? 'new')}
             isAsked={asked !== null && idOf(asked) === idOf(hit)}
             ask={() => props.ask(hit)}
+            open={() => props.ask(hit, 'document')}
             judged={
               canJudge
                 ? {

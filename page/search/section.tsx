@@ -15,6 +15,8 @@ export interface Asked {
   readonly hit: Hit | null
   /** Id that is typed at first. */
   readonly id?: string
+  /** Absent: why the document is a hit. */
+  readonly part?: 'document'
 }
 
 export function SearchSection(props: {
@@ -107,7 +109,7 @@ export function SearchSection(props: {
               change={(changes) => change(at, changes)}
               drop={() => drop(at)}
               asked={asked?.lane === at ? asked.hit : null}
-              ask={(hit) => setAsked({ lane: at, hit })}
+              ask={(hit, part) => setAsked({ lane: at, hit, ...(part !== undefined && { part }) })}
               against={at === 0 ? null : first}
               report={at === 0 ? setFirst : null}
             />
@@ -120,6 +122,7 @@ export function SearchSection(props: {
             q={state.q}
             hit={asked.hit}
             typedId={asked.id ?? ''}
+            part={asked.part ?? 'why'}
             primaryKey={indexes.find(({ uid }) => uid === askedLane.index)?.primaryKey ?? null}
             close={close}
           />

@@ -59,5 +59,8 @@ export function shownHit(hit: Hit, primaryKey: string | null): ShownHit {
 const isAddress = (value: Json | undefined): boolean =>
   typeof value === 'string' && /^https?:\/\/\S+$/.test(value)
 
+/** An image has an absolute address, or a path on this server. */
 const isImage = (value: Json | undefined): boolean =>
-  isAddress(value) && /\.(avif|gif|jpe?g|png|svg|webp)(\?|$)/i.test(String(value))
+  typeof value === 'string' &&
+  /^(https?:\/\/|\/(?!\/))\S+\.(avif|gif|jpe?g|png|svg|webp)(\?\S*)?$/i.test(value) &&
+  URL.canParse(value, location.href)

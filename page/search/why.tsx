@@ -3,13 +3,19 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { ask, indexPath } from '../api/client.ts'
 import type { Explanation } from '../api/explanation.ts'
 import type { Hit, RuleScore } from '../api/types.ts'
-import { Problem } from '../parts/basics.tsx'
+import { Problem, Tabs } from '../parts/basics.tsx'
 import { useLoaded } from '../state/loading.ts'
+import { DocumentView } from './document-view.tsx'
 import { ReasonList, StepList } from './explanation.tsx'
 import { type Lane, plainBody } from './lane.ts'
 import { ScoreDetails } from './score.tsx'
 
 const TYPING_MS = 300
+const parts = [
+  { name: 'document', text: 'Document' },
+  { name: 'why', text: 'Why' },
+] as const
+type Part = (typeof parts)[number]['name']
 
 export function WhyPanel(props: {
   readonly lane: Lane
@@ -17,19 +23,22 @@ export function WhyPanel(props: {
   readonly hit: Hit | null
   /** Id that is typed at first. */
   readonly typedId: string
+  readonly part: Part
   readonly primaryKey: string | null
   readonly close: () => void
 }) {
   const { lane, q, hit, typedId, primaryKey, close } = props
   const [typed, setTyped] = useState(typedId)
+  const [part, setPart] = useState(props.part)
+  useEffect(() => setPart(props.part), [props.part, hit])
   const id = hit === null ? typed.trim() : primaryKey === null ? '' : String(hit[primaryKey])
   const search = plainBody(lane, q)
   const explained = useLoaded(
-    id === ''
+    id === '' || (hit !== null && part === 'document')
       ? null
       : (signal) =>
           ask<Explanation>('POST', indexPath(lane.index, '/explain'), { body: { ...search, id }, signal }),
-    [id, lane.index, JSON.stringify(search)],
+    [id, lane.index, JSON.stringify(search), part],
     TYPING_MS,
   )
   const heading = useRef<HTMLHeadingElement>(null)
@@ -62,28 +71,12 @@ export function WhyPanel(props: {
     (hit?._rankingScoreDetails as Readonly<Record<string, RuleScore>> | undefined) ??
     answer?.rankingScoreDetails ??
     null
-  return (
-    <aside class="panel" aria-label="Explanation">
-      <header>
-        <h2 ref={heading} tabIndex={-1} class="wrap">
-          {hit === null ? 'Why is a document not found?' : `Why is ${id || 'this document'} a hit?`}
-        </h2>
-        <button type="button" class="plain" onClick={close}>
-          Close
-        </button>
-      </header>
-      {hit === null && (
-        <label class="field">
-          Id of the document{primaryKey === null || primaryKey === 'id' ? '' : `, its ${primaryKey}`}
-          <input
-            ref={field}
-            autocomplete="off"
-            spellcheck={false}
-            value={typed}
-            onInput={(event) => setTyped(event.currentTarget.value)}
-          />
-        </label>
-      )}
+  const headingOf = (): string => {
+    if (hit === null) return 'Why is a document not found?'
+    return part === 'document' ? `Document ${id}` : `Why is ${id || 'this document'} a hit?`
+  }
+  const why = () => (
+    <>
       {explained.failure !== null && !isUnknown && id !== '' && <Problem failure={explained.failure} />}
       {isUnknown && <p class="note small">This server explains only scores, not words and filters.</p>}
       {answer !== null && <Verdict answer={answer} />}
@@ -108,6 +101,37 @@ export function WhyPanel(props: {
           <h3>Interpretation of the query</h3>
           <StepList query={answer.query} />
         </section>
+      )}
+    </>
+  )
+  return (
+    <aside class="panel" aria-label="Explanation">
+      <header>
+        <h2 ref={heading} tabIndex={-1} class="wrap">
+          {headingOf()}
+        </h2>
+        <button type="button" class="plain" onClick={close}>
+          Close
+        </button>
+      </header>
+      {hit === null && (
+        <label class="field">
+          Id of the document{primaryKey === null || primaryKey === 'id' ? '' : `, its ${primaryKey}`}
+          <input
+            ref={field}
+            autocomplete="off"
+            spellcheck={false}
+            value={typed}
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
+        </label>
+      )}
+      {hit === null ? (
+        why()
+      ) : (
+        <Tabs label="Parts of the panel" tabs={parts} chosen={part} choose={setPart}>
+          {part === 'document' ? <DocumentView index={lane.index} id={id} hit={hit} /> : why()}
+        </Tabs>
       )}
     </aside>
   )

@@ -101,7 +101,7 @@ export function TaskList({ indexes }: { readonly indexes: readonly IndexInfo[] }
       )}
       {page !== null && page.results.length > 0 && (
         <Scroll label="Tasks">
-          <table>
+          <table class="tasks">
             <thead>
               <tr>
                 <th scope="col" class="num fit">

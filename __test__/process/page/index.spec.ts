@@ -103,3 +103,29 @@ test('vectors are shown by embedder', async (t) => {
   await page.getByText('1 vector, in 1 of 2 documents').waitFor()
   t.is(await page.getByText('own: 1 vector').count(), 1)
 })
+
+test('a dialog focuses its first field, and Escape returns the focus', async (t) => {
+  const { page } = await visit(t, async () => undefined, { path: '/#/index' })
+  await page.getByRole('button', { name: 'New index' }).click()
+  const uid = page.getByLabel('Uid: letters')
+  await uid.waitFor()
+  t.is(await page.evaluate('document.activeElement.required'), true)
+  await page.keyboard.press('Escape')
+  await uid.waitFor({ state: 'detached' })
+  t.is(await page.evaluate('document.activeElement.textContent'), 'New index')
+  await page.keyboard.press('Enter')
+  await page.keyboard.type('boats')
+  await page.keyboard.press('Enter')
+  await page.getByText('0 documents').waitFor()
+})
+
+test('the sections of an instance without features ask for nothing that is refused', async (t) => {
+  const { page } = await visit(t, (server) => fillFilms(t, server))
+  const refused: string[] = []
+  page.on('response', (answer) => answer.status() >= 400 && refused.push(answer.url()))
+  await page.getByRole('link', { name: 'Health' }).click()
+  await page.getByRole('button', { name: 'Switch it on' }).waitFor()
+  await page.getByRole('link', { name: 'Rules' }).click()
+  await page.getByRole('button', { name: 'Switch rules on' }).waitFor()
+  t.deepEqual(refused, [])
+})

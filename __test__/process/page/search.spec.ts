@@ -1,5 +1,5 @@
 import { testNeeding } from '../../support/test-needing.js'
-import { browserOfTests, fillFilms, textOf, visit } from './browser.js'
+import { browserOfTests, fillFilms, textOf, violations, visit } from './browser.js'
 
 const test = testNeeding([browserOfTests])
 
@@ -132,7 +132,53 @@ test('images of documents are loaded only after the switch', async (t) => {
   await page.getByText('5 hits').waitFor()
   t.deepEqual([outside, await page.locator('.hit img').count()], [[], 0])
   await page.getByRole('button', { name: 'Load images' }).click()
-  await page.locator('.hit img').first().waitFor({ state: 'attached' })
   await page.getByRole('button', { name: 'Load images', pressed: true }).waitFor()
-  t.true(outside.includes('https://img.invalid/1.jpg'))
+  while (outside.length === 0) await page.waitForTimeout(10)
+  t.deepEqual(outside, ['https://img.invalid/1.jpg'])
+})
+
+test('images on this server are shown at once, and a hit opens as a whole document', async (t) => {
+  const { page, outside, complaints } = await visit(t, async (server) => {
+    const document = {
+      id: 1,
+      title: 'Solaris',
+      poster: '/page/icon.svg',
+      cast: [{ name: 'Natalya', age: 27 }, null],
+      isColor: true,
+    }
+    await server.settle(
+      t,
+      server.patch('/indexes/films/settings', { displayedAttributes: ['id', 'title', 'poster'] }),
+    )
+    await server.settle(t, server.post('/indexes/films/documents?primaryKey=id', [document]))
+  })
+  const image = page.locator('.hit img')
+  await image.waitFor({ state: 'attached' })
+  t.is(await image.getAttribute('src'), '/page/icon.svg')
+  await page.getByRole('button', { name: 'Solaris', exact: true }).click()
+  const panel = page.getByRole('complementary', { name: 'Explanation' })
+  await panel.getByText('list of 2').waitFor()
+  await panel.getByText('object').click()
+  await panel.getByText('Natalya').waitFor()
+  const text = await textOf(panel)
+  for (const part of [/Document 1/, /age number\s*27/, /1 null\s*null/, /isColor true or false\s*true/])
+    t.regex(text, part)
+  t.deepEqual(await violations(page), [])
+  await panel.getByRole('tab', { name: 'Why' }).click()
+  await panel.getByText('It is a hit').waitFor()
+  t.deepEqual([outside, complaints], [[], []])
+})
+
+test('a facet with more values than are counted can count the most frequent ones', async (t) => {
+  const { page } = await visit(t, async (server) => {
+    const settings = { filterableAttributes: ['tag'], faceting: { maxValuesPerFacet: 2 } }
+    await server.settle(t, server.patch('/indexes/tags/settings', settings))
+    const documents = ['-', '.', 'sea', 'sea'].map((tag, id) => ({ id, tag }))
+    await server.settle(t, server.post('/indexes/tags/documents?primaryKey=id', documents))
+  })
+  await page.getByText('From the first 2 values in alphabetical order').waitFor()
+  const sea = page.getByRole('group', { name: 'tag' }).getByText('sea', { exact: true })
+  t.is(await sea.count(), 0)
+  await page.getByRole('button', { name: 'Count the most frequent ones' }).click()
+  await sea.waitFor()
 })
