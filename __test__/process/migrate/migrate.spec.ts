@@ -117,6 +117,14 @@ for (const { name, needs } of chosenEngines) {
     const verified = await runCommand([...args, '--verify'])
     t.deepEqual([verified.code, verified.lines], [0, ['no differences']])
     t.is(provider.calls.length, calls, 'no embedder was called')
+    const names = (keys: readonly Readonly<Record<string, unknown>>[]) =>
+      keys.map(({ name }) => String(name)).sort()
+    const ofSource = (await server.get('/keys?limit=100')).body as unknown as { results: { name: string }[] }
+    t.deepEqual(
+      names((await target.call('GET', '/keys?limit=100')).results),
+      names(ofSource.results),
+      'no key twice',
+    )
     t.deepEqual(
       await rulesOf(target.call),
       await rulesOf(async (...call) => (await server.post(call[1], {})).body),

@@ -2,6 +2,8 @@ import test from 'ava'
 import { commands } from '../../../ts/cli/program.js'
 import { nextPageDocuments } from '../../../ts/transfer/index.js'
 import { isSameEmbedder, maskedSecrets, pushedEmbedder } from '../../../ts/transfer/migrate/embedders.js'
+import { replacedKeys } from '../../../ts/transfer/migrate/instance-parts.js'
+import type { Inventory } from '../../../ts/transfer/migrate/inventory.js'
 import { runCommand } from '../../support/command.js'
 
 const path = '/indexes/films/settings'
@@ -45,6 +47,33 @@ test('embedders are compared with their masks, and by dimensions only if the sou
   t.true(isSameEmbedder(shown, { ...shown, dimensions: 3 }))
   t.false(isSameEmbedder({ ...shown, dimensions: 4 }, { ...shown, dimensions: 3 }))
   t.false(isSameEmbedder(shown, { source: 'ollama', model: 'm' }))
+})
+
+const keyFacts = (uid: string, name: string, actions: readonly string[]) => ({
+  ...{ uid, name, actions, description: null, key: `value of ${uid}`, indexes: ['*'], expiresAt: null },
+})
+const inventory = (keys: readonly ReturnType<typeof keyFacts>[], indexes: readonly string[]): Inventory => ({
+  ...{ features: {}, keys, rules: null, webhooks: [] },
+  indexes: indexes.map((uid) => ({ uid, primaryKey: null, createdAt: '2026-01-01T00:00:00Z' })),
+})
+
+test('default keys of a new target are replaced by those of the source with the same rights', (t) => {
+  const source = inventory(
+    [keyFacts('a', 'Default Search API Key', ['search']), keyFacts('b', 'Default Admin API Key', ['*'])],
+    ['films'],
+  )
+  const made = [
+    keyFacts('c', 'Default Search API Key', ['search']),
+    keyFacts('d', 'Default Admin API Key', ['*', 'more']),
+    keyFacts('e', 'website', ['search']),
+    keyFacts('b', 'Default Admin API Key', ['*']),
+  ]
+  const replaced = (indexes: readonly string[], used: string | null) =>
+    replacedKeys(source, inventory(made, indexes), used).map(({ uid }) => uid)
+  t.deepEqual(replaced([], null), ['c'])
+  t.deepEqual(replaced(['films'], 'master'), ['c'])
+  t.deepEqual(replaced(['films', 'own'], null), [])
+  t.deepEqual(replaced([], 'value of c'), [])
 })
 
 test('page sizes approach the target bytes with bounded growth', (t) => {

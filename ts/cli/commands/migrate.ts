@@ -95,6 +95,7 @@ async function migrated(options: MigrateOptions, output: CommandOutput): Promise
     const migration: Migration = {
       from: openPeer(outbound, from),
       to: openPeer(outbound, to),
+      targetKey: to.key,
       selection,
       output,
     }

@@ -57,6 +57,28 @@ export async function copyKeys(to: Peer, source: Inventory, target: Inventory): 
   return { copied, remarks }
 }
 
+/**
+ * Returns the default keys that the target made for itself, if the keys of the source replace them: with the same names and
+ * rights. Empty if the target has indexes of its own, since programs may then use these keys.
+ * @param used value of the key of the migration, which stays
+ */
+export function replacedKeys(source: Inventory, target: Inventory, used: string | null): readonly KeyFacts[] {
+  const copied = new Set(source.indexes.map(({ uid }) => uid))
+  if (target.indexes.some(({ uid }) => !copied.has(uid))) return []
+  const living = livingKeys(source.keys, Date.now())
+  const uids = new Set(living.map(({ uid }) => uid))
+  const rights = ({ name, actions, indexes, expiresAt }: KeyFacts): object => ({
+    ...{ name, expiresAt, actions: actions.toSorted(), indexes: indexes.toSorted() },
+  })
+  return (target.keys ?? []).filter(
+    (key) =>
+      key.name?.startsWith('Default ') === true &&
+      key.key !== used &&
+      !uids.has(key.uid) &&
+      living.some((other) => isDeepStrictEqual(rights(other), rights(key))),
+  )
+}
+
 /** Name of a webhook for messages. Omits the path of the URL, which may be a secret. */
 export const webhookName = ({ url }: WebhookFacts): string => `webhook of ${new URL(url).host}`
 

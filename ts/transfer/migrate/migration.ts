@@ -1,7 +1,14 @@
 import { counted } from '../../parse/index.js'
 import { acceptedTask, finishedTask, type Peer, PeerError } from '../peer/index.js'
 import { copyDocuments } from './documents.js'
-import { copyFeatures, copyKeys, copyWebhooks, livingKeys, missingFeatures } from './instance-parts.js'
+import {
+  copyFeatures,
+  copyKeys,
+  copyWebhooks,
+  livingKeys,
+  missingFeatures,
+  replacedKeys,
+} from './instance-parts.js'
 import {
   countsOf,
   type IndexFacts,
@@ -40,6 +47,8 @@ export interface Migration {
   readonly to: Peer
   readonly selection: Selection
   readonly output: MigrationOutput
+  /** Value of the key for the target; null: none. */
+  readonly targetKey: string | null
 }
 
 /**
@@ -107,9 +116,15 @@ export async function copyAll(
   for (const index of source.indexes) remarks.push(...(await documentsCopied(migration, index, state)))
   const rules = await copyRules(to, source.rules)
   const keys = await copyKeys(to, source, target)
+  // A target with a master key has made its own default keys at its first start.
+  const isComplete = migration.selection.indexes === null && keys.copied.length > 0
+  const replaced = isComplete ? replacedKeys(source, target, migration.targetKey) : []
+  for (const { uid } of replaced) await to.bytes('DELETE', `/keys/${uid}`)
   const webhooks = await copyWebhooks(to, source, target)
   if (rules.copied.length > 0) output.line(`dynamic search rules: ${rules.copied.length} written`)
   if (keys.copied.length > 0) output.line(`keys: ${keys.copied.length} created`)
+  if (replaced.length > 0)
+    output.line(`keys: ${replaced.length} removed that the target had made, since the source has the same`)
   if (webhooks.copied.length > 0) output.line(`webhooks: ${webhooks.copied.length} created`)
   return [...remarks, ...rules.remarks, ...keys.remarks, ...webhooks.remarks]
 }
