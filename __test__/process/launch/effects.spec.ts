@@ -79,7 +79,7 @@ const effects: Readonly<Record<OptionName, Effect>> = {
   engine: (_, server) => logged(server, new RegExp(`Engine: +"${server.engine} \\(`)),
   upgradeDb: { seenIn: 'e2e/upgrade.spec.ts' },
   upgradeWithoutSnapshot: { seenIn: 'e2e/upgrade.spec.ts' },
-  reindexOnUpgrade: { seenIn: 'http/reindex.spec.ts' },
+  reindexOnUpgrade: { seenIn: 'e2e/reindex.spec.ts' },
   rebuildTaskStore: { seenIn: 'tasks/rebuild.spec.ts' },
   taskStoreDriver: has(/Task store: +"node-sqlite3-wasm"/),
   masterKey: async (t, { url, call }) => {
