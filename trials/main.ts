@@ -15,6 +15,7 @@ const trials: Readonly<Record<string, Trial>> = {
     node: ['--max-old-space-size=3000'],
   },
   'bucket-stores': { shows: 'installs the object stores that tests use' },
+  chart: { shows: 'the Helm chart, rendered and validated' },
   clients: { shows: 'official SDKs of five languages' },
   container: { shows: 'images, containers and the systemd unit' },
   damage: { shows: 'damaged files with serve, verify and repair' },

@@ -6,7 +6,8 @@
  * 4. A leader that stops hands over to a candidate. Every server accepts writes during the handover.
  * 5. Every server takes writes, and knows the task of a write that another one took.
  * 6. `siftd handover` names the next leader, and the former one follows it. It refuses if there is no candidate.
- * 7. A strong read finds what any follower has shown before it.
+ * 7. `--candidate first --follow` begins the log of an empty bucket.
+ * 8. A strong read finds what any follower has shown before it.
  */
 import { runCommand } from '../../support/command.js'
 import type { TestDaemon } from '../../support/daemon.js'
@@ -14,11 +15,15 @@ import { add, answered, settled, tests, titles, type World, world } from './buck
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-const candidate = (start: World['start'], name: string, ...args: readonly string[]) =>
-  start(name, (port) => [
-    ...['--candidate', 'yes', '--bucket-ack', 'bucket', '--advertised-url', `http://127.0.0.1:${port}`],
-    ...args,
-  ])
+const as =
+  (value: 'yes' | 'first') =>
+  (start: World['start'], name: string, ...args: readonly string[]) =>
+    start(name, (port) => [
+      ...['--candidate', value, '--bucket-ack', 'bucket', '--advertised-url', `http://127.0.0.1:${port}`],
+      ...args,
+    ])
+
+const candidate = as('yes')
 
 interface Health {
   readonly role: 'writer' | 'follower'
@@ -213,7 +218,8 @@ tests('a stopped leader hands over, and writes through any server go on', async 
 
 tests('siftd handover lets a named server lead, and refuses without a candidate', async (t) => {
   const { start } = await world(t)
-  const leader = await candidate(start, 'first')
+  // It begins the log of the empty bucket.
+  const leader = await as('first')(start, 'first', '--follow')
   const url = (server: TestDaemon): string => `http://127.0.0.1:${server.port}`
   await settled(leader, await add(leader, [{ id: 0, title: 'Solaris' }]))
   const refused = await runCommand(['handover', '--url', url(leader)])
