@@ -123,7 +123,7 @@ function Queries(props: {
       {rows.length > 0 && children}
       {rows.length > 0 && (
         <Scroll label={title}>
-          <table>
+          <table class="queries">
             <thead>
               <tr>
                 <th scope="col">Query</th>

@@ -111,7 +111,7 @@ export function RulesSection(props: {
       )}
       {results.length > 0 && (
         <Scroll label="Rules">
-          <table>
+          <table class="rules">
             <thead>
               <tr>
                 <th scope="col">Rule</th>

@@ -2,6 +2,9 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
+/** Items shown at first. Settings may have a thousand. */
+const SHOWN_MAX = 50
+
 export function OrderedList(props: {
   readonly label: string
   readonly items: readonly string[]
@@ -12,6 +15,7 @@ export function OrderedList(props: {
   const { label, items, change, note } = props
   const [dragged, setDragged] = useState<string | null>(null)
   const [said, setSaid] = useState('')
+  const [isWhole, setIsWhole] = useState(false)
   const list = useRef<HTMLOListElement>(null)
   /** Button to focus after the list has changed: browsers drop the focus of a moved element. */
   const wanted = useRef<string | null>(null)
@@ -33,7 +37,7 @@ export function OrderedList(props: {
   return (
     <>
       <ol class="ordered" aria-label={label} ref={list}>
-        {items.map((item, at) => (
+        {items.slice(0, isWhole ? items.length : SHOWN_MAX).map((item, at) => (
           <li
             key={item}
             draggable
@@ -83,6 +87,13 @@ export function OrderedList(props: {
           </li>
         ))}
       </ol>
+      {items.length > SHOWN_MAX && !isWhole && (
+        <div class="row">
+          <button type="button" class="plain small" onClick={() => setIsWhole(true)}>
+            {items.length - SHOWN_MAX} more
+          </button>
+        </div>
+      )}
       <span role="status" class="hidden">
         {said}
       </span>
