@@ -109,6 +109,9 @@ test('a directory that is in use, missing or of another version is not opened re
   const refused = { instanceOf: LaunchError } as const
   await t.throwsAsync(open({ directory, ...readOnly }), { ...refused, code: 'directory_in_use' })
   await siftd.close()
+  await writeFile(join(directory, 'following'), 'copying\n')
+  await t.throwsAsync(open({ directory, ...readOnly }), { ...refused, message: /unfinished copy/ })
+  await rm(join(directory, 'following'))
   const missing = join(directory, 'missing')
   await t.throwsAsync(open({ directory: missing, ...readOnly }), { ...refused, code: 'directory_unusable' })
   await writeFile(join(directory, 'VERSION'), '99.0.0\n')

@@ -73,6 +73,7 @@ test('Typesense: schema, documents, synonyms and overrides become an index with 
         synonyms: [
           { id: 's1', synonyms: ['ship', 'boat', 'vessel'] },
           { id: 's2', root: 'movie', synonyms: ['film'] },
+          { id: 's3', root: '__proto__', synonyms: ['film'] },
         ],
         overrides: [
           {
@@ -87,7 +88,7 @@ test('Typesense: schema, documents, synonyms and overrides become an index with 
           { id: 'tagged', rule: { tags: ['home'] }, includes: [{ id: '1', position: 1 }] },
         ],
       },
-      { schema: { name: 'empty', fields: [{ name: '.*', type: 'auto' }] }, documents: [] },
+      { schema: { name: 'empty.v2', fields: [{ name: '.*', type: 'auto' }] }, documents: [] },
     ],
     {
       '/aliases': { aliases: [{ name: 'current', collection_name: 'films' }] },
@@ -153,9 +154,10 @@ test('Typesense: schema, documents, synonyms and overrides become an index with 
       scale: [{ weight: 0, ids: ['1'], indexUid: 'films' }],
     },
   })
-  t.deepEqual((await server.get('/indexes/empty/settings/searchable-attributes', asAdmin)).body as unknown, [
-    '*',
-  ])
+  t.deepEqual(
+    (await server.get('/indexes/empty_v2/settings/searchable-attributes', asAdmin)).body as unknown,
+    ['*'],
+  )
 
   const found = lost(lines).join('\n')
   for (const one of [
@@ -168,7 +170,8 @@ test('Typesense: schema, documents, synonyms and overrides become an index with 
     '`films`: override `brand`: its query names a field',
     '`films`: override `tagged`: searches here have no tags',
     '`films`: the ids of 1 document: they have characters that ids here cannot have',
-    '`empty`: rules for field names, `.*`',
+    '`empty_v2`: rules for field names, `.*`',
+    '`empty_v2`: its name `empty.v2`, which an index cannot have',
     '`current`: aliases',
     'API keys',
   ])

@@ -21,7 +21,7 @@ import { type Instance, type InstanceRequest, openInstance } from './instance.js
 const linked = /^(?:(?:segment|late)-[^/]+|vectors\/[^/]+)$/
 
 /** Files that an instance makes itself, or that belong to tasks, which are not run. */
-const left = new Set(['lock', 'reserve', 'lost', 'following', 'paid_vectors'])
+const left = new Set(['lock', 'reserve', 'lost', 'paid_vectors'])
 
 /**
  * Opens `request.directory` without changing it. The caller must not start the queue.

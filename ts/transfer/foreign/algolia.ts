@@ -1,7 +1,7 @@
 /** Reads an exported Algolia index: records, and optionally its settings, synonyms and rules. */
 import { rulesOf } from './algolia-rules.js'
 import { settingsOf } from './algolia-settings.js'
-import { addSynonyms, type Foreign, named, objectOf, textsOf } from './foreign.js'
+import { type Foreign, named, objectOf, Synonyms, textsOf } from './foreign.js'
 
 /** The parsed content of exported files. */
 export interface AlgoliaExport {
@@ -52,18 +52,17 @@ function synonymsOf(items: readonly Readonly<Record<string, unknown>>[]): {
   readonly synonyms: Readonly<Record<string, readonly string[]>>
   readonly leftOut: readonly string[]
 } {
-  const synonyms: Record<string, string[]> = {}
+  const synonyms = new Synonyms()
   const placeholders: string[] = []
   const corrections: string[] = []
   for (const { objectID, type, input, word, synonyms: given, corrections: corrected } of items) {
     const id = String(objectID)
     // The dashboard writes some types in camel case.
     const kind = String(type).toLowerCase()
-    if (kind === 'synonym') for (const one of textsOf(given)) addSynonyms(synonyms, one, textsOf(given))
-    else if (kind === 'onewaysynonym' && typeof input === 'string')
-      addSynonyms(synonyms, input, textsOf(given))
+    if (kind === 'synonym') for (const one of textsOf(given)) synonyms.add(one, textsOf(given))
+    else if (kind === 'onewaysynonym' && typeof input === 'string') synonyms.add(input, textsOf(given))
     else if (kind.startsWith('altcorrection') && typeof word === 'string') {
-      addSynonyms(synonyms, word, textsOf(corrected))
+      synonyms.add(word, textsOf(corrected))
       corrections.push(id)
     } else placeholders.push(id)
   }
@@ -73,5 +72,5 @@ function synonymsOf(items: readonly Readonly<Record<string, unknown>>[]): {
       : []),
     ...(placeholders.length > 0 ? [`the placeholders ${named(placeholders)}`] : []),
   ]
-  return { synonyms, leftOut }
+  return { synonyms: synonyms.setting, leftOut }
 }

@@ -83,9 +83,19 @@ export const ruleUid = (indexUid: string, id: string): string =>
 
 const RULE_UID_CHARS_MAX = 200
 
-/** Adds synonyms in one direction: a search for `from` also finds the `to`. */
-export function addSynonyms(synonyms: Record<string, string[]>, from: string, to: readonly string[]): void {
-  const known = Object.hasOwn(synonyms, from) ? synonyms[from]! : []
-  const added = to.filter((one) => one !== from && !known.includes(one))
-  if (added.length > 0) synonyms[from] = [...known, ...added]
+/** Synonyms by word: a search for a word also finds its synonyms. */
+export class Synonyms {
+  readonly #words = new Map<string, Set<string>>()
+
+  /** Adds synonyms in one direction. */
+  add(from: string, to: readonly string[]): void {
+    const known = this.#words.get(from) ?? new Set()
+    for (const one of to) if (one !== from) known.add(one)
+    if (known.size > 0) this.#words.set(from, known)
+  }
+
+  /** Returns the setting. */
+  get setting(): Readonly<Record<string, readonly string[]>> {
+    return Object.fromEntries([...this.#words].map(([from, to]) => [from, [...to]]))
+  }
 }

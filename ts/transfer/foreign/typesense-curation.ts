@@ -1,6 +1,6 @@
 /** Synonyms and overrides of Typesense → synonyms and dynamic search rules. */
 import { documentId } from './documents.js'
-import { addSynonyms, type ForeignRule, named, objectOf, objectsOf, ruleUid, textsOf } from './foreign.js'
+import { type ForeignRule, named, objectOf, objectsOf, ruleUid, Synonyms, textsOf } from './foreign.js'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -8,11 +8,11 @@ export function synonymsOf(items: readonly Json[]): {
   readonly synonyms: Readonly<Record<string, readonly string[]>>
   readonly leftOut: readonly string[]
 } {
-  const synonyms: Record<string, string[]> = {}
+  const synonyms = new Synonyms()
   for (const { root, synonyms: given } of items) {
     const words = textsOf(given)
-    if (typeof root === 'string' && root !== '') addSynonyms(synonyms, root, words)
-    else for (const word of words) addSynonyms(synonyms, word, words)
+    if (typeof root === 'string' && root !== '') synonyms.add(root, words)
+    else for (const word of words) synonyms.add(word, words)
   }
   const localized = items.filter(({ locale }) => typeof locale === 'string' && locale !== '')
   const leftOut =
@@ -21,7 +21,7 @@ export function synonymsOf(items: readonly Json[]): {
       : [
           `the locale of the synonyms ${named(localized.map(({ id }) => String(id)))}: they hold in all languages`,
         ]
-  return { synonyms, leftOut }
+  return { synonyms: synonyms.setting, leftOut }
 }
 
 /** Parts of an override that change the query, which rules here do not. */

@@ -49,24 +49,37 @@ export async function openTypesense(
       ...objectsOf((await typesense.maybe(`${path}/synonyms`))?.synonyms),
       ...itemsOf(synonymSets, collection.synonymSets),
     ])
-    const rules = rulesOf(name, [
+    const uid = indexUid(name)
+    if (indexes.some((index) => index.uid === uid))
+      throw new ForeignError(
+        `two collections would become the index \`${uid}\`: copy them one by one with --index`,
+      )
+    const rules = rulesOf(uid, [
       ...objectsOf((await typesense.maybe(`${path}/overrides`))?.overrides),
       ...itemsOf(curationSets, collection.curationSets),
     ])
     const hasSynonyms = Object.keys(synonyms.synonyms).length > 0
     indexes.push({
-      uid: name,
+      uid,
       primaryKey: 'id',
       settings: { ...schema.settings, ...(hasSynonyms && { synonyms: synonyms.synonyms }) },
       form: schema.form,
       rules: rules.rules,
       expected: collection.documents,
-      leftOut: [...schema.leftOut, ...synonyms.leftOut, ...rules.leftOut],
+      leftOut: [
+        ...(uid === name ? [] : [`its name \`${name}\`, which an index cannot have`]),
+        ...schema.leftOut,
+        ...synonyms.leftOut,
+        ...rules.leftOut,
+      ],
       documents: () => typesense.documents(`${path}/documents/export`),
     })
   }
   return { indexes, leftOut: await globals(typesense) }
 }
+
+/** Returns the uid for a collection, whose name may have more characters. */
+const indexUid = (name: string): string => name.replaceAll(/[^A-Za-z0-9_-]/g, '_')
 
 const itemsOf = (sets: readonly Json[], names: readonly string[]): readonly Json[] =>
   sets.filter(({ name }) => names.includes(String(name))).flatMap(({ items }) => objectsOf(items))
