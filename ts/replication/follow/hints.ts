@@ -4,7 +4,7 @@ import { HINT_ANSWER_MS, HINT_BYTES_MAX, HINT_GAP_MS, HINT_RETRY_MS, HINT_WAIT_M
 
 export interface HintsSetup {
   readonly peers: Pick<Outbound, 'call'>
-  /** Returns the address of the leader, and the last log record that is served; null: there is nobody to ask. */
+  /** Returns the address of the leader, and the last log record that is served; null: no leader is known. */
   readonly state: () => { readonly address: string; readonly position: number } | null
   /** Called when the leader has a later record. */
   readonly onRecord: (position: number) => void
