@@ -6,7 +6,7 @@ import type { ApiDocument } from './operations/index.js'
 import type { QueryWatch } from './queries/index.js'
 import type { NetworkBook } from './remotes/index.js'
 import type { SearchQueue } from './searches/index.js'
-import type { Services } from './services.js'
+import type { OutdatedIndexes, Services } from './services.js'
 import type { InnerCalls } from './transport/index.js'
 
 /** The services for every route plug-in, including parts of this module that several routes share. */
@@ -45,5 +45,7 @@ export type SearchRouteServices = Pick<
   | 'settingsThread'
   | 'queries'
   | 'replicated'
-  | 'analysis'
-> & { readonly metrics: Pick<Metrics, 'countDegraded'> }
+> & {
+  readonly metrics: Pick<Metrics, 'countDegraded'>
+  readonly analysis?: Pick<OutdatedIndexes, 'count'> | null
+}

@@ -97,6 +97,9 @@ export interface Version {
   readonly pkgVersion: string
 }
 
+/** Counts indexes whose documents were cut into words by another version. */
+export type OutdatedIndexes = Pick<AnalysisWatch, 'count' | 'lastCount' | 'onCount'>
+
 /** The services that the routes need. */
 export interface Services {
   readonly engine: Engine
@@ -124,7 +127,7 @@ export interface Services {
   /** null or absent: the instance has no bucket. */
   readonly replicated?: Replicated | null
   /** null or absent: nothing is known about outdated indexes. */
-  readonly analysis?: AnalysisWatch | null
+  readonly analysis?: OutdatedIndexes | null
   /** Absent: opened from the options. */
   readonly queryWatch?: QueryWatch
   /** null or absent: the main thread answers every request. */

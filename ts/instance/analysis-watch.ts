@@ -10,7 +10,7 @@ import type { Logger } from '../telemetry/index.js'
 const LOGGED_UIDS_MAX = 20
 
 export interface AnalysisWatchSetup {
-  readonly engine: Pick<Engine, 'analysis'>
+  readonly engine: Pick<Engine, 'analysis' | 'onChange'>
   readonly tasks: Pick<Tasks, 'indexes' | 'enqueue'>
   readonly log: Logger
   /** True to analyse outdated indexes again. */
@@ -20,10 +20,24 @@ export interface AnalysisWatchSetup {
 export class AnalysisWatch {
   readonly #setup: AnalysisWatchSetup
   #outdated: ReadonlySet<IndexId> = new Set()
+  readonly #listeners: ((count: number) => void)[] = []
   #isStopped = false
 
   constructor(setup: AnalysisWatchSetup) {
     this.#setup = setup
+    setup.engine.onChange((id) => {
+      if (this.#outdated.has(id) && !this.#isStopped) void this.count()
+    })
+  }
+
+  /** The last result of `count`. */
+  get lastCount(): number {
+    return this.#outdated.size
+  }
+
+  /** Calls `listener` when `lastCount` has changed. */
+  onCount(listener: (count: number) => void): void {
+    this.#listeners.push(listener)
   }
 
   /** Checks all indexes, logs the outdated ones, and enqueues tasks for them if wanted. Never rejects. */
@@ -35,7 +49,7 @@ export class AnalysisWatch {
         if (this.#isStopped) return
         if (await this.#isOutdated(id)) outdated.push({ uid, id })
       }
-      this.#outdated = new Set(outdated.map(({ id }) => id))
+      this.#set(new Set(outdated.map(({ id }) => id)))
       if (outdated.length === 0) return
       const indexes = outdated.slice(0, LOGGED_UIDS_MAX).map(({ uid }) => uid)
       const advice = reindexes ? 'they are analysed again now' : 'run siftd reindex --all'
@@ -58,8 +72,14 @@ export class AnalysisWatch {
   async count(): Promise<number> {
     for (const id of this.#outdated)
       if (!(await this.#isOutdated(id)))
-        this.#outdated = new Set([...this.#outdated].filter((other) => other !== id))
+        this.#set(new Set([...this.#outdated].filter((other) => other !== id)))
     return this.#outdated.size
+  }
+
+  #set(outdated: ReadonlySet<IndexId>): void {
+    const changes = outdated.size !== this.#outdated.size
+    this.#outdated = outdated
+    if (changes) for (const listener of this.#listeners) listener(outdated.size)
   }
 
   stop(): void {

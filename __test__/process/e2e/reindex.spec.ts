@@ -7,7 +7,8 @@ import { startDaemon, type TestDaemon } from '../../support/daemon.js'
 import { directoryOf, storeAnalysis } from '../../support/index-files.js'
 import { testEngine } from '../../support/server.js'
 
-const engine = ['--engine', testEngine]
+/** Several threads answer health checks, where the engine allows it. */
+const engine = ['--engine', testEngine, ...(testEngine === 'native' ? ['--http-threads', '3'] : [])]
 const older = { segmenter: 'an older one' }
 
 /** The fallback stores versions in its snapshot, which only an index above a megabyte has. */

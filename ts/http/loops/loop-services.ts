@@ -4,7 +4,7 @@ import { type Answers, answersOf, type Engine, engineSharing } from '../../engin
 import type { Features } from '../../instance/index.js'
 import { RuleBook, type Tasks } from '../../tasks/index.js'
 import { formatted, type LogOutlets, moduleLog, openLogWithOutlets } from '../../telemetry/index.js'
-import type { RouteServices } from '../route-services.js'
+import type { RouteServices, SearchRouteServices } from '../route-services.js'
 import { HandedOver } from './hand-over.js'
 import type { LoopSetup } from './messages.js'
 import { StateMirror } from './mirror.js'
@@ -26,7 +26,8 @@ export type LoopServices = Pick<
   | 'network'
   | 'outbound'
   | 'settingsThread'
->
+> &
+  Required<Pick<SearchRouteServices, 'analysis'>>
 
 export interface OpenedLoop {
   readonly services: LoopServices
@@ -72,6 +73,7 @@ export async function openLoop(setup: LoopSetup, control: MessagePort): Promise<
       network: partial({}),
       outbound: partial({}),
       settingsThread: partial({}),
+      analysis: { count: async () => mirror.outdated },
     },
   }
 }

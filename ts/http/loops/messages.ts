@@ -25,6 +25,8 @@ export type StateChange =
   | { readonly kind: 'keys'; readonly change: KeyChange }
   | { readonly kind: 'flags'; readonly flags: FeatureFlags }
   | { readonly kind: 'log'; readonly target: LogTarget }
+  /** Number of outdated indexes. */
+  | { readonly kind: 'outdated'; readonly count: number }
 
 /** Given to a thread at its start. */
 export interface LoopSetup {

@@ -20,6 +20,7 @@ export class StateMirror {
   readonly #indexes = new Map<string, IndexEntry>()
   readonly #facts = new Map<IndexId, IndexFacts>()
   #flags: FeatureFlags | null = null
+  #outdated = 0
   /** The version up to which changes were applied. */
   #applied: number
 
@@ -45,6 +46,12 @@ export class StateMirror {
   get flags(): FeatureFlags {
     this.refresh()
     return this.#flags!
+  }
+
+  /** Number of outdated indexes. */
+  get outdated(): number {
+    this.refresh()
+    return this.#outdated
   }
 
   index(uid: string): IndexEntry | null {
@@ -80,6 +87,9 @@ export class StateMirror {
         break
       case 'flags':
         this.#flags = change.flags
+        break
+      case 'outdated':
+        this.#outdated = change.count
         break
       case 'log':
         this.#mirrored.outlets.setConsoleTarget(change.target)

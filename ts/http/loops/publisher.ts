@@ -3,7 +3,7 @@ import type { IndexEntry } from '../../tasks/index.js'
 import type { Services } from '../services.js'
 import type { IndexFacts, StateChange } from './messages.js'
 
-type Sources = Pick<Services, 'engine' | 'tasks' | 'auth' | 'features' | 'outlets'>
+type Sources = Pick<Services, 'engine' | 'tasks' | 'auth' | 'features' | 'outlets' | 'analysis'>
 
 /**
  * Sends everything that searches depend on to other threads: indexes, keys, features, log levels.
@@ -19,20 +19,21 @@ export class StatePublisher {
 
   constructor(sources: Sources) {
     this.#sources = sources
-    const { engine, tasks, auth, features, outlets } = sources
+    const { engine, tasks, auth, features, outlets, analysis } = sources
     tasks.onIndexes((change) =>
       this.#publish({ kind: 'indexes', change, facts: change.written.map((entry) => this.#factsOf(entry)) }),
     )
     engine.onChange((id) => this.#publish({ kind: 'facts', facts: this.#factsOf({ id }) }))
     auth.keys.onChange((change) => this.#publish({ kind: 'keys', change }))
     features.onChange((flags) => this.#publish({ kind: 'flags', flags }))
+    analysis?.onCount((count) => this.#publish({ kind: 'outdated', count }))
     outlets.onTarget((target) => this.#publish({ kind: 'log', target }))
   }
 
   /** Returns a port that first receives the complete state. */
   subscribe(): MessagePort {
     const { port1, port2 } = new MessageChannel()
-    const { tasks, auth, features, outlets } = this.#sources
+    const { tasks, auth, features, outlets, analysis } = this.#sources
     const written = tasks.indexes()
     const state: readonly StateChange[] = [
       {
@@ -43,6 +44,7 @@ export class StatePublisher {
       { kind: 'keys', change: { all: auth.keys.list() } },
       { kind: 'flags', flags: features.flags },
       { kind: 'log', target: outlets.target },
+      { kind: 'outdated', count: analysis?.lastCount ?? 0 },
     ]
     for (const change of state) port1.postMessage(change)
     this.#ports.add(port1)

@@ -17,7 +17,7 @@ import {
 import { recordUse } from '../metrics/index.js'
 import { serve } from '../operations/index.js'
 import { servePage } from '../page/index.js'
-import type { RouteServices } from '../route-services.js'
+import type { RouteServices, SearchRouteServices } from '../route-services.js'
 import { indexStats, outdatedIndexes, type StatsOptions, size, statsParameters } from '../views/index.js'
 
 const word = (text: string): Schema => record({ status: { type: 'string', enum: [text] } })
@@ -219,7 +219,7 @@ export const instanceRoutes: FastifyPluginAsync<RouteServices> = async (app, ser
   }
 }
 
-type Health = Pick<RouteServices, 'auth' | 'options' | 'replicated' | 'analysis'>
+type Health = Pick<RouteServices, 'auth' | 'options' | 'replicated'> & Pick<SearchRouteServices, 'analysis'>
 
 async function availability({ replicated, analysis }: Health) {
   const replication = (await replicated?.figures()) ?? null
