@@ -2,9 +2,10 @@
 //!
 //! 1. The frequency of a term is the sum over attributes of its occurrences, each times the weight of the attribute and
 //!    divided by the relative length of the attribute.
-//! 2. A document has the best score of the derivations of each term, and the sum of the scores of all terms.
+//! 2. A document has the best score of the derivations of each term, and the sum of the scores of all terms, reduced by
+//!    the share of the query that it lacks.
 //! 3. Every intermediate result is a whole number, so that both engines compute the same score in any order of
-//!    attributes and documents. Only `+ - * /` are used on doubles, whose results IEEE 754 defines to the last bit.
+//!    attributes and documents. Only `+ - * / √` are used on doubles, whose results IEEE 754 defines to the last bit.
 
 use std::sync::LazyLock;
 
@@ -13,7 +14,9 @@ use crate::postings::LENGTHS;
 /// Frequencies above this have little effect.
 const SATURATION: f64 = 1.2;
 /// Effect of the length of an attribute, between 0 and 1.
-const LENGTH_EFFECT: f64 = 0.75;
+const LENGTH_EFFECT: f64 = 0.7;
+/// Average length of attributes whose occurrences count 1.
+const LENGTH_UNIT: f64 = 10.0;
 /// Frequency that one occurrence of a word counts in an attribute with weight 1 and average length.
 const FREQUENCY_UNIT: f64 = 4096.0;
 /// Hundredths that an occurrence of another form of a word counts, with the same stem.
@@ -45,7 +48,10 @@ pub(in crate::ranking) const NEARNESS_DOCUMENTS_MAX: usize = 200;
 pub(super) const NEAR_DISTANCE_MAX: u32 = 3;
 
 /// Part of the weight of misspelt words that is left if the index contains the word as written.
-pub(super) const TYPO_OF_KNOWN_WORD: f64 = 0.15;
+pub(super) const TYPO_OF_KNOWN_WORD: f64 = 0.25;
+
+/// Part of a sum that a document loses per part of the query that it lacks: 1 / `MISSING_DIVISOR`.
+const MISSING_DIVISOR: u64 = 4;
 
 /// Natural logarithm of a number of at least 1. The result of `f64::ln` differs between machines.
 fn ln(value: f64) -> f64 {
@@ -76,11 +82,17 @@ pub(super) fn rarity(total: u64, found: u64) -> f64 {
     ln(1.0 + (total as f64 - found as f64 + 0.5) / (found as f64 + 0.5))
 }
 
+/// Weight of an occurrence in an attribute: one in a title tells more than one in a long text. Power of −3/8 of the length.
+fn length_weight(average_length: f64) -> f64 {
+    let fourth_root = (LENGTH_UNIT / average_length).sqrt().sqrt();
+    fourth_root * fourth_root.sqrt()
+}
+
 /// Frequency of one occurrence in an attribute, by the code of its length.
 pub(super) fn frequency_units(weight: f64, average_length: f64) -> Vec<u64> {
     let relative = |words: f64| 1.0 - LENGTH_EFFECT + (LENGTH_EFFECT * words) / average_length;
-    let unit =
-        |&words: &u32| ((weight * FREQUENCY_UNIT) / relative(f64::from(words))).floor().max(1.0) as u64;
+    let one = weight * FREQUENCY_UNIT * length_weight(average_length);
+    let unit = |&words: &u32| (one / relative(f64::from(words))).floor().max(1.0) as u64;
     LENGTHS.iter().map(unit).collect()
 }
 
@@ -95,6 +107,12 @@ pub(super) fn score_of(max: u32, frequency: u64) -> u32 {
     ((f64::from(max) * frequency) / (frequency + SATURATION * FREQUENCY_UNIT)).floor() as u32
 }
 
+/// Score of a document with this sum, whose words weigh `found` of the `all` that those of the query weigh.
+pub(super) fn covered(sum: u32, found: u32, all: u32) -> u32 {
+    let lost = u64::from(sum) * u64::from(all - found);
+    sum - lost.checked_div(MISSING_DIVISOR * u64::from(all)).unwrap_or(0) as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -105,6 +123,19 @@ mod tests {
             let difference = (ln(value) - f64::ln(value)).abs();
             assert!(difference < 1e-12, "ln {value} differs by {difference}");
         }
+    }
+
+    #[test]
+    fn missing_words_reduce_a_score() {
+        assert_eq!(covered(1000, 0, 10), 750);
+        assert_eq!(covered(1000, 4, 10), 850);
+        assert_eq!(covered(1000, 10, 10), 1000);
+    }
+
+    #[test]
+    fn occurrences_in_longer_attributes_weigh_less() {
+        assert_eq!(length_weight(LENGTH_UNIT), 1.0);
+        assert!(length_weight(2.0) > 1.0 && length_weight(100.0) < 0.5);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::derivations::{Group, Source, documents_with, forms, groups, is_known, is_whole};
 use super::formula::{PAIR_STEPS_MAX, PAIR_WEIGHT, frequency_units, rarity, score_max, score_of, weights};
 use super::nearness::{Pair, Pairs};
-use super::sums::Sums;
+use super::sums::{Growth, Sums};
 use super::weights::attribute_weight;
 use crate::error::Result;
 use crate::fields::FieldId;
@@ -25,7 +25,8 @@ pub(in crate::ranking) struct Scores<'a> {
     resolver: &'a TermResolver<'a>,
     /// Highest possible score first.
     passes: Vec<Pass<'a>>,
-    terms: usize,
+    /// Weights of the terms among the words of the query; 0 if a term consists of words that count themselves.
+    weights: Vec<u32>,
     /// Sum of the highest scores of all terms and pairs.
     max: u32,
     pairs: Pairs,
@@ -59,7 +60,7 @@ impl<'a> Scores<'a> {
         let mut scores = Self {
             resolver,
             passes: Vec::new(),
-            terms: 0,
+            weights: Vec::new(),
             max: 0,
             pairs: Pairs::default(),
             units: units.collect(),
@@ -69,13 +70,11 @@ impl<'a> Scores<'a> {
         for node in distinct_nodes(resolver, graph) {
             let term = resolver.term(node);
             let rare = scores.add_term(term)?;
-            if term.parts.is_none() {
-                scores.max += score_max(weights::EXACT, rare);
-                if term.phrase.is_none() {
-                    rarities.insert(&term.text, rare);
-                }
+            if term.parts.is_none() && term.phrase.is_none() {
+                rarities.insert(&term.text, rare);
             }
         }
+        scores.max = scores.weights.iter().sum();
         scores.passes.sort_by_key(|pass| std::cmp::Reverse(pass.max));
         scores.pairs = pairs(resolver, graph, &rarities);
         scores.max += scores.pairs.pairs.iter().map(|pair| pair.max).sum::<u32>();
@@ -101,8 +100,9 @@ impl<'a> Scores<'a> {
         }
         reads.resize_with(groups.len(), || None);
         let rare = rarity(postings.snapshot().documents().len(), found);
-        let term = self.terms;
-        self.terms += 1;
+        let whole = if term.parts.is_none() { score_max(weights::EXACT, rare) } else { 0 };
+        let term = self.weights.len();
+        self.weights.push(whole);
         self.passes.extend(groups.into_iter().zip(reads).map(|(Group { weight, source }, read)| {
             let max = score_max(weight, rare);
             Pass { term, max, source, read }
@@ -149,16 +149,17 @@ impl<'a> Scores<'a> {
 
     fn no_sums(&self) -> Sums {
         let documents = self.resolver.postings.snapshot().documents();
-        Sums::new(documents.max().map_or(0, |last| last as usize + 1), self.terms)
+        Sums::new(documents.max().map_or(0, |last| last as usize + 1), &self.weights)
     }
 
-    /// Returns the highest sum that the passes from `next` on can add to the score of a document.
-    fn rest_max(&self, next: usize) -> u32 {
-        let mut by_term = vec![0; self.terms];
+    /// Returns how much the passes from `next` on can add to the score of a document.
+    fn rest_max(&self, next: usize) -> Growth {
+        let mut by_term = vec![0; self.weights.len()];
         for pass in &self.passes[next..] {
             by_term[pass.term] = pass.max.max(by_term[pass.term]);
         }
-        by_term.into_iter().sum()
+        let found = by_term.iter().zip(&self.weights).filter(|(max, _)| **max > 0).map(|(_, weight)| weight);
+        Growth { found: found.sum(), sum: by_term.iter().sum() }
     }
 
     /// Adds the scores of a pass, of documents of `within` alone if given.

@@ -2,27 +2,55 @@
 
 use roaring::RoaringBitmap;
 
+use super::formula::covered;
+
 /// Sums of scores by document.
 pub(in crate::ranking) struct Sums {
     /// By docid.
     sums: Vec<u32>,
+    /// Weight of the words found, by docid.
+    found: Vec<u32>,
+    /// By term; 0 if the term consists of words that count themselves.
+    weights: Vec<u32>,
+    all: u32,
     /// Documents with a sum, in order of their first score.
     documents: Vec<u32>,
     /// By term: documents and their best score so far, ascending.
     best: Vec<Vec<(u32, u32)>>,
-    /// No sum is greater.
+    /// No score is greater.
     greatest: u32,
 }
 
+/// How much scores can grow.
+#[derive(Clone, Copy)]
+pub(super) struct Growth {
+    pub(super) sum: u32,
+    /// Weight of words that may be found.
+    pub(super) found: u32,
+}
+
 impl Sums {
-    /// `bound` is above all docids.
-    pub(super) fn new(bound: usize, terms: usize) -> Self {
-        Self { sums: vec![0; bound], documents: Vec::new(), best: vec![Vec::new(); terms], greatest: 0 }
+    /// `bound` is above all docids; `weights` are those of the terms.
+    pub(super) fn new(bound: usize, weights: &[u32]) -> Self {
+        Self {
+            sums: vec![0; bound],
+            found: vec![0; bound],
+            weights: weights.to_vec(),
+            all: weights.iter().sum(),
+            documents: Vec::new(),
+            best: vec![Vec::new(); weights.len()],
+            greatest: 0,
+        }
     }
 
-    /// Returns the sum of a document.
+    /// Returns the score of a document.
     pub(in crate::ranking) fn of(&self, docid: u32) -> u32 {
-        self.sums[docid as usize]
+        covered(self.sums[docid as usize], self.found[docid as usize], self.all)
+    }
+
+    /// Returns the highest score that a document can reach.
+    fn reachable(&self, sum: u32, found: u32, rest: Growth) -> u32 {
+        covered(sum + rest.sum, (found + rest.found).min(self.all), self.all)
     }
 
     /// Adds scores for a term, by ascending docid. A document has its best score for a term.
@@ -40,7 +68,10 @@ impl Sums {
                     self.documents.push(docid);
                 }
                 *sum += score - before;
-                self.greatest = self.greatest.max(*sum);
+                if before == 0 {
+                    self.found[docid as usize] += self.weights[term];
+                }
+                self.greatest = self.greatest.max(self.of(docid));
             }
             merged.push((docid, score.max(before)));
         }
@@ -48,28 +79,32 @@ impl Sums {
         self.best[term] = merged;
     }
 
-    /// Returns the documents of `universe` that can still be among the best `count` if no sum grows by more than `rest`.
+    /// Returns the documents of `universe` that can still be among the best `count` if no score grows by more than `rest`.
     /// Returns None if documents without a sum can be among them too.
     pub(super) fn candidates(
         &self,
         universe: &RoaringBitmap,
         count: usize,
-        rest: u32,
+        rest: Growth,
     ) -> Option<RoaringBitmap> {
         // No document can be excluded, so the sums need not be read.
-        if rest >= self.greatest || self.documents.len() < count {
+        let unseen = self.reachable(0, 0, rest);
+        if unseen >= self.greatest || self.documents.len() < count {
             return None;
         }
         let seen: Vec<u32> =
             self.documents.iter().copied().filter(|docid| universe.contains(*docid)).collect();
         let last = count.checked_sub(1).filter(|last| *last < seen.len())?;
-        let mut sums: Vec<u32> = seen.iter().map(|docid| self.of(*docid)).collect();
-        let (_, least, _) = sums.select_nth_unstable_by(last, |a, b| b.cmp(a));
+        let mut scores: Vec<u32> = seen.iter().map(|docid| self.of(*docid)).collect();
+        let (_, least, _) = scores.select_nth_unstable_by(last, |a, b| b.cmp(a));
         let least = *least;
-        if rest >= least {
+        if unseen >= least {
             return None;
         }
-        let can_rise = |docid: &u32| u64::from(self.of(*docid)) + u64::from(rest) >= u64::from(least);
+        let can_rise = |docid: &u32| {
+            let at = *docid as usize;
+            self.reachable(self.sums[at], self.found[at], rest) >= least
+        };
         Some(seen.into_iter().filter(can_rise).collect())
     }
 

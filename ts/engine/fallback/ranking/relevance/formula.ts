@@ -3,16 +3,19 @@
  *
  * 1. The frequency of a term is the sum over attributes of its occurrences, each times the weight of the attribute and
  *    divided by the relative length of the attribute.
- * 2. A document has the best score of the derivations of each term, and the sum of the scores of all terms.
+ * 2. A document has the best score of the derivations of each term, and the sum of the scores of all terms, reduced by
+ *    the share of the query that it lacks.
  * 3. Every intermediate result is a whole number, so that both engines compute the same score in any order of
- *    attributes and documents. Only `+ - * /` are used on doubles, whose results IEEE 754 defines to the last bit.
+ *    attributes and documents. Only `+ - * / √` are used on doubles, whose results IEEE 754 defines to the last bit.
  */
 import { LENGTHS } from '../../postings/field-lengths.js'
 
 /** Frequencies above this have little effect. */
 const SATURATION = 1.2
 /** Effect of the length of an attribute, between 0 and 1. */
-const LENGTH_EFFECT = 0.75
+const LENGTH_EFFECT = 0.7
+/** Average length of attributes whose occurrences count 1. */
+const LENGTH_UNIT = 10
 /** Frequency that one occurrence of a word counts in an attribute with weight 1 and average length. */
 const FREQUENCY_UNIT = 4096
 /** Hundredths that an occurrence of another form of a word counts, with the same stem. */
@@ -44,7 +47,10 @@ export const NEARNESS_DOCUMENTS_MAX = 200
 export const NEAR_DISTANCE_MAX = 3
 
 /** Part of the weight of misspelt words that is left if the index contains the word as written. */
-export const TYPO_OF_KNOWN_WORD = 0.15
+export const TYPO_OF_KNOWN_WORD = 0.25
+
+/** Part of a sum that a document loses per part of the query that it lacks: 1 / `MISSING_DIVISOR`. */
+const MISSING_DIVISOR = 4
 
 /** Natural logarithm of a number of at least 1. The result of `Math.log` differs between machines. */
 export function ln(value: number): number {
@@ -74,13 +80,17 @@ const LN_2 = series(2)
 /** Rarity of a term that `found` of `total` documents contain. */
 export const rarity = (total: number, found: number): number => ln(1 + (total - found + 0.5) / (found + 0.5))
 
+/** Weight of an occurrence in an attribute: one in a title tells more than one in a long text. Power of −3/8 of the length. */
+function lengthWeight(averageLength: number): number {
+  const fourthRoot = Math.sqrt(Math.sqrt(LENGTH_UNIT / averageLength))
+  return fourthRoot * Math.sqrt(fourthRoot)
+}
+
 /** Frequency of one occurrence in an attribute, by the code of its length. */
 export function frequencyUnits(weight: number, averageLength: number): Float64Array {
+  const one = weight * FREQUENCY_UNIT * lengthWeight(averageLength)
   return Float64Array.from(LENGTHS, (words) =>
-    Math.max(
-      1,
-      Math.floor((weight * FREQUENCY_UNIT) / (1 - LENGTH_EFFECT + (LENGTH_EFFECT * words) / averageLength)),
-    ),
+    Math.max(1, Math.floor(one / (1 - LENGTH_EFFECT + (LENGTH_EFFECT * words) / averageLength))),
   )
 }
 
@@ -91,3 +101,7 @@ export const scoreMax = (weight: number, rarity: number): number =>
 /** Score of a derivation with the highest score `max` and this frequency. */
 export const scoreOf = (max: number, frequency: number): number =>
   Math.floor((max * frequency) / (frequency + SATURATION * FREQUENCY_UNIT))
+
+/** Score of a document with this sum, whose words weigh `found` of the `all` that those of the query weigh. */
+export const covered = (sum: number, found: number, all: number): number =>
+  all === 0 ? sum : sum - Math.floor((sum * (all - found)) / (MISSING_DIVISOR * all))

@@ -5,6 +5,7 @@ import type { TermResolver } from '../../query/resolver.js'
 import type { Term } from '../../query/term.js'
 import { DocSet } from '../../store/docid-set.js'
 import {
+  covered,
   FORM_PERCENT,
   frequencyUnits,
   PAIR_STEPS_MAX,
@@ -53,6 +54,8 @@ export function* scored(
     Array.from(lengths, ([field, { average }]) => [field, frequencyUnits(weights[field]!, average)]),
   )
   const sums = new Float64Array(resolver.bound)
+  /** Weight of the words found, by docid. */
+  const weightsFound = new Float64Array(resolver.bound)
   const total = resolver.index.docids.size
   const rarities = new Map<string, number>()
   let max = 0
@@ -75,11 +78,18 @@ export function* scored(
         if (score > (best.get(docid) ?? 0)) best.set(docid, score)
       }
     }
-    for (const [docid, score] of best) sums[docid] = sums[docid]! + score
-    if (term.spec.ngram === null) max += scoreMax(1, rare)
+    // Joined words count themselves.
+    const weight = term.spec.ngram === null ? scoreMax(1, rare) : 0
+    for (const [docid, score] of best) {
+      sums[docid] = sums[docid]! + score
+      weightsFound[docid] = weightsFound[docid]! + weight
+    }
+    max += weight
     if (term.spec.ngram === null && term.spec.phrase === null) rarities.set(term.spec.word, rare)
     yield null
   }
+  for (const [docid, sum] of sums.entries())
+    if (sum > 0) sums[docid] = covered(sum, weightsFound[docid]!, max)
   const pairs = pairsOf(resolver, graph, rarities)
   for (const pair of pairs) max += pair.max
   return { sums, max, pairs, units }
