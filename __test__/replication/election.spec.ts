@@ -21,6 +21,8 @@ interface World {
   readonly leader?: (second: number, beats: () => Promise<void>) => Promise<void> | void
   /** The last log record in each second. Default: always the same. */
   readonly position?: (second: number) => number
+  /** The second of the last hint, given with the poll of a later one. */
+  readonly hint?: { readonly at: number; readonly known: number }
   /** False: the bucket does not answer in this second. */
   readonly isReachable?: (second: number) => boolean
 }
@@ -40,7 +42,8 @@ async function standsIn(world: World): Promise<number | null> {
   for (let second = 0; second < 60; second++, now += 1_000) {
     await world.leader?.(second, () => beat(place, fence.seq, ++count, never))
     if (world.isReachable?.(second) === false) continue
-    const polled = { position: world.position?.(second) ?? 9, fence: world.fence ?? fence }
+    const hintedAt = world.hint?.known === second ? 1_000_000 + world.hint.at * 1_000 : null
+    const polled = { position: world.position?.(second) ?? 9, fence: world.fence ?? fence, hintedAt }
     if (await election.polled(polled, never)) return second
   }
   return null
@@ -58,6 +61,8 @@ const cases: readonly (readonly [name: string, world: World, stands: number | nu
   ['the leader itself counts as no candidate', { others: ['leader'] }, 16],
   ['a leader with heartbeats keeps its place', { leader: (_, beats) => beats() }, null],
   ['a heartbeat during the wait ends the suspicion', { others: [earlier], leader: onlyIn(17) }, 36],
+  ['silence counts from the last hint on', { leader: onlyIn(10), hint: { at: 4, known: 10 } }, 20],
+  ['silence without hints counts from the last sign', { leader: onlyIn(10) }, 26],
   ['a leader that appends records keeps its place', { position: (second) => second }, null],
   ['a leader that answers at its address keeps its place', { isAnswering: true }, null],
   ['a leader without heartbeats keeps its place', { fence: { ...fence, heartbeats: false } }, null],

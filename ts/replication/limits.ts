@@ -62,7 +62,7 @@ export const HANDOVER_MS = 5_000
 export const HANDOVER_POLL_MS = 25
 
 /** Milliseconds for which the leader holds a request for a hint, and in which its answer must arrive after that. */
-export const HINT_WAIT_MS = 4_000
+export const HINT_WAIT_MS = 2_000
 export const HINT_ANSWER_MS = 2_000
 
 /** Milliseconds between a hint and the next request, which bounds their rate, and after a failed request. */

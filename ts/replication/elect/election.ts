@@ -30,6 +30,8 @@ export interface Polled {
   readonly fence: Fence
   /** Identity of the directory that the last record names as successor; null or absent: none. */
   readonly handedTo?: string | null
+  /** When the leader last gave a hint, if it has stopped to; null or absent: not known. */
+  readonly hintedAt?: number | null
 }
 
 /**
@@ -57,7 +59,7 @@ export class Election {
    * @returns true if this server should stand now
    * @throws BucketError
    */
-  async polled({ position, fence, handedTo }: Polled, signal: AbortSignal): Promise<boolean> {
+  async polled({ position, fence, handedTo, hintedAt }: Polled, signal: AbortSignal): Promise<boolean> {
     if (handedTo === this.#setup.identity) return true
     const now = this.#timing.now()
     if (this.#announcedAt === null || now - this.#announcedAt >= ANNOUNCE_MS) {
@@ -69,7 +71,7 @@ export class Election {
     if (this.#heartbeatReadAt !== null && now - this.#heartbeatReadAt < HEARTBEAT_MS) return false
     const heartbeat = await heartbeatOf(this.#setup, fence.seq, signal)
     this.#heartbeatReadAt = now
-    this.#suspicion.polled(now, `${position} ${heartbeat}`)
+    this.#suspicion.polled(now, `${position} ${heartbeat}`, hintedAt ?? now)
     if (!this.#suspicion.isSilent(now)) {
       this.#standsFrom = null
       return false

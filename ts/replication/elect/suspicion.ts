@@ -6,10 +6,14 @@ export class Suspicion {
   #since = 0
   #polls = 0
 
-  /** Notes a successful poll. @param sign changes whenever the leader gives a sign of life */
-  polled(now: number, sign: string): void {
+  /**
+   * Notes a successful poll.
+   * @param sign changes whenever the leader gives a sign of life
+   * @param heardAt when it did so, if known
+   */
+  polled(now: number, sign: string, heardAt: number = now): void {
     if (sign === this.#sign) this.#polls++
-    else this.heard(now)
+    else this.heard(heardAt)
     this.#sign = sign
   }
 

@@ -11,8 +11,11 @@ import { type CopyTarget, type InstanceCopy, LogTruncatedError } from './instanc
 
 /** How a follower becomes the leader. */
 export interface Candidacy {
-  /** Returns true if this server should stand for leadership. Called after each poll that met the end of the log. */
-  readonly polled: (copy: InstanceCopy, signal: AbortSignal) => Promise<boolean>
+  /**
+   * Returns true if this server should stand for leadership. Called after each poll that met the end of the log.
+   * @param hintedAt when the leader last gave a hint, once after it has stopped to; null: not known
+   */
+  readonly polled: (copy: InstanceCopy, hintedAt: number | null, signal: AbortSignal) => Promise<boolean>
   /** Stands for leadership. @returns false: another server leads. If true, nothing more is followed. */
   readonly stand: (copy: InstanceCopy, signal: AbortSignal) => Promise<boolean>
 }
@@ -288,7 +291,10 @@ export class Follower {
     const { candidacy = null } = this.#setup
     const copy = this.#copy
     if (candidacy === null || copy === null) return false
-    return (await candidacy.polled(copy, signal)) && (await candidacy.stand(copy, signal))
+    return (
+      (await candidacy.polled(copy, this.#hints?.takeEnd() ?? null, signal)) &&
+      (await candidacy.stand(copy, signal))
+    )
   }
 
   async #passedOver(signal: AbortSignal): Promise<void> {

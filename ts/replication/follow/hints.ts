@@ -19,6 +19,7 @@ export interface HintsSetup {
 export class Hints {
   readonly #setup: HintsSetup
   #answeredAt: number | null = null
+  #endedAt: number | null = null
   #running: Promise<void> | null = null
 
   constructor(setup: HintsSetup) {
@@ -28,6 +29,14 @@ export class Hints {
   /** True while the leader answers: each new record is known at once. */
   get work(): boolean {
     return this.#answeredAt !== null && performance.now() - this.#answeredAt < HINT_WAIT_MS + HINT_ANSWER_MS
+  }
+
+  /** Returns when the leader answered last, once after it has stopped to. */
+  takeEnd(): number | null {
+    if (this.#answeredAt !== null) return null
+    const endedAt = this.#endedAt
+    this.#endedAt = null
+    return endedAt
   }
 
   start(signal: AbortSignal): void {
@@ -44,6 +53,7 @@ export class Hints {
       const state = this.#setup.state()
       const found = state && (await this.#ask(state, signal))
       const { work } = this
+      if (found === null) this.#endedAt = this.#answeredAt ?? this.#endedAt
       this.#answeredAt = found === null ? null : performance.now()
       if (work && found === null) this.#setup.onEnd()
       if (found !== null && state !== null && found > state.position) this.#setup.onRecord(found)

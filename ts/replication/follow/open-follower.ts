@@ -88,10 +88,10 @@ async function candidacyOf(
     isAnswering: async (leader) => (await roleOf(peers, leader)) === 'writer',
   })
   return {
-    async polled({ fence, position, handedTo }, signal) {
+    async polled({ fence, position, handedTo }, hintedAt, signal) {
       // Only a server that can write to the bucket is a candidate.
       await bucket.requireFit(signal)
-      return fence !== null && election.polled({ position, fence, handedTo }, signal)
+      return fence !== null && election.polled({ position, fence, handedTo, hintedAt }, signal)
     },
     async stand({ next, state, base }, signal) {
       const successor = {
