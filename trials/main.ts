@@ -22,6 +22,7 @@ const trials: Readonly<Record<string, Trial>> = {
   differential: { shows: 'random searches: native against fallback' },
   failover: { shows: 'three servers of a bucket that replace a lost leader by themselves' },
   faults: { shows: 'system calls that fail under load' },
+  guides: { shows: 'guides for Next.js and Django, followed in new projects' },
   hostile: { shows: 'harmful and random requests' },
   interrupted: { shows: 'kills and full disks during dumps, snapshots, imports and upgrades' },
   kill: { shows: 'kill -9 of the task queue at its most critical points' },
