@@ -38,7 +38,7 @@ export function HitView(props: {
         />
       )}
       <h3>
-        <button type="button" class="title" onClick={open}>
+        <button type="button" class="title" dir="auto" onClick={open}>
           <Marked text={title} />
         </button>
       </h3>
@@ -58,7 +58,7 @@ export function HitView(props: {
       <div class="text">
         {place !== null && <Moved rank={rank} place={place} />}
         {text !== null && (
-          <p>
+          <p dir="auto">
             <Marked text={text} />
           </p>
         )}
@@ -66,7 +66,7 @@ export function HitView(props: {
           {facts.map(([name, value]) => (
             <div key={name}>
               <dt>{name}</dt>
-              <dd>
+              <dd dir="auto">
                 <Marked text={value} />
               </dd>
             </div>

@@ -81,6 +81,7 @@ export function SearchSection(props: {
         <input
           ref={input}
           type="search"
+          dir="auto"
           aria-label="Query"
           aria-keyshortcuts="/"
           placeholder={`Search ${isSingle ? state.lanes[0]?.index : 'in every lane'}`}
