@@ -6,10 +6,10 @@ import {
   copyForeign,
   describeForeign,
   type Foreign,
-  openPeer,
   openTypesense,
   readAlgolia,
-} from '../../ts/transfer/index.js'
+} from '../../ts/transfer/foreign/index.js'
+import { openPeer } from '../../ts/transfer/index.js'
 import { startServer, type TestServer } from '../support/server.js'
 import { startTypesense, TYPESENSE_KEY } from '../support/typesense.js'
 

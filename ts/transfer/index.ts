@@ -2,7 +2,6 @@
 export * from './compare/differences.js'
 export * from './compare/queries.js'
 export { exporterOver } from './export/index.js'
-export * from './foreign/index.js'
 export * from './migrate/inventory.js'
 export * from './migrate/left-out.js'
 export * from './migrate/migration.js'

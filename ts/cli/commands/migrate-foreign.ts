@@ -8,10 +8,10 @@ import {
   copyForeign,
   describeForeign,
   type Foreign,
-  openPeer,
   openTypesense,
   readAlgolia,
-} from '../../transfer/index.js'
+} from '../../transfer/foreign/index.js'
+import { openPeer } from '../../transfer/index.js'
 import { authoritiesOf, type CommandOutput, instanceOf } from '../command/index.js'
 import { describeInput, openSource } from './import/source.js'
 import { DEFAULT_TARGET } from './migrate-target.js'
