@@ -9,7 +9,7 @@ import { startServer } from '../support/server.js'
 
 const DIMENSIONS = 64
 const TOPICS = 10
-const ratios = [0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8]
+const ratios = [0.1, 0.3, 0.4, 0.45, 0.5, 0.55, 0.6, 0.8]
 
 /** Numbers from 0 to below 1, always the same. */
 function numbers(): () => number {

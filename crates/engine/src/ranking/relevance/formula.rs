@@ -10,6 +10,7 @@
 use std::sync::LazyLock;
 
 use crate::postings::LENGTHS;
+use crate::ranking::score::Rank;
 
 /// Frequencies above this have little effect.
 const SATURATION: f64 = 1.2;
@@ -49,6 +50,9 @@ pub(super) const NEAR_DISTANCE_MAX: u32 = 3;
 
 /// Part of the weight of misspelt words that is left if the index contains the word as written.
 pub(super) const TYPO_OF_KNOWN_WORD: f64 = 0.25;
+
+/// Ranks per whole score in each half of the scale, so that different scores have different ranks.
+const RANKS_PER_SCORE: u32 = 8;
 
 /// Part of a sum that a document loses per part of the query that it lacks: 1 / `MISSING_DIVISOR`.
 const MISSING_DIVISOR: u64 = 4;
@@ -113,6 +117,15 @@ pub(super) fn covered(sum: u32, found: u32, all: u32) -> u32 {
     sum - lost.checked_div(MISSING_DIVISOR * u64::from(all)).unwrap_or(0) as u32
 }
 
+/// Rank of a score between 0 and `max`, and the best rank: (1 + ∜(score / max)) / 2. Few documents have all words often, so
+/// most scores are far below the highest. The root spreads them, and the scale is that of similarities of vectors,
+/// (1 + cosine) / 2, which hybrid searches compare with it.
+pub(in crate::ranking) fn rank(score: u32, max: u32) -> Rank {
+    let half = RANKS_PER_SCORE * max.max(1);
+    let part = f64::from(score.min(max)) / f64::from(max.max(1));
+    Rank { rank: half + (f64::from(half) * part.sqrt().sqrt()).floor() as u32, max: 2 * half }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,6 +135,16 @@ mod tests {
         for value in [1.0, 1.5, 2.0, 3.0, 10.0, 1e6, 4e9] {
             let difference = (ln(value) - f64::ln(value)).abs();
             assert!(difference < 1e-12, "ln {value} differs by {difference}");
+        }
+    }
+
+    #[test]
+    fn different_scores_have_different_ranks() {
+        for max in [7, 5000, 60_000_000] {
+            let ranks = [0, 1, max / 2, max - 1, max].map(|score| rank(score, max));
+            assert!(ranks.is_sorted_by_key(|rank| rank.rank));
+            assert_eq!((ranks[0].score(), ranks[4].score()), (0.5, 1.0));
+            assert!(ranks[3].rank < ranks[4].rank);
         }
     }
 

@@ -7,5 +7,5 @@ mod scores;
 mod sums;
 mod weights;
 
-pub(super) use formula::NEARNESS_DOCUMENTS_MAX;
+pub(super) use formula::{NEARNESS_DOCUMENTS_MAX, rank};
 pub(super) use scores::Scores;

@@ -9,9 +9,9 @@ use roaring::RoaringBitmap;
 
 use crate::error::Result;
 use crate::query::{QueryGraph, TermResolver};
-use crate::ranking::relevance::{NEARNESS_DOCUMENTS_MAX, Scores};
+use crate::ranking::relevance::{NEARNESS_DOCUMENTS_MAX, Scores, rank};
 use crate::ranking::rule::{Bucket, RankingRule, RuleSpec};
-use crate::ranking::score::{Rank, ScoreDetail};
+use crate::ranking::score::ScoreDetail;
 
 /// Scores depend on the complete query and on the live documents of the index, neither on earlier rules nor on the
 /// filter. Words near each other count for the best documents only, because reading positions is expensive.
@@ -63,8 +63,8 @@ impl<'a> RelevanceRule<'a> {
     }
 
     fn bucket(&self, score: u32, docs: RoaringBitmap) -> Bucket {
-        let rank = Rank { rank: score.min(self.scores.max()) + 1, max: self.scores.max() + 1 };
-        Bucket { docs: Arc::new(docs), detail: ScoreDetail::Relevance(rank), graph: Rc::clone(&self.graph) }
+        let detail = ScoreDetail::Relevance(rank(score, self.scores.max()));
+        Bucket { docs: Arc::new(docs), detail, graph: Rc::clone(&self.graph) }
     }
 
     /// Removes and returns the next document.

@@ -49,6 +49,9 @@ export const NEAR_DISTANCE_MAX = 3
 /** Part of the weight of misspelt words that is left if the index contains the word as written. */
 export const TYPO_OF_KNOWN_WORD = 0.25
 
+/** Ranks per whole score in each half of the scale, so that different scores have different ranks. */
+const RANKS_PER_SCORE = 8
+
 /** Part of a sum that a document loses per part of the query that it lacks: 1 / `MISSING_DIVISOR`. */
 const MISSING_DIVISOR = 4
 
@@ -105,3 +108,14 @@ export const scoreOf = (max: number, frequency: number): number =>
 /** Score of a document with this sum, whose words weigh `found` of the `all` that those of the query weigh. */
 export const covered = (sum: number, found: number, all: number): number =>
   all === 0 ? sum : sum - Math.floor((sum * (all - found)) / (MISSING_DIVISOR * all))
+
+/**
+ * Rank of a score between 0 and `max`, and the best rank: (1 + ∜(score / max)) / 2. Few documents have all words often, so
+ * most scores are far below the highest. The root spreads them, and the scale is that of similarities of vectors,
+ * (1 + cosine) / 2, which hybrid searches compare with it.
+ */
+export function rankOf(score: number, max: number): { readonly rank: number; readonly max: number } {
+  const half = RANKS_PER_SCORE * Math.max(max, 1)
+  const part = Math.min(score, max) / Math.max(max, 1)
+  return { rank: half + Math.floor(half * Math.sqrt(Math.sqrt(part))), max: 2 * half }
+}

@@ -10,7 +10,7 @@
 import type { IndexData } from '../../index-data/index-data.js'
 import type { QueryGraph } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
-import { NEARNESS_DOCUMENTS_MAX } from '../relevance/formula.js'
+import { NEARNESS_DOCUMENTS_MAX, rankOf } from '../relevance/formula.js'
 import { nearness } from '../relevance/nearness.js'
 import { type Scores, scored } from '../relevance/scores.js'
 import { attributeWeights } from '../relevance/weights.js'
@@ -26,7 +26,7 @@ export function relevanceRule(data: IndexData, resolver: TermResolver, query: Qu
     const bucketOf = (equal: readonly number[], score: number): Bucket => ({
       docids: Uint32Array.from(equal),
       graph,
-      detail: { rule: 'relevance', rank: Math.min(score, max) + 1, max: max + 1 },
+      detail: { rule: 'relevance', ...rankOf(score, max) },
     })
     const best: { docid: number; score: number }[] = []
     const lengths = resolver.lengths()
