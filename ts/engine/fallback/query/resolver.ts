@@ -285,20 +285,21 @@ export class TermResolver implements TermSource {
 
   /**
    * Calls `visit` with the documents, searched fields and numbers of occurrences of a word, once per document and
-   * field. @param isDerived see `documentsOfWord`
+   * field. @param isDerived see `documentsOfWord` @param within other documents are left out; null: none are
    */
   visitFields(
     word: string,
     isDerived: boolean,
+    within: DocSet | null,
     visit: (docid: number, field: number, count: number) => void,
   ): void {
     if (isDerived && this.exactNumbers && NUMERIC_WORD.test(word)) return
     const list = this.list(word)
     const mask = isDerived ? this.typoFields : this.searched
-    let at = 1 + 2 * list[0]!
     for (let nth = 0; nth < list[0]!; nth++) {
+      if (within !== null && !within.has(list[1 + nth]!)) continue
       const end = occurrencesEnd(list, nth)
-      while (at < end) {
+      for (let at = occurrencesStart(list, nth); at < end; ) {
         const field = list[at]! >>> 16
         const start = at
         while (at < end && list[at]! >>> 16 === field) at++

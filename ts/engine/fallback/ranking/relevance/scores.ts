@@ -1,11 +1,10 @@
-/** Scores all documents of an index for the terms of a query. */
+/** Scores documents for the terms of a query. */
 import { mergedLists, type PostingList } from '../../postings/postings.js'
 import type { QueryGraph, TermNode } from '../../query/graph.js'
 import type { TermResolver } from '../../query/resolver.js'
 import type { Term } from '../../query/term.js'
 import { DocSet } from '../../store/docid-set.js'
 import {
-  covered,
   FORM_PERCENT,
   frequencyUnits,
   PAIR_STEPS_MAX,
@@ -17,22 +16,16 @@ import {
   WEIGHTS,
 } from './formula.js'
 import type { Pair, UnitsByField } from './nearness.js'
-
-/** Scores of documents. */
-export interface Scores {
-  /** By docid. */
-  readonly sums: Float64Array
-  /** Sum of the highest scores of all terms and pairs. */
-  readonly max: number
-  readonly pairs: readonly Pair[]
-  readonly units: UnitsByField
-}
+import { type Growth, Sums } from './sums.js'
 
 /**
  * Calls `visit` with documents, attributes, numbers of occurrences, and the hundredths that each counts; once per document,
- * attribute and word.
+ * attribute and word. Leaves out documents that are not in `within`, unless it is null.
  */
-type Occurrences = (visit: (docid: number, field: number, count: number, percent: number) => void) => void
+type Occurrences = (
+  visit: (docid: number, field: number, count: number, percent: number) => void,
+  within: DocSet | null,
+) => void
 
 /** Derivations of a term with the same weight. */
 interface Derivations {
@@ -40,71 +33,140 @@ interface Derivations {
   readonly occurrences: Occurrences
 }
 
-/**
- * Scores terms one by one. Yields null after each, so that the caller can check the deadline.
- * @param weights weight of each field
- */
-export function* scored(
-  resolver: TermResolver,
-  graph: QueryGraph,
-  weights: readonly number[],
-): Generator<null, Scores> {
-  const lengths = resolver.lengths()
-  const units = new Map(
-    Array.from(lengths, ([field, { average }]) => [field, frequencyUnits(weights[field]!, average)]),
-  )
-  const sums = new Float64Array(resolver.bound)
-  /** Weight of the words found, by docid. */
-  const weightsFound = new Float64Array(resolver.bound)
-  const total = resolver.index.docids.size
-  const rarities = new Map<string, number>()
-  let max = 0
-  for (const { term } of distinctNodes(graph)) {
-    const derivations = derivationsOf(resolver, term)
-    const frequencies = derivations.map(({ occurrences }) => {
-      const found = new Map<number, number>()
-      occurrences((docid, field, count, percent) => {
-        const unit = Math.floor((units.get(field)![lengths.get(field)!.code(docid)]! * percent) / 100)
-        found.set(docid, (found.get(docid) ?? 0) + count * unit)
-      })
-      return found
-    })
-    const rare = rarity(total, documentsOf(resolver, term, frequencies))
-    const best = new Map<number, number>()
-    for (const [at, found] of frequencies.entries()) {
-      const highest = scoreMax(derivations[at]!.weight, rare)
-      for (const [docid, frequency] of found) {
-        const score = scoreOf(highest, frequency)
-        if (score > (best.get(docid) ?? 0)) best.set(docid, score)
-      }
-    }
-    // Joined words count themselves.
-    const weight = term.spec.ngram === null ? scoreMax(1, rare) : 0
-    for (const [docid, score] of best) {
-      sums[docid] = sums[docid]! + score
-      weightsFound[docid] = weightsFound[docid]! + weight
-    }
-    max += weight
-    if (term.spec.ngram === null && term.spec.phrase === null) rarities.set(term.spec.word, rare)
-    yield null
-  }
-  for (const [docid, sum] of sums.entries())
-    if (sum > 0) sums[docid] = covered(sum, weightsFound[docid]!, max)
-  const pairs = pairsOf(resolver, graph, rarities)
-  for (const pair of pairs) max += pair.max
-  return { sums, max, pairs, units }
+/** Derivations of a term with the same weight. A document has the best score of all passes of a term. */
+interface Pass {
+  readonly term: number
+  /** The highest possible score. */
+  readonly max: number
+  readonly occurrences: Occurrences
+  /** Frequencies by docid, if they were read to count the documents of the term; otherwise null. */
+  readonly read: ReadonlyMap<number, number> | null
 }
 
-/** Number of documents with the word or other forms of it; if there is none, with any derivation. */
-function documentsOf(
-  resolver: TermResolver,
-  term: Term,
-  frequencies: readonly ReadonlyMap<number, number>[],
-): number {
-  const [first] = frequencies
-  if (term.isKnown && first !== undefined && first.size > 0) return first.size
+/** Scores of the documents of an index. They depend on its live documents alone. */
+export class Scores {
+  readonly units: UnitsByField
+  pairs: readonly Pair[] = []
+  /** Sum of the highest scores of all terms and pairs. */
+  max = 0
+  private readonly resolver: TermResolver
+  /** Highest possible score first. */
+  private readonly passes: Pass[] = []
+  /** Weights of the terms among the words of the query; 0 if a term consists of words that count themselves. */
+  private readonly weights: number[] = []
+
+  /** @param weights weight of each field */
+  constructor(resolver: TermResolver, weights: readonly number[]) {
+    this.resolver = resolver
+    const units = (field: number, average: number) => frequencyUnits(weights[field]!, average)
+    this.units = new Map(
+      Array.from(resolver.lengths(), ([field, { average }]) => [field, units(field, average)]),
+    )
+  }
+
+  /** Reads what the terms of `graph` need. Yields null after each, so that the caller can check the deadline. */
+  *prepare(graph: QueryGraph): Generator<null, void> {
+    const rarities = new Map<string, number>()
+    for (const { term } of distinctNodes(graph)) {
+      const rare = this.addTerm(term)
+      if (term.spec.ngram === null && term.spec.phrase === null) rarities.set(term.spec.word, rare)
+      yield null
+    }
+    this.passes.sort((a, b) => b.max - a.max)
+    this.pairs = pairsOf(this.resolver, graph, rarities)
+    this.max = sumOf(this.weights) + sumOf(this.pairs.map(({ max }) => max))
+  }
+
+  /**
+   * Adds the passes of a term. Returns its rarity: of documents with the word or its other forms; if there are none, of
+   * documents with any derivation.
+   */
+  private addTerm(term: Term): number {
+    const derivations = derivationsOf(this.resolver, term)
+    let read: ReadonlyMap<number, number>[] = []
+    let found = documentsWithForms(this.resolver, term)
+    if (found === 0) {
+      read = derivations.map(({ occurrences }) => this.frequencies(occurrences, null))
+      const documents = new DocSet(this.resolver.bound)
+      for (const frequencies of read) for (const docid of frequencies.keys()) documents.add(docid)
+      found = documents.count()
+    }
+    const rare = rarity(this.resolver.index.docids.size, found)
+    const nth = this.weights.length
+    this.weights.push(term.spec.ngram === null ? scoreMax(1, rare) : 0)
+    for (const [at, { weight, occurrences }] of derivations.entries())
+      this.passes.push({ term: nth, max: scoreMax(weight, rare), occurrences, read: read[at] ?? null })
+    return rare
+  }
+
+  /**
+   * The best `count` of `docids` by their scores without nearness, best first; of equal ones, the smaller docids. Documents
+   * without a score are left out, unless there are at most `count` docids.
+   *
+   * Passes are read from the highest possible score on. Once the passes that are left cannot bring an unseen document
+   * among the best, they are read for the documents alone that they still can bring there (MaxScore; Turtle and Flood, 1995).
+   */
+  *best(docids: Uint32Array, count: number): Generator<null, { docid: number; score: number }[]> {
+    const universe = DocSet.of(this.resolver.bound, docids)
+    const sums = new Sums(this.resolver.bound, this.weights)
+    let candidates: DocSet | null = docids.length <= count ? universe : null
+    for (const [at, pass] of this.passes.entries()) {
+      this.add(pass, candidates, sums)
+      const fewer = sums.candidates(candidates ?? universe, count, this.growthFrom(at + 1))
+      if (fewer !== null && candidates === null) sums.keep(fewer)
+      candidates = fewer ?? candidates
+      yield null
+    }
+    const found = Array.from((candidates ?? sums.documentsIn(universe)).toArray(), (docid) => ({
+      docid,
+      score: sums.of(docid),
+    }))
+    return found.sort((a, b) => b.score - a.score || a.docid - b.docid).slice(0, count)
+  }
+
+  /** Scores of all documents without nearness. */
+  *all(): Generator<null, Sums> {
+    const sums = new Sums(this.resolver.bound, this.weights)
+    for (const pass of this.passes) {
+      this.add(pass, null, sums)
+      yield null
+    }
+    return sums
+  }
+
+  /** How much the passes from `next` on can add to the score of a document. */
+  private growthFrom(next: number): Growth {
+    const most = this.weights.map(() => 0)
+    for (const { term, max } of this.passes.slice(next)) most[term] = Math.max(most[term]!, max)
+    return { sum: sumOf(most), found: sumOf(this.weights.filter((_, term) => most[term]! > 0)) }
+  }
+
+  /** Adds the scores of a pass, of documents of `within` alone unless it is null. */
+  private add({ term, max, occurrences, read }: Pass, within: DocSet | null, sums: Sums): void {
+    for (const [docid, frequency] of read ?? this.frequencies(occurrences, within))
+      if (within === null || within.has(docid)) sums.add(term, docid, scoreOf(max, frequency))
+  }
+
+  private frequencies(occurrences: Occurrences, within: DocSet | null): Map<number, number> {
+    const lengths = this.resolver.lengths()
+    const found = new Map<number, number>()
+    occurrences((docid, field, count, percent) => {
+      const unit = Math.floor((this.units.get(field)![lengths.get(field)!.code(docid)]! * percent) / 100)
+      found.set(docid, (found.get(docid) ?? 0) + count * unit)
+    }, within)
+    return found
+  }
+}
+
+const sumOf = (numbers: readonly number[]): number => numbers.reduce((sum, number) => sum + number, 0)
+
+/** Number of documents with the word or other forms of it. */
+function documentsWithForms(resolver: TermResolver, { exact, forms, isKnown, spec }: Term): number {
+  if (!isKnown) return 0
+  const isJoined = spec.ngram !== null
   const documents = new DocSet(resolver.bound)
-  for (const found of frequencies) for (const docid of found.keys()) documents.add(docid)
+  for (const word of exact === null ? forms : [exact, ...forms])
+    documents.union(resolver.documentsOfWord(word, isJoined))
   return documents.count()
 }
 
@@ -175,9 +237,11 @@ function distinctNodes(graph: QueryGraph): TermNode[] {
 function derivationsOf(resolver: TermResolver, term: Term): Derivations[] {
   const { spec, exact } = term
   const isJoined = spec.ngram !== null
-  const forms: Occurrences = (visit) => {
+  const forms: Occurrences = (visit, within) => {
     const each = (text: string, percent: number): void =>
-      resolver.visitFields(text, isJoined, (docid, field, count) => visit(docid, field, count, percent))
+      resolver.visitFields(text, isJoined, within, (docid, field, count) =>
+        visit(docid, field, count, percent),
+      )
     if (exact !== null) each(exact, 100)
     for (const form of term.forms) each(form, FORM_PERCENT)
   }
@@ -209,10 +273,10 @@ function derivationsOf(resolver: TermResolver, term: Term): Derivations[] {
 
 /** A field of a document counts once, however often words of the set occur in it. */
 function onceEach(resolver: TermResolver, words: readonly string[], isDerived: boolean): Occurrences {
-  return (visit) => {
+  return (visit, within) => {
     const known = new Set<number>()
     for (const word of words)
-      resolver.visitFields(word, isDerived, (docid, field) => {
+      resolver.visitFields(word, isDerived, within, (docid, field) => {
         const key = docid * 0x10000 + field
         if (known.has(key)) return
         known.add(key)
@@ -223,13 +287,13 @@ function onceEach(resolver: TermResolver, words: readonly string[], isDerived: b
 
 /** A phrase counts once in each field that contains its first word. */
 function ofPhrases(resolver: TermResolver, phrases: readonly (readonly (string | null)[])[]): Occurrences {
-  return (visit) => {
+  return (visit, within) => {
     const known = new Set<number>()
     for (const phrase of phrases) {
       const first = phrase.find((word) => word !== null)
       if (first === undefined || first === null) continue
       const documents = resolver.documentsOfPhrase(phrase)
-      resolver.visitFields(first, false, (docid, field) => {
+      resolver.visitFields(first, false, within, (docid, field) => {
         const key = docid * 0x10000 + field
         if (!documents.has(docid) || known.has(key)) return
         known.add(key)
