@@ -41,6 +41,9 @@ pub(super) mod weights {
 
 /// Weight of a pair of neighbouring query words, of the rarity of the less rare one. With one word in between, half.
 pub(super) const PAIR_WEIGHT: f64 = 0.8;
+/// Hundredths of the highest scores of all words that all pairs together count at most. Long queries have more pairs than words,
+/// few of which are phrases.
+const PAIRS_PERCENT_MAX: u64 = 30;
 /// Words of the query from one word of a pair to the other.
 pub(super) const PAIR_STEPS_MAX: usize = 2;
 /// Documents of a universe whose positions are read.
@@ -90,6 +93,12 @@ pub(super) fn rarity(total: u64, found: u64) -> f64 {
 fn length_weight(average_length: f64) -> f64 {
     let fourth_root = (LENGTH_UNIT / average_length).sqrt().sqrt();
     fourth_root * fourth_root.sqrt()
+}
+
+/// Highest score of a pair, if those of all pairs are `pairs` together and those of all words `words`.
+pub(super) fn limited_pair(max: u32, pairs: u64, words: u64) -> u32 {
+    let most = words * PAIRS_PERCENT_MAX / 100;
+    if pairs <= most { max } else { (u64::from(max) * most / pairs) as u32 }
 }
 
 /// Frequency of one occurrence in an attribute, by the code of its length.
@@ -146,6 +155,12 @@ mod tests {
             assert_eq!((ranks[0].score(), ranks[4].score()), (0.5, 1.0));
             assert!(ranks[3].rank < ranks[4].rank);
         }
+    }
+
+    #[test]
+    fn all_pairs_count_at_most_a_part_of_the_words() {
+        assert_eq!(limited_pair(50, 300, 1000), 50);
+        assert_eq!(limited_pair(50, 600, 1000), 25);
     }
 
     #[test]

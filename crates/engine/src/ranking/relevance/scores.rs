@@ -11,7 +11,9 @@ use roaring::RoaringBitmap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::derivations::{Group, Source, documents_with, forms, groups, is_known, is_whole};
-use super::formula::{PAIR_STEPS_MAX, PAIR_WEIGHT, frequency_units, rarity, score_max, score_of, weights};
+use super::formula::{
+    PAIR_STEPS_MAX, PAIR_WEIGHT, frequency_units, limited_pair, rarity, score_max, score_of, weights,
+};
 use super::nearness::{Pair, Pairs};
 use super::sums::{Growth, Sums};
 use super::weights::attribute_weight;
@@ -77,7 +79,12 @@ impl<'a> Scores<'a> {
         scores.max = scores.weights.iter().sum();
         scores.passes.sort_by_key(|pass| std::cmp::Reverse(pass.max));
         scores.pairs = pairs(resolver, graph, &rarities);
-        scores.max += scores.pairs.pairs.iter().map(|pair| pair.max).sum::<u32>();
+        let all: u64 = scores.pairs.pairs.iter().map(|pair| u64::from(pair.max)).sum();
+        let words = u64::from(scores.max);
+        for pair in &mut scores.pairs.pairs {
+            pair.max = limited_pair(pair.max, all, words);
+            scores.max += pair.max;
+        }
         Ok(scores)
     }
 

@@ -39,6 +39,11 @@ export const WEIGHTS = {
 
 /** Weight of a pair of neighbouring query words, of the rarity of the less rare one. With one word in between, half. */
 export const PAIR_WEIGHT = 0.8
+/**
+ * Hundredths of the highest scores of all words that all pairs together count at most. Long queries have more pairs than
+ * words, few of which are phrases.
+ */
+const PAIRS_PERCENT_MAX = 30
 /** Words of the query from one word of a pair to the other. */
 export const PAIR_STEPS_MAX = 2
 /** Documents of a universe whose positions are read. */
@@ -87,6 +92,12 @@ export const rarity = (total: number, found: number): number => ln(1 + (total - 
 function lengthWeight(averageLength: number): number {
   const fourthRoot = Math.sqrt(Math.sqrt(LENGTH_UNIT / averageLength))
   return fourthRoot * Math.sqrt(fourthRoot)
+}
+
+/** Highest score of a pair, if those of all pairs are `pairs` together and those of all words `words`. */
+export function limitedPair(max: number, pairs: number, words: number): number {
+  const most = Math.floor((words * PAIRS_PERCENT_MAX) / 100)
+  return pairs <= most ? max : Math.floor((max * most) / pairs)
 }
 
 /** Frequency of one occurrence in an attribute, by the code of its length. */

@@ -7,6 +7,7 @@ import { DocSet } from '../../store/docid-set.js'
 import {
   FORM_PERCENT,
   frequencyUnits,
+  limitedPair,
   PAIR_STEPS_MAX,
   PAIR_WEIGHT,
   rarity,
@@ -73,8 +74,10 @@ export class Scores {
       yield null
     }
     this.passes.sort((a, b) => b.max - a.max)
-    this.pairs = pairsOf(this.resolver, graph, rarities)
-    this.max = sumOf(this.weights) + sumOf(this.pairs.map(({ max }) => max))
+    const pairs = pairsOf(this.resolver, graph, rarities)
+    const [words, all] = [sumOf(this.weights), sumOf(pairs.map(({ max }) => max))]
+    this.pairs = pairs.map((pair) => ({ ...pair, max: limitedPair(pair.max, all, words) }))
+    this.max = words + sumOf(this.pairs.map(({ max }) => max))
   }
 
   /**
